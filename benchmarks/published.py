@@ -120,7 +120,7 @@ def number(text):
 
 
 def read(path):
-    """Reads rows of a CSV file with converted numbers, without empty cells."""
+    """Reads rows of a CSV file, converts numbers, and omits empty cells."""
     with open(path, newline="", encoding="utf-8") as file:
         return [{key: number(text) for key, text in line.items() if text != ""} for line in csv.DictReader(file)]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles a template in this process and runs it, with the package mx_compiler.
+"""Compiles a template with the mx_compiler package and runs the program in the same process.
 
     PYTHONPATH=PREFIX/lib/python python3 examples/compile.py --device=sim
 
@@ -12,8 +12,8 @@ import ml_dtypes
 import mx_compiler as mx
 import numpy as np
 
-# The caller decides the sizes and the type of the activations, and each call the number of
-# rows.
+# Compilation fixes the matrix sizes and the activation type; the number of rows may differ between
+# calls.
 TEXT = """
 func.func @main(%x: tensor<?x${inner}x${dtype}>, %w: tensor<${outer}x${inner}x${dtype}>) -> tensor<?x${outer}xf32> {
   %c0 = arith.constant 0 : index
@@ -42,7 +42,7 @@ def main():
     w = np.ones((args.outer, args.inner), ml_dtypes.bfloat16)
     template = mx.Template(TEXT)
     print(template)
-    # The pipeline first quantizes the matmuls to MXFP8.
+    # The pipeline first quantizes the matmuls' operands to MXFP8.
     with mx.compile(template, inner=args.inner, outer=args.outer, dtype=x.dtype,
                     pipeline="builtin.module(mx-quantize-matmuls)") as program:
         y, = program["main"](x, w)

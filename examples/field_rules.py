@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules for the fields of a JSON object: a table with a rule for each name. A rule is a
-description of the expected value, and a predicate on the value and all fields."""
+"""Checks of the fields of a JSON object. A table maps each field name to a rule: a description of
+the expected value, and a predicate that takes the value and all fields."""
 
 import json
 
@@ -8,8 +8,8 @@ OBJECT = "an object", lambda x, _: type(x) is dict
 
 
 def check(found, rules, where, optional=()):
-    """Raises ValueError about the first field that violates `rules`. `where` precedes its name
-    in the message."""
+    """Raises ValueError for the first field that violates its rule, or is missing and not in
+    `optional`. The message starts with `where` and the field name."""
     for name, (expected, holds) in rules.items():
         if name not in found and name in optional:
             continue

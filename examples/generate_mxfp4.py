@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Generates tokens with a model like gpt-oss, with MXFP4 expert weights and bf16 activations.
-Compares with experts dequantized to bf16: difference of logits, time of a step, memory of the
-weights.
+Compares the logits, the time of a step and the memory of the weights with those of the same model
+after its experts are dequantized to bf16.
 
     python3 examples/generate_mxfp4.py --size=20b --layers=4 --device=cuda
     python3 examples/generate_mxfp4.py --checkpoint=gpt-oss-20b --device=cuda
@@ -40,28 +40,29 @@ def parse_arguments():
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--checkpoint", type=pathlib.Path,
                         help="a folder with config.json and safetensors in Transformers' layout")
-    source.add_argument("--size", choices=SIZES, default="tiny", help="of random weights")
-    parser.add_argument("--layers", type=whole(1), help="only so many of the layers")
+    source.add_argument("--size", choices=SIZES, default="tiny",
+                        help="size of the model with random weights")
+    parser.add_argument("--layers", type=whole(1), help="use only the first LAYERS layers")
     parser.add_argument("--experts", choices=["both", "mxfp4", "bf16"], default="both")
     parser.add_argument("--device", type=device, default="cuda",
                         help="cuda, cuda:N or cpu")
     parser.add_argument("--batch", type=whole(1), default=1,
-                        help="sequences side by side")
+                        help="number of sequences generated together")
     parser.add_argument("--prompt",
-                        help="token numbers, as 1,2,3; random ones without it")
+                        help="token numbers, such as 1,2,3 (default: random tokens)")
     parser.add_argument("--prompt-length", type=whole(1), default=16)
     parser.add_argument("--tokens", type=whole(2), default=32,
-                        help="how many to generate")
+                        help="number of tokens to generate")
     parser.add_argument("--compile", action="store_true",
-                        help="a step through torch.compile, which leaves matmuls to mx")
-    parser.add_argument("--no-graph", action="store_true", help="no CUDA graph on cuda")
+                        help="compile each step with torch.compile; mx still runs the matmuls")
+    parser.add_argument("--no-graph", action="store_true", help="do not capture a CUDA graph")
     parser.add_argument("--seed", type=whole(0, 2**63 - 1), default=0)
     parser.add_argument("--save", type=new_folder,
-                        help="a new folder for the random weights, to keep them")
-    parser.add_argument("--json", type=output_file, help="writes all figures there")
+                        help="a new folder in which to keep the random weights")
+    parser.add_argument("--json", type=output_file, help="a file for all results")
     args = parser.parse_args()
     if args.save and args.checkpoint:
-        parser.error("--save: expected no --checkpoint, for only random weights are "
+        parser.error("--save: expected no --checkpoint, because only random weights are "
                      f"saved, found --checkpoint={args.checkpoint}")
     return parser, args
 
@@ -101,7 +102,7 @@ def make_prompt(parser, args, config):
 
 
 def load(checkpoint, config, device):
-    """Returns dense weights, and MXFP4 experts for each layer."""
+    """Returns the dense weights, and a list with the MXFP4 experts of each layer."""
     dense = read_dense(checkpoint, config, device)
     experts = [MXFP4Experts.from_checkpoint(checkpoint, layer, device=device,
                                             limit=config.swiglu_limit)
@@ -110,8 +111,8 @@ def load(checkpoint, config, device):
 
 
 def time_steps(decoder, prompt, count, graph):
-    """Returns the tokens, and the median time of a step in milliseconds. Excludes the first
-    step, which compiles and loads programs."""
+    """Returns the tokens and the median time of a step in milliseconds. The first step is not
+    timed, because it compiles and loads programs."""
     generator = Generator(decoder, prompt)
     measured = count - 1
     if graph:
@@ -124,8 +125,8 @@ def time_steps(decoder, prompt, count, graph):
 
 
 def time_experts(experts, config, batch, device, graph):
-    """Returns the milliseconds of a layer's experts in a step. Layers run in sequence, so no
-    weights are cached."""
+    """Returns the time of a layer's experts in a step, in milliseconds. All layers run
+    in turn, so no layer finds its weights in the cache."""
     generator = torch.Generator().manual_seed(0)
     k = config.num_experts_per_tok
     x = torch.randn(batch, config.hidden_size, generator=generator).bfloat16().to(device)
@@ -171,7 +172,8 @@ def run(parser, args, checkpoint, config):
         if graph:
             replayed, found["graph_step_ms"] = time_steps(decoder, prompt, args.tokens, graph=True)
             found["graph_same_tokens"] = bool((replayed == tokens[kind]).all())
-        # Both decoders process the tokens of the first, so differences do not accumulate.
+        # Both decoders process the tokens of the first decoder, so differences do not
+        # accumulate.
         seen = torch.cat([prompt, next(iter(tokens.values())).to(device)], 1)
         logits[kind] = all_logits(decoder, seen)
         figures[kind] = found

@@ -1,8 +1,8 @@
-// Layer of a mixture of experts: row t of X is multiplied by the matrix of the expert
-// with the range of rows that contains t. `offsets` holds the ends of the expert groups in
-// device memory; W has a matrix for each expert. Scales are stored in the tiles that
-// tensor cores read. Scales of X have separate tiles for each group, sized for any
-// offsets; scales of W have separate tiles for each matrix.
+// Layer of a mixture of experts. Each expert owns a range of the rows of X, and these
+// rows are multiplied by the expert's matrix in W. `offsets`, in device memory, holds
+// the end of each range. Scales are stored in the tiles that tensor cores read. The
+// scales of X start a new tile for each expert, so the tensor is large enough for any
+// offsets. The scales of W start a new tile for each matrix.
 
 !x = tensor<?x?xbf16>
 !w = tensor<?x?x?xbf16>

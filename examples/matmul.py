@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the program compiled from matmul.mlir, from Python.
+"""Runs the program compiled from matmul.mlir.
 
     mx-compile examples/matmul.mlir -o matmul
     MX_RUNTIME=build/gcc/lib/libmx_runtime.so PYTHONPATH=python python3 examples/matmul.py matmul
@@ -17,7 +17,7 @@ import numpy as np
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("directory", help="what mx-compile wrote")
+    parser.add_argument("directory", help="the directory that mx-compile wrote")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--shape", default="96x160x256", help="MxNxK")
     args = parser.parse_args()
@@ -31,14 +31,14 @@ def main():
         matmul = program["main"]
         print(matmul)
 
-        # Explicit steps: the caller owns all memory, and the launch does not wait.
+        # With explicit steps, the caller owns all memory, and the launch does not wait.
         operands = [mx.array(x, stream), mx.array(w, stream)]
         results = matmul.make_results(*operands)
         workspace = matmul.make_workspace(*operands)
         matmul.launch(operands, results, workspace, stream)
         y = results[0].numpy(stream=stream)
 
-        # Simple call.
+        # A simple call allocates the memory and waits.
         assert np.array_equal(y, matmul(x, w)[0])
         device = mx.device_info()
 

@@ -1,9 +1,9 @@
-// Layer of a mixture of experts, forward and backward, in block-scaled formats: SwiGLU
-// experts with H = 384, I = 256 and G = 8 experts. There are T tokens, any number, each
-// assigned to any experts. The P = T * k pairs of a token and an expert are rows,
-// sorted by expert. The routing is
+// Layer of a mixture of experts, forward and backward, in block-scaled formats. There
+// are G = 8 SwiGLU experts with H = 384 and I = 256, and any number T of tokens. The
+// router assigns each token to k experts. Each of the P = T * k pairs of a token and
+// an expert is a row; rows are sorted by expert. Three tensors describe the routing,
 //
-//   %ends   ends[g]: the rows of expert g end there, and the rows of g + 1 begin
+//   %ends   ends[g]: the end of the rows of expert g, where the rows of g + 1 begin
 //   %tokens tokens[p]: the token of row p
 //   %probs  probs[p]: the router's weight of row p
 //
@@ -26,8 +26,8 @@
 !list = tensor<?xi32>
 !probs = tensor<?xf32>
 !ends = tensor<8xi32>
-// P x H along H, and along P in groups (a ragged reduction), of x and of the gradient
-// of y; P x I and P x 2I.
+// Types of quantized activations: x and the gradient of y (P x H), h (P x I), and gu
+// (P x 2I). Each is quantized along its columns, and along P within each expert's rows.
 !xe = tensor<?x384xf8E4M3FN>
 !xs = tensor<?x12xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>
 !xte = tensor<384x?xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
@@ -44,7 +44,8 @@
 !gts = tensor<512x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
 !gu = tensor<?x512xbf16>
 !h = tensor<?x256xbf16>
-// W1: G x 2I x H along H, and transposed along 2I. W2: G x H x I, the same.
+// W1 is G x 2I x H, and W2 is G x H x I. Each is quantized along its last dimension, and
+// transposed and quantized along the middle dimension.
 !w1 = tensor<8x512x384xbf16>
 !w1e = tensor<8x512x384xf8E4M3FN>
 !w1s = tensor<8x512x12xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -61,7 +62,7 @@
 #id = affine_map<(p, i) -> (p, i)>
 #row = affine_map<(p, i) -> (p)>
 
-/// Quantizes both orientations of the weights, with one read each.
+/// Quantizes W1 and W2 in both orientations, and reads each of them once.
 func.func @quantize_weights(%w1: !w1, %w2: !w2)
     -> (!w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts) {
   %e0 = tensor.empty() : !w1e
@@ -80,8 +81,8 @@ func.func @quantize_weights(%w1: !w1, %w2: !w2)
       : !w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts
 }
 
-/// Returns Y, and the values saved for the backward pass: gate and up, and x and h
-/// along P.
+/// Returns Y and the values saved for the backward pass: gate and up, and x and h
+/// quantized along P.
 func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
                    %w1e: !w1e, %w1s: !w1s, %w2e: !w2e, %w2s: !w2s)
     -> (!sums, !gu, !xte, !xts, !hte, !hts) {
@@ -97,7 +98,7 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
   %capacity = arith.muli %tiles, %c128 : index
   %blocks = arith.divui %capacity, %c32 : index
 
-  // Rows of tokens, sorted by expert, in both orientations.
+  // Gathers the rows of x, sorted by expert, and quantizes them in both orientations.
   %xp0 = tensor.empty(%p) : !tokens
   %xp = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
       ins(%tokens : !list) outs(%xp0 : !tokens) {
@@ -163,8 +164,8 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
   return %y, %gu, %xq#2, %xq#3, %hq#2, %hq#3 : !sums, !gu, !xte, !xts, !hte, !hts
 }
 
-/// Returns the gradients of X, W1, W2 and the probabilities for the gradient of Y, the
-/// saved values, and the weights quantized along the other dimension.
+/// Returns the gradients of X, W1, W2 and the probabilities, given the gradient of Y, the
+/// saved values, and the weights in their transposed orientation.
 func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
                     %gu: !gu, %xte: !xte, %xts: !xts, %hte: !hte, %hts: !hts,
                     %w1e: !w1te, %w1s: !w1ts, %w2e: !w2te, %w2s: !w2ts)

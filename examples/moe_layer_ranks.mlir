@@ -1,27 +1,27 @@
 // Layer of a mixture of experts over several ranks, forward and backward, in
-// block-scaled formats: SwiGLU experts with H = 384 and I = 256. There are 8 of them,
-// and each of 2 ranks owns G = 4. A rank has any number of tokens T, at most
-// 64, and each token chooses 2 experts on any ranks:
+// block-scaled formats. The experts are SwiGLU networks with H = 384 and I = 256. There
+// are 8 of them, and each of 2 ranks owns G = 4. A rank has T tokens, but no more than
+// 64 of them, and each token chooses 2 experts on any ranks:
 //
-//   %ids    ids[t, j]: the j-th expert of token t; -1 is none
+//   %ids    ids[t, j]: the j-th expert of token t, or -1 for no expert
 //   %probs  probs[t, j]: the router's weight of that expert
 //
-// A token is sent once to each rank that owns one of its experts, quantized to 33 bytes
-// for 32 values, and a sum returns. The position in the window identifies the token:
-// row s * 64 + t of a window is token t of rank s. So nothing is counted before
-// sending, and the host never waits:
+// A token is quantized to 33 bytes for 32 values and sent once to each rank that owns one
+// of its experts. Each of these ranks returns the sum over its experts. Row s * 64 + t
+// of a rank's window holds token t of rank s, so no tokens are counted before sending,
+// and the host never waits. The steps are:
 //
 //   dispatch     x, quantized along H, and ids and probs -> windows
-//   group_rows   pairs of a token and an expert, sorted by expert: P rows
-//   x[p]         the row of the window, copied along H, quantized along P
+//   group_rows   sorts the P pairs of a token and an expert by expert
+//   x[p]         the pair's row of the window, as sent, and also quantized along P
 //   gu[p]        = x[p] W1[g]^T                         P x 2I: gate, up
 //   h[p]         = silu(gate[p]) * up[p] * probs[p]     P x I
 //   z[p]         = h[p] W2[g]^T                         P x H
 //   collect      Y[t] = sum over ranks of the sum of z[p] of token t
 //
 // P is the argument %capacity. @forward returns the number of pairs, %count, which
-// exceeds P if some did not fit. All sums have a fixed order, so results are bitwise
-// reproducible. With one rank, the same program is a layer on one device.
+// exceeds P if some pairs did not fit. All sums have a fixed order, so results are
+// bitwise reproducible. With one rank, the same program runs the layer on one device.
 //
 // mx-run examples/moe_layer_ranks.mlir --ranks=2 --entry=forward runs the ranks as
 // threads; docs/guide/Ranks.md describes ranks as processes.
@@ -35,7 +35,8 @@ mx.group @ep size = 2 tokens = 64
 !ids = tensor<?x2xi32>
 !probs = tensor<?xf32>
 !count = tensor<i32>
-// Windows, with a row for each token of each rank: ids, weights, and rows along H.
+// Windows have a row for each token of each rank. They hold the ids and the weights, and
+// x or the gradient of y, quantized along H.
 !wi = tensor<128x2xi32>
 !wp = tensor<128x2xf32>
 !we = tensor<128x384xf8E4M3FN>
@@ -46,8 +47,8 @@ mx.group @ep size = 2 tokens = 64
 !ts = tensor<?x12xf8E8M0FNU>
 !z = tensor<?x384xbf16>
 !ends = tensor<4xi32>
-// P x H along H, and along P in groups (a ragged reduction), of x and of the gradient
-// of y; P x I and P x 2I.
+// Types of quantized activations: x and the gradient of y (P x H), h (P x I), and gu
+// (P x 2I). Each is quantized along its columns, and along P within each expert's rows.
 !xe = tensor<?x384xf8E4M3FN>
 !xs = tensor<?x12xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
 !xte = tensor<384x?xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>
@@ -64,7 +65,8 @@ mx.group @ep size = 2 tokens = 64
 !gts = tensor<512x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>
 !gu = tensor<?x512xbf16>
 !h = tensor<?x256xbf16>
-// W1: G x 2I x H along H, and transposed along 2I. W2: G x H x I, the same.
+// W1 is G x 2I x H, and W2 is G x H x I. Each is quantized along its last dimension, and
+// transposed and quantized along the middle dimension.
 !w1 = tensor<4x512x384xbf16>
 !w1e = tensor<4x512x384xf8E4M3FN>
 !w1s = tensor<4x512x12xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -82,7 +84,7 @@ mx.group @ep size = 2 tokens = 64
 #row = affine_map<(p, i) -> (p)>
 #list = affine_map<(p) -> (p)>
 
-/// Quantizes both orientations of the weights, with one read each.
+/// Quantizes W1 and W2 in both orientations, and reads each of them once.
 func.func @quantize_weights(%w1: !w1, %w2: !w2)
     -> (!w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts) {
   %e0 = tensor.empty() : !w1e
@@ -101,8 +103,9 @@ func.func @quantize_weights(%w1: !w1, %w2: !w2)
       : !w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts
 }
 
-/// Returns Y, the pairs in the rows and their number, and the values saved for the
-/// backward pass: the weights of rows, gate and up, and x and h along P.
+/// Returns Y, the window row and the slot of each of the P rows, the ends of the experts'
+/// rows, the number of pairs, and the values saved for the backward pass: the weights of
+/// the rows, gate and up, and x and h quantized along P.
 func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
                    %w1e: !w1e, %w1s: !w1s, %w2e: !w2e, %w2s: !w2s)
     -> (!sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts) {
@@ -130,7 +133,7 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
       ins(%tq#0, %tq#1, %weights : !te, !ts, !pairs)
       outs(%wi0, %we0, %ws0, %wp0 : !wi, !we, !ws, !wp) -> !wi, !we, !ws, !wp
 
-  // Sorts the rows by expert of this rank.
+  // Sorts the rows by this rank's experts.
   %rank = mx.rank @ep
   %first = arith.muli %rank, %own : index
   %r0 = tensor.empty(%p) : !list
@@ -150,7 +153,7 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
     linalg.yield %prob : f32
   } -> !probs
 
-  // Rows of the window, sorted by expert, in both orientations.
+  // Gathers rows of the window, sorted by expert, in both orientations.
   %xe0 = tensor.empty(%p) : !xe
   %xs0 = tensor.empty(%p) : !xs
   %xte0 = tensor.empty(%columns) : !xte
@@ -205,8 +208,8 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
       : !sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts
 }
 
-/// Returns the gradients of X, W1, W2 and the weights for the gradient of Y, the
-/// results of the forward pass, and the weights quantized along the other dimension.
+/// Returns the gradients of X, W1, W2 and the router's weights, given the gradient of Y,
+/// the results of the forward pass, and W1 and W2 in their transposed orientation.
 func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends: !ends,
                     %probs: !probs, %gu: !gu, %xte: !xte, %xts: !xts, %hte: !hte,
                     %hts: !hts, %w1e: !w1te, %w1s: !w1ts, %w2e: !w2te, %w2s: !w2ts)

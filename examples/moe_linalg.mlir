@@ -1,12 +1,12 @@
-// The layer of examples/moe_layer.mlir as emitted by a framework's compiler: bf16, in
-// linalg, tensor and scf, with a loop over experts for each grouped matmul and without
-// block formats.
+// The layer of examples/moe_layer.mlir as a framework's compiler would emit it: in bf16,
+// with ops of linalg, tensor and scf, and with a loop over the experts for each grouped
+// matmul. Block formats are not used.
 //
 //   mx-opt --mx-quantize-matmuls=recipe=mxfp8-e4m3 --cse --canonicalize
 //
-// converts it to the same launches as the other file, plus launches that quantize the
+// converts this file to the launches of moe_layer.mlir plus launches that quantize the
 // weights (docs/guide/Import.md). The sum over a token's experts is mx.combine, because
-// linalg cannot express its order.
+// linalg cannot express the order of the sum.
 
 !tokens = tensor<?x384xbf16>
 !sums = tensor<?x384xf32>
@@ -28,7 +28,7 @@
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>
 
-/// Returns Y, and the values saved for the backward pass: gate and up.
+/// Returns Y and the values saved for the backward pass: gate and up.
 func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
                    %w1: !w1, %w2: !w2) -> (!sums, !gu) {
   %c0 = arith.constant 0 : index
@@ -90,7 +90,7 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
     linalg.yield %y : bf16
   } -> !h
 
-  // z[p] = h[p] W2[g]^T, and Y, the sum over the rows of a token.
+  // z[p] = h[p] W2[g]^T, and Y[t] = sum of z[p] with tokens[p] = t.
   %z0 = tensor.empty(%p) : !sums
   %z, %z_end = scf.for %g = %c0 to %c8 step %c1
       iter_args(%out = %z0, %start = %c0) -> (!sums, index) {
@@ -114,7 +114,7 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
   return %y, %gu : !sums, !gu
 }
 
-/// Returns the gradients of X, W1, W2 and the probabilities for the gradient of Y.
+/// Returns the gradients of X, W1, W2 and the probabilities, given the gradient of Y.
 func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
                     %x: !tokens, %gu: !gu, %w1: !w1, %w2: !w2)
     -> (!sums, !dw1, !dw2, !probs) {

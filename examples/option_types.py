@@ -25,7 +25,7 @@ def whole(least, most=2**31 - 1):
 
 
 def device(text):
-    """Converts to a torch.device: the CPU, or a GPU available to PyTorch."""
+    """Converts `text` to a torch.device, which must be the CPU or a GPU available to PyTorch."""
     if not re.fullmatch("cpu|cuda(:[0-9]{1,3})?", text):
         raise expected("cuda, cuda:N or cpu", text)
     count = torch.cuda.device_count()
@@ -38,24 +38,24 @@ def device(text):
 def new_folder(text):
     path = pathlib.Path(text)
     if os.path.lexists(path):
-        raise expected("a folder that is not there yet", text)
+        raise expected("a folder that does not exist yet", text)
     return path
 
 
 @contextlib.contextmanager
 def writing(option, path):
-    """Reports an unwritable path as an error of its option."""
+    """Converts an OSError in the body to a ValueError that names the option."""
     try:
         yield
     except OSError as error:
-        raise ValueError(f"{option}: expected a place that can be written, found {path}: "
+        raise ValueError(f"{option}: expected a writable path, found {path}: "
                          f"{error.strerror}") from None
 
 
 def output_file(text):
-    """Converts to a path that can be written: the file or its folder exists."""
+    """Converts `text` to a path. The file, or the folder if there is no file, must be writable."""
     path = pathlib.Path(text)
     place = path if path.exists() else path.parent
     if path.is_dir() or not place.exists() or not os.access(place, os.W_OK):
-        raise expected("a file that can be written, in a folder that is there", text)
+        raise expected("a writable file in an existing folder", text)
     return path

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws the results of train_moe.py as an SVG: both losses, and their difference below.
+"""Draws the results of train_moe.py as an SVG: both losses, and below them their difference.
 
     python3 examples/plot_losses.py losses.json -o losses.svg
 """
@@ -18,7 +18,8 @@ LABELS = {"bf16": "experts in bf16", "mxfp8": "experts in MXFP8"}
 
 
 def smooth(values, width=10):
-    """Returns means over the last `width` steps, skipping NaN; NaN for steps that are NaN."""
+    """Returns, for each step, the mean of the last `width` values without NaNs. The mean of a step
+    with the value NaN is NaN."""
     there = np.isfinite(values)
     sums = np.cumsum([0.0, *np.where(there, values, 0.0)])
     counts = np.cumsum([0, *there])

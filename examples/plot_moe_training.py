@@ -5,7 +5,7 @@ times and memory. Also writes a Markdown table.
 
     python3 examples/plot_moe_training.py runs/*.jsonl -o moe.svg --table=moe.md
 
-Logs are compared, so their options must be equal except for recipe and seed."""
+The options of all logs must be equal, except for the recipe and the seed."""
 
 import argparse
 import itertools
@@ -31,7 +31,7 @@ WINDOW = 50  # averaged steps
 
 
 def is_number(x):
-    """Returns True for numbers; a loss may be NaN."""
+    """Returns True if `x` is a number. NaN is accepted, because a loss may be NaN."""
     return type(x) is float or type(x) is int and abs(x) < 2**63
 
 
@@ -46,7 +46,7 @@ RESULT = {"validation_loss": NUMBER, "training_loss": NUMBER, "peak_mib": AT_LEA
 
 
 def read_rows(path):
-    """Returns the objects of a file with their locations, skipping blank lines."""
+    """Returns the JSON objects of a file, each with its location. Blank lines are skipped."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = file.read().split("\n")
@@ -94,7 +94,7 @@ def read(path):
 
 
 def compare_options(runs):
-    """Raises ValueError if two runs have equal recipe and seed, or differ in another option."""
+    """Raises ValueError if two runs have the same recipe and seed, or differ in another option."""
     for run, other in itertools.combinations(runs, 2):
         if (run["recipe"], run["seed"]) == (other["recipe"], other["seed"]):
             raise ValueError(f"{other['path']}: expected another recipe or seed than in "
@@ -111,7 +111,7 @@ def compare_options(runs):
 
 
 def by_recipe(runs):
-    """Returns the runs of each recipe by seed; bf16 is first, as the reference."""
+    """Returns a dictionary from recipes to runs by seed. The reference, bf16, is first."""
     recipes = sorted({run["recipe"] for run in runs}, key=lambda name: (name != "bf16",
                                                                         name))
     return {recipe: {run["seed"]: run for run in sorted(
@@ -120,7 +120,8 @@ def by_recipe(runs):
 
 
 def step_time(run):
-    """Returns the median milliseconds, which is robust against compilation and file access."""
+    """Returns the median duration of a step in milliseconds. Unlike the mean, the median is not
+    affected by compilation and file access."""
     return statistics.median(run["ms"])
 
 
@@ -130,7 +131,7 @@ def per_cent(value, base):
 
 
 def finite(curves):
-    """Returns all finite values of some curves."""
+    """Returns the finite values of all curves."""
     values = np.concatenate([[], *curves])
     return values[np.isfinite(values)]
 
@@ -167,7 +168,8 @@ def table(groups):
 
 
 def with_steps(groups):
-    """Returns the groups that can be drawn."""
+    """Returns the recipes with the runs that contain steps. Raises ValueError if no loss is finite
+    or there are more recipes than colors."""
     groups = {recipe: {seed: run for seed, run in runs.items() if run["loss"]}
               for recipe, runs in groups.items()}
     groups = {recipe: runs for recipe, runs in groups.items() if runs}
@@ -204,7 +206,8 @@ def draw(groups):
 
 
 def gap_lines(groups, steps):
-    """Returns lines for the relative difference of losses to bf16, in percent, for each seed."""
+    """Returns SVG lines that plot the loss of each run relative to the bf16 run with the same seed,
+    in percent."""
     gaps = []
     for color, (recipe, runs) in zip(COLORS, groups.items()):
         for seed, run in runs.items():
@@ -226,7 +229,7 @@ def gap_lines(groups, steps):
 
 
 def bar_lines(groups, column, title, value):
-    """Returns a bar for each recipe: the mean over seeds."""
+    """Returns SVG lines for a bar chart with the mean over seeds of each recipe."""
     left, width = 64 + column * (WIDTH - 64) // 2, (WIDTH - 64) // 2 - 30
     means = {recipe: statistics.mean(value(run) for run in runs.values())
              for recipe, runs in groups.items()}
@@ -266,8 +269,8 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("logs", nargs="+")
-    parser.add_argument("-o", dest="out", help="the SVG")
-    parser.add_argument("--table", help="the table; without it, it is printed")
+    parser.add_argument("-o", dest="out", help="path of the SVG")
+    parser.add_argument("--table", help="path of the table (default: print the table)")
     try:
         plot(parser.parse_args())
     except ValueError as error:

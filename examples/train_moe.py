@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains a small network with two MoE layers twice: with experts in bf16 (NumPy), and with
-experts in MXFP8, forward and backward, compiled by mx.
+"""Trains a small network with two MoE layers twice. The experts are first computed in bf16 by
+NumPy, then in MXFP8, forward and backward, by a program that mx compiled.
 
     mx-compile examples/moe_layer.mlir -o moe_layer
     python3 examples/train_moe.py moe_layer --device=sim --steps=300 --out=losses.json
     python3 examples/plot_losses.py losses.json -o losses.svg
 
-The task is a table of facts: each pair of symbols has a class, drawn once. One label in five is
-redrawn, so the loss cannot reach 0. A token is the sum of the embeddings of its symbols; two
-MoE layers with residual connections and a linear head predict its class. Router, norms, head,
-Adam and all random numbers are NumPy's in both runs: only the experts differ.
+The network learns a table that maps each pair of symbols to a random class. One label in five is
+drawn again for each token, so the loss cannot reach 0. A token is the sum of the embeddings of its
+two symbols. Two MoE layers with residual connections and a linear head predict its class. NumPy
+computes the router, norms, head, Adam and all random numbers in both runs, so only the experts
+differ.
 """
 
 import argparse
@@ -49,7 +50,7 @@ def softmax(x):
 
 
 def norm(x):
-    """Returns each row divided by its root mean square, and that factor."""
+    """Returns each row divided by its root mean square, and the factors of the rows."""
     factor = 1 / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-6)
     return x * factor, factor
 
@@ -60,8 +61,8 @@ def norm_gradient(dy, y, factor):
 
 # --- Experts ----------------------------------------------------------------------
 #
-# Rows are pairs of a token and one of its experts, sorted by expert: `rows` holds the tokens,
-# `prob` the weights, and `ends` the ends of the experts' rows.
+# A row is a pair of a token and one of its experts. Rows are sorted by expert. `rows` holds the
+# token of each row, `prob` its weight, and `ends` the end of each expert's rows.
 
 
 class Bf16Experts:
@@ -105,16 +106,16 @@ class Bf16Experts:
 
 
 class CompiledExperts:
-    """Entries of moe_layer.mlir. Memory is allocated once, because all steps have the same
-    number of tokens."""
+    """Experts computed by the entries of moe_layer.mlir. Memory is allocated once, because all
+    steps have the same number of tokens."""
 
     def __init__(self, program, stream):
         self.program, self.stream = program, stream
         self.memory = {}
 
     def _call(self, entry, **arguments):
-        """Launches an entry on named arguments: device arrays, or NumPy arrays, which are
-        copied to reused memory."""
+        """Launches an entry. The named arguments are device arrays, or NumPy arrays, which are
+        copied to device memory that later calls reuse."""
         entry = self.program[entry]
         operands = []
         for value in entry.arguments:
@@ -135,7 +136,7 @@ class CompiledExperts:
     def set_weights(self, w1, w2):
         w = self._call("quantize_weights", w1=to_bf16(w1), w2=to_bf16(w2))
         names = ("w1e", "w1s", "w2e", "w2s")
-        # Along the reduction dimensions of the forward and the backward matmuls.
+        # `along` is quantized for the forward matmuls, and `across` for the backward matmuls.
         self.along = dict(zip(names, (w[0], w[1], w[4], w[5])))
         self.across = dict(zip(names, (w[2], w[3], w[6], w[7])))
 
@@ -155,7 +156,7 @@ class CompiledExperts:
 
 
 def route(scores):
-    """Returns the two best experts of each token, their weights, and the rows sorted by expert.
+    """Returns the best experts of each token, their weights, and the rows sorted by expert.
     `order[p]` is the position of row p in token order."""
     best = np.argsort(-scores, axis=1, kind="stable")[:, :TOP]
     weights = softmax(np.take_along_axis(scores, best, axis=1))
@@ -186,7 +187,7 @@ class Network:
         self.parameters, self.experts = parameters, experts
 
     def gradients(self, x, labels):
-        """Returns the loss, and its gradients by parameter name."""
+        """Returns the loss and a dictionary of its gradients by parameter name."""
         p, kept = self.parameters, []
         for i, experts in enumerate(self.experts):
             experts.set_weights(p[f"w1_{i}"], p[f"w2_{i}"])
@@ -273,7 +274,7 @@ def train(make_experts, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("directory", help="what mx-compile made of moe_layer.mlir")
+    parser.add_argument("directory", help="the directory that mx-compile wrote for moe_layer.mlir")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--tokens", type=int, default=128)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains a small language model with mixtures of experts on text of an artificial language, in
-bf16 or, by mx_compiler.torch.convert, in MXFP8.
+"""Trains a small language model with mixtures of experts on text of an artificial language. The
+model is trained in bf16 or, after mx_compiler.torch.convert, in a block-scaled format.
 
     python3 examples/train_moe_torch.py --recipe=mxfp8 --log=mxfp8.jsonl
     python3 examples/train_moe_torch.py --all --out=runs --time-limit=580
@@ -9,17 +9,17 @@ bf16 or, by mx_compiler.torch.convert, in MXFP8.
     python3 examples/plot_moe_training.py runs/*.jsonl -o moe.svg --table=moe.md
 
 The linear layers of attention and the experts are converted; embedding, norms, router and head
-stay in bf16. For a seed, all recipes start with the same weights and see the same text.
+stay in bf16. With equal seeds, all recipes start with the same weights and train on the same text.
 docs/guide/TorchTraining.md describes the results.
 
-With --routed, experts and their routing are one layer, which torchrun divides among its
-processes, one GPU each, as it divides each batch. Losses equal the losses of a single process
-with --routed up to the order of sums, and any number of processes can read a checkpoint.
+With --routed, the experts and their routing form one layer. The processes of torchrun, each with
+its own GPU, divide the experts and each batch among themselves. The losses equal those of a single
+process with --routed, up to the order of sums. Any number of processes can read a checkpoint.
 
---all runs each of --seeds and --recipes in sequence, each in a separate process to release its
-memory. It writes OUT/RECIPE-seedSEED.jsonl and .checkpoint, and resumes when called again. The
-exit status is 75 if the time limit ended the run, except with torchrun, which would treat it as
-a failure."""
+--all runs all combinations of --seeds and --recipes in sequence, each in a separate process so that
+its memory is released. The program writes OUT/RECIPE-seedSEED.jsonl and .checkpoint, and resumes
+when called again. The exit status is 75 if the time limit ended the run; with torchrun it is 0,
+because torchrun would treat 75 as a failure."""
 
 import itertools
 import pathlib

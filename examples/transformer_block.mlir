@@ -1,20 +1,20 @@
-// Decoder block with a mixture of experts, written only in linalg, tensor, arith, math
-// and scf, as emitted by another compiler:
+// Decoder block with a mixture of experts, as another compiler would emit it: only with
+// ops of linalg, tensor, arith, math and scf. The block computes
 //
 //   a = x + Wo attention(rotary(Wqkv norm(x)))
 //   y = a + sum over a token's experts of prob * W2 (silu(W1gate n) * W1up n),
 //       n = norm(a)
 //
-// for any number of tokens T of one sequence. H = 256, with four heads of 64, two heads
-// of keys and values, and eight experts of 128, two for each token. Activations are
-// bf16, sums f32. All weights of matmuls are in MXFP8, as in a checkpoint: elements,
-// and a scale for each 32 along the reduction. The projections multiply bf16 by these
-// weights. Operands of the experts are quantized to MXFP8 too:
+// for a sequence with any number of tokens T. The hidden size is 256. There are four
+// query heads and two key-value heads, each of size 64, and eight experts of size 128,
+// two for each token. Activations are bf16 and sums are f32. The weights are in MXFP8,
+// with a scale for every 32 elements along the reduction. The projections multiply bf16
+// activations by these weights. The experts' activations are quantized to MXFP8:
 //
 //   mx-opt --mx-import-scaled --mx-quantize-matmuls=recipe=mxfp8-e4m3 --cse --canonicalize
 //
-// converts these to matmuls of mx (docs/guide/MoE.md). Scores, weighted sums of values
-// and the router stay in bf16, as requested by mx.recipe.
+// converts the projections and experts to matmuls of mx (docs/guide/MoE.md). The scores,
+// the weighted sums of values and the router stay in bf16 because of mx.recipe = "none".
 
 !tokens = tensor<?x256xbf16>
 !sums = tensor<?x256xf32>
@@ -36,7 +36,7 @@
 !ends = tensor<8xi32>
 !gu = tensor<?x256xbf16>
 !h = tensor<?x128xbf16>
-// Weights and their scales: N x K, K / 32. Weights of the experts are stacked.
+// Weights are N x K, and their scales N x K / 32. The experts' weights are stacked.
 !wqkv = tensor<512x256xf8E4M3FN>
 !wqkv_s = tensor<512x8xf8E8M0FNU>
 !wo = tensor<256x256xf8E4M3FN>
@@ -60,10 +60,10 @@
 // Maps of stacked weights.
 #w = affine_map<(e, n, k) -> (e, n, k)>
 #w_s = affine_map<(e, n, k) -> (e, n, k floordiv 32)>
-// Maps of heads: (token, head, element); angles for half of the elements.
+// Maps of heads, (token, head, element). Element d uses the angle d mod 32.
 #thd = affine_map<(t, h, d) -> (t, h, d)>
 #angle = affine_map<(t, h, d) -> (t, d mod 32)>
-// Maps of attention: g query heads share head h of keys and values.
+// Maps of attention. Query heads (h, g) share head h of the keys and values.
 #s_q = affine_map<(h, g, i, j, d) -> (i, h, g, d)>
 #s_k = affine_map<(h, g, i, j, d) -> (j, h, d)>
 #s = affine_map<(h, g, i, j, d) -> (h, g, i, j)>
@@ -132,7 +132,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
 
   %n1 = call @norm(%x, %attention_norm) : (!tokens, !norm) -> !tokens
 
-  // Queries, keys and values: x Wqkv^T, with weights as in the checkpoint.
+  // Computes the queries, keys and values, norm(x) Wqkv^T, with MXFP8 weights.
   %qkv0 = tensor.empty(%t) : tensor<?x512xf32>
   %qkv1 = linalg.fill ins(%zero : f32) outs(%qkv0 : tensor<?x512xf32>) -> tensor<?x512xf32>
   %qkv_sums = linalg.generic {indexing_maps = [#mk, #nk, #nk_s, #mn],
@@ -147,8 +147,8 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
   } -> tensor<?x512xf32>
   %qkv = arith.truncf %qkv_sums : tensor<?x512xf32> to !qkv
 
-  // Rotary embedding of queries and keys: elements d and d + 32 of a head are rotated
-  // by the angle of the token and d.
+  // Applies the rotary embedding to queries and keys. Elements d and d + 32 of a head
+  // are rotated by the angle for the token and d.
   %qk = tensor.extract_slice %qkv[0, 0] [%t, 384] [1, 1] : !qkv to tensor<?x384xbf16>
   %heads = tensor.expand_shape %qk [[0], [1, 2]] output_shape [%t, 6, 64] : tensor<?x384xbf16> into !heads
   %turned0 = tensor.empty(%t) : !heads
@@ -181,7 +181,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
   %v_columns = tensor.extract_slice %qkv[0, 384] [%t, 128] [1, 1] : !qkv to tensor<?x128xbf16>
   %v = tensor.expand_shape %v_columns [[0], [1, 2]] output_shape [%t, 2, 64] : tensor<?x128xbf16> into !kv
 
-  // Scores of tokens i and j.
+  // Computes the score of each pair of tokens i and j.
   %s0 = tensor.empty(%t, %t) : !scores
   %s1 = linalg.fill ins(%zero : f32) outs(%s0 : !scores) -> !scores
   %scores = linalg.generic {indexing_maps = [#s_q, #s_k, #s], mx.recipe = "none",
@@ -195,7 +195,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
     linalg.yield %next : f32
   } -> !scores
 
-  // Scaled by 1 / sqrt(64); only tokens up to i count.
+  // Scales the scores by 1 / sqrt(64) and masks the tokens after i.
   %masked = linalg.generic {indexing_maps = [#id4, #id4],
                             iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
       ins(%scores : !scores) outs(%s0 : !scores) {
@@ -212,7 +212,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
   %soft = linalg.softmax dimension(3) ins(%masked : !scores) outs(%s0 : !scores) -> !scores
   %probs = arith.truncf %soft : !scores to !probs
 
-  // Weighted sums of values, with the heads of a token concatenated again.
+  // Computes the weighted sums of values and concatenates the heads of each token.
   %context0 = tensor.empty(%t) : tensor<?x2x2x64xf32>
   %context1 = linalg.fill ins(%zero : f32) outs(%context0 : tensor<?x2x2x64xf32>) -> tensor<?x2x2x64xf32>
   %context_sums = linalg.generic {indexing_maps = [#c_p, #c_v, #c], mx.recipe = "none",
@@ -228,7 +228,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
   %context_heads = arith.truncf %context_sums : tensor<?x2x2x64xf32> to !q
   %context = tensor.collapse_shape %context_heads [[0], [1, 2, 3]] : !q into !tokens
 
-  // The output projection, added to x.
+  // Adds the output projection to x.
   %o0 = tensor.empty(%t) : !sums
   %o1 = linalg.fill ins(%zero : f32) outs(%o0 : !sums) -> !sums
   %o = linalg.generic {indexing_maps = [#mk, #nk, #nk_s, #mn],
@@ -260,8 +260,8 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
       ins(%n2, %router : !tokens, !router) outs(%logits1 : !logits) -> !logits
   %weights = linalg.softmax dimension(1) ins(%logits : !logits) outs(%logits0 : !logits) -> !logits
 
-  // The rank of an expert: the number of experts before it. Among equal weights the
-  // first comes first; if all are NaN, none comes first.
+  // The rank of an expert is the number of experts with a larger weight, or with an
+  // equal weight and a lower index. If all weights are NaN, no expert has rank 0.
   %ranks0 = tensor.empty(%t) : !ranks
   %ranks1 = linalg.fill ins(%none : i32) outs(%ranks0 : !ranks) -> !ranks
   %ranks = linalg.generic {indexing_maps = [#te, #tf, #te],
@@ -280,7 +280,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
     linalg.yield %next : i32
   } -> !ranks
 
-  // The experts of a token, of ranks 0 and 1, and their probabilities, which sum to 1.
+  // Selects the experts of rank 0 and 1, and scales their weights to a sum of 1.
   %choice0 = tensor.empty(%t) : !choice
   %choice1 = linalg.fill ins(%none : i32) outs(%choice0 : !choice) -> !choice
   %chosen0 = tensor.empty(%t) : !gates
@@ -308,9 +308,9 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
     linalg.yield %y : f32
   } -> !gates
 
-  // Pairs of a token and an expert are rows, sorted by expert: places[t, c] is the
-  // number of earlier pairs, ends[e] the number of pairs of experts up to e, and
-  // tokens[p] the token of the pair at place p.
+  // Each pair of a token and an expert is a row, and rows are sorted by expert.
+  // places[t, c] is the row of choice c of token t, ends[e] is the end of the rows of
+  // expert e, and tokens[p] is the token of row p.
   %places1 = linalg.fill ins(%none : i32) outs(%choice0 : !choice) -> !choice
   %places = linalg.generic {indexing_maps = [#pair, #other, #pair],
                             iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
@@ -388,7 +388,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
     linalg.yield %y : bf16
   } -> !w2_n
 
-  // Gate and up of each expert's rows.
+  // Computes gate and up for each expert's rows.
   %gu0 = tensor.empty(%p) : !gu
   %gu, %gu_end = scf.for %e = %c0 to %c8 step %c1 iter_args(%out = %gu0, %start = %c0) -> (!gu, index) {
     %ei = tensor.extract %ends[%e] : !ends
@@ -405,7 +405,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
     scf.yield %next, %end : !gu, index
   }
 
-  // silu(gate) * up, in f32, rounded once.
+  // Computes silu(gate) * up in f32 and rounds once.
   %gate = tensor.extract_slice %gu[0, 0] [%p, 128] [1, 1] : !gu to !h
   %up = tensor.extract_slice %gu[0, 128] [%p, 128] [1, 1] : !gu to !h
   %h0 = tensor.empty(%p) : !h
@@ -439,7 +439,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
     scf.yield %next, %end : !sums, index
   }
 
-  // The sum of a token's rows, weighted by probability and added to a.
+  // Sums the rows of each token, weighted by probability, and adds the sum to a.
   %m0 = tensor.empty(%t) : !sums
   %m1 = linalg.fill ins(%zero : f32) outs(%m0 : !sums) -> !sums
   %mixed = linalg.generic {indexing_maps = [#sum_c, #sum_c, #sum],

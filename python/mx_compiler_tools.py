@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Commands of a wheel's tools: each executes the program in mx_compiler/bin.
+"""Entry points for the tools of a wheel, each of which executes a program in mx_compiler/bin.
 
-A separate module, because importing the package imports NumPy, which takes longer than most
+This is a separate module, because importing the package imports NumPy, which takes longer than most
 runs of the tools."""
 
 import importlib.util
@@ -13,7 +13,7 @@ import sys
 def _become(tool):
     package = importlib.util.find_spec("mx_compiler").submodule_search_locations[0]
     program = os.path.join(package, "bin", tool)
-    # Python ignores these signals, and the executed program would inherit that.
+    # Python ignores these signals, and the executed program would also ignore them.
     for name in ("SIGPIPE", "SIGXFSZ"):
         signal.signal(getattr(signal, name), signal.SIG_DFL)
     try:

@@ -145,7 +145,7 @@ def wrap(text):
 
 
 def block(docstring):
-    """Keeps the layout of docstrings with several lines."""
+    """Keeps the layout of multi-line docstrings."""
     return ["```text", docstring, "```", ""] if "\n" in docstring else [docstring, ""]
 
 

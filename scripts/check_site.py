@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks all links of a site on disk: each must lead to a file of the site and, with an anchor,
-to an element there.
+to an element of that file.
 
     scripts/check_site.py FOLDER
 
@@ -59,7 +59,7 @@ def main():
         sys.exit(__doc__)
     root = pathlib.Path(sys.argv[1]).resolve()
     found = list(faults(root))
-    print("\n".join(found) or f"{sum(1 for _ in root.rglob('*.html'))} pages, all links lead somewhere")
+    print("\n".join(found) or f"{sum(1 for _ in root.rglob('*.html'))} pages, no broken links")
     return bool(found)
 
 

@@ -4,7 +4,7 @@ other libraries, and exported names.
 
     scripts/check_wheel.py WHEEL.whl
 
-Needs auditwheel. Exit status 1, and a line for each reason, on failure."""
+Needs auditwheel. On failure, prints a line for each reason and exits with status 1."""
 
 import argparse
 import io
@@ -17,9 +17,9 @@ import zipfile
 
 from elftools.elf.elffile import ELFFile
 
-# Largest size in megabytes by prefix of the wheel's name.
+# Maximum size in megabytes, keyed by the prefix of the wheel's name.
 SIZES = {"mx_compiler_runtime-": 3, "mx_compiler-": 40}
-# C library and processor in the name of a wheel.
+# C library and processor in a wheel's name.
 TAG = re.compile(r"manylinux_2_(?P<minor>\d+)_(?P<machine>\w+)\.whl")
 # Available on every machine; libmx and libmx_runtime are in the wheel.
 NEEDED = re.compile(r"libc\.so\.6|libm\.so\.6|libgcc_s\.so\.1|ld-linux.*|libmx(_runtime)?\.so")
@@ -58,7 +58,7 @@ def check_elf(name, file):
     elf = ELFFile(io.BytesIO(file))
     for tag in elf.get_section_by_name(".dynamic").iter_tags():
         if tag.entry.d_tag == "DT_NEEDED" and not NEEDED.fullmatch(tag.needed):
-            yield f"{name}: expected to need the C library alone, found {tag.needed}"
+            yield f"{name}: expected a dependence on the C library only, found {tag.needed}"
         if tag.entry.d_tag in ("DT_RPATH", "DT_RUNPATH"):
             path = getattr(tag, "runpath", None) or getattr(tag, "rpath", None)
             if path != "$ORIGIN/..":
@@ -71,9 +71,9 @@ def check_elf(name, file):
              if symbol.name and symbol.entry.st_shndx != "SHN_UNDEF"]
     for symbol in shown:
         if not SHOWN.fullmatch(symbol):
-            yield f"{name}: expected the C interfaces alone to be shown, found {symbol}"
+            yield f"{name}: expected exports of the C interfaces only, found {symbol}"
     if not shown:
-        yield f"{name}: expected the C interfaces to be shown, found none"
+        yield f"{name}: expected exports of the C interfaces, found none"
 
 
 def check(path):

@@ -124,11 +124,11 @@ def refresh(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--out", help="where the reference goes")
+    parser.add_argument("--out", help="folder for the reference")
     parser.add_argument("--tblgen", default="mlir-tblgen", help="mlir-tblgen")
     parser.add_argument("--include", action="append", default=[], help="MLIR's headers")
-    parser.add_argument("--tools", help="where mx-opt is")
-    parser.add_argument("--check", action="store_true", help="write no blocks")
+    parser.add_argument("--tools", help="folder of mx-opt")
+    parser.add_argument("--check", action="store_true", help="report stale blocks without writing")
     args = parser.parse_args()
     if args.out:
         write_reference(args)

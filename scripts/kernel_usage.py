@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the resource usage of each kernel: registers and spills as reported by ptxas, shared
-memory as requested by launches, tensor memory as allocated in the PTX."""
+"""Prints the resource usage of each kernel: registers and spills as reported by ptxas,
+shared memory as requested by launches, and tensor memory as allocated in the PTX."""
 
 import argparse
 import re

@@ -5,7 +5,7 @@
 
 A PROJECT is a folder with a pyproject.toml; the build backend generates its metadata without
 building. Needs packaging and, for projects, scikit-build-core; classifiers are checked if
-trove-classifiers is installed. Exit status 1, and a line for each reason, on failure."""
+trove-classifiers is installed. On failure, prints a line for each reason and exits with status 1."""
 
 import argparse
 import contextlib
@@ -53,7 +53,7 @@ def files_of_project(folder):
                               cwd=folder, capture_output=True, text=True)
         if done.returncode:
             said = (done.stderr.strip() or "it says nothing").splitlines()[-1]
-            sys.exit(f"error: {folder}/pyproject.toml: the build backend made no metadata: {said}")
+            sys.exit(f"error: {folder}/pyproject.toml: the build backend failed to generate metadata: {said}")
         made, = pathlib.Path(out).glob("*.dist-info")
         return {p.relative_to(made).as_posix(): p.read_bytes() for p in made.rglob("*") if p.is_file()}
 

@@ -1,6 +1,6 @@
-"""Assembles the site from the pages of docs/ and simulator/ and the reference by
-scripts/gen_docs.py, in the order of docs/README.md. Linked files are included as text below
-source/; sources of the reference are linked as its pages."""
+"""Assembles the site from the pages in docs/ and simulator/ and from the reference,
+written by scripts/gen_docs.py. Pages appear in the order of docs/README.md. Linked files
+are included as text below source/; a link to a source in SOURCES leads to its reference page."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ from mkdocs.structure.files import File
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "build/docs/reference"
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?\)")
-# Sources of the reference and their pages. Also read by test/Docs/links.py.
+# Patterns of source files, each with its reference page. Also read by test/Docs/links.py.
 SOURCES = ((r"include/mx/Dialect/(\w+)/IR/\w+\.td", r"\1"), (r"include/mx/.*/Passes\.td", "Passes"),
            (r"python/mx_compiler/__init__\.py", "PythonAPI"), (r"python/mx_compiler/torch/\w+\.py", "TorchAPI"))
 
@@ -22,7 +22,7 @@ def path_of(uri):
 
 
 def uri_of(path):
-    """Returns the location in the site of a file of the repository."""
+    """Returns the site location of a repository file."""
     for source, page in SOURCES:
         if match := re.fullmatch(source, path):
             return f"reference/{match.expand(page)}.md"

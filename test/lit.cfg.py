@@ -1,4 +1,4 @@
-# The lit suite of mx: suffixes of test files, programs and features.
+# The lit suite of mx: test suffixes, formats, substitutions and features.
 
 import os
 import shutil
@@ -21,8 +21,8 @@ config.mx_tools_dir = os.path.join(config.mx_obj_root, "bin")
 config.mx_library_dir = os.path.join(config.mx_obj_root, "lib")
 config.mx_python_dir = os.path.join(config.mx_src_root, "python")
 
-# --param tier=default excludes the tests of the slow tier, --param tier=all does not. Both report the tier and the
-# processor time of each test. Without them, as by hand, the named tests run.
+# --param tier=default excludes the tests of the slow tier, --param tier=all includes them. Both report the tier and the
+# processor time of each test. Without this parameter, for example in manual runs, all named tests run.
 tier = lit_config.params.get("tier")
 if tier not in (None, "default", "all"):
     lit_config.fatal(f"expected --param tier=default or tier=all, found tier={tier}")
@@ -40,21 +40,21 @@ for name, value in {
     # For foreign programs, mainly Python; see simulator/cmake/SanitizerOptions.c.
     "ASAN_OPTIONS": "detect_leaks=0:detect_container_overflow=0:allow_user_poisoning=0",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-    # Our own kernels are clean, even of warnings. Tests that expect a warning set MX_SIM_WARNINGS=print.
+    # Our own kernels cause no warnings. Tests of warnings set MX_SIM_WARNINGS=print.
     "MX_SIM_WARNINGS": "error",
     # Cache of mx.compile; tests of the cache use separate folders.
     "MX_CACHE_DIR": os.path.join(config.test_exec_root, "python-cache"),
 }.items():
     config.environment[name] = os.environ.get(name, value)
 
-# PyTorch is too large for a requirement of the suite (scripts/setup --torch).
+# PyTorch is too large to require for the suite (scripts/setup --torch).
 torch_python = os.environ.get("MX_TORCH_PYTHON") or config.mx_python
 torchao_python = os.environ.get("MX_TORCHAO_PYTHON") or torch_python
 for name, path in ("MX_TORCH_PYTHON", torch_python), ("MX_TORCHAO_PYTHON", torchao_python):
     if not shutil.which(path):
         lit_config.fatal(f"{name}: expected the path of a Python, found '{path}'")
 
-# --- Features of any suite with mx -----------------------------------------------
+# --- Features for any suite with mx ---------------------------------------------
 
 # MX_CHECK_ROUNDTRIP=1 makes every mx-opt of the suite print its input, parse it again and compare.
 commands = {name: os.path.join(config.mx_tools_dir, name) for name in config.mx_built_tools}
@@ -75,7 +75,7 @@ config.substitutions += [
     ("%mx_obj", config.mx_obj_root),
     ("%mlir_include", config.mlir_include_dir),
     ("%expand_cases", f'"{python}" {config.mx_src_root}/test/python/expand_cases.py'),
-    # Before %python, which is a prefix of them.
+    # These substitutions precede %python, which is a prefix of their names.
     ("%python_torchao", f'"{torchao_python}"'),
     ("%python_torch", f'"{torch_python}"'),
     ("%python_dir", os.path.dirname(config.mx_python)),

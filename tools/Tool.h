@@ -1,8 +1,8 @@
 //===- Tool.h - Utilities for tools -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Version, exit statuses of bad options, and handling of insufficient memory,
-// for which LLVM aborts.
+// Prints versions, checks options and inputs, and handles exhausted memory, for
+// which LLVM would abort.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_TOOLS_TOOL_H
@@ -25,22 +25,24 @@
 
 namespace mx {
 
-/// Exit status of upstream's drivers for all errors.
+/// Exit status of upstream's drivers on any error.
 constexpr int kExitUpstream = 1;
 
-/// Initializes tool `name`; must be the first call of its main. Memory
-/// exhaustion ends the tool with status `kOutOfMemory`.
+/// Initializes the tool `name`. The main function of a tool must call this
+/// function first. If memory is exhausted, the tool exits with the status
+/// `kOutOfMemory`.
 template <int kOutOfMemory = kExitBadInput>
 void initTool(const char *name) {
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "mx " << getVersion() << "\nLLVM " << LLVM_VERSION_STRING << '\n';
   });
-  // https://no-color.org, not supported by LLVM.
+  // LLVM does not support https://no-color.org.
   if (const char *value = std::getenv("NO_COLOR"); value && *value)
     llvm::WithColor::setAutoDetectFunction(
         [](const llvm::raw_ostream &) { return false; });
   handleOutOfMemory(name, kOutOfMemory);
-  // LLVM installs a handler that calls this function.
+  // LLVM sets a new-handler that calls LLVM's own handler. Therefore, remove
+  // the tool's new-handler and set the tool's handler as LLVM's handler.
   std::set_new_handler(nullptr);
   llvm::install_bad_alloc_error_handler(
       [](void *, const char *, bool) { exitOutOfMemory(); });
@@ -66,8 +68,8 @@ inline bool checkInput(const std::string &path) {
   return why.empty();
 }
 
-/// Checks the input words of a driver with its own option parser. Only -o takes
-/// a path, which is written.
+/// Checks the input files of a driver that parses its options itself. All words
+/// without a dash are inputs, except for the word after -o.
 inline bool checkInputWords(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     llvm::StringRef word = argv[i];
@@ -79,8 +81,9 @@ inline bool checkInputWords(int argc, char **argv) {
   return true;
 }
 
-/// Options of all tools that compile a file. Created by the main function,
-/// because libmx contains the mains of several tools with equal option names.
+/// Options of all tools that compile a file. The main function creates them,
+/// because libmx contains the main functions of several tools, whose options
+/// have equal names.
 struct CompilerOptions {
   explicit CompilerOptions(const char *title) : category(title) {}
 
@@ -90,34 +93,35 @@ struct CompilerOptions {
                                        llvm::cl::cat(category)};
   llvm::cl::opt<bool> fuse{
       "fuse", llvm::cl::init(true),
-      llvm::cl::desc("compute what is quantized where it is quantized, and "
-                     "finish matmuls where they are computed (the default)"),
+      llvm::cl::desc("fuse elementwise operations into quantizers and into "
+                     "the epilogues of matmuls (the default)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<int64_t> maxSchedules{
       "max-schedules", llvm::cl::init(target::kMaxSchedules),
       llvm::cl::value_desc("N"),
-      llvm::cl::desc("most schedules of a matmul whose rows, groups or "
-                     "reduction no type knows; with 1 a row's sums do not "
-                     "depend on how many rows there are"),
+      llvm::cl::desc("maximum number of schedules for a matmul with dynamic "
+                     "rows, groups or reduction; with 1, the sums of a row "
+                     "do not depend on the number of rows"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> tuned{
       "tuned", llvm::cl::value_desc("FILE"),
-      llvm::cl::desc("table of measured schedules, which come before the "
-                     "model's; mx-compile --tune writes it"),
+      llvm::cl::desc("table of measured schedules, which are preferred to "
+                     "the model's; mx-compile --tune writes the table"),
       llvm::cl::cat(category)};
   llvm::cl::opt<std::string> tunedGpu{
       "tuned-gpu", llvm::cl::value_desc("NAME"),
-      llvm::cl::desc("the GPU whose entries of the table are taken; default: "
-                     "the only one that is there for the chip"),
+      llvm::cl::desc("use the table's entries for this GPU; default: the "
+                     "only GPU with entries for the chip"),
       llvm::cl::cat(category)};
   llvm::cl::opt<bool> explain{
       "mx-explain",
-      llvm::cl::desc("print which schedule each matmul gets, its memory map "
-                     "and why others lost"),
+      llvm::cl::desc("print the schedule and memory map of each matmul, and "
+                     "why other schedules were rejected"),
       llvm::cl::cat(category)};
   llvm::cl::opt<bool> quiet{
       "quiet",
-      llvm::cl::desc("no notices, remarks and progress on standard error"),
+      llvm::cl::desc("print no notices, remarks or progress to standard "
+                     "error"),
       llvm::cl::cat(category)};
 
   void set(DeviceOptions &options) const {
@@ -129,8 +133,8 @@ struct CompilerOptions {
   }
 };
 
-/// Starts the main of tool `name`, which `verb`s a file. Returns false for
-/// invalid options.
+/// Parses the options of the tool `name`. `verb` names the tool's action on
+/// its input file. Returns false after a message if the options are invalid.
 template <typename Options>
 bool startCompiler(int argc, char **argv, const char *name, const char *verb,
                    const char *overview, Options &asked) {

@@ -9,11 +9,11 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """Grouped matmul. Groups of rows: total x k times groups x n x k. Groups of a reduction: m
-    x total times n x total."""
+    """Grouped matmul. Expert groups of rows multiply total x k by groups x n x k; expert groups
+    of a reduction multiply m x total by n x total."""
     name: str
     groups: int
-    total: int  # rows, or elements of the reduction, of all groups
+    total: int  # rows or reduction elements of all groups
     n: int
     k: int = 0
     m: int = 0
@@ -28,7 +28,7 @@ class Shape:
         return f"{self.total} in {self.groups} x {self.n} x {self.k}"
 
     def reduced(self):
-        """Returns a shape with fewer tokens, columns and groups that keeps all tails."""
+        """Returns a shape with fewer tokens, columns and groups, but with all partial tiles."""
         def shrink(size, multiple):
             whole, tail = min(size // 128, 2) * 128, size % 128
             return whole + tail // multiple * multiple

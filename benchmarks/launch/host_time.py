@@ -6,7 +6,7 @@ usage: host_time.py [--device=auto] [--count=1000] [--cc=cc]
 
 The function is a bf16 matmul with MXFP8 weights: one kernel with three tensor maps. On a GPU
 the arrays are PyTorch tensors, small enough that the GPU always waits for the host. On the
-simulator they have no rows, so nothing is launched and only the work of this project remains.
+simulator the arrays have no rows, so nothing is launched and only mx's own host time remains.
 Prints the fastest of seven repetitions in microseconds. Exits with 1 if a limit is exceeded on
 a GPU: 5 us from C for repeated calls, 1.5 times torch.mm from Python."""
 
@@ -99,7 +99,7 @@ def main():
         if c:
             report(f"launch from C, {what}", c[name])
     if not c:
-        print("no compiler of C")
+        print("no C compiler found")
     if not is_gpu:
         arrays = [mx.empty((0, K), ml_dtypes.bfloat16),
                   mx.array(np.zeros((N, K), ml_dtypes.float8_e4m3fn)),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Host time of a call in eager PyTorch: torch's own linear, and operators of mx_compiler.torch.
+"""Measures the host time of calls in eager PyTorch: torch's linear, and mx_compiler.torch.
 
 usage: torch_host.py [--rounds=200] [--calls=50] [--profile] [--fake-driver=LIBRARY]
 
@@ -54,11 +54,11 @@ def choose_device(args):
                           MX_PTXAS="none", MX_DEVICE="")
         sys.path.insert(0, str(ROOT / "test/Torch/Inputs"))
         import posing  # noqa: F401
-        return "cpu", "tensors of the host that pose as a GPU's, over a driver that launches nothing"
+        return "cpu", "host tensors that pose as GPU tensors, with a driver that launches nothing"
     if torch.cuda.is_available():
         return "cuda", torch.cuda.get_device_name()
     os.environ["MX_DEVICE"] = "cpu"
-    return "cpu", "no GPU: MX_DEVICE=cpu, which computes in the call"
+    return "cpu", "no GPU: MX_DEVICE=cpu, which computes during the call"
 
 
 class Clock:
@@ -140,7 +140,7 @@ def prepared_calls(call):
 
 
 def parts(clock, call):
-    """Returns the microseconds of the extension's calls, of their launches, and of memory."""
+    """Returns the microseconds of the extension's calls, launches and memory operations."""
     run = launch = memory = 0.0
     nothing = ctypes.cast(ctypes.CDLL(None).abs, ctypes.c_void_p).value  # abs(0) is 0
     for prepared, arguments in (found := prepared_calls(call)):

@@ -4,7 +4,7 @@
 
 usage: cases.py MX_COMPILE DIRECTORY [CASE...]
 
-A case has a program for each *way*: with a given schedule, or with the choice of
+A case has a program for each *way*, a given schedule, or the choice of
 mx-select-schedule for static sizes or dynamic rows."""
 
 import dataclasses
@@ -19,7 +19,7 @@ import numpy as np
 LAUNCH = "difference of graphs"
 CHIP = "sm_90a"
 LAYER = pathlib.Path(__file__).resolve().parents[2] / "examples" / "moe_layer.mlir"
-# Limit of rows for matmuls that are bound by reading the weights.
+# Maximum number of rows of matmuls that are bound by reading the weights.
 FEW_ROWS = 1024
 # Schedule of the operation by way. "mx" is the choice of mx. Fused matmuls dequantize in the
 # kernel: to f16 where scales allow it, or always to bf16. With a workspace both operands are
@@ -80,9 +80,9 @@ def by(*extents):
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """M x K by N x K. With groups: groups of rows, each with its own B, or groups of the
-    reduction ("gradient"), with M x K values in total and N x K results for each group, as in
-    the gradient of weights."""
+    """Matmul of M x K by N x K. With `groups`, each group of rows is multiplied by its own B. With
+    `gradient`, the groups divide M, the reduction, and each group has an N x K result, as in
+    weight gradients."""
     name: str
     m: int
     n: int
@@ -96,10 +96,10 @@ class Case:
     # Distribution of rows over groups. "": up to 40 % uneven; "uniform": the group of each row
     # is drawn uniformly; "zipf": the i-th most frequent group has weight 1 / i.
     load: str = ""
-    # "wide": scales over 40 binades. "grid": bf16 operands with values of MXFP8.
+    # "wide": scales over 40 binades. "grid": bf16 operands with values representable in MXFP8.
     values: str = ""
     ways: tuple = tuple(CHOSEN.items())
-    # Further baselines beside cuBLAS: "normal", "fp8", "triton".
+    # Baselines in addition to cuBLAS: "normal", "fp8", "triton".
     peers: tuple = ()
 
     @property
@@ -116,7 +116,7 @@ class Case:
 
     @property
     def capacity(self):
-        """Size of a ragged reduction for any groups."""
+        """Size of a ragged reduction that suffices for any group sizes."""
         return -(-(self.m + 127 * self.groups) // 128) * 128
 
     def program(self, way):

@@ -15,7 +15,7 @@ def grouped_mm(a, b, ends):
 
 
 class MxProgram:
-    """Entry `main` of a program on sets of operands."""
+    """Runs the entry `main` of a program on sets of operands."""
 
     def __init__(self, name, case, directory, problem):
         self.name, self.case, self.kept = name, case, []
@@ -25,7 +25,7 @@ class MxProgram:
         self.out = torch.empty(problem.out_shape, dtype=torch.bfloat16, device="cuda")
         self.results = self.arrays([self.out], self.entry.results)
         self.workspace = self.entry.make_workspace(*self.sets[0])
-        self.count = len(self.sets) - 1  # the last set is for the comparison
+        self.count = len(self.sets) - 1  # results of the last set are compared
 
     def arrays(self, tensors, values):
         return [mx.DeviceArray.from_pointer(t.data_ptr(), self.shape(t, value), value.dtype)

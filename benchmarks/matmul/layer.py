@@ -37,7 +37,7 @@ class Data:
 
 
 class Gather(torch.autograd.Function):
-    """Gathers rows of tokens; gradients are summed without atomics."""
+    """Gathers token rows; gradients are summed without atomics."""
 
     @staticmethod
     def forward(context, x, tokens, inverse, top):
@@ -135,7 +135,7 @@ class MxLayer:
 
 
 def decibel(found, expected):
-    """Computes the signal-to-noise ratio in parts, because the tensors are large."""
+    """Computes the signal-to-noise ratio piece by piece, because the tensors are large."""
     signal = noise = 0.0
     for a, b in zip(found.flatten(0, -2).split(1024) if found.dim() > 1 else [found],
                     expected.flatten(0, -2).split(1024) if found.dim() > 1 else [expected]):

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Error of mx-select-schedule's time model against the times of a surface.
+"""Compares mx-select-schedule's time model with measured random shapes (surface.py).
 
     model.py MX_OPT R.json...    # results of `surface.py run`
 
 Prints for each family: the number of measured schedules, the median ratio of measured to
 modelled time (at 1.6 GHz), and the deviation of ratios within a shape (root mean square). For
-shapes with several measured schedules, also the mean and worst slowdown of the model's first
-choice against the fastest. The model's choice is that of MX_OPT today, so measure with the same
-build."""
+shapes with several measured schedules, also prints the mean and worst slowdown of the model's
+first schedule relative to the fastest. MX_OPT must be the build that selected these schedules."""
 
 import argparse
 import collections
@@ -30,7 +29,7 @@ GHZ = 1.6
 
 
 def modelled(mx_opt, case, schedule):
-    """Returns the modelled cycles, or None if the schedule is refused today."""
+    """Returns the modelled cycles, or None if mx_opt refuses the schedule."""
     ways = (("mx", ""), ("given", schedule))
     text = dataclasses.replace(case, ways=ways).text("given" if schedule else "mx")
     done = subprocess.run([mx_opt, "-", f"--mx-select-schedule=chip={cases.CHIP} explain", "-o", os.devnull],

@@ -47,7 +47,7 @@ def small_codes(name, rows, k):
 
 
 def pack(codes, name):
-    """Packs 4-bit codes two in a byte, the first in the low half."""
+    """Packs two 4-bit codes per byte, the first in the low half."""
     if name != "f4E2M1FN":
         return codes
     return codes[:, 0::2] | codes[:, 1::2] << 4
@@ -90,13 +90,13 @@ def segments(ends):
 
 
 class Operand:
-    """Elements and scales as arguments, and the values in bf16, which is exact for these
-    scales. bf16 operands have no scales.
+    """Elements and scales as arguments, and the values in bf16, which represents them exactly
+    for these scales. bf16 operands have no scales.
 
-    kind: "" for values as from quantizers; "wide": scales over 40 binades; "grid": bf16 values
-    representable in MXFP8; "exact": small integers with exact f32 sums in any order. ends: ends
-    of row groups. matrices: number of stacked matrices with equally many rows. valid: mask of
-    columns; other columns are zeros and belong to no group."""
+    kind: "" for values like a quantizer's; "wide" for scales over 40 binades; "grid" for bf16
+    values representable in MXFP8; "exact" for small integers with exact f32 sums in any order.
+    ends: ends of row groups. matrices: number of stacked matrices of equal height.
+    valid: mask of columns; other columns are zeros and belong to no group."""
 
     def __init__(self, element, scale, rows, k, kind="", ends=None, valid=None, matrices=0):
         if element == "bf16" and kind != "grid":

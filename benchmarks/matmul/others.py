@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """External baselines: --peers=FILE.py names a module with peers(problem), which returns objects
 with the interface of implementations.py for the operands problem.sets. launch(count) runs the
-last set, which serves the comparison. A baseline in another format has wrong(), which counts its
-wrong elements; others are checked like mx."""
+last set, and its results are compared. A baseline in another format defines wrong(), which counts
+its wrong elements; all other baselines are checked like mx."""
 
 import importlib.util
 

@@ -26,8 +26,8 @@ def count_wrong(found, wide, high, k):
 
 
 def count_far(found, peer):
-    """Counts elements that differ from the baseline by more than a rounding of the largest
-    element."""
+    """Counts elements that differ from the baseline by more than one rounding error of the
+    largest element."""
     wrong, largest = 0, peer.abs().amax().float() * 2.0**-7
     for a, b in zip(found.flatten(0, -2).split(8192), peer.flatten(0, -2).split(8192)):
         wrong += int((~((a.float() - b.float()).abs() <= largest)).sum())
@@ -35,12 +35,12 @@ def count_far(found, peer):
 
 
 class Matmul:
-    """M x K by N x K."""
+    """Dense matmul of M x K by N x K."""
 
     def __init__(self, case):
         self.case, self.out_shape = case, (case.m, case.n)
         count = max(2, -(-2 * L2_BYTES // ((case.m + case.n) * case.k)))
-        if case.few_rows:  # based on the implementation with fewer bytes of weights
+        if case.few_rows:  # based on the implementation with fewer weight bytes
             bits = 4 if case.b == "f4E2M1FN" else 8
             count = -(-(1 << 30) // (case.n * case.k * bits // 8 * max(1, case.groups)))
         self.ends = cases.group_ends(case.m, case.groups, case.load) if case.groups else None
@@ -153,8 +153,8 @@ class GroupedRows(Matmul):
 
 
 class Gradient(Matmul):
-    """Gradient of weights: for each group of the reduction N x (its part of M) by K x (the
-    same)."""
+    """Gradient of weights. Each group of the reduction multiplies N x m by K x m, where m is
+    the group's part of M."""
 
     def __init__(self, case):
         self.starts = operands.segments(cases.group_ends(case.m, case.groups, case.load))

@@ -4,18 +4,18 @@
 
 usage: speed.py PROGRAMS [--only=REGEX] [--results=FILE.json] [--seconds=S] [--peers=FILE.py]
 
-For each case the results of mx are checked first: against float64 in some rows, within the
-bound of docs/reference/Spec.md; against the baseline everywhere; and bitwise for operands with
-exact sums. Then the implementations run in turn in one process, five rounds, on sets of
-operands that together exceed the L2. The time of a launch is the difference between CUDA graphs
-with n and 2 n launches.
+For each case the results of mx are checked first. Some rows must be within the bound of
+docs/reference/Spec.md of float64, all elements must be close to the baseline, and results of
+operands with exact sums must agree in every bit. Then the implementations run in turn in one
+process for five rounds, on sets of operands that together exceed the L2. The time of a launch is
+computed from the difference between CUDA graphs with n and 2 n launches.
 
-Burst: a few launches after a pause of 12 ms, the median of 12. Sustained: back to back for S
-seconds, the median of the second half, with the SM clock in that half. For small M: a CUDA
-graph of launches over more than 1 GB of weights, for S / 4 seconds after a pause of 50 ms; and
-sustained.
+A burst is a few launches after a pause of 12 ms; the median of 12 bursts is reported. Sustained
+launches run back to back for S seconds; the median and the SM clock of the second half are
+reported. For small M, a CUDA graph of launches over more than 1 GB of weights runs for S / 4
+seconds after a pause of 50 ms, and then sustained.
 
-Other cases in FILE.json are kept. report.py prints tables. --peers: see others.py. Needs
+Other cases in FILE.json are kept. report.py prints tables. others.py documents --peers. Needs
 PyTorch."""
 
 import argparse

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matmuls of random shapes against baselines: speed on shapes without tuned schedules.
+"""Compares matmuls of random shapes with baselines, to measure shapes without tuned schedules.
 
     surface.py build MX_COMPILE OUT --seed=S [--shapes=24] [--only=REGEX]   # here
     surface.py run OUT --results=R.json [--only=REGEX] [--seconds=S]      # on the GPU
@@ -11,7 +11,7 @@ baseline's time divided by that of mx: median, tenth percentile, and the worst w
 Every shape is measured together with its baseline in one process, after its results were
 checked (see speed.py). "dynamic" is the program with dynamic rows. "next" is the fastest of the
 schedules ranked after the model's choice, measured for every fourth shape. `show` reads raw
-results or CSV as in benchmarks/results/shapes.csv. run --peers=FILE.py: see others.py."""
+results or CSV as in benchmarks/results/shapes.csv. others.py documents run --peers=FILE.py."""
 
 import argparse
 import concurrent.futures
@@ -60,7 +60,7 @@ def multiple(size, of):
 
 
 def draw_dense(source, index):
-    """Draws a dense matmul; a quarter of the sizes are multiples of only 32."""
+    """Draws a dense matmul; a quarter of the sizes are multiples of 32 but not of 128."""
     name = ("mxfp8", "mxfp4", "nvfp4")[index % 3]
     element, scale = FORMATS[name]
     size = lambda: multiple(log_uniform(source, 2048, 16384), 32 if source.random() < 0.25 else 128)
@@ -110,7 +110,7 @@ class Row:
         while len(found) < count:
             case = self.draw(source, len(found), *self.limits)
             ways = {"mx": ""}
-            # The rows of a ragged reduction are determined by its groups.
+            # The groups determine the rows of a ragged reduction.
             if not case.gradient:
                 ways["mx, dynamic"] = DYNAMIC
             found[case.name] = dataclasses.replace(case, ways=tuple(ways.items()))
@@ -263,7 +263,7 @@ def main():
     command.add_argument("--peers", type=pathlib.Path)
     command = commands.add_parser("show")
     command.add_argument("results", type=pathlib.Path, nargs="+")
-    command.add_argument("--card", help="rows of this card alone")
+    command.add_argument("--card", help="show only rows of this card")
     options = parser.parse_args()
     if options.command == "build":
         build(options.mx_compile, options.out, options.seed, options.shapes, options.only)

@@ -11,11 +11,11 @@ LAYERS = ("torch bf16, eager", "torch bf16, torch.compile")
 class Target:
     number: str
     title: str
-    # The smallest ratio of all cases counts; within alternatives the largest.
+    # A target uses the smallest ratio of its cases, and the largest ratio among alternatives.
     cases: tuple
     least: float
     aim: float
-    peers: tuple = CUBLAS  # prefixes of names; the fastest counts
+    peers: tuple = CUBLAS  # prefixes of names; the fastest is used
     time: str = "sustained"  # "sustained", "burst" or "graph"
     way: str = ""  # "": the fastest way
 

@@ -52,7 +52,7 @@ def burst(implementation, count=12):
 
 def sustained(implementation, seconds, once):
     """Returns the median time of batches in the second half of `seconds`, and the clock there.
-    A launch takes about `once`."""
+    A launch takes about `once` seconds."""
     batch = max(1, min(20, int(0.03 / once)))
     start, times, mhz = time.monotonic(), [], None
     while not times or time.monotonic() - start < seconds:
@@ -73,7 +73,7 @@ def sustained(implementation, seconds, once):
 def capture(implementation, launches):
     """Captures launches over all operand sets in a CUDA graph."""
     graph = torch.cuda.CUDAGraph()
-    # Freeing memory of the last case during the capture would end it.
+    # Freeing memory of the previous case would end the capture.
     gc.collect()
     gc.disable()
     with torch.cuda.graph(graph):
@@ -151,7 +151,7 @@ def in_turns(implementations, time_once):
 def measure_graphs(implementations, seconds, sustained=True):
     """Returns rounds by name. First `graph` rounds of a quarter of `seconds`, each after a
     pause so that the clock does not depend on the previous implementation; then `sustained`
-    rounds, of which the second half counts."""
+    rounds, of which the second half is used."""
     graphs = {implementation.name: Graphs(implementation, implementation.count)
               for implementation in implementations}
     found = {implementation.name: {} for implementation in implementations}

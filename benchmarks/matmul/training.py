@@ -40,7 +40,7 @@ def result(bf16, mxfp8, date):
     options = dict(about["run"])
     if options.pop("recipe") != "bf16" or options != {
             name: value for name, value in same["run"].items() if name != "recipe"}:
-        sys.exit(f"expected runs that differ in their recipe alone, bf16 first, found {about['run']} "
+        sys.exit(f"expected runs that differ only in their recipe, bf16 first, found {about['run']} "
                  f"and {same['run']}")
     return dict(name=NAME, date=date, gpu=about["hardware"], torch=about["torch"], run=options,
                 parameters=about["parameters"], recipe=same["run"]["recipe"],

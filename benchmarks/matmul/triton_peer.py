@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Baseline Triton tl.dot_scaled: matmul of E4M3 operands with scales for 32 elements."""
+"""Baseline Triton tl.dot_scaled: matmul of E4M3 operands with a scale per 32 elements."""
 
 import torch
 import triton
@@ -34,7 +34,7 @@ def kernel(a, b, sa, sb, d, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.
 
 
 class DotScaled:
-    """Kernel with one tile size. Sets hold elements and linear scales of both operands."""
+    """Kernel with one tile size. Sets contain elements and linear scales of both operands."""
 
     def __init__(self, sets, shape, tile):
         self.sets, self.tile, self.count = sets, tile, len(sets)

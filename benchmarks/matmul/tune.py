@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Finds the fastest matmul schedules on a GPU, compared with the model's choice.
+"""Times matmul schedules on a GPU, and compares the fastest with the model's choice.
 
-    tune.py build MX_COMPILE OUT [CASE...]     # here: what --mx-explain lists, as programs
+    tune.py build MX_COMPILE OUT [CASE...]     # with the compiler: compiles the schedules listed by --mx-explain
     tune.py run OUT --results=R.json [--only=REGEX] [--seconds=S]    # on the GPU
     tune.py show R.json                        # a table, the fastest first
 
-Candidates for a case are the choice of mx-select-schedule, the other schedules in its table,
-and MORE. Candidates with wrong results are dropped; the rest run in turn. `run` has the
-requirements of speed.py, and keeps earlier results in R.json."""
+Candidates for a case are the model's choice (selected by mx-select-schedule), the other schedules
+listed by --mx-explain, and the schedules in `MORE` below. `run` drops candidates with wrong results
+and times all others in turn. It has the same requirements as speed.py, and keeps the results of
+earlier runs in R.json."""
 
 import argparse
 import dataclasses
@@ -25,7 +26,7 @@ DEFAULT = ("mxfp8-8192", "mxfp8-4096", "bf16xmxfp4-4096x4096x7168",
            "bf16xmxfp4-packed-16x4096x7168", "bf16xmxfp4-packed-64x4096x7168",
            "bf16xmxfp4-packed-256x4096x7168", "grouped-mxfp8-131072", "gradient-mxfp8-131072",
            "grouped-bf16xmxfp4-packed-1024")
-# Additional candidates by prefix of the case's name.
+# Additional candidates. A key is the beginning of the names of cases.
 MORE = {
     "mxfp8": ["tile = [256, 128, 64], raster = group_m(8), epilogue = tma_store",
               "tile = [128, 256, 64], raster = group_m(8), epilogue = tma_store",
@@ -44,7 +45,8 @@ WORDS = [(r"s(\d+)", "stages = {}"), (r"k/(\d+)c?", "split_k = {}"),
          (r"tma(\d+)", "epilogue = tma_store, staging = {}"),
          (r"l2", "l2 = [evict_last, evict_first]"), (r"pdl", "pdl"),
          (r"swap|upcast_a|f16|permuted|permuted_b", "")]
-# Strategy words: pattern, strategy, and its field.
+# For each word about the strategy: the pattern of the word, the name of the strategy (None if the
+# word does not determine the strategy), and a field of the strategy or None.
 OWN_WORDS = [(r"swap", "wgmma_swap_ab", None),
              (r"f16", "wgmma_upcast_b", "f16_scale_range = true, operand_stages = 4"),
              (r"upcast_a", "wgmma_upcast_a", None),
@@ -54,8 +56,8 @@ OWN_WORDS = [(r"swap", "wgmma_swap_ab", None),
 
 
 def schedule(text):
-    """Converts a line of --mx-explain's table to a schedule attribute; None if it contains
-    unknown words."""
+    """Converts a line of --mx-explain's table to a schedule attribute. Returns None if the line
+    contains unknown words."""
     tile, *words = text.split()
     fields = [f"tile = [{', '.join(tile.split('x'))}]"]
     for word in words:
@@ -73,8 +75,8 @@ def schedule(text):
 
 
 def listed(explanation):
-    """Returns the schedules of the table. The short form does not show CTA pairs: if the choice
-    uses them, both variants are tried."""
+    """Returns the schedules in the table. The table does not show CTA pairs. If the selected
+    schedule uses pairs, other schedules of its strategy are returned without and with pairs."""
     found = []
     pairs = re.search(r"^  schedule: .*wgmma_bf16<ctas = 2>", explanation, re.MULTILINE)
     for line in explanation.splitlines():
@@ -101,7 +103,7 @@ def build(mx_compile, out, names):
         more = next((found for begin, found in MORE.items() if case.name.startswith(begin)), [])
         tried = {"mx": ""} | {text: text for text in [*listed(done.stderr), *more]}
         case = dataclasses.replace(case, ways=tuple(tried.items()))
-        # Programs are numbered by way.
+        # The number of a program is the index of its schedule.
         ways[case.name] = {way: cases.compile_way(mx_compile, case, way, out)
                            for way, _ in case.ways}
     (out / "ways.json").write_text(json.dumps(ways, indent=1))
@@ -141,7 +143,7 @@ def table(data):
         text += f"\n| {name} | µs | spread, µs |\n|---|---|---|\n"
         key = "graph" if any("graph_us" in e for e in case["found"].values()) else "sustained"
         entries = sorted(case["found"].items(), key=lambda item: item[1][f"{key}_us"])
-        # Always shows the choice and the baseline, and the fastest of the others.
+        # Omit the slowest schedules, but keep the model's choice and the baseline.
         others = [n for n, _ in entries if n.startswith("tile")][SHOWN:]
         for way, entry in entries:
             if way not in others:

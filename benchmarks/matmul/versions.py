@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares the matmuls of two compilers: cost or gain of a change.
+"""Compares the matmuls of two compilers, to measure the cost or gain of a change.
 
     versions.py build OLD_MX_COMPILE NEW_MX_COMPILE OUT [--only=REGEX]   # here
     versions.py run OUT [--seconds=S] --results=R.json [--only=REGEX]  # on the GPU
@@ -70,7 +70,7 @@ def build(options):
             is_taken[version] = cases.compile_way(compiler, alone, alone.ways[0][0], folder,
                                                   quiet=version == "old")
         if not is_taken["new"]:
-            sys.exit(f"{case.name}: the new compiler does not take it")
+            sys.exit(f"{case.name}: the new compiler refuses the case")
         if not is_taken["old"]:
             left_out.append(case.name)
             continue
@@ -78,7 +78,7 @@ def build(options):
         (same if found[0] == found[1] else differ).append(case.name)
     (options.out / "versions.json").write_text(json.dumps(dict(same=same, differ=differ), indent=1))
     print(f"{len(same)} cases have the same kernels, {len(differ)} others: {' '.join(differ)}")
-    print(f"The old compiler does not take: {' '.join(left_out) or 'none'}")
+    print(f"The old compiler refuses: {' '.join(left_out) or 'none'}")
 
 
 def run(options):

@@ -45,7 +45,7 @@ class Case:
 
     @property
     def capacity(self):
-        """Values of a ragged reduction, for any groups."""
+        """Returns the columns of a ragged reduction that suffice for groups of any size."""
         return ceil_div(self.rows + 127 * self.groups, GROUP_TILE) * GROUP_TILE
 
     def outputs(self):
@@ -222,8 +222,8 @@ def check_cases():
     yield Case("ragged-seed", 700, 256, (0,), groups=9, seed=True)
     yield Case("swiglu-k", 256, 512, swiglu=True)
     yield Case("swiglu-both", 256, 512, (1, 0), swiglu=True)
-    # Schedules chosen only for large tensors: tiles in parts, and CTAs that fetch tiles by an
-    # atomic counter, with more tiles than a GPU has SMs.
+    # Schedules used only for large tensors: tiles in several stages, and CTAs that get tiles from
+# an atomic counter, with more tiles than a GPU has SMs.
     yield Case("both-units", 544, 480, (1, 0), schedule="tile = [256, 256], "
                "threads = 256, vector = 32, stage_rows = 32, stages = 2, ctas = 2")
     yield Case("swiglu-units", 544, 480, (1, 0), swiglu=True,
@@ -236,8 +236,8 @@ def check_cases():
 
 
 def exhaustive_cases():
-    """Yields every element type along each axis for exhaustive.py: all bf16 values in all
-    positions of a block, and all pairs of exponents."""
+    """Yields the cases of exhaustive.py, every element type along each axis, with all bf16 values
+    in all positions of a block and all pairs of exponents."""
     rows, columns = 1 << 16, 33 * 32
     for axes, name, shape in [((1,), "k", (rows, columns)),
                               ((0,), "m", (columns, rows)),

@@ -7,7 +7,7 @@
 
 using Piece = uint4;
 
-/// Input and output streams; kernels ignore surplus ones.
+/// Input and output streams; kernels ignore surplus streams.
 struct Streams {
   const char *in[2];
   char *elements[2];

@@ -6,10 +6,10 @@ the simulator.
 
 usage: check.py BUNDLE [--device=cuda|sim|none] [--only=NAME,...] [--formula]
 
-Results are poisoned twice, with different bytes, so unwritten bytes cannot match both times.
-Without --formula only the results of the CPU path are compared, which is faster; without a
-device those are compared with the formula. Stochastic rounding is compared with the CPU path
-only."""
+Result memory is poisoned twice, with different bytes, so unwritten bytes cannot match both times.
+Without --formula results are compared only with the CPU path, which is faster; without a device,
+results of the CPU path are compared with the formula. Stochastic rounding is compared with the
+CPU path only."""
 
 import argparse
 import json

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Kernels with one fault each, to prove that a silent compute-sanitizer is
-// working.
+// Kernels with one fault each, to prove that compute-sanitizer works although
+// it reports nothing for mx.
 
 extern "C" __global__ void memcheck(int *data, int count) {
   data[threadIdx.x == 0 ? count : threadIdx.x] = 1; // past the end

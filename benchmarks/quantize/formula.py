@@ -39,7 +39,7 @@ def widen(xp, codes, dtype):
 
 
 def scale_bytes(xp, largest, element):
-    """Returns E8M0 scales by the recipe `ceil`, from the bits of the largest magnitudes."""
+    """Returns E8M0 scales with `ceil` rounding, from the bits of the largest magnitudes."""
     # Only MXINT8 has scales of subnormal values, which lack the leading 1.
     emax, above = FORMATS[element][:2] if element != "i8" else (
         0, xp.where(largest >> 23 == 0, 0x7F0000, 0x7E0000))
@@ -57,7 +57,7 @@ def power(xp, byte):
 
 
 def encode(xp, y, element):
-    """Encodes float32 values: round to nearest even, saturating."""
+    """Encodes float32 values, rounding to nearest even and saturating."""
     bits = y.view(xp.int32)
     magnitude = bits & 0x7FFFFFFF
     if element == "i8":
@@ -103,7 +103,7 @@ def nvfp4_factor(xp, largest, factor):
 
 
 def pack(xp, codes, element):
-    """Packs 4-bit codes two in a byte."""
+    """Packs two 4-bit codes per byte."""
     if element != "f4E2M1FN":
         return codes
     return codes[..., 0::2] | (codes[..., 1::2] << 4)
@@ -121,7 +121,7 @@ def largest_of_squares(xp, largest, rows):
 
 def quantize(xp, x, element, nvfp4=None, width=None, square=False):
     """Returns (elements, scale bytes) of float32 `x` with blocks along the last axis. Elements
-    from `width` on are slack and 0, even in a block with NaN."""
+    at index `width` and above are slack and 0, even in a block with NaN."""
     size = 32 if nvfp4 is None else 16
     blocks = x.reshape(x.shape[0], -1, size)
     largest = xp.amax(blocks.view(xp.int32) & 0x7FFFFFFF, -1)
@@ -172,7 +172,7 @@ POWER = ("0x1.5bb8dp-10", "0x1.3cea6p-7", "0x1.c6b754p-5", "0x1.ebf9c8p-3",
 
 
 def swiglu(xp, gate, up):
-    """Returns silu(gate) * up in float32, by the operations of docs/reference/Math.md."""
+    """Returns silu(gate) * up in float32, with the operations of docs/reference/Math.md."""
     number = float.fromhex
     x = xp.clip(gate, -87.0, 87.0)
     rounded = fma(xp, x, -number("0x1.715476p+0"), 12582912.0)

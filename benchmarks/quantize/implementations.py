@@ -33,7 +33,7 @@ def wrap(tensor, shape, value):
 
 
 def byte_shape(shape, size):
-    """Returns the shape of a result as bytes; a number is a row of bytes."""
+    """Returns the shape of a result in bytes; a scalar is a row of bytes."""
     return shape if size == 1 else (*(shape[:-1] or (1,)), size)
 
 
@@ -83,7 +83,7 @@ def ceilings(case, module):
 
 def copies(case, module, copied, sets):
     """Yields the driver's copy and copy kernels that move `copied` bytes, half of them reads.
-    Source and destination belong to the set."""
+    Source and destination are in the buffer set."""
     half = copied // 2 // 16 * 16
     pairs = {}
     for buffers in sets:

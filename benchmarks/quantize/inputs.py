@@ -15,8 +15,8 @@ def bits_of(numbers, dtype):
 
 
 def array(case, rng):
-    """Returns the bits of a matrix: a quarter covers all patterns, a quarter has blocks of many
-    magnitudes, and the rest is about normal, with zeros, infinities and NaN."""
+    """Returns the bits of a matrix: a quarter covers all bit patterns, a quarter consists of
+    blocks with many magnitudes, and the rest is roughly normal, with zeros, infinities and NaN."""
     count = case.rows * case.columns
     x = rng.standard_normal(count).astype(np.float32)
     x *= np.exp2(np.repeat(rng.integers(-4, 5, -(-count // 32)), 32)[:count])

@@ -4,8 +4,8 @@
 
 usage: sanitize.py BUNDLE [--only=NAME,...] [--tools=memcheck,...]
 
-Each tool must first find the fault in a faulty kernel, because a tool that checks nothing would
-be silent too."""
+Each tool must first find the fault in a faulty kernel, because a tool that checks nothing also
+reports nothing."""
 
 import argparse
 import ctypes
@@ -32,8 +32,8 @@ def run_fault(bundle, tool):
 
 
 def sanitize(tool, *command):
-    # The runtime counts a kernel's parameters by querying one past the last: this driver error
-    # is not a fault of a kernel.
+    # The runtime counts a kernel's parameters by querying until the driver reports an error, so
+# this error is not a fault of a kernel.
     return subprocess.run(
         ["compute-sanitizer", f"--tool={tool}", f"--error-exitcode={FOUND}",
          "--report-api-errors=no", "--print-limit=20", sys.executable, *command],

@@ -6,8 +6,8 @@ usage: speed.py BUNDLE [--only=NAME,...] [--rounds=N] [--peers]
                 [--results=FILE.json]
 
 For each case all result bits are compared with the formula. Then mx, the ceiling kernels and
-the copies are replayed from CUDA graphs in turn, on rotating inputs larger than the L2; the
-median of each counts. Ceiling and copy are the fastest of their kind. --peers adds
+the copies are replayed from CUDA graphs in turn, on rotating inputs larger than the L2, and
+medians are reported. Ceiling and copy are the fastest kernels of their kind. --peers adds
 torch.compile. Needs PyTorch."""
 
 import argparse
@@ -169,7 +169,7 @@ def save(path, facts, results):
 
 
 def about(bundle):
-    """Returns the facts about machine and code for a table of results."""
+    """Returns the description of machine and code for a table of results."""
     with open(os.path.join(bundle, "bundle.json")) as file:
         facts = json.load(file)
     facts["gpu"] = query_gpu()

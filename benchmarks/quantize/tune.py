@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compared quantizer schedules, and the best ones: source of the table in
+"""Compares quantizer schedules, and writes the best ones to the table in
 lib/Conversion/MXToMXGPU/Quantize/QuantizeSchedules.def.
 
     build OUT --tune --keep-going        # on the build machine, for --chip: all candidates
@@ -8,12 +8,12 @@ lib/Conversion/MXToMXGPU/Quantize/QuantizeSchedules.def.
     tune.py R.json                       # print candidates by case, best first
     tune.py R.json --write               # also write the table, on the build machine
 
-Cases are tuned in every schedule of their kind, as CASE@N. The compiler refuses schedules that
-do not fit a case or target; these are skipped.
+Each case is measured with every schedule of its kind, under the name CASE@N. Schedules that do
+not fit a case or target are refused by the compiler and skipped.
 
---write replaces the schedules in the table rows used by the cases of R.json, for the target
-they were compiled for. The best schedule is correct in all of these cases and has the largest
-median fraction of the ceiling; the current one is kept unless the gain exceeds the variation
+--write replaces the schedules in the table rows used by the cases in R.json, for the target of
+their programs. The best schedule is correct in all of these cases and reaches the largest
+median fraction of the ceiling; the current schedule is kept unless the gain exceeds the variation
 between runs. Other rows are unchanged. A target without rows first gets the rows of sm_90a, and
 its row in lib/Target/TargetInfo.cpp must then name it in quantizersMeasuredOn."""
 
@@ -49,7 +49,7 @@ def tile(rows, columns, unit, stages, threads, ctas, raster, atomic_counter=Fals
 
 
 def along_columns():
-    """Yields one tile for each CTA, whole or in parts; then atomic counters."""
+    """Yields schedules with one tile per CTA, in one or several stages, then with atomic counters."""
     yield tile(128, 128, 128, 1, 256, 4, "columns")
     yield tile(128, 128, 128, 1, 128, 4, "columns")
     yield tile(256, 128, 64, 2, 128, 3, "columns")
@@ -122,7 +122,7 @@ class Row:
     """Line of the table: MACRO(chip, keys, "schedule") // note."""
     macro: str
     chip: str
-    keys: str  # the last key, except along rows, is the least number of elements
+    keys: str  # the last key, except along rows, is the minimum number of elements
     schedule: str
     note: str
 

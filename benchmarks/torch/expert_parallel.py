@@ -10,13 +10,13 @@ the same layer on one GPU without communication, and with PyTorch in bf16.
 Output is JSON lines. The first describes the measurement. The second compares y and all
 gradients with PyTorch's all_to_all by relative errors, for mx, PyTorch's all_gather and DeepEP.
 Then each system has a line with milliseconds of forward, backward and both: median and 90th
-percentile of the iterations, each as slow as its slowest rank, between CUDA events around the
-whole pass. Systems run in turn, and ranks synchronize before each iteration. Wire is the
-computed number of bytes that a rank sends to others, the largest of all ranks. Peak memory
-includes earlier systems. A missing system reports the reason.
+percentile of the iterations, measured by CUDA events around the whole pass. The slowest rank
+determines the time of an iteration. Systems run in turn, and ranks synchronize before each
+iteration. Wire is the computed number of bytes that a rank sends to others, the maximum over
+ranks. Peak memory includes earlier systems. A missing system reports the reason.
 
 PYTHONPATH may name a folder with an unpacked wheel; nothing is downloaded. Exits with 1 if mx
-differs from PyTorch by more than --tolerance, or PyTorch from itself by more than rounding."""
+differs from PyTorch by more than --tolerance, or PyTorch's systems differ by more than rounding."""
 
 import argparse
 import contextlib
@@ -45,18 +45,18 @@ def parse():
     add("--intermediate", type=int, default=2048)
     add("--experts", type=int, default=64, help="of all ranks")
     add("--choices", type=int, default=8)
-    add("--capacity", type=int, help="rows of a rank that have room; default: all that can come")
+    add("--capacity", type=int, help="row capacity of a rank; default: all rows that can arrive")
     add("--iterations", type=int, default=30)
     add("--warmup", type=int, default=5)
     add("--seed", type=int, default=0)
     add("--tolerance", type=float, default=0.1)
     add("--device", choices=("cuda", "cpu"), default="cuda")
     add("--only", action="append", default=[], metavar="WORDS",
-        help="systems with these in their name")
+        help="run only systems with these words in their name")
     args = parser.parse_args()
     ranks = int(os.environ.get("WORLD_SIZE", "0"))
     if not ranks:
-        parser.error("expected torchrun, found no WORLD_SIZE")
+        parser.error("expected WORLD_SIZE in the environment, found none: run under torchrun")
     for name in ("tokens", "hidden", "intermediate", "experts", "choices", "iterations"):
         if getattr(args, name) < 1:
             parser.error(f"--{name}: expected at least 1, found {getattr(args, name)}")
@@ -104,7 +104,7 @@ def run_once(system, clock):
 
 def time_systems(found, clock, iterations):
     """Returns milliseconds of forward and backward for each iteration, of the slowest rank, for
-    each system. Systems run in turn with a rotating start, so that all see the same GPU clocks."""
+    each system. Systems run in rotating order, so that all run at the same GPU clocks."""
     marks = [[] for _ in found]
     for iteration in range(iterations):
         for place in range(len(found)):
@@ -128,7 +128,7 @@ def summary(times):
 
 
 def relative_errors(system, wanted):
-    """Returns the relative errors of y and of the gradients, the largest of all ranks."""
+    """Returns the largest relative errors of y and of the gradients on any rank."""
     y, kept = system.forward()
     found = torch.stack([(a.float() - b.float()).norm() / b.float().norm()
                          for a, b in zip((y, *system.backward(kept)), wanted)])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Systems compared by expert_parallel.py: a layer of SwiGLU experts divided among ranks,
-forward and backward, by mx and by PyTorch in bf16.
+forward and backward, in mx and in PyTorch with bf16.
 
 A system has `forward()`, which returns y and the input of `backward`, and `backward(kept)`,
 which returns the gradients of x, w1, w2 and the weights. `wire()` returns the bytes that this
@@ -33,7 +33,7 @@ class Problem:
         self.w1 = normal(self.own, 2 * self.inner, self.hidden, deviation=self.hidden**-0.5)
         self.w2 = normal(self.own, self.hidden, self.inner, deviation=self.inner**-0.5)
         self.ids, self.weights = self._choose(generator, self.experts)
-        # As many rows for as many experts, all owned by this rank.
+        # Choices among this rank's experts only, for the measurement on one GPU.
         self.own_ids, _ = self._choose(generator, self.own)
 
     def _choose(self, generator, experts):
@@ -141,8 +141,8 @@ def exchange(x, out_splits, in_splits):
 
 
 class AllToAll(Autograd):
-    """bf16 rows, a copy of a token for each choice, by all_to_all_single: sorted by expert,
-    sent, sorted again by expert, and returned. Sizes pass through the host."""
+    """Sends a bf16 row for each choice of a token with all_to_all_single. Rows are sorted by
+    expert, sent, sorted again by expert, and returned. Sizes pass through the host."""
     name = "torch all_to_all"
 
     def compute(self, x, w1, w2, weights):
@@ -224,8 +224,8 @@ def local_sums(tokens, ids, weights, w1, w2, count=None):
 
 
 class AllGather(Autograd):
-    """bf16 tokens of all ranks by all_gather, and sums by reduce_scatter. The number of rows
-    passes through the host."""
+    """Gathers bf16 tokens of all ranks with all_gather, and sums with reduce_scatter. The number
+    of rows passes through the host."""
     name = "torch all_gather, reduce_scatter"
 
     def compute(self, x, w1, w2, weights):
@@ -270,8 +270,8 @@ class _DeepCombine(torch.autograd.Function):
 
 
 class DeepEP(Autograd):
-    """DeepEP's kernels within a host, by its first interface (Buffer, 1.2): a bf16 row for each
-    token and rank, and sums of a rank returned. The number of rows passes through the host."""
+    """DeepEP's kernels within a host, through its first interface (Buffer, 1.2). A bf16 row is sent
+    per token and rank, and each rank returns its sums. The number of rows passes through the host."""
     name = "DeepEP, bf16"
 
     def __init__(self, problem):

@@ -11,8 +11,8 @@ PyTorch in bf16.
 A training layer is first checked against PyTorch. Then both are captured as CUDA graphs and
 replayed in turn (../matmul/timing.py), sustained. The bound is PyTorch's time plus the time of
 the bytes that quantizers must move, at the rate of a large copy: x and the weight are read and
-written as bf16 in both passes, and dy is read once and written twice. `to bound` is our time
-divided by the bound, `to bf16` PyTorch's time divided by ours."""
+written as bf16 in both passes, and dy is read once and written twice. `to bound` is the time of mx
+divided by the bound, `to bf16` is PyTorch's time divided by that of mx."""
 
 import argparse
 import dataclasses
@@ -187,8 +187,8 @@ def make(row, shape, device, most_sets=16):
     return (Training("mx", multiply_mx, sets, ends), Training("torch bf16", multiply_torch, sets, ends))
 
 
-# Largest norm of the difference relative to the norm: four roundings to E4M3 and their sums, or
-# one to E2M1.
+# Largest relative norm of the difference: four roundings to E4M3 and their sums, or
+# one rounding to E2M1.
 MOST_ERROR = {"weights": 0.16}
 
 
@@ -278,7 +278,7 @@ def run(options):
 
 
 def check(options):
-    """Checks layers of a sixteenth of the size."""
+    """Checks layers with a sixteenth of the size."""
     import torch
     device = "cuda" if torch.cuda.is_available() else "cpu"
     for row in ROWS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Model sizes, with the names of a checkpoint's config.json."""
+"""Model sizes. The fields have the same names as in a checkpoint's config.json."""
 
 import dataclasses
 import json
@@ -25,7 +25,7 @@ class Config:
     num_key_value_heads: int
     head_dim: int
     vocab_size: int
-    # Window size of every second layer, starting with the first.
+    # Window of the first, third, fifth, ... layer, in positions.
     sliding_window: int
     rms_norm_eps: float = 1e-5
     swiglu_limit: float = 7.0
@@ -34,7 +34,7 @@ class Config:
     layer_types: typing.Optional[list] = None
 
     def window(self, layer):
-        """Returns the window of a layer in positions, or None for all."""
+        """Returns the attention window of a layer in positions, or None if attention is full."""
         types = self.layer_types or ["sliding_attention", "full_attention"]
         return self.sliding_window if types[layer % len(types)] == "sliding_attention" else None
 
@@ -43,7 +43,7 @@ class Config:
 
     @classmethod
     def of_checkpoint(cls, checkpoint):
-        """Reads the config.json beside the tensors of a gpt_oss.Checkpoint."""
+        """Reads the config.json in the folder of a gpt_oss.Checkpoint."""
         path = checkpoint.path
         file = (path if path.is_dir() else path.parent) / "config.json"
         if not file.is_file():
@@ -53,7 +53,7 @@ class Config:
 
     @classmethod
     def from_json(cls, found, file):
-        """Converts the object of config.json; ignores other fields."""
+        """Converts the parsed object of config.json and ignores unknown fields."""
         check(found, MODEL, f"{file}: ")
         found = {**found, **rope_fields(found, file)}
         optional = {field.name for field in dataclasses.fields(cls)
@@ -64,8 +64,8 @@ class Config:
 
 
 def rope_fields(found, file):
-    """Returns rope_scaling and rope_theta if present. Newer checkpoints store both in
-    one object, rope_parameters. null means no scaling."""
+    """Returns the fields rope_scaling and rope_theta of `found`. Newer checkpoints store
+    both fields in an object, rope_parameters. A null object means no scaling."""
     name = "rope_scaling" if found.get("rope_parameters") is None else "rope_parameters"
     if name not in found:
         return {}
@@ -147,7 +147,7 @@ _GPT_OSS = dict(hidden_size=2880, intermediate_size=2880, num_experts_per_tok=4,
                 num_attention_heads=64, num_key_value_heads=8, head_dim=64,
                 vocab_size=201088, sliding_window=128)
 SIZES = {
-    # Short context, so that all parts of YaRN matter within a few tokens.
+    # The trained context is short, so that all parts of YaRN matter within a few tokens.
     "tiny": Config(num_hidden_layers=2, hidden_size=192, intermediate_size=320,
                    num_local_experts=4, num_experts_per_tok=2, num_attention_heads=4,
                    num_key_value_heads=2, head_dim=32, vocab_size=96, sliding_window=6,

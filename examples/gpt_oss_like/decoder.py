@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decoder like gpt-oss for inference: attention with sinks, windowed in every second layer, and
-a mixture of experts. Written for readability, not for speed: only the experts are kernels of
-mx.
+"""Inference decoder like gpt-oss: attention with sinks, windowed in every second layer,
+and a mixture of experts. The code favors readability over speed; only the experts run on kernels
+of mx.
 
 A step never waits for the device and keeps all mutable state in tensors, so a CUDA graph can
 capture it.
@@ -17,7 +17,8 @@ from .tensors import layer_prefix, layer_tensors, model_tensors
 
 
 def read_dense(checkpoint, config, device):
-    """Reads all weights except experts: a dictionary for the model, and a list for the layers."""
+    """Reads all weights except the experts. Returns a dictionary for the model, and a list with a
+    dictionary for each layer."""
     dtypes = (torch.bfloat16,)
     model = {key: checkpoint.read(key, shape, dtypes, device)
              for key, shape in model_tensors(config).items()}
@@ -32,7 +33,7 @@ def linear(x, weights, name):
 
 
 class Cache:
-    """Keys and values of a layer: [batch, length, heads, head_dim]."""
+    """Keys and values of a layer, each [batch, length, heads, head_dim]."""
 
     def __init__(self, config, batch, length, device):
         shape = batch, length, config.num_key_value_heads, config.head_dim
@@ -45,8 +46,9 @@ class Cache:
 
 
 class Decoder:
-    """Decoder. `dense` comes from read_dense, and `experts` is a callable (x, indices, weights)
-    for each layer. Decoders with different experts can share `dense`."""
+    """Model with a key-value cache. `dense` is the result of read_dense. `experts` is a list with a
+    callable (x, indices, weights) for each layer. Decoders with different experts can share
+    `dense`."""
 
     def __init__(self, config, dense, experts, batch, length):
         self.config, self.experts, self.length = config, experts, length
@@ -55,12 +57,12 @@ class Decoder:
         self.caches = [Cache(config, batch, length, device) for _ in experts]
         self.cos, self.sin = angles(config, length, device)
         self.places = torch.arange(length, device=device)
-        # Computes a single token; may be replaced by a compiled version.
+        # Processes a single token. Callers may replace this function with a compiled version.
         self.step = self.forward
 
     def forward(self, tokens, positions):
-        """Returns logits, [batch, T, vocabulary], for tokens, [batch, T], at positions, [T],
-        and stores their keys and values. Earlier positions must have been processed before."""
+        """Returns the logits, [batch, T, vocabulary], of tokens, [batch, T], at positions, [T], and
+        stores the tokens' keys and values. All earlier positions must already be stored."""
         x = F.embedding(tokens, self.model["model.embed_tokens.weight"])
         rotation = self.cos.index_select(0, positions), self.sin.index_select(0, positions)
         for number, weights in enumerate(self.layers):
@@ -86,7 +88,7 @@ class Decoder:
         scores = torch.einsum("btngd,blnd->bngtl", q, cache.keys).float()
         scores = scores / math.sqrt(config.head_dim)
         scores = scores.masked_fill(self._hidden(number, positions), -math.inf)
-        # A sink takes weight from the positions and contributes no value.
+        # A sink takes part in the softmax, but has no value.
         sinks = weights["self_attn.sinks"].float().view(config.num_key_value_heads, -1, 1, 1)
         scores = torch.cat([scores, sinks.expand(batch, -1, -1, steps, 1)], -1)
         shares = scores.softmax(-1)[..., :-1].to(x.dtype)
@@ -94,7 +96,7 @@ class Decoder:
         return linear(y.reshape(batch, steps, -1), weights, "self_attn.o_proj")
 
     def _hidden(self, number, positions):
-        """Returns the mask, [T, length], of places hidden from each position."""
+        """Returns the mask, [T, length], of the cached positions hidden from each position."""
         distance = positions[:, None] - self.places
         window = self.config.window(number)
         return (distance < 0) if window is None else (distance < 0) | (distance >= window)

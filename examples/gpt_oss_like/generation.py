@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Greedy generation step by step, directly or as a CUDA graph."""
+"""Greedy generation, whose steps run eagerly or as a CUDA graph."""
 
 import time
 
@@ -28,7 +28,7 @@ class Generator:
         self.tokens.index_copy_(1, self.position, self.token)
 
     def capture(self):
-        """Captures a step as a graph, which later steps replay. Runs no step itself."""
+        """Captures a step as a graph, which later steps replay. The position does not advance."""
         kept = [x.clone() for x in (self.token, self.position, self.tokens)]
         self.run = capture(self._step).replay
         for x, old in zip((self.token, self.position, self.tokens), kept):
@@ -39,8 +39,8 @@ class Generator:
 
 
 def capture(run):
-    """Returns a graph of `run`. Calls `run` once before the capture, to compile and load
-    programs."""
+    """Returns a CUDA graph of `run`. Calls `run` once before the capture, so that its programs are
+    compiled and loaded."""
     run()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -49,7 +49,8 @@ def capture(run):
 
 
 def measure(run, steps, device):
-    """Returns the milliseconds of each of `steps` calls, issued without waiting in between."""
+    """Returns the duration of each of `steps` calls in milliseconds. Does not wait between calls on
+    a CUDA device."""
     if device.type != "cuda":
         times = []
         for _ in range(steps):

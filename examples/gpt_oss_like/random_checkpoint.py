@@ -16,7 +16,8 @@ E2M1_RMS = math.sqrt(2 * sum(x * x for x in (0, 0.5, 1, 1.5, 2, 3, 4, 6)) / 16)
 
 
 def random_dense(name, shape, generator):
-    """Returns weights that preserve the magnitude of their input; biases and norms by name."""
+    """Returns random values for the tensor `name`: small biases, norms close to 1, and weights that
+    preserve the magnitude of their input."""
     x = torch.randn(shape, generator=generator)
     if name.endswith("norm.weight"):
         x = 1 + 0.1 * x
@@ -28,8 +29,8 @@ def random_dense(name, shape, generator):
 
 
 def random_experts(sizes, generator):
-    """Returns experts with uniformly distributed bytes of elements, and scales for rows of norm
-    1/2, 1 or 2."""
+    """Returns the tensors of a layer's experts. The bytes of the elements are uniformly distributed,
+    and the scales are such that rows have a norm of about 1/2, 1 or 2."""
     tensors = {}
     for name, (shape, dtypes) in gpt_oss.expert_tensors(sizes).items():
         if name.endswith("_blocks"):

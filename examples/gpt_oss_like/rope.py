@@ -14,8 +14,8 @@ def angles(config, length, device):
     factor = scaling.get("factor", 1.0) if scaling.get("rope_type") == "yarn" else 1.0
     magnitude = 1.0
     if factor > 1:
-        # Index of the frequency with this number of turns over the training length. High
-        # frequencies are kept, low ones are stretched.
+        # Returns the (fractional) index of the frequency that makes this number of turns over the
+        # training length. High frequencies are kept, and low frequencies are divided by `factor`.
         def index(turns):
             wavelength = scaling["original_max_position_embeddings"] / (turns * 2 * math.pi)
             return size * math.log(wavelength) / (2 * math.log(config.rope_theta))
@@ -32,8 +32,8 @@ def angles(config, length, device):
 
 
 def rotate(x, cos, sin):
-    """Rotates the two halves of the last dimension of x, [..., T, heads, head_dim]; cos and sin
-    are [T, head_dim / 2]."""
+    """Rotates pairs of elements of `x`, [..., T, heads, head_dim], which lie head_dim / 2 apart.
+    `cos` and `sin` are [T, head_dim / 2]."""
     first, second = x.float().chunk(2, -1)
     cos, sin = cos[:, None], sin[:, None]
     return torch.cat([first * cos - second * sin, second * cos + first * sin], -1).to(x.dtype)

@@ -36,10 +36,10 @@ def parse(description):
     add("--graph", action="store_true", help="a CUDA graph of the step")
     add("--routed", action="store_true",
         help="experts are one layer with their routing, divided among the ranks of torchrun")
-    add("--checkpoint", help="a file to go on from, and to save to at the end")
+    add("--checkpoint", help="checkpoint to resume from, and to save at the end")
     add("--log", help="a file for a line of JSON for each step")
     add("--time-limit", type=seconds, default=math.inf, metavar="SECONDS",
-        help="stop before, and save the checkpoint")
+        help="stop before this time and save the checkpoint")
     add("--stop-at", type=whole(1), metavar="STEP", help="stop there, and save")
     add("--all", action="store_true", help="all --seeds and --recipes")
     add("--seeds", type=several(seed), help="default: 0,1,2")
@@ -53,7 +53,7 @@ def parse(description):
 def _check(parser, args):
     for name in ONE if args.all else ALL:
         if getattr(args, name) is not None:
-            wanted = "no --all, as it is of one run" if args.all else "--all with it"
+            wanted = "no --all, because the option is for a single run" if args.all else "--all with it"
             parser.error(f"--{name.replace('_', '-')}: expected {wanted}")
     for name, value in (ALL if args.all else ONE).items():
         if getattr(args, name) is None:

@@ -3,17 +3,17 @@
 
 A sequence has a topic that changes from time to time. A symbol is drawn
 
-- from the successors of the previous symbol in the current topic, which must be inferred from
+- from the successors of the previous symbol in the current topic, which a model must infer from
   the preceding text;
-- or from the successors of the two previous symbols, in a table of all pairs that takes long to
-  learn;
+- or from the successors of the pair of the two previous symbols, whose table takes long to learn;
 - or from all symbols.
 
-Learning is gradual. A skill acquired suddenly at some step, such as copying distant text, would
-tell little about two ways to compute: that step is random, and determines the loss long after.
+Learning is gradual by design. A model acquires some skills, such as copying distant text, suddenly
+at a random step that determines the loss long afterwards, so a language that rewards such skills
+would tell little about the difference between two recipes.
 
-The tables define the language and are the same for all seeds. A seed selects the text,
-generated in parts with their own seeds, so a longer text starts with the shorter one."""
+The tables define the language and are the same for all seeds. A seed selects the text. The text is
+generated in parts with their own seeds, so a longer text starts with the shorter text."""
 
 import torch
 
@@ -24,7 +24,7 @@ NEW_TOPIC = 1 / 100  # at each position
 
 
 class Language:
-    """Tables of the language for `symbols` symbols, on `device`."""
+    """Successor tables of a language with `symbols` symbols, stored on `device`."""
 
     def __init__(self, symbols, device):
         self.symbols, self.device = symbols, torch.device(device)
@@ -33,7 +33,7 @@ class Language:
         self.pair_successors = self._table(generator, symbols, symbols, PAIR_SUCCESSORS)
 
     def _table(self, generator, *shape):
-        # Squared, so that some symbols are much more frequent.
+        # The square makes some symbols much more frequent than others.
         uniform = torch.rand(shape, generator=generator).square()
         return (uniform * self.symbols).to(torch.int64).to(self.device)
 

@@ -10,7 +10,8 @@ import torch
 
 
 class Log:
-    """File of JSON lines: a description of the run, a line for each step, the result."""
+    """Log file in the JSON lines format: a description of the run, a line for each step, and the
+    result."""
 
     def __init__(self, path, options):
         """Opens a log. `options` is a dictionary; an existing file must be a log with the same
@@ -41,8 +42,8 @@ def _first_line(path):
     except ValueError:
         line = None
     if not isinstance(line, dict) or "run" not in line:
-        raise SystemExit(f"{path}: expected no file, or the log of such a run, found "
-                         "another file: name another place, or remove it")
+        raise SystemExit(f"{path}: expected no file or the log of a run, found another file: "
+                         "pass a different path or remove the file")
     return line
 
 
@@ -75,32 +76,33 @@ class Checkpoint:
             text = str(error).strip().splitlines() or [""]
             raise SystemExit(
                 f"{self.path}: expected a checkpoint of this program, found a file that "
-                f"cannot be read ({type(error).__name__}: {text[0]}): name another, or "
-                "remove it") from None
+                f"cannot be read ({type(error).__name__}: {text[0]}): pass a different path "
+                "or remove the file") from None
 
 
 def _check_same(path, found, wanted):
     if not isinstance(found, dict):
-        raise SystemExit(f"{path}: expected the options of a run, found {found!r}: name "
-                         "another, or remove it")
+        raise SystemExit(f"{path}: expected the options of a run, found {found!r}: pass a "
+                         "different path or remove the file")
     for name in {**wanted, **found}:
         if found.get(name) != wanted.get(name):
             raise SystemExit(f"{path}: expected a run with {name}={wanted.get(name)}, "
-                             f"found {name}={found.get(name)}: name another, or remove it")
+                             f"found {name}={found.get(name)}: pass a different path or remove "
+                             "the file")
 
 
 def _check_file(path):
     if path.exists() and not path.is_file():
-        raise SystemExit(f"{path}: expected a file or nothing, found another kind of "
-                         "thing: name another place")
+        raise SystemExit(f"{path}: expected a regular file or no file, found something else: "
+                         "pass a different path")
 
 
 def _make_place(path, wanted=None):
-    """Checks that `path` can be written; the message names `wanted` if given."""
+    """Checks that `path` can be written. The error message names `wanted` instead if present."""
     _check_file(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         open(path, "a").close()
     except OSError as error:
-        raise SystemExit(f"{wanted or path}: expected a place for a file, found "
+        raise SystemExit(f"{wanted or path}: expected a path that can be written, found "
                          f"'{error.strerror}' at {error.filename}") from None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decoder with a mixture of experts in each layer. Steps never wait for the device: rows of
-experts are sorted and counted there."""
+"""Decoder with a mixture of experts in each layer. Steps never wait for the device, because the
+experts' rows are sorted and counted on the device."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class Size(NamedTuple):
     heads: int
     experts: int
     hidden: int  # hidden size of an expert
-    chosen: int = 2  # experts of a token
+    chosen: int = 2  # number of experts for each token
 
 
 SIZES = {
@@ -32,8 +32,8 @@ SIZES = {
 
 
 class Model(nn.Module):
-    """Language model. Returns the cross entropy of the logits and the imbalance of experts, for
-    symbols [sequences, length] and the symbols that follow them."""
+    """Language model. Its inputs are symbols [sequences, length] and the symbols that follow them.
+    Returns the cross entropy of the logits and the imbalance of the experts."""
 
     def __init__(self, size):
         super().__init__()
@@ -47,7 +47,8 @@ class Model(nn.Module):
         self.register_buffer("sin", sin, persistent=False)
 
     def reset_parameters(self):
-        """Initializes with normal values, smaller at the end of a residual branch."""
+        """Draws the weights from normal distributions. The last weights of each residual branch get
+        a smaller deviation."""
         small = (2 * self.size.layers)**-0.5
         for name, weight in self.named_parameters():
             if weight.dim() > 1:
@@ -107,9 +108,9 @@ def rotate(x, cos, sin):
 
 
 class MoE(nn.Module):
-    """The best experts of each token, weighted by an f32 router. Also returns experts *
-    sum(rows * probability), which is 1 for uniform use of experts; rows are counted over all
-    ranks."""
+    """Mixture of experts with an f32 router. Returns the weighted sum of each token's best experts,
+    and the imbalance: experts * sum(share * probability), which is 1 if all experts are used
+    equally. The share of an expert is its part of the rows of all ranks."""
 
     def __init__(self, size):
         super().__init__()
@@ -148,8 +149,8 @@ class MoE(nn.Module):
 
 
 class Gather(torch.autograd.Function):
-    """Gathers row order[i] // copies of x as row i. place is the inverse of order, so the
-    gradient needs no atomic additions."""
+    """Returns a tensor with row i copied from row order[i] // copies of `x`. `place` is the inverse
+    of `order`. The backward pass gathers through `place`, so it needs no atomic additions."""
 
     @staticmethod
     def forward(ctx, x, order, place, copies):
@@ -164,7 +165,7 @@ class Gather(torch.autograd.Function):
 
 
 class Permute(torch.autograd.Function):
-    """Returns x[order]; inverse is the inverse of order."""
+    """Returns x[order]. `inverse` is the inverse permutation of `order`."""
 
     @staticmethod
     def forward(ctx, x, order, inverse):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Processes of torchrun, or a single process. Experts are divided among the processes, and each
-takes a part of every batch.
+"""Training on the processes of torchrun, or in a single process. The processes divide the experts
+and every batch among themselves.
 
-The ranks compute the same as one process with all tokens, except for the order of some sums.
-Gradients of dense parameters are averaged over ranks, while gradients of experts already
-include the tokens of all ranks. The balance of experts and the clipping norm cover all ranks."""
+The ranks compute the same results as one process with all tokens, except for the order of some
+sums. Gradients of dense parameters are averaged over ranks. Gradients of experts already include
+the tokens of all ranks. The experts' balance and the clipping norm are computed over all ranks."""
 
 import os
 import sys
@@ -18,7 +18,8 @@ from mx_compiler.torch import ep
 
 class Ranks:
     def __init__(self, device):
-        """Joins the process group. `device` is the option; on GPUs each process uses its own."""
+        """Joins the process group. `device` is the value of --device; with several processes on
+        GPUs, each process uses the GPU of its local rank instead."""
         self.count = int(os.environ.get("WORLD_SIZE", "1"))
         self.rank = int(os.environ.get("RANK", "0"))
         self.device = torch.device(device)
@@ -62,7 +63,7 @@ class Ranks:
     # --- Experts ------------------------------------------------------------------------
 
     def divide(self, model, recipe, tokens):
-        """Replaces the experts by this rank's part."""
+        """Replaces the experts of each layer by this rank's part of them."""
         group = (ep.Group if self.count > 1 else ep.Group.alone)(tokens=tokens)
         for layer in model.layers:
             whole = layer.moe.experts
@@ -75,7 +76,7 @@ class Ranks:
             layer.moe.sum_over_ranks = self.sum_
 
     def average_gradients(self, model):
-        """Averages gradients over ranks: the loss is the mean of the ranks' losses."""
+        """Averages gradients over ranks, because the loss is the mean of the ranks' losses."""
         divided = set(divided_parameters(model))
         dense = [p.grad for p in model.parameters() if p not in divided]
         if self.count > 1:
@@ -86,7 +87,7 @@ class Ranks:
                 parameter.grad.div_(self.count)
 
     def clip_gradients(self, model, most):
-        """Clips like torch.nn.utils.clip_grad_norm_, by the norm over all ranks."""
+        """Clips like torch.nn.utils.clip_grad_norm_, with the norm of the gradients of all ranks."""
         divided = divided_parameters(model)
         known = set(divided)
 
@@ -98,7 +99,7 @@ class Ranks:
         torch._foreach_mul_([p.grad for p in model.parameters()],
                             (most / (norm + 1e-6)).clamp(max=1.0))
 
-    # --- Checkpoints: as saved by one process, for any number of ranks -----------------------
+    # --- Checkpoints, which any number of ranks can read --------------------------------------
 
     def whole_model(self, model):
         divided = {id(p) for p in divided_parameters(model)}
@@ -119,7 +120,7 @@ class Ranks:
 
     @staticmethod
     def _each_moment(model, optimizer, state, change):
-        """Returns the state with `change` applied to the moments of experts."""
+        """Returns the state with `change` applied to the optimizer's moments of experts."""
         divided = {id(p) for p in divided_parameters(model)}
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         kept = {index: {name: change(x) if id(parameters[index]) in divided and x.dim() else x
@@ -135,8 +136,8 @@ def divided_parameters(model):
 
 
 def leave():
-    """Ends a process of torchrun, because destroying the process group can hang in PyTorch
-    2.11. The status is 0, because torchrun treats others as failures."""
+    """Ends a process of torchrun without destroying the process group, which can hang in PyTorch
+    2.11. The status is 0, because torchrun treats any other status as a failure."""
     if dist.is_initialized():
         sys.stdout.flush()
         sys.stderr.flush()

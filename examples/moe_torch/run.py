@@ -16,13 +16,13 @@ from .ranks import Ranks
 
 EVERY = 50  # steps between reads from the device
 EAGER = 3  # eager steps before a CUDA graph is captured
-VALIDATION = (1 << 30) - 1  # stream of text held out from training
+VALIDATION = (1 << 30) - 1  # text stream that is held out from training
 BALANCE, DECAY, CLIP, BETAS = 0.01, 0.1, 1.0, (0.9, 0.95)
 
 
 @dataclasses.dataclass
 class Options:
-    """Options that define a run; a checkpoint is valid for runs with equal options."""
+    """Options that define a run. A checkpoint is valid for runs with equal options."""
     recipe: str
     seed: int
     steps: int
@@ -71,7 +71,8 @@ class Run:
             self.checkpoint.load(self.device, self._restore)
 
     def _sequences(self, name, tokens):
-        """Returns the number of sequences, divided equally among ranks."""
+        """Returns the number of sequences in `tokens` tokens. The sequences must divide equally
+        among the ranks."""
         length, ranks = self.size.length, self.ranks.count
         if tokens % (length * ranks):
             each = f" in each of {ranks} ranks" if ranks > 1 else ""
@@ -82,7 +83,8 @@ class Run:
     # --- Parts of a run -----------------------------------------------------------
 
     def _make_model(self):
-        """Creates the model from the seed only, so recipes start with equal weights."""
+        """Creates the model. The weights depend only on the seed, so all recipes start with equal
+        weights."""
         torch.manual_seed(self.options.seed)
         with self.device:
             self.model = Model(self.size)
@@ -118,7 +120,8 @@ class Run:
                                    dtype=torch.int64, device=self.device)
 
     def _rate_of(self, step):
-        """Returns the learning rate: a warm-up, then a cosine down to a tenth."""
+        """Returns the learning rate of a step. After a linear warm-up, the rate decays along a
+        cosine to a tenth."""
         warmup = min(200, self.options.steps // 10 + 1)
         if step < warmup:
             return self.options.rate * (step + 1) / warmup
@@ -128,8 +131,8 @@ class Run:
     # --- Steps ----------------------------------------------------------------------
 
     def train(self, deadline=math.inf, stop_at=None):
-        """Trains and returns True once all steps are done; otherwise the checkpoint stores the
-        progress."""
+        """Trains until all steps are done, the deadline has passed or step `stop_at` is reached, and
+        saves a checkpoint. Returns True if all steps are done."""
         last = min(self.options.steps, stop_at or self.options.steps)
         stepper = Stepper(self)
         if self.log:
@@ -157,7 +160,7 @@ class Run:
             return self.model(symbols[:, :-1], symbols[:, 1:])
 
     def backward(self):
-        """Runs a step on `symbols` and returns its loss."""
+        """Runs a training step on `self.symbols` and returns its loss."""
         loss, uneven = self.forward(self.symbols)
         self.optimizer.zero_grad()
         (loss + BALANCE * uneven).backward()
@@ -211,7 +214,7 @@ class Run:
     earlier_peak = 0
 
     def peak(self):
-        """Returns the peak device memory in MiB over all parts of the run."""
+        """Returns the peak device memory in MiB, including earlier parts of a resumed run."""
         now = torch.cuda.max_memory_allocated() / 2**20 if self.on_gpu else 0
         return max(self.earlier_peak, now)
 
@@ -259,15 +262,16 @@ class Run:
 
 
 class Stepper:
-    """Runs steps without waiting for the device, timed there; replays a CUDA graph if
-    requested."""
+    """Runs and times steps. On a GPU, the stepper does not wait for the device between steps, times
+    the steps with events, and replays a CUDA graph if the options request a graph."""
 
     def __init__(self, run):
         self.run, self.done, self.graph = run, 0, None
         self.stream = torch.cuda.Stream() if run.on_gpu else None
 
     def advance(self, count, deadline):
-        """Returns the milliseconds of the next steps, at least one, until `deadline`."""
+        """Runs up to `count` steps, but at least one, until `deadline`. Returns the duration of each
+        step in milliseconds."""
         if not self.run.on_gpu:
             return [self._timed() for _ in self._until(count, deadline)]
         self.stream.wait_stream(torch.cuda.current_stream())
@@ -281,7 +285,7 @@ class Stepper:
 
     def _until(self, count, deadline):
         for i in range(count):
-            # Several ranks agree on the deadline between calls.
+            # If there are several ranks, they agree on the deadline only between calls.
             if i and self.run.ranks.count == 1 and time.monotonic() > deadline:
                 return
             yield i

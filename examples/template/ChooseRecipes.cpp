@@ -12,8 +12,8 @@ namespace my {
 
 using namespace mlir;
 
-/// Attribute read by mx-quantize-matmuls: a recipe for both operands, or one
-/// for each.
+/// Attribute that mx-quantize-matmuls reads. Contains a recipe for both
+/// operands, or an array with a recipe for each operand.
 static constexpr llvm::StringLiteral kRecipeAttr = "mx.recipe";
 
 namespace {

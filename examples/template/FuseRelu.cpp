@@ -26,13 +26,13 @@ struct FuseRelu final : public my::impl::MyFuseReluBase<FuseRelu> {
   }
 
 private:
-  /// The only user of the result, if it is `max(result, 0)`.
+  /// Returns the only user of the result if it is `max(result, 0)`, else null.
   static linalg::MaxOp findRelu(mx::MatmulOp matmul) {
     Value result = matmul.getResult(); // null on memrefs
     if (!result || !result.hasOneUse())
       return {};
     auto max = dyn_cast<linalg::MaxOp>(*result.user_begin());
-    if (!max || max.getInputs()[0] != result) // it may be in outs
+    if (!max || max.getInputs()[0] != result) // the use may be in `outs`
       return {};
     bool isRelu = max.getResultTypes()[0] == result.getType() &&
                   matchPattern(max.getInputs()[1], m_AnyZeroFloat());

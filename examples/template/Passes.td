@@ -16,7 +16,7 @@ def MyChooseRecipes : InterfacePass<"my-choose-recipes", "mlir::FunctionOpInterf
   }];
   let options = [
     Option<"minElements", "min-elements", "int64_t", /*default=*/"1 << 20",
-           "Weights of so many elements become MXFP4">,
+           "Minimum number of elements of weights in MXFP4">,
   ];
 }
 

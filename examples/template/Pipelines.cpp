@@ -1,7 +1,7 @@
 //===- Pipelines.cpp - From linalg and TOSA to kernels --------------------===//
 //
-// Passes and pipelines of mx are created by functions in its headers and mix
-// with passes of this compiler.
+// The headers of mx declare functions that create its passes and pipelines, so
+// these can be combined with the passes of this compiler.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +22,15 @@ struct MyOptions : public PassPipelineOptions<MyOptions> {
                            llvm::cl::init("sm_100a")};
   Option<int64_t> minElements{
       *this, "min-elements",
-      llvm::cl::desc("Weights of so many elements become MXFP4"),
+      llvm::cl::desc("Minimum number of elements of weights in MXFP4"),
       llvm::cl::init(1 << 20)};
 };
 
 } // namespace
 
-/// Converts linalg and TOSA to block-scaled matmuls on tensors, the input of
-/// mx-run and mx-compile. Other matmuls are quantized with chosen formats.
+/// Converts matmuls of linalg and TOSA to block-scaled matmuls on tensors,
+/// which mx-run and mx-compile accept. Matmuls that are not block-scaled yet
+/// are quantized with the recipes that ChooseRecipes selects.
 static void buildQuantize(OpPassManager &pm, const MyOptions &options) {
   pm.addPass(mx::createMXImportScaled());
   pm.addNestedPass<func::FuncOp>(

@@ -13,8 +13,8 @@ int main(int argc, char **argv) {
   my::registerMyPasses();
   my::registerMyPipelines();
 
-  // These also register interface models that mx's lowerings need for upstream
-  // dialects: bufferization, tiling, inlining, conversions.
+  // These calls also register the interface models of upstream dialects that
+  // the lowerings of mx need, such as bufferization, tiling and inlining.
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

@@ -15,9 +15,9 @@
 |*                                                                            *|
 |* Every struct begins with its size, which the caller sets:                  *|
 |*   mxcCompileOptions options = {.structSize = sizeof(options)};             *|
-|* For callers with an older header, whose struct is smaller, missing fields  *|
-|* are zero, and the library writes no more than the struct. A larger struct  *|
-|* is accepted if all fields unknown to the library are zero.                 *|
+|* If the struct is smaller, because the caller has an older header, missing  *|
+|* fields are zero, and the library does not write beyond the struct. A       *|
+|* larger struct is accepted if fields unknown to the library are zero.       *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef MX_C_COMPILER_H
@@ -52,8 +52,8 @@ typedef void (*mxcTextCallback)(const char *bytes, size_t count, void *user);
 
 /* Returns the version and the commit. */
 MXC_API const char *mxcGetVersion(void);
-/* Version of this interface, and SOVERSION of the library. Within a version,
- * functions are only added, and structs only grow at their end. */
+/* Version of this interface, which is also the SOVERSION of the library. Within
+ * a version, functions are only added, and structs only grow at their end. */
 #define MXC_INTERFACE_VERSION 1
 /* Returns the interface version of the library. */
 MXC_API int mxcGetInterfaceVersion(void);
@@ -63,8 +63,8 @@ MXC_API int mxcGetInterfaceVersion(void);
 /* Context with all dialects and passes of mx and MLIR. */
 typedef struct mxcContextImpl *mxcContext;
 
-/* Without a callback, messages go to stderr. Returns null after a message if
- * this library and libMLIR use different MLIR types
+/* Creates a context. Without a callback, messages go to stderr. Reports an
+ * error and returns null if this library and libMLIR use different MLIR types
  * (docs/guide/Embedding.md). */
 MXC_API mxcContext mxcContextCreate(mxcMessageCallback callback, void *user);
 /* Objects created in the context may be destroyed later; their messages then
@@ -105,24 +105,24 @@ MXC_API int mxcModuleWriteBytecode(mxcModule module, mxcTextCallback callback,
 
 /* --- Compiling ----------------------------------------------------------- */
 
-/* Zeros are the defaults. */
+/* Options of mxcCompile. Zero selects the default of a field. */
 typedef struct mxcCompileOptions {
   size_t structSize;          /* sizeof(mxcCompileOptions) */
   const char *chip;           /* default: sm_100a */
   const char *const *entries; /* functions to compile; default: all public */
   size_t entryCount;
   const char *ptxas;  /* path or "none"; default: search for ptxas */
-  const char *prefix; /* of names in the C header; default: "program" */
+  const char *prefix; /* prefix of C header names; default: "program" */
   int32_t noFusion;   /* 1: do not fuse operations */
-  /* Number of schedules of each matmul to time before compiling, on the GPU in
-   * use by the runtime (docs/guide/Tuning.md); 0: none. */
+  /* Number of schedules to time for each matmul before compiling, on the GPU
+   * that the runtime uses (docs/guide/Tuning.md); 0: none. */
   int64_t tune;
   /* Rows to time for matmuls with a dynamic number of rows; default: one size
-   * for each range with a schedule. */
+   * for each range with its own schedule. */
   const int64_t *tuneRows;
   size_t tuneRowCount;
   /* Table of measured schedules, which take precedence over the model, and the
-   * GPU whose entries apply. With `tune` the table is updated; its default is
+   * GPU whose entries apply. With `tune`, the table is updated and defaults to
    * the user's table. */
   const char *tuned;
   const char *tunedGpu;
@@ -160,16 +160,16 @@ MXC_API int mxcHostProgramCreate(mxcHostProgram *program, mxcModule module,
                                  const char *entry);
 MXC_API void mxcHostProgramDestroy(mxcHostProgram program);
 
-/* Description of an argument or result, as mxValueInfo of mx_program.h.
+/* Description of an argument or result, like mxValueInfo in mx_program.h.
  * Pointers live as long as the program. */
 typedef struct mxcHostValueInfo {
   size_t structSize; /* sizeof(mxcHostValueInfo) */
   const char *name;
   const char *type;     /* MLIR type: "tensor<?x64xbf16>" */
   const char *dtype;    /* NumPy: "f4"; other formats as bits, "u2" */
-  int32_t itemBytes;    /* of that dtype */
-  int32_t isNumber;     /* rather than an array */
-  int32_t rank;         /* of an array of that dtype */
+  int32_t itemBytes;    /* bytes of an item of `dtype` */
+  int32_t isNumber;     /* 1: a number, 0: an array */
+  int32_t rank;         /* rank of the array with items of `dtype` */
   const int64_t *shape; /* -1 for any extent */
 } mxcHostValueInfo;
 MXC_API int32_t mxcHostProgramArgumentCount(mxcHostProgram program);
@@ -186,16 +186,16 @@ typedef struct mxcHostArray {
   const void *data;
   const int64_t *shape; /* `rank` extents; ignored for numbers */
 } mxcHostArray;
-/* Calls the function. Checks shapes against its operations before the call, and
- * data such as indices and sizes at their uses. The program owns the results,
- * which live until its next call. A failed call has no results. */
+/* Calls the function. Shapes are checked before the call. Data such as indices
+ * and sizes are checked at their use. The program owns the results, which live
+ * until its next call. A failed call returns no results. */
 MXC_API int mxcHostProgramCall(mxcHostProgram program,
                                const mxcHostArray *arguments,
                                int32_t argumentCount, mxcHostArray *results,
                                int32_t resultCount);
 
-/* Rank group of the module, in the order of the text: number of ranks, and
- * maximum number of tokens per rank. */
+/* Rank group of the module, indexed in text order. `size` is the number of
+ * ranks, and `tokens` the maximum number of tokens per rank. */
 typedef struct mxcHostGroupInfo {
   size_t structSize; /* sizeof(mxcHostGroupInfo) */
   const char *name;  /* lives as long as the program */
@@ -212,7 +212,7 @@ MXC_API int mxcHostProgramGetGroup(mxcHostProgram program, int32_t index,
 typedef struct mxcHostCollectives {
   size_t structSize; /* sizeof(mxcHostCollectives) */
   int64_t (*getRank)(int64_t group, void *user);
-  /* Replaces segment r of `window` by that of rank r. */
+  /* Replaces segment r of `window` with segment r of rank r's window. */
   const char *(*allGather)(int64_t group, void *window, int64_t bytes,
                            void *user);
   /* Copies this rank's segment of rank r's `from` to segment r of `to`. */
@@ -220,7 +220,7 @@ typedef struct mxcHostCollectives {
                           int64_t bytes, void *user);
   void *user;
 } mxcHostCollectives;
-/* Sets the collectives of later calls; required for rank groups of several
+/* Sets the collectives of later calls; required for rank groups with several
  * ranks. Copies the struct. */
 MXC_API int mxcHostProgramSetCollectives(mxcHostProgram program,
                                          const mxcHostCollectives *collectives);

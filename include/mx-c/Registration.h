@@ -2,8 +2,8 @@
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
 |*                                                                            *|
 |* Needs MLIR's C headers. The calling program must link MLIR's C API         *|
-|* (libMLIRCAPIIR.a and the like) before libMLIR; libMXCAPI does not contain  *|
-|* it. mx-c/Compiler.h needs none of this.                                    *|
+|* (libMLIRCAPIIR.a and the like) before libMLIR, because libMXCAPI does not  *|
+|* contain MLIR's C API. mx-c/Compiler.h has no such requirements.            *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef MX_C_REGISTRATION_H

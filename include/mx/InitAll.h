@@ -14,7 +14,7 @@ namespace mx {
 /// Adds the mx dialects and their external interface models to `registry`.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
-/// Makes registerAllDialects call `registerDialects` first, so that mx tools
+/// Makes registerAllDialects call `registerDialects` first, so mx tools
 /// support linked-in dialects.
 using RegisterDialects = void (*)(mlir::DialectRegistry &registry);
 void addDialects(RegisterDialects registerDialects);

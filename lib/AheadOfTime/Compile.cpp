@@ -1,8 +1,8 @@
 //===- Compile.cpp - Ahead-of-time compilation of modules -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All parts are built in memory and then written. The manifest is last, so a
-// directory with a manifest is complete.
+// Builds all files in memory before writing them. The manifest is written last,
+// so a directory with a manifest is complete.
 //===----------------------------------------------------------------------===//
 
 #include "mx/AheadOfTime/Compile.h"
@@ -27,8 +27,7 @@ using namespace mx;
 
 namespace {
 
-/// Reports an error unless its message is empty, because such errors were
-/// reported before.
+/// Prints an error, unless its message is empty, and returns its exit status.
 int report(llvm::Error error) {
   ExitStatus status = getExitStatus(error);
   if (std::string text = llvm::toString(std::move(error)); !text.empty())
@@ -40,7 +39,7 @@ constexpr const char *kManifest = "manifest.json";
 
 } // namespace
 
-// The IR does not store names, so parse the text again with editor information.
+// The IR stores no value names; a second parse collects them.
 void mx::nameArguments(ModuleOp module, llvm::SourceMgr &sources) {
   const llvm::MemoryBuffer *buffer =
       sources.getMemoryBuffer(sources.getMainFileID());
@@ -106,7 +105,7 @@ llvm::Error mx::writeCompiledModule(StringRef directory,
     return makeError(directory + ": cannot create: " + error.message());
   if (!llvm::sys::fs::is_directory(directory))
     return makeError(directory + ": cannot create: it is a file");
-  // Remove files of an earlier run: a manifest must not mix two runs.
+  // Remove the files of an earlier run, so no directory mixes two runs.
   for (const char *name :
        {kManifest, kManifestCubin, kManifestPtx, kManifestData}) {
     llvm::SmallString<128> path(directory);
@@ -138,12 +137,12 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
   OwningOpRef<ModuleOp> module = std::move(*parsed);
   if (!module)
     return kExitBadInput;
-  // Select entries here, so that messages contain the file name.
+  // Select entries here, so messages contain the file name.
   if (auto entries = selectEntries(*module, options.entries); !entries)
     return report(makeError(options.inputFile + ": " +
                             llvm::toString(entries.takeError())));
   nameArguments(*module, session.sources);
-  // Tools print errors of the runtime themselves.
+  // The runtime must return errors, because the tool prints them.
   if (options.tune.count)
     mxSetErrorPolicy(MX_ERRORS_RETURN);
   StringRef stem = llvm::sys::path::stem(options.inputFile);

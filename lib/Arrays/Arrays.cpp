@@ -1,7 +1,5 @@
 //===- Arrays.cpp - Array forms of MLIR types -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Table of dtypes, and physical shapes.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Arrays/Arrays.h"
@@ -18,7 +16,6 @@ using namespace mx;
 
 namespace {
 
-/// Message with an exit status.
 class StatusError : public llvm::ErrorInfo<StatusError, llvm::StringError> {
 public:
   static char ID;
@@ -84,8 +81,8 @@ static std::string getDtype(Type type) {
     return "f8";
   if (type.isBF16())
     return "u2";
-  // Formats of at most eight bits: a code per byte, or packed (fp4). Formats of
-  // other dialects may be wider.
+  // Formats of at most eight bits store a code per byte; fp4 packs two codes
+  // per byte. Formats of other dialects may be wider.
   auto format = dyn_cast<FloatType>(type);
   if (format && format.getWidth() <= 8)
     return "u1";

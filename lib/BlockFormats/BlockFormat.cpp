@@ -184,7 +184,8 @@ static Type getType(MLIRContext *context) {
   return T::get(context);
 }
 
-/// UE4M3 follows E4M3, to which its type maps.
+/// MLIR types of the formats. UE4M3 follows E4M3 and has the same type, so
+/// type lookups return E4M3.
 static constexpr FormatType kTypes[] = {
     {FloatFormat::E4M3, getType<Float8E4M3FNType>},
     {FloatFormat::E5M2, getType<Float8E5M2Type>},

@@ -24,8 +24,7 @@ static int getSeverity(DiagnosticSeverity severity) {
 static std::string describe(Diagnostic &diagnostic) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  // Prints locations as compilers do: FILE:LINE:COLUMN, or FILE for a whole
-  // file.
+  // Print FILE:LINE:COLUMN, or FILE if the message refers to the whole file.
   if (auto place = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>()) {
     stream << place.getFilename().getValue() << ':';
     if (place.getLine())
@@ -40,7 +39,7 @@ Context::Context(const DialectRegistry &registry, mxcMessageCallback callback,
                  void *user)
     : context(registry, MLIRContext::Threading::DISABLED), callback(callback),
       user(user) {
-  // The location suffices for the author of the file.
+  // Do not print the operation, because the location is enough.
   context.printOpOnDiagnostic(false);
   context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
     tell(getSeverity(diagnostic.getSeverity()), describe(diagnostic));
@@ -107,13 +106,13 @@ mxcContext mxcContextCreate(mxcMessageCallback callback, void *user) {
   if (mx::capi::sharesTypesWithMLIR(context->context))
     return contexts().add(std::move(context));
   context->tell(MXC_ERROR,
-                "libMXCAPI and libMLIR do not share the identities of MLIR's "
-                "types: load libMXCAPI before anything that loads libMLIR for "
-                "itself, or libMLIR with RTLD_GLOBAL");
+                "libMXCAPI and libMLIR do not share the type ids of MLIR: load "
+                "libMXCAPI before any library that loads libMLIR, or load "
+                "libMLIR with RTLD_GLOBAL");
   return nullptr;
 }
 
-// Objects keep the context alive, but the caller's callback may be gone.
+// The callback may become invalid while other objects keep the context alive.
 void mxcContextDestroy(mxcContext handle) {
   if (auto context = remove(contexts(), handle, "a context"))
     context->callback = nullptr;

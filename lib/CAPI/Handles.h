@@ -21,19 +21,18 @@ struct Context {
   Context(const mlir::DialectRegistry &registry, mxcMessageCallback callback,
           void *user);
 
-  /// Passes a message to the callback.
   void tell(int severity, const std::string &text);
-  /// Reports an error unless diagnostics did, and returns a status.
+  /// Reports an error, unless its message is empty, and returns its status.
   int tell(llvm::Error error);
 
   mlir::MLIRContext context;
-  /// Null after the handle was destroyed; messages then go to stderr.
+  /// Null after the handle is destroyed. Messages are then printed to stderr.
   mxcMessageCallback callback;
   void *user;
 };
 
 struct Module {
-  /// Returns a clone with the argument names of the text.
+  /// Returns a clone of the module with the argument names of `source`.
   mlir::OwningOpRef<mlir::ModuleOp> cloneWithNames();
 
   std::shared_ptr<Context> context;
@@ -50,8 +49,7 @@ struct Compiled {
 
 struct HostProgram;
 
-/// Table of objects. Never destroyed, because hosts may destroy handles at
-/// exit.
+/// Table of objects, never destroyed because hosts may destroy handles at exit.
 template <class Handle, class Object, HandleKind kind>
 HandleTable<Handle, Object> &getTable() {
   static auto *table = new HandleTable<Handle, Object>(kind);
@@ -68,9 +66,9 @@ constexpr auto hostPrograms =
 
 /// Pointer or handle passed to a function of the interface.
 struct Given {
-  /// Fault: "a null pointer", or null if valid.
+  /// Error such as "a null pointer", or null if the argument is valid.
   const char *wrong;
-  /// Noun with article: "a module".
+  /// Name of the argument with an article, such as "a module".
   const char *what;
 
   Given(const void *pointer, const char *what, bool mayBeNull = false)
@@ -82,17 +80,18 @@ struct Given {
   Given(const void *handle, const std::shared_ptr<Object> &object,
         const char *what)
       : wrong(object   ? nullptr
-              : handle ? "a handle that is none"
+              : handle ? "an invalid handle"
                        : "a null pointer"),
         what(what) {}
 };
 
-/// Returns true if an argument is invalid, after a message to the context, or
-/// to stderr if null.
+/// Returns true if an argument is invalid. Reports the first invalid argument
+/// to the context, or to stderr if `context` is null.
 bool refuse(const std::shared_ptr<Context> &context,
             std::initializer_list<Given> given,
             const char *function = __builtin_FUNCTION());
-/// Reports the fault of a caller's struct; returns false if it is "".
+/// Reports `fault`, the error in a caller's struct, and returns true. Returns
+/// false if `fault` is empty.
 bool refuseStruct(const std::shared_ptr<Context> &context,
                   const std::string &fault,
                   const char *function = __builtin_FUNCTION());
@@ -118,7 +117,6 @@ void registerPassesOnce();
 /// Returns true if this library and libMLIR share type ids of traits.
 bool sharesTypesWithMLIR(mlir::MLIRContext &context);
 
-/// Stream that writes to a callback.
 class CallbackStream : public llvm::raw_ostream {
 public:
   CallbackStream(mxcTextCallback callback, void *user)

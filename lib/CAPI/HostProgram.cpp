@@ -1,8 +1,8 @@
 //===- HostProgram.cpp - Host programs of the C interface -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Equivalent of mx-run --device=cpu in a caller's process, which invalid
-// arguments or data must not terminate.
+// Runs programs on the CPU in the caller's process, like mx-run --device=cpu.
+// Invalid arguments or data must not terminate the process.
 //===----------------------------------------------------------------------===//
 
 #include "Handles.h"
@@ -19,11 +19,11 @@ using namespace mx::capi;
 
 namespace {
 
-/// Argument or result, for callers.
+/// Description of an argument or a result, returned to callers.
 struct HostValue {
   std::string name, type;
   mx::ArrayType array;
-  /// -1 for extents that a call determines.
+  /// Extents of the array. Dynamic extents are -1.
   SmallVector<int64_t> shape;
 
   mxcHostValueInfo describe() const {
@@ -38,7 +38,6 @@ struct HostValue {
   }
 };
 
-/// Rank group of the module.
 struct HostGroup {
   std::string name;
   int64_t size, tokens;
@@ -104,8 +103,8 @@ static HostValue describe(Type type, std::string name) {
   return value;
 }
 
-/// Describes arguments or results by their names in launch plans: from the
-/// text, or numbered.
+/// Describes arguments or results. Uses the same names as launch plans: the
+/// name in the source text, or `prefix` with the index.
 static std::vector<HostValue>
 describeAll(TypeRange types, StringRef prefix,
             llvm::function_ref<StringAttr(unsigned)> getName) {
@@ -132,7 +131,7 @@ static llvm::Error create(HostProgram &program, Module &module,
       describeAll(entry->getArgumentTypes(), "arg", [&](unsigned index) {
         return same.getArgAttrOfType<StringAttr>(index, mx::kEntryNameAttr);
       });
-  // Functions that the entry does not call need not compile.
+  // Erase uncalled functions, so their errors do not reject the program.
   mx::eraseUnreachable(*program.module, *entry);
   if (llvm::Error error = mx::returnMemRefArguments(*entry))
     return error;
@@ -149,7 +148,7 @@ static llvm::Error create(HostProgram &program, Module &module,
   mx::CompileOptions options;
   options.endProcess = false;
   OwningOpRef<ModuleOp> lowered = program.module->clone();
-  // Diagnostics already report the error.
+  // Drop the returned error if a diagnostic was already printed.
   bool isTold = false;
   ScopedDiagnosticHandler observer(
       &module.context->context, [&](Diagnostic &diagnostic) {
@@ -215,7 +214,7 @@ HostProgram::readArguments(const HostArrays &given, int32_t count,
   return llvm::Error::success();
 }
 
-/// Verifies shapes; errors are reported as diagnostics.
+/// Verifies shapes. Reports errors as diagnostics.
 bool HostProgram::verifyShapes(ArrayRef<mx::NpyArray> arrays) {
   std::vector<int64_t> shapes;
   for (const mx::NpyArray &array : arrays)

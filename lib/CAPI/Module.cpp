@@ -22,7 +22,7 @@ mxcModule mxcModuleParse(mxcContext handle, const char *text, size_t bytes,
   result->context = context;
   result->source =
       llvm::MemoryBuffer::getMemBufferCopy({text, bytes}, name ? name : "text");
-  // The parser takes its own buffer; the source remains for argument names.
+  // Parse a separate buffer, because argument names still need `source`.
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(
       llvm::MemoryBuffer::getMemBuffer(result->source->getMemBufferRef()),

@@ -1,8 +1,8 @@
 //===- Registration.cpp - Registration for users of MLIR's C API ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only uses headers of MLIR's C API. The archives hide symbols shared with
-// libMLIR, and linking them here would hide these symbols for mx, too.
+// Uses only headers of MLIR's C API, because linking its archives here would
+// hide symbols that mx shares with libMLIR.
 //===----------------------------------------------------------------------===//
 
 #include "mx-c/Registration.h"
@@ -45,10 +45,11 @@ void mx::capi::registerPassesOnce() {
 
 bool mx::capi::sharesTypesWithMLIR(MLIRContext &context) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  // First through libMLIR: the first use names a trait, g++ and clang use
-  // different names, and MLIR's C API uses libMLIR's.
+  // Query the trait through libMLIR first, because the first use determines the
+  // trait's type name. g++ and clang generate different names, and MLIR's C API
+  // uses the names of libMLIR.
   (void)SymbolTable::getNearestSymbolTable(*module);
-  // Then through the copy in this library.
+  // Query the trait again through the copy of MLIR in this library.
   return (*module)->hasTrait<OpTrait::SymbolTable>();
 }
 

@@ -1,8 +1,8 @@
 //===- Check.cpp - Comparison of a run with the reference path ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs the fused function with exposed stages, compares each stage and the
-// values between stages, and reports.
+// Runs the fused function with exposed stages. Compares the results of each
+// stage and the values between stages with the reference path.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Check/Check.h"
@@ -19,7 +19,7 @@
 using namespace mlir;
 using namespace mx;
 
-/// Counts unequal bytes among the defined items of each array.
+/// Counts the bytes that differ in the defined items of the arrays.
 static int64_t countUnequal(ArrayRef<NpyArray> a, ArrayRef<NpyArray> b,
                             ArrayRef<ElementRanges> defined) {
   int64_t unequal = 0;
@@ -41,13 +41,12 @@ static int64_t countUnequal(ArrayRef<NpyArray> a, ArrayRef<NpyArray> b,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Program with exposed stages. Keeps the module, because stages refer to its
-/// operations.
+/// Program with exposed stages, and the module that contains their operations.
 struct Exposed {
   OwningOpRef<ModuleOp> module;
   IntermediateList list;
-  /// Null if the function already returns all values of its stages. Then the
-  /// results of the plain run are compared.
+  /// Null if the function already returns all values of its stages. In this
+  /// case the results of the original run are compared.
   std::unique_ptr<Program> program;
 };
 } // namespace
@@ -69,8 +68,8 @@ fuse(ModuleOp module, StringRef entry, const CompileOptions &options) {
   pipeline.fuse = options.fuse;
   PassManager pm(module.getContext());
   buildMXFusionPipeline(pm, pipeline);
-  // Select schedules before stages are exposed: additional users may change the
-  // schedule, and with it the order of additions.
+  // Select schedules before stages are exposed, because additional users may
+  // change the schedule, and a different schedule may add in another order.
   pm.addPass(mxgpu::createMXSelectSchedule({options.chip, /*explain=*/false,
                                             options.maxSchedules, options.tuned,
                                             options.tunedGpu}));
@@ -108,8 +107,8 @@ expose(ModuleOp fused, StringRef entry, const CompileOptions &options,
   return exposed;
 }
 
-/// Exposes as many stages as the device compiles. Returning an operand may need
-/// more resources than using it.
+/// Exposes all stages for which the device code still compiles. A program that
+/// returns an operand may need more resources than the original program.
 static llvm::Expected<Exposed> exposeMost(ModuleOp fused, StringRef entry,
                                           const CompileOptions &options) {
   std::map<unsigned, std::string> without;
@@ -126,7 +125,7 @@ static llvm::Expected<Exposed> exposeMost(ModuleOp fused, StringRef entry,
     return makeError("cannot expose the stages of '" + entry + "'");
   for (unsigned number : list->numbers)
     without[number] = "its operands cannot be returned";
-  // Add the other stages individually.
+  // Expose the stages individually, and keep each stage if it compiles.
   for (unsigned number : list->numbers) {
     std::map<unsigned, std::string> fewer = without;
     fewer.erase(number);
@@ -139,25 +138,24 @@ static llvm::Expected<Exposed> exposeMost(ModuleOp fused, StringRef entry,
   return expose(fused, entry, options, without);
 }
 
-/// Returns true if the device chooses the order in which rows are added.
+/// Returns true if the order in which the device adds rows is unspecified.
 static bool isInAnyOrder(Operation *op) {
   auto combine = dyn_cast<CombineOp>(op);
   return combine && combine.getOrder() == AdditionOrder::Any;
 }
 
-/// Returns the reason why the results of a stage have no bound, or "".
+/// Returns the reason why the errors of a stage have no bound, or "".
 static std::string whyUnbounded(Operation *op) {
   auto matmul = dyn_cast<MatmulOpInterface>(op);
-  // Rows are added in any order, and a small error of a sum may change its
-  // scale.
+  // Rows are added in any order, so the rounding errors are not known.
   if (isInAnyOrder(op) || (matmul && matmul.getScatterRows()))
     return "the order of its additions is not specified";
   if (!matmul)
     return {};
   if (matmul.getResultScales())
-    return "its quantized result has no bound";
+    return "its quantized result has no error bound";
   if (matmul.getNumB() > 1)
-    return "its epilogue takes several accumulators and has no bound";
+    return "its epilogue reads several accumulators and has no error bound";
   return {};
 }
 
@@ -171,9 +169,9 @@ static const char *whyInexact(Operation *op) {
   if (isa<MatmulOpInterface>(op) || isInAnyOrder(op))
     return "it depends on a matmul that was not compared";
   if (isa_and_nonnull<MXDialect>(op->getDialect()) && op->hasAttr("ragged"))
-    return "it depends on rows of no expert group";
+    return "it depends on rows outside all expert groups";
   if (isa<CallOpInterface>(op))
-    return "it depends on a function of its own";
+    return "it depends on a function call";
   // Sums of rows use a kernel with a different order
   // (docs/reference/Fusion.md).
   if (isa<linalg::SoftmaxOp>(op))
@@ -184,8 +182,8 @@ static const char *whyInexact(Operation *op) {
   return nullptr;
 }
 
-/// Maps each value of the entry that may differ to the first reason, from its
-/// operation, a nested operation, or an operand.
+/// Maps each value that may differ to the reason, which is found in the
+/// defining operation, a nested operation or an operand.
 static DenseMap<Value, const char *> findInexact(Block &block) {
   DenseMap<Value, const char *> inexact;
   for (Operation &op : block) {
@@ -204,8 +202,8 @@ static DenseMap<Value, const char *> findInexact(Block &block) {
   return inexact;
 }
 
-/// Compares values between stages: computes them on the reference path from the
-/// results of the stages on the device.
+/// Compares the values between stages. The reference path computes these values
+/// from the device's results of the stages.
 static llvm::Error compareRest(CheckReport &report, ReferencePrograms &programs,
                                Exposed &exposed, StringRef entry,
                                ArrayRef<const NpyArray *> inputs,
@@ -217,13 +215,14 @@ static llvm::Error compareRest(CheckReport &report, ReferencePrograms &programs,
   if (!function)
     return function.takeError();
   if (!function->getBody().hasOneBlock()) {
-    report.hidden.push_back("results: not compared but for those of mx, since "
-                            "the function has more than one block");
+    report.hidden.push_back("results: only results of mx operations are "
+                            "compared, because the function has more than one "
+                            "block");
     return llvm::Error::success();
   }
   Block &body = function->getBody().front();
   Operation *terminator = body.getTerminator();
-  // Replace results of stages by arguments.
+  // Replace the results of stages by new arguments of the function.
   SmallVector<const NpyArray *> arrays(inputs);
   SmallVector<Value> returned(terminator->getOperands());
   llvm::SmallDenseSet<unsigned> given;
@@ -295,9 +294,10 @@ static llvm::Error compareResults(CheckReport &report,
   SmallVector<Type> types(function->getResultTypes());
   auto program = programs.get(*reference, entry);
   if (!program) {
-    report.hidden.push_back("results: not compared from end to end, since the "
-                            "reference path does not take the program: " +
-                            llvm::toString(program.takeError()));
+    report.hidden.push_back(
+        "results: not compared from end to end, because the "
+        "reference path rejects the program: " +
+        llvm::toString(program.takeError()));
     return llvm::Error::success();
   }
   auto expected = (*program)->run(inputs);

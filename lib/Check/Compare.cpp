@@ -1,21 +1,24 @@
 //===- Compare.cpp - Comparison of a stage with its reference -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For a matmul of n matrix instructions with K = k each, the device's y obeys
+// A matmul executes n matrix instructions with K = k. Its result y on the
+// device satisfies
 //
 //   |y - y64| <= n * ((k + 1) * 2^-25 + 2^-23) * sum|a||b| + ulp(out) / 2
 //
-// The first term allows the instruction to truncate products to 25 bits below
-// the largest, the second is the rounding of the f32 accumulator. The simulator
-// adds exactly unless truncation is enabled, so only the second applies. y64
-// and the sum of magnitudes are f32 results of the reference path; half an ulp
-// of each is added.
+// where y64 is the sum in f64. The first term allows the instruction to
+// truncate products to 25 bits below the largest product. The second term is
+// the rounding of the f32 accumulator. The simulator adds exactly unless
+// truncation is enabled, so only the second term applies to it. y64 and the sum
+// of magnitudes are f32 results of the reference path, so half an ulp of each
+// is added to the bound.
 //
-// Each step with a subnormal f32 sum adds the smallest f32. If operands are
-// dequantized to bf16, small operands add half of the smallest bf16, and
-// overflow removes the bound. A partial sum may overflow only if the terms of
-// its sign reach the largest f32 together. If they cannot, infinity and NaN are
-// errors; if they must, finite values are.
+// Each step with a subnormal f32 sum adds the smallest f32 to the bound. If
+// operands are dequantized to bf16, small operands add half of the smallest
+// bf16, and operands that overflow remove the bound. A partial sum may overflow
+// only if the sum of all terms of one sign exceeds the largest f32. Infinity
+// and NaN are errors if no partial sum can overflow. Finite values are errors
+// if the sum must overflow.
 //===----------------------------------------------------------------------===//
 
 #include "RaggedPadding.h"
@@ -29,8 +32,8 @@
 using namespace mlir;
 using namespace mx;
 
-/// Returns the offsets of an operation with undefined rows or columns (outside
-/// all expert groups) in its first result; else null.
+/// Returns the offsets of an operation if rows or columns of its first result
+/// may be outside all expert groups and undefined, else null.
 static Value getEnds(Operation *op) {
   if (auto grouped = dyn_cast<GroupedMatmulOp>(op))
     return grouped.getRagged() == RaggedKind::Rows && !grouped.getScatter()
@@ -49,7 +52,7 @@ ElementRanges mx::getDefinedElements(Operation *op,
   int64_t count = result.data.size() / npyItemSize(result.dtype);
   if (count == 0)
     return {{0, 0}};
-  // A rank group of a single rank has as many rows as the input.
+  // In a rank group of a single rank, only the rows of the input are defined.
   if (auto gather = dyn_cast<AllGatherOp>(op); gather && gather.getInput()) {
     const NpyArray *input = arrays.operands[0];
     int64_t rows =
@@ -186,7 +189,7 @@ struct ResultFormat {
     else
       store(array, i, uint16_t(encode(narrow(), value)));
   }
-  /// Returns the distance between neighbours of `value`.
+  /// Returns the distance between `value` and the next representable number.
   double ulp(double value) const {
     int mantissa = kind == F32 ? 23 : kind == BF16 ? 7 : 10;
     int emin = kind == F16 ? -14 : -126;
@@ -195,8 +198,7 @@ struct ResultFormat {
       exponent = std::max(emin, std::ilogb(value));
     return std::ldexp(1.0, exponent - mantissa);
   }
-  /// Smallest magnitude that rounds to infinity, 2^(emax + 1), by which
-  /// overflows are judged.
+  /// Returns 2^(emax + 1). Magnitudes from this value on overflow.
   double infinity() const { return kind == F16 ? 65536.0 : 0x1p128; }
 };
 
@@ -242,9 +244,8 @@ runReference(ReferencePrograms &programs, const ComparedOp &stage,
     return llvm::make_error<NoReference>(llvm::toString(module.takeError()));
   auto program = programs.get(**module, "stage");
   if (!program)
-    return llvm::make_error<NoReference>(
-        "the reference path does not take it: " +
-        llvm::toString(program.takeError()));
+    return llvm::make_error<NoReference>("the reference path rejects it: " +
+                                         llvm::toString(program.takeError()));
   auto structured = cast<DestinationStyleOpInterface>(stage.op);
   std::vector<NpyArray> storage(arrays.operands.size());
   SmallVector<const NpyArray *> inputs;
@@ -277,32 +278,30 @@ runReference(ReferencePrograms &programs, const ComparedOp &stage,
 /// Range of a matmul's accumulator on the device.
 struct SumRange {
   double low = 0, high = 0;
-  /// Infinities of both signs may be added.
+  /// True if infinities of both signs may be added.
   bool mayBeNaN = false;
 
-  /// Accepts any value.
   bool isUnbounded() const {
     return std::isinf(low) && std::isinf(high) && low != high;
   }
 };
 
-/// Parameters of a matmul's bound, apart from its operands.
+/// Parameters of a matmul's error bound, independent of element values.
 struct MatmulBound {
   double steps = 0;           ///< MMA steps along K and other f32 additions
-  double factor = 0;          ///< of the sum of magnitudes, per step
+  double factor = 0;          ///< error per step, relative to the magnitudes
   double smallest = 0x1p-149; ///< added per step for subnormal sums
   double extraUlps = 0;       ///< f32 roundings after the sum
   double alpha = 1;           ///< factor of the sums, if known
   ElementRanges elements;     ///< defined elements
 
-  /// Returns the maximum distance of an f32 sum from `reference`, which is
-  /// rounded to f32.
+  /// Returns the maximum distance of an f32 sum from the rounded `reference`.
   double limit(double reference, double magnitude) const {
     return steps * (factor * magnitude * (1 + 0x1p-22) + smallest) +
            (0.5 + extraUlps) * ResultFormat{ResultFormat::F32}.ulp(reference);
   }
-  /// Returns the range of a non-NaN sum. A partial sum may overflow if all
-  /// terms of its sign do; other terms cannot undo the overflow.
+  /// Returns the range of a non-NaN sum. A partial sum may overflow if the sum
+  /// of all terms of one sign overflows. Later terms cannot undo the overflow.
   SumRange getRange(double sum, double magnitude) const {
     double overflow = 0x1.ffffffp127 * (alpha == 0 ? 1 : std::fabs(alpha));
     double deviation = limit(sum, magnitude);
@@ -317,7 +316,8 @@ struct MatmulBound {
   }
 };
 
-/// Sums of a matmul and of its magnitudes, beyond the range of f32 if possible.
+/// Sums of a matmul's terms, and of the terms' magnitudes. If possible, the
+/// sums are not limited to the range of f32.
 struct MatmulReference {
   std::vector<double> sums, magnitudes;
 };
@@ -344,7 +344,7 @@ ResultComparison compareMatmul(ResultFormat out, const NpyArray &device,
     double largest = std::max(std::fabs(y), std::fabs(sum));
     double rounding = 0.5 * out.ulp(std::min(largest, out.infinity() / 2));
     double low = range.low - rounding, high = range.high + rounding;
-    // Infinity is treated as the smallest value that overflows.
+    // Treat infinity as the smallest overflowing value.
     bool isGood = !std::isinf(y) ? y >= low && y <= high
                   : y > 0        ? high >= out.infinity()
                                  : low <= -out.infinity();
@@ -358,9 +358,10 @@ ResultComparison compareMatmul(ResultFormat out, const NpyArray &device,
   return found;
 }
 
-/// Compares results of an epilogue with its results for the reference
-/// accumulator and both ends of the bound. Accepts results between these, plus
-/// a quarter of the interval for non-monotonic epilogues.
+/// Compares the results of an epilogue on the device with reference results.
+/// These are computed from the reference accumulator and from both ends of its
+/// bound. Accepts all results between the reference results. A quarter of the
+/// interval is added, because epilogues need not be monotonic.
 llvm::Expected<ResultComparison>
 compareEpilogue(ReferencePrograms &programs, ResultFormat out,
                 const ComparedOp &stage, const IntermediateArrays &arrays,
@@ -384,7 +385,7 @@ compareEpilogue(ReferencePrograms &programs, ResultFormat out,
       below = std::nextafter(float(range.low - start), -INFINITY);
       above = std::nextafter(float(range.high - start), INFINITY);
     }
-    // No finite amount turns an infinity into a finite value.
+    // Adding a finite number cannot turn an infinite sum into a finite sum.
     bool mayBeFinite = std::isinf(start) &&
                        (start > 0 ? range.low : -range.high) < f32.infinity();
     isUnbounded[i] = range.isUnbounded() || range.mayBeNaN || mayBeFinite;
@@ -434,7 +435,7 @@ compareEpilogue(ReferencePrograms &programs, ResultFormat out,
   return found;
 }
 
-/// Returns the index of the first operand of B, after A and its scales.
+/// Returns the operand index of B, which follows A and its scales.
 unsigned matmulFirstOfB(Operation *op) {
   return cast<MatmulOpInterface>(op).getAScales() ? 2 : 1;
 }
@@ -470,8 +471,8 @@ NpyArray makeOnes(const NpyArray &array, Type type) {
   return ones;
 }
 
-/// Returns true if the tensor core truncates addends: GPUs do, and the
-/// simulator if configured (simulator/docs/Simulator.md, Arithmetic).
+/// Returns true if the tensor core truncates addends. GPUs always truncate. The
+/// simulator truncates if configured (simulator/docs/Simulator.md, Arithmetic).
 bool truncatesAddends(const CompileOptions &options) {
   if (options.device == DeviceKind::CUDA)
     return true;
@@ -480,9 +481,9 @@ bool truncatesAddends(const CompileOptions &options) {
          StringRef(sums) == "truncated";
 }
 
-/// Returns true if elements converted to bf16 may overflow, round or become
-/// subnormal. Scales between 2^-95 and 2^96 exclude this for all formats
-/// (docs/reference/Spec.md), and NVFP4 scales always do.
+/// Returns true if elements converted to bf16 may overflow, round or
+/// become subnormal. This cannot happen with scales between 2^-95 and 2^96
+/// (docs/reference/Spec.md) or with NVFP4 scales.
 bool mayLeaveDomain(const NpyArray &elements, const NpyArray *scales,
                     Type scaleType) {
   if (!scales) {
@@ -499,19 +500,19 @@ bool mayLeaveDomain(const NpyArray &elements, const NpyArray *scales,
                       [](uint8_t code) { return code < 32 || code > 223; });
 }
 
-/// Returns the largest code of a power-of-two scale for which all elements of
-/// the type stay in the range of bf16 (that of f32): maxFinite * 2^(code - 127)
-/// < 2^128.
+/// Returns the largest code of a power-of-two scale for which no scaled element
+/// of the type overflows bf16: maxFinite * 2^(code - 127) < 2^128.
 int64_t largestScaleInRange(Type element) {
   const llvm::fltSemantics &format =
       cast<FloatType>(element).getFloatSemantics();
   return 254 - llvm::APFloat::semanticsMaxExponent(format);
 }
 
-/// Adds to the sums of magnitudes the rounding of operands to bf16, and of
-/// subnormal operands, which count as the smallest normal if sums are
-/// truncated. `perMagnitude` is the deviation per unit of magnitude. An operand
-/// that overflows removes the bound.
+/// Increases the sums of magnitudes to include the error of rounding operands
+/// to bf16. If sums are truncated, also includes the smallest normal number for
+/// each operand, because operands may be subnormal. `perMagnitude` is the
+/// deviation per unit of magnitude. An operand that overflows removes the
+/// bound.
 llvm::Error addOperandRounding(ReferencePrograms &programs,
                                const ComparedOp &stage,
                                const IntermediateArrays &arrays,
@@ -551,7 +552,8 @@ llvm::Error addOperandRounding(ReferencePrograms &programs,
     if (!sums)
       return sums.takeError();
     ResultFormat f32 = {ResultFormat::F32};
-    // Half of the smallest bf16, times each element of the other operand.
+    // Rounding changes an element by at most half of the smallest bf16. The
+    // error is multiplied by the elements of the other operand.
     double each = isDequantized ? 0x1p-134 / perMagnitude : 0;
     if (isTruncated)
       each += 0x1p-126;
@@ -560,8 +562,8 @@ llvm::Error addOperandRounding(ReferencePrograms &programs,
 
     if (!isPowerOfTwoScale(scaleType))
       continue;
-    // Counts products of blocks with elements that may overflow; the scales of
-    // all other blocks are 2^-127.
+    // Count the terms from blocks with elements that may overflow. All other
+    // blocks get the scale 2^-127.
     int64_t largest = largestScaleInRange(getElementTypeOrSelf(typeOf(first)));
     NpyArray marks = *scales;
     bool isAny = false;
@@ -584,10 +586,10 @@ llvm::Error addOperandRounding(ReferencePrograms &programs,
   return llvm::Error::success();
 }
 
-/// Binary exponent by which sums that overflow f32 are reduced.
+/// Sums beyond the range of f32 are scaled by 2^-kShrink.
 constexpr int kShrink = 40;
 
-/// Replaces infinities by zeros.
+/// Replaces infinities with zeros.
 NpyArray dropInfinities(const NpyArray &array, Type type) {
   Type element = getElementTypeOrSelf(type);
   NpyArray result = array;
@@ -603,10 +605,10 @@ NpyArray dropInfinities(const NpyArray &array, Type type) {
   return result;
 }
 
-/// Returns operands for sums of 2^-40 of the original, by scaling an operand
-/// and the accumulator's initial value. Terms that underflow do not affect a
-/// sum that overflows. Returns none if both operands are constants, or have
-/// formats with a range too small to overflow.
+/// Returns operands for which the sums are 2^-40 of the original sums. Scales
+/// one operand and the initial value of the accumulator. Terms that underflow
+/// do not affect a sum that overflows. Returns none if both operands are
+/// constants, or if the range of their formats is too small to overflow.
 std::optional<IntermediateArrays> shrinkOperands(const ComparedOp &stage,
                                                  IntermediateArrays arrays) {
   auto matmul = cast<MatmulOpInterface>(stage.op);
@@ -654,8 +656,7 @@ std::optional<IntermediateArrays> shrinkOperands(const ComparedOp &stage,
   return arrays;
 }
 
-/// Computes the sums of a matmul on the reference path; `narrow` receives them
-/// in f32.
+/// Computes a matmul's sums on the reference path. `narrow` receives f32 sums.
 llvm::Expected<MatmulReference>
 computeReference(ReferencePrograms &programs, const ComparedOp &stage,
                  const IntermediateArrays &arrays, OpVariant variant,
@@ -690,7 +691,7 @@ computeReference(ReferencePrograms &programs, const ComparedOp &stage,
   sums = run(*shrunken, false, small.sums);
   if (!sums)
     return sums.takeError();
-  // Infinite operands already appear in the sum; this sums the other terms.
+  // An infinite operand makes the sum infinite. Add only the finite terms.
   std::array<NpyArray, 2> finite;
   unsigned operands[] = {0, matmulFirstOfB(stage.op)};
   for (auto [operand, array] : llvm::zip(operands, finite)) {
@@ -711,7 +712,7 @@ computeReference(ReferencePrograms &programs, const ComparedOp &stage,
   return found;
 }
 
-/// Returns the factor of the sums if known before the run, else 1.
+/// Returns alpha if its value was recorded or is constant, else 1.
 double findAlpha(MatmulOpInterface op, const IntermediateArrays &arrays) {
   Value alpha = op.getAlpha();
   if (!alpha)
@@ -731,8 +732,7 @@ compareMatmul(ReferencePrograms &programs, OpT matmul, const ComparedOp &stage,
               const IntermediateArrays &arrays, const CompileOptions &options) {
   ResultFormat out = ResultFormat::get(matmul->getResult(0).getType());
   if (out.kind == ResultFormat::None)
-    return llvm::make_error<NoReference>(
-        "its result is neither of f32 nor of bf16 or f16");
+    return llvm::make_error<NoReference>("its result is not f32, bf16 or f16");
   bool hasEpilogue = matmul.getEpilogueBlock();
   OpVariant variant =
       hasEpilogue ? OpVariant::Accumulator : OpVariant::F32Result;
@@ -741,7 +741,7 @@ compareMatmul(ReferencePrograms &programs, OpT matmul, const ComparedOp &stage,
   if (!reference)
     return reference.takeError();
   MatmulBound bound;
-  // Matmuls without an MMA on the chip get the widest bound.
+  // If the chip has no MMA for the matmul, use the widest bound.
   auto mma = getMma(matmul, options.chip);
   mxgpu::ReductionSteps steps(mma.value_or(target::MmaForm()),
                               reductionExtent(matmul, arrays));
@@ -769,7 +769,7 @@ compareMatmul(ReferencePrograms &programs, OpT matmul, const ComparedOp &stage,
     comparison.results.push_back(compareMatmul(out, device, *reference, bound));
   } else if (device.shape.size() != 2) {
     return llvm::make_error<NoReference>(
-        "its epilogue gives more than a matrix");
+        "its epilogue computes more than one matrix");
   } else {
     auto found =
         compareEpilogue(programs, out, stage, arrays, sums, *reference, bound);
@@ -797,7 +797,7 @@ compareExactly(ReferencePrograms &programs, const ComparedOp &stage,
       ignorePadding(quantize, arrays, i, device, expected);
     if (isa<DequantizeOp, AllGatherOp>(stage.op) &&
         device.data.size() == expected.data.size()) {
-      // Rows of no expert group or token are not compared.
+      // Rows that belong to no expert group or token are not compared.
       NpyArray defined = expected;
       size_t item = npyItemSize(expected.dtype);
       for (auto [begin, end] : getDefinedElements(stage.op, arrays))

@@ -1,8 +1,7 @@
 //===- CompareValues.cpp - Comparison of arrays by element ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Supports all types of results: floats of 4 to 64 bits, integers, bits and
-// indices.
+// Supports all result types: floats with 4 to 64 bits, integers, i1 and index.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/TypeUtilities.h"
@@ -21,13 +20,13 @@ public:
   /// `type` is a tensor or scalar type.
   ElementValues(Type type, const NpyArray &array);
 
-  /// Returns the number of elements; a byte contains two of f4E2M1FN.
+  /// Returns the number of elements. A byte contains two f4E2M1FN elements.
   int64_t size() const { return count; }
   /// Returns the value of element `i`, exact except for integers beyond 2^53.
   double at(int64_t i) const;
-  /// Compares the bits of element `i`. In floats of 16 bits or more all NaNs
-  /// are equal, because arithmetic leaves their bits unspecified
-  /// (docs/reference/Math.md, Arithmetic).
+  /// Compares the bits of element `i`. If the type is a float with at least 16
+  /// bits, all NaNs are equal, because the bits of a computed NaN are
+  /// unspecified (docs/reference/Math.md, Arithmetic).
   bool isEqual(const ElementValues &other, int64_t i) const;
 
 private:
@@ -35,7 +34,7 @@ private:
 
   Type element;
   const NpyArray &array;
-  /// Bits of an element, and bytes of an item.
+  /// Number of bits per element, and number of bytes per array item.
   int64_t width, itemBytes;
   int64_t count;
 };
@@ -53,7 +52,7 @@ uint64_t ElementValues::bitsAt(int64_t i) const {
   int64_t packing = count / int64_t(array.data.size() / itemBytes);
   uint64_t bits = 0;
   std::memcpy(&bits, array.data.data() + i / packing * itemBytes, itemBytes);
-  // A byte of a 6-bit float or i1 is compared as a whole: other bits are 0.
+  // A 6-bit float or i1 occupies a byte, whose unused bits are 0.
   return packing == 1 ? bits : bits >> i % packing * width & 0xF;
 }
 

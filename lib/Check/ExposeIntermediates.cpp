@@ -1,8 +1,5 @@
 //===- ExposeIntermediates.cpp - Exposed operands and results -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Makes a function return operands and results of its mx operations, and finds
-// their arrays after a run.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -32,7 +29,7 @@ static bool readsDestinations(Operation *op) {
   return isa<CombineOp>(op);
 }
 
-/// Returns true if the slice is stored unchanged in its source.
+/// Returns true if the array of the slice is a box of its source's array.
 static bool canCut(tensor::ExtractSliceOp slice) {
   RankedTensorType type = slice.getType();
   return type.getRank() == slice.getSourceType().getRank() &&
@@ -40,8 +37,8 @@ static bool canCut(tensor::ExtractSliceOp slice) {
          getElementBits(type) >= 8;
 }
 
-/// Returns true if an operation uses a slice that no array contains. Slices are
-/// not returned, because a device does not copy rows with gaps.
+/// Returns true if an operation uses a slice that cannot be cut from a returned
+/// array. Slices are not returned, because devices do not copy rows with gaps.
 static bool readsOtherSlices(Operation *op) {
   llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), used);
@@ -86,8 +83,8 @@ public:
   }
 
 private:
-  /// Returns the reason why an mx operation is not compared in isolation; empty
-  /// for other operations.
+  /// Returns the reason why an mx operation is not compared in isolation.
+  /// Returns "" for other operations.
   std::string whyHidden(Operation *op, unsigned number) {
     if (!isCompared(op))
       return {};
@@ -158,8 +155,8 @@ mx::exposeIntermediates(func::FuncOp entry,
   auto module = entry->getParentOfType<ModuleOp>();
   generalizeQuantizations(module);
   std::string name = entry.getSymName().str();
-  // Inlining makes operations of callees part of this function. The inliner
-  // must not erase the entry as dead.
+  // Inline calls, so the operations of callees are compared. The entry
+  // must be public, because the inliner erases dead private functions.
   entry.setPublic();
   PassManager pm(module->getContext());
   pm.addPass(createInlinerPass());
@@ -171,12 +168,11 @@ mx::exposeIntermediates(func::FuncOp entry,
     auto function = op->getParentOfType<func::FuncOp>();
     if (isCompared(op) && function && function != inlined &&
         !SymbolTable::symbolKnownUseEmpty(function, module))
-      list.hidden.push_back({op, "it is in a function of its own"});
+      list.hidden.push_back({op, "it is in another function"});
   });
   return list;
 }
 
-/// Copies a box of an array.
 static NpyArray cut(const NpyArray &whole, ArrayRef<int64_t> offsets,
                     ArrayRef<int64_t> sizes) {
   NpyArray box;

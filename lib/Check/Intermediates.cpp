@@ -1,7 +1,5 @@
 //===- Intermediates.cpp - Isolated operations of a run -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Builds functions with a single operation of a run.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Check/Intermediates.h"
@@ -18,21 +16,22 @@ using namespace mx;
 
 namespace {
 /// Logical shapes of a stage's tensors. Elements have the shape of their array.
-/// The shape of tiled scales follows from their elements or from the other side
-/// of a relayout, that of packed weights from the rest of the matmul.
+/// The shape of tiled scales is inferred from their elements, or from the other
+/// side of a relayout. The shape of packed weights is inferred from the other
+/// operands of the matmul and from its result.
 class IntermediateShapes {
 public:
   IntermediateShapes(const ComparedOp &stage,
                      const IntermediateArrays &arrays) {
     Operation *op = stage.op;
-    // Captured values follow the operands.
+    // The arrays of captured values follow the arrays of the operands.
     for (auto [i, array] : llvm::enumerate(arrays.operands))
       infer(i < op->getNumOperands() ? op->getOperand(i)
                                      : stage.operands[i].value,
             array);
     for (auto [value, array] : llvm::zip(op->getResults(), arrays.results))
       infer(value, array);
-    // Unread destinations have no array; their shape is that of the result.
+    // An unread destination has no array, but the shape of the result.
     auto structured = cast<DestinationStyleOpInterface>(op);
     for (auto [init, result] :
          llvm::zip(structured.getDpsInits(), op->getResults()))
@@ -105,8 +104,8 @@ private:
     shapes[value] = shape;
   }
 
-  /// Infers the shape of packed weights: rows are columns of the result,
-  /// columns are columns of A, with a matrix for each batch or expert group.
+  /// Infers the shape of packed weights: a row for each column of the result, a
+  /// column for each column of A, and a matrix for each batch or expert group.
   void packedBOf(MatmulOpInterface op) {
     Value b = op.getB(), offsets = op.getExpertOffsets();
     auto a = shapes.find(op.getA()), out = shapes.find(op->getResult(0));
@@ -172,8 +171,8 @@ static Operation *cloneWithoutRegions(OpBuilder &builder, Operation *op) {
   return builder.create(state);
 }
 
-/// Adds a new argument of `body`, an f32 per element of the result, to the
-/// accumulator input of the epilogue of `op`.
+/// Adds to `body` an argument with an f32 for each element of the result. Adds
+/// these numbers to the accumulators before the epilogue of `op`.
 static void disturbAccumulator(OpBuilder &builder, Operation *op, Block &body) {
   OpBuilder::InsertionGuard guard(builder);
   Block &epilogue = op->getRegion(0).front();
@@ -234,7 +233,7 @@ mx::buildAlone(const ComparedOp &stage, const IntermediateArrays &arrays,
     if (isa<RankedTensorType>(type)) {
       RankedTensorType known = shapes.getType(value);
       if (!known)
-        return makeError("cannot tell the logical shape of operand " +
+        return makeError("cannot infer the logical shape of operand " +
                          llvm::Twine(index) + " of " + describeOp(op));
       type = isInit ? retype(known) : known;
     }

@@ -1,10 +1,10 @@
 //===- RaggedPadding.cpp - Padding of ragged quantizers -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows after the last expert group, tiles of scales without a group, and
-// columns after the last group of a ragged reduction are undefined
-// (docs/reference/Spec.md). A device need not write them, and they are not
-// compared.
+// Rows after the last expert group, scale tiles that belong to no expert group,
+// and columns after the last expert group of a ragged reduction are undefined
+// (docs/reference/Spec.md). A device need not write these elements, so they are
+// not compared.
 //===----------------------------------------------------------------------===//
 
 #include "RaggedPadding.h"
@@ -37,8 +37,8 @@ std::vector<int64_t> mx::clampEnds(ArrayRef<int64_t> offsets, int64_t total) {
   return ends;
 }
 
-/// Returns the rows, or the values of the reduction, that the expert groups of
-/// a quantizer divide, or the maximum if its input is unknown.
+/// Returns the size of the dimension that is divided into expert groups: rows,
+/// or the reduction. Returns the maximum integer if the input is unknown.
 static int64_t getTotal(FusedQuantizeOp op, const IntermediateArrays &arrays) {
   Value source = op.getGather() ? Value(op.getGather()) : op.getInput();
   const NpyArray *array =
@@ -51,8 +51,8 @@ static int64_t getTotal(FusedQuantizeOp op, const IntermediateArrays &arrays) {
   return array->shape.back() * (isPacked ? 2 : 1);
 }
 
-/// Marks the lines of an array of `count` that belong to groups: rows, or rows
-/// of scale tiles.
+/// Returns a flag for each of `count` rows or scale-tile rows. The flag is true
+/// if the row belongs to an expert group.
 static std::vector<bool> getRows(ArrayRef<int64_t> ends, int64_t count,
                                  bool areTiles) {
   std::vector<bool> defined(count);
@@ -77,7 +77,8 @@ int64_t mx::countSegmentColumns(ArrayRef<int64_t> ends) {
   return all;
 }
 
-/// Marks the defined columns of `count`, each `width` columns of the reduction.
+/// Returns a flag for each of `count` columns, true if the column is defined.
+/// Each column represents `width` positions of the reduction.
 static std::vector<bool> getColumns(ArrayRef<int64_t> ends, int64_t count,
                                     int64_t width) {
   int64_t all = countSegmentColumns(ends);

@@ -13,14 +13,15 @@ namespace mx {
 /// Returns the values of an i32 or i64 array of offsets.
 std::vector<int64_t> readEnds(const NpyArray &offsets);
 
-/// Returns the ends of expert groups in `total` rows, or values of a reduction,
-/// for any offsets (docs/reference/Spec.md, Wrong offsets).
+/// Returns the ends of the expert groups, clamped to `total` rows or columns
+/// (docs/reference/Spec.md, Wrong offsets).
 std::vector<int64_t> clampEnds(llvm::ArrayRef<int64_t> offsets, int64_t total);
 
 /// Returns the number of columns in all segments of a ragged reduction.
 int64_t countSegmentColumns(llvm::ArrayRef<int64_t> ends);
 
-/// Copies reference bytes outside all expert groups to the device's result.
+/// Copies bytes outside all expert groups from `reference` to `device`, so that
+/// a comparison ignores them.
 void ignorePadding(FusedQuantizeOp op, const IntermediateArrays &arrays,
                    unsigned result, NpyArray &device,
                    const NpyArray &reference);

@@ -14,8 +14,8 @@ using namespace mx;
 
 namespace {
 
-/// Builds the plan before kernels are lowered, because launches depend on
-/// attributes of mxgpu.kernel.
+/// Builds the manifest before kernels are lowered, because launches depend on
+/// the attributes of mxgpu.kernel.
 class BuildManifestPass final
     : public PassWrapper<BuildManifestPass, OperationPass<ModuleOp>> {
 public:

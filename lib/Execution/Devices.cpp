@@ -31,7 +31,7 @@ std::string mx::selectChip(llvm::StringRef device) {
         llvm::StringRef(info.kind) != "sim" && mxCanRunTarget(target.chip))
       return target.chip;
   }
-  // Selecting the device reports its errors.
+  // Drop the errors, because selectDevice reports them again.
   mxClearError();
   return target::kDefaultChip;
 }

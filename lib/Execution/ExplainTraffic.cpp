@@ -14,7 +14,7 @@ using namespace mx;
 
 using Arguments = std::optional<ArrayRef<NpyArray>>;
 
-/// Smaller numbers are printed in bytes.
+/// Minimum number of bytes printed in megabytes.
 static constexpr int64_t kLeastInMegabytes = 100000;
 
 /// Inlines calls, as mx-to-mxgpu does.
@@ -37,7 +37,8 @@ static bool toLaunches(ModuleOp module, const DeviceOptions &options) {
 
 namespace {
 
-/// Prints bytes as megabytes if sizes are known, else as an expression.
+/// Formats numbers of bytes. Prints megabytes, or bytes for small numbers, if
+/// the sizes of the arguments are known, else an expression.
 class Printer {
 public:
   Printer(const Traffic &traffic, Arguments arguments)
@@ -61,7 +62,7 @@ public:
       os << nameExtents(known) << " B";
     return text;
   }
-  /// Returns the number of bytes if sizes are known.
+  /// Returns the number of bytes if the sizes of the arguments are known.
   std::optional<int64_t> get(AffineExpr bytes) const {
     auto number = bytes ? dyn_cast<AffineConstantExpr>(replaceExtents(bytes))
                         : AffineConstantExpr();
@@ -78,7 +79,7 @@ private:
                                              bytes.getContext()));
     return bytes.replaceSymbols(values);
   }
-  /// Replaces s3 by e.g. arg0[1].
+  /// Replaces symbols by the extents of arguments, for example s3 by arg0[1].
   std::string nameExtents(AffineExpr bytes) const {
     std::string text, result;
     llvm::raw_string_ostream(text) << bytes;
@@ -144,9 +145,10 @@ void mx::explainTraffic(llvm::raw_ostream &os, ModuleOp module,
                         DeviceOptions options, ArrayRef<std::string> entries,
                         Arguments arguments) {
   options.explain = false;
-  // Any schedule of a matmul of dynamic sizes has the same traffic.
+  // One schedule is enough, because all schedules of a matmul with dynamic
+  // sizes have the same traffic.
   options.maxSchedules = 1;
-  // Compiling the module already printed its diagnostics.
+  // Do not print diagnostics again that compiling the module already printed.
   ScopedDiagnosticHandler quiet(module.getContext(),
                                 [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> tensors = module.clone(), kernels = module.clone();

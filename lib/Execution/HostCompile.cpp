@@ -1,7 +1,7 @@
 //===- HostCompile.cpp - Compilation for the host -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pipeline and JIT of the reference path.
+// Runs the pipeline of the reference path and LLVM's JIT.
 //===----------------------------------------------------------------------===//
 
 #include "HostFunctions.h"
@@ -34,9 +34,9 @@ createHostMachine() {
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
-  // With bf16 conversions, LLVM promotes unsupported bf16 operations (such as
-  // selects) to f32 and back, which flushes subnormals on x86. Otherwise it
-  // moves bits, and the pipelines leave no other bf16 operations.
+  // Disable bf16 conversions. With these instructions, LLVM converts the
+  // operands of bf16 selects to f32 and back, which flushes subnormals on x86.
+  // Without them, LLVM moves bits. The pipelines leave no bf16 arithmetic.
   std::vector<std::string> features = builder->getFeatures().getFeatures();
   for (StringRef name : {"avx512bf16", "avxneconvert", "avx10.2"})
     if (llvm::is_contained(features, "+" + name.str()))
@@ -44,9 +44,10 @@ createHostMachine() {
   return builder->createTargetMachine();
 }
 
-/// Implements compiler-rt's f32 to bf16 (nearest even, NaN preserved), which
-/// LLVM calls on hosts without the conversion if it promotes selects or moves
-/// of bf16 vectors to f32. The low 16 bits of a float register are the result.
+/// Implements compiler-rt's conversion from f32 to bf16, which rounds to
+/// nearest even and preserves NaN. On hosts without a conversion instruction,
+/// LLVM calls this function if it promotes selects or moves of bf16 vectors to
+/// f32. The result is returned in the low 16 bits of a float register.
 static float truncateToBF16(float x) {
   uint32_t bits = llvm::bit_cast<uint32_t>(x);
   bool isNaN = (bits & 0x7FFFFFFF) > 0x7F800000;
@@ -54,7 +55,7 @@ static float truncateToBF16(float x) {
   return llvm::bit_cast<float>(isNaN ? bits >> 16 | 0x40 : rounded);
 }
 
-/// Several threads may compile programs, each in its own context.
+/// Initializes LLVM's native target once, even if threads compile concurrently.
 static void initializeTargetOnce() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -63,11 +64,10 @@ static void initializeTargetOnce() {
   });
 }
 
-/// Allocates zeroed memory, so that unwritten bytes, such as padding of scales,
-/// are deterministic.
+/// Allocates zeroed memory, so padding of scales is deterministic.
 static void *allocateZeros(size_t bytes) { return std::calloc(bytes, 1); }
 
-/// Returns the functions that compiled code calls by C names.
+/// Returns the functions called by compiled code, by C names.
 static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner intern,
                                        bool endProcess) {
   llvm::orc::SymbolMap symbols;
@@ -85,10 +85,10 @@ static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner intern,
   return symbols;
 }
 
-/// Optimizes at -O3: lower levels keep empty loops, for example over 2^40 rows
-/// without columns. The loop vectorizer is disabled: LLVM 22 checks uniformity
-/// recursively without caching, which is exponential in the length of chains
-/// such as x = x * x.
+/// Optimizes at -O3, because lower levels keep empty loops, for example over
+/// 2^40 rows without columns. The loop vectorizer is disabled, because LLVM 22
+/// checks uniformity recursively without caching. Its run time is exponential
+/// in the length of chains such as x = x * x.
 static void optimizeModule(llvm::Module &module, llvm::TargetMachine *machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
@@ -133,7 +133,7 @@ createEngine(ModuleOp module, bool endProcess) {
   return engine;
 }
 
-/// Returns true if the process contains a function, as the linker checks.
+/// Returns true if the JIT linker can find a function in this process.
 static bool isKnown(StringRef name) {
   return dlsym(RTLD_DEFAULT, name.str().c_str());
 }
@@ -159,7 +159,7 @@ static bool isCollective(StringRef name) {
   return found;
 }
 
-/// Checks external functions that lowered operations call.
+/// Checks that functions called by lowered operations exist in this process.
 static LogicalResult verifyCalls(ModuleOp module) {
   WalkResult result = module.walk([&](LLVM::CallOp call) -> WalkResult {
     std::optional<StringRef> name = call.getCallee();
@@ -188,7 +188,8 @@ mx::compileForHost(ModuleOp module, func::FuncOp entry,
   auto engine = createEngine(module, options.endProcess);
   if (!engine)
     return engine.takeError();
-  // The lookup compiles and reports missing symbols before constructors run.
+  // Look up the function before constructors run, because the lookup compiles
+  // the module and reports missing symbols.
   auto function = (*engine)->lookupPacked("_mlir_ciface_" + symbol);
   if (!function)
     return function.takeError();

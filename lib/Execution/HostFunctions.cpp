@@ -1,9 +1,9 @@
 //===- HostFunctions.cpp - Functions called by host code ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiled code has no unwind tables, so exceptions cannot pass through it, and
-// no destructors that longjmp could skip. A failed collective, like any other
-// error of the reference path, ends the call.
+// A failed collective ends the call, like any other error of the reference
+// path. Exceptions cannot leave compiled code, because it has no unwind tables.
+// longjmp can leave the code, which has no destructors to skip.
 //===----------------------------------------------------------------------===//
 
 #include "HostFunctions.h"
@@ -15,13 +15,9 @@
 
 using namespace mx;
 
-//===----------------------------------------------------------------------===//
-// Termination of calls
-//===----------------------------------------------------------------------===//
-
 namespace {
 
-/// Active call of this thread.
+/// An active call of this thread.
 struct Frame {
   std::jmp_buf place;
   std::string printed;
@@ -30,7 +26,7 @@ struct Frame {
 
 thread_local Frame *innermost = nullptr;
 
-/// Returns the message without "error: ", which tools add.
+/// Returns the message without the prefix "error: ", which tools add.
 std::string takeMessage(const Frame &frame) {
   std::string text = llvm::StringRef(frame.printed).rtrim().str();
   constexpr llvm::StringLiteral kWord = "error: ";
@@ -74,13 +70,13 @@ void host_exit::exit(int status) {
 
 llvm::Error host_exit::call(void (*function)(void **), void **arguments) {
   Frame frame;
-  // Not in a register: it is read after longjmp.
+  // Volatile, because the variable is read after longjmp.
   Frame *volatile outer = innermost;
   innermost = &frame;
   bool ended = setjmp(frame.place) == 0;
   if (ended)
     function(arguments);
-  // `ended` is written after setjmp returns, so it is valid for both returns.
+  // `ended` is valid here, because it is assigned after each return of setjmp.
   innermost = outer;
   if (!ended)
     return makeError(takeMessage(frame),
@@ -107,7 +103,7 @@ void endIfWrong(ExitStatus status) {
 
 HostCollectives &get() {
   if (!current || !current->collectives)
-    why = "expected a bound group, found a program of several ranks in a "
+    why = "expected a bound group, found a program with several ranks in a "
           "single process";
   endIfWrong(kExitBadInput);
   return *current->collectives;

@@ -1,11 +1,11 @@
 //===- HostFunctions.h - Functions called by host code ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Code of the reference path calls collectives by C names
-// (mx/Conversion/MXToCPU/Collectives.h), which are forwarded to the collectives
-// of the calling thread. On invalid data it calls dprintf and exit
-// (lib/Conversion/MXToCPU). In embedding processes these are replaced, and the
-// message becomes the error of the call.
+// Compiled code of the reference path calls collectives by C names
+// (mx/Conversion/MXToCPU/Collectives.h). The calls are forwarded to the
+// collectives of the calling thread. On invalid data, compiled code calls
+// dprintf and exit (lib/Conversion/MXToCPU). The functions below replace them
+// in embedding processes and make the message the error of the call.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_EXECUTION_HOSTFUNCTIONS_H
@@ -18,7 +18,7 @@
 
 namespace mx::host_collectives {
 
-/// Sets the collectives of this thread's calls until destroyed.
+/// Sets the collectives for the calls of this thread until the scope ends.
 class Scope {
 public:
   /// `entry` is the called function.
@@ -29,7 +29,7 @@ public:
 
   HostCollectives *const collectives;
   const llvm::StringRef entry;
-  /// Number of collectives started in the call.
+  /// Number of collectives started by the call.
   int64_t count = 0;
 
 private:
@@ -44,11 +44,10 @@ void forEachFunction(llvm::function_ref<void(llvm::StringRef, void *)> add);
 namespace mx::host_exit {
 
 /// Calls compiled code. If the code calls `exit`, returns its output as the
-/// error; memory allocated by the call is leaked.
+/// error and leaks the memory that the call allocated.
 llvm::Error call(void (*function)(void **), void **arguments);
 
-/// Replacements of the C functions. Standard error is buffered until the call
-/// ends.
+/// Replace dprintf and exit. Output to stderr is buffered until the call ends.
 int print(int file, const char *format, ...);
 [[noreturn]] void exit(int status);
 

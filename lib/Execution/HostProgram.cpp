@@ -1,10 +1,10 @@
 //===- HostProgram.cpp - Calls of compiled host code ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls use the C interface of the LLVM lowering. Each tensor is a memref
-// descriptor {allocated, aligned, offset, sizes, strides}; the first argument
-// points to the struct of results. A memref has the extents of its array,
-// because compiled code also stores fp4 as bytes.
+// Calls use the C interface of the LLVM lowering. Each tensor is passed as a
+// memref descriptor {allocated, aligned, offset, sizes, strides}. The first
+// argument points to the struct of results. A memref has the extents of its
+// NumPy array, because both store fp4 as bytes.
 //===----------------------------------------------------------------------===//
 
 #include "HostFunctions.h"
@@ -52,13 +52,13 @@ struct Descriptor {
   }
 };
 
-/// Allocated pointer of constants (memref.global) in the LLVM lowering. The
-/// module owns this memory.
+/// Allocated pointer in the descriptors of constants (memref.global), which the
+/// LLVM lowering sets. The module owns the memory of constants.
 void *const kConstantMemory = reinterpret_cast<void *>(0xdeadbeef);
 
-/// Uses malloc, like compiled code.
+/// Allocates memory for `free`, as compiled code does.
 llvm::Expected<void *> allocate(size_t bytes) {
-  // Whole cache lines, so that vector loads are aligned.
+  // Allocate whole cache lines, so vector loads are aligned.
   size_t rounded = (bytes + 63) / 64 * 64;
   void *memory =
       rounded < bytes ? nullptr : std::aligned_alloc(64, rounded + 64);
@@ -67,7 +67,7 @@ llvm::Expected<void *> allocate(size_t bytes) {
   return memory;
 }
 
-/// A call, which owns the memory of its arguments and results.
+/// A call. Owns the memory of its arguments and results.
 class Call {
 public:
   explicit Call(ArrayRef<ArrayType> results) : resultTypes(results) {}
@@ -81,7 +81,6 @@ public:
   llvm::Error invoke(void (*function)(void **)) {
     return host_exit::call(function, slots.data());
   }
-  /// Takes ownership of the results.
   void adoptResults();
   llvm::Expected<std::vector<NpyArray>> readResults();
 
@@ -141,8 +140,8 @@ void Call::prepareResults() {
   if (resultTypes.empty())
     return;
   resultStruct = reinterpret_cast<char *>(newWords(bytes / 8 + 1));
-  // A single number is returned by value; the wrapper stores it through the
-  // slot after the arguments.
+  // A single number is returned by value. The wrapper stores the number at the
+  // address in the slot after the arguments.
   if (resultTypes.size() == 1 && resultTypes[0].isScalar) {
     slots.push_back(resultStruct);
     return;
@@ -214,7 +213,7 @@ private:
   std::shared_ptr<ExecutionEngine> engine;
   void (*function)(void **);
   std::string name;
-  /// Set in programs that makeRank creates.
+  /// Collectives of a program created by makeRank, or null.
   std::unique_ptr<HostCollectives> ownCollectives;
 };
 
@@ -229,7 +228,7 @@ HostProgram::call(ArrayRef<const NpyArray *> inputs) {
   call.prepareResults();
   host_collectives::Scope scope(collectives, name);
   if (llvm::Error error = call.invoke(function)) {
-    // Callers of the C interface get the location first (mx-c/Compiler.h).
+    // Messages of the C interface start with a location (mx-c/Compiler.h).
     if (!ownCollectives)
       return error;
     ExitStatus status = getExitStatus(error);

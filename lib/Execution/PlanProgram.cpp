@@ -1,8 +1,8 @@
 //===- PlanProgram.cpp - Launch plans in process --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loads the output of mx-compile from memory. The runtime executes it like a
-// program read from a directory.
+// Loads compiled programs from memory. The runtime executes them like programs
+// written to a directory by mx-compile.
 //===----------------------------------------------------------------------===//
 
 #include "Programs.h"
@@ -13,7 +13,7 @@ using namespace mx;
 
 namespace {
 
-/// Output of mx-compile, and the entry.
+/// Contents of the files that mx-compile would write, and the entry.
 struct Compiled {
   std::string manifest, ptx, data, symbol;
 };
@@ -33,7 +33,7 @@ public:
 private:
   llvm::Expected<std::vector<NpyArray>>
   call(ArrayRef<const NpyArray *> inputs) override;
-  /// Creates and binds all rank groups of the program.
+  /// Creates all rank groups of the program and binds them.
   llvm::Error bindGroups(Ranks &ranks, int rank);
 
   std::shared_ptr<const Compiled> compiled;
@@ -66,11 +66,11 @@ PlanProgram::load(std::shared_ptr<const Compiled> compiled) {
 }
 
 namespace {
-/// State of a rank group's creation.
+/// Data used by `exchange` while a rank group is created.
 struct Meeting {
   Ranks &ranks;
   int rank;
-  /// Reason for a failed meeting.
+  /// Error message of a failed exchange.
   std::string why = {};
 };
 } // namespace

@@ -17,8 +17,8 @@ using namespace mx;
 Program::~Program() = default;
 
 llvm::Expected<func::FuncOp> mx::lookupEntry(ModuleOp module, StringRef name) {
-  // Reading types needs the mx dialect, and propagating shapes the tensor
-  // dialect, even if the file does not use them.
+  // Load the mx dialect to read types and the tensor dialect to propagate
+  // shapes. The file may not use them.
   module.getContext()->loadDialect<MXDialect, tensor::TensorDialect>();
   auto symbol = module.lookupSymbol(name);
   if (!symbol) {
@@ -54,10 +54,10 @@ llvm::Expected<func::FuncOp> mx::lookupEntry(ModuleOp module, StringRef name) {
   });
   if (hostOp)
     return makeError("entry '" + name +
-                     "': expected a function that leaves "
-                     "memory and launches to mx, found '" +
+                     "': expected a function without memory management and "
+                     "launches, found '" +
                      hostOp->getName().getStringRef() +
-                     "': host code stays as it is in mx-to-nvvm");
+                     "': only mx-to-nvvm supports such host code");
   return entry;
 }
 
@@ -71,8 +71,9 @@ llvm::Error mx::returnMemRefArguments(func::FuncOp entry) {
   auto module = entry->getParentOfType<ModuleOp>();
   if (!SymbolTable::symbolKnownUseEmpty(entry, module))
     return makeError("entry '" + entry.getSymName() +
-                     "': expected a function with memrefs that nothing calls, "
-                     "found a call: call another function from both");
+                     "': expected no calls of an entry with memref arguments, "
+                     "found a call: move the body to a function that the entry "
+                     "and the caller call");
   SmallVector<Type> results(entry.getResultTypes());
   llvm::append_range(results, ValueRange(memrefs).getTypes());
   entry.setType(

@@ -1,8 +1,8 @@
 //===- Ranks.cpp - Ranks of a program as threads --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks exchange addresses, copy the required bytes, and synchronize again
-// before the bytes may change.
+// In a collective, ranks exchange addresses and copy the required bytes.
+// They synchronize again before any rank may change its bytes.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Ranks.h"
@@ -36,7 +36,7 @@ std::string Ranks::meet(int rank, const void *address) {
   return meetings != meeting ? std::string() : failure;
 }
 
-/// Uses the message of the runtime's groups.
+/// Returns a message with the wording of the runtime's rank groups.
 std::string Ranks::describeMissing() const {
   std::vector<std::string> missing;
   for (int rank = 0; rank < getCount(); ++rank)

@@ -42,7 +42,7 @@ public:
     if (text == last)
       return;
     last = std::move(text);
-    // Nested pass managers have no name.
+    // The adaptors of nested pass managers have no argument.
     StringRef name = pass->getArgument();
     std::string file;
     llvm::raw_string_ostream(file)

@@ -1,9 +1,9 @@
 //===- Session.cpp - Contexts of tools that read programs -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Registers only the dialects of files and pipelines, with the interfaces for
-// bufferization, inlining and translation to LLVM IR. Registering all of MLIR
-// would take longer than compiling a small file.
+// Registers only the dialects used by files and pipelines, with their
+// interfaces for bufferization, inlining and translation to LLVM IR.
+// Registering all of MLIR would take longer than compiling a small file.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Session.h"
@@ -117,11 +117,11 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
-// A single small module: threads would cost more than they save.
+// Threads are disabled, because they cost more than they save in small modules.
 Session::Session(const Notices &notices)
     : context(makeRegistry(), MLIRContext::Threading::DISABLED),
       printer(sources, context) {
-  // The location suffices for the author of the file.
+  // Do not print the operation, because the location is enough.
   context.printOpOnDiagnostic(false);
   if (!notices.areWanted())
     context.getDiagEngine().registerHandler([](Diagnostic &diagnostic) {

@@ -1,8 +1,8 @@
 //===- Traffic.cpp - Memory traffic of programs ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Computes sizes as affine expressions of argument extents, by following them
-// to constants and arguments.
+// Traces each size to constants and arguments, and expresses the size as an
+// affine expression of argument extents.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Traffic.h"
@@ -31,13 +31,9 @@ AffineExpr Traffic::sum(AffineExpr TrafficStep::*bytes,
   return total;
 }
 
-//===----------------------------------------------------------------------===//
-// Sizes
-//===----------------------------------------------------------------------===//
-
 namespace {
 
-/// Computes sizes in a function.
+/// Computes sizes of values in a function.
 class Sizes {
 public:
   Sizes(func::FuncOp function, Traffic &traffic)
@@ -48,7 +44,6 @@ public:
   }
   /// Returns the value of an index, or null if unknown.
   AffineExpr get(OpFoldResult value);
-  /// Returns a dimension of a tensor or memref.
   AffineExpr getDim(Value shaped, int64_t dim);
   AffineExpr getBytes(Value shaped);
 
@@ -109,7 +104,7 @@ AffineExpr Sizes::getExtent(BlockArgument argument, int64_t dim) {
   return getAffineSymbolExpr(symbol, function.getContext());
 }
 
-/// Returns a result dimension of operations with explicit sizes.
+/// Returns a dimension of a result if its operation lists the sizes.
 AffineExpr Sizes::getResultDim(OpResult result, int64_t dim) {
   Operation *op = result.getOwner();
   auto ofMixed = [&](ArrayRef<OpFoldResult> sizes) { return get(sizes[dim]); };
@@ -180,8 +175,7 @@ static void roundToTiles(Type type, MutableArrayRef<AffineExpr> sizes) {
   blocks = blocks.ceilDiv(kScaleTileBlocks) * kScaleTileBlocks;
 }
 
-/// Returns bytes; two 4-bit elements share a byte, a 6-bit element fills a
-/// byte.
+/// Two 4-bit elements share a byte; a 6-bit element occupies a byte.
 AffineExpr Sizes::getBytes(Value shaped) {
   // Reshapes keep the bytes.
   while (isa_and_present<memref::CollapseShapeOp, memref::ExpandShapeOp,
@@ -204,13 +198,10 @@ AffineExpr Sizes::getBytes(Value shaped) {
   return bits == 4 ? elements.floorDiv(2) : elements * ((bits + 7) / 8);
 }
 
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
 namespace {
 
-/// Counts each operand of a step once.
+/// Computes the traffic of a step. Counts each operand at most once as read and
+/// once as written.
 class StepCounter {
 public:
   StepCounter(Sizes &sizes, StringRef name, bool isLaunch) : sizes(sizes) {
@@ -230,7 +221,7 @@ private:
   DenseSet<Value> reads, writes;
 };
 
-/// Accesses of a kernel to an argument.
+/// Kinds of accesses of a kernel to an argument.
 struct ArgumentUse {
   bool reads = false, writes = false;
 };

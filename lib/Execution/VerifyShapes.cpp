@@ -1,9 +1,9 @@
 //===- VerifyShapes.cpp - Verification of argument shapes -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Before a call the shapes of the arguments are propagated through a copy of
-// the function, and the verifiers of its operations compare them. A mismatch
-// has the same message and location as in static IR.
+// Before a call, the shapes of the arguments are propagated through a copy of
+// the function, and its operations are verified. Errors therefore have the same
+// messages and locations as errors about static shapes.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mx;
 
 /// Returns the type of an argument with the shape of its array. The logical
-/// shape of tiled layouts does not follow from the array and stays dynamic.
+/// shape of a tiled layout cannot be inferred from the array and stays dynamic.
 static RankedTensorType refine(RankedTensorType type, const NpyArray &array) {
   if (hasTiledLayout(type))
     return type;

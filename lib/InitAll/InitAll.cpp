@@ -36,10 +36,10 @@ void mx::registerAllDialects(mlir::DialectRegistry &registry) {
                   mx::mxbar::MXBarDialect, mx::mxplan::MXPlanDialect>();
   mx::registerTilingInterfaceExternalModels(registry);
   mx::registerBufferizableOpInterfaceExternalModels(registry);
-  // mx-check-accesses generates checks through these interfaces.
+  // mx-check-accesses uses these interfaces to generate checks.
   mlir::linalg::registerRuntimeVerifiableOpInterfaceExternalModels(registry);
   mlir::memref::registerRuntimeVerifiableOpInterfaceExternalModels(registry);
-  // `convert-to-llvm` lowers dialects in kernels through these interfaces.
+  // convert-to-llvm uses these interfaces to lower the dialects in kernels.
   mlir::arith::registerConvertArithToLLVMInterface(registry);
   mlir::cf::registerConvertControlFlowToLLVMInterface(registry);
   mlir::registerConvertMemRefToLLVMInterface(registry);

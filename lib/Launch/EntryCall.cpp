@@ -16,7 +16,7 @@ struct Free {
   void operator()(void *memory) const { (void)mxMemFree(memory); }
 };
 
-/// A call; methods return false after an error.
+/// A call of an entry. Methods return false after an error.
 class EntryCall {
 public:
   EntryCall(mxEntry entry, const std::vector<const NpyArray *> &inputs,
@@ -44,11 +44,11 @@ private:
   std::vector<std::unique_ptr<void, Free>> memory;
   std::vector<mxArgument> arguments;
   std::vector<void *> places;
-  /// Results with a shape that is only known after the run.
+  /// Results with a shape unknown before the launch.
   std::vector<mxTakenMemory> taken;
 };
 
-/// Allocates host memory for a result of known shape.
+/// Allocates host memory for a result with a known shape.
 bool EntryCall::resize(size_t index) {
   mxValueInfo type = mxSized<mxValueInfo>();
   NpyArray &array = results[index];

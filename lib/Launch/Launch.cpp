@@ -1,8 +1,5 @@
 //===- Launch.cpp - Execution of compiled directories ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Reads arrays, copies them to the device, launches the entry and copies the
-// results back.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Launch/Launch.h"
@@ -57,7 +54,7 @@ bool isSimulated() {
   return !mxGetDeviceInfo(&info) && info.kind == std::string("sim");
 }
 
-/// Run of an entry. Methods return kExitClean, or a status after reporting.
+/// A run of an entry. Methods report errors and return an ExitStatus.
 class Run {
 public:
   Run(const LaunchOptions &options, const Notices &notices, mxEntry entry)
@@ -146,7 +143,8 @@ ExitStatus Run::run() {
   return writeResults();
 }
 
-/// Prints e.g. "main(x: tensor<4xf32>, n: index) -> (tensor<4xf32>)".
+/// Prints a signature like
+/// "main(x: tensor<4xf32>, n: index) -> (tensor<4xf32>)".
 ExitStatus printEntry(mxEntry entry) {
   mxEntryInfo info = mxSized<mxEntryInfo>();
   mxValueInfo value = mxSized<mxValueInfo>();
@@ -168,7 +166,7 @@ ExitStatus printEntry(mxEntry entry) {
   return kExitClean;
 }
 
-/// Prints e.g. "ep: a group of 2 ranks, with at most 8192 tokens each".
+/// Prints lines like "ep: a group of 2 ranks, with at most 8192 tokens each".
 ExitStatus printGroups(mxProgram program) {
   for (int32_t i = 0; i < mxProgramGroupCount(program); ++i) {
     mxProgramGroupInfo info = mxSized<mxProgramGroupInfo>();
@@ -192,11 +190,7 @@ ExitStatus printEntries(mxProgram program) {
   return kExitClean;
 }
 
-//===----------------------------------------------------------------------===//
-// Rank groups
-//===----------------------------------------------------------------------===//
-
-/// Checks names before a rank waits for others.
+/// Checks the names of --group options before this rank waits for other ranks.
 ExitStatus checkNames(const std::vector<std::string> &known,
                       const std::vector<LaunchRankGroup> &named) {
   std::string names;
@@ -205,14 +199,13 @@ ExitStatus checkNames(const std::vector<std::string> &known,
   std::vector<std::string> seen;
   for (const LaunchRankGroup &group : named) {
     if (known.empty())
-      return report("--group: expected a program of several ranks, found one "
-                    "that has no groups");
+      return report("--group: expected a program with rank groups, found a "
+                    "program without groups");
     if (std::find(known.begin(), known.end(), group.name) == known.end())
       return report("--group: expected one of [" + names + "], found '" +
                     group.name + "'");
     if (std::find(seen.begin(), seen.end(), group.name) != seen.end())
-      return report("--group: the group '" + group.name +
-                    "' stands here twice");
+      return report("--group: the group '" + group.name + "' is given twice");
     seen.push_back(group.name);
   }
   return kExitClean;
@@ -246,8 +239,8 @@ ExitStatus bind(mxProgram program, const mxProgramGroupInfo &info,
   return kExitClean;
 }
 
-/// Connects to all rank groups of the program and binds them. This process is a
-/// rank; rank 0 listens, and the others connect.
+/// Joins all rank groups of the program and binds them. This process is one
+/// rank. Rank 0 listens, and the other ranks connect to it.
 ExitStatus bindRankGroups(mxProgram program, const LaunchOptions &options,
                           std::vector<OwnedGroup> &groups) {
   std::vector<mxProgramGroupInfo> infos(size_t(mxProgramGroupCount(program)),
@@ -260,7 +253,7 @@ ExitStatus bindRankGroups(mxProgram program, const LaunchOptions &options,
   }
   if (ExitStatus status = checkNames(names, options.groups))
     return status;
-  // All ranks use the order of the program.
+  // Bind in the order of the program, which is the same for all ranks.
   for (const mxProgramGroupInfo &info : infos)
     if (ExitStatus status = bind(program, info, options, groups))
       return status;
@@ -270,7 +263,7 @@ ExitStatus bindRankGroups(mxProgram program, const LaunchOptions &options,
 } // namespace
 
 int mx::launch(const LaunchOptions &options) {
-  // Return errors as statuses: a kernel must not abort a tool.
+  // Return errors as statuses, so kernel errors do not abort the tool.
   mxSetErrorPolicy(MX_ERRORS_RETURN);
   LapTimer watch(options.printTiming);
   Notices notices("mx-launch", options.quiet);

@@ -80,7 +80,7 @@ void NVVMBuilder::arriveAt(Value barrier, int64_t rank, bool isOrdered) {
 }
 
 void NVVMBuilder::wait(Value barrier, Value parity, bool cluster) {
-  // try_wait may return before the phase completes.
+  // Repeat try_wait, because it may return before the phase completes.
   scf::WhileOp::create(
       *this, TypeRange(), ValueRange(),
       [&](OpBuilder &builder, Location loc, ValueRange) {

@@ -41,7 +41,7 @@ Value NVVMBuilder::shared(Value offset) {
 }
 
 Value NVVMBuilder::offset(Value pointer, Value bytes) {
-  // Add offsets from the start of shared memory first, in 32 bits.
+  // Add offsets from the start of shared memory in 32 bits.
   auto start = pointer.getDefiningOp<LLVM::GEPOp>();
   if (start && start.getBase().getDefiningOp<LLVM::AddressOfOp>() &&
       start.getIndices().size() == 1 && start.getElemType().isInteger(8)) {
@@ -121,7 +121,8 @@ Value NVVMBuilder::ctaRank() {
 }
 Value NVVMBuilder::isLeader() { return isEqual(ctaRank(), i32(0)); }
 
-// Avoid nvvm.barrier: LLVM 22 cannot parse its own output with locations.
+// Do not use nvvm.barrier, because LLVM 22 cannot parse its own
+// output for barriers with locations.
 void NVVMBuilder::syncCta() { NVVM::Barrier0Op::create(*this); }
 void NVVMBuilder::syncWarp() { NVVM::SyncWarpOp::create(*this, i32(-1)); }
 

@@ -88,8 +88,8 @@ Value NVVMBuilder::joinHalves(Value lo, Value hi) {
   return LLVM::BitcastOp::create(*this, getI32Type(), joinPair(*this, lo, hi));
 }
 
-/// Uses PTX: 8-bit registers, which ptxas packs within the conversions, do not
-/// exist in LLVM.
+/// Uses inline PTX with 8-bit registers, which LLVM does not support. ptxas
+/// packs them as part of the conversions.
 Value NVVMBuilder::convertToE2M1(ValueRange eight) {
   std::string text = "{ .reg .b8 pair<4>;";
   for (int i = 0; i < 4; ++i)

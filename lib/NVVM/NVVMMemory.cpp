@@ -11,10 +11,6 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
-//===----------------------------------------------------------------------===//
-// Bulk tensor copies
-//===----------------------------------------------------------------------===//
-
 Value NVVMBuilder::maskOf(bool both) {
   return both ? arith::ConstantOp::create(*this, getI16IntegerAttr(0b11))
                     .getResult()
@@ -131,10 +127,6 @@ void NVVMBuilder::storeShared(Value pointer, ArrayRef<Value> words) {
   LLVM::StoreOp::create(*this, vector, pointer, /*alignment=*/words.size() * 4);
 }
 
-//===----------------------------------------------------------------------===//
-// Global memory
-//===----------------------------------------------------------------------===//
-
 void NVVMBuilder::accessGlobal(StringRef instruction, StringRef type,
                                Value pointer, int64_t offset,
                                ArrayRef<Value> words, Value condition,
@@ -179,8 +171,8 @@ void NVVMBuilder::accessGlobal(StringRef instruction, StringRef type,
       /*operand_attrs=*/ArrayAttr());
 }
 
-// L2 policies of plain stores, and vector reductions, have no intrinsic. Inline
-// asm without `.aligned` instructions may be duplicated and moved.
+// L2 policies and vector reductions have no intrinsic and use inline asm. LLVM
+// may duplicate and move inline asm without `.aligned` instructions.
 void NVVMBuilder::storeGlobal(Value pointer, int64_t offset,
                               ArrayRef<Value> words, Value condition,
                               Value policy) {

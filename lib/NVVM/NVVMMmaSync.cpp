@@ -1,8 +1,7 @@
 //===- NVVMMmaSync.cpp - Matrix instructions of a warp --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Methods of NVVMBuilder for mma.sync, with operands, scales and accumulators
-// in registers.
+// Methods of NVVMBuilder for mma.sync, whose operands are all in registers.
 //===----------------------------------------------------------------------===//
 
 #include "Registers.h"
@@ -13,7 +12,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// LLVM has no 8-bit floats.
+/// Returns the 32-bit registers of a vector. Bitcasts floats to integers,
+/// because LLVM lacks 8-bit floats.
 SmallVector<Value> NVVMBuilder::getWords(Value vector) {
   auto type = cast<VectorType>(vector.getType());
   int64_t bits = type.getElementTypeBitWidth();
@@ -64,8 +64,7 @@ static NVVM::MMABlockScaleKind getMmaSyncKind(target::MmaKind kind) {
                                        : NVVM::MMABlockScaleKind::MXF4NVF4;
 }
 
-/// Converts the scales per row of an instruction (PTX ISA, mma,
-/// .scale_vec_size).
+/// Returns .scale_vec_size for the scales per row (PTX ISA, mma).
 static NVVM::ScaleVecSize getScaleVecSize(int64_t scales) {
   return scales == 1   ? NVVM::ScaleVecSize::X1
          : scales == 2 ? NVVM::ScaleVecSize::X2

@@ -31,10 +31,6 @@ Value mx::mxgpu::makeVector(NVVMBuilder &builder, ValueRange elements) {
   return vector;
 }
 
-//===----------------------------------------------------------------------===//
-// tcgen05
-//===----------------------------------------------------------------------===//
-
 Value NVVMBuilder::tensorPointer(Value address) {
   return LLVM::IntToPtrOp::create(
       *this, LLVM::LLVMPointerType::get(getContext(), 6), address);
@@ -128,9 +124,9 @@ Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {
   return makeVector(*this, tie(getElements(*this, loaded), "r"));
 }
 
-/// LLVM does not model that the wait fills registers, and might use them early.
-/// An empty asm with side effects after the wait takes and returns each
-/// register; later uses depend on its results.
+/// Prevents LLVM from using registers before a wait fills them, which LLVM does
+/// not model. Emits an empty asm with side effects after the wait. The asm
+/// reads and returns each register, and later uses depend on its results.
 SmallVector<Value> NVVMBuilder::tie(ValueRange values, StringRef constraint) {
   size_t count = values.size();
   SmallVector<Type> types(values.getTypes());
@@ -159,8 +155,8 @@ SmallVector<Value> NVVMBuilder::tie(ValueRange values, StringRef constraint) {
 }
 
 Value NVVMBuilder::matrixDescriptor(uint64_t word, Value pointer) {
-  // Descriptors contain 18 bits of an address. Addresses in a CTA are below
-  // that, so sums do not carry into other fields.
+  // Descriptors contain 18 bits of an address. Addresses in a CTA are less than
+  // 2^18, so an added offset does not carry into other fields.
   auto [start, bytes] = splitOffset(pointer);
   Value address = LLVM::PtrToIntOp::create(*this, getI64Type(), start);
   Value inCta = andBits(address, i64(mx::target::kDescriptorAddressMask));

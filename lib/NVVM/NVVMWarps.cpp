@@ -26,8 +26,8 @@ Value NVVMBuilder::electOne() {
   return NVVM::ElectSyncOp::create(*this, getI1Type(), /*membermask=*/Value());
 }
 
-/// All 32 lanes execute it. The last operand of shfl bounds the lanes read:
-/// from above, for `up` from below (PTX ISA, shfl.sync).
+/// Emits a shuffle that all 32 lanes execute. The last operand of shfl is the
+/// highest readable lane, or, for `up`, the lowest (PTX ISA, shfl.sync).
 static Value shuffle(NVVMBuilder &builder, NVVM::ShflKind kind, Value value,
                      Value lane) {
   Value bound = builder.i32(kind == NVVM::ShflKind::up ? 0 : 31);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Methods of NVVMBuilder for wgmma. NVVM has no operation for A in registers,
-// so this form uses inline asm like the lowering of the form with descriptors.
+// so this form uses inline asm like the asm that NVVM emits for descriptors.
 //===----------------------------------------------------------------------===//
 
 #include "Registers.h"
@@ -27,8 +27,9 @@ Value NVVMBuilder::waitWarpgroup(Value accumulators, int64_t pending,
   return makeVector(*this, tie(getElements(*this, accumulators), "f"));
 }
 
-/// Ties the registers, so that they are written before the fence: ptxas
-/// serializes instructions with registers written after it.
+/// Packs a vector into registers and ties them, so the registers are
+/// written before the fence. ptxas serializes wgmma instructions that read
+/// registers written after the fence.
 SmallVector<Value> NVVMBuilder::packWords(Value vector) {
   auto type = cast<VectorType>(vector.getType());
   unsigned bits = type.getElementTypeBitWidth();
@@ -66,7 +67,7 @@ static NVVM::WGMMATypes getWgmmaType(mx::target::MmaType type) {
   llvm_unreachable("the verifier lets only types of wgmma pass");
 }
 
-/// Returns `$0, $1, ...`: operands of inline asm from `first` on.
+/// Returns the names of `count` operands of inline asm, such as "$0, $1".
 static std::string nameOperands(size_t first, size_t count) {
   std::string text;
   for (size_t i = first; i < first + count; ++i)
@@ -74,15 +75,16 @@ static std::string nameOperands(size_t first, size_t count) {
   return text;
 }
 
-/// Constant modifiers: accumulate (scale-d), no negation, K-major B
-/// (imm-trans-b, which only 16-bit types have).
+/// Returns the inline asm of wgmma with A in registers. Its modifiers are
+/// scale-d (accumulate), no negation and, for 16-bit types, imm-trans-b of
+/// K-major B.
 static std::string spellInRegisters(const WgmmaShape &shape,
                                     size_t accumulators, size_t words) {
   std::string types[] = {
       NVVM::stringifyWGMMATypes(getWgmmaType(shape.a)).str(),
       NVVM::stringifyWGMMATypes(getWgmmaType(shape.b)).str()};
-  // Operands $accumulators to $(2 accumulators - 1) are the old accumulators,
-  // in the same registers as the new accumulators.
+  // The second `accumulators` operands of the asm are the old accumulators,
+  // which share registers with the new accumulators.
   return "{\n.reg .pred p;\nsetp.ne.b32 p, 1, "
          "0;\nwgmma.mma_async.sync.aligned.m" +
          std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" +

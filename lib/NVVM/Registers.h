@@ -9,7 +9,7 @@
 
 namespace mx::mxgpu {
 
-/// Extracts the elements of a vector to scalars.
+/// Extracts the elements of a vector.
 llvm::SmallVector<mlir::Value> getElements(NVVMBuilder &builder,
                                            mlir::Value vector);
 

@@ -1,9 +1,9 @@
 //===- MXToCPU.cpp - Pipeline of the reference path -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bufferizes tensors, lowers mx operations to loops, and runs upstream's
-// lowering. Entry functions own the buffers that they return; the caller frees
-// their allocated pointers.
+// Bufferizes tensors, lowers mx operations to loops, and lowers the loops to
+// the LLVM dialect with upstream passes. A caller owns the buffers returned
+// by an entry and frees their allocated pointers.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -32,8 +32,8 @@
 using namespace mlir;
 using namespace mx;
 
-/// Expands f16 and bf16 arithmetic to f32 with integer conversions, rounding
-/// once per operation.
+/// Expands f16 and bf16 arithmetic to f32. Each operation rounds once.
+/// Conversions use integer arithmetic.
 static void addHalfExpansion(OpPassManager &pm) {
   arith::ArithEmulateUnsupportedFloatsOptions options;
   options.sourceTypeStrs = {"f16", "bf16"};
@@ -72,7 +72,7 @@ void mx::buildMXToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createMXDefineArith());
   pm.addPass(createMXExpandMath());
   pm.addPass(createCanonicalizerPass());
-  // Run again, after canonicalization found more constants.
+  // Verify again, because canonicalization may have found more constants.
   pm.addPass(createMXVerifyDims());
   addBufferization(pm);
   pm.addPass(createMXDropDeallocations());

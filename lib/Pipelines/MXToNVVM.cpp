@@ -46,7 +46,7 @@ static void addKernelsToLLVM(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
-  // Computes f16 and bf16 in f32 and rounds, as on the CPU.
+  // Compute f16 and bf16 arithmetic in f32 and round, as on the CPU.
   arith::ArithEmulateUnsupportedFloatsOptions halves;
   halves.sourceTypeStrs = {"f16", "bf16"};
   halves.targetTypeStr = "f32";
@@ -69,20 +69,20 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
   pm.addPass(createMXClampIndices());
   pm.addPass(createMXDecomposeTensors({/*onDevice=*/true}));
   pm.addPass(createMXDefineArith());
-  // Upstream tracks ownership of returned buffers at run time in host memory,
-  // which does not work for device memory, so inline calls. The inliner must
-  // not simplify: folding would evaluate functions of constants.
+  // Inline calls, because upstream tracks the ownership of returned buffers at
+  // run time in host memory, which does not work for device memory. The inliner
+  // must not simplify, because folding would evaluate functions of constants.
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
-  // Expand before fusion, as on the CPU, so that separate operations do not
-  // become a sigmoid on a single path.
+  // Expand math before fusion, as on the CPU. Otherwise, canonicalization could
+  // combine operations to a sigmoid on only one of the paths.
   pm.addPass(createMXExpandMath());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  // The canonicalizer exposes more constants.
+  // Verify again, because the canonicalizer may have found more constants.
   pm.addPass(createMXVerifyDims());
   if (options.fuse) {
-    // Bits per element that fit shared memory for both axes, and the columns of
-    // a tile.
+    // Maximum bits per element for which the values of both axes fit in shared
+    // memory, and the number of columns in a tile.
     constexpr int64_t kValueBits = 48, kConcatMultiple = 128;
     pm.addPass(createMXFusePrologues({kValueBits, kConcatMultiple}));
     pm.addPass(createMXFuseEpilogues());
@@ -93,8 +93,8 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
   pm.addPass(createMXGroupBatches());
 }
 
-/// Adds upstream's deallocation. Plans free nothing and only keep the copies of
-/// returned buffers that the function does not own.
+/// Adds upstream's buffer deallocation. Plans free no memory, so `isPlan` keeps
+/// only the copies of returned buffers that the function does not own.
 static void addDeallocation(OpPassManager &pm, bool isPlan) {
   if (!isPlan) {
     bufferization::buildBufferDeallocationPipeline(
@@ -109,7 +109,8 @@ static void addDeallocation(OpPassManager &pm, bool isPlan) {
   pm.addPass(createCSEPass());
 }
 
-/// Folds host checks after CSE has merged the compared sizes.
+/// Simplifies host code. Canonicalizes again after CSE, because host checks
+/// fold after CSE has merged the compared sizes.
 static void addHostSimplification(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -122,8 +123,8 @@ static void addMatmuls(OpPassManager &pm, const MXToNVVMOptions &options) {
   pm.addPass(createMXVerifyTensors({/*onDevice=*/true}));
 }
 
-/// Lowers that input to functions that launch kernels. With `hostReads`, a
-/// launch plan reads numbers from device memory.
+/// Lowers the output of `addMatmuls` to functions that launch kernels. With
+/// `hostReads`, a launch plan may read numbers from device memory.
 static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
                        bool hostReads) {
   pm.addPass(mxgpu::createMXSelectSchedule({options.chip, options.explain,
@@ -230,8 +231,8 @@ void mx::buildMXGPUToNVVMPipeline(OpPassManager &pm) {
   kernels.addPass(mxgpu::createConvertMXGPUToNVVM());
   addKernelsToLLVM(pm);
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUResolveLocations());
-  // Converts locations to .loc directives, which name the source without debug
-  // mode, in which ptxas does not optimize.
+  // Convert locations to .loc directives. Do not use debug mode, because ptxas
+  // does not optimize in debug mode.
   pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass(
       {LLVM::DIEmissionKind::DebugDirectivesOnly}));
 }

@@ -17,7 +17,7 @@ void mx::buildMXBeginPipeline(OpPassManager &pm) {
   pm.addPass(createMXNormalizeViews());
 }
 
-// Bufferization drops encodings, so materialize layouts first.
+// Layouts are materialized first, because bufferization drops encodings.
 void mx::addBufferization(OpPassManager &pm) {
   pm.addPass(createMXMaterializeLayouts());
   pm.addPass(createMXNormalizeViews());
@@ -25,7 +25,7 @@ void mx::addBufferization(OpPassManager &pm) {
   options.bufferizeFunctionBoundaries = true;
   options.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
-  // A loop may yield a matmul in a buffer other than its argument.
+  // A loop may yield the result of a matmul in a new buffer.
   options.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
   pm.addPass(createCanonicalizerPass());
@@ -51,6 +51,6 @@ void mx::registerMXPipelines() {
       buildMXToPlanPipeline);
   PassPipelineRegistration<>(
       "mx-host-to-llvm",
-      "Lower the host code of mx-to-nvvm to the LLVM dialect, kernels as PTX",
+      "Lower the host code of mx-to-nvvm to the LLVM dialect with PTX kernels",
       buildMXHostToLLVMPipeline);
 }

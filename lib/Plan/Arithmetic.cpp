@@ -1,10 +1,11 @@
 //===- Arithmetic.cpp - Evaluation of operators ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Implements host arithmetic as docs/reference/Math.md defines it, independent
-// of the processor. Floats below 64 bits are computed in f64 and rounded once.
-// f64 has more than twice their bits plus two, so rounding a sum, product,
-// quotient or root twice returns the correctly rounded result.
+// Implements the host arithmetic defined by docs/reference/Math.md. Results
+// do not depend on the processor. Operations on f16, bf16 and f32 are computed
+// in f64, and the result is rounded to the type. f64 has at least two bits more
+// than twice the bits of these types. Therefore, a sum, product, quotient or
+// root that is rounded twice is the correctly rounded result.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Expression.h"
@@ -29,18 +30,18 @@ static uint64_t toUnsigned(int64_t number, unsigned width) {
   return uint64_t(number) & getMask(width);
 }
 
-/// Sign-extends the low bits, also of an i1.
+/// Sign-extends the low `width` bits. An i1 becomes 0 or -1.
 static int64_t toSigned(int64_t number, unsigned width) {
   uint64_t sign = uint64_t(1) << (width - 1);
   return int64_t((toUnsigned(number, width) ^ sign) - sign);
 }
 
-/// Converts to the stored form: an i1 is 0 or 1.
+/// Converts to the stored form: sign-extended, except an i1, which is 0 or 1.
 static int64_t toHeld(uint64_t number, unsigned width) {
   return width == 1 ? int64_t(number & 1) : toSigned(int64_t(number), width);
 }
 
-/// Returns the narrow format of a type; none for f32 and f64.
+/// Returns the format of a 16-bit float type, or none for f32 and f64.
 static std::optional<FloatFormat> getNarrow(NumberType type) {
   if (type.kind == NumberType::F16)
     return FloatFormat::F16;
@@ -55,7 +56,7 @@ static double toDouble(int64_t bits, NumberType type) {
                                       : doubleFromBits(uint64_t(bits));
 }
 
-/// Rounds once, to nearest even.
+/// Rounds a number to a type, to nearest even, and returns its bits.
 static int64_t toBits(double value, NumberType type) {
   if (std::optional<FloatFormat> narrow = getNarrow(type))
     return int64_t(encodeF64(*narrow, value));
@@ -74,10 +75,10 @@ struct Integers {
   unsigned width;
 };
 
-/// Divides signed numbers and rounds the quotient: -1 down, 1 up, 0 towards
-/// zero.
+/// Divides signed numbers. Rounds the quotient down if `rounding` is -1, up if
+/// it is 1, and towards zero if it is 0.
 static uint64_t divide(const Integers &x, int rounding = 0) {
-  if (x.b == -1) // the minimum returns itself
+  if (x.b == -1) // the negated minimum wraps to itself
     return -x.ua;
   bool isExact = x.a % x.b == 0, isNegative = (x.a < 0) != (x.b < 0);
   return uint64_t(x.a / x.b +
@@ -89,7 +90,8 @@ struct IntegerOperator {
   uint64_t (*apply)(const Integers &x);
 };
 
-/// Shifts by at least the width return 0, or the sign.
+/// Integer operators. A shift by at least the width returns 0. An arithmetic
+/// right shift by at least the width returns the sign in all bits.
 static constexpr IntegerOperator kIntegerOperators[] = {
     {Operator::AddI, [](auto &x) { return x.ua + x.ub; }},
     {Operator::SubI, [](auto &x) { return x.ua - x.ub; }},
@@ -142,7 +144,7 @@ static constexpr IntegerOperator kIntegerOperators[] = {
 
 static int64_t applyToIntegers(Operator op, unsigned width, int64_t x,
                                int64_t y) {
-  // Rows are in the order of the enumeration.
+  // The rows have the order of the enumeration.
   const IntegerOperator &row =
       kIntegerOperators[unsigned(op) - unsigned(Operator::AddI)];
   assert(row.op == op && "expected an operator of integers");
@@ -155,8 +157,8 @@ static int64_t applyToIntegers(Operator op, unsigned width, int64_t x,
 // Floats
 //===----------------------------------------------------------------------===//
 
-/// Computes a * b + c of numbers with at most 24 bits, rounded to odd, so that
-/// a later rounding is correct.
+/// Computes a * b + c for numbers with at most 24 significant bits. The result
+/// is rounded to odd, so a later rounding to 24 bits or fewer is correct.
 static double multiplyAdd(double a, double b, double c) {
   double product = a * b, sum = product + c;
   if (!std::isfinite(sum))
@@ -187,7 +189,7 @@ static double roundHalfEven(double a) {
   return std::copysign(isUp ? whole + std::copysign(1.0, a) : whole, a);
 }
 
-/// Compares two numbers: NaN is neither less nor equal.
+/// Compares two numbers. NaN is neither less than nor equal to any number.
 static std::optional<bool> compare(Operator op, double a, double b) {
   bool isUnordered = std::isnan(a) || std::isnan(b);
   switch (op) {
@@ -235,7 +237,7 @@ static std::optional<int64_t> applyToBits(Operator op, NumberType type,
     return int64_t(bits ^ sign);
   case Operator::AbsF:
     return int64_t(bits & ~sign);
-  case Operator::CopySign: // NaN counts as positive
+  case Operator::CopySign: // NaN is treated as positive
     return int64_t((bits & ~sign) |
                    (std::isnan(toDouble(y, type)) ? 0 : uint64_t(y) & sign));
   case Operator::IsNormal: {
@@ -306,8 +308,8 @@ static int64_t applyToFloats(Operator op, NumberType type,
 // Conversions
 //===----------------------------------------------------------------------===//
 
-/// Rounds once. An integer beyond 53 bits is first rounded to odd, unless the
-/// result is f64.
+/// Converts an integer to a float. An integer with more than 53 bits is first
+/// rounded to odd in f64, unless the result is f64.
 static int64_t fromInteger(uint64_t magnitude, bool isNegative,
                            NumberType type) {
   if (type.kind != NumberType::F64 && magnitude >> 53)
@@ -317,7 +319,7 @@ static int64_t fromInteger(uint64_t magnitude, bool isNegative,
   return toBits(isNegative ? -value : value, type);
 }
 
-/// Rounds towards zero and saturates; NaN becomes 0.
+/// Converts a float to an integer, towards zero and saturating; NaN becomes 0.
 static int64_t toInteger(double value, unsigned width, bool isSigned) {
   if (std::isnan(value))
     return 0;
@@ -362,9 +364,8 @@ static int64_t convert(Operator op, NumberType from, NumberType to, int64_t x) {
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// Floor division by `b` >= 1, and its remainder, which is not negative. Shifts
-/// handle powers of two, the most frequent divisors, because a division
-/// dominates the evaluation time.
+// Divisors are at least 1, so remainders are not negative. Most divisors are
+// powers of two and use shifts, because divisions dominate the evaluation time.
 static bool isPowerOfTwo(int64_t b) { return (b & (b - 1)) == 0; }
 static int64_t floorDivide(int64_t a, int64_t b) {
   return isPowerOfTwo(b) ? a >> __builtin_ctzll(uint64_t(b))
@@ -377,7 +378,7 @@ static int64_t floorModulo(int64_t a, int64_t b) {
   return rest + (rest < 0 ? b : 0);
 }
 
-/// Applies an operator on sizes. Returns false on overflow.
+/// Applies an operator to sizes. Returns false and sets `error` on overflow.
 static bool applyToSizes(Operator op, const Operands &operands, int64_t &result,
                          std::string &error) {
   int64_t a = operands[0], b = operands[1], c = operands[2];

@@ -1,8 +1,8 @@
 //===- EntryReader.h - Reader of manifest entries ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tracks which values, chosen buffers and tensor maps are defined at each point
-// of an entry. Definitions of a block end with the block.
+// Tracks the values, chosen buffers and tensor maps defined at each
+// point of an entry. Definitions in a block are visible until its end.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_PLAN_ENTRYREADER_H
@@ -13,11 +13,11 @@
 
 namespace mx::plan {
 
-/// Limit of offsets and sizes in constant tables, so that their sum does not
-/// overflow.
+/// Maximum offset and maximum size in constant tables. The sum of an offset and
+/// a size does not overflow.
 inline constexpr int64_t kMaxBytes = INT64_MAX / 2;
 
-/// Reads a multiple of kWorkspaceAlignment.
+/// Reads an offset, which must be a multiple of kWorkspaceAlignment.
 int64_t readOffset(const JsonReader &json);
 
 class EntryReader {
@@ -49,16 +49,17 @@ private:
   /// Reads the index of a rank group.
   unsigned readRankGroup(const JsonReader &json);
   Window readWindow(const JsonReader &json);
-  /// Reads a buffer in which a collective of the rank group of `step` receives.
+  /// Reads the buffer in which a collective receives data. The buffer must
+  /// belong to the rank group of `step`.
   Buffer readReceiver(const JsonReader &json, const Step &step);
   std::vector<Buffer> readBuffers(const JsonReader &json) {
     return json.list<Buffer>(
         [&](const JsonReader &b) { return readBuffer(b); });
   }
-  /// Reads numbers or buffers, of the count and kinds of `like`.
+  /// Reads numbers and buffers. Their count and kinds must match `like`.
   std::vector<Operand> readOperands(const JsonReader &json,
                                     const std::vector<Operand> &like);
-  /// Returns the reason why `number` is undefined here, or "".
+  /// Returns the reason why `number` is undefined at this point, or "".
   std::string explainMissing(const Number &number) const;
 
   std::vector<Step> readSteps(const JsonReader &json);
@@ -78,23 +79,23 @@ private:
   void readSwitch(const JsonReader &json, Step &step);
   void readFor(const JsonReader &json, Step &step);
   void readWhile(const JsonReader &json, Step &step);
-  /// Reads a nested block with as many yields as `results`.
+  /// Reads a nested block. Its yields must match `results`.
   Block readBlock(const JsonReader &json, const std::vector<Operand> &results);
-  /// Read names that a step defines; `define` makes them visible.
+  /// Read the names defined by a step. `define` makes the names visible.
   std::vector<Operand> readNames(const JsonReader &json);
   std::vector<Operand> readBufferName(const JsonReader &json);
   Number readValueName(const JsonReader &json);
   void define(const std::vector<Operand> &names);
-  /// Reserves names that are not visible yet, and toggles their visibility.
+  /// `reserve` reserves invisible names. `setKnown` shows or hides names.
   void reserve(const std::vector<Operand> &names);
   void setKnown(const std::vector<Operand> &names, bool areKnown);
 
   const Manifest &manifest;
   Entry &entry;
   size_t resultCount = 0, bufferCount = 0;
-  /// Values in the table that depend on an address.
+  /// True for each table value computed from an address.
   std::vector<bool> addresses;
-  /// Visible definitions by number; numbers are assigned in order.
+  /// True for each visible definition. Numbers are assigned in order.
   std::vector<bool> values, chosen, maps;
 };
 

@@ -1,7 +1,7 @@
 //===- Evaluate.cpp - Evaluation of calls ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Detects all errors of a call before anything is launched.
+// Checks a call and evaluates all numbers known before its launches.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Plan.h"
@@ -12,7 +12,7 @@ using namespace mx::plan;
 
 namespace {
 
-/// Call of an entry.
+/// Evaluates a call of an entry.
 class Evaluator {
 public:
   Evaluator(const Entry &entry, const Inputs &inputs, Numbers &numbers)
@@ -31,7 +31,7 @@ private:
   std::string checkWorkspace();
   std::string checkSteps();
 
-  /// Returns true if a number is known before the steps.
+  /// Returns true if a number is known before the steps run.
   bool isKnown(const Number &number) const {
     bool isOfStep = number.kind == Number::ChosenAddress ||
                     (number.kind == Number::Value &&
@@ -89,7 +89,8 @@ std::string Evaluator::computeValues(bool ofAddresses) {
   return {};
 }
 
-/// Computes sizes first, because they determine addresses in the workspace.
+/// Computes the values of the table. Sizes are computed first, because they
+/// determine the addresses of buffers in the workspace.
 std::string Evaluator::computeValues() {
   std::string error = computeValues(/*ofAddresses=*/false);
   return error.empty() && inputs.hasAddresses
@@ -140,7 +141,8 @@ std::string Evaluator::checkWorkspace() {
   return {};
 }
 
-/// Returns true for stream steps that do not depend on other steps.
+/// Returns true if a step enqueues work on the stream and all of its operands
+/// are known before the steps run.
 bool Evaluator::isKnown(const Step &step) const {
   if (step.kind > Step::Copy)
     return false;
@@ -184,7 +186,7 @@ std::string Evaluator::run() {
 } // namespace
 
 int64_t mx::plan::getItemBytes(const std::string &dtype) {
-  // Compares characters: every call does this for each argument.
+  // Compare characters, because every call runs this for each argument.
   if (dtype.size() != 2)
     return 0;
   constexpr std::string_view kItems = "b1i1i2i4i8u1u2u4u8f2f4f8";
@@ -226,14 +228,14 @@ static std::string checkCollective(const Entry &entry, const Step &step,
   int64_t bytes = numbers.get(step.bytes), total = 0;
   if (bytes < 0 || __builtin_mul_overflow(bytes, group.size, &total) ||
       total > most)
-    return "expected at most the " + std::to_string(most) +
+    return "expected a size within the " + std::to_string(most) +
            " bytes of its buffers, found " + std::to_string(bytes) +
-           " of each of " + std::to_string(group.size) + " ranks";
+           " for each of " + std::to_string(group.size) + " ranks";
   if (step.kind == Step::AllGather || !numbers.inputs->hasAddresses)
     return {};
   uint64_t source = uint64_t(numbers.getAddress(from));
   uint64_t target = uint64_t(numbers.getAddress(to));
-  // Null pointers are rejected elsewhere, with a better message.
+  // Skip null pointers, which other checks reject with a better message.
   if (source && target &&
       std::max(source, target) - std::min(source, target) < uint64_t(total))
     return "expected buffers that do not overlap, found " + from.str() +
@@ -277,14 +279,13 @@ std::string mx::plan::check(const Entry &entry, const Step &step,
   if (step.kind == Step::Copy) {
     int64_t offset = numbers.get(step.offset);
     if (offset < 0 || offset > most)
-      return "expected a copy to a place within the " + std::to_string(most) +
-             " bytes of its buffer, found one to byte " +
-             std::to_string(offset);
+      return "expected a copy destination within the " + std::to_string(most) +
+             " bytes of its buffer, found byte " + std::to_string(offset);
     most = std::min(most - offset, getBytes(entry, step.from, numbers));
   }
   int64_t bytes = numbers.get(step.bytes);
   if (bytes < 0 || bytes > most)
-    return "expected at most the " + std::to_string(most) +
+    return "expected a size within the " + std::to_string(most) +
            " bytes of its buffers, found " + std::to_string(bytes);
   return {};
 }
@@ -382,7 +383,7 @@ std::vector<bool> mx::plan::findAddresses(const Entry &entry) {
 
 std::vector<bool> mx::plan::findSizeArguments(const Entry &entry) {
   std::vector<bool> arguments(entry.arguments.size());
-  // Values only refer to earlier values, so iterate backwards.
+  // Iterate backwards, because values refer only to earlier values.
   std::vector<bool> values(entry.values.size());
   auto use = [&](const Number &number) {
     if (number.kind == Number::Argument || number.kind == Number::ArgumentBits)

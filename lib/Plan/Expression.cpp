@@ -1,7 +1,7 @@
 //===- Expression.cpp - Expressions of launch plans -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Spelling and classification of operators.
+// Parses and prints numbers and operators, and classifies operators.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Plan.h"
@@ -40,8 +40,8 @@ constexpr OperatorInfo kOperators[kNumOperators] = {
 #include "mx/Plan/Operators.def"
 };
 
-/// Removes a decimal number of at most 9 digits from the front of `text`. Lists
-/// are shorter than that.
+/// Removes a decimal number of at most 9 digits from the front of `text`. No
+/// list has more elements than 9 digits can index.
 std::optional<unsigned> takeIndex(std::string_view &text) {
   size_t digits = 0;
   unsigned value = 0;
@@ -147,7 +147,7 @@ std::optional<NumberType> NumberType::parse(std::string_view text) {
 }
 
 namespace {
-/// Text around the index of a number. Extents and sm_count have other forms.
+/// Text around the index of a number; extents and sm_count use other forms.
 struct Spelling {
   Number::Kind kind;
   const char *prefix, *suffix;

@@ -146,12 +146,12 @@ Number EntryReader::readNumber(const JsonReader &json) {
 Number EntryReader::readSize(const JsonReader &json) {
   Number number = readNumber(json);
   if (!json.failed() && dependsOnAddress(number, addresses))
-    json.fail("expected a size that follows from no address, found '" +
+    json.fail("expected a size that depends on no address, found '" +
               number.str() + "'");
   return number;
 }
 
-/// Reads e.g. "add", "addi.i32" or "truncf.f64.bf16".
+/// Reads an operator such as "add", "addi.i32" or "truncf.f64.bf16".
 void EntryReader::readOperator(const JsonReader &json, Expression &expression) {
   std::string text = json.string();
   std::vector<std::string> words = {""};
@@ -196,7 +196,7 @@ Expression EntryReader::readExpression(const JsonReader &json) {
     json.fail(at == 0 ? "expected an operator and its operands"
                       : "expected " + std::to_string(expected) +
                             " operands of " + getName(expression.op) +
-                            " and perhaps a place, found " +
+                            " and optionally a location, found " +
                             std::to_string(at - 1));
   return expression;
 }
@@ -226,7 +226,7 @@ Buffer EntryReader::readBuffer(const JsonReader &json) {
     return *buffer;
   if (!json.failed())
     json.fail("expected a buffer such as arg0, result0, work0, const0, win0 or "
-              "buf0 that is there, found '" +
+              "buf0 that exists, found '" +
               text + "'");
   return {};
 }
@@ -271,7 +271,7 @@ void EntryReader::read(const JsonReader &json) {
   json["arguments"].elements([&](const JsonReader &argument) {
     entry.arguments.push_back(readArgument(argument));
   });
-  // Steps may compute numbers among the results, and write results.
+  // Read results before steps, because steps may compute and write results.
   for (const JsonReader &json : json["results"].elements()) {
     Result &result = entry.results.emplace_back();
     result.isNumber = json.has("value");

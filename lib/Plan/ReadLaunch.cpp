@@ -86,7 +86,7 @@ Parameter EntryReader::readParameter(const JsonReader &json) {
     parameter.index =
         unsigned(json["tensor_map"].integer(0, int64_t(maps.size()) - 1));
     if (!json.failed() && !maps[parameter.index])
-      json["tensor_map"].fail("expected a tensor map that is there");
+      json["tensor_map"].fail("expected an existing tensor map");
   } else if (json.has("bytes")) {
     parameter.kind = Parameter::Bytes;
     parameter.data = readBytes(json["bytes"]);

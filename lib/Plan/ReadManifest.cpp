@@ -1,9 +1,9 @@
 //===- ReadManifest.cpp - Parsing of manifests ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files are not trusted: keys must be known, values must be valid, and
-// references must resolve. Definitions are read before their uses, regardless
-// of their order in the file.
+// Files are not trusted. Keys must be known, values must be valid, and each
+// reference must have a definition. Definitions are read before their uses,
+// regardless of their order in the file.
 //===----------------------------------------------------------------------===//
 
 #include "EntryReader.h"
@@ -18,13 +18,13 @@ using namespace mx::plan;
 
 namespace {
 
-/// Reads the name of a file in the directory of the manifest.
+/// Reads a file name. The file must be in the directory of the manifest.
 std::string readFileName(const JsonReader &json, const char *key) {
   if (!json.has(key))
     return {};
   std::string name = json[key].string();
   if (!json.failed() && !isFileBeside(name))
-    json[key].fail("expected the name of a file beside the manifest, found '" +
+    json[key].fail("expected the name of a file next to the manifest, found '" +
                    name + "'");
   return name;
 }
@@ -91,7 +91,7 @@ void readManifest(const JsonReader &json, Manifest &manifest) {
   std::set<std::string> names;
   auto once = [&](const JsonReader &of, const std::string &name) {
     if (!of.failed() && !names.insert(name).second)
-      of.fail("the name '" + name + "' stands here twice");
+      of.fail("the name '" + name + "' is used twice");
   };
   if (json.has("groups"))
     json["groups"].elements([&](const JsonReader &group) {

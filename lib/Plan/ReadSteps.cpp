@@ -1,7 +1,7 @@
 //===- ReadSteps.cpp - Steps of an entry ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function per kind of step; a table lists the keys.
+// A table lists the reader function and the keys of each kind of step.
 //===----------------------------------------------------------------------===//
 
 #include "EntryReader.h"
@@ -27,8 +27,8 @@ void EntryReader::readLaunch(const JsonReader &json, Step &step) {
       [&](const JsonReader &parameter) { return readParameter(parameter); });
 }
 
-/// The window of a chosen buffer is only known in a call, so `check` verifies
-/// its rank group.
+/// Fails if the buffer is a window of another rank group. `check` verifies
+/// chosen buffers, because their window is unknown before a call.
 Buffer EntryReader::readReceiver(const JsonReader &json, const Step &step) {
   Buffer buffer = readTarget(json);
   if (json.failed() || buffer.kind != Buffer::Window ||
@@ -52,7 +52,7 @@ void EntryReader::readAllToAll(const JsonReader &json, Step &step) {
   step.to = readReceiver(json["to"], step);
   step.bytes = readNumber(json["bytes"]);
   if (!json.failed() && step.from == step.to)
-    json["to"].fail("expected another buffer than the one that is sent, found "
+    json["to"].fail("expected a buffer other than the sent buffer, found "
                     "'" +
                     step.to.str() + "'");
 }
@@ -97,14 +97,15 @@ void EntryReader::readRead(const JsonReader &json, Step &step) {
   step.results = {readValueName(json["to"])};
 }
 
-/// One buffer is always free, because there are more buffers than are in use.
+/// Reads a step that chooses a buffer of `among`. At most the buffers
+/// `besides` are in use, so at least one buffer must be free.
 void EntryReader::readChoose(const JsonReader &json, Step &step) {
   step.among = readBuffers(json["among"]);
   step.besides = readBuffers(json["besides"]);
   if (!json.failed() && step.among.size() <= step.besides.size())
     json["among"].fail("expected more buffers than the " +
                        std::to_string(step.besides.size()) +
-                       " that are taken, found " +
+                       " that are in use, found " +
                        std::to_string(step.among.size()));
   std::vector<Buffer> seen;
   for (const Buffer &buffer : step.among) {
@@ -267,7 +268,7 @@ Block EntryReader::readBlock(const JsonReader &json,
                     outerMaps = maps;
   block.steps = readSteps(json["steps"]);
   block.yields = readOperands(json["yields"], results);
-  // Definitions of the block end here; their names are not reused.
+  // Hide the definitions of the block. Their names are not reused.
   auto close = [](std::vector<bool> &known, std::vector<bool> outer) {
     outer.resize(known.size());
     known = std::move(outer);

@@ -1,9 +1,9 @@
 //===- WriteManifest.cpp - Serialization of manifests ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes each expression, requirement, tensor map and step to a line, so that
-// manifests can be compared by line. ReadEntry.cpp and ReadSteps.cpp mirror
-// this file.
+// Writes each expression, requirement, tensor map and step on a separate line,
+// so that manifests can be compared line by line. ReadEntry.cpp and
+// ReadSteps.cpp read this format.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Plan.h"
@@ -20,7 +20,7 @@ public:
   std::string write();
 
 private:
-  /// Writes an object on a line.
+  /// Writes an object on a single line.
   template <class F>
   void object(F members) {
     json.line([&] { json.object(members); });
@@ -44,7 +44,7 @@ private:
       json.member(name, value);
     members(rest...);
   }
-  /// Writes an array on a line.
+  /// Writes an array on a single line.
   template <class Range, class F>
   void row(const char *name, const Range &values, F each) {
     json.line([&] { json.list(name, values, each); });
@@ -248,7 +248,7 @@ void Writer::write(const Step &step) {
   });
 }
 
-/// Writes several lines: nested steps have separate lines.
+/// Writes a step with blocks, in which each nested step has a separate line.
 void Writer::writeRegions(const Step &step) {
   json.beginObject();
   switch (step.kind) {

@@ -1,8 +1,8 @@
 //===- FloatArguments.cpp - Conversion of float arguments -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every number of these types is exact in a double, so each conversion is a
-// single rounding of a double: f64 is not rounded to f32 first.
+// All numbers of the source types are exact in double, so each conversion
+// rounds a double once. In particular, f64 is not rounded to f32 before bf16.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Support/FloatArguments.h"
@@ -37,7 +37,7 @@ double readF16(const uint8_t *item) {
 double readF32(const uint8_t *item) { return widenF32(load<float>(item)); }
 double readF64(const uint8_t *item) { return load<double>(item); }
 
-/// Writes an item and returns true if the value became infinite.
+/// Rounds a value to an item. Returns true if the item is infinite.
 bool writeBF16(uint8_t *item, double value) {
   constexpr uint16_t kInfinity = 0x7F80, kNaN = 0x7FC0, kSign = 0x8000;
   uint16_t sign = std::signbit(value) ? kSign : 0;
@@ -71,10 +71,10 @@ constexpr Source kSources[] = {{"f2", "f16", 11, readF16},
 
 struct Target {
   const char *name;
-  const char *dtype; // of arrays
+  const char *dtype; // dtype of its arrays
   int digits;
   bool (*write)(uint8_t *, double);
-  const char *takes; // dtypes
+  const char *takes; // accepted dtypes
 };
 
 constexpr Target kTargets[] = {{"bf16", "u2", 8, writeBF16, "f2 f4 f8"},
@@ -119,12 +119,12 @@ std::string mx::adviseOnFloats(std::string_view type, std::string_view dtype) {
   if (!target || dtype == target->dtype || convertsFloats(type, dtype))
     return "";
   if (findSource(dtype))
-    return ": f16 ends at 65504; convert the array by x.astype(numpy.float16) "
-           "where its values are below that";
+    return ": the largest f16 is 65504; if all values are below, convert the "
+           "array with x.astype(numpy.float16)";
   if (dtype == "u2")
-    return ": if these are the bits of bf16, convert the array by "
+    return ": if these are the bits of bf16, convert the array with "
            "x.view(ml_dtypes.bfloat16).astype(numpy.float32)";
-  return ": convert the array by x.astype(numpy.float32)";
+  return ": convert the array with x.astype(numpy.float32)";
 }
 
 std::string FloatConversions::convert(const std::string &path,

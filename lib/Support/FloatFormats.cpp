@@ -1,9 +1,9 @@
 //===- FloatFormats.cpp - Narrow number formats on the host ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A table and a rounding function serve all conversions: a finite value is
-// split into significand * 2^exponent and rounded to the mantissa and exponent
-// range of the target.
+// All conversions use the same table and rounding function. They split a finite
+// value into significand * 2^exponent and round it to the mantissa and exponent
+// range of the target format.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Support/FloatFormats.h"
@@ -65,14 +65,13 @@ Unpacked unpack(uint64_t bits, unsigned exponentBits, unsigned mantissaBits) {
 Unpacked unpack(float value) { return unpack(bitsOf(value), 8, 23); }
 Unpacked unpack(double value) { return unpack(bitsOf(value), 11, 52); }
 
-/// Returns the number of bits up to the highest set bit; `value` is not 0.
+/// Returns the number of bits up to the highest set bit. `value` must not be 0.
 unsigned bitLength(uint64_t value) {
   return 64 - unsigned(__builtin_clzll(value));
 }
 
-/// Rounds to nearest (ties to even) with this mantissa and bias, and an
-/// unbounded exponent, and returns the bits below the sign. A carry increments
-/// the exponent.
+/// Rounds to nearest even for this mantissa and bias, and returns the bits
+/// without the sign. A carry increments the exponent, which is unlimited.
 uint64_t roundMagnitude(const Unpacked &x, unsigned mantissaBits, int bias) {
   if (x.significand == 0)
     return 0;
@@ -90,7 +89,7 @@ uint64_t roundMagnitude(const Unpacked &x, unsigned mantissaBits, int bias) {
     kept = shift == 64 ? 0 : x.significand >> shift;
     uint64_t half = uint64_t(1) << (shift - 1);
     uint64_t rest = x.significand & (half | (half - 1));
-    // Without branches, because random data mispredicts half of them.
+    // Do not branch, because random data mispredicts half of the branches.
     bool odd = kept & 1;
     kept += (rest > half) | ((rest == half) & odd);
   }
@@ -137,8 +136,8 @@ uint32_t encodeUnpacked(FloatFormat format, const Unpacked &x) {
   const FloatFormatInfo &info = kInfos[unsigned(format)];
   if (x.kind == Unpacked::NaN)
     return info.nanCode;
-  // Only IEEE formats overflow to infinity; E5M2 has infinities, but
-  // cvt.satfinite never returns them.
+  // Only IEEE formats overflow to infinity. E5M2 can represent infinities, but
+  // cvt.satfinite does not return them.
   bool ieee = format == FloatFormat::BF16 || format == FloatFormat::F16;
   uint32_t limit = info.maxCode + (ieee ? 1 : 0);
   uint32_t sign = info.hasSign && x.negative ? 1u << (info.bits - 1) : 0;
@@ -154,7 +153,7 @@ float decodeE8M0(uint32_t code) {
   return floatFromBits(code == 0 ? 0x00400000u : code << 23);
 }
 
-/// Decodes formats with values (-1)^s * m * 2^e: all but E8M0 and bf16.
+/// Decodes a code of any format except E8M0 and bf16.
 float decodeSmall(const FloatFormatInfo &info, uint32_t code) {
   uint32_t magnitudeBits = info.exponentBits + info.mantissaBits;
   uint32_t magnitude = code & ((1u << magnitudeBits) - 1);
@@ -164,8 +163,7 @@ float decodeSmall(const FloatFormatInfo &info, uint32_t code) {
     bool infinite = info.hasInfinity && magnitude == info.maxCode + 1;
     return floatFromBits(infinite ? sign | 0x7F800000u : kF32CanonicalNaN);
   }
-  // Every value of these formats is a normal binary32 or zero, so this
-  // conversion is exact.
+  // All values are zero or normal in binary32, so this is exact.
   uint32_t field = magnitude >> info.mantissaBits;
   uint64_t significand = magnitude & ((1u << info.mantissaBits) - 1);
   if (field == 0)
@@ -240,11 +238,12 @@ int8_t mx::encodeInt8(float value) {
   if (x.kind == Unpacked::NaN)
     return 0;
   int magnitude = 127;
-  // 2^7 / 64 and larger values saturate. Smaller values are rounded as value *
-  // 64 to an integer by aligning the significand's unit with 2^-6.
+  // Values of at least 2^7 / 64 saturate. For smaller values, shift the
+  // significand so that its last bit is 2^-6, and round, which yields the
+  // integer nearest to value * 64.
   if (x.kind == Unpacked::Finite &&
       (bitsOf(value) & 0x7FFFFFFFu) < 0x40000000u) {
-    int shift = -6 - x.exponent; // At least 17, as a significand has 24 bits.
+    int shift = -6 - x.exponent; // At least 17: a significand has 24 bits.
     uint64_t kept = 0;
     if (shift < 64) {
       kept = x.significand >> shift;

@@ -12,7 +12,7 @@ std::string mx::checkResultFiles(const std::vector<std::string> &paths) {
   for (size_t i = 0; i < paths.size(); ++i) {
     const std::string &path = paths[i];
     if (std::count(paths.begin(), paths.begin() + std::ptrdiff_t(i), path))
-      return path + ": expected a file of its own for each result";
+      return path + ": expected a separate file for each result";
     std::error_code ignored;
     fs::path directory = fs::path(path).parent_path();
     if (!fs::is_directory(directory.empty() ? "." : directory, ignored))

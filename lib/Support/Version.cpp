@@ -1,12 +1,12 @@
 //===- Version.cpp - Version of mx ----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only file that is recompiled for a new commit.
+// Only this file depends on the commit, so new commits recompile little.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Support/Version.h"
 
-// scripts/check-cuda compiles without CMake, which generates this file.
+// CMake generates Commit.inc. scripts/check-cuda compiles without CMake.
 #if __has_include("Commit.inc")
 #include "Commit.inc"
 #else

@@ -1,7 +1,7 @@
 //===- Descriptors.cpp - Matrix and instruction descriptors ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The encoders contain the only copy of bit positions in the compiler.
+// The compiler defines the bit positions of descriptors only in this file.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Descriptors.h"
@@ -28,8 +28,8 @@ std::string hex(uint64_t value) {
 
 constexpr unsigned kNoLayout = ~0u;
 
-/// Bits 61-63 for tcgen05 (PTX ISA, "Shared memory descriptor layout") and bits
-/// 62-63 for wgmma ("Matrix Descriptor Format"), by Swizzle.
+/// Codes of a swizzle in bits 61-63 for tcgen05 (PTX ISA, "Shared memory
+/// descriptor layout") and 62-63 for wgmma ("Matrix Descriptor Format").
 struct LayoutCode {
   Swizzle swizzle;
   unsigned tcgen05;
@@ -41,7 +41,7 @@ constexpr LayoutCode kLayoutCodes[kNumSwizzles] = {
     {Swizzle::B64, 4, 2},
     {Swizzle::B128, 2, 1},
     {Swizzle::B128Atom32, 1, kNoLayout},
-    // Only for tensor maps.
+    // The remaining swizzles are supported only by tensor maps.
     {Swizzle::B128Atom32Flip8, kNoLayout, kNoLayout},
     {Swizzle::B128Atom64, kNoLayout, kNoLayout},
 };
@@ -76,7 +76,7 @@ uint64_t encodeOffsets(const SmemDescriptor &desc) {
 
 std::string mx::target::check(const SmemDescriptor &desc) {
   if (layoutCode(desc.swizzle).tcgen05 == kNoLayout)
-    return "expected a swizzle that matrix descriptors know, found " +
+    return "expected a swizzle that matrix descriptors support, found " +
            std::string(getInfo(desc.swizzle).name);
   for (auto [what, bytes] :
        {std::pair<const char *, uint32_t>{"start address", desc.address},
@@ -107,7 +107,7 @@ SmemDescriptor mx::target::kMajorDescriptor(Swizzle swizzle) {
   desc.swizzle = swizzle;
   desc.strideByteOffset = 8 * getInfo(swizzle).span;
   if (swizzle == Swizzle::None) {
-    // Cores of 8 rows x 16 bytes; the two of a K slice are adjacent.
+    // The two core matrices (eight 16-byte rows) of a K slice are adjacent.
     desc.leadingByteOffset = 8 * 16;
     desc.strideByteOffset = 2 * 8 * 16;
   }
@@ -126,8 +126,8 @@ SmemDescriptor mx::target::scaleTileDescriptor() {
 
 namespace {
 
-/// Codes of operand types, by MmaType (PTX ISA, tables of the instruction
-/// descriptor: atype and btype). Kinds for E2M1 only use a single code.
+/// Codes of operand types, indexed by MmaType (PTX ISA, atype and btype in the
+/// instruction descriptors). Kinds for E2M1 only use a single code.
 constexpr uint32_t kOperandCodes[kNumMmaTypes] = {
     0 /*F16*/,  1 /*BF16*/, 2 /*TF32*/, 0 /*E4M3*/, 1 /*E5M2*/,
     3 /*E2M3*/, 4 /*E3M2*/, 5 /*E2M1*/, 0 /*U8*/,   1 /*S8*/};
@@ -192,7 +192,7 @@ uint32_t mx::target::encode(const InstrDescriptor &desc) {
     return word | scaleIdBits(desc.scaleIdA, desc.scaleIdB) |
            uint32_t(desc.scaleFormat == kPowerOfTwoScale) << 23 |
            (desc.m >> 7) << 27;
-  // Codes of D types equal AccumulatorType: F16 0, F32 1, S32 2.
+  // The codes of D types equal AccumulatorType (F16 0, F32 1, S32 2).
   return word | uint32_t(desc.saturate) << 3 | uint32_t(desc.d) << 4 |
          (desc.m >> 4) << 24;
 }

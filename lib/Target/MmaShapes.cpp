@@ -1,8 +1,8 @@
 //===- MmaShapes.cpp - Shapes and types of tcgen05.mma --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tables of kinds, shapes and scale vectors, with the rows of the PTX ISA, and
-// sizes in tensor memory.
+// Contains the PTX ISA's tables of kinds, shapes and scale vectors, and
+// computes sizes in tensor memory.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/MmaShapes.h"
@@ -216,7 +216,7 @@ std::string mx::target::checkMmaTypes(MmaKind kind, MmaType a, MmaType b,
   if (std::string error = checkOperand(kind, "B", b); !error.empty())
     return error;
   unsigned legal = getInfo(kind).accumulators;
-  // D may be f16 for f16 operands; bf16, of the same kind, only supports f32.
+  // bf16 operands require an f32 D, although kind::f16 also supports an f16 D.
   if (kind == MmaKind::F16 && (a == MmaType::BF16 || b == MmaType::BF16))
     legal = kF32;
   if (legal >> unsigned(d) & 1)
@@ -293,8 +293,8 @@ std::optional<MmaKind> mx::target::selectBlockScaledKind(MmaType a, MmaType b,
 
 namespace {
 
-/// Returns true for a pair that shares 128 rows: each CTA has 64, and lanes
-/// from 64 on contain the second half of N (PTX ISA, data path layout B).
+/// Returns true if a CTA pair shares 128 rows. Each CTA then has 64, and its
+/// lanes 64 to 127 contain the second half of N (PTX ISA, data path layout B).
 bool splitsColumns(unsigned ctaGroup, unsigned m) {
   return ctaGroup == 2 && m == 128;
 }
@@ -312,7 +312,7 @@ unsigned mx::target::accumulatorColumns(unsigned ctaGroup, unsigned m,
 }
 
 unsigned mx::target::scaleAColumns(unsigned ctaGroup, unsigned m) {
-  // 64 rows per CTA use half of a group.
+  // With 64 rows per CTA, scales use half of a column group.
   return splitsColumns(ctaGroup, m) ? kScaleColumnsPerGroup / 2
                                     : groupColumns(m / ctaGroup);
 }

@@ -13,9 +13,9 @@ using namespace mx::target;
 
 namespace {
 
-// Row multiples: rows are strides of the tensor map, multiples of 16 bytes.
-// Rows of the padded types are multiples of 32 bytes and of 128 elements.
-// Packing pads rows and reads 32 elements at a time.
+// Row lengths are strides of tensor maps, so they are multiples of 16 bytes.
+// Rows of padded types are multiples of 32 bytes and of 128 elements.
+// Repacking pads rows and reads 32 elements at a time.
 constexpr OperandForm kForms[] = {
     // kind, type, padded, repacked, row multiple, alignment
     {MmaKind::MXF8F6F4, MmaType::E4M3, false, false, 16, 16},
@@ -27,7 +27,7 @@ constexpr OperandForm kForms[] = {
     {MmaKind::MXF4NVF4, MmaType::E2M1, false, false, 32, 16},
 };
 
-// Rows are strides of a tensor map of bytes, multiples of 16.
+// Row lengths are strides of a byte tensor map, so they are multiples of 16.
 constexpr OperandForm kDequantizedForms[] = {
     {MmaKind::MXF8F6F4, MmaType::E4M3, false, false, 16, 16},
     {MmaKind::MXF8F6F4, MmaType::E5M2, false, false, 16, 16},
@@ -38,7 +38,7 @@ constexpr OperandForm kDequantizedForms[] = {
     {MmaKind::F16, MmaType::BF16, false, false, 8, 16},
 };
 
-/// Returns the row of `type` that satisfies `isOf`.
+/// Returns the form of `type` that satisfies `isOf`.
 template <typename Pick>
 const OperandForm &findForm(Table<OperandForm> forms, MmaType type, Pick isOf) {
   const OperandForm *found =
@@ -51,7 +51,7 @@ const OperandForm &findForm(Table<OperandForm> forms, MmaType type, Pick isOf) {
 
 } // namespace
 
-// All block-scaled kinds of tcgen05.mma; messages use the kind.
+// Represents all block-scaled kinds of tcgen05.mma. Messages name the kind.
 const MmaInstruction mx::target::kTcgen05BlockScaled = {
     nullptr, /*takesScales=*/true, /*k=*/0, /*wholeK=*/0, kTmemLanes};
 const MmaInstruction mx::target::kTcgen05F16 = {"kind::f16",
@@ -61,7 +61,7 @@ const MmaInstruction mx::target::kWgmmaBF16 = {"wgmma.mma_async",
                                                /*takesScales=*/false, /*k=*/16,
                                                kDequantizedTileK, kWgmmaM};
 
-// All block-scaled kinds of mma.sync.
+// Represents all block-scaled kinds of mma.sync.
 const MmaInstruction mx::target::kMmaSyncBlockScaled = {
     nullptr,     /*takesScales=*/true,   /*k=*/0, /*wholeK=*/0,
     /*rows=*/16, /*readsRegisters=*/true};
@@ -95,9 +95,9 @@ const OperandForm &mx::target::getDequantizedForm(MmaType type) {
                   [](const OperandForm &) { return true; });
 }
 
-/// Returns the kind that names the formats. Dequantized operands are bf16, so
-/// the other operand may be bf16, and scales may have formats that no kind
-/// supports.
+/// Returns the kind that supports the operand and scale formats. If operands
+/// are dequantized to bf16, the other operand may be bf16, and scales may have
+/// formats that no kind supports.
 static std::optional<MmaKind> selectKind(const MmaInstruction &instruction,
                                          MmaType a, MmaType b,
                                          unsigned blockSize,
@@ -125,8 +125,8 @@ mx::target::lookupMma(const MmaInstruction &instruction, MmaType a, MmaType b,
   };
   MmaForm mma{&instruction, *kind,     getForm(a),
               getForm(b),   blockSize, /*reductionMultiple=*/0};
-  // Dequantized operands only need whole blocks. All multiples are powers of
-  // two.
+  // Dequantized operands need whole blocks only. All multiples are powers of
+  // two, so the maximum is a multiple of each.
   mma.reductionMultiple = std::max({isDirect ? mma.getK() : blockSize,
                                     mma.a->rowMultiple, mma.b->rowMultiple});
   return mma;

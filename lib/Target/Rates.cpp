@@ -1,8 +1,8 @@
 //===- Rates.cpp - Throughputs and latencies of chips ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parameters of each chip with modelled schedules (TargetInfo::rates). Public
-// measurements only exist for the B200.
+// Parameters of the schedule model for each chip (TargetInfo::rates). Public
+// measurements exist only for the B200.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Rates.h"
@@ -12,17 +12,17 @@ using namespace mx::target;
 
 const Rates mx::target::kB200Rates;
 
-/// Rates of the H200. Measured: TMA loads, hand-over by an mbarrier, and
-/// latencies of boxes from L2 and HBM
-/// (29571104fae6:benchmarks/chip/results/h200.json). Fitted to matmul times:
-/// the marked rates ([shapes] of Rates.h, docs/design/ScheduleModel.md). All
-/// others are assumed to equal the B200.
+/// Rates of the H200. TMA loads, the hand-over by an mbarrier, and the
+/// latencies of boxes from L2 and HBM are measured
+/// (29571104fae6:benchmarks/chip/results/h200.json). Rates marked as fitted are
+/// fitted to matmul times ([shapes] of Rates.h, docs/design/ScheduleModel.md).
+/// All others are assumed to equal those of the B200.
 static constexpr Rates h200() {
   Rates rates;
   rates.l2BytesPerClk = 6100;    // fitted; 4700 if no two SMs share rows
   rates.memorySharedPercent = 9; // fitted
   rates.l2Bytes = 50u << 20;
-  rates.hbmBytesPerClk = 2070;      // with all SMs only loading
+  rates.hbmBytesPerClk = 2070;      // if all SMs only load
   rates.streamBytesPerClk = 2070;   // 2265 on an H200; less on an H100
   rates.directLastPercent = 500;    // fitted
   rates.stagedLastPercent = 270;    // fitted
@@ -39,37 +39,38 @@ static constexpr Rates h200() {
 }
 const Rates mx::target::kH200Rates = h200();
 
-/// Rates of the RTX 5090, not measured by this project. An SM multiplies 1024
-/// pairs of E4M3 or 2048 of E2M1 per cycle, two columns of 16 rows by 32 bytes:
-/// OMMA m16n8k64 retires 4096 operations per cycle (Neroued/ninfer, pull
-/// request #160, clocks read in the kernel), and MXFP8 reaches 993 TFLOP/s on
-/// 170 SMs at about 2.85 GHz ([FI]; the data sheet's 838 at 2.41 GHz is the
-/// same per cycle).
+/// Rates of the RTX 5090, not measured by this project. Per cycle, an SM
+/// multiplies 1024 pairs of E4M3 or 2048 pairs of E2M1, which is two columns
+/// with 16 rows of 32 bytes. There are two sources. OMMA m16n8k64 retires 4096
+/// operations per cycle (Neroued/ninfer, pull request #160, clocks read in the
+/// kernel). MXFP8 reaches 993 TFLOP/s on 170 SMs at about 2.85 GHz ([FI]); per
+/// cycle, this equals the 838 TFLOP/s at 2.41 GHz of the data sheet.
 static constexpr Rates rtx5090() {
   Rates rates;
   rates.mmaColumnsPerClk = 2;
-  // 128 bytes of L1 and shared memory (Chips and Cheese, "Blackwell: NVIDIA's
-  // Massive GPU", 2025: more than 60 TB/s for the 188 SMs of an RTX PRO 6000).
+  // An SM reads 128 bytes per cycle from L1 and shared memory. The 188 SMs of
+  // an RTX PRO 6000 reach more than 60 TB/s (Chips and Cheese, "Blackwell:
+  // NVIDIA's Massive GPU", 2025).
   rates.smemReadBytesPerClk = 128;
   rates.mmaLatency = 40;      // assumed
   rates.fillBytesPerClk = 64; // assumed: L2 bandwidth of an SM
-  // 8.7 TB/s of an RTX PRO 6000 at 2.6 GHz (Chips and Cheese). Its L2 latency
-  // of 130 ns is 340 of the 550 cycles assumed for the turn-around of a stage.
+  // The L2 of an RTX PRO 6000 reaches 8.7 TB/s at 2.6 GHz (Chips and Cheese).
+  // The L2 latency of 130 ns is 340 of the assumed 550 turn-around cycles.
   rates.l2BytesPerClk = 3300;
   rates.l2Bytes = 96u << 20; // [RTX]
-  // 1792 GB/s at 2.41 GHz [RTX].
+  // The data sheet lists 1792 GB/s at 2.41 GHz [RTX].
   rates.hbmBytesPerClk = 740;
   rates.streamBytesPerClk = 740;
   return rates;
 }
 const Rates mx::target::kRTX5090Rates = rtx5090();
 
-/// Rates of the GB10 of DGX Spark, not measured by this project. It has the
-/// same SM: at 2.5 GHz, 48 SMs yield the data sheet's petaflop of sparse FP4,
-/// twice the dense rate.
+/// Rates of the GB10 of DGX Spark, which this project did not measure. Its SM
+/// has the rates of the RTX 5090: at 2.5 GHz, 48 such SMs reach one petaflop of
+/// sparse FP4, as in the data sheet. The sparse rate is twice the dense rate.
 static constexpr Rates gb10() {
   Rates rates = rtx5090();
-  // Assumed: half of 48 SMs at 64 bytes per cycle each.
+  // Assume that half of the 48 SMs read 64 bytes per cycle each.
   rates.l2BytesPerClk = 1536;
   rates.l2Bytes = 24u << 20; // [RTX]
   // 273 GB/s at about 2.4 GHz [RTX].

@@ -1,9 +1,9 @@
 //===- TargetInfo.cpp - Limits and features of chips ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Table of chips, and checks of a single row. To add a chip, add a row:
-// messages list the rows. docs/reference/Chips.md shows the table. The second
-// table contains the families of matrix instructions to which chips refer.
+// The first table lists the chips. To support another chip, add a row; messages
+// list the rows. docs/reference/Chips.md documents the table. The second table
+// lists the families of matrix instructions to which chips refer.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/TargetInfo.h"
@@ -21,8 +21,8 @@ namespace {
 
 constexpr uint32_t KiB = 1024;
 
-/// Common properties of compute capabilities 9.0 to 12.1 (CUDA C++ Programming
-/// Guide, "Technical Specifications per Compute Capability").
+/// Returns the properties that compute capabilities 9.0 to 12.1 share (CUDA C++
+/// Programming Guide, "Technical Specifications per Compute Capability").
 constexpr TargetInfo common(const char *chip, unsigned capability,
                             MmaFamily family, unsigned smCount) {
   TargetInfo target;
@@ -37,7 +37,7 @@ constexpr TargetInfo common(const char *chip, unsigned capability,
   return target;
 }
 
-/// Data-centre parts of compute capability 9.0 to 10.3.
+/// Returns a data-center part of compute capability 9.0 to 10.3.
 constexpr TargetInfo dataCenter(const char *chip, unsigned capability,
                                 MmaFamily family, unsigned smCount,
                                 const Rates &rates) {
@@ -51,8 +51,8 @@ constexpr TargetInfo dataCenter(const char *chip, unsigned capability,
   return target;
 }
 
-/// sm_100a supports kind::i8, which the family's PTX does not (PTX ISA,
-/// tcgen05.mma, target ISA notes).
+/// Returns sm_100a, which supports kind::i8. PTX for the family sm_100f does
+/// not support kind::i8 (PTX ISA, tcgen05.mma, target ISA notes).
 constexpr TargetInfo b200() {
   TargetInfo target =
       dataCenter("sm_100a", 100, MmaFamily::Tcgen05, 148, kB200Rates);
@@ -60,8 +60,8 @@ constexpr TargetInfo b200() {
   return target;
 }
 
-/// Parts of compute capability 12.0 and 12.1: no tensor memory, and less than
-/// half of the shared memory.
+/// Returns a part of compute capability 12.0 or 12.1. These parts have no
+/// tensor memory, and less than half of the shared memory of data-center parts.
 constexpr TargetInfo rtx(const char *chip, unsigned capability,
                          unsigned smCount, const Rates &rates) {
   TargetInfo target = common(chip, capability, MmaFamily::MmaSync, smCount);
@@ -75,21 +75,20 @@ constexpr TargetInfo rtx(const char *chip, unsigned capability,
 
 constexpr TargetInfo kTargets[] = {
     b200(),
-    // One PTX for the whole family: B200 and B300.
+    // The same PTX runs on the whole family, B200 and B300.
     dataCenter("sm_100f", 100, MmaFamily::Tcgen05, 148, kB200Rates),
-    // Treated as a B200: no rates are published.
+    // No rates are published for sm_103a, so it uses the rates of the B200.
     dataCenter("sm_103a", 103, MmaFamily::Tcgen05, 148, kB200Rates),
     dataCenter("sm_90a", 90, MmaFamily::Wgmma, 132, kH200Rates),
     rtx("sm_120a", 120, 170, kRTX5090Rates),
-    // One PTX for the whole family: 12.0 and 12.1.
+    // The same PTX runs on the whole family, 12.0 and 12.1.
     rtx("sm_120f", 120, 170, kRTX5090Rates),
     rtx("sm_121a", 121, 48, kGB10Rates),
 };
 
 std::string quoted(const char *chip) { return "'" + std::string(chip) + "'"; }
 
-/// Returns a string like "'sm_100a', 'sm_100f'" for the rows that satisfy
-/// `pick`.
+/// Lists the rows that satisfy `pick`: "'sm_100a', 'sm_100f'".
 template <typename Pick>
 std::string listRows(Pick pick) {
   std::string list;
@@ -99,7 +98,7 @@ std::string listRows(Pick pick) {
   return list;
 }
 
-/// Returns the chips of the table and the registered ones.
+/// Returns the chips of the table and the registered chips.
 std::vector<TargetInfo> &getRows() {
   static std::vector<TargetInfo> rows(std::begin(kTargets), std::end(kTargets));
   return rows;
@@ -126,7 +125,8 @@ bool TargetInfo::hasNarrowConversions() const {
 Table<TargetInfo> mx::target::getTargets() { return getRows(); }
 
 void mx::target::registerTarget(const TargetInfo &target) {
-  assert(!lookupTarget(target.chip) && "expected a chip that is not there yet");
+  assert(!lookupTarget(target.chip) &&
+         "expected a chip that is not registered yet");
   getRows().push_back(target);
 }
 
@@ -190,10 +190,6 @@ std::string mx::target::checkResidency(const TargetInfo &target, uint64_t ctas,
          std::to_string(threadsPerCta) + " threads on an SM of " +
          quoted(target.chip) + ", found " + std::to_string(ctas);
 }
-
-//===----------------------------------------------------------------------===//
-// Families of matrix instructions
-//===----------------------------------------------------------------------===//
 
 namespace {
 

@@ -111,8 +111,8 @@ std::string checkDims(const TensorMapDesc &desc) {
   return {};
 }
 
-/// The driver does not compare strides with extents: dimensions may be
-/// permuted, overlap or, with stride 0, repeat.
+/// Checks the strides. The driver does not compare strides with extents, so
+/// dimensions may be permuted, overlap, or repeat with stride 0.
 std::string checkStrides(const TensorMapDesc &desc) {
   for (unsigned i = 0; i + 1 < desc.rank; ++i) {
     uint64_t stride = desc.strides[i];
@@ -150,8 +150,7 @@ std::string checkBox(const TensorMapDesc &desc) {
 }
 
 std::string checkElementStrides(const TensorMapDesc &desc) {
-  // Without interleave TMA ignores the stride of dimension 0, but the driver
-  // still checks its range.
+  // Without interleave, TMA ignores element stride 0, but the driver checks it.
   for (unsigned i = 0; i < desc.rank; ++i)
     if (std::string error =
             inRange(indexed("element stride", i), desc.elementStrides[i], 1, 8);
@@ -172,7 +171,7 @@ std::string checkSwizzle(const TensorMapDesc &desc) {
     return "expected interleave none with type u6_align16, found " +
            std::string(getName(desc.interleave));
   if (isPadded(desc.type)) {
-    // Swizzles of the padded types; 128b_atom64 only for stores of u6.
+    // Only these support padded types, besides 128b_atom64 for u6 in stores.
     bool legal = desc.swizzle == Swizzle::None ||
                  desc.swizzle == Swizzle::B128 ||
                  desc.swizzle == Swizzle::B128Atom32 ||

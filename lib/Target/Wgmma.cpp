@@ -1,7 +1,5 @@
 //===- Wgmma.cpp - Shapes and types of wgmma ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Table of types, with the rows of the PTX ISA.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Wgmma.h"

@@ -1,9 +1,8 @@
 //===- PlanBuilder.cpp - Construction of launch plans ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The caller owns memory of arguments and results; other allocations are slices
-// of the workspace. Checks that do not depend on steps all run before the first
-// launch.
+// The caller owns the memory of arguments and results. Other allocations are
+// slices of the workspace. Checks independent of steps run before all launches.
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
@@ -27,7 +26,7 @@ static std::string print(Type type) {
   return text;
 }
 
-/// Sets the description of an argument or result for callers.
+/// Sets the public description of an argument or a result.
 static FailureOr<ArrayType> describe(func::FuncOp function,
                                      mxplan::ValueAttr attribute,
                                      plan::Value &value) {
@@ -59,7 +58,7 @@ static FailureOr<ArrayType> describe(func::FuncOp function,
   return std::move(*array);
 }
 
-/// Returns the descriptions of arguments or results for callers.
+/// Returns the public descriptions of arguments or results.
 static auto getValues(func::FuncOp function, StringRef attribute) {
   auto values = function->getAttrOfType<ArrayAttr>(attribute);
   return llvm::to_vector(values.getAsRange<mxplan::ValueAttr>());
@@ -107,8 +106,8 @@ unsigned PlanBuilder::argumentOf(BlockArgument value) const {
   return index;
 }
 
-/// Returns true if numbers only depend on the arguments by arithmetic, and are
-/// therefore known before the steps.
+/// Returns true if numbers are computed from the arguments by arithmetic only.
+/// Such numbers are known before the steps run.
 static bool areKnownBefore(ValueRange values) {
   SmallVector<Value> rest(values);
   llvm::DenseSet<Value> seen;
@@ -171,7 +170,7 @@ LogicalResult PlanBuilder::describeResults() {
         values = values.drop_front();
       }
       result.shape.push_back(extent);
-      // Multiply constants last, to get a single factor.
+      // Multiply constants last, so they fold to a single factor.
       Number &term = extent.isConstant() ? constant : bytes;
       term = numbers.mul(term, extent);
     }
@@ -261,8 +260,8 @@ LogicalResult PlanBuilder::translate(mxgpu::RequireOp op) {
   }
   Number condition = numbers.get(op.getCondition());
   std::vector<Number> values = getNumbers(op.getValues());
-  // If enclosing branches depend on known numbers only, check before any
-  // launch.
+  // Check before any launch if the condition, the values and the conditions of
+  // enclosing branches are known before the steps run.
   std::optional<Number> implied = getConditionIfRun(condition);
   if (implied && numbers.isKnown(*implied) &&
       llvm::all_of(values,
@@ -295,8 +294,8 @@ LogicalResult PlanBuilder::translate(Operation *op) {
     return translate(select);
   if (PlanScalars::isArithmetic(op))
     return numbers.translate(op);
-  // Launches check scalar operands themselves, and unsupported operations are
-  // rejected below.
+  // Check the operands of supported operations, except launches, which check
+  // their own. Unsupported operations are rejected below.
   bool isPlanned = isa<scf::SCFDialect>(op->getDialect()) ||
                    isa<func::CallOp, mxgpu::RequireOp>(op) ||
                    isa<mxplan::MXPlanDialect>(op->getDialect());
@@ -304,7 +303,7 @@ LogicalResult PlanBuilder::translate(Operation *op) {
   for (Value operand : op->getOperands())
     if (isPlanned && !isKnown(operand) &&
         !(isLaunch && operand.getType().isIntOrFloat()))
-      return op->emitOpError("expected operands that a launch plan knows");
+      return op->emitOpError("expected operands that a launch plan computes");
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([](mxplan::SliceOp) {
         return success();

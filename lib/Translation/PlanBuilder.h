@@ -12,7 +12,8 @@
 
 namespace mx {
 
-/// Returns the index of the element called `name`, or the size of the list.
+/// Returns the index of the element called `name`, or the size of the list if
+/// no element has this name.
 template <typename T>
 unsigned findNamed(const std::vector<T> &list, llvm::StringRef name) {
   return llvm::find_if(list, [&](const T &one) { return one.name == name; }) -
@@ -24,7 +25,7 @@ public:
   PlanBuilder(mlir::func::FuncOp function, const plan::Manifest &manifest)
       : function(function), manifest(manifest), numbers(entry) {}
 
-  /// Reports an error for operations that a plan cannot express.
+  /// Builds the plan. Reports operations that a plan cannot express.
   mlir::FailureOr<plan::Entry> build();
 
 private:
@@ -66,14 +67,13 @@ private:
   mlir::LogicalResult translate(mlir::arith::SelectOp op);
   plan::Number getBytesIfRun(plan::Number bytes);
   std::optional<plan::Number> getConditionIfRun(plan::Number condition);
-  /// Returns the operands of the terminator. Fails if a plan cannot represent
-  /// an operand.
+  /// Returns the terminator's operands. Fails if a plan cannot represent one.
   mlir::FailureOr<std::vector<plan::Operand>>
   getYields(mlir::Region &region) const;
-  /// Translates a region in place; `results` become the yielded operands.
+  /// Appends a region to the current block and maps `results` to its yields.
   mlir::LogicalResult inlineRegion(mlir::Region &region,
                                    mlir::ValueRange results);
-  /// `atStart` adds the first steps of the block.
+  /// Translates a region to a block. `atStart` adds the block's first steps.
   mlir::FailureOr<plan::Block>
   translateRegion(mlir::Region &region,
                   llvm::function_ref<void()> atStart = {});
@@ -86,14 +86,14 @@ private:
                                                      mlir::ValueRange values);
   plan::Buffer defineBuffer() { return {plan::Buffer::Chosen, chosenCount++}; }
 
-  /// Returns the index of an argument for callers.
+  /// Returns the index by which callers pass an argument.
   unsigned argumentOf(mlir::BlockArgument value) const;
   plan::Operand getOperand(mlir::Value value) const;
   std::vector<plan::Operand> getOperands(mlir::ValueRange values) const;
   void set(mlir::Value value, const plan::Operand &operand);
   bool isKnown(mlir::Value value) const;
   std::vector<plan::Number> getNumbers(mlir::ValueRange values) const;
-  /// Returns the bytes of a constant in memory order; empty for other values.
+  /// Returns the bytes of a constant in memory order, empty for other values.
   static std::vector<uint8_t> getConstantBytes(mlir::Value value);
   /// Assigns offsets to all slices of the workspace (Workspace.cpp).
   void placeWorkBuffers();
@@ -111,8 +111,8 @@ private:
   /// Call stack of inlined functions.
   llvm::SmallVector<mlir::Operation *> calls;
   std::vector<plan::Buffer> carried;
-  /// Conditions of enclosing branches; true for the branch that runs if the
-  /// condition is not 0.
+  /// Conditions of enclosing branches. The second element is true in a branch
+  /// that runs if the condition is not 0.
   std::vector<std::pair<plan::Number, bool>> branches;
   unsigned chosenCount = 0, mapCount = 0;
   std::vector<unsigned> tableMaps;

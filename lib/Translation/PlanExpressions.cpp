@@ -1,8 +1,8 @@
 //===- PlanExpressions.cpp - Simplification of plan expressions -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Simplifies and deduplicates expressions, infers their properties, and decides
-// whether the table or a step computes them.
+// Simplifies and deduplicates expressions and infers their properties.
+// Determines whether the table or a step computes an expression.
 //===----------------------------------------------------------------------===//
 
 #include "PlanScalars.h"
@@ -131,14 +131,15 @@ PlanScalars::simplify(const plan::Expression &expression) const {
   }
 }
 
-/// Returns true if operands may be exchanged.
+/// Returns true if the operands of an operator may be exchanged.
 static bool isCommutative(Operator op) {
   return llvm::is_contained({Operator::Add, Operator::Mul, Operator::Min,
                              Operator::Max, Operator::Eq, Operator::Ne},
                             op);
 }
 
-/// Orders constants last, and other numbers arbitrarily.
+/// Returns true if `a` precedes `b` in the order of operands. Constants are
+/// last in this order; the order of other numbers is arbitrary.
 static bool isInOrder(Number a, Number b) {
   if (a.isConstant() || b.isConstant())
     return b.isConstant();
@@ -197,8 +198,8 @@ PlanScalars::find(const plan::Expression &expression) const {
   return std::nullopt;
 }
 
-/// Excludes divisions in a block, which may not run, unless the divisor is a
-/// positive constant: a hoisted division could fail.
+/// Blocks may not run, and a hoisted division could fail, so divisions leave a
+/// block only if the divisor is a positive constant.
 bool PlanScalars::mayPrecede(const plan::Expression &expression) const {
   if (!llvm::all_of(expression.operands,
                     [&](Number operand) { return isKnown(operand); }))

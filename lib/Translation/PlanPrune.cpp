@@ -1,9 +1,9 @@
 //===- PlanPrune.cpp - Removal of unused plan values ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Drops checks that always hold, then dead values, which could still fail. The
-// others are renumbered in the order of the manifest: values, buffers and
-// tensor maps of the tables first, then definitions of steps.
+// Drops checks that always hold, and then dead values, because their evaluation
+// could fail. Renumbers the remaining definitions in the order of the manifest,
+// in which the tables precede the steps.
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
@@ -16,7 +16,7 @@ using plan::Step;
 
 namespace {
 
-/// Callbacks for each reference.
+/// Callbacks for references to numbers, buffers and tensor maps.
 struct References {
   llvm::function_ref<void(Number &)> number;
   llvm::function_ref<void(Buffer &)> buffer;
@@ -40,7 +40,7 @@ struct References {
   }
 };
 
-/// Visits the references of a step, except in its blocks.
+/// Visits the references of a step, except the references in its blocks.
 void visit(Step &step, const References &of) {
   llvm::for_each(step.grid, of.number);
   for (plan::Parameter &parameter : step.parameters) {
@@ -76,7 +76,7 @@ void forEachStep(std::vector<Step> &steps,
   }
 }
 
-/// Visits the references of an entry, except in expressions.
+/// Visits the references of an entry, except the references in expressions.
 void visit(plan::Entry &entry, const References &of) {
   for (plan::Result &result : entry.results) {
     llvm::for_each(result.shape, of.number);

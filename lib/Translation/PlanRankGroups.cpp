@@ -31,7 +31,7 @@ LogicalResult PlanBuilder::translate(mxplan::WindowOp op) {
           llvm::alignTo(other.offset + other.bytes, plan::kWorkspaceAlignment);
   constexpr int64_t kMost = int64_t(1) << 48;
   if (window.bytes > kMost || window.offset > kMost)
-    return op.emitOpError("expected windows of at most ")
+    return op.emitOpError("expected a window offset and size of at most ")
            << kMost << " bytes, found " << window.offset << " and "
            << window.bytes;
   buffers[op] = {Buffer::Window, unsigned(entry.windows.size())};

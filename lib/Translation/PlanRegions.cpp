@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Branches and loops become steps with blocks. Calls are inlined, because plans
-// cannot recurse. A loop may yield a buffer that it allocated, and the next
-// iteration must not overwrite that buffer while it is read. Therefore an
-// allocation in such a loop owns one buffer more than the loops carry, and
-// chooses a free buffer.
+// have no calls. A loop may yield a buffer that it allocated. The next
+// iteration must not overwrite this buffer while the buffer is read. Therefore,
+// an allocation in such a loop owns one more buffer than the loops carry, and
+// chooses a free buffer in each iteration.
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
@@ -50,8 +50,8 @@ FailureOr<std::vector<Operand>> PlanBuilder::define(Operation *op,
     } else if (PlanScalars::isNumber(value.getType())) {
       names.push_back(numbers.define());
     } else {
-      op->emitOpError("expected control flow that gives arrays and numbers of "
-                      "up to 64 bits in a launch plan, found one that gives ")
+      op->emitOpError("expected results of control flow that are arrays or "
+                      "numbers of up to 64 bits in a launch plan, found ")
           << value.getType();
       return failure();
     }
@@ -69,7 +69,7 @@ PlanBuilder::translateRegion(Region &region,
   if (numbers.getDepth() == plan::kMaxDepth)
     return region.getParentOp()->emitOpError("expected at most ")
            << plan::kMaxDepth
-           << " branches and loops within one another in a launch plan, found "
+           << " nested branches and loops in a launch plan, found "
               "more";
   numbers.open(block.steps);
   llvm::scope_exit closer([&] { numbers.close(); });
@@ -88,7 +88,7 @@ FailureOr<std::vector<Operand>> PlanBuilder::getYields(Region &region) const {
   Operation *end = region.front().getTerminator();
   for (Value value : end->getOperands())
     if (!isKnown(value))
-      return end->emitOpError("expected operands that a launch plan knows");
+      return end->emitOpError("expected operands that a launch plan computes");
   return getOperands(end->getOperands());
 }
 
@@ -140,8 +140,7 @@ LogicalResult PlanBuilder::translate(scf::IndexSwitchOp op) {
       step.blocks.push_back(std::move(*block));
     return success(succeeded(block));
   };
-  // If the selector is known before the steps, each block has a separate
-  // condition.
+  // If the selector is known before the steps run, each block gets a condition.
   bool isSize = numbers.isSize(step.condition);
   Number isAny = isSize ? Number(0) : step.condition;
   for (auto [value, region] :
@@ -175,7 +174,7 @@ PlanBuilder::translateRound(Region &region, ArrayRef<Operand> names,
 LogicalResult PlanBuilder::translate(scf::ForOp op) {
   Step step;
   step.kind = Step::For;
-  // A step counts in signed numbers, so widen unsigned bounds.
+  // Widen unsigned bounds, because a loop step compares signed numbers.
   Type type = op.getInductionVar().getType();
   bool isWidened =
       op.getUnsignedCmp() && type.isInteger() && !type.isInteger(64);
@@ -242,8 +241,8 @@ LogicalResult PlanBuilder::translate(func::CallOp op) {
   if (callee.isExternal())
     return refuseMissingBody(callee);
   if (llvm::is_contained(calls, callee.getOperation()))
-    return op.emitOpError("expected calls of functions that end in a launch "
-                          "plan, found one of @")
+    return op.emitOpError("expected no recursive calls in a launch plan, found "
+                          "a call of @")
            << op.getCallee() << ", which calls itself";
   for (auto [argument, value] :
        llvm::zip_equal(callee.getArguments(), op.getOperands()))
@@ -257,7 +256,7 @@ LogicalResult PlanBuilder::translate(func::CallOp op) {
   return result;
 }
 
-/// Select of two buffers.
+/// Translates a selection between two buffers.
 LogicalResult PlanBuilder::translate(arith::SelectOp op) {
   Step step;
   step.kind = Step::If;
@@ -270,8 +269,8 @@ LogicalResult PlanBuilder::translate(arith::SelectOp op) {
   return success();
 }
 
-/// Returns true if a buffer allocated in a loop may be used in the next
-/// iteration under another name, through the loop's yield.
+/// Returns true if the next iteration may use a buffer allocated in a loop,
+/// because the loop may yield the buffer.
 static bool mayOutliveRound(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [](Operation *user) {
     return isa<scf::YieldOp, scf::ConditionOp, scf::ForOp, scf::WhileOp,
@@ -280,7 +279,7 @@ static bool mayOutliveRound(Value buffer) {
 }
 
 /// Returns `bytes`, or 0 in calls that do not run the enclosing branches, so
-/// that the workspace only has space for the active branch.
+/// that the workspace has space only for the active branch.
 Number PlanBuilder::getBytesIfRun(Number bytes) {
   for (auto [condition, isThen] : branches)
     if (numbers.isSize(condition))
@@ -290,8 +289,8 @@ Number PlanBuilder::getBytesIfRun(Number bytes) {
   return bytes;
 }
 
-/// Returns a condition that also holds if enclosing branches do not run. None
-/// inside loops, or if a step decides a branch.
+/// Returns a condition that also holds if the enclosing branches do not run.
+/// Returns none in loops, or if the condition of a branch is not a size.
 std::optional<Number> PlanBuilder::getConditionIfRun(Number condition) {
   if (numbers.getDepth() != branches.size())
     return std::nullopt;

@@ -1,8 +1,8 @@
 //===- PlanScalars.cpp - Host arithmetic as plan expressions --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An `index` is a size: 64 bits, without overflow, and with known properties.
-// Other numbers use the types and semantics of arith and math.
+// An `index` is a size, a 64-bit number with inferred properties that must not
+// overflow. Other numbers use the types and semantics of arith and math.
 //===----------------------------------------------------------------------===//
 
 #include "PlanScalars.h"
@@ -100,7 +100,7 @@ Number PlanScalars::narrow(Operation *at, Number number, Type type) {
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// Requires that a size fits the result of `op`, because sizes do not wrap.
+/// Requires that a size, which must not wrap, fits in the result type of `op`.
 void PlanScalars::requireFits(Operation *op, Number number) {
   Type type = op->getResult(0).getType();
   if (type.isIndex() || type.getIntOrFloatBitWidth() >= 64)
@@ -116,7 +116,7 @@ void PlanScalars::requireFits(Operation *op, Number number) {
           {number});
 }
 
-/// Translates a division of non-negative sizes; others use arith's semantics.
+/// Divides non-negative sizes. Other divisions use the semantics of arith.
 std::optional<Number> PlanScalars::divide(Operation *op) {
   auto kind = llvm::TypeSwitch<Operation *, std::optional<Operator>>(op)
                   .Case<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(
@@ -129,7 +129,8 @@ std::optional<Number> PlanScalars::divide(Operation *op) {
   if (!kind)
     return std::nullopt;
   Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
-  // A negative size is an error, not a large unsigned number.
+  // Unsigned operations require non-negative sizes, because a negative size is
+  // an error and not a large unsigned number.
   if (isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp>(op)) {
     requireNonNegative(op, a);
     requireNonNegative(op, b);
@@ -142,7 +143,7 @@ std::optional<Number> PlanScalars::divide(Operation *op) {
   return apply({*kind, {a, b}, {}, {}, mayFail ? getPlace(op->getLoc()) : ""});
 }
 
-/// Translates arithmetic on sizes that plans support.
+/// Translates arithmetic on sizes. Returns false if plans lack the operation.
 bool PlanScalars::translateSizes(Operation *op) {
   if (op->getNumOperands() != 2 || op->getNumResults() != 1)
     return false;
@@ -181,7 +182,7 @@ bool PlanScalars::translateSizes(Operation *op) {
   return false;
 }
 
-/// Converts from or to index. A narrower result must be exact.
+/// Converts from or to index. The number must fit in a narrower result.
 Number PlanScalars::castIndex(Operation *op, bool isSigned) {
   Number number = get(op->getOperand(0));
   Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
@@ -221,7 +222,7 @@ Number PlanScalars::compare(Operation *op, arith::CmpIPredicate predicate) {
       isAny({Predicate::sgt, Predicate::sge, Predicate::ugt, Predicate::uge});
   if (isSwapped)
     std::swap(a, b);
-  // A bit is stored as 0 or 1, but is 0 or -1 as a signed number.
+  // An i1 is stored as 0 or 1, but its signed value is 0 or -1.
   bool areAsHeld = isUnsigned ? isNonNegative(a) && isNonNegative(b)
                               : !lhs.getType().isInteger(1);
   if (areAsHeld)
@@ -281,7 +282,8 @@ Number PlanScalars::applyTyped(Operator op, Operation *at,
   return apply(std::move(expression));
 }
 
-/// Constants beyond 64 bits get no number; their users report an error.
+/// Translates a constant. A constant with more than 64 bits gets no number, and
+/// its users report an error.
 void PlanScalars::translateConstant(Operation *op, Attribute value) {
   APInt bits;
   if (auto integer = dyn_cast<IntegerAttr>(value))
@@ -298,12 +300,12 @@ void PlanScalars::translateConstant(Operation *op, Attribute value) {
 
 static LogicalResult refuse(Operation *op) {
   return op->emitOpError(
-      "expected arithmetic of arith or math on integers of "
+      "expected an arith or math operation on integers of "
       "up to 64 bits, f16, bf16, f32 and f64 that a launch "
-      "plan has (docs/reference/Manifest.md), found another operation");
+      "plan supports (docs/reference/Manifest.md), found another operation");
 }
 
-/// Translates the index dialect: arith on index under other names.
+/// Translates index operations, which are equivalent to operations of arith.
 LogicalResult PlanScalars::translateIndex(Operation *op) {
   auto set = [&](Number number) {
     this->set(op->getResult(0), number);
@@ -317,7 +319,7 @@ LogicalResult PlanScalars::translateIndex(Operation *op) {
     return set(castIndex(op, /*isSigned=*/isa<index::CastSOp>(op)));
   if (auto comparison = dyn_cast<index::CmpOp>(op))
     return set(compare(op, arith::CmpIPredicate(comparison.getPred())));
-  // Sizes without overflow, or the typed operator of arith.
+  // Use an operator on sizes, or else the typed operator of arith.
   StringRef name = op->getName().stripDialect();
   auto kind = llvm::StringSwitch<std::optional<Operator>>(name)
                   .Case("maxs", Operator::Max)
@@ -344,9 +346,9 @@ LogicalResult PlanScalars::translate(Operation *op) {
   }
   for (Value operand : op->getOperands())
     if (!has(operand))
-      return op->emitOpError("expected operands that are sizes, found one of ")
+      return op->emitOpError("expected sizes as operands, found an operand of ")
              << "type " << operand.getType()
-             << " that a launch plan does not know";
+             << " that a launch plan does not compute";
   if (isa<index::IndexDialect>(op->getDialect()))
     return translateIndex(op);
   auto set = [&](Number number) {
@@ -369,7 +371,7 @@ LogicalResult PlanScalars::translate(Operation *op) {
   SmallVector<Number> operands;
   for (Value operand : op->getOperands())
     operands.push_back(get(operand));
-  // Two results: the low half, and the high half or carry.
+  // These operations have two results, the low half and the high half or carry.
   if (isa<arith::MulSIExtendedOp, arith::MulUIExtendedOp,
           arith::AddUIExtendedOp>(op)) {
     bool isSum = isa<arith::AddUIExtendedOp>(op);

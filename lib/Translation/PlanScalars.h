@@ -1,10 +1,10 @@
 //===- PlanScalars.h - Host arithmetic as plan expressions ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Converts arithmetic on sizes to plan expressions, with constant folding and
-// without duplicates. Expressions that only depend on arguments go to the
-// entry's table, others become steps. Values are numbered in order of creation;
-// PlanPrune.cpp assigns the final numbers.
+// Converts host arithmetic to plan expressions. Folds constants and reuses
+// equal expressions. Expressions that depend only on arguments are added to the
+// entry's table. All others become steps. Values are numbered in order of
+// creation; PlanPrune.cpp assigns the final numbers.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_TRANSLATION_PLANSCALARS_H
@@ -21,7 +21,8 @@ class PlanScalars {
 public:
   explicit PlanScalars(plan::Entry &entry) : entry(entry) { open(entry.steps); }
 
-  /// Returns the result of an expression: a constant, an operand, or a value.
+  /// Returns the result of an expression, which is a constant, an operand or a
+  /// value of the table or of a step.
   plan::Number apply(plan::Expression expression);
   plan::Number apply(plan::Operator op, plan::Number a, plan::Number b,
                      plan::Number c = {}) {
@@ -37,27 +38,26 @@ public:
   plan::Number define(bool isNonNegative = false);
 
   void set(mlir::Value value, plan::Number number) { numbers[value] = number; }
-  /// Returns the number of a translated value. Operands are always translated:
-  /// a failure is reported at their definition.
+  /// Returns the number of a translated value. Operands are always translated,
+  /// because a failure is reported at their definition.
   plan::Number get(mlir::Value value) const;
   bool has(mlir::Value value) const { return numbers.count(value); }
 
-  /// Returns true for integers and floats of up to 64 bits, which plans
-  /// support.
+  /// Returns true for integers and floats of up to 64 bits.
   static bool isNumber(mlir::Type type);
-  /// Returns true for arithmetic on such numbers. Plans may still not support
-  /// it.
+  /// Returns true for arithmetic on such numbers, even if plans reject it.
   static bool isArithmetic(mlir::Operation *op);
   mlir::LogicalResult translate(mlir::Operation *op);
 
-  /// Convert an unsigned integer to 64 bits, and back to its low bits.
+  /// `widen` zero-extends to 64 bits. `narrow` returns the low bits.
   plan::Number widen(mlir::Operation *at, mlir::Value value);
   plan::Number narrow(mlir::Operation *at, plan::Number number,
                       mlir::Type type);
   void requireNonNegative(mlir::Operation *at, plan::Number number);
 
-  /// Requires `condition` unless it provably holds. The check precedes all
-  /// steps if no block is open, or if `isEarly`, which needs known operands.
+  /// Requires `condition`, unless it is known to hold. The check precedes all
+  /// steps if no block is open or `isEarly` is set. `isEarly` requires operands
+  /// known before the steps run.
   void require(plan::Number condition, std::string message,
                std::vector<plan::Number> values, bool isEarly = false);
 
@@ -70,8 +70,8 @@ public:
   size_t getDepth() const { return blocks.size() - 1; }
   plan::Step &addStep(plan::Step::Kind kind);
 
-  /// Returns true if a number is known before the steps, and if it also depends
-  /// on no address.
+  /// `isKnown` returns true if a number is known before the steps run. `isSize`
+  /// also requires that the number does not depend on an address.
   bool isKnown(plan::Number number) const;
   bool isSize(plan::Number number) const;
   bool isNonNegative(plan::Number number) const;
@@ -87,7 +87,7 @@ private:
     plan::Expression expression;
     bool isExpression = false;
     bool isNonNegative = false;
-    /// Properties of a table value: in the table, depends on an address.
+    /// True for values of the table, and for values that depend on an address.
     bool isKnown = false, isAddress = false;
   };
   struct Block {
@@ -105,7 +105,7 @@ private:
                        mlir::arith::CmpIPredicate predicate);
   plan::Number compareFloats(mlir::arith::CmpFOp op);
   std::optional<plan::Number> divide(mlir::Operation *op);
-  /// Emits a typed operation of arith or math.
+  /// Emits a typed arith or math operation.
   plan::Number applyTyped(plan::Operator op, mlir::Operation *at,
                           llvm::ArrayRef<plan::Number> operands,
                           mlir::Type type, mlir::Type to = {});
@@ -119,7 +119,7 @@ private:
 
   plan::Entry &entry;
   std::vector<Definition> definitions;
-  /// Values of the table, and values computed by steps of open blocks.
+  /// Values of the table, and values computed by steps in open blocks.
   std::vector<int64_t> table, computed;
   /// Numbers that are required to be at least 0.
   std::vector<plan::Number> requiredNonNegative;

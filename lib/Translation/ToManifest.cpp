@@ -1,8 +1,7 @@
 //===- ToManifest.cpp - Translation of host code to manifests -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A manifest lists the kernels with their launch parameters, and a plan for
-// each public function.
+// A manifest lists kernels with launch parameters, and a plan for each entry.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Translation/ToManifest.h"
@@ -23,8 +22,8 @@ using namespace mx;
 static FailureOr<plan::Kernel> describeKernel(Operation *op) {
   auto kernelOp = dyn_cast<mxgpu::KernelOp>(op);
   if (!kernelOp)
-    return op->emitOpError("expected an mxgpu.kernel, as mx-opt --mx-to-plan "
-                           "leaves it, found this operation");
+    return op->emitOpError("cannot be translated to a manifest: run mx-opt "
+                           "--mx-to-plan first");
   plan::Kernel kernel;
   kernel.name = kernelOp.getSymName();
   kernel.block[0] = kernelOp.getNumThreads();
@@ -53,7 +52,7 @@ static void addConstants(ModuleOp module, plan::Manifest &manifest,
     manifest.data = kManifestData;
 }
 
-/// Adds the rank groups with several ranks that plans use.
+/// Adds the rank groups used by plans, except groups with a single rank.
 static void addRankGroups(ModuleOp module, plan::Manifest &manifest) {
   llvm::SmallPtrSet<Attribute, 4> used;
   module.walk([&](Operation *op) {
@@ -78,8 +77,8 @@ FailureOr<HostPart> mx::buildHostPart(ModuleOp module) {
                       : NVVM::NVVMTargetAttr();
     if (!target ||
         (!manifest.target.empty() && manifest.target != target.getChip()))
-      return kernels.emitOpError("expected one #nvvm.target, the same for all "
-                                 "modules of kernels");
+      return kernels.emitOpError("expected the same single #nvvm.target in "
+                                 "all kernel modules");
     manifest.target = target.getChip();
     for (Operation &op : *kernels.getBody()) {
       FailureOr<plan::Kernel> kernel = describeKernel(&op);
@@ -106,8 +105,8 @@ FailureOr<HostPart> mx::buildHostPart(ModuleOp module) {
 LogicalResult mx::refuseMissingBody(func::FuncOp function) {
   return function.emitError("expected a body of '")
          << function.getSymName()
-         << "', found a declaration: a program has the functions that it "
-            "calls";
+         << "', found a declaration: a program must define the functions "
+            "that it calls";
 }
 
 void mx::eraseHostPart(ModuleOp module) {
@@ -133,7 +132,7 @@ static void registerOfHostPart(StringRef name, StringRef summary,
       },
       [](DialectRegistry &registry) {
         registerPTXDialects(registry);
-        // Dialects in allocated kernels and plans.
+        // Register the dialects of allocated kernels and plans.
         registry.insert<vector::VectorDialect>();
       });
 }
@@ -146,6 +145,6 @@ void mx::registerToManifestTranslation() {
                      });
   registerOfHostPart(
       "mx-to-constants",
-      "write the file of constants that the manifest of a module names",
+      "write the constants file that the manifest of a module names",
       [](const HostPart &host, raw_ostream &os) { os << host.data; });
 }

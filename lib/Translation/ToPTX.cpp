@@ -36,39 +36,38 @@ static bool isWithinDevice(std::optional<StringRef> scope) {
       .Default(false);
 }
 
-/// LLVM 22 prints every atomicrmw as atom without order and scope, which means
-/// .relaxed.gpu, and would silently drop stronger orders and scopes. cmpxchg,
-/// loads, stores and fences keep both.
+/// Rejects an atomicrmw with a memory order or scope that LLVM 22 would
+/// silently weaken. LLVM prints atom without an order and scope, which means
+/// .relaxed.gpu. cmpxchg, loads, stores and fences keep their order and scope.
 static LogicalResult checkAtomic(LLVM::AtomicRMWOp op) {
   bool isRelaxed = op.getOrdering() <= LLVM::AtomicOrdering::monotonic;
   if (isRelaxed && isWithinDevice(op.getSyncscope()))
     return success();
   StringRef scope = op.getSyncscope().value_or("");
-  return op.emitOpError("expected the order monotonic and the scope \"device\" "
-                        "or \"block\", found ")
-         << LLVM::stringifyAtomicOrdering(op.getOrdering()) << " and "
-         << (scope.empty() ? "the scope of the system"
-                           : ("the scope \"" + scope + "\"").str())
-         << ": LLVM prints it in PTX as atom.relaxed.gpu; write "
-            "llvm.inline_asm "
-            "with the instruction (\"red.release.sys.global.add.u32\"), or "
-            "fences around an atomicrmw that is monotonic";
+  return op.emitOpError("expected monotonic order and \"device\" or "
+                        "\"block\" scope, found ")
+         << LLVM::stringifyAtomicOrdering(op.getOrdering()) << " order and "
+         << (scope.empty() ? "system" : ("\"" + scope + "\"").str())
+         << " scope: LLVM prints every atomicrmw as atom.relaxed.gpu; use "
+            "llvm.inline_asm with the PTX instruction "
+            "(\"red.release.sys.global.add.u32\"), or a monotonic atomicrmw "
+            "between fences";
 }
 
-/// Rejects pointers to memory spaces outside NVVM, for which LLVM aborts.
+/// Rejects memory spaces that NVVM does not define, because LLVM aborts.
 static LogicalResult checkSpaces(Operation *op) {
   for (TypeRange types :
        {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
     for (Type type : types)
       if (auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
           pointer && !NVVM::symbolizeNVVMMemorySpace(pointer.getAddressSpace()))
-        return op->emitOpError("expected a memory space of NVVM, found ")
+        return op->emitOpError("expected an NVVM memory space, found ")
                << pointer;
   return success();
 }
 
-/// Returns true for conversions that need compute capability 10.0: to and from
-/// elements of 6 and 4 bits and power-of-two scales.
+/// Returns true for conversions to and from 6-bit elements, 4-bit elements and
+/// power-of-two scales, which require compute capability 10.0.
 static bool isNarrowConversion(Operation *op) {
   if (auto toBytes = dyn_cast<NVVM::ConvertF32x2ToF8x2Op>(op))
     return isa<Float8E8M0FNUType>(toBytes.getDstTy());
@@ -91,8 +90,8 @@ static std::string checkInstruction(const mx::target::TargetInfo &chip,
     return checkMmaFamily(chip, MmaFamily::MmaSync);
   if (isNarrowConversion(op) && !chip.hasNarrowConversions())
     return std::string("chip '") + chip.chip +
-           "' has no conversions to or from elements of 6 and 4 bits and "
-           "f8E8M0FNU: make the kernels by mx-opt --mx-to-nvvm=chip=" +
+           "' has no conversions to or from 4- and 6-bit elements and "
+           "f8E8M0FNU: generate the kernels with mx-opt --mx-to-nvvm=chip=" +
            chip.chip;
   return {};
 }
@@ -105,7 +104,7 @@ static LogicalResult translateModule(gpu::GPUModuleOp module, raw_ostream &os) {
   if (!nvvm)
     return module.emitOpError("expected a target #nvvm.target, found ")
            << module.getTargetsAttr()[0];
-  // LLVM treats an unknown chip as a very old one.
+  // LLVM would give an unknown chip the features of a very old chip.
   std::string error;
   const mx::target::TargetInfo *info =
       mx::target::lookupTarget(nvvm.getChip(), error);
@@ -116,8 +115,8 @@ static LogicalResult translateModule(gpu::GPUModuleOp module, raw_ostream &os) {
       return WalkResult::advance();
     StringRef dialect = op->getName().getDialectNamespace();
     if (dialect != "llvm" && dialect != "nvvm")
-      op->emitOpError("expected lowered kernels, found this operation: run "
-                      "mx-opt --mx-to-nvvm first");
+      op->emitOpError("cannot be translated to PTX: run mx-opt --mx-to-nvvm "
+                      "first");
     else if (std::string why = checkInstruction(*info, op); !why.empty())
       op->emitOpError() << why;
     else if (auto atomic = dyn_cast<LLVM::AtomicRMWOp>(op);
@@ -161,8 +160,7 @@ void mx::registerPTXDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, DLTIDialect, func::FuncDialect,
                   gpu::GPUDialect, LLVM::LLVMDialect, memref::MemRefDialect,
                   NVVM::NVVMDialect, scf::SCFDialect>();
-  // Host code also contains checks of view sizes and canonicalized operations
-  // of these dialects.
+  // Size checks and canonicalized host code use these dialects.
   registry.insert<index::IndexDialect, math::MathDialect, ub::UBDialect>();
   NVVM::registerNVVMTargetInterfaceExternalModels(registry);
   registerBuiltinDialectTranslation(registry);

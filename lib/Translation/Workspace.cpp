@@ -1,9 +1,9 @@
 //===- Workspace.cpp - Allocation of the workspace ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes are expressions, so buffers cannot be packed by size. Instead buffers
+// Sizes are expressions, so buffers cannot be packed by size. Instead, buffers
 // with disjoint lifetimes share a slot, which is as large as its largest
-// buffer. This never needs more memory than separate buffers.
+// buffer. Slots never need more memory than separate buffers.
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
@@ -33,7 +33,7 @@ struct Place {
   std::vector<size_t> buffers;
 };
 
-/// Computes lifetimes of buffers. Nested steps have the time of the outer step.
+/// Computes buffer lifetimes. Nested steps have the time of the outermost step.
 class LifetimeFinder {
 public:
   LifetimeFinder(const plan::Entry &entry, ArrayRef<unsigned> tableMaps)
@@ -56,7 +56,8 @@ private:
     if (buffer.kind == Buffer::Work)
       lifetimes[buffer.index].use(time);
   }
-  /// A buffer that a step may choose is used under other names.
+  /// Extends the lifetime of a choosable buffer to all steps,
+  /// because other names may refer to the buffer.
   void keep(const plan::Operand &operand) {
     if (operand.isBuffer && operand.buffer.kind == Buffer::Work)
       lifetimes[operand.buffer.index] = {0, entry.steps.size()};
@@ -87,7 +88,7 @@ private:
 
   const plan::Entry &entry;
   std::vector<Lifetime> lifetimes;
-  /// Buffers of tensor maps, by number.
+  /// Buffers of tensor maps, keyed by number.
   std::map<unsigned, Buffer> mapBuffers;
   size_t time = 0;
 };

@@ -42,22 +42,22 @@ bool Arrays::describe(PyObject *x, dlpack::Tensor &out) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Signature of an argument, before the extents of an array. Has no padding,
-/// because signatures are compared as bytes.
+/// Fixed-size part of an argument's signature; the extents of an array follow.
+/// The struct has no padding, because signatures are compared as bytes.
 struct Head {
   uint8_t kind, flags;
   uint16_t rank;
   int32_t deviceType, deviceId;
   uint32_t unused;
-  // A dtype object with the lifetime of the library. DLPack does not
-  // distinguish all sub-byte types.
+  // Address of the dtype object, which lives as long as the library. DLPack's
+  // data types do not distinguish all sub-byte types.
   uint64_t dtype;
 };
 static_assert(sizeof(Head) == 24, "expected no padding");
 
 enum : uint8_t { kIsContiguous = 1, kNeedsGradient = 2 };
 
-/// Collects a signature of limited length.
+/// Buffer for a signature of limited length.
 class Writer {
 public:
   bool add(const void *bytes, size_t count) {
@@ -77,8 +77,8 @@ private:
 };
 } // namespace
 
-/// Returns 1 if an operation on `x` records a gradient, 0 if not, or -1 with an
-/// exception.
+/// Returns 1 if operations on `x` are recorded for the backward pass, 0 if not,
+/// and -1 with an exception on failure.
 static int needsGradient(const Arrays &arrays, PyObject *x) {
   Owned asked(PyObject_GetAttr(x, arrays.requiresGrad));
   int answer = asked ? PyObject_IsTrue(asked.get()) : -1;
@@ -88,7 +88,8 @@ static int needsGradient(const Arrays &arrays, PyObject *x) {
   return enabled ? PyObject_IsTrue(enabled.get()) : -1;
 }
 
-/// Returns the kind of a number; 0 for other objects, including subclasses.
+/// Returns the kind of a number, or 0 for other objects, including instances of
+/// subclasses of int and float.
 static uint8_t kindOfNumber(PyObject *x) {
   if (PyFloat_CheckExact(x))
     return 'f';
@@ -97,8 +98,8 @@ static uint8_t kindOfNumber(PyObject *x) {
   return PyBool_Check(x) ? 'b' : 0;
 }
 
-/// Adds an argument. Returns 1 on success, 0 without a signature, -1 with an
-/// exception.
+/// Adds the signature of argument `x`. Returns 1 on success, 0 if `x` has no
+/// signature or the signature is too long, and -1 with an exception.
 static int addArgument(const Arrays &arrays, PyObject *x, Writer &writer) {
   Head head = {};
   head.kind = kindOfNumber(x);
@@ -143,7 +144,7 @@ static PyObject *sign(PyObject *self, PyObject *arguments) {
 // Type object
 //===----------------------------------------------------------------------===//
 
-/// Returns the capsule's table for the known major version, or null with an
+/// Returns the capsule's table for `dlpack::kMajorVersion`, or null with an
 /// exception.
 static const dlpack::ExchangeTable *readTable(PyObject *capsule) {
   auto *header = static_cast<const dlpack::ExchangeHeader *>(
@@ -162,8 +163,9 @@ static const dlpack::ExchangeTable *readTable(PyObject *capsule) {
   }
   if (!table->describe || !table->currentStream) {
     PyErr_SetString(PyExc_ValueError,
-                    "expected an exchange table that describes arrays and "
-                    "knows their streams, found none of these functions");
+                    "expected an exchange table with functions that describe "
+                    "an array and return the current stream, found a table "
+                    "that lacks one of these functions");
     return nullptr;
   }
   return table;
@@ -199,7 +201,7 @@ static void destroy(PyObject *self) {
 }
 
 bool Arrays::isOne(PyObject *object) {
-  // The type has no subclasses, which would share the function.
+  // Subclasses would inherit `make`, but the type cannot be subclassed.
   return PyType_GetSlot(Py_TYPE(object), Py_tp_new) == slot(make);
 }
 
@@ -210,10 +212,10 @@ PyObject *Arrays::makeType() {
        "if an argument is neither a number nor an array of the library."},
       {nullptr, nullptr, 0, nullptr}};
   static PyType_Slot slots[] = {
-      {Py_tp_doc,
-       const_cast<char *>("The arrays of a library, by the capsule of DLPack's "
-                          "exchange table: Arrays(capsule, types, "
-                          "is_grad_enabled)")},
+      {Py_tp_doc, const_cast<char *>(
+                      "Arrays(capsule, types, is_grad_enabled): the arrays "
+                      "of a library. `capsule` contains the library's DLPack "
+                      "exchange table.")},
       {Py_tp_new, slot(make)},
       {Py_tp_dealloc, slot(destroy)},
       {Py_tp_methods, methods},

@@ -12,7 +12,7 @@
 
 namespace mx::python {
 
-/// Python object Arrays(capsule, types, is_grad_enabled); immutable.
+/// Immutable Python object Arrays(capsule, types, is_grad_enabled).
 struct Arrays {
   PyObject ob_base;
   const dlpack::ExchangeTable *table;
@@ -21,12 +21,12 @@ struct Arrays {
   PyObject *requiresGrad;  // attribute name
   PyObject *dtype;         // attribute name
 
-  /// Describes `x`; returns false, without an exception, unless `x` is an array
-  /// of the library and supported by DLPack.
+  /// Describes `x` in `out`. Returns false without an exception unless `x` is
+  /// an array of the library and supported by DLPack.
   bool describe(PyObject *x, dlpack::Tensor &out) const;
 
   static PyObject *makeType();
-  /// Returns true if `object` is an Arrays.
+  /// Returns true if `object` is an instance of the Python type Arrays.
   static bool isOne(PyObject *object);
 };
 

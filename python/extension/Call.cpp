@@ -1,9 +1,10 @@
 //===- Call.cpp - Prepared call of an entry -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs a call with known types and shapes: compares arguments with the prepared
-// ones, reads addresses, creates results and workspace, launches. Any
-// difference from the prepared call is left to Python, which reports errors.
+// Runs a call with known types and shapes. The call compares its arguments with
+// the prepared arguments, reads their addresses, creates the results and the
+// workspace, and launches. If the arguments differ from the prepared ones, the
+// call returns None, and Python runs the call or reports the error.
 //===----------------------------------------------------------------------===//
 
 #include "Call.h"
@@ -18,12 +19,12 @@ using namespace mx;
 using namespace mx::python;
 
 namespace {
-constexpr Py_ssize_t kMostValues = 32; // of arguments, and of results
+constexpr Py_ssize_t kMostValues = 32; // limit of arguments and of results
 constexpr uintptr_t kAlignment = 16;   // ALIGNMENT in the package's values.py
 
 /// Prepared argument.
 struct Value {
-  char kind; // 'a' for an array; for a number the struct.pack code
+  char kind; // 'a' for an array, or the struct.pack code of a number
   dlpack::DataType dtype;
   int32_t rank;
   bool isEmpty;
@@ -37,7 +38,7 @@ union Number {
   double f64;
 };
 
-/// Python object Call. Immutable, so threads share it.
+/// Immutable Python object Call. Threads can share it.
 struct Call {
   PyObject ob_base;
   PyObject *arrays;
@@ -61,7 +62,8 @@ static void *addressOf(const dlpack::Tensor &tensor) {
 }
 
 //===----------------------------------------------------------------------===//
-// Calls. False without an exception leaves the call to Python.
+// Calls. Functions return false without an exception to leave the call to
+// Python.
 //===----------------------------------------------------------------------===//
 
 static bool isAsPrepared(const Call &call, const Value &value,
@@ -104,7 +106,7 @@ static bool readFloat(const Value &value, PyObject *x, Number &out) {
     return true;
   double wide = out.f64;
   out.f32 = static_cast<float>(wide);
-  // NumPy warns if a number becomes infinite.
+  // Leaves overflow to Python, because NumPy warns about it.
   return std::isfinite(out.f32) || !std::isfinite(wide);
 }
 
@@ -124,8 +126,9 @@ static bool readArguments(const Call &call, PyObject *items,
   return true;
 }
 
-/// Creates an array by `maker` and reads the address. Returns null with an
-/// exception, or null alone if the result is no array of the library.
+/// Calls `maker` to create an array, and reads the array's address. Returns
+/// null with an exception if `maker` fails, and null without an exception if
+/// the result is not an array of the library.
 static PyObject *makeArray(const Call &call, PyObject *maker, void *&address) {
   Owned made(PyObject_CallNoArgs(maker));
   dlpack::Tensor tensor = {};
@@ -156,8 +159,8 @@ static PyObject *run(PyObject *self, PyObject *given) {
                                           &stream)) {
     if (!PyErr_Occurred())
       PyErr_Format(PyExc_RuntimeError,
-                   "expected a current stream of device %d of the library of "
-                   "the arrays, found none",
+                   "expected the arrays' library to have a current stream on "
+                   "device %d, found none",
                    int(call.device.id));
     return nullptr;
   }
@@ -194,7 +197,8 @@ static PyObject *run(PyObject *self, PyObject *given) {
 // Preparation
 //===----------------------------------------------------------------------===//
 
-/// Records the array `x`; returns false with an exception if unsupported.
+/// Records type, shape and device of the array `x`. Returns false with an
+/// exception if `x` is not supported.
 static bool noteArray(Call &call, Value &value, PyObject *x, bool isFirst) {
   dlpack::Tensor tensor = {};
   if (!call.library().describe(x, tensor)) {
@@ -219,7 +223,8 @@ static bool noteArray(Call &call, Value &value, PyObject *x, bool isFirst) {
   if (isAsPrepared(call, value, tensor))
     return true;
   PyErr_SetString(PyExc_ValueError,
-                  "expected dense arrays of one device, found another");
+                  "expected dense arrays on the same device, found an array "
+                  "that is not dense or is on another device");
   return false;
 }
 
@@ -244,7 +249,7 @@ static bool noteArguments(Call &call, const char *kinds, PyObject *items) {
       isFirst = false;
     } else if (!std::strchr("iqfd", value.kind)) {
       PyErr_SetString(PyExc_ValueError,
-                      "expected kinds of arguments a, i, q, f or d");
+                      "expected argument kinds a, i, q, f or d");
       return false;
     }
   }
@@ -263,7 +268,7 @@ static PyObject *make(PyTypeObject *type, PyObject *given, PyObject *) {
                         &workspaceBytes))
     return nullptr;
   if (!Arrays::isOne(arrays)) {
-    PyErr_SetString(PyExc_TypeError, "expected Arrays first");
+    PyErr_SetString(PyExc_TypeError, "expected Arrays as the first argument");
     return nullptr;
   }
   auto *made = allocate<Call>(type);
@@ -295,15 +300,15 @@ static void destroy(PyObject *self) {
 PyObject *python::makeCallType() {
   static PyMethodDef methods[] = {
       {"run", run, METH_O,
-       "Launches with these arguments, on the current stream: the results in a "
-       "list, the status of a launch that failed, or None where Python has to "
-       "see to it."},
+       "Launches with these arguments on the current stream. Returns a list of "
+       "the results, the status if the launch failed, or None if Python must "
+       "run the call."},
       {nullptr, nullptr, 0, nullptr}};
   static PyType_Slot slots[] = {
       {Py_tp_doc,
-       const_cast<char *>("A prepared call of an entry: Call(arrays, launch, "
-                          "entry, kinds, arguments, makers, make_workspace, "
-                          "workspace_bytes)")},
+       const_cast<char *>("Call(arrays, launch, entry, kinds, arguments, "
+                          "makers, make_workspace, workspace_bytes): a "
+                          "prepared call of an entry.")},
       {Py_tp_new, slot(make)},
       {Py_tp_dealloc, slot(destroy)},
       {Py_tp_methods, methods},

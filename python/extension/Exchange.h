@@ -30,7 +30,8 @@ struct DataType {
   uint16_t lanes;
 };
 
-/// Array; its owner keeps shape and strides. Strides count elements.
+/// Description of an array. The array's owner keeps `shape` and `strides`
+/// alive. Strides count elements.
 struct Tensor {
   void *data;
   Device device;
@@ -45,12 +46,12 @@ struct ExchangeHeader {
   ExchangeHeader *previous; // older major version, or null
 };
 
-/// Function table. Functions return 0, or -1 with a Python exception. Unused
-/// functions are declared as addresses.
+/// Function table. Each function returns 0, or -1 with a Python exception.
+/// Unused functions are declared as addresses.
 struct ExchangeTable {
   ExchangeHeader header;
   void *allocate, *fromObject, *toObject;
-  /// Describes an array without owning it; may be null.
+  /// Describes an array without taking ownership. The pointer may be null.
   int (*describe)(void *object, Tensor *out);
   int (*currentStream)(int32_t deviceType, int32_t deviceId, void **stream);
 };

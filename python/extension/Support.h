@@ -1,8 +1,8 @@
 //===- Support.h - Python's stable ABI with ownership -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Includes Python.h limited to the ABI of Python 3.10, and defines an owner of
-// references.
+// Includes Python.h, limited to the stable ABI of Python 3.10, and defines a
+// class for the ownership of a reference.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_PYTHON_EXTENSION_SUPPORT_H
@@ -14,7 +14,7 @@
 
 namespace mx::python {
 
-/// Owner of a reference, or of none.
+/// Owner of a reference, or empty.
 class Owned {
 public:
   Owned() = default;
@@ -46,8 +46,9 @@ private:
   PyObject *object = nullptr;
 };
 
-/// Allocates an object of a type defined here, zeroed after its head. Returns
-/// null with an exception if memory is exhausted.
+/// Allocates an object of a type of this module. The memory after the
+/// object's head is zero. Returns null with an exception if memory is
+/// exhausted.
 template <typename T>
 T *allocate(PyTypeObject *type) {
   auto make = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));

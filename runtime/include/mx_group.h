@@ -21,9 +21,9 @@ extern "C" {
 
 typedef struct mxGroupImpl *mxGroup;
 
-/* All-gather on the host, provided by the caller (MPI, a store, files). `all`
- * receives `bytes` bytes of every rank in rank order. Returns 0 on success.
- * Called once, during group creation. */
+/* All-gather on the host, implemented by the caller (MPI, a store, files).
+ * Writes `bytes` bytes from every rank to `all`, in rank order. Returns 0 on
+ * success. The library calls the function once, during group creation. */
 typedef int (*mxExchange)(void *user, const void *mine, size_t bytes,
                           void *all);
 
@@ -39,7 +39,7 @@ typedef struct mxGroupConfig {
 
 /* Collective. Creates a group on the current device of each rank. */
 MX_API int mxGroupCreate(mxGroup *group, const mxGroupConfig *config);
-/* Collective. Creates a group without a caller's exchange: rank 0 listens on
+/* Collective. Creates a group without an exchange function: rank 0 listens on
  * `address` ("host:port") and the other ranks connect during creation. All
  * ranks need the same secret in MX_GROUP_SECRET; without a secret, they must
  * belong to the same user on one machine. */
@@ -59,12 +59,12 @@ typedef struct mxGroupInfo {
 } mxGroupInfo;
 MX_API int mxGroupGetInfo(mxGroup group, mxGroupInfo *info);
 
-/* Collective. Reserves memory for windows: the largest `bytes` of any rank.
- * Replaced memory stays allocated until the group is destroyed, because a CUDA
- * graph may use it. */
+/* Collective. Reserves window memory. Every rank reserves the largest `bytes`
+ * that any rank passes. Replaced memory stays allocated until the group is
+ * destroyed, because a CUDA graph may use it. */
 MX_API int mxGroupReserveWindows(mxGroup group, size_t bytes);
-/* Collective. Uses memory of the caller for windows, of the same size on all
- * ranks. The memory must stay valid until the group is destroyed. */
+/* Collective. Uses the caller's memory for windows. The size must be equal on
+ * all ranks. The memory must stay valid until the group is destroyed. */
 MX_API int mxGroupAdoptWindows(mxGroup group, void *memory, size_t bytes);
 
 /* Collective, stream-ordered. Fills segment s of `window`, `bytes` long, with
@@ -77,8 +77,8 @@ MX_API int mxGroupAllGather(mxGroup group, void *window, size_t bytes,
 MX_API int mxGroupAllToAll(mxGroup group, const void *from, void *to,
                            size_t bytes, mxStream stream);
 
-/* Failure of a group, equal on all ranks. After a failure the report never
- * changes. Its pointers live as long as the group. */
+/* Failure of a group. All ranks report the same failure, and the report of a
+ * failure never changes. The pointers are valid as long as the group exists. */
 typedef struct mxGroupReport {
   size_t structSize; /* sizeof(mxGroupReport), set by the caller */
   int32_t status;    /* mxStatus; MX_SUCCESS while the group works */
@@ -93,9 +93,9 @@ MX_API int mxGroupGetStatus(mxGroup group, mxGroupReport *report);
 /* Not collective. Fails the group with MX_ERROR_PEER and ends its collectives;
  * `why` appears in the error text of all ranks. */
 MX_API int mxGroupAbort(mxGroup group, const char *why);
-/* Not collective, needs no other rank. Waits for this rank's work on streams,
- * at most for the group's time-out. Null is accepted. A forked child may call
- * no other group function. */
+/* Not collective. Waits for this rank's work on streams, but no longer than the
+ * group's time-out. A null group is accepted. A forked child may call no other
+ * group function. */
 MX_API int mxGroupDestroy(mxGroup group);
 
 #ifdef __cplusplus

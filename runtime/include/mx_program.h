@@ -23,14 +23,15 @@ extern "C" {
 #endif
 
 typedef struct mxProgramImpl *mxProgram;
-/* Lives as long as its program. */
+/* Valid as long as the program is loaded. */
 typedef struct mxEntryImpl *mxEntry;
 
 /* Reads DIRECTORY/manifest.json, loads the kernels (on a GPU the cubin if
  * present, else the PTX) and copies constants to the current device. If no
  * device was selected, the program's target takes part in the selection
  * (mxSetDevice). The first launch on any other device loads the program there
- * from the same files, which must be unchanged, and must not be captured. */
+ * from the same files. The files must be unchanged, and a CUDA graph must not
+ * capture this launch. */
 MX_API int mxProgramLoad(mxProgram *program, const char *directory);
 /* Contents of a program directory in memory; null for absent parts. */
 typedef struct mxProgramParts {
@@ -61,8 +62,9 @@ MX_API int32_t mxProgramEntryCount(mxProgram program);
 MX_API int mxProgramGetEntryAt(mxEntry *entry, mxProgram program,
                                int32_t index);
 
-/* A group of a program for several ranks: processes, or threads with a program
- * each, that launch the same entries in the same order and exchange rows. */
+/* A group of a program for several ranks. Each rank is a process, or a thread
+ * that loads the program itself. All ranks launch the same entries in the same
+ * order and exchange rows. */
 typedef struct mxProgramGroupInfo {
   size_t structSize;  /* sizeof(mxProgramGroupInfo), set by the caller */
   const char *name;   /* lives as long as the program */
@@ -75,10 +77,10 @@ typedef struct mxProgramGroupInfo {
 MX_API int32_t mxProgramGroupCount(mxProgram program);
 MX_API int mxProgramGetGroup(mxProgram program, int32_t index,
                              mxProgramGroupInfo *info);
-/* Binds a group to a name of the program before the first launch. Collective,
- * with the group's device current: the call compares a hash of the manifest and
- * the mx version, reserves the group's window memory and waits for the other
- * ranks. A later call may bind another group of the same size for later
+/* Binds a group to a name of the program before the first launch. Collective.
+ * The group's device must be current. The call compares a hash of the manifest
+ * and the mx version, reserves the group's window memory and waits for the
+ * other ranks. A later call may bind another group of the same size for later
  * launches.
  *
  * The program shares ownership while bound, so mxGroupDestroy only releases the
@@ -93,12 +95,14 @@ typedef struct mxEntryInfo {
 } mxEntryInfo;
 MX_API int mxEntryGetInfo(mxEntry entry, mxEntryInfo *info);
 
-/* Type of an argument or a result. Pointers live as long as the program. */
+/* Type of an argument or a result. Pointers are valid as long as the program is
+ * loaded. */
 typedef struct mxValueInfo {
   size_t structSize; /* sizeof(mxValueInfo), set by the caller */
   const char *name;
   const char *type; /* MLIR type: "tensor<?x64xbf16>" */
-  /* NumPy dtype: "f4"; types unknown to NumPy as bits: "u2" */
+  /* NumPy dtype ("f4"), or unsigned integers ("u2") for types unknown to NumPy
+   * */
   const char *dtype;
   int32_t itemBytes;    /* bytes of an element of `dtype` */
   int32_t isNumber;     /* 1: a number, 0: an array */
@@ -111,9 +115,9 @@ typedef struct mxValueInfo {
 MX_API int mxEntryGetArgument(mxEntry entry, int32_t index, mxValueInfo *info);
 MX_API int mxEntryGetResult(mxEntry entry, int32_t index, mxValueInfo *info);
 
-/* Sets `answer` to 1 if sizes of results or of the workspace depend on the
- * value of argument `index`, a number, else to 0. Calls with equal shapes and
- * equal size arguments have equal sizes. */
+/* Sets `answer` to 1 if argument `index` is a number that affects the sizes of
+ * results or of the workspace, else to 0. Calls with equal shapes and equal
+ * values of these arguments have equal sizes. */
 MX_API int mxEntryIsSizeArgument(mxEntry entry, int32_t index, int32_t *answer);
 
 /* Argument of a call. All arguments of a call must have the same
@@ -133,12 +137,12 @@ typedef struct mxTakenMemory {
   int64_t *shape;
 } mxTakenMemory;
 
-/* Compute sizes from shapes and numbers of the arguments. Addresses of arrays
- * may be null; the device is that of the non-null addresses, else the current
- * device. The functions fail if a launch with these arguments would fail, and
- * for results allocated by the launch. `shape` must have room for every
- * dimension. All groups of the program must be bound, because sizes may depend
- * on the rank. */
+/* Compute sizes from the shapes of arrays and the values of numbers. Addresses
+ * of arrays may be null. The device is the owner of the non-null addresses, or
+ * else the current device. The functions fail if a launch with these arguments
+ * would fail, and for a result that the launch allocates. `shape` must have
+ * room for every dimension. All groups of the program must be bound, because
+ * sizes may depend on the rank. */
 MX_API int mxEntryGetResultShape(mxEntry entry, const mxArgument *arguments,
                                  int32_t argumentCount, int32_t result,
                                  int64_t *shape);
@@ -156,9 +160,9 @@ MX_API int mxEntryGetWorkspaceBytes(mxEntry entry, const mxArgument *arguments,
  * argument that the function updates in place and returns.
  *
  * Results: a number is written to host memory before the call returns. For a
- * result allocated by the launch, `results` holds the address of an
- * mxTakenMemory that is filled before the call returns; its contents are
- * stream-ordered.
+ * result allocated by the launch, `results` contains the address of an
+ * mxTakenMemory. The struct is filled before the call returns, but the result's
+ * data is stream-ordered.
  *
  * Errors: all requirements of the plan on the arguments are checked before the
  * first kernel starts. A plan that reads a number from the device waits for the

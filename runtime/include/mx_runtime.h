@@ -125,21 +125,21 @@ MX_API int mxSetErrorPolicy(int policy);
  *===----------------------------------------------------------------------===*/
 
 /* Selects the current device of the thread: "cuda", "cuda:N", "sim", "sim:N" or
- * "auto". Threads without a choice use the first choice made by any thread,
- * then the environment variable MX_DEVICE, then "auto".
+ * "auto". A thread that selects none uses the device that was selected first in
+ * any thread, else the environment variable MX_DEVICE, else "auto".
  *
  * "auto" is the first GPU that can run `target` ("sm_100a"; null: any GPU of
  * compute capability 9.0 or later), else the simulator. mxSetDevice resolves
- * "auto" when a device is first needed, by the target of the module if a module
- * is loaded first. mxSetDeviceForTarget resolves "auto" at once, and accepts a
- * null name for the device that would be used by default.
+ * "auto" when a device is first needed. If a module is loaded first, the target
+ * is the target of the module. mxSetDeviceForTarget resolves "auto" at once,
+ * and accepts a null name for the device that would be used by default.
  *
  * The simulator provides MX_SIM_DEVICES devices (1 to 16, default 1). Each has
  * its own memory, and kernels on different devices run concurrently. */
 MX_API int mxSetDevice(const char *name);
 MX_API int mxSetDeviceForTarget(const char *name, const char *target);
-/* Overrides the current device for this thread until the next call with null,
- * or until mxSetDevice. */
+/* Overrides the current device of this thread until a call with null or a call
+ * of mxSetDevice. */
 MX_API int mxSetThreadDevice(const char *name);
 
 typedef struct mxDeviceInfo {
@@ -154,8 +154,8 @@ typedef struct mxDeviceInfo {
 } mxDeviceInfo;
 /* Describes the current device. */
 MX_API int mxGetDeviceInfo(mxDeviceInfo *info);
-/* Describes the device of an address. Returns MX_ERROR_NOT_FOUND for host
- * memory and for addresses outside the devices in use. */
+/* Describes the device that owns an address. Returns MX_ERROR_NOT_FOUND for
+ * host memory and for addresses outside the devices in use. */
 MX_API int mxGetMemoryDevice(const void *memory, mxDeviceInfo *info);
 /* Multiprocessors of the current device; 0 on error. */
 MX_API int32_t mxMultiprocessorCount(void);
@@ -190,11 +190,11 @@ MX_API int mxSetSimulatorOption(const char *option, const char *value);
  * to completion. The option "warnings" selects: "print" (default) passes the
  * text to the handler, or to standard error without a handler; "error" fails
  * the launch with MX_ERROR_CHECK; "none" drops the findings. Each kind of
- * finding is reported once for a line of a module.
+ * finding is reported once per source line of a module.
  *
  * The handler runs in the launching thread before the launch returns, and
- * may call this interface. `text` ends in a newline and is valid during the
- * call. */
+ * may call this interface. `text` ends in a newline and is valid only during
+ * the call. */
 typedef void (*mxWarningHandler)(const char *text, void *data);
 MX_API void mxSetWarningHandler(mxWarningHandler handler, void *data);
 
@@ -218,31 +218,32 @@ MX_API int mxGetSimulatorCounters(mxSimulatorCounters *counters);
  *===----------------------------------------------------------------------===*/
 
 /* The driver's CUstream on a GPU, so streams of other libraries can be passed.
- * Null is the default stream of the device of the call's memory or kernel, else
- * of the current device. */
+ * Null selects a default stream: on the device that owns the call's memory or
+ * kernel, or on the current device if the call has neither. */
 typedef void *mxStream;
 
 MX_API int mxStreamCreate(mxStream *stream);
 MX_API int mxStreamDestroy(mxStream stream);
 MX_API int mxStreamSynchronize(mxStream stream);
-/* Orders future work on `stream` after all work now on `other`. The host does
- * not wait, and a CUDA graph may capture both streams. The streams may belong
- * to two devices; null is the default stream of the other stream's device. */
+/* Orders future work on `stream` after all work queued on `other` so far. The
+ * host does not wait, and a CUDA graph may capture both streams. The streams
+ * may belong to different devices. A null stream is the default stream of the
+ * device that owns the other stream. */
 MX_API int mxStreamWait(mxStream stream, mxStream other);
 /* Waits for all work on the current device. */
 MX_API int mxSynchronize(void);
 
-/* A timestamp in a stream: the driver's CUevent, on the device current at
- * creation. The simulator supports events with its option "time" (modelled
- * time); otherwise mxEventCreate returns MX_ERROR_UNSUPPORTED. */
+/* A timestamp in a stream: the driver's CUevent, on the device that is current
+ * at creation. On the simulator, events record modeled time and require the
+ * option "time"; without it mxEventCreate returns MX_ERROR_UNSUPPORTED. */
 typedef void *mxEvent;
 
 MX_API int mxEventCreate(mxEvent *event);
 MX_API int mxEventDestroy(mxEvent event);
-/* Records the event after all work now on the stream. */
+/* Records the event after all work queued on the stream so far. */
 MX_API int mxEventRecord(mxEvent event, mxStream stream);
-/* Computes the microseconds between two recorded events; waits for the
- * second. */
+/* Computes the microseconds between two recorded events. Waits for the second
+ * event. */
 MX_API int mxEventElapsed(mxEvent begin, mxEvent end, double *microseconds);
 
 /* Allocates memory on the current device, aligned to at least 256 bytes. For
@@ -265,15 +266,16 @@ MX_API int mxMemset(void *memory, uint8_t byte, size_t bytes, mxStream stream);
  * Modules and launches
  *===----------------------------------------------------------------------===*/
 
-/* Handles carry a serial number and are not addresses. A handle of a destroyed
- * object is refused for the life of the process. */
+/* Handles contain a serial number instead of an address, so the handle of a
+ * destroyed object is refused for the life of the process. */
 typedef struct mxModuleImpl *mxModule;
 typedef struct mxFunctionImpl *mxFunction;
 
 /* Loads PTX text, a cubin or a fatbin on the current device. `bytes` may be 0
  * for NUL-terminated text and for complete cubins and fatbins, which record
- * their size. The simulator accepts PTX, also inside fatbins and inside cubins
- * that embed their source. `name` is used in messages and may be null. */
+ * their size. The simulator accepts PTX text, fatbins that contain PTX, and
+ * cubins that embed their PTX source. `name` is used in messages and may be
+ * null. */
 MX_API int mxModuleLoad(mxModule *module, const void *image, size_t bytes,
                         const char *name);
 /* Unloads a module and its functions. Concurrent launches by other threads
@@ -284,7 +286,7 @@ MX_API int mxModuleGetFunction(mxFunction *function, mxModule module,
 
 enum {
   /* Programmatic dependent launch: the kernel may start before the previous
-   * kernel of the stream ends, and synchronizes by griddepcontrol. */
+   * kernel of the stream ends, and synchronizes with griddepcontrol. */
   MX_LAUNCH_PROGRAMMATIC = 1,
   /* Cooperative launch: all blocks are resident, so the grid can synchronize
    * (grid.sync of cooperative groups). Grids that do not fit are refused. */

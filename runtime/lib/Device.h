@@ -1,9 +1,8 @@
 //===- Device.h - Interface of a runtime device -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Common interface of GPUs and the simulator. Callers check every rule that
-// holds on all devices; implementations are thread-safe and return errors by
-// value.
+// Common interface of GPUs and the simulator. Callers check the rules that all
+// devices share. Implementations are thread-safe and return errors by value.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_DEVICE_H
@@ -46,7 +45,7 @@ public:
                             std::unique_ptr<Function> &function) = 0;
 };
 
-/// Loaded module image. The kind follows from the first bytes.
+/// Loaded module image. The first bytes determine the kind.
 struct Image {
   enum Kind { Ptx, Cubin, Fatbin } kind = Ptx;
   /// Contents. PTX is followed by a NUL.
@@ -58,11 +57,11 @@ struct Image {
 
 struct Launch {
   uint32_t grid[3], block[3];
-  uint32_t cluster[3]; ///< zeros: as compiled
+  uint32_t cluster[3]; ///< all zero: the compiled cluster size
   uint32_t dynamicSharedMemory;
   void *stream;
   bool programmatic, cooperative;
-  /// Launched by GPU host code that cannot check errors (mgpu*).
+  /// True if the caller is GPU host code, which cannot check errors (mgpu*).
   bool isForeign;
 };
 
@@ -72,7 +71,7 @@ struct Limits {
   int64_t multiprocessors, sharedMemoryPerBlock;
 };
 
-/// Limits on devices of a process.
+/// Largest number of devices of a process.
 inline constexpr int kMostGpus = 64, kMostSimDevices = 16;
 inline constexpr int kMostDevices = kMostGpus + kMostSimDevices;
 
@@ -102,14 +101,13 @@ public:
   /// Allocates memory; `shared` memory is also accessible to the host.
   virtual Error alloc(size_t bytes, bool shared, void *&memory) = 0;
   virtual Error free(void *memory) = 0;
-  /// Allocates in the order of the default stream, without a wait. Until
-  /// earlier work completes, only the default stream may use the memory.
+  /// Allocates in default-stream order, without a wait. Until earlier work
+  /// completes, only the default stream may use the memory.
   virtual Error allocInOrder(size_t bytes, void *&memory) {
     return alloc(bytes, false, memory);
   }
   virtual Error freeInOrder(void *memory) { return free(memory); }
-  /// Copies bytes. Either side may be memory of another device of the same
-  /// kind.
+  /// Copies bytes. Either side may belong to another device of the same kind.
   virtual Error copy(Copy kind, void *to, const void *from, size_t bytes,
                      void *stream) = 0;
   /// Writes `count` values of `width` bytes (1, 2 or 4).
@@ -128,7 +126,7 @@ public:
   virtual Error waitEvent(void *stream, void *event) = 0;
   /// Creates a timing event; GPUs only.
   virtual Error createTimedEvent(void *&) { return hasNoTime(); }
-  /// Computes the time between two timed events; waits for the second.
+  /// Computes the time between two timed events. Waits for the second event.
   virtual Error elapsed(void *, void *, double &) { return hasNoTime(); }
   virtual Error synchronize() = 0;
   /// Returns true if work on the stream is captured into a CUDA graph.
@@ -145,13 +143,14 @@ public:
 private:
   Error hasNoTime() const {
     return {MX_ERROR_UNSUPPORTED,
-            "expected a GPU to measure time on, found " + name()};
+            "expected a GPU to measure time, found " + name()};
   }
 };
 
-/// Sole device in use, if also the only device of its kind; else null.
+/// The only device in use, or null if other devices are in use or more devices
+/// of the same kind exist.
 inline std::atomic<Device *> soleDevice = nullptr;
-/// Records the first use of a device, out of `count` devices of the same kind.
+/// Records the first use of a device, one of `count` devices of its kind.
 void noteDevice(Device &device, int count);
 
 /// Returns simulated device `ordinal`. The device lives as long as the process,

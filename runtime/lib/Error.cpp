@@ -1,8 +1,8 @@
 //===- Error.cpp - Sticky errors of a thread ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errors belong to the raising thread. The process-wide policy decides about
-// printing and exiting.
+// Errors belong to the raising thread. A policy of the whole process decides
+// whether errors are printed and whether they end the process.
 //===----------------------------------------------------------------------===//
 
 #include "Error.h"
@@ -146,8 +146,8 @@ static Error describe(const char *function, const std::exception &thrown) {
                 "(ulimit)"};
   if (dynamic_cast<const std::length_error *>(&thrown))
     return invalidValue(begin +
-                        "expected sizes that a process can hold, found larger "
-                        "ones (" +
+                        "expected sizes that fit in memory, found larger "
+                        "sizes (" +
                         thrown.what() + ")");
   return {MX_ERROR_INTERNAL, begin +
                                  "an error of the library, please report it (" +

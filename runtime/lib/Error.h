@@ -40,8 +40,8 @@ int reportNull(const char *argument,
 /// Returns true if this thread has an error that is not cleared.
 bool hasError();
 
-/// Passes a warning to the host's handler, or to standard error. The caller
-/// must hold no lock.
+/// Passes a warning to the host's handler, or to standard error without a
+/// handler. The caller must hold no lock.
 void warn(const std::string &text);
 
 } // namespace mx::runtime

@@ -1,4 +1,4 @@
-//===- PerThread.h - Object of each thread ----------------------*- C++ -*-===//
+//===- PerThread.h - Per-thread object --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // In the main thread, global destructors run after thread-local destructors and

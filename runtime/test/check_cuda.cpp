@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs the kernels of kernels.ptx through the C interface on two devices and
-// compares every byte written. Usage: check_cuda KERNELS.ptx [DEVICE], with
-// DEVICE (default cuda) compared to sim. Built and run by scripts/check-cuda.
+// compares every byte written. Usage: check_cuda KERNELS.ptx [DEVICE], which
+// compares DEVICE (default cuda) with sim. scripts/check-cuda builds and runs
+// this program.
 //===----------------------------------------------------------------------===//
 
 #include "mx_runtime.h"
@@ -109,7 +110,8 @@ public:
     // 24 slots of 8 KiB (192 KiB of dynamic shared memory) and two launches
     // that may overlap.
     load(kMaps[3], 24, 2);
-    // A store that starts before its tensor is an illegal instruction.
+    // Skip boxes that start before the tensor, because a GPU reports their
+    // stores as illegal instructions.
     for (const MapCase &map : kMaps)
       if (map.steps[1] == 1 && map.x >= 0 && map.y >= 0)
         store(map);

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Checks groups of devices with one process for each rank: data moved by collectives, also in
-CUDA graphs, and failures (ranks that are late, abort or are killed).
+"""Checks groups of devices with one process for each rank. Covers the data moved by collectives,
+with and without CUDA graphs, and failures (ranks that are late, abort or are killed).
 
     runtime/test/check_groups.py LIBRARY [--device=cuda] [--ranks=2] [--only=PART,...] [--time]
 
-LIBRARY is libmx_runtime.so. Rank r uses device r of the given kind. --time also measures.
-Requires NumPy, and NCCL on GPUs (MX_NCCL_LIBRARY may name it). Exit status 1 if a part fails."""
+LIBRARY is libmx_runtime.so. Rank r uses device r of the given kind. --time also measures the
+collectives. Requires NumPy and, on GPUs, NCCL (MX_NCCL_LIBRARY may set its path). The exit status
+is 1 if a part fails."""
 
 import argparse
 import ctypes
@@ -116,7 +117,7 @@ class Rank:
         return graph
 
     def expect(self, status, culprit, words, begin, limit):
-        """Checks that the group fails with this status and culprit within `limit` seconds of
+        """Checks that the group fails with this status and culprit within `limit` seconds after
         `begin`."""
         while self.group.report().status == 0:
             assert time.time() - begin < limit + SLACK, "no failure is reported"
@@ -171,7 +172,7 @@ def graphs(rank, ports):
                 replay()
                 assert rank.wait() == 0
                 rank.compare(seed)
-        # Many replays, longer in total than the time-out.
+        # All replays together take longer than the time-out.
         for _ in range(500):
             graph.launch()
         assert rank.wait() == 0
@@ -254,7 +255,7 @@ def killed(rank, ports):
 
 
 def timed(rank, ports):
-    """Measures a collective in a graph: microseconds, and GB/s sent by each rank."""
+    """Measures the time of each collective in a graph, and the rate at which a rank sends."""
     for size in (16, 4096, 1 << 16, 1 << 20, 1 << 24, 1 << 26):
         rank.allocate(size)
         rank.fill(0)
@@ -284,7 +285,7 @@ def timed(rank, ports):
     rank.group.destroy()
 
 
-# Function, GPU only, and time-out of the group (None: the option).
+# Maps each part to its function, whether it requires GPUs, and the group's time-out in seconds (None: a short one).
 PARTS = {"moves": (moves, False, 60), "graphs": (graphs, True, 60), "late": (late, False, None),
          "late_in_graph": (late_in_graph, True, None), "stopped": (stopped, False, None),
          "aborts": (aborts, False, 60), "killed": (killed, False, 60), "timed": (timed, True, 60)}
@@ -308,8 +309,8 @@ def start(options, part, rank, ports):
 
 
 def check(options, part):
-    """Returns whether all ranks end well and in time; the last may be killed, or stopped
-    temporarily."""
+    """Returns whether all ranks succeed in time. Accepts a killed last rank in the part "killed",
+    and continues a stopped last rank in the part "stopped"."""
     ports = ranks.free_ports(2)
     pids = [start(options, part, rank, ports) for rank in range(options.ranks)]
     running, wrong, end = set(pids), 0, time.time() + LIMIT

@@ -12,7 +12,7 @@
 namespace mx::sim {
 
 /// Finds and decodes the kernel and creates its machine. `config`, `report` and
-/// `device` must outlive the launch. `device`: device of a world, or null.
+/// `device` must outlive the launch. `device` is null outside a world.
 class Launch {
 public:
   Launch(Module &module, DeviceMemory &memory, const LaunchConfig &config,
@@ -21,7 +21,7 @@ public:
   Launch(const Launch &) = delete;
   Launch &operator=(const Launch &) = delete;
 
-  /// Returns null after an error in the report.
+  /// Returns null if the preparation failed; the report contains the error.
   Machine *machine() { return made ? &*made : nullptr; }
 
 private:

@@ -37,8 +37,8 @@ struct Module::Impl : Module::Contents {
   void release(DeviceMemory &device);
   /// Writes addresses into initializers.
   std::string patch(DeviceMemory &device);
-  /// Decodes all kernels on trial to compute static shared memory and to find
-  /// unsupported instructions. Addresses of globals are not assigned yet.
+  /// Decodes all kernels once in advance to compute static shared memory and to
+  /// find unsupported instructions. Addresses of globals are not assigned yet.
   void inspect();
 };
 
@@ -72,8 +72,8 @@ std::unique_ptr<Module> Module::parse(std::string_view text,
                                       std::string_view name,
                                       std::vector<Diagnostic> &errors) {
   if (const InputKind *kind = kindOfOtherInput(text)) {
-    errors.push_back({std::string("expected the text of PTX, found ") +
-                          kind->name + ": " + kind->advice,
+    errors.push_back({std::string("expected PTX text, found ") + kind->name +
+                          ": " + kind->advice,
                       1, 1});
     return nullptr;
   }
@@ -109,7 +109,7 @@ std::string Module::link(const std::vector<Module *> &modules) {
   std::vector<ptx::Module *> asts;
   for (Module *m : modules) {
     if (m->self->memory)
-      return "module '" + m->name() + "' is loaded already";
+      return "module '" + m->name() + "' is already loaded";
     asts.push_back(m->self->ast.get());
   }
   std::string error = ptx::link(asts);
@@ -127,7 +127,7 @@ std::string Module::link(const std::vector<Module *> &modules) {
 std::string Module::load(DeviceMemory &memory) {
   if (self->memory == &memory)
     return {};
-  // Load all linked modules or none, also when memory is exhausted.
+  // Load all linked modules or none, even if memory is exhausted.
   struct Undo {
     ~Undo() {
       for (Impl *impl : linked)
@@ -254,7 +254,7 @@ void Launch::make(Module &module, const LaunchConfig &config,
     std::string names;
     for (const KernelInfo &k : impl.kernels)
       names += (names.empty() ? "" : ", ") + k.name;
-    return bad("no kernel '" + config.kernel + "' in the module, it has " +
+    return bad("no kernel '" + config.kernel + "' in the module, which has " +
                (names.empty() ? "none" : names));
   }
   std::string error = module.load(memory);

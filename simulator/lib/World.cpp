@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Machines of the devices run in turn, one pass each. If no device can
-// progress, late stores arrive, then timed waits expire. If neither helps, the
-// world is deadlocked.
+// progress, the world delivers late stores, and then lets timed waits expire.
+// If neither helps, the world is deadlocked.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/World.h"
@@ -54,14 +54,14 @@ struct World::Impl {
   Random random;
   bool stopped = false;
 
-  /// Order of a round. All devices of a list run a pass; the next list runs
-  /// only if none of them progresses.
+  /// Returns lists of devices for a round. All devices of a list run a pass.
+  /// The next list runs only if no device of the previous list progresses.
   std::vector<std::vector<unsigned>> nextRound();
   /// Runs one pass of a device. Returns true on progress.
   bool pass(Stream &s);
   bool runRound();
-  /// Called if no device can progress: releases something or reports a
-  /// deadlock.
+  /// Releases late stores or waits, or reports a deadlock. Called if no device
+  /// can progress.
   void dealWithIdleness();
   void advanceTime();
   void letArrive(Stream &s);
@@ -124,8 +124,8 @@ std::vector<std::vector<unsigned>> World::Impl::nextRound() {
     return {all};
   for (size_t k = all.size(); k > 1; --k)
     std::swap(all[k - 1], all[random.below(uint32_t(k))]);
-  // For one of four seeds, the chosen device runs only if no other can; for
-  // another, the others run only if the chosen device cannot.
+  // A quarter of the seeds run the chosen device only if no other can run.
+  // Another quarter run the others only if the chosen device cannot run.
   unsigned chosen = config.seed / 4 % streams.size();
   std::vector<unsigned> others;
   for (unsigned k : all)
@@ -167,8 +167,8 @@ bool World::Impl::pass(Stream &s) {
   return true;
 }
 
-/// Latency of stores to other devices: until the world is idle, or shorter by
-/// chance.
+/// Delivers some late stores to other devices at random. The rest arrives when
+/// the world is idle.
 void World::Impl::letArrive(Stream &s) {
   static constexpr uint32_t chances[] = {0, 2, 8};
   uint32_t n = config.seed ? chances[(config.seed + s.device.number) % 3] : 0;

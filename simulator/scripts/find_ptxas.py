@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Finds a ptxas that assembles kernels of mx, and prints its path.
 
-Looked for in this order: PATH, $CUDA_HOME/bin, /usr/local/cuda/bin, and the
-nvidia-cuda-nvcc package in the project's .venv, or in $MX_VENV. Where MX_PTXAS is set, it
-is the only place ("none": nowhere); a name without a slash is looked up on PATH. Exit status 1
-where there is none."""
+Searches PATH, $CUDA_HOME/bin, /usr/local/cuda/bin, and the nvidia-cuda-nvcc package in the
+project's .venv or in $MX_VENV, in this order. If MX_PTXAS is set, only the named file is tried;
+a name without a slash is looked up on PATH, and "none" disables the search. The exit status is
+1 if no suitable ptxas is found."""
 
 import argparse
 import glob
@@ -34,7 +34,7 @@ def candidates(source_root):
 
 
 def assembles_kernels(ptxas):
-    """Whether it knows sm_100a, and is not of a CUDA before 12.9, which do not read PTX 8.8
+    """Returns True if `ptxas` supports sm_100a and PTX 8.8, which requires CUDA 12.9
     (lib/AheadOfTime/Output/Ptxas.cpp)."""
     if not os.access(ptxas, os.X_OK):
         return False
@@ -48,7 +48,7 @@ def assembles_kernels(ptxas):
 
 
 def find_ptxas(source_root):
-    """The first suitable ptxas, or None."""
+    """Returns the first suitable ptxas, or None."""
     return next(filter(assembles_kernels, candidates(source_root)), None)
 
 

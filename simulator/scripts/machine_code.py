@@ -1,9 +1,9 @@
 """Counts executions of machine instructions in a kernel.
 
-The simulator counts PTX lines, and ptxas maps machine instructions to PTX
-lines. A basic block of machine code counts the median of its lines, because
-ptxas moves instructions. Code for rare cases of an instruction (division of
-subnormals) counts as not executed. Loops unrolled by ptxas would count too often; quantizers contain none."""
+The simulator counts executions of PTX lines, and ptxas maps machine instructions to PTX
+lines. Because ptxas moves instructions, the count of a basic block of machine code is the
+median count of its lines. Slow paths for rare operands, such as subnormal divisors, count as
+not executed. Counts would be too high for loops unrolled by ptxas, but quantizers contain none."""
 
 import glob
 import os
@@ -15,8 +15,8 @@ import subprocess
 import tempfile
 from collections import Counter
 
-# Class of an opcode: the first matching prefix. Instructions of the uniform
-# datapath share classes with the others, because each occupies an issue slot.
+# Class of an opcode; the first matching prefix applies. Instructions of the uniform datapath
+# are in the same classes as other instructions, because each occupies an issue slot.
 CLASSES = {
     "global": r"LDG|STG|LD$|ST$|RED$|ATOMG?$|CCTL|LDC|ULDC",
     "shared": r"LDS|STS|ATOMS|UTMA|UBLK",
@@ -32,7 +32,8 @@ CLASSES = {
 
 
 def find_nvdisasm(source_root):
-    """Returns nvdisasm of MX_NVDISASM, PATH, the toolkit or packages in .venv, or None."""
+    """Returns the nvdisasm named by MX_NVDISASM or found on PATH, in the toolkit or in packages
+    of .venv, or None."""
     if "MX_NVDISASM" in os.environ:
         candidates = [os.environ["MX_NVDISASM"]]
     else:
@@ -43,7 +44,7 @@ def find_nvdisasm(source_root):
 
 
 def disassemble(ptx, chip, ptxas, nvdisasm):
-    """Returns machine code of all kernels with encodings and PTX lines."""
+    """Returns a listing of the machine code of all kernels, with encodings and PTX lines."""
     with tempfile.TemporaryDirectory() as directory:
         source, cubin = (os.path.join(directory, name) for name in ("k.ptx", "k.cubin"))
         with open(source, "w", encoding="utf-8") as file:
@@ -75,7 +76,7 @@ def instructions(listing, kernel):
 
 
 def lines_of(ptx):
-    """Returns PTX lines with an instruction."""
+    """Returns the numbers of the PTX lines with an instruction."""
     pattern = re.compile(r"\s*\{?\s*(@!?%\w+\s+)?[a-z][\w.:]*\s*[^:]*;")
     return {n for n, text in enumerate(ptx.splitlines(), 1) if pattern.match(text)}
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""CUDA programs, compiled by nvcc for sm_100a with default options and with -G,
-run on the simulator and compared with results of the host.
+"""Compiles CUDA programs for sm_100a with default options and with -G, runs them on
+the simulator, and compares the results with the host.
 
 RUN: %python %s %t
 REQUIRES: nvcc, numpy
@@ -180,7 +180,7 @@ def formats(directory, flags):
 
 
 def wmma(directory, flags):
-    """3 * (2 A) @ B + C, with exact elements and sums."""
+    """Computes 3 * (2 A) @ B + C. All elements and sums are exact."""
     m, n, k = 64, 32, 48
     draw = np.random.default_rng(2)
     whole = {"A": draw.integers(-8, 8, (m, k)), "B": draw.integers(-8, 8, (k, n)),

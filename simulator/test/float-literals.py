@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Decimal floats of PTX in every form, as immediates, in vectors and as initial
-values, compared with Python's values and with ptxas if it is installed.
+"""Compares decimal floating-point literals of PTX with Python's values, and with ptxas
+if it is installed. The literals are immediates, vector elements and initial values.
 
 RUN: %python %s %t
 REQUIRES: numpy
@@ -92,7 +92,7 @@ def main():
                 wrong += 1
     ptxas = shutil.which("ptxas")
     if ptxas and not assembles(ptx):
-        print("ptxas refuses a literal that is expected to be right")
+        print("ptxas rejects a literal in RIGHT")
         wrong += 1
     for literal in WRONG:
         ptx.write_text(kernel([literal]))
@@ -101,7 +101,7 @@ def main():
             print(f"{literal}: status {done.returncode}: {done.stderr}")
             wrong += 1
         if ptxas and assembles(ptx):
-            print(f"{literal}: ptxas takes it")
+            print(f"{literal}: ptxas accepts the literal")
             wrong += 1
     print(f"{len(RIGHT)} right and {len(WRONG)} wrong literals, {wrong} differences")
     return wrong != 0

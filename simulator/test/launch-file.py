@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Launch files, field by field: the effect of each field, and the rejection of a wrong
-field with its place, exit status 2 and nothing written.
+"""Tests each field of launch files. A wrong field must be rejected with its location and
+exit status 2, before anything is written.
 
 RUN: %python %s %t
 REQUIRES: numpy
@@ -86,8 +86,8 @@ GOOD = {
                 "A": "a2.npy", "S": {"file": "s.npy", "dtype": "u32", "shape": [2, 6]}},
 }
 
-# Path of the changed field, its new value (or a function of the whole document),
-# and the message.
+# Each entry contains the path of the changed field, its new value (or a function of
+# the whole document), and the message.
 DELETE = object()
 BAD = [
     (["format"], 2, "format: expected 1"),
@@ -124,7 +124,7 @@ BAD = [
     (["tensor_maps", "m", "l2"], "1b", "unknown name '1b', expected one of none, 64b, 128b, 256b"),
     (["tensor_maps", "m", "oob"], "one", "unknown name 'one', expected one of zero, nan"),
     (["tensor_maps", "m", "offset"], 1, "tensor_maps.m: "),
-    (["launches", 0, "kernel"], "q", "launches[0].kernel: no kernel 'q', there is params, shape"),
+    (["launches", 0, "kernel"], "q", "launches[0].kernel: no kernel 'q', found params, shape"),
     (["launches", 0, "kernel"], DELETE, "launches[0]: missing key 'kernel'; `mx-sim --template KERNEL.ptx` writes a launch file to fill in"),
     (["launches", 0, "grid"], [1, 1, 1, 1], "launches[0].grid: expected 1 to 3 numbers, found 4"),
     (["launches", 0, "grid"], [0], "the grid 0x1x1 is empty"),
@@ -136,7 +136,7 @@ BAD = [
     (["launches", 3, "programmatic"], 1, "launches[3].programmatic: expected true or false"),
     (["launches", 3, "dynamic_smem"], 1e99, "launches[3].dynamic_smem"),
     (["launches", 3, "args"], [{"buffer": "S"}], "kernel 'shape' expects 2 arguments, found 1"),
-    (["launches", 3, "args", 1], {"i64": 256}, "args[1]: parameter 'n' has 4 bytes, the argument 8"),
+    (["launches", 3, "args", 1], {"i64": 256}, "args[1]: parameter 'n' has 4 bytes, but the argument has 8"),
     (["launches", 3, "args", 1], {"i33": 256}, "args[1]: unknown key 'i33', expected one of tensor_map, buffer, bytes, struct, i8 to u64"),
     (["launches", 3, "args", 1], {}, "expected one of tensor_map, buffer"),
     (["launches", 3, "args", 1, "i32"], 1.5, "args[1].i32: expected an integer"),

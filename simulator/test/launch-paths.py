@@ -1,5 +1,5 @@
-"""Launch files name files in their own folder: other paths are rejected before anything is read or
-written, and so are outputs over links, pipes and devices. --any-path allows them.
+"""Launch files may only name files in their own folder. Other paths are rejected before anything is
+read or written, as are outputs that would replace links, pipes or devices. --any-path allows both.
 
 RUN: %python %s mx-sim %t
 REQUIRES: numpy
@@ -56,7 +56,7 @@ for name in OUTSIDE:
     refuses("outputs.y.file: " + RULE, buffers=ZEROS, outputs={"y": {"file": name, "dtype": "u8"}})
     refuses("devices[1].outputs.y: " + RULE, devices=[{}, {"buffers": ZEROS, "outputs": {"y": name}}])
 
-# The document may contain other errors.
+# The path is rejected even if the document contains other errors.
 for faults in {"grid": "none"}, {"modules": 7}, {"buffers": 7}, {"buffers": {"y": 7}}, {"kernel": "other"}:
     status, said = launch(**{"buffers": ZEROS, "outputs": {"y": "../new.npy"}} | faults)
     assert status == 2 and not (work / "new.npy").exists(), said
@@ -73,7 +73,7 @@ for name, kind in {"link.npy": "a symbolic link", "dangling.npy": "a symbolic li
             buffers=ZEROS, outputs={"y": name})
 refuses("place/x.npy'", buffers={"y": {"file": "place/x.npy"}})
 
-# Valid names; links are followed for reading.
+# These names are valid. Inputs may be links.
 os.symlink(other / "k.ptx", here / "linked.ptx")
 for name in "x.npy", "link.npy":
     assert launch(modules=["linked.ptx"], buffers={"y": {"file": name}}, outputs={"y": "..y.npy"})[0] == 0

@@ -37,7 +37,7 @@ for name in ("HOME", "TMPDIR", "CUDA_HOME"):
 for name, value in {
     "ASAN_OPTIONS": "detect_leaks=0:detect_container_overflow=0:allow_user_poisoning=0",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-    # Kernels of the suite cause no findings except those expected by a test.
+    # Warnings of kernels fail a test unless the test expects them.
     "MX_SIM_WARNINGS": "error",
     "MX_QUIET": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
@@ -70,6 +70,6 @@ if subprocess.run([config.sim_python, "-c", "import numpy, ml_dtypes"], capture_
     features.add("numpy")
 use_libfuzzer(config)
 if config.sim_sanitize:
-    # nvcc crashes with the library that python_with_sanitizers preloads.
+    # nvcc crashes if python_with_sanitizers preloads the sanitizer library.
     features.discard("nvcc")
     features.add("sanitizers")

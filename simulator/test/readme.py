@@ -1,4 +1,4 @@
-"""The first run in README.md gives the findings printed there, and a barrier removes them.
+"""The first run in README.md prints the findings that README.md shows, and a barrier removes them.
 
 RUN: rm -rf %t && mkdir %t && cd %t && %python %s %sim_source/README.md
 REQUIRES: nvcc, numpy
@@ -12,7 +12,7 @@ import sys
 
 def output_of(command):
     done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    # Versions of nvcc number lines differently and write other folders.
+    # Line numbers and folders depend on the version of nvcc.
     text = re.sub(r"(\.ptx:|line )\d+", r"\1N", done.stdout)
     return done.returncode, re.sub(r"[\w./-]*/(?=halves\.cu)", "", text).strip()
 

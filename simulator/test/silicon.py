@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Arithmetic, bit for bit as on an H200: every instruction of
-Inputs/instruction_set.py with register operands, on 1024 sets of inputs
-with all kinds of edges. The results of a GPU are stored as one hash per instruction.
+"""Compares arithmetic bit by bit with an H200. Every instruction of
+Inputs/instruction_set.py with register operands runs on 1024 sets of inputs, which
+include edge cases. One hash per instruction represents the results of the GPU.
 
 RUN: %python %s check %t
 REQUIRES: numpy
@@ -31,11 +31,11 @@ FAMILIES = ["INTEGER", "VIDEO", "FLOAT", "CONVERT", "COMPARE", "MOVE"]
 LANES = 1024
 IN_KERNEL = 60
 
-# Not arithmetic, or approximate within an error bound.
+# Skip instructions that are not arithmetic, or approximate within an error bound.
 SKIP = re.compile(
     r"approx|div\.full|clock|globaltimer|%pm|envreg|smid|gridid|\bsm\b|\bgl\b|cvta"
     r"|mapa|getcta|createpolicy|smem|graph|warpid|isspacep|%(n?tid|n?ctaid|n?cluster)")
-# The assembler exchanges factors, so another NaN's payload results.
+# The assembler swaps the factors, so the result has the payload of the other NaN.
 SWAPPED = re.compile(r"(add\.rm|mul\.rn|(fma|mad)\.(rz|rp))\.f64")
 # The assembler's expansion differs from the ISA for unsigned 32-bit
 # saturation, and for merging into the upper half.
@@ -100,7 +100,7 @@ def instructions():
 
 
 def kernel(number, texts):
-    """Kernel in which each instruction gets newly filled registers and gives two results."""
+    """Returns a kernel that fills the registers before each instruction and stores two results."""
     out = [f".visible .entry k{number}(.param .u64 in, .param .u64 out)",
            instruction_set.PROLOGUE,
            """  .reg .b64 %in, %out, %t, %v<8>; .reg .b32 %i, %j, %cc;
@@ -205,7 +205,7 @@ def main():
     with lzma.open(GOLDEN) as f:
         golden = json.load(f)
     wrong = [text for text, digest in found.items() if golden.get(text) != digest]
-    print(f"{len(found) - len(wrong)} of {len(found)} instructions as on the GPU")
+    print(f"{len(found) - len(wrong)} of {len(found)} instructions equal the GPU")
     sys.exit("\n".join(wrong) if wrong else 0)
 
 

@@ -1,8 +1,8 @@
 //===- CalendarTest.cpp - Slots and tags of the timing model --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares with the simplest equivalents: a set of taken cycles, and a list in
-// order of use.
+// Compares the calendar with a set of taken cycles, and the cache tags with a
+// list of lines in order of use.
 //===----------------------------------------------------------------------===//
 
 #include "time/Calendar.h"
@@ -54,7 +54,7 @@ TEST(Calendar, ColumnsGiveTheirFirstFreeSlots) {
   }
 }
 
-TEST(Calendar, WhatIsFarAheadDoesNotMoveTheWindow) {
+TEST(Calendar, FarAheadBlocksDoNotMoveTheWindow) {
   Board board;
   board.block(0, ~0ull, 100'000, 100'100, 0);
   EXPECT_EQ(board.take(0, 1, 5, 1), 5u);
@@ -71,7 +71,7 @@ TEST(Calendar, RemaindersWithoutDivision) {
     }
 }
 
-TEST(Calendar, TheLineUsedLongestAgoGoes) {
+TEST(Calendar, EvictsTheLeastRecentlyUsedLine) {
   // One set of 16 lines.
   constexpr uint64_t kLines = 16;
   std::mt19937 random(3);
@@ -80,7 +80,7 @@ TEST(Calendar, TheLineUsedLongestAgoGoes) {
     uint64_t line, filled;
     bool isDirty;
   };
-  std::list<Plain> plain; // the latest first
+  std::list<Plain> plain; // most recently used first
   for (uint64_t n = 1; n < 10'000; ++n) {
     uint64_t line = random() % 24;
     bool isWrite = random() % 4 == 0;

@@ -1,4 +1,4 @@
-//===- CallTest.cpp - calls, recursion, function pointers, the stack ------===//
+//===- CallTest.cpp - Calls, recursion, function pointers, stack ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Lanes take different paths through functions and must return with their own
@@ -149,7 +149,7 @@ TEST(Call, ThroughPointers) {
             });
 }
 
-TEST(Call, AddressOfNoFunction) {
+TEST(Call, AddressIsNotAFunction) {
   auto in = lanes();
   PtxResult r = runPtx("{ .param .b32 a; st.param.b32 [a], %r1;"
                        "proto: .callprototype _ (.param .b32 _);"

@@ -1,8 +1,8 @@
-//===- EngineTest.cpp - orders, threads and cluster launch control --------===//
+//===- EngineTest.cpp - Orders, threads and cluster launch control --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Invariants of a launch for every seed and number of host threads, and the
-// instructions by which clusters take work from the scheduler.
+// Tests that a launch returns the same result for every seed and number of host
+// threads, and that clusters can request work from the scheduler.
 //===----------------------------------------------------------------------===//
 
 #include "PtxRunner.h"
@@ -41,8 +41,9 @@ Outcome run(const std::string &text, LaunchConfig config, size_t words) {
   return result;
 }
 
-/// Each CTA marks its place, then requests more work until none is left. The
-/// marks count how often each place was processed.
+/// Each CTA marks its place in the grid, then requests the place of a CTA that
+/// has not started, until none is left. The marks count how often each place
+/// was processed.
 const char *const persistent = R"(
 .visible .entry k(.param .u64 out)
 {
@@ -82,7 +83,7 @@ END:
   ret;
 })";
 
-TEST(Engine, EveryPlaceIsWorkedOnOnce) {
+TEST(Engine, EveryPlaceIsProcessedOnce) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     LaunchConfig config;
     config.grid = {20, 3, 1};
@@ -96,7 +97,8 @@ TEST(Engine, EveryPlaceIsWorkedOnOnce) {
   }
 }
 
-/// Tickets from a counter: their owners depend on the order of clusters.
+/// Each cluster takes a ticket from a counter, so the order of the clusters
+/// determines the owners of the tickets.
 const char *const tickets = R"(
 .visible .entry k(.param .u64 out)
 {
@@ -164,7 +166,7 @@ TEST(Engine, ResidentClustersWaitForEachOther) {
     ASSERT_EQ(r.report.text(), "") << seed;
     EXPECT_EQ(r.out[1], 700u);
   }
-  // Without the acquire, this is a race in any order.
+  // Without the acquire, the accesses race in any order.
   std::string racy = handOver;
   racy.replace(racy.find("ld.acquire.gpu"), 14, "ld.relaxed.gpu");
   LaunchConfig config;
@@ -207,7 +209,7 @@ END:
 }
 
 /// Heap blocks and printed lines are assigned to clusters in a fixed order.
-TEST(Engine, ThreadsDoNotChangeTheHeapAndTheText) {
+TEST(Engine, ThreadsDoNotChangeTheHeapOrTheText) {
   auto outcome = [](unsigned threads) {
     LaunchConfig config;
     config.grid = {24, 1, 1};
@@ -252,9 +254,9 @@ LOOP:
     EXPECT_EQ(outcome(threads), one) << threads;
 }
 
-/// CUDA's idiom for an atomic operation missing in hardware: a plain load, then
-/// atom.cas until no other thread intervenes.
-TEST(Engine, LoopsOfCasAreNoRace) {
+/// CUDA emulates atomic operations that the hardware lacks: a plain load is
+/// followed by atom.cas, which is repeated until no other thread intervenes.
+TEST(Engine, CasLoopsAreNotARace) {
   for (uint64_t seed = 0; seed < 6; ++seed) {
     LaunchConfig config;
     config.grid = {4, 1, 1};
@@ -278,9 +280,9 @@ LOOP:
   }
 }
 
-/// The record of accesses distinguishes about four thousand parties. Further
-/// parties are not named, since the name might be wrong.
-TEST(Engine, PartiesBeyondCountingAreNotNamed) {
+/// The record of accesses distinguishes about four thousand parties. Findings
+/// do not name further parties, because the name might be wrong.
+TEST(Engine, PartiesBeyondTheLimitAreNotNamed) {
   auto report = [](unsigned barriers) {
     LaunchConfig config;
     config.block = {32, 1, 1};
@@ -308,7 +310,8 @@ DONE:
                config, 1)
         .report.text();
   };
-  EXPECT_NE(report(8).find("tensor memory (it is freed)"), std::string::npos)
+  EXPECT_NE(report(8).find("tensor memory (by its deallocation)"),
+            std::string::npos)
       << report(8);
   EXPECT_EQ(report(4200), "");
 }

@@ -1,8 +1,8 @@
-//===- InstructionTest.cpp - single instructions against the host ---------===//
+//===- InstructionTest.cpp - Single instructions against the host ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each row pairs an instruction with its equivalent in C++. Values include the
-// limits of all types. The full table was compared with a GPU once.
+// Each row pairs an instruction with its equivalent in C++. Operands include
+// the limits of all types. The full table was compared with a GPU once.
 //===----------------------------------------------------------------------===//
 
 #include "PtxRunner.h"
@@ -284,7 +284,8 @@ TEST(Instruction, Float32) {
   });
 }
 
-/// Tests only the use of the codecs of Support, which are tested elsewhere.
+/// Tests only that instructions use the right codecs of Support. The codecs
+/// have their own tests.
 TEST(Instruction, NarrowFloats) {
   auto pair = [](FloatFormat format, unsigned width) -> Host {
     return [=](uint64_t a, uint64_t b, uint64_t) {
@@ -384,7 +385,7 @@ TEST(Instruction, Warp) {
   });
   check(R32("elect.sync %r4|%p1, -1; selp.u32 %r0, 7, %r4, %p1;"),
         [&](size_t, unsigned l) { return uint64_t(l ? 0 : 7); });
-  // Half of the warp only, in a divergent branch.
+  // Only half of the warp executes the divergent branch.
   check(
       R32("and.b32 %r4, %r43, 1; setp.eq.u32 %p1, %r4, 0; mov.u32 %r0, 9;"
           "@%p1 bra OUT; shfl.sync.idx.b32 %r0, %r1, 1, 31, 0xAAAAAAAA; OUT:"),
@@ -392,7 +393,7 @@ TEST(Instruction, Warp) {
 }
 
 TEST(Instruction, Offsets) {
-  // An offset is a sum with a sign for each term.
+  // An offset is a sum of signed terms.
   compare({
       {R32("setp.lt.u32 %p1, %r43, 32; mov.u32 %r5, smem;"
            "@%p1 st.shared.u32 [smem+8], 7; bar.sync 0; add.u32 %r5, %r5, 16;"
@@ -431,7 +432,7 @@ TEST(Instruction, Atomics) {
   ASSERT_TRUE(r.report.clean()) << r.report.text();
   for (uint64_t v : r.out)
     EXPECT_EQ(v, 64u * 63 / 2 * 3 + 64);
-  // A lock taken by a single lane at a time while all lanes of the warp spin.
+  // All lanes of the warp spin on a lock, which one lane holds at a time.
   r = runPtx(
       R32("setp.eq.u32 %p1, %r43, 0; @%p1 st.shared.v2.u32 [smem], {0, 0};"
           "bar.sync 0; LOCK: atom.acquire.cta.shared.cas.b32 %r4, [smem], 0, 1;"
@@ -446,8 +447,8 @@ TEST(Instruction, Atomics) {
     EXPECT_EQ(v, 64u * 63 / 2 * 3 + 64);
 }
 
-/// A warp may arrive at a barrier and then wait there: the barrier counts 64
-/// arrivals from any warps.
+/// A warp may arrive at a barrier and then wait at the same barrier. The
+/// barrier counts 64 arrivals from any warps.
 TEST(Instruction, NamedBarrierCountsArrivals) {
   PtxResult r =
       runPtx(R32("setp.ge.u32 %p1, %r43, 32; mov.u32 %r0, 7; @%p1 bra END;"

@@ -1,4 +1,4 @@
-//===- KernelRunner.h - a kernel over two buffers ---------------*- C++ -*-===//
+//===- KernelRunner.h - Kernels over two buffers ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs instructions that need more registers than PtxRunner.h provides: the
@@ -81,7 +81,8 @@ inline std::string registers(unsigned first, unsigned count,
   return text + "}";
 }
 
-/// Loads `count` words of this thread from `in`, at `word` + thread * count.
+/// Returns code that loads `count` words from `in`, starting at index
+/// `word` + thread * `count`.
 inline std::string loadWords(unsigned first, unsigned count, unsigned word) {
   std::string text = "mul.wide.u32 %rd60, %thread, " +
                      std::to_string(count * 4) +

@@ -1,7 +1,7 @@
-//===- LaunchRunner.h - a few lines of PTX as a launch ----------*- C++ -*-===//
+//===- LaunchRunner.h - Launches of PTX fragments ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For tests of launch reports rather than of computed results.
+// Used by tests that check launch reports instead of computed results.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_SIMULATOR_LAUNCHRUNNER_H
@@ -13,7 +13,7 @@
 
 namespace mx::sim {
 
-/// Launches `body` with a profile, in the shape and under the seed of `config`.
+/// Launches `body` with profiling, using the grid shape and seed of `config`.
 /// The body may use 4 KiB of shared memory in `buf`, two mbarriers in `bar`,
 /// and the addresses of 8 KiB of global memory in the parameters `in` and
 /// `out`.

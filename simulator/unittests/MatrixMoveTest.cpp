@@ -1,8 +1,8 @@
 //===- MatrixMoveTest.cpp - ldmatrix, stmatrix, movmatrix -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares rows of random bytes at shuffled addresses with the fragments in the
-// figures of the PTX ISA. ptxas accepts all valid texts.
+// Loads rows of random bytes from shuffled addresses and compares the fragments
+// with the figures of the PTX ISA. ptxas accepts all valid instructions.
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
@@ -20,7 +20,7 @@ constexpr unsigned rows = 32, rowBytes = 16;
 
 struct Image {
   uint8_t bytes[rows][rowBytes];
-  unsigned place[rows]; ///< slot in shared memory of the row of each thread
+  unsigned place[rows]; ///< shared-memory slot of each thread's row
 
   explicit Image(unsigned seed) {
     std::mt19937 random(seed);
@@ -46,7 +46,8 @@ struct Image {
   }
 };
 
-/// Each thread writes its row and keeps its address in %r10 and %rd10.
+/// Returns code in which each thread writes its row and keeps the address of
+/// the row in %r10 and %rd10.
 std::string fillShared() {
   return loadWords(0, 5, 0) + R"(
   mov.u32 %r10, smem;
@@ -127,7 +128,7 @@ TEST(MatrixMove, Loads) {
   expectLoad("ldmatrix.sync.aligned.x4.trans.m8n8.shared.b16 "
              "{%r20,%r21,%r22,%r23}, [%r10];",
              4, transposed);
-  // The destination may hold the address.
+  // The destination may overlap the address register.
   expectLoad("mov.u32 %r20, %r10; ldmatrix.sync.aligned.m8n8.x2.trans.shared"
              ".b16 {%r20,%r21}, [%r20];",
              2, transposed);
@@ -148,7 +149,8 @@ TEST(MatrixMove, Loads) {
              2, transposedSixBits);
 }
 
-/// Stores registers filled with the words of the rows, then reads memory back.
+/// Fills registers with the words of the rows, stores them with `instruction`,
+/// and compares shared memory with `expected`.
 void expectStore(const std::string &instruction, unsigned count,
                  Expected expected) {
   Image image(40 + count);

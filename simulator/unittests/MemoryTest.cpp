@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned kSms = 132;
 
 /// Returns the time at which L2 has moved `bytes` for every SM selected by
-/// `isOne`. Each SM accesses its own lines, and all lines hit.
+/// `isOne`. Each SM accesses lines of its own, which all hit.
 uint64_t lastOf(Traffic traffic, const std::function<bool(unsigned)> &isOne,
                 uint64_t bytes, Traffic other, uint64_t otherBytes = 0) {
   std::shared_ptr<std::vector<Tags>> l2;
@@ -49,9 +49,9 @@ uint64_t lastOf(Traffic traffic, const std::function<bool(unsigned)> &isOne,
   return lastOf(traffic, isOne, bytes, traffic);
 }
 
-// Copies have no latency here, so times are bytes divided by the rate.
-TEST(Memory, HalvesOfTheSMsShareWhatComesOutOfL2) {
-  // The halves contain 64 and 68 SMs and move 4700 / 2 bytes per cycle each.
+// Copies have no latency here, so the time equals bytes divided by the rate.
+TEST(Memory, HalvesOfTheSMsShareL2Bandwidth) {
+  // The halves contain 64 and 68 SMs. Each half moves 4700 / 2 bytes per cycle.
   uint64_t all = lastOf(Traffic::Copy, [](unsigned) { return true; }, 16384);
   EXPECT_NEAR(double(all), 68 * 16384 / (4700. / 2), 30);
   uint64_t least =
@@ -71,7 +71,7 @@ std::string placesOf(unsigned used, unsigned cluster) {
   return text;
 }
 
-// Output of order.cu on an H200.
+// The expected placements are the output of order.cu on an H200.
 TEST(Placement, CtasFillGpcsEvenly) {
   auto times = [](unsigned count, char c) { return std::string(count, c); };
   std::string all;
@@ -89,7 +89,7 @@ TEST(Placement, ClustersGoToGpcsInTurn) {
   EXPECT_EQ(all.substr(128), "6677");
 }
 
-TEST(Memory, ReadsCostAThirdBesideStores) {
+TEST(Memory, ReadsAndStoresOverlap) {
   auto all = [](unsigned) { return true; };
   constexpr uint64_t kEach = 16384;
   double total = double(kEach) * kSms;
@@ -99,8 +99,8 @@ TEST(Memory, ReadsCostAThirdBesideStores) {
   EXPECT_NEAR(double(both), total / 2930 + total / 4700, 60);
 }
 
-// One set of 16 lines.
-TEST(Memory, StreamedLinesTakeEachOthersPlaces) {
+// The cache consists of a single set of 16 lines.
+TEST(Memory, StreamedLinesReplaceEachOther) {
   Tags tags(16 * kLineBytes);
   auto streams = [&](uint64_t line) {
     return tags.touch(line, false, true).isHit;
@@ -114,7 +114,7 @@ TEST(Memory, StreamedLinesTakeEachOthersPlaces) {
   EXPECT_FALSE(streams(16));
   EXPECT_FALSE(streams(0));
   EXPECT_TRUE(streams(2));
-  // Other lines replace streamed lines and stay.
+  // Lines that are not streamed replace streamed lines and are not evicted.
   for (uint64_t line = 100; line < 114; ++line)
     tags.touch(line, false);
   for (uint64_t line = 200; line < 240; ++line)

@@ -1,8 +1,8 @@
 //===- MmaKernelsTest.cpp - Dot products on each processor ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The variants for the host's processors give the same bits and detect inexact
-// sums.
+// The kernels for all processors of the host must compute the same bits and
+// detect inexact sums.
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
@@ -16,7 +16,7 @@ using namespace mx::sim::test;
 
 namespace {
 
-TEST(MmaKernels, WideSumsKnowWhatTheyDropped) {
+TEST(MmaKernels, WideSumsReportInexactness) {
   auto dot = [](std::vector<double> terms, double c) {
     std::vector<double> ones(terms.size(), 1.0);
     return dotExact(terms.data(), ones.data(), terms.size(), c);
@@ -26,7 +26,7 @@ TEST(MmaKernels, WideSumsKnowWhatTheyDropped) {
     Truncated sum = dot({0.5, std::ldexp(1.0, exponent)}, 0);
     EXPECT_TRUE(sum.inexact) << exponent;
     EXPECT_EQ(sum.value, 0.5);
-    // A tie between 1024 and 1025, and terms that break the tie.
+    // 1024.5 is a tie between 1024 and 1025, which the tiny terms break.
     EXPECT_EQ(roundToF16Bits(dot({1024}, 0.5)), 0x6400);
     EXPECT_EQ(roundToF16Bits(dot({1024, std::ldexp(1.0, exponent)}, 0.5)),
               0x6401);
@@ -48,7 +48,7 @@ TEST(MmaKernels, AllVariantsTruncateAlike) {
     auto fill = [&](std::vector<float> &significands,
                     std::vector<int32_t> &exponents, unsigned bits) {
       for (size_t i = 0; i < significands.size(); ++i) {
-        // Below two, with few bits, sometimes zero or unnormalised.
+        // Significands below two with few bits, some zero or unnormalized.
         uint32_t integer = random() & ((1u << bits) - 1);
         significands[i] = std::ldexp(float(integer), 1 - int(bits)) *
                           (random() % 2 ? 1 : -1) * float(random() % 8 != 0);

@@ -3,7 +3,7 @@
 //
 // Places fragments, scales and metadata by the formulas of the PTX ISA, and
 // compares the result with an exact sum or with the fused sum of MMA-Sim.
-// Scales outside the selection are NaN. ptxas accepts all the texts for
+// Scales that no selector selects are NaN. ptxas accepts all instructions for
 // sm_120a.
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ namespace {
 
 struct Element {
   WarpType type;
-  unsigned shift; ///< of its bits in a byte
+  unsigned shift; ///< bit position of the element in a byte
   int minExponent;
 };
 const Element e4{{"e4m3", 8, e4m3}, 0, -6}, e5{{"e5m2", 8, e5m2}, 0, -14},
@@ -33,7 +33,7 @@ struct Selector {
 };
 
 struct Case {
-  std::string kind, vector, scale; ///< vector, scale: "" without scales
+  std::string kind, vector, scale; ///< "" without block scales: vector, scale
   const Element *a, *b;
   unsigned blocks;
   bool isPacked = false, isSparse = false, isHalf = false;
@@ -61,7 +61,7 @@ class Problem {
 public:
   const Case &c;
   Selector sa, sb;
-  std::vector<std::vector<uint32_t>> a, b; ///< 16 rows, 8 columns, along K
+  std::vector<std::vector<uint32_t>> a, b; ///< 16 rows of A, 8 columns of B
   uint32_t scaleA[16][4] = {}, scaleB[8][4] = {};
   uint32_t d[16][8];
   std::vector<unsigned> kept[16]; ///< places of the stored elements
@@ -85,8 +85,8 @@ public:
       placeIndices(row, random);
   }
 
-  /// Returns register `reg` of A by the ISA's formulas for "row" and "col" of
-  /// element i, with 4 or 8 elements in a register.
+  /// Returns register `reg` of A, which contains 4 or 8 elements, by the ISA's
+  /// formulas for "row" and "col" of element i.
   uint32_t wordA(unsigned lane, unsigned reg) const {
     unsigned count = c.isPacked ? 8 : 4, word = 0;
     for (unsigned j = 0; j < count; ++j) {
@@ -110,8 +110,8 @@ public:
                ? d[row + 8 * reg][column] | d[row + 8 * reg][column + 1] << 16
                : d[row + reg / 2 * 8][column + reg % 2];
   }
-  /// Returns the scales for lanes selected by "%laneid % 4 == 0 or 1" and so
-  /// on, and NaN for others.
+  /// Returns the scales of a lane that the thread selector selects (such as
+  /// "%laneid % 4 == 0 or 1"), and NaN for other lanes.
   uint32_t wordScaleA(unsigned lane) const {
     unsigned t = lane % 4, word = ~0u;
     if (t / 2 == sa.thread)
@@ -168,8 +168,8 @@ private:
   uint32_t pickScale(std::mt19937 &random) const {
     return c.scale == "ue4m3" ? random() % 127 : 117 + random() % 21;
   }
-  /// Places the metadata of a row: ordered pairs of indices, four bits for each
-  /// chunk of 4 elements, or of 8 elements in pairs.
+  /// Places the metadata of a row. Each chunk of 4 elements, or of 4 pairs of
+  /// packed elements, uses four bits that contain two increasing indices.
   void placeIndices(unsigned row, std::mt19937 &random) {
     static const unsigned codes[] = {0x4, 0x8, 0x9, 0xC, 0xD, 0xE};
     unsigned unit = c.isPacked ? 2 : 1;
@@ -204,9 +204,9 @@ int exponentOf(double value, int least) {
   return std::max(std::ilogb(value), least);
 }
 
-/// Returns the sum of MMA-Sim: terms are truncated below the largest exponent.
-/// With 4-bit elements, a term is the exact sum of a quarter of K, times the
-/// scales.
+/// Returns the sum as MMA-Sim computes it: every term is truncated relative to
+/// the largest exponent. With packed 4-bit elements, each term is the exact dot
+/// product of a quarter of K, multiplied by its scales.
 uint32_t fusedSum(const Problem &p, unsigned row, unsigned column) {
   std::vector<std::pair<double, int>> parts; // value, exponent
   auto add = [&](double value, int exponent) {
@@ -291,7 +291,7 @@ KernelResult run(const Problem &p, bool inRegisters = false,
                    truncates, "sm_120a", c.version);
 }
 
-/// Returns the number of the 128 elements that differ from `expected`.
+/// Returns how many of the 128 elements differ from `expected`.
 unsigned differences(const Problem &p, const KernelResult &r,
                      uint32_t (*expected)(const Problem &, unsigned,
                                           unsigned)) {
@@ -346,8 +346,8 @@ TEST(MmaKinds, EqualTheSchoolbookSum) {
       check({c, random, {0, turn % 2}, {0, turn}}, turn == 2);
 }
 
-/// Tests every pair of ids that the ISA defines for a kind.
-TEST(MmaKinds, TakeScalesFromWhereTheSelectorsSay) {
+/// Tests every pair of selectors that the ISA defines for a kind.
+TEST(MmaKinds, UseTheSelectedScales) {
   std::mt19937 random(2);
   const Case kinds[] = {{"mxf8f6f4", "1X", "ue8m0", &e5, &e3, 1},
                         {"mxf4", "2X", "ue8m0", &e1, &e1, 2, true},
@@ -360,7 +360,7 @@ TEST(MmaKinds, TakeScalesFromWhereTheSelectorsSay) {
             check({c, random, {byteA, threadA}, {byteB, threadB}}, threadB % 2);
 }
 
-TEST(MmaKinds, TruncateAsMmaSimSays) {
+TEST(MmaKinds, TruncateLikeMmaSim) {
   std::mt19937 random(3);
   unsigned different = 0;
   for (const Case &c : cases()) {
@@ -376,7 +376,7 @@ TEST(MmaKinds, TruncateAsMmaSimSays) {
 }
 
 /// FP8 without a kind is not summed through f16 on sm_120.
-TEST(MmaKinds, TruncatePlainFp8AsMmaSimSays) {
+TEST(MmaKinds, TruncatePlainFp8LikeMmaSim) {
   std::mt19937 random(4);
   Case c{"f8f6f4", "", "", &e4, &e5, 0};
   Problem p(c, random, {}, {});
@@ -416,7 +416,7 @@ TEST(MmaKinds, NaN) {
       if (what == 2)
         p.a[5][7] = 0x7C; // infinity
       if (what == 2)
-        p.b[2][7] = 0; // times zero
+        p.b[2][7] = 0; // infinity times zero
       if (what == 3)
         p.scaleA[5][3] = 0x7F;
       if (what == 4)
@@ -438,7 +438,7 @@ TEST(MmaKinds, NaN) {
 }
 
 //===----------------------------------------------------------------------===//
-// Findings and refusals
+// Findings and rejected instructions
 //===----------------------------------------------------------------------===//
 
 const char *const mma =
@@ -446,8 +446,8 @@ const char *const mma =
     "1X.f32.e4m3.e4m3.f32.ue8m0 {%r100,%r101,%r102,%r103}, {%r1,%r2,%r3,%r4}, "
     "{%r5,%r6}, {%r7,%r8,%r9,%r10}, ";
 
-/// Lanes outside the selection may be undefined.
-TEST(MmaKinds, ReadScalesOfTheLanesThatTheSelectorsName) {
+/// Scale registers of unselected lanes may be undefined.
+TEST(MmaKinds, ReadScalesOfSelectedLanesOnly) {
   // Only the words for lanes in the mask are written.
   auto findings = [&](uint32_t written, const std::string &scales) {
     KernelResult r = runKernel(
@@ -502,7 +502,7 @@ TEST(MmaKinds, ReportIdsOutOfRange) {
             "lanes of the warp");
 }
 
-TEST(MmaKinds, RefuseWhatThereIsNot) {
+TEST(MmaKinds, RefuseInvalidForms) {
   std::string d = "{%r0,%r1,%r2,%r3}", a = d, b = "{%r4,%r5}",
               b4 = "{%r4,%r5,%r6,%r7}", half = "{%r8,%r9}";
   std::string all = " " + d + "," + a + "," + b + "," + d;
@@ -520,9 +520,9 @@ TEST(MmaKinds, RefuseWhatThereIsNot) {
       {mx + "block_scale.scale_vec::2X.f32.e4m3.e4m3.f32.ue8m0" + all + scales,
        "no such combination of kind"},
       {mx + "block_scale.ue8m0.f32.e4m3.e4m3.f32" + all + scales,
-       "expects the type of the scales last"},
+       "expects the scale type as the last modifier"},
       {"mma.sync.aligned.kind::mxf4.block_scale" + all + scales,
-       "expects the type of the scales last"},
+       "expects the scale type as the last modifier"},
       {nv + "block_scale.f32.e2m1.e2m1.f32.ue8m0" + all + scales,
        "no such combination of kind"},
       {nv + "block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0" + all + scales,
@@ -537,7 +537,7 @@ TEST(MmaKinds, RefuseWhatThereIsNot) {
        "expects the shape m16n8k32"},
       {"mma.sp.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 " +
            d + "," + a + "," + b4 + "," + d + ",%r12,0;",
-       "a kind needs .sp::ordered_metadata"},
+       "sparse MMAs with a kind need .sp::ordered_metadata"},
       {"mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4."
        "f32.e4m3.e4m3.f32 " +
            d + "," + a + "," + b4 + "," + d + ",%r12,1;",

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decodes fragments by the formulas of the PTX ISA for each shape, and compares
-// the result with a sum of exact terms. ptxas accepts all the texts for sm_90a.
+// the result with an exact sum. ptxas accepts all instructions for sm_90a.
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
@@ -19,12 +19,14 @@ namespace {
 struct Place {
   unsigned row, column;
 };
-/// Element i of the fragment of a thread: group = thread / 4, t = thread % 4.
+/// Returns the position of element i of a thread's fragment, where `group` is
+/// thread / 4 and `t` is thread % 4.
 using Fragment = Place (*)(unsigned group, unsigned t, unsigned i);
 
-// "Matrix Fragments for mma.m16n8k8" and so on, with `count` elements in a
-// register. The registers of A alternate between rows g and g + 8; each pair is
-// 4 * count columns further. For B the row is K and the column N.
+// Layouts from "Matrix Fragments for mma.m16n8k8" and the sections for other
+// shapes, with `count` elements in a register. Registers of A alternate between
+// rows g and g + 8, and each pair of registers advances by 4 * count columns.
+// Rows of B are indexed by K, columns by N.
 template <unsigned count>
 Place a(unsigned g, unsigned t, unsigned i) {
   unsigned reg = i / count;
@@ -48,11 +50,11 @@ const Shape k8{16, 8, a<2>, b<2>}, k16{16, 16, a<2>, b<2>},
     bit8{8, 128, a<32>, b<32>}, bit128{16, 128, a<32>, b<32>},
     bit256{16, 256, a<32>, b<32>};
 
-/// Interpretation of bits in products and sums.
+/// Arithmetic of an MMA: accumulator type and integer overflow.
 enum class Mode { Float, Half, Integer, Saturate, Xor };
 
 struct Row {
-  const char *text; ///< behind "mma.sync.aligned."
+  const char *text; ///< follows "mma.sync.aligned."
   Shape shape;
   WarpType a, b;
   Mode mode = Mode::Float;
@@ -123,10 +125,10 @@ void check(const Row &row, unsigned seed) {
     for (uint32_t &code : line)
       code = half      ? 0x4000 | (random() & 0x8300)
              : isFloat ? asBits(std::normal_distribution<float>()(random))
-             // Near the ends of the range, so that sums wrap or saturate.
+             // Values near the limits make sums wrap or saturate.
              : random() % 2 ? 0x7FFFFFFF - random() % 2000
                             : 0x80000000 + random() % 2000;
-  // Returns registers, lowest bits first.
+  // Pack the elements into registers, starting at the lowest bits.
   Registers counts = countsOf(row);
   unsigned perThread = counts.a + counts.b + counts.c;
   std::vector<uint32_t> in(32 * perThread);
@@ -243,7 +245,7 @@ TEST(MmaSync, F64IsAChainOfFusedMultiplyAdds) {
     auto fragment = [&](unsigned thread, unsigned i) {
       return values[thread * perThread + i];
     };
-    // m16n8k16: a(i) is row g for even i, and column 2 i + t rounded down.
+    // Register i of A in m16n8k16 belongs to row g if i is even, or g + 8.
     auto a = [&](unsigned m, unsigned k) {
       unsigned half = row.m == 16 ? k / 4 * 2 + m / 8 : k / 4;
       return fragment(m % 8 * 4 + k % 4, half);
@@ -265,7 +267,7 @@ TEST(MmaSync, F64IsAChainOfFusedMultiplyAdds) {
 }
 
 TEST(MmaSync, M8N8K4IsFourMmas) {
-  // Whole numbers, so that the order of additions does not matter.
+  // Sums of integers do not depend on the order of additions.
   struct {
     const char *text;
     bool rowA, rowB, halfC, halfD;
@@ -291,7 +293,7 @@ TEST(MmaSync, M8N8K4IsFourMmas) {
     unsigned perThread = 4 + numC;
     std::vector<uint32_t> in(32 * perThread);
     double a[4][8][4], b[4][4][8], c[4][8][8];
-    // "Matrix Fragments for mma.m8n8k4 with .f16", figure by figure.
+    // Layouts from the figures of "Matrix Fragments for mma.m8n8k4 with .f16".
     auto accumulator = [](unsigned lane, unsigned i, bool half) -> Place {
       if (half)
         return {lane % 4 + (lane < 16 ? 0 : 4), i};
@@ -348,8 +350,8 @@ TEST(MmaSync, M8N8K4IsFourMmas) {
 }
 
 TEST(MmaSync, TruncatesWhenAsked) {
-  // 2^24 + 1 + 1 needs more than 25 bits below the largest exponent: relative
-  // to 2^26 each 1 is cut off, but their exact sum is not.
+  // Each product of 1 is too small for 25 bits below the exponent of 2^26, so
+  // truncation drops the products, but their exact sum is large enough.
   std::string body = "mov.b32 %r0, 0x3C003C00; mov.b32 %r1, 0;\n"
                      "mov.f32 %f0, 0f4C800000;\n" // 2^26
                      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
@@ -359,13 +361,12 @@ TEST(MmaSync, TruncatesWhenAsked) {
   for (bool truncates : {false, true}) {
     KernelResult r = runKernel(body, {0}, 32, 32, truncates);
     ASSERT_TRUE(r.report.clean()) << r.report.text();
-    // Eight products equal to one: the ulp of 2^26 is 8, and a bit of 2^1
-    // remains.
+    // The exact sum of the eight products is 8, which equals the ulp of 2^26.
     EXPECT_EQ(asFloat(r.out[0]), truncates ? 0x1p26f : 0x1p26f + 8);
   }
 }
 
-TEST(MmaSync, ReportsWhatDoesNotExist) {
+TEST(MmaSync, ReportsInvalidForms) {
   for (const char *text : {
            "mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 "
            "{%f0,%f1,%f2,%f3},{%r0,%r1,%r2,%r3},{%r4,%r5},{%f0,%f1,%f2,%f3};",

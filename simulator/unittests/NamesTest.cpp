@@ -1,7 +1,7 @@
 //===- NamesTest.cpp - Readable names of C++ symbols ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Symbols written by g++, with the names in their source.
+// Compares symbols from g++ with the names in the C++ source.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Report.h"
@@ -13,7 +13,7 @@ using namespace mx::sim;
 TEST(Names, Functions) {
   const std::pair<const char *, const char *> rows[] = {
       {"_Z5plaini", "plain"},
-      // auto run(T), of a lambda in main
+      // auto run(T), where T is a lambda in main
       {"_ZN1a3runIZ4mainEUliE_EEDaT_", "a::run<main::{lambda(int)#1}>"},
       // decltype(auto) dec(T (&)[N])
       {"_ZN1a3decIiLi3EEEDcRAT0__T_", "a::dec<int, 3>"},
@@ -31,7 +31,7 @@ TEST(Names, Functions) {
        "a::(anonymous namespace)::B<int>::operator[]"},
       {"_ZN1a12_GLOBAL__N_11BIiElsILi3EEEvi",
        "a::(anonymous namespace)::B<int>::operator<< <3>"},
-      // Names that are not C++, or only almost.
+      // Names that are not valid mangled C++ names.
       {"matmul", "matmul"},
       {"_Zbad", "_Zbad"},
       {"_Z", "_Z"},
@@ -53,7 +53,7 @@ TEST(Names, OfKernels) {
     EXPECT_EQ(matchName(typed, kSums), NameMatch::None) << typed;
   EXPECT_EQ(matchName("sums", "sums"), NameMatch::Exact);
   EXPECT_EQ(matchName("sum", "sums"), NameMatch::None);
-  // A function outside of namespaces precedes a function in a namespace.
+  // A function outside of namespaces is preferred to a function in a namespace.
   EXPECT_EQ(matchName("g", "_Z1gi"), NameMatch::Whole);
   EXPECT_EQ(matchName("g", "_ZN1a1gEi"), NameMatch::Part);
 }

@@ -1,7 +1,7 @@
-//===- ParserTest.cpp - PTX text as compilers write it --------------------===//
+//===- ParserTest.cpp - PTX in the form that compilers emit ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scopes, declarations, calls and debug information, and invalid text.
+// Tests scopes, declarations, calls, debug information, and invalid text.
 //===----------------------------------------------------------------------===//
 
 #include "PtxRunner.h"
@@ -95,7 +95,7 @@ DONE:
 .section .debug_str { $L__info_string0: .b8 65,66,0 { } }
 )";
 
-TEST(Parser, TakesWhatCompilersWrite) {
+TEST(Parser, AcceptsCompilerOutput) {
   std::vector<Diagnostic> errors;
   auto m = Module::parse(moduleOf(kEverything), "test", errors);
   ASSERT_TRUE(m) << errors[0].line << ": " << errors[0].message;
@@ -125,9 +125,9 @@ TEST(Parser, TakesWhatCompilersWrite) {
   EXPECT_EQ(values[1], 0x40490FDBu);
 }
 
-/// Vector registers as a whole and by element, if the assembler accepts them;
-/// the vectors of a range are consecutive.
-TEST(Parser, TakesVectorRegisters) {
+/// Instructions may use whole vector registers or single elements wherever
+/// ptxas allows them. The vectors of a declared range are numbered.
+TEST(Parser, AcceptsVectorRegisters) {
   PtxResult r = runPtx(R"(
     .reg .v2 .b32 v, w<3>; .reg .v4 .b16 h; .reg .v2 .b64 x;
     mov.b64 v, %rd1;                    // {low, high} of the first input
@@ -150,7 +150,7 @@ TEST(Parser, TakesVectorRegisters) {
   EXPECT_EQ(r.out[1], (uint64_t{5 + 1} << 32));
 }
 
-TEST(Parser, NamesWhatIsWrong) {
+TEST(Parser, ReportsInvalidText) {
   auto body = [](const std::string &text) {
     return ".entry k() {\n.reg .b32 %r<2>;\n.reg .pred %p;\n" + text + "\n}";
   };
@@ -184,7 +184,7 @@ TEST(Parser, NamesWhatIsWrong) {
   EXPECT_EQ(errorOf(body(".reg .v4 .b32 %q<262145>;")),
             "7: more than 1048576 registers");
   EXPECT_EQ(errorOf(body(".reg .v2 .pred q;")),
-            "7: a predicate is no element of a vector register");
+            "7: a vector register cannot contain predicates");
   EXPECT_EQ(errorOf(body(".reg .v4 .b64 q;")),
             "7: a vector register has at most 128 bits, found 4 times 64");
   EXPECT_EQ(errorOf(body(".reg .v8 .b8 q;")),
@@ -197,7 +197,7 @@ TEST(Parser, NamesWhatIsWrong) {
             "4: array of more than 64 GiB");
   EXPECT_EQ(errorOf(".entry k() {} .entry k() {}"),
             "4: redefinition of function 'k'");
-  // A number that does not fit, an unterminated comment, unprintable bytes.
+  // Oversized numbers, unterminated comments and unprintable bytes are errors.
   EXPECT_EQ(errorOf(body("mov.u32 %r0, 18446744073709551615;")), "");
   EXPECT_EQ(errorOf(body("mov.u32 %r0, 18446744073709551616;")),
             "7: expected a number, found '18446744073709551616'");
@@ -214,7 +214,7 @@ TEST(Parser, NamesWhatIsWrong) {
   EXPECT_EQ(errorOf("\x93"), "4: expected a directive, found '\\x93'");
 }
 
-/// Truncated and damaged modules only cause errors.
+/// Truncated and damaged modules cause errors but no crashes.
 TEST(Parser, SurvivesDamage) {
   std::string text = moduleOf(kEverything);
   for (size_t n = 0; n < text.size(); ++n) {
@@ -242,14 +242,14 @@ TEST(Parser, SurvivesDamage) {
   EXPECT_NE(errorOf(".global .b8 x[1] = " + std::string(100000, '{')), "");
 }
 
-TEST(DeviceMemory, LeavesTheHostSome) {
+TEST(DeviceMemory, DefaultCapacityIsLimited) {
   EXPECT_GT(DeviceMemory::defaultCapacity(), 0u);
   EXPECT_LE(DeviceMemory::defaultCapacity(), 64ull << 30);
   DeviceMemory m;
   EXPECT_EQ(m.alloc(DeviceMemory::defaultCapacity() + 1), 0u);
 }
 
-TEST(DeviceMemory, FindsItsWay) {
+TEST(DeviceMemory, TranslatesAddresses) {
   DeviceMemory m(1 << 20);
   uint64_t a = m.alloc(100, 256, "a"), b = m.alloc(0, 256, "b");
   uint64_t c = m.alloc(65536, 1 << 20, "c");
@@ -289,13 +289,13 @@ TEST(DeviceMemory, MapsHostMemoryAtItsOwnAddress) {
   EXPECT_NE(m.describe(at(24), 4).find("0 bytes past the end of buffer 'h'"),
             std::string::npos);
   EXPECT_FALSE(m.mapHost(host + 8, 4)) << "mapped twice";
-  EXPECT_FALSE(m.mapHost(host, 9)) << "its end is mapped";
-  EXPECT_FALSE(m.mapHost(host + 23, 9)) << "its beginning is mapped";
+  EXPECT_FALSE(m.mapHost(host, 9)) << "the range ends mapped";
+  EXPECT_FALSE(m.mapHost(host + 23, 9)) << "the range starts mapped";
   EXPECT_TRUE(m.mapHost(host, 8));
   EXPECT_TRUE(m.mapHost(host + 24, 8));
   EXPECT_FALSE(m.mapHost(nullptr, 8));
   EXPECT_FALSE(m.mapHost(reinterpret_cast<void *>(DeviceMemory::kBase - 1), 2));
-  EXPECT_FALSE(m.free(at(8))) << "not the device's to free";
+  EXPECT_FALSE(m.free(at(8))) << "host memory cannot be freed";
   EXPECT_EQ(m.bytesInUse(), 0u);
   EXPECT_FALSE(m.unmapHost(host + 9));
   EXPECT_TRUE(m.unmapHost(host + 8));

@@ -1,8 +1,8 @@
 //===- ProfileTest.cpp - Counters of launches -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counters with values derived by hand: instructions by class and by line,
-// iterations of mbarrier wait loops, and bytes read by copies.
+// Compares counters with values derived by hand: instructions by class and by
+// line, iterations of mbarrier wait loops, and bytes read by copies.
 //===----------------------------------------------------------------------===//
 
 #include "LaunchRunner.h"
@@ -30,8 +30,8 @@ uint64_t total(const WarpProfile &p) {
   return n;
 }
 
-/// Returns a kernel in which thread 0 initialises a barrier. Warp 1 is busy for
-/// a while and arrives; warp 0 executes `loop`, which begins with %p2 false.
+/// Returns a kernel in which thread 0 initializes a barrier. Warp 1 is busy for
+/// a while and then arrives. Warp 0 executes `loop`, with %p2 initially false.
 std::string pair(const std::string &loop) {
   std::string s = R"(
   mov.u32 %r1, %tid.x;
@@ -69,12 +69,12 @@ TEST(Profile, CountsByLine) {
   EXPECT_EQ(lines.at(first + 2), 7u);
   EXPECT_EQ(lines.at(first + 3), 7u);
   EXPECT_EQ(lines.at(first + 4), 7u);
-  // Instructions turned off by a predicate count.
+  // Instructions with a false predicate are counted.
   EXPECT_EQ(lines.at(first + 5), 2u);
   EXPECT_EQ(total(r.statistics.profiles[1]), 24u);
 }
 
-TEST(Profile, CountsRoundsOfLoopsThatWait) {
+TEST(Profile, CountsIterationsOfWaitLoops) {
   std::string loop = R"(
 TEST:
   mbarrier.test_wait.parity.shared.b64 %p2, [bar], 0;
@@ -89,8 +89,8 @@ DONE:
     const WarpProfile &p = r.statistics.profiles[0];
     EXPECT_EQ(p.failedInstructions, 4 * p.failedTests);
     hasFailed |= p.failedTests > 0;
-    // Six before the loop and three in the successful iteration, for any number
-    // of failed tests.
+    // Six instructions precede the loop and three belong to the successful
+    // iteration, for any number of failed tests.
     EXPECT_EQ(total(p) - p.failedInstructions, 6u + 3u) << "seed " << seed;
     EXPECT_EQ(r.statistics.profiles[1].failedTests, 0u);
   }
@@ -110,8 +110,8 @@ TEST:
   EXPECT_EQ(p.failedTests, 0u);
 }
 
-// Other instructions in such a loop count as work, and another test of the same
-// barrier does not count as an iteration.
+// A loop with other instructions is not a wait loop, so its iterations count as
+// work. A test outside of the loop does not count as an iteration.
 TEST(Profile, CountsWorkBetweenTests) {
   std::string store = R"(
 TEST:
@@ -131,7 +131,7 @@ DONE:
   EXPECT_EQ(run(pair(peek), 64).statistics.profiles[0].failedTests, 0u);
 }
 
-TEST(Profile, CountsWhatAMulticastReadsOnce) {
+TEST(Profile, CountsMulticastReadsOnce) {
   LaunchReport r = run(R"(
   mov.u32 %r1, %tid.x;
   mov.u32 %r2, %cluster_ctarank;

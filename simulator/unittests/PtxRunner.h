@@ -1,4 +1,4 @@
-//===- PtxRunner.h - a few lines of PTX as a function -----------*- C++ -*-===//
+//===- PtxRunner.h - PTX fragments as functions -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs PTX on arrays of inputs, one thread per element, so that tests can
@@ -28,8 +28,8 @@ struct PtxResult {
 };
 
 /// Runs `body` with inputs in %rd1 to %rd3, their low halves in %r1 to %r3 and
-/// %f1 to %f3, and their low quarters in %rs1 to %rs3. The result is read from
-/// %rd0. `before` is text at module scope, such as functions and variables.
+/// %f1 to %f3, and their low quarters in %rs1 to %rs3. Returns the values of
+/// %rd0. `before` contains declarations at module scope.
 inline PtxResult runPtx(const std::string &body,
                         const std::vector<std::vector<uint64_t>> &in,
                         uint32_t block = 64, const std::string &before = {},

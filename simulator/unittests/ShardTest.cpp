@@ -1,8 +1,8 @@
 //===- ShardTest.cpp - Launches timed on several threads ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cycles and counts are equal for any number of threads. The concurrent set of
-// bytes is compared with a sequential set.
+// Checks that cycles and counts do not depend on the number of host threads,
+// and compares the concurrent byte set with a sequential set.
 //===----------------------------------------------------------------------===//
 
 #include "LaunchRunner.h"
@@ -35,7 +35,7 @@ TEST(LeftOut, IsThePlainSet) {
   }
 }
 
-/// Neighboring threads share words and pages.
+/// The bytes that neighboring threads mark share words and pages.
 TEST(LeftOut, ThreadsMarkBytesOfTheSameWords) {
   constexpr uint64_t kThreads = 4, kBytes = 1 << 20;
   LeftOut set(1 << 12);
@@ -51,8 +51,8 @@ TEST(LeftOut, ThreadsMarkBytesOfTheSameWords) {
     ASSERT_EQ(set.meets(k, 1), k % 3 != 0) << k;
 }
 
-/// Each thread of 300 CTAs loads a word, adds it to a shared word, and stores
-/// the result.
+/// Launches 300 CTAs, in which each thread loads a word, adds the word to
+/// shared memory, and stores the result.
 LaunchReport run(unsigned threads, bool skipsMmas) {
   LaunchConfig config;
   config.grid = {300, 1, 1};

@@ -1,9 +1,8 @@
 //===- SparseWarpMmaTest.cpp - mma.sp and wgmma.mma_async.sp --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Places metadata bit by bit, by the layouts that CUTLASS calls ELayout;
-// registers outside the selection hold meaningless bits. ptxas accepts all the
-// texts for sm_90a.
+// Places metadata bit by bit, in the layouts that CUTLASS calls ELayout. ptxas
+// accepts all instructions for sm_90a.
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
@@ -17,26 +16,26 @@ using namespace mx::sim::test;
 namespace {
 
 struct Config {
-  const char *text; ///< up to the types
+  const char *text; ///< opcode with types
   WarpType type;
   unsigned k, selector;
   bool isInteger = false, isWgmma = false, aInShared = false;
 };
 
 enum class Codes {
-  Defined, ///< by the PTX ISA
+  Defined, ///< codes that the PTX ISA defines
   Any,
-  FirstHalf, ///< always the first half of a chunk; the rest is NaN
+  FirstHalf, ///< select the first half of each chunk; the rest is NaN
 };
 
-/// Problem of a single warp; a warpgroup runs four with a common B.
+/// MMA of a single warp. A warpgroup runs four problems with the same B.
 class Problem {
 public:
   const Config &c;
-  unsigned length, stored; ///< of a chunk
+  unsigned length, stored; ///< elements per chunk, before and after compression
   std::vector<std::vector<uint32_t>> a, b, d;
-  /// Positions in a row of B of each row's elements. For tf32, positions of the
-  /// lower and the upper half, in halves.
+  /// Positions along K of the stored elements of each row of A. A tf32 element
+  /// is represented by the positions of its two 16-bit halves.
   std::vector<std::vector<unsigned>> kept;
   uint32_t metadata[32] = {};
 
@@ -83,8 +82,7 @@ public:
       }
   }
 
-  /// Returns element i of the fragments, as in a dense matrix of half the
-  /// width.
+  /// Returns register `reg` of A, as for a dense matrix of half the width.
   uint32_t wordA(unsigned lane, unsigned reg) const {
     unsigned perWord = 32 / c.type.bits;
     uint32_t word = 0;
@@ -134,16 +132,16 @@ private:
     return finiteCode(random, c.type.bits, c.type.value, {10, 10});
   }
 
-  /// Places the four bits of a chunk in the register of a thread.
+  /// Writes the metadata code of a chunk into the register of its thread.
   void place(unsigned row, unsigned first, unsigned code) {
     unsigned chunk = first / length, chunks = c.k / length;
     unsigned lane = row % 8 * 4, bit;
     if (c.type.bits >= 16) {
-      // ((2 or 1: next 4 chunks), (selector), 8 rows), (4 chunks, row + 8)
+      // Each register contains 4 chunks of rows r and r + 8.
       lane += chunks == 4 ? c.selector : c.selector * 2 + chunk / 4;
       bit = chunk % 4 * 4 + row / 8 * 16;
     } else {
-      // (row + 8, next 8 chunks or selector, 8 rows), (8 chunks)
+      // Each register contains 8 chunks of one row.
       lane += row / 8 + 2 * (chunks == 8 ? c.selector : chunk / 8);
       bit = chunk % 8 * 4;
     }
@@ -176,8 +174,8 @@ const Config configs[] = {
      true},
 };
 
-/// Returns the instruction. Words of a thread: A, B or the number of its
-/// descriptor, D, metadata.
+/// Returns the instruction. The registers of a thread contain its A, B, D and
+/// metadata, in this order.
 std::string instruction(const Config &c, unsigned numA, unsigned numB) {
   std::string selector = std::to_string(c.selector);
   std::string d = registers(100, 4);
@@ -200,7 +198,7 @@ std::string instruction(const Config &c, unsigned numA, unsigned numB) {
                 "wgmma.wait_group.sync.aligned 0;\n";
 }
 
-/// Writes A and B without swizzle: 8 rows of 16 bytes, then the next 16 bytes.
+/// Writes A and B without swizzle. A core matrix contains 16 bytes of 8 rows.
 std::string fillShared(unsigned numA, unsigned numB) {
   std::string text = "mov.u32 %r200, smem;\n"
                      "and.b32 %r201, %thread, 31; shr.u32 %r202, %r201, 2;\n"
@@ -209,7 +207,7 @@ std::string fillShared(unsigned numA, unsigned numB) {
                      "add.u32 %r203, %r203, %r200;\n" // row g, bytes 4 t
                      "shr.u32 %r204, %thread, 5; shl.b32 %r204, %r204, 8;\n"
                      "add.u32 %r204, %r204, %r203;\n";
-  // All warps hold B; the first warp stores it.
+  // The registers of all warps contain B, so only the first warp stores B.
   text += "setp.lt.u32 %p5, %thread, 32;\n";
   for (unsigned reg = 0; reg < numB; ++reg)
     text += "@%p5 st.shared.b32 [%r203+" + std::to_string(8192 + 128 * reg) +
@@ -269,14 +267,14 @@ LaunchReport check(const Config &c, Codes mode) {
 TEST(SparseWarpMma, EqualsTheSchoolbookSum) {
   for (const Config &c : configs) {
     LaunchReport report = check(c, Codes::Defined);
-    // Codes include the order 2, 1.
+    // Some codes select index 2 before index 1, which ".ordered" forbids.
     bool isOrdered = std::string(c.text).find("ordered") != std::string::npos;
     EXPECT_EQ(report.findings.size(), isOrdered ? 1u : 0u) << report.text();
   }
 }
 
-/// An H200 does this for all 16 codes and all these types.
-TEST(SparseWarpMma, TakesIndicesAsTheyAre) {
+/// An H200 uses the indices of all 16 codes unchanged, for all these types.
+TEST(SparseWarpMma, UsesAnyIndexCode) {
   for (const Config &c : configs) {
     LaunchReport report = check(c, Codes::Any);
     ASSERT_EQ(report.findings.size(), 1u) << c.text << report.text();
@@ -287,8 +285,9 @@ TEST(SparseWarpMma, TakesIndicesAsTheyAre) {
   }
 }
 
-/// On an H200, NaNs of B that no index names do not affect the result.
-TEST(SparseWarpMma, DoesNotSeeWhatNoIndexNames) {
+/// On an H200, elements of B that no index selects do not affect the result,
+/// even if they are NaN.
+TEST(SparseWarpMma, IgnoresElementsWithoutAnIndex) {
   for (const Config &c : configs)
     EXPECT_TRUE(check(c, Codes::FirstHalf).findings.empty()) << c.text;
 }

@@ -1,7 +1,7 @@
 //===- SystemCallTest.cpp - printf and assertions of kernels --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text equals the host's printf for the same arguments.
+// Compares printed text with the host's printf for the same arguments.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Simulator.h"
@@ -15,7 +15,7 @@ using namespace mx::sim;
 
 namespace {
 
-/// Returns the bytes of a text with its terminator, as an initialiser.
+/// Returns the bytes of a text and its terminator, as a PTX initializer.
 std::string bytes(const std::string &text) {
   std::string list;
   for (char c : text)
@@ -49,7 +49,7 @@ Outcome run(const std::string &ptx, Dim3 block = {1, 1, 1}) {
   return result;
 }
 
-/// Returns a kernel that runs `stores` on its frame and prints the values.
+/// Returns a kernel that runs `stores` to fill its frame and prints the values.
 std::string kernel(const std::string &format, const std::string &stores) {
   return ".version 8.7\n.target sm_90a\n.address_size 64\n"
          ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 "
@@ -121,7 +121,7 @@ TEST(SystemCalls, PrintsAsTheHostDoes) {
 TEST(SystemCalls, PrintsLaneByLane) {
   Outcome r = run(kernel("%u ", "st.local.u32 [%rd1], %r1;"), {40, 1, 1});
   EXPECT_TRUE(r.report.clean()) << r.report.text();
-  // Two warps in any order, each uninterrupted.
+  // The two warps print in any order, but their lines do not interleave.
   std::string first, second;
   for (int i = 0; i < 40; ++i)
     (i < 32 ? first : second) += std::to_string(i) + " ";
@@ -134,7 +134,7 @@ TEST(SystemCalls, RefusesBadPointers) {
   EXPECT_EQ(r.report.findings[0].kind, FindingKind::OutOfBounds);
   r = run(kernel("%999999999d", "st.local.u32 [%rd1], 1;"));
   EXPECT_TRUE(r.report.clean()) << r.report.text();
-  EXPECT_LT(r.out.size(), 10000u) << "a width that no memory holds";
+  EXPECT_LT(r.out.size(), 10000u) << "the field width exceeds memory";
 }
 
 TEST(SystemCalls, AnAssertionEndsTheLaunch) {

@@ -1,8 +1,8 @@
 //===- TensorCpTest.cpp - tcgen05.cp and tcgen05.shift --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every shape and multicast, decompression, and the path of a scale tile from
-// its blocked layout in shared memory to the positions read by an MMA.
+// Tests every shape and multicast, decompression, and the path of a scale tile
+// from its blocked layout in shared memory to the positions that an MMA reads.
 //===----------------------------------------------------------------------===//
 
 #include "TensorTestUtils.h"
@@ -31,7 +31,7 @@ struct Case {
   CpShape shape;
   CpMulticast multicast;
   unsigned rows, columns;
-  std::vector<std::vector<unsigned>> lanes; // of each row
+  std::vector<std::vector<unsigned>> lanes; // for each row
 };
 
 std::vector<Case> cases() {
@@ -105,7 +105,7 @@ TEST(Tcgen05Cp, EveryShapeFillsItsLanes) {
           for (unsigned lane = 0; lane < 128; ++lane)
             for (unsigned column = 0; column < 512; ++column)
               cells -= ctas[p].tensor.isDefined(lane, column, 1);
-        EXPECT_EQ(cells, 0u) << "exactly the cells that were looked at";
+        EXPECT_EQ(cells, 0u) << "other cells were written";
       }
 }
 
@@ -149,19 +149,20 @@ TEST(Tcgen05Cp, DecompressesToContainers) {
                   << b;
         }
         unsigned container = cta.tensor.row(row)[i / 4] >> 8 * (i % 4) & 255;
-        // 00xxxx00 and 0xxxxxx0.
+        // Containers are 00xxxx00 for 4-bit and 0xxxxxx0 for 6-bit elements.
         EXPECT_EQ(container, bits == 4 ? code << 2 : code << 1);
       }
   }
 }
 
-TEST(Tcgen05Cp, ReportsWhatIsWrong) {
+TEST(Tcgen05Cp, ReportsFaults) {
   TestCta cta(4096);
   CpOp op;
   op.shape = CpShape::L32x128b;
   op.desc = smemDesc(0, 0, 128, 0);
-  EXPECT_EQ(copyToTensor(op, &cta.view).message,
-            "tcgen05.cp of shape 32x128b does not go with multicast none");
+  EXPECT_EQ(
+      copyToTensor(op, &cta.view).message,
+      "tcgen05.cp of shape 32x128b cannot be combined with multicast none");
   op.multicast = CpMulticast::Warpx4;
   EXPECT_FALSE(copyToTensor(op, &cta.view));
   op.desc = smemDesc(4096 - 256, 0, 128, 0);

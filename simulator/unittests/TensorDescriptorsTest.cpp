@@ -1,7 +1,7 @@
-//===- TensorDescriptorsTest.cpp - decoding descriptors -------------------===//
+//===- TensorDescriptorsTest.cpp - Decoding of descriptors ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words composed by hand from the tables of the PTX ISA.
+// Decodes words composed by hand from the tables of the PTX ISA.
 //===----------------------------------------------------------------------===//
 
 #include "TensorTestUtils.h"
@@ -34,7 +34,7 @@ TEST(SmemDesc, DecodesFieldsAndRejectsReservedBits) {
 
 TEST(SmemDesc, ChecksThePhaseOfThePattern) {
   SmemDesc desc;
-  // Data swizzled by absolute address may start at any line.
+  // With a base offset of zero, a tile may start at any line of the pattern.
   EXPECT_FALSE(decodeSmemDesc(smemDesc(1024 + 96, 0, 1024, 2), desc));
   EXPECT_FALSE(decodeSmemDesc(smemDesc(1024 + 128, 0, 1024, 2), desc));
   EXPECT_FALSE(decodeSmemDesc(smemDesc(1024 + 128, 0, 1024, 2, 1), desc));
@@ -49,8 +49,8 @@ TEST(SmemDesc, ChecksThePhaseOfThePattern) {
 }
 
 /// PTX ISA, wgmma's "Matrix Descriptor Format": the base offset is "valid for
-/// all swizzling modes except the no-swizzle mode". tcgen05 has patterns to
-/// start for the same modes only.
+/// all swizzling modes except the no-swizzle mode". tcgen05 defines pattern
+/// start addresses for the same modes only.
 TEST(SmemDesc, WithoutSwizzleThereIsNoBaseOffset) {
   for (uint64_t base = 0; base < 8; ++base) {
     SmemDesc desc, plain;
@@ -65,9 +65,9 @@ TEST(SmemDesc, WithoutSwizzleThereIsNoBaseOffset) {
   }
 }
 
-/// Bits outside the fields of wgmma's format: an H200 gives the same result
-/// with each of them set.
-TEST(SmemDesc, WgmmaDoesNotSeeBitsBetweenTheFields) {
+/// Setting any bit outside the fields of wgmma's descriptor format does not
+/// change the result of an H200.
+TEST(SmemDesc, WgmmaIgnoresBitsBetweenTheFields) {
   uint64_t good = smemDesc(1024, 16, 1024, 2) & ~(uint64_t{7} << 46);
   SmemDesc plain;
   ASSERT_FALSE(decodeWgmmaDesc(good, plain));
@@ -78,9 +78,9 @@ TEST(SmemDesc, WgmmaDoesNotSeeBitsBetweenTheFields) {
   }
 }
 
-/// The canonical layouts of PTX ISA, "Strides", as nested shapes and strides
-/// in elements of 16 bytes; swizzled layouts via the functor
-/// Swizzle<bits, 4, 3>, which XORs address bits 7.. into bits 4...
+/// Transcribes the canonical layouts of PTX ISA, "Strides", which are nested
+/// shapes and strides in 16-byte units. Swizzled layouts apply the functor
+/// Swizzle<bits, 4, 3>, which XORs address bits from 7 into bits from 4.
 TEST(SmemDesc, AddressesFollowTheCanonicalLayouts) {
   std::mt19937 random(11);
   struct {
@@ -116,8 +116,9 @@ TEST(SmemDesc, AddressesFollowTheCanonicalLayouts) {
                     functor(mnMajor, layout.bits));
         }
     }
-  // 128B with 32-byte atoms: ((T,8,m),(4,k)) : ((1,T,LBO),(8T,SBO)), and
-  // Swizzle<2,5,2>: bits 7, 8 into 5, 6.
+  // 128B swizzle with 32-byte atoms uses the layout
+  // ((T,8,m),(4,k)) : ((1,T,LBO),(8T,SBO)) and Swizzle<2,5,2>, which XORs
+  // bits 7 and 8 into bits 5 and 6.
   SmemDesc desc;
   ASSERT_FALSE(decodeSmemDesc(smemDesc(0x2000, 2048, 512, 1), desc));
   for (unsigned mn = 0; mn < 64; ++mn)
@@ -129,7 +130,7 @@ TEST(SmemDesc, AddressesFollowTheCanonicalLayouts) {
 }
 
 /// A descriptor reads the data that TMA writes with the same swizzle.
-TEST(SmemDesc, ReadsWhatTmaWrote) {
+TEST(SmemDesc, ReadsDataWrittenByTma) {
   struct {
     TmapSwizzle swizzle;
     uint64_t code;
@@ -190,7 +191,7 @@ uint32_t wordFor(MmaKind kind, unsigned m, unsigned n) {
   return 0;
 }
 
-TEST(InstrDesc, LegalShapesAreThoseOfTheTable) {
+TEST(InstrDesc, LegalShapesMatchTheTable) {
   for (MmaKind kind :
        {MmaKind::F16, MmaKind::TF32, MmaKind::F8F6F4, MmaKind::I8,
         MmaKind::MXF8F6F4, MmaKind::MXF4, MmaKind::MXF4NVF4})
@@ -200,7 +201,7 @@ TEST(InstrDesc, LegalShapesAreThoseOfTheTable) {
           bool scaled = kind == MmaKind::MXF8F6F4 || kind == MmaKind::MXF4 ||
                         kind == MmaKind::MXF4NVF4;
           if (scaled && m % 128)
-            continue; // not even expressible
+            continue; // not encodable
           bool legal = n >= 8 && n <= 256;
           if (group == 1)
             legal &= m == 128 || (m == 64 && !scaled);
@@ -261,7 +262,7 @@ TEST(InstrDesc, ReportsIllegalCombinations) {
   EXPECT_EQ(
       decode(wordFor(MmaKind::MXF8F6F4, 256, 256), MmaKind::MXF8F6F4).message,
       "kind::mxf8f6f4 with cta_group::1 needs M of 128, got 256");
-  // Transposed 8-bit B: steps of 16 and 32.
+  // Transposed 8-bit B requires N to be a multiple of 16 or 32.
   uint32_t transposed = wordFor(MmaKind::MXF8F6F4, 128, 24) | 1u << 16;
   EXPECT_TRUE(decode(transposed, MmaKind::MXF8F6F4));
   EXPECT_FALSE(decode(wordFor(MmaKind::MXF8F6F4, 128, 16) | 1u << 16,
@@ -280,7 +281,7 @@ TEST(InstrDesc, ReportsIllegalCombinations) {
   EXPECT_TRUE(decode(fp4, MmaKind::MXF4NVF4)) << "needs an explicit size";
   Fault k96 = decode(fp4 | 1u << 31, MmaKind::MXF4);
   EXPECT_EQ(k96.kind, FaultKind::Unsupported);
-  EXPECT_EQ(k96.message, "instruction descriptor: K of 96 exists on sm_103a "
+  EXPECT_EQ(k96.message, "instruction descriptor: K = 96 exists on sm_103a "
                          "only, and is not simulated");
   EXPECT_TRUE(decode(fp4 | 2u << 29, MmaKind::MXF4NVF4, 1, ScaleVec::X4));
   EXPECT_TRUE(decode(fp4 & ~(1u << 23), MmaKind::MXF4NVF4, 1, ScaleVec::X2));
@@ -288,8 +289,8 @@ TEST(InstrDesc, ReportsIllegalCombinations) {
   uint32_t f16 = wordFor(MmaKind::F16, 128, 256);
   for (unsigned bit : {3u, 6u, 23u, 29u})
     EXPECT_TRUE(decode(f16 | 1u << bit, MmaKind::F16)) << bit;
-  // Table 42: the sparsity selector counts "if Sparsity is enabled", the
-  // maximum shift "in .ws".
+  // Table 42: the sparsity selector is used only "if Sparsity is enabled", and
+  // the maximum shift only "in .ws".
   for (unsigned bit : {0u, 1u, 30u, 31u})
     EXPECT_FALSE(decode(f16 | 1u << bit, MmaKind::F16)) << bit;
   EXPECT_FALSE(decode(f16 & ~16u, MmaKind::F16)) << "f16 accumulator";

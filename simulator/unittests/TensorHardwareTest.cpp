@@ -1,9 +1,10 @@
 //===- TensorHardwareTest.cpp - Dot products against an H200 --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The same generator of operands was run through mma.sync and wgmma.mma_async
-// (m64n8) on an H200; the constants are hashes of all result bits, NaN,
-// infinities and subnormals included. A hash covers 96 MMAs of 16 x 8.
+// The constants are hashes of the results that mma.sync and wgmma.mma_async
+// (m64n8) returned on an H200 for operands from the same generator. A hash
+// covers all bits of the results of 96 MMAs (16 x 8 each), including NaN,
+// infinities and subnormals.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/WarpMma.h"
@@ -23,8 +24,8 @@ enum Spread : unsigned {
   Narrow,
   Medium,
   Tiny,     ///< many zeros and subnormals
-  AnyCode,  ///< NaN and infinities too
-  AnyValue, ///< all finite exponents alike
+  AnyCode,  ///< includes NaN and infinities
+  AnyValue, ///< uniform over finite exponents
   ZeroTimesHuge,
   Large,
   NearEqual,
@@ -51,7 +52,7 @@ private:
 struct Format {
   ElementType type;
   int bits;
-  int exponentBits; ///< 0: integers
+  int exponentBits; ///< 0 for integers
 };
 const Format f16{ElementType::F16, 16, 5}, bf16{ElementType::BF16, 16, 8},
     tf32{ElementType::TF32, 32, 8}, e4m3{ElementType::E4M3, 8, 4},
@@ -201,7 +202,7 @@ uint64_t hashOf(const Case &c, unsigned index, unsigned spread) {
   return hash;
 }
 
-TEST(TensorHardware, TruncatedSumsAreThoseOfAnH200) {
+TEST(TensorHardware, TruncatedSumsMatchAnH200) {
   unsigned index = 0;
   for (const Case &c : cases) {
     for (unsigned spread = 0; spread < numSpreads; ++spread)

@@ -1,4 +1,4 @@
-//===- TensorMapTest.cpp - tensor maps ------------------------------------===//
+//===- TensorMapTest.cpp - Tensor maps ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compares swizzles with the tables of the ISA, and images with the driver and
@@ -17,8 +17,8 @@ using namespace mx::sim::test;
 
 namespace {
 
-/// The tables of PTX ISA, "Swizzling Modes", typed in: entry [line][position]
-/// is the 16-byte chunk found at that position.
+/// Transcribes the tables of PTX ISA, "Swizzling Modes": entry [line][position]
+/// is the index of the 16-byte chunk at that position.
 TEST(TensorMap, SwizzlesMatchTheTablesOfTheISA) {
   const int b32[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6}};
   const int b64[4][8] = {{0, 1, 2, 3, 4, 5, 6, 7},
@@ -86,9 +86,9 @@ std::string hexOf(const uint8_t *bytes, size_t count) {
   return text;
 }
 
-/// Compares bytes in both directions, and refuses the maps that the driver
-/// refuses.
-TEST(TensorMap, ImagesAreTheDrivers) {
+/// Encodes maps, compares the images with the driver's, and decodes the images.
+/// Maps that the driver rejects must be rejected.
+TEST(TensorMap, ImagesMatchTheDriver) {
   unsigned good = 0, refused = 0;
   for (const Encoded &row : encoded) {
     SCOPED_TRACE(&row - encoded);
@@ -104,7 +104,8 @@ TEST(TensorMap, ImagesAreTheDrivers) {
     map.swizzle = TmapSwizzle(row.swizzle);
     map.l2 = TmapL2(row.l2);
     map.oob = TmapOob(row.oob);
-    // The manual forbids other swizzles; this driver does not.
+    // With interleave 32B the manual allows only swizzle 32B, but this driver
+    // accepts others.
     bool isTolerated = map.interleave == TmapInterleave::B32 &&
                        map.swizzle != TmapSwizzle::B32;
     EXPECT_EQ(validate(map).empty(), !row.image.empty() && !isTolerated)
@@ -157,7 +158,7 @@ std::string changes(const uint8_t *image, uint32_t was) {
   return text;
 }
 
-TEST(TensorMap, ReplacedFieldsAreTheHardwares) {
+TEST(TensorMap, ReplacedFieldsMatchTheHardware) {
   for (const Replaced &row : replaced)
     for (uint32_t was : {0u, ~0u}) {
       uint8_t image[tensorMapBytes];
@@ -171,7 +172,7 @@ TEST(TensorMap, ReplacedFieldsAreTheHardwares) {
     }
 }
 
-/// Fields without a reference from the H200 are decoded as encoded.
+/// Combinations without a reference from the H200 must survive a round trip.
 TEST(TensorMap, ImagesOfAllTypesAndSwizzlesRoundTrip) {
   for (unsigned type = 0; type < 16; ++type)
     for (unsigned swizzle = 0; swizzle < 7; ++swizzle) {
@@ -185,10 +186,11 @@ TEST(TensorMap, ImagesOfAllTypesAndSwizzlesRoundTrip) {
     }
 }
 
-TEST(TensorMap, GarbageIsNamed) {
+TEST(TensorMap, ReportsInvalidImages) {
   uint8_t good[tensorMapBytes], image[tensorMapBytes];
   encodeTensorMap(matrix(128, 256, 1024, 64, 32), good);
-  const std::string what = "the 128 bytes are no tensor map for tiled copies: ";
+  const std::string what =
+      "the 128 bytes are not a tensor map for tiled copies: ";
   auto flipped = [&](std::initializer_list<unsigned> bits) {
     std::memcpy(image, good, sizeof image);
     for (unsigned bit : bits)
@@ -196,7 +198,7 @@ TEST(TensorMap, GarbageIsNamed) {
     TensorMapDesc map;
     return decodeTensorMap(image, map);
   };
-  EXPECT_EQ(flipped({64}), what + "bit 64, which marks maps of im2col, is 1");
+  EXPECT_EQ(flipped({64}), what + "bit 64, which marks im2col maps, is 1");
   EXPECT_EQ(flipped({70}), what + "rank 6"); // 2 is stored as 1
   EXPECT_EQ(flipped({72, 73, 74}), what + "type 14");
   EXPECT_EQ(flipped({80}), what + "type 0 rounded to tf32");
@@ -205,10 +207,10 @@ TEST(TensorMap, GarbageIsNamed) {
   EXPECT_EQ(flipped({83}), what + "swizzle mode 0 with atomicity 1");
   TensorMapDesc map;
   std::memset(image, 0, sizeof image);
-  EXPECT_EQ(decodeTensorMap(image, map), what + "they are zeros");
+  EXPECT_EQ(decodeTensorMap(image, map), what + "all bytes are zero");
 }
 
-TEST(TensorMap, ReplaceNamesWhatDoesNotFit) {
+TEST(TensorMap, ReplaceReportsInvalidValues) {
   uint8_t image[tensorMapBytes];
   encodeTensorMap(matrix(128, 256, 1024, 64, 32), image);
   auto set = [&](const char *name, unsigned ordinal, uint64_t value) {
@@ -224,7 +226,7 @@ TEST(TensorMap, ReplaceNamesWhatDoesNotFit) {
   EXPECT_EQ(map.type, TmapType::BF16);
   EXPECT_EQ(map.swizzle, TmapSwizzle::B128Atom32);
   EXPECT_EQ(set("swizzle_mode", 0, 1), "");
-  EXPECT_NE(decodeTensorMap(image, map), "") << "32b swizzle has no atomicity";
+  EXPECT_NE(decodeTensorMap(image, map), "") << "32B has no atomicity";
   const std::string what = "tensormap.replace .";
   EXPECT_EQ(set("rank", 0, 5), what + "rank must be 0 to 4, got 5");
   EXPECT_EQ(set("box_dim", 1, 0), what + "box_dim must be 1 to 256, got 0");
@@ -240,7 +242,7 @@ TEST(TensorMap, ReplaceNamesWhatDoesNotFit) {
   EXPECT_EQ(set("swizzle_mode", 0, 4),
             what + "swizzle_mode 4 (96-byte swizzle) exists on sm_103a only, "
                    "and is not simulated");
-  EXPECT_EQ(set("global_dim", 0, 0), ""); // as the hardware: 2^32
+  EXPECT_EQ(set("global_dim", 0, 0), ""); // the hardware reads 0 as 2^32
   ASSERT_EQ(set("swizzle_mode", 0, 3), "");
   ASSERT_EQ(decodeTensorMap(image, map), "");
   EXPECT_EQ(map.dims[0], uint64_t{1} << 32);

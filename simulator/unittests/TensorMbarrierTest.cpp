@@ -1,8 +1,8 @@
-//===- TensorMbarrierTest.cpp - the mbarrier object -----------------------===//
+//===- TensorMbarrierTest.cpp - The mbarrier object -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares sequences of PTX ISA, "mbarrier", with a model of separate fields,
-// and tests each kind of misuse.
+// Compares sequences of mbarrier operations with a model that keeps the fields
+// of PTX ISA, "mbarrier", in separate variables, and tests each kind of misuse.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/Mbarrier.h"
@@ -20,7 +20,7 @@ bool passes(uint64_t word, unsigned parity) {
   return done;
 }
 
-TEST(Mbarrier, FreshBarrierHasCompletedThePhaseBefore) {
+TEST(Mbarrier, FreshBarrierHasCompletedThePreviousPhase) {
   uint64_t word = 0;
   ASSERT_FALSE(mbarrierInit(word, 1));
   EXPECT_TRUE(passes(word, 1));
@@ -43,7 +43,7 @@ TEST(Mbarrier, PhaseWaitsForArrivalsAndBytes) {
   EXPECT_EQ(mbarrierState(word).pending, 2u);
 }
 
-TEST(Mbarrier, BytesMayComeBeforeTheyAreExpected) {
+TEST(Mbarrier, BytesMayArriveBeforeTheyAreExpected) {
   uint64_t word = 0;
   ASSERT_FALSE(mbarrierInit(word, 1));
   ASSERT_FALSE(mbarrierCompleteTx(word, 256));
@@ -101,7 +101,8 @@ TEST(Mbarrier, MatchesModelOnRandomSequences) {
         break;
       case 2:
         ASSERT_FALSE(mbarrierCompleteTx(word, amount));
-        // Copies arrive in pieces: a phase takes only its missing bytes.
+        // Copies may complete in pieces, so split this one at the end of the
+        // phase.
         if (pending == 0 && tx > 0 && tx < amount) {
           amount -= uint32_t(tx);
           tx = 0;
@@ -135,7 +136,8 @@ TEST(Mbarrier, ReportsMisuseAndKeepsTheWord) {
   uint64_t word = 0;
   bool done;
   EXPECT_EQ(mbarrierArrive(word, 1).message,
-            "mbarrier.arrive on memory that holds no initialised mbarrier");
+            "mbarrier.arrive on memory that does not contain an initialized "
+            "mbarrier");
   EXPECT_TRUE(mbarrierTestParity(0x1234, 0, done));
   EXPECT_TRUE(mbarrierInit(word, 0));
   EXPECT_TRUE(mbarrierInit(word, 1u << 20));

@@ -1,7 +1,7 @@
-//===- TensorMemoryTest.cpp - tensor memory -------------------------------===//
+//===- TensorMemoryTest.cpp - Tensor memory -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The allocator's rules and the register mappings of tcgen05.ld and .st.
+// Tests the allocator's rules and the register layouts of tcgen05.ld and .st.
 //===----------------------------------------------------------------------===//
 
 #include "TensorTestUtils.h"
@@ -29,7 +29,7 @@ TEST(TensorMemory, AllocatesColumnsAndBlocks) {
   EXPECT_EQ(memory.allocate(3, 256).column, 0u);
   memory.release(1);
   EXPECT_TRUE(memory.allocations(1).empty());
-  EXPECT_EQ(memory.allocate(1, 128).column, 256u) << "the past is forgotten";
+  EXPECT_EQ(memory.allocate(1, 128).column, 256u) << "freed columns are reused";
 }
 
 TEST(TensorMemory, RejectsMisuseOfTheAllocator) {
@@ -56,7 +56,7 @@ TEST(TensorMemory, RejectsMisuseOfTheAllocator) {
             "tcgen05.dealloc of address 0, which this CTA has freed before");
 }
 
-TEST(TensorMemory, UsesOfFreedColumnsAreCarriedOut) {
+TEST(TensorMemory, UsesOfFreedColumnsTakeEffect) {
   TensorMemory memory;
   ASSERT_EQ(memory.allocate(1, 64).status, Status::Done);
   memory.define(0, 0, 64);
@@ -69,7 +69,7 @@ TEST(TensorMemory, UsesOfFreedColumnsAreCarriedOut) {
   EXPECT_EQ(late.kind, FaultKind::AllocationDone);
   EXPECT_EQ(late.message, "D covers columns 32 to 63, of which column 32 has "
                           "been freed before");
-  EXPECT_FALSE(memory.takeLateUse()) << "it is taken once";
+  EXPECT_FALSE(memory.takeLateUse()) << "a late use is reported once";
   EXPECT_EQ(memory.row(0)[3], 7u);
   EXPECT_TRUE(memory.isDefined(0, 0, 64));
   EXPECT_EQ(memory.checkAccess(1, 0, 1, 32, 64, "D").kind,
@@ -95,7 +95,7 @@ TEST(TensorMemory, PairsGetTheSameColumns) {
             Status::Blocked);
 }
 
-TEST(TensorMemory, TracksWhatIsDefinedAndOwned) {
+TEST(TensorMemory, TracksDefinitionAndOwnership) {
   TensorMemory memory;
   ASSERT_EQ(memory.allocate(1, 128).status, Status::Done);
   EXPECT_FALSE(memory.isDefined(5, 60, 10));
@@ -121,8 +121,9 @@ TEST(TensorMemory, TracksWhatIsDefinedAndOwned) {
   EXPECT_FALSE(memory.isDefined(5, 60, 1)) << "fresh cells are undefined";
 }
 
-/// The fragments, written differently from the implementation: for each 8x8
-/// tile of 16x256b, thread 4 * row + col / 2 holds columns col and col + 1.
+/// Register of a fragment, computed independently of the implementation. In
+/// each 8x8 tile of 16x256b, columns col and col + 1 belong to thread
+/// 4 * row + col / 2.
 struct Expected {
   unsigned thread, reg;
 };
@@ -131,9 +132,9 @@ Expected holder(TmemShape shape, unsigned lane, unsigned column,
   switch (shape) {
   case TmemShape::L32x32b:
     return {lane, column};
-  case TmemShape::L16x64b: // two rows of 8 in even and odd threads
+  case TmemShape::L16x64b: // lanes 8 to 15 in odd threads
     return {(lane % 8) * 4 + column % 2 * 2 + lane / 8, column / 2};
-  case TmemShape::L16x128b: // four threads along a row, two registers down
+  case TmemShape::L16x128b: // lanes 8 to 15 in odd registers
     return {(lane % 8) * 4 + column % 4, column / 4 * 2 + lane / 8};
   case TmemShape::L16x256b:
     return {(lane % 8) * 4 + column % 8 / 2,
@@ -239,11 +240,11 @@ TEST(TensorMemory, ReportsWindowsAndPoison) {
   transfer.address = tmemAddress(32, 0);
   EXPECT_EQ(cta.tensor.store(7, transfer, registers).message,
             "warp 2 reaches lanes 64 to 95 only, got lane 32");
-  transfer.address = tmemAddress(0, 0); // the warp bits are not looked at
+  transfer.address = tmemAddress(0, 0); // the warp bits are ignored
   EXPECT_FALSE(cta.tensor.store(7, transfer, registers));
   EXPECT_TRUE(cta.tensor.isDefined(64, 0, 1));
   EXPECT_FALSE(cta.tensor.isDefined(0, 0, 1));
-  transfer.address = tmemAddress(128 + 64, 4); // of the second CTA of a pair
+  transfer.address = tmemAddress(128 + 64, 4); // in the second CTA of a pair
   EXPECT_FALSE(cta.tensor.store(7, transfer, registers));
   EXPECT_TRUE(cta.tensor.isDefined(64, 4, 1));
   transfer.address = tmemAddress(16, 0);

@@ -1,8 +1,8 @@
 //===- TensorMmaTest.cpp - tcgen05.mma ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Places random operands by the PTX ISA, bit by bit, and compares every element
-// of D with a schoolbook sum of exact products.
+// Places random operands bit by bit, as the PTX ISA specifies, and compares
+// every element of D with an exact schoolbook sum.
 //===----------------------------------------------------------------------===//
 
 #include "TensorTestUtils.h"
@@ -33,7 +33,7 @@ const Format fF16{ElementType::F16, 16, 0, -14, f16};
 const Format fBF16{ElementType::BF16, 16, 1, -126, bf16};
 const Format fTF32{ElementType::TF32, 32, 2, -126, tf32};
 
-/// Code, span, and repeat of a shared-memory layout.
+/// Descriptor code of a shared-memory layout, and its swizzle span in bytes.
 struct Layout {
   uint64_t code;
   unsigned span;
@@ -278,7 +278,7 @@ private:
       return layout.span ? Strides{16, layout.span * 8}
                          : Strides{rows * 16, 128};
     unsigned size = f.bits / 8, kk = 32 / size;
-    if (!layout.span) // LBO: 8 k; SBO: 16 bytes of MN
+    if (!layout.span) // LBO steps 8 along K, SBO 16 bytes along MN
       return {128 + 64, (128 + 64) * std::max(kk / 8, 1u)};
     uint32_t atom = layout.code == 1 ? 512 : layout.span * 8;
     unsigned atoms = layout.code == 1 ? kk / 4 : kk / 8;
@@ -462,7 +462,7 @@ TEST_P(MmaExact, OldDIsNotReadWithoutInputD) {
 INSTANTIATE_TEST_SUITE_P(Kinds, MmaExact, testing::ValuesIn(configs()));
 
 TEST(Mma, SumsOfAnyExponentsAreExact) {
-  // Random bits: products from 2^-266 to 2^256, cancelling or not.
+  // Random bits produce products from 2^-266 to 2^256, some of which cancel.
   std::mt19937 random(19);
   Config config{"wild bf16", MmaKind::F16, fBF16, fBF16, 1,
                 128,         16,           sw128, sw128};
@@ -501,7 +501,7 @@ TEST(Mma, TinyAndHugeResults) {
     problem->sb[n][0] = n < 32 ? 70 + random() % 60 : 120 + random() % 135;
   for (auto &row : problem->d)
     for (uint32_t &cell : row)
-      cell = random() % 0x01000000 | (random() % 2) << 31; // subnormals too
+      cell = random() % 0x01000000 | (random() % 2) << 31; // also subnormals
   problem->place();
   ASSERT_FALSE(mma(problem->op, problem->views));
   problem->check();
@@ -531,8 +531,8 @@ TEST(Mma, NansAndInfinities) {
 }
 
 TEST(Mma, RoundsTowardZeroOnce) {
-  // 1 + 2^-24 + 2^-60 stays at 1, and so does 1 + 2^-23 - 2^-60; 1 - 2^-60
-  // goes below.
+  // 1 + 2^-24 + 2^-60 and 1 + 2^-23 - 2^-60 round to 1. 1 - 2^-60 rounds to the
+  // number below 1.
   std::mt19937 random(22);
   Config config{"rounding", MmaKind::F16, fBF16, fBF16, 1, 128,
                 8,          sw128,        sw128};
@@ -549,12 +549,13 @@ TEST(Mma, RoundsTowardZeroOnce) {
   problem->a[2][1] = 0xA180;
   for (auto &row : problem->d)
     std::fill(row.begin(), row.end(), 0x3F800000);
-  // Without C: a double would round 1 - 2^-60 up before the truncation.
+  // Here D is zero. A sum in double precision would round 1 - 2^-60 up to 1
+  // before the truncation.
   problem->a[3][0] = 0x3F80;
   problem->a[3][1] = 0xA180;
   std::fill(problem->d[3].begin(), problem->d[3].end(), 0);
-  // 1 - 2^-47 (1 + 2^-7)^2 + 2^-47 (1 + 2^-6) = 1 - 2^-61: the exponents alone
-  // would fit a double, the products' last bits do not.
+  // 1 - 2^-47 (1 + 2^-7)^2 + 2^-47 (1 + 2^-6) = 1 - 2^-61. The exponents
+  // fit in a double, but the last bits of the products do not.
   problem->a[4][0] = 0x3F80;
   problem->a[4][1] = 0x2801;
   problem->a[4][2] = 0x2802;
@@ -634,8 +635,9 @@ TEST(Mma, IntegersWrapOrSaturate) {
     }
 }
 
-/// The steps of the truncating model, in integers: exponents of unnormalised
-/// operands, terms cut at 2^(E - bits).
+/// Repeats the steps of the truncating model in integers. Exponents are those
+/// of unnormalized operands, and terms are truncated to multiples of
+/// 2^(E - bits), where E is the largest exponent.
 TEST(Mma, Truncate25FollowsTheModel) {
   std::mt19937 random(25);
   for (const Config &config : configs()) {
@@ -681,7 +683,8 @@ TEST(Mma, Truncate25FollowsTheModel) {
             Parts y = parts(p.scale(p.sb[n][g * p.blocks / 4]), leastScale);
             terms.push_back({dot * x.s * y.s, x.e + y.e});
           }
-        // Zeros do not count, but batches of terms do, even with a sum of zero.
+        // The largest exponent ignores terms of zero, except batches of terms
+        // with a sum of zero.
         int top = -100000, bits = p.k < 64 ? 25 : 35;
         for (size_t i = 0; i < terms.size(); ++i)
           if (terms[i].s != 0 || (i && p.k == 64))
@@ -701,7 +704,7 @@ TEST(Mma, Truncate25FollowsTheModel) {
   }
 }
 
-TEST(Mma, ReportsWhatIsWrongAndWritesNothing) {
+TEST(Mma, FaultsWriteNothing) {
   std::mt19937 random(26);
   Config config{"faults", MmaKind::MXF8F6F4, fE4M3, fE4M3, 1, 128, 64, sw128,
                 sw128};
@@ -742,15 +745,15 @@ TEST(Mma, ReportsWhatIsWrongAndWritesNothing) {
   EXPECT_EQ(fault.kind, FaultKind::Descriptor);
   EXPECT_EQ(fault.message,
             "scale factors of B: row 40 differs between lane partitions: lane "
-            "72, column 313 holds another value than lane 8");
+            "72, column 313 does not have the value of lane 8");
   problem->cta[0].tensor.row(72)[columnSfb + 1] ^= 0x10101;
-  EXPECT_FALSE(attempt([](O) {})) << "bytes that this K step does not use";
+  EXPECT_FALSE(attempt([](O) {})) << "this K step does not use the bytes";
   problem->cta[0].tensor.undefine(77, 33, 1);
   fault = attempt([](O) {});
   EXPECT_EQ(fault.kind, FaultKind::Uninitialized);
   EXPECT_EQ(fault.message, "the MMA accumulates into tensor memory at lane 77, "
                            "column 33, which has not been written");
-  EXPECT_FALSE(attempt([](O) {})) << "now it has been written";
+  EXPECT_FALSE(attempt([](O) {})) << "the cells are written now";
   problem->views[0].owner = 8;
   EXPECT_EQ(attempt([](O) {}).kind, FaultKind::Allocation);
 }

@@ -1,8 +1,8 @@
 //===- TensorSparseMmaTest.cpp - tcgen05.mma.sp, .ws and .ashift ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Places random sparse operands element by element: metadata by the strides of
-// CUTLASS's tmem_e_frg, accumulators by the data path layouts of the PTX ISA.
+// Places random sparse operands element by element. Metadata uses the strides
+// of CUTLASS's tmem_e_frg, accumulators the data path layouts of the PTX ISA.
 // Every element of D is compared with a schoolbook sum of the expanded rows.
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ struct Config {
   bool sparse = true, ws = false, aInTensor = false, ashift = false;
   unsigned selector = 0, laneBase = 0;
   ScaleVec vec = ScaleVec::Default;
-  /// Zero-column mask descriptor, and the maximum shift of the descriptor.
+  /// Zero-column mask, and the maximum shift in the instruction descriptor.
   uint64_t mask = 0;
   unsigned maxShiftCode = 0;
 };
@@ -166,7 +166,7 @@ private:
     return finiteCode(random, f.bits, f.value, {8, 14});
   }
 
-  /// Returns the number of elements of a chunk.
+  /// Returns the number of elements per chunk.
   unsigned chunk() const { return blocks > 1 ? 8 : c.b.bits == 32 ? 2 : 4; }
 
   void chooseKept(bool anyCode) {
@@ -207,7 +207,7 @@ private:
     unsigned perCta = c.m / c.group, row = m % perCta;
     return {m / perCta, isHalf() ? quarters(row) : row, n};
   }
-  /// Returns the lanes that hold a part of a row of A, once per copy.
+  /// Returns the lanes that contain the copies of row `x` of A.
   std::vector<unsigned> lanesOf(unsigned x) const {
     if (isHalf())
       return {quarters(x)};
@@ -217,13 +217,14 @@ private:
     return lanes;
   }
 
-  /// 8-bit kinds keep 16 elements of 4 bits in 16 bytes.
+  /// Returns whether 16 narrow elements are padded to 16 bytes, as for kinds
+  /// with 8-bit elements.
   bool isPadded(const Format &f) const { return f.bits < 8 && blocks <= 1; }
   unsigned rowBytes(const Format &f) const {
     return isPadded(f) ? k : k * f.bits / 8;
   }
 
-  // K-major without swizzle: 8 x 16-byte core matrices.
+  // Shared memory is K-major without swizzle, in core matrices of 8 x 16 bytes.
   void placeShared(unsigned p, uint32_t start, unsigned rows, unsigned,
                    const Format &f, unsigned r, unsigned i, uint32_t code) {
     uint32_t lbo = (rows + 7) / 8 * 8 * 16;
@@ -242,13 +243,13 @@ private:
       cta[p].setBits(lane, columnA, i * c.a.bits, c.a.bits, code);
   }
 
-  /// One bit of metadata per element and unit, by strides over the virtual
-  /// address lane + 128 * unit.
+  /// Places the metadata of row `m`, one bit per element (tf32: two bits). The
+  /// strides produce virtual addresses lane + 128 * unit.
   void placeMetadata(unsigned p, unsigned m, const std::vector<unsigned> &row) {
     for (unsigned i = 0; i < k; ++i) {
-      unsigned perElement = chunk() == 2 ? 2 : 1; // bits, of tf32 two
+      unsigned perElement = chunk() == 2 ? 2 : 1;
       if (chunk() == 8 && i % 2)
-        continue; // half a bit each
+        continue; // two elements share a bit
       unsigned v, position;
       if (chunk() == 2) {
         v = m % 8 + 1024 * (m / 8 % 2) + 16 * (m / 16) + 128 * (i % 8) +
@@ -284,8 +285,8 @@ private:
         }
   }
 
-  /// The zero-column mask by the ISA's examples: runs of use + 1 zeros and
-  /// skip + 1 ones.
+  /// Returns whether the zero-column mask masks column `n`. By the examples of
+  /// the PTX ISA, runs of use + 1 zeros and skip + 1 ones alternate.
   bool isMasked(unsigned n) const {
     if (!(c.mask >> 39 & 1))
       return false;
@@ -407,9 +408,9 @@ TEST_P(SparseMma, EqualsTheSchoolbookSum) {
   ASSERT_FALSE(fault) << fault.message;
   problem->check();
 }
-TEST_P(SparseMma, TakesIndicesAsTheyAre) {
+TEST_P(SparseMma, UsesAnyIndexCode) {
   if (!GetParam().sparse || GetParam().kind == MmaKind::TF32)
-    GTEST_SKIP() << "no two indices of elements";
+    GTEST_SKIP() << "needs chunks with two indices";
   std::mt19937 random(33);
   auto problem = std::make_unique<Problem>(GetParam(), random, true);
   problem->place();
@@ -449,8 +450,8 @@ TEST(SparseMma, ReportsBadMetadata) {
   EXPECT_EQ(fault.kind, FaultKind::Alignment);
 }
 
-/// "Sparsity selector": it "must be 0" for kind::f8f6f4 and "is assumed to be
-/// 0" for the kinds with scales.
+/// PTX ISA, "Sparsity selector": the selector "must be 0" for kind::f8f6f4 and
+/// "is assumed to be 0" for kinds with scales.
 TEST(SparseMma, IgnoresTheSelectorOfKindsWithScales) {
   for (const Config &c : configs()) {
     if (!c.sparse || c.b.bits > 8 || c.kind == MmaKind::I8)
@@ -468,7 +469,8 @@ TEST(SparseMma, ReportsIllegalVariants) {
         return c;
     return Config();
   };
-  // N of .ws is a power of two from 64; sparse MMAs allow at most 128.
+  // With .ws, N must be a power of two of at least 64, and at most 128 for
+  // sparse MMAs.
   Config ws = find("ws f16 M32"), sparse = find("ws sparse M32");
   auto withN = [](unsigned n) {
     return [n](Problem &p) {
@@ -480,7 +482,7 @@ TEST(SparseMma, ReportsIllegalVariants) {
   EXPECT_EQ(run(sparse, withN(256)).kind, FaultKind::Shape);
   EXPECT_EQ(run(ws, [](Problem &p) { p.op.ctaGroup = 2; }).kind,
             FaultKind::Shape);
-  // A shift beyond what the descriptor allows.
+  // The shift may not exceed the maximum in the instruction descriptor.
   Config shifted = find("ws shifted");
   EXPECT_EQ(run(shifted, [](Problem &p) { p.op.idesc &= ~(3u << 30); }).kind,
             FaultKind::Descriptor);

@@ -1,8 +1,9 @@
-//===- TensorTestUtils.h - Shared helpers of the engine tests ---*- C++ -*-===//
+//===- TensorTestUtils.h - Utilities of tensor tests ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Encoders and value functions written from the specifications, only for tests.
-// They use no code of the simulator, so that they can verify it.
+// Encoders and value functions for tests. They are written from the
+// specifications without code of the simulator, so that they can verify the
+// simulator.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_SIMULATOR_TENSORTESTUTILS_H
@@ -19,16 +20,17 @@
 
 namespace mx::sim::test {
 
-/// The matrix descriptor of PTX ISA table 40; `layout` is the code of 61-63.
+/// Encodes a matrix descriptor (PTX ISA table 40) with `layout` in bits 61-63.
 inline uint64_t smemDesc(uint64_t start, uint64_t lbo, uint64_t sbo,
                          uint64_t layout, uint64_t base = 0) {
   return (start >> 4) | (lbo >> 4) << 16 | (sbo >> 4) << 32 |
          uint64_t{1} << 46 | base << 49 | layout << 61;
 }
 
-/// Returns the value of a code of `e` exponent and `m` mantissa bits, with the
-/// sign on top, by the definition: (-1)^s * 2^(E - bias) * 1.M, and 2^(1-bias)
-/// * 0.M for subnormals. In E4M3 all ones are NaN; E5M2 is IEEE-like.
+/// Returns the value of a code with a sign, `e` exponent bits and `m` mantissa
+/// bits, which is (-1)^s * 2^(E - bias) * 1.M, or (-1)^s * 2^(1 - bias) * 0.M
+/// for subnormals. With `nanAtTop`, a code of all ones is NaN, as in E4M3; with
+/// `ieee`, the largest exponent encodes infinity and NaN, as in E5M2.
 inline double floatValue(unsigned code, int e, int m, int bias, bool ieee,
                          bool nanAtTop) {
   int exponent = code >> m & ((1 << e) - 1);
@@ -73,7 +75,7 @@ inline double s4(unsigned c) { return c & 8 ? int(c & 15) - 16 : int(c & 15); }
 inline double u4(unsigned c) { return c & 15; }
 inline double b1(unsigned c) { return c & 1; }
 
-/// An element type of mma.sync and wgmma by its name in PTX.
+/// Element type of mma.sync and wgmma, with its name in PTX.
 struct WarpType {
   const char *name;
   unsigned bits;
@@ -84,8 +86,8 @@ inline constexpr WarpType tF16{"f16", 16, f16}, tBF16{"bf16", 16, bf16},
     tS8{"s8", 8, s8}, tU8{"u8", 8, u8}, tS4{"s4", 4, s4}, tU4{"u4", 4, u4},
     tB1{"b1", 1, b1};
 
-/// Range of f16 values with sums that do not overflow: exponents, and the bits
-/// of sign and mantissa that may be set.
+/// Restricts random f16 values so that their sums do not overflow: `count`
+/// exponents from `lowest` on, and the sign and mantissa bits in `bits`.
 struct HalfRange {
   unsigned lowest, count;
   uint32_t bits = 0x83FF;
@@ -107,8 +109,9 @@ inline uint32_t finiteCode(std::mt19937 &random, unsigned bits,
   }
 }
 
-/// A real number as integer times 2^lowest, wide enough for any sum here:
-/// little-endian 32-bit digits in two's complement, schoolbook arithmetic.
+/// Fixed-point number that represents every sum of the tests exactly, as an
+/// integer times 2^lowest. The integer consists of little-endian 32-bit digits
+/// in two's complement.
 class BigFixed {
 public:
   static constexpr int lowest = -700, digits = 48;
@@ -118,7 +121,7 @@ public:
       return;
     int exponent;
     double fraction = std::frexp(std::fabs(value), &exponent);
-    // One bit at a time: slow and obvious.
+    // Adding one bit at a time is slow but obviously correct.
     BigFixed term;
     for (int i = 1; i <= 53 && fraction != 0; ++i) {
       fraction *= 2;
@@ -138,8 +141,8 @@ public:
     }
   }
 
-  /// Rounds toward zero to `keep` significant bits, none below 2^least. Sets
-  /// `exact` if no bits are lost.
+  /// Rounds toward zero to at most `keep` significant bits, with no bits below
+  /// 2^least. Sets `exact` to whether no bits are lost.
   double truncate(int keep, int least, bool *exact = nullptr) const {
     BigFixed magnitude = *this;
     bool negative = words[digits - 1] >> 31;
@@ -177,7 +180,7 @@ private:
   }
 };
 
-/// A CTA with shared memory full of a pattern and all tensor memory allocated.
+/// CTA with a pattern in shared memory and all of its tensor memory allocated.
 struct TestCta {
   std::vector<uint8_t> shared;
   TensorMemory tensor;
@@ -198,7 +201,7 @@ struct TestCta {
     cell = (cell & ~(0xFFu << 8 * byte)) | uint32_t{value} << 8 * byte;
     tensor.define(lane, column, 1);
   }
-  /// Sets `count` bits at `position`, counted from the column, within a cell.
+  /// Sets `count` bits of one cell. Bit `position` is counted from `column`.
   void setBits(unsigned lane, unsigned column, unsigned position,
                unsigned count, uint32_t value) {
     column += position / 32;
@@ -222,7 +225,7 @@ public:
   }
 };
 
-/// Returns a map of bytes in rows with pitch `pitch`.
+/// Returns a map of an `outer` x `inner` byte matrix with row pitch `pitch`.
 inline TensorMapDesc matrix(uint64_t inner, uint64_t outer, uint64_t pitch,
                             uint32_t boxInner, uint32_t boxOuter) {
   TensorMapDesc map;

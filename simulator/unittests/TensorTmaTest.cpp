@@ -1,7 +1,8 @@
-//===- TensorTmaTest.cpp - tile copies by tensor maps ---------------------===//
+//===- TensorTmaTest.cpp - Tile copies through tensor maps ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loads and stores against byte-by-byte transcriptions of the layout rules.
+// Compares loads and stores with byte-by-byte transcriptions of the layout
+// rules.
 //===----------------------------------------------------------------------===//
 
 #include "TensorTestUtils.h"
@@ -84,7 +85,7 @@ TEST(Tma, LoadsMatchTheRuleByteByByte) {
       int32_t at[3];
       for (int i = 0; i < 3; ++i)
         at[i] = int32_t(random() % (map.dims[i] + 8)) - 4;
-      at[0] &= -int32_t(16 / size); // others are illegal instructions
+      at[0] &= -int32_t(16 / size); // unaligned boxes are illegal
       uint32_t destination = 128 * (random() % 8);
 
       unsigned span = swizzleSpan(c.swizzle);
@@ -118,9 +119,9 @@ TEST(Tma, LoadsMatchTheRuleByteByByte) {
       ASSERT_EQ(tmaTransactionBytes(map), bytes);
       ASSERT_TRUE(shared == expected) << name(c.swizzle) << " " << round;
 
-      // Storing the tile elsewhere writes the part inside the tensor and, as
-      // measured on an H200, the rest of the last 16 bytes of a row. A box that
-      // begins before the tensor is an illegal instruction there.
+      // A store writes the part of the tile inside the tensor. As measured on
+      // an H200, it also writes the rest of the last 16 bytes of a row, and a
+      // box that begins before the tensor is an illegal instruction.
       FlatMemory target(global.bytes.size());
       std::vector<uint8_t> want(global.bytes.size());
       for (unsigned z = 0; z < map.box[2]; ++z)
@@ -199,7 +200,7 @@ TEST(Tma, UnpacksFourAndSixBitTypes) {
                 FaultKind::Descriptor);
       continue;
     }
-    // Rows loaded from row 10 on are stored from row 4 on.
+    // The box was loaded at row 10 and is stored at row 4.
     FlatMemory target(192 * 20);
     at[1] = 10;
     int32_t from[2] = {128, 10};
@@ -257,7 +258,7 @@ TEST(Tma, ReducesByTypeAndSkipsOutside) {
     put(global.bytes.data(), i, 0x3C00); // 1.0
     put(shared.data(), i, 0x1400);       // 2^-10: 1 + 2^-10 = 0x3C01
   }
-  put(shared.data(), 1, 0x1000); // 2^-11: a tie, to even
+  put(shared.data(), 1, 0x1000); // 2^-11: a tie, rounded to even
   int32_t at[2] = {0, 0};
   ASSERT_FALSE(tmaReduce(ReduceOp::Add, map, at, global, window, 0).fault);
   EXPECT_EQ(get(global.bytes.data(), 0), 0x3C01);
@@ -289,7 +290,7 @@ TEST(Tma, ReducesByTypeAndSkipsOutside) {
                   .fault);
 }
 
-// Inputs and outputs of an H200.
+// The inputs and outputs were measured on an H200.
 TEST(Tma, ConvertsAsMeasuredOnHardware) {
   const uint32_t in[16] = {0x3F800FFF, 0x3F801000, 0x3F803000, 0x3F801001,
                            0xBF801000, 0x00000FFF, 0x00001000, 0x00003000,
@@ -370,7 +371,7 @@ TEST(Tma, ConvertsAsMeasuredOnHardware) {
     }
 }
 
-TEST(Tma, ReportsWhatIsWrong) {
+TEST(Tma, ReportsFaults) {
   FlatMemory global(1024);
   std::vector<uint8_t> shared(4096);
   SharedMemory window{shared.data(), 4096, nullptr};

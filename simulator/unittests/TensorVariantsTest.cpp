@@ -1,8 +1,8 @@
-//===- TensorVariantsTest.cpp - spellings of tcgen05.mma ------------------===//
+//===- TensorVariantsTest.cpp - Variants of tcgen05.mma -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks that operands of .sp, .ws and .ashift reach the engine; other tests
-// cover its results. ptxas accepts all the texts for sm_100a.
+// Checks that operands of .sp, .ws and .ashift reach the engine. Other tests
+// cover the results of the engine. ptxas accepts all instructions for sm_100a.
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
@@ -15,10 +15,10 @@ using namespace mx::sim::test;
 
 namespace {
 
-/// Returns a kernel that allocates 128 columns, fills shared memory after the
-/// address of the result with f16 ones, and writes the lane number as f16 to
-/// columns 64 to 71 and `metadata` to column 80 of tensor memory. Then it runs
-/// `mma` and returns column %c of D.
+/// Returns a kernel that allocates 128 columns of tensor memory and fills
+/// shared memory with ones in f16. The kernel writes the lane number in f16 to
+/// columns 64 to 71 and `metadata` to columns 80 and 81, runs `mma`, and stores
+/// the first columns of D.
 std::string kernel(const std::string &mma, const char *metadata) {
   return std::string(R"(
   .shared .align 16 .b8 address[16];
@@ -90,7 +90,7 @@ const std::string idesc = "mov.b32 %r11, 0x08100010;\n";
 const std::string sparseIdesc = "mov.b32 %r11, 0x08100014;\n";
 
 TEST(TensorVariants, Sparse) {
-  // 16 stored ones of 32 elements.
+  // A row of A stores 16 of 32 elements, all equal to 1.
   for (const char *text :
        {"tcgen05.mma.sp.cta_group::1.kind::f16 [%r4], %rd1, %rd1, [%r10], "
         "%r11, %p3;",
@@ -113,7 +113,7 @@ TEST(TensorVariants, Sparse) {
 }
 
 TEST(TensorVariants, WeightStationary) {
-  // If enabled, use three columns and skip four (descriptor in %rd2).
+  // The mask in %rd2, if enabled, uses three columns and then skips four.
   std::string mma = "tcgen05.mma.ws.cta_group::1.kind::f16.collector::b2::fill "
                     "[%r4], %rd1, %rd1, %r11, %p3";
   KernelResult r = run(idesc + mma + ";");

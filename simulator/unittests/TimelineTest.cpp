@@ -1,9 +1,9 @@
 //===- TimelineTest.cpp - Timelines derived by hand -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Small kernels with timelines that can be derived by hand: a step per
-// instruction, waits until their condition holds, nominal durations of
-// asynchronous operations. The order of execution does not affect them.
+// Runs small kernels with timelines that can be derived by hand: an instruction
+// takes one step, a wait ends when its condition holds, and asynchronous
+// operations take nominal times. Timelines do not depend on the seed.
 //===----------------------------------------------------------------------===//
 
 #include "LaunchRunner.h"
@@ -118,7 +118,8 @@ TEST(Timeline, WaitEndsWhenThePhaseIsComplete) {
     }
 }
 
-/// Two copies of 1 KiB: 8 steps of the engine each, and the latency.
+/// Issues two copies of 1 KiB, which take 8 steps of the engine each and then
+/// the latency.
 constexpr const char *twoCopies =
     "mov.u32 %r1, %tid.x;\n"
     "setp.eq.u32 %p1, %r1, 0;\n"
@@ -152,12 +153,13 @@ TEST(Timeline, CopiesFollowEachOtherAndCompleteThePhase) {
                                       span("run", second, second + 2));
     EXPECT_EQ(spans(t, "'bar'"), span("phase", 3, second));
     EXPECT_EQ(spans(t, "'buf', 1024 bytes"), span("filling", 6, first));
-    EXPECT_EQ(t.strings[find(t, "'bar'")->spans[0].text],
-              "phase 0 (parity 0): 1 arrival, 2048 bytes expected, 2048 came");
+    EXPECT_EQ(
+        t.strings[find(t, "'bar'")->spans[0].text],
+        "phase 0 (parity 0): 1 arrival, 2048 bytes expected, 2048 arrived");
   }
 }
 
-TEST(Timeline, GroupsOfStoresAreWaitedFor) {
+TEST(Timeline, WaitsForBulkStoreGroups) {
   LaunchReport r = run("mov.u32 %r1, %tid.x;\n"
                        "setp.eq.u32 %p1, %r1, 0;\n"
                        "ld.param.u64 %rd1, [out];\n"
@@ -168,13 +170,13 @@ TEST(Timeline, GroupsOfStoresAreWaitedFor) {
                        "cp.async.bulk.wait_group 0;\n"
                        "ret;\n",
                        {});
-  // The copy is issued at 4 and has read its source 32 steps later.
+  // The copy is issued at step 4 and has read its source 32 steps later.
   EXPECT_EQ(spans(*r.timeline, "warp 0"),
             "run 0-5, wait-group 5-36, wait-group 36-548, run 548-549");
   EXPECT_EQ(spans(*r.timeline, "'buf', 4096 bytes"), "reading 4-36");
 }
 
-TEST(Timeline, LanesThatPartHaveRowsOfTheirOwn) {
+TEST(Timeline, DivergentLanesUseSeparateRows) {
   LaunchReport r =
       run("mov.u32 %r1, %tid.x;\n"
           "setp.lt.u32 %p1, %r1, 16;\n"
@@ -189,7 +191,7 @@ TEST(Timeline, LanesThatPartHaveRowsOfTheirOwn) {
   EXPECT_EQ(warp->spans.back().end, 53u);
 }
 
-TEST(Timeline, LimitsAreSaid) {
+TEST(Timeline, RecordsLimits) {
   LaunchReport r = run(producerAndConsumer("mbarrier.try_wait.parity.shared"
                                            ".b64"),
                        {64, 8});
@@ -232,7 +234,7 @@ TEST(Timeline, DeadlockIsAWaitWithoutEnd) {
   EXPECT_EQ(r.timeline->marks.size(), 1u);
 }
 
-// Intervals measured on B200 (published figures, in clocks).
+// Published intervals measured on B200, in clocks.
 TEST(Timeline, TensorPipeFollowsPublishedIntervals) {
   EXPECT_EQ(steps::mma(128, 256, 1, false), 128u);
   EXPECT_EQ(steps::mma(128, 128, 1, false), 64u);

@@ -1,9 +1,9 @@
 //===- WgmmaFormsTest.cpp - wgmma.mma_async of all types ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Places operands in shared memory by the canonical layouts of the PTX ISA, and
-// compares every accumulator with a sum of exact products. ptxas accepts all
-// the texts for sm_90a.
+// Places operands in shared memory according to the canonical layouts of the
+// PTX ISA, and compares every accumulator with an exact sum. ptxas accepts the
+// instructions of all `configs()` for sm_90a.
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
@@ -17,10 +17,10 @@ using namespace mx::sim::test;
 namespace {
 
 constexpr unsigned threads = 128, rowsA = 64;
-constexpr uint32_t reserved = 1024; ///< shared memory begins behind it
+constexpr uint32_t reserved = 1024; ///< shared memory begins at this offset
 constexpr uint32_t placeA = 0, placeB = 8192, sharedBytes = 16384;
 
-/// Code at bits 62-63 and bytes of a line.
+/// Descriptor bits 62-63, and the swizzle span in bytes.
 struct Layout {
   uint64_t code;
   unsigned span;
@@ -77,7 +77,8 @@ public:
 
   unsigned numD() const { return c.n / (half ? 4 : 2); }
 
-  /// Per thread: accumulators, registers of A; then the shared memory.
+  /// Returns the input words: accumulators and registers of A for each thread,
+  /// followed by the image of shared memory.
   std::vector<uint32_t> words() const {
     std::vector<uint32_t> out(threads * (numD() + 4));
     for (unsigned t = 0; t < threads; ++t) {
@@ -85,7 +86,9 @@ public:
       forD(t, [&](unsigned reg, unsigned shift, unsigned row, unsigned n) {
         mine[reg] |= d[row][n] << shift;
       });
-      // The figures of A's fragments: rows g and g + 8, then K beyond 16 bytes.
+      // According to the figures of A's fragments in the PTX ISA, registers 0
+      // and 1 contain rows g and g + 8. Registers 2 and 3 contain the next 16
+      // bytes along K.
       for (unsigned reg = 0; reg < 4; ++reg)
         for (unsigned i = 0; i < 32 / c.a.bits; ++i) {
           unsigned row = t / 32 * 16 + t % 32 / 4 + reg % 2 * 8;
@@ -131,7 +134,7 @@ public:
 
   std::string body(const std::string &middle) const {
     std::string text = loadWords(0, numD() + 4, 0);
-    // 128 threads copy 128 bytes each.
+    // Each of the 128 threads copies 128 bytes.
     text += "mul.wide.u32 %rd1, %thread, 128; add.u64 %rd1, %rd1, %in;\n"
             "mov.u32 %r380, smem; shl.b32 %r381, %thread, 7;\n"
             "add.u32 %r380, %r380, %r381;\n";
@@ -181,7 +184,9 @@ private:
     if (!transposed)
       return layout.span ? Strides{16, layout.span * 8}
                          : Strides{(rows + 7) / 8 * 128, 128};
-    // Tiles of 8 K times the span (or 16 bytes) of MN; K tiles are neighbours.
+    // A tile contains 8 lines, one for each index along K. A line contains one
+    // span along MN, or 16 bytes without swizzle. Tiles are ordered along K
+    // first.
     unsigned tile = (layout.span ? layout.span : 16) * 8;
     unsigned count = k * type.bits / 8 >= 16 ? k / 8 : 1;
     if (!layout.span)
@@ -250,7 +255,7 @@ private:
             std::min<int64_t>(std::max<int64_t>(whole, INT32_MIN), INT32_MAX);
       return got == uint32_t(whole);
     }
-    if (half) // close is enough: rounding is tested elsewhere
+    if (half) // other tests cover the rounding
       return std::fabs(f16(got) - small) <=
              std::fabs(small) * 0x1p-10 + 0x1p-20;
     return got == asBits(float(sum.truncate(24, -149)));
@@ -329,12 +334,13 @@ std::string wait(unsigned left) {
 TEST(WgmmaRegisters, MayBeUsedAfterTheWait) {
   Config c = configs()[0];
   std::string mma = "MMA", mmas = mma + mma;
-  // Chained on an accumulator, and moved while in flight.
+  // MMAs may be chained on an accumulator, and other registers may be moved
+  // while MMAs are in flight.
   EXPECT_TRUE(runMiddle(c, mmas + commit + wait(0)).clean());
   EXPECT_TRUE(runMiddle(c, mmas + commit + "mov.b32 %r350, %r0;" + wait(0) +
                                "add.u32 %r350, %r350, 1;")
                   .clean());
-  // A batch may still run while registers of another batch are used.
+  // Registers of one batch may be used while another batch still runs.
   Config inRegisters = c;
   inRegisters.aInRegisters = true;
   EXPECT_TRUE(
@@ -354,7 +360,7 @@ TEST(WgmmaRegisters, MayNotBeUsedBefore) {
   };
   expect(c, mma + commit + "add.u32 %r300, %r5, 1;" + wait(0),
          "an accumulator of wgmma.mma_async is read before wgmma.wait_group");
-  // Waiting without a commit, or for too few batches, is not enough.
+  // A wait without a commit, or for too few batches, does not suffice.
   expect(c, mma + wait(0) + "add.u32 %r300, %r5, 1;" + commit + wait(0),
          "an accumulator of wgmma.mma_async is read before wgmma.wait_group");
   expect(c, mma + commit + wait(1) + "add.u32 %r300, %r5, 1;" + wait(0),
@@ -387,7 +393,7 @@ TEST(WgmmaDescriptor, IsChecked) {
   expect("mov.b64 %rd5, 0x4000004000003FC0;", "beyond the");
 }
 
-TEST(WgmmaDecoding, ReportsWhatDoesNotExist) {
+TEST(WgmmaDecoding, ReportsInvalidForms) {
   for (const char *text : {
            "wgmma.mma_async.sync.aligned.m64n12k16.f32.f16.f16 "
            "{%r0,%r1,%r2,%r3,%r4,%r5}, %rd0, %rd1, 1, 1, 1, 0, 0;",

@@ -13,8 +13,8 @@
 
 using namespace mx::sim;
 
-/// Every warp clears A after its wait for the MMA, which must have run for the
-/// slower warps as well.
+/// Every warp clears A after its wait for the MMA. By then, the MMA must have
+/// read A for all warps, including slower ones.
 TEST(Wgmma, IsDoneForTheWholeWarpgroup) {
   std::string body = R"(
   .reg .pred %q; .reg .b32 %s, %w, %i; .reg .b64 %a, %b, %d; .reg .f32 %c<4>;

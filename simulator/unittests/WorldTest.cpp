@@ -1,4 +1,4 @@
-//===- WorldTest.cpp - devices whose kernels run together -----------------===//
+//===- WorldTest.cpp - Kernels that run together on several devices -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tests the interface of a world; simulator/test/World covers the protocols.
@@ -48,8 +48,8 @@ protected:
       EXPECT_TRUE(world->memory(k).share(words[k]));
     }
   }
-  /// Launches a kernel that waits for the flag of `from`, then writes to `to`,
-  /// which begins with its flag.
+  /// Launches a kernel that waits for the flag of device `from`, then writes
+  /// `value` and the flag of device `to`.
   void launch(unsigned device, unsigned from, unsigned to, uint32_t value) {
     LaunchConfig config;
     config.kernel = "pass";
@@ -80,7 +80,7 @@ protected:
 TEST_F(WorldTest, RunsKernelsThatWaitForEachOther) {
   make(4, 3);
   ASSERT_EQ(world->devices(), 4u);
-  // Each launch waits for its predecessor, the last launch for the host.
+  // Each launch waits for the next launch, and the last launch for the host.
   for (unsigned k = 0; k < 3; ++k)
     launch(k, k + 1, k, 10 + k);
   launch(3, 3, 3, 13);

@@ -1,5 +1,5 @@
-"""Compares exported functions of the libraries with their export lists and the headers. A new
-function must be added to all three.
+"""Compares the functions that the libraries export with the export lists and the headers. A new function must be added
+to all three.
 
 RUN: %python %s %mx_src %mx_capi %mx_libs/libmx_runtime%shlibext
 REQUIRES: compiler
@@ -20,7 +20,7 @@ def declared(*headers):
         names |= set(re.findall(r"\b((?:mxc?[A-Z]|mgpu)\w+)\s*\((?!\*)", text))
         names |= {f"mlirGetDialectHandle__{name}__" for name in re.findall(
             r"MLIR_DECLARE_CAPI_DIALECT_REGISTRATION\(\w+, (\w+)\)", text)}
-    # C++ templates, not exported.
+    # These C++ templates are not exported.
     return names - {"mxSized", "mxcSized"}
 
 

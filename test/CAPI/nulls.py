@@ -1,6 +1,6 @@
-"""Calls every function of mx-c/Compiler.h, mx_runtime.h, mx_program.h and mx_group.h with null for each
-pointer, and for all pointers at once. The call must return, and name the argument unless null is allowed.
-Functions are parsed from the headers, so new functions are covered.
+"""Calls every function of mx-c/Compiler.h, mx_runtime.h, mx_program.h and mx_group.h with each pointer null in turn,
+and with all pointers null. The call must return, and its message must name the null argument unless the argument may be
+null. The test parses the headers, so it covers new functions.
 
 RUN: %python %s %mx_src %mx_capi %mx_libs/libmx_runtime%shlibext %t
 REQUIRES: compiler, numpy
@@ -37,8 +37,8 @@ def is_pointer(kind):
     return "*" in kind or re.fullmatch(HANDLES, kind) is not None
 
 
-# Parameters that may be null, by function, as documented in the headers. An empty launch reads no
-# parameters, a one-dimensional tensor map no strides, and an empty map no address.
+# Nullable parameters of each function, as documented in the headers. An empty launch reads no parameters, a
+# one-dimensional tensor map reads no strides, and an empty map reads no address.
 MAY_BE_NULL = {
     ("*", "user"), ("mxSetWarningHandler", "data"), ("mxLaunch", "parameters"),
     ("mxTensorMapEncodeTiled", "strides"), ("mxTensorMapEncodeTiled", "globalAddress"),
@@ -95,7 +95,7 @@ def make(name, *arguments):
 
 
 libraries["mx"].mxSetErrorPolicy(1)
-# A separate function object, because call() sets the types of its own.
+# Function object with argument types of its own: call() changes the types of the library's function object.
 thread_error = CFUNCTYPE(c_char_p)(("mxGetThreadError", libraries["mx"]))
 context = c_void_p(call("mxcContextCreate", "mxcContext", [CALLBACKS["mxcMessageCallback"], None]))
 module = c_void_p(call("mxcModuleParse", "mxcModule", [context, PROGRAM, c_size_t(len(PROGRAM)), b"it.mlir"]))
@@ -153,9 +153,9 @@ saved = os.dup(2)
 
 
 def told(name, result, arguments):
-    """Calls a function; returns its result and all its messages."""
+    """Calls a function. Returns its result and all its messages."""
     messages.clear()
-    # Passes for a struct of a newer header with zero fields.
+    # BUFFER is also a valid struct of a newer header, with zero fields.
     ctypes.memset(BUFFER, 0, len(BUFFER))
     BUFFER[1] = len(BUFFER) >> 8
     begin = os.fstat(errors.fileno()).st_size
@@ -182,20 +182,20 @@ for header in ("include/mx-c/Compiler.h", "runtime/include/mx_runtime.h", "runti
     for name, result, parameters in functions:
         pointers = [i for i, (kind, _) in enumerate(parameters) if is_pointer(kind)]
         given = [valid(*parameter) for parameter in parameters]
-        # Functions must refuse destroyed handles unless the other pointers are null.
+        # Functions must refuse destroyed handles, unless another pointer is null.
         for i in pointers:
             kind, parameter = parameters[i]
             if kind not in DEAD:
                 continue
-            print(f"{name} of a dead {parameter}", flush=True)
+            print(f"{name} with a destroyed {parameter}", flush=True)
             found, text = told(name, result, [DEAD[kind] if i == j else x for j, x in enumerate(given)])
             is_failure = {"int": bool(found), "int32_t": found == 0, "void": True}.get(result, not found)
             dead += 1
-            if "found a handle that is none" not in text or not is_failure:
+            if "found an invalid handle" not in text or not is_failure:
                 print(f"wrong: {name} returned {found}, and says {text!r}")
                 wrong += 1
         # With all pointers null, the call must only return.
-        print(f"{name} of nulls", flush=True)
+        print(f"{name} with null pointers", flush=True)
         told(name, result, [None if i in pointers else x for i, x in enumerate(given)])
         for i in pointers:
             kind, parameter = parameters[i]
@@ -206,8 +206,8 @@ for header in ("include/mx-c/Compiler.h", "runtime/include/mx_runtime.h", "runti
             is_stream = kind == "mxStream" and name != "mxStreamDestroy"
             if is_stream or {(name, parameter), ("*", parameter)} & MAY_BE_NULL:
                 continue
-            # Invalid handles are reported with a different message.
-            is_told = "found a null pointer" in text or "found a handle that is none" in text
+            # An invalid handle is reported with a different message than a null pointer.
+            is_told = "found a null pointer" in text or "found an invalid handle" in text
             is_failure = {"int": bool(found), "int32_t": found == 0}.get(result, not found)
             if not is_told or not is_failure:
                 print(f"wrong: {name} returned {found}, and says {text!r}")

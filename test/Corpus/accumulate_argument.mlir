@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A matmul accumulated into an argument, which is returned: the sum over a pipeline's micro-batches.
+// A matmul accumulates into an argument and returns the sum, as over the micro-batches of a pipeline.
 !a = tensor<45x96xf8E4M3FN>
 !as = tensor<45x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<56x96xf8E4M3FN>

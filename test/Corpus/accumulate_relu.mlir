@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A matmul accumulated into an argument, then relu: the matmul reads `outs`, and an operation follows.
+// A matmul accumulates into an argument, then relu: the matmul reads `outs`.
 !a = tensor<?x64xf8E4M3FN>
 !as = tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<24x64xf8E4M3FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Softplus, gelu by tanh, and relu squared of a tensor: three results of a generic, in f32 from bf16.
+// Softplus, tanh gelu and squared relu of a bf16 tensor: one generic with three f32 results.
 !x = tensor<?x9xbf16>
 !y = tensor<?x9xf32>
 #id = affine_map<(i, j) -> (i, j)>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A step of Adam: bf16 gradients, f32 state, bf16 copy of the weights.
+// A step of Adam with bf16 gradients, f32 state and a bf16 copy of the weights.
 !w = tensor<?xf32>
 !g = tensor<?xbf16>
 #id = affine_map<(i) -> (i)>

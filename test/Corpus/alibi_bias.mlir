@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// ALiBi: scores less a slope of the head times the distance of key and query, in a window; what is outside becomes the lowest number.
+// ALiBi in a window: a slope times the distance of key and query is subtracted. Masked scores are the lowest number.
 !s = tensor<3x?x?xf32>
 #id = affine_map<(h, i, j) -> (h, i, j)>
 func.func @main(%s: !s, %slope: tensor<3xf32>, %window: index) -> !s {

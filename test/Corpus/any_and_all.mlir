@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Whether any bit of a row is set, whether all are, and the number of set bits, as reductions of i1 and of i1 as i32.
+// Reductions over each row: whether any bit is set, whether all bits are set (i1), and the number of set bits (i32).
 !m = tensor<?x9xi1>
 func.func @main(%m: !m) -> (tensor<?xi1>, tensor<?xi1>, tensor<?xi32>) {
   %c0 = arith.constant 0 : index

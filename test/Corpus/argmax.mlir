@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Argmax of each row with its index, the first on ties: a reduction with two results.
+// Argmax of each row: one reduction returns the maximum and its index. In a tie, the first index wins.
 !x = tensor<?x23xf32>
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Arithmetic on floats of 8 bits themselves, without scales.
+// Arithmetic directly on 8-bit floats, without scales.
 !t = tensor<6x8xf8E4M3FN>
 func.func @main(%x: !t, %y: !t) -> !t {
   %z = arith.addf %x, %y : !t

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Attention of a batch of heads with a causal mask: two batch_matmuls of bf16, softmax in f32.
+// Attention over a batch of heads with a causal mask: two bf16 batch_matmuls, and softmax in f32.
 !q = tensor<3x13x16xbf16>
 !s = tensor<3x13x13xf32>
 !p = tensor<3x13x13xbf16>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Batch norm at inference in NCHW, folded into a scale and a shift that a first operation computes.
+// Batch norm for NCHW inference, folded into a scale and a shift computed by a separate operation.
 !x = tensor<?x4x3x5xf32>
 !v = tensor<4xf32>
 #c = affine_map<(c) -> (c)>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Matmuls in a dynamic batch with linear scales; rows and columns do not fill a tile.
+// Matmuls in a dynamic batch with linear scales. Rows and columns do not fill a tile.
 !a = tensor<?x?x64xf8E4M3FN>
 !as = tensor<?x?x2xf8E8M0FNU>
 !b = tensor<?x150x64xf8E4M3FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Matmuls of a dynamic batch of pre-quantized matrices: rank 3.
+// Matmuls in a dynamic batch of pre-quantized rank-3 tensors.
 !a = tensor<?x21x64xf8E4M3FN>
 !as = tensor<?x21x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<?x40x64xf8E4M3FN>

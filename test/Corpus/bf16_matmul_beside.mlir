@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A bf16 linalg.matmul, the unquantized router of a layer, beside a quantized matmul of the same rows.
+// A layer's unquantized router as a bf16 linalg.matmul, and a quantized matmul of the same rows.
 !x = tensor<26x64xbf16>
 !e = tensor<26x64xf8E4M3FN>
 !s = tensor<26x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

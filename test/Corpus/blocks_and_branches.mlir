@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Control flow as basic blocks, as a language front end emits it: cf.cond_br to two matmuls that join again.
+// Control flow in basic blocks, as language front ends emit it: cf.cond_br selects one of two matmuls.
 !t = tensor<5x5xf32>
 func.func @main(%n: i32, %x: !t, %y: !t) -> !t {
   %c3 = arith.constant 3 : i32

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A gradient quantized along both axes in a single read, for the two matmuls of a backward pass.
+// A gradient, read once and quantized along both axes, for the two matmuls of a backward pass.
 !x = tensor<96x64xbf16>
 !r = tensor<96x64xf8E5M2>
 !rs = tensor<96x2xf8E8M0FNU>

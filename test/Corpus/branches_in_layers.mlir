@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Two kinds of layers in a loop: scf.if on the layer index adds a residual in every second layer.
+// A loop over two kinds of layers: scf.if on the layer index adds a residual in every second layer.
 !x = tensor<?x12xf32>
 func.func @main(%x: !x, %w: tensor<4x12x12xf32>) -> !x {
   %c0 = arith.constant 0 : index

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Attention scores with a causal mask by linalg.index: scores after the query become the lowest number.
+// A causal mask computed with linalg.index: scores of keys after the query become the lowest number.
 !q = tensor<50x64xf8E4M3FN>
 !qs = tensor<50x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<50x50xf32>

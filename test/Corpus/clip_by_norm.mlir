@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Gradients clipped by norm: a sum over the whole tensor, its root, and a rank-0 factor read by an operation.
+// Gradients clipped by their norm: a sum over the whole tensor, its root, and a rank-0 factor.
 !g = tensor<?x6xf32>
 #id = affine_map<(i, j) -> (i, j)>
 #none = affine_map<(i, j) -> ()>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Outputs of three heads, each from a separate matmul, concatenated in a tensor.
+// Outputs of three heads, computed by separate matmuls and concatenated.
 !a = tensor<25x64xf8E4M3FN>
 !as = tensor<25x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<16x64xf8E4M3FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Constant weights and scales with all elements equal.
+// Constant weights and scales with equal elements.
 !e = tensor<21x64xf8E4M3FN>
 !s = tensor<21x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !w = tensor<40x64xf8E4M3FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A convolution of images with steps of two: linalg.conv_2d_nhwc_hwcf behind tensor.pad.
+// A convolution of images with stride two: tensor.pad, then linalg.conv_2d_nhwc_hwcf.
 !x = tensor<2x9x8x3xf32>
 !w = tensor<3x3x3x5xf32>
 !y = tensor<2x5x4x5xf32>

@@ -1,13 +1,13 @@
-"""Runs a program of the corpus on the simulator, for a chip of each family, and on the CPU path, and compares the
-results with an oracle in float64.
+"""Runs a corpus program on the simulator (for one chip of each family) and on the CPU path, and compares the results
+with a float64 oracle.
 
     corpus.py --run=MX_RUN --opt=MX_OPT --directory=DIR PROGRAM.mlir     runs a program
-    corpus.py --check                                                    compares README.md and rows with the files
+    corpus.py --check                                                    compares README.md and the rows with the files
     corpus.py --write                                                    writes the table of README.md
 
-Each program has a row in rows/ with its arguments and its oracle. Oracles are written from the definition of the
-operations, on intervals (intervals.py). The comparison must be able to fail, so it is repeated with wrong results and
-with exchanged arguments."""
+Each program has a row in rows/ with its arguments and its oracle. Oracles follow the definition of the operations and
+compute intervals (intervals.py). A second pass checks that the comparison rejects wrong results and the results for
+exchanged arguments."""
 
 import argparse
 import glob
@@ -40,7 +40,7 @@ def load_rows():
 
 
 def describe(name):
-    """First comment of a program, which describes it."""
+    """Returns the first comment of a program, which describes it."""
     with open(os.path.join(HERE, name + ".mlir"), encoding="utf-8") as file:
         lines = file.read().split("\n")
     comment = itertools.takewhile(lambda line: line.startswith("// "), lines[2:])
@@ -57,7 +57,7 @@ def value_of(argument):
 
 
 def kind_of(argument):
-    """Key that is equal for arguments that could be mistaken for each other."""
+    """Returns a key. Arguments with equal keys could be mistaken for each other."""
     if isinstance(argument, Codes):
         return argument.element, argument.codes.shape
     if isinstance(argument, Scales):
@@ -84,7 +84,7 @@ class Runner:
         return done
 
     def prepared(self):
-        """Program after the passes that run before mx-run."""
+        """Runs the passes that precede mx-run; returns the program's path and the completed process."""
         source = os.path.join(HERE, self.name + ".mlir")
         if not self.program.passes:
             return source, None
@@ -136,7 +136,7 @@ def read(array, expected):
 
 
 def wrong_places(found, expected):
-    """Returns the mismatching places, or None if the shapes differ."""
+    """Returns the indices of mismatches, or None if the shapes differ."""
     if isinstance(expected, (Interval, Bits, Codes, Scales)):
         shape = expected.codes.shape if isinstance(expected, Codes) else (
             expected.bytes.shape if isinstance(expected, Scales) else expected.shape)
@@ -163,8 +163,8 @@ def explain(found, expected):
 
 
 def spoiled(found):
-    """Results that a faulty program could return: rows or columns shifted by one, a matrix transposed, zeros, one
-    element missing, negated."""
+    """Yields results that a faulty program could return: shifted by a row or column, transposed, negated, all zeros, or
+    with the last element set to 0."""
     for axis in range(found.ndim):
         if found.shape[axis] > 1:
             yield f"shifted along {axis}", np.roll(found, 1, axis)
@@ -233,7 +233,7 @@ def read_page():
     with open(os.path.join(HERE, "README.md"), encoding="utf-8") as page:
         head, mark, _ = page.read().partition("<!-- corpus.py --write -->\n")
     if not mark:
-        sys.exit("README.md: expected the line <!-- corpus.py --write -->, behind which the table stands")
+        sys.exit("README.md: expected the line <!-- corpus.py --write --> before the table")
     return head + mark
 
 
@@ -244,13 +244,13 @@ def check_files(programs):
                  f"{sorted(files - set(programs))} and only rows of {sorted(set(programs) - files)}")
     for name in sorted(files):
         if not describe(name):
-            sys.exit(f"{name}.mlir: expected a comment behind the RUN line that says what it shows")
+            sys.exit(f"{name}.mlir: expected a description of the program after the RUN line")
     runs = sum(not program.refused for program in programs.values())
     if runs < 60:
         sys.exit(f"expected at least 60 programs that run, found {runs}")
     with open(os.path.join(HERE, "README.md"), encoding="utf-8") as page:
         if page.read() != read_page() + table(programs):
-            sys.exit("README.md is not what the rows and programs say: run test/Corpus/corpus.py --write")
+            sys.exit("README.md does not match the rows and programs: run test/Corpus/corpus.py --write")
 
 
 def main():

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Attention whose projections are block-scaled and whose matmuls are bf16: six operations of a layer in one function, dynamic rows.
+// Cross attention with dynamic rows: block-scaled projections and bf16 matmuls in one function.
 !x = tensor<?x64xbf16>
 !e = tensor<?x64xf8E4M3FN>
 !s = tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

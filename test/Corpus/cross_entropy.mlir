@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Cross entropy of logits and labels: the log of the sum of exponentials minus the label's logit per row, and the mean.
+// Cross entropy of logits and labels: per row, log-sum-exp minus the label's logit, then the mean over rows.
 !x = tensor<?x29xf32>
 !v = tensor<?xf32>
 #id = affine_map<(i, j) -> (i, j)>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A causal depthwise convolution along tokens, as a generic with a sum of two dimensions as index; dynamic tokens.
+// A causal depthwise convolution along dynamic tokens: a generic with the sum of two dimensions as an index.
 !x = tensor<2x?x6xbf16>
 func.func @main(%x: !x, %w: tensor<4x6xbf16>) -> tensor<2x?x6xf32> {
   %c1 = arith.constant 1 : index

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Dequantize, then scale by a scalar argument.
+// Dequantization, then multiplication by a scalar argument.
 !e = tensor<?x96xf6E2M3FN>
 !s = tensor<?x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !f = tensor<?x96xf32>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// An activation between two layers in block formats: dequantize, silu, quantize to another format.
+// An activation between two block-scaled layers: dequantize, silu, and quantize to another format.
 !e = tensor<?x192xf8E4M3FN>
 !s = tensor<?x6xf8E8M0FNU>
 !f = tensor<?x192xf32>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// The diagonal of a matrix by a map, its trace, and the elements above the diagonal, in f64.
+// In f64: the diagonal of a matrix, read through an index map, its trace, and the elements above the diagonal.
 !a = tensor<7x7xf64>
 func.func @main(%a: !a) -> (tensor<7xf64>, tensor<f64>, !a) {
   %zero = arith.constant 0.0 : f64

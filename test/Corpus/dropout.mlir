@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Dropout with a bit mask as argument: kept elements are scaled up, in bf16.
+// Dropout in bf16 with a bit mask as an argument. Kept elements are scaled up.
 !x = tensor<?x10xbf16>
 #id = affine_map<(i, j) -> (i, j)>
 func.func @main(%x: !x, %keep: tensor<?x10xi1>) -> !x {

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A window of rows with its offset and length as arguments, and the mean along them.
+// A window of rows with offset and length as arguments, and the mean along its rows.
 !x = tensor<?x8xf32>
 func.func @main(%x: !x, %from: index, %count: index) -> (!x, tensor<8xf32>) {
   %zero = arith.constant 0.0 : f32

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// An einsum of a projection into heads, "bsd,hkd->bhsk", as linalg.contract.
+// A projection into heads, the einsum "bsd,hkd->bhsk", as linalg.contract.
 !x = tensor<2x?x24xbf16>
 !y = tensor<2x3x?x5xf32>
 func.func @main(%x: !x, %w: tensor<3x5x24xbf16>) -> !y {

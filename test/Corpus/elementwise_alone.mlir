@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A single elementwise operation: the clamp of a dynamic rank-3 tensor, in f16.
+// A single elementwise operation: clamps a dynamic rank-3 f16 tensor.
 !t = tensor<?x5x?xf16>
 #id = affine_map<(i, j, k) -> (i, j, k)>
 func.func @main(%x: !t) -> !t {

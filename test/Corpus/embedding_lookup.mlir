@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Rows of an embedding table by token; a negative token gives zeros.
+// Looks up the embedding row of each token. The row of a negative token is zero.
 #id = affine_map<(i, j) -> (i, j)>
 func.func @main(%table: tensor<?x12xbf16>, %tokens: tensor<?xi64>) -> tensor<?x12xbf16> {
   %c0 = arith.constant 0 : index

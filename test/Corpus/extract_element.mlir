@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A matmul element at indices from arguments, returned as a scalar.
+// Returns one element of a matmul as a scalar. Its indices are arguments.
 !a = tensor<19x64xf8E4M3FN>
 !as = tensor<19x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<24x64xf8E4M3FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Bits as numbers: flags in a kernel's body and in scf.if, and bits among the results.
+// Flags (i1) in a kernel's body, in scf.if and among the results.
 !t = tensor<?xf32>
 #id = affine_map<(i) -> (i)>
 func.func @main(%keep: i1, %twice: i1, %x: !t, %n: f32) -> (!t, !t, i1, i1, i32) {

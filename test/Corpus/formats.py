@@ -12,7 +12,7 @@ from intervals import Interval, round_to
 
 
 class Codes:
-    """Elements of a narrow type, one code each."""
+    """Elements of a narrow type, stored as one code each."""
 
     def __init__(self, codes, element):
         self.codes, self.element = codes, element
@@ -24,7 +24,7 @@ class Codes:
         return Codes(self.codes[places], self.element)
 
     def read(self, array):
-        """Codes of an array of a result."""
+        """Returns the codes in a result array."""
         return ref.unpack(array, self.element)
 
     def check(self, found):
@@ -35,7 +35,7 @@ class Codes:
 
 
 class Scales:
-    """Scales of blocks, in tiles or row by row."""
+    """Block scales in tiles or in linear order."""
 
     def __init__(self, bytes_, tiled=True, nvfp4=False):
         self.bytes, self.tiled, self.nvfp4 = bytes_, tiled, nvfp4
@@ -44,12 +44,12 @@ class Scales:
         return ref.tile(self.bytes) if self.tiled else self.bytes
 
     def read(self, array):
-        """Scales of an array of a result; rows and blocks of the padding are left out."""
+        """Returns the scales in a result array, without padding rows and blocks."""
         if not self.tiled:
             return array
         *batch, r, c, _, _, _ = array.shape
         n = len(batch)
-        # Tile row, tile column, row % 32, row / 32 % 4, column.
+        # Dimensions: tile row, tile column, row % 32, row / 32 % 4, column.
         order = [*range(n), n, n + 3, n + 2, n + 1, n + 4]
         full = array.transpose(order).reshape(*batch, r * 128, c * 4)
         rows, blocks = self.bytes.shape[-2:]
@@ -70,8 +70,8 @@ def numbers(codes, scales):
 
 
 class Quantized:
-    """Both results of mx.quantize along the last dimension of x, an interval. `codes` and `scales` check the actual
-    results; `real` is their dequantized value."""
+    """The results of mx.quantize along the last dimension of the interval x. `codes` and `scales` check the actual
+    results, and `real` is the interval of the dequantized values."""
 
     def __init__(self, x, element="f8E4M3FN", rounding="ceil", tiled=True, factor=None):
         self.x, self.element, self.rounding, self.tiled, self.factor = x, element, rounding, tiled, factor
@@ -85,7 +85,7 @@ class Quantized:
         ends = [self.ends_with(scale) for scale in ([low] if np.array_equal(low, high) else [low, high])]
         self.real = Interval("f32", np.min([each[0] for each in ends], axis=0), np.max([each[1] for each in ends], axis=0))
         if np.any(high.astype(int) - low > 1):
-            raise ValueError("the oracle is too wide for a quantization")
+            raise ValueError("the interval is too wide for a quantization")
         self.codes = CodeRange(self)
 
     def scale_of(self, a):
@@ -105,7 +105,7 @@ class Quantized:
         return ref.encode(y, self.element)
 
     def ends_with(self, scales):
-        """Smallest and largest values that elements may become with these scales."""
+        """Returns the smallest and the largest value of each element with these scales."""
         factor = np.repeat(ref.decode_scale(scales, self.factor is not None), self.size, axis=-1)
         return [ref.decode(self.codes_with(end, scales), self.element) * factor for end in (self.x.lo, self.x.hi)]
 
@@ -123,7 +123,7 @@ class ScaleRange(Scales):
 
 
 class CodeRange(Codes):
-    """Range of accepted codes, which depends on the actual scale if two scales are accepted."""
+    """Accepted codes. If two scales are accepted, the range of codes depends on the actual scale."""
 
     def __init__(self, quantized):
         super().__init__(np.zeros(quantized.x.shape, np.uint8), quantized.element)

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Quantize and dequantize a tensor in three formats: E5M2, E2M3 and MXINT8.
+// Quantizes and dequantizes a tensor in three formats: E5M2, E2M3 and MXINT8.
 !x = tensor<?x64xf32>
 !e1 = tensor<?x64xf8E5M2>
 !e2 = tensor<?x64xf6E2M3FN>

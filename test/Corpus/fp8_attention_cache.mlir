@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Decoding with an MXFP8 cache in linear scales: a batched matmul with cached keys, a slice of a longer cache.
+// Decoding with an MXFP8 cache and linear scales: a batched matmul reads cached keys from a slice of the cache.
 !k = tensor<4x48x64xf8E4M3FN>
 !ks = tensor<4x48x2xf8E8M0FNU>
 !p = tensor<4x20x64xf8E4M3FN>

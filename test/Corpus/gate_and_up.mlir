@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// SwiGLU: silu of one matmul times another, rounded to bf16 and quantized for the matmul behind it.
+// SwiGLU: silu of one matmul times another matmul, rounded to bf16 and quantized for the next matmul.
 !x = tensor<33x128xbf16>
 !e = tensor<33x128xf8E4M3FN>
 !s = tensor<33x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Gradients of micro-batches are added in a loop: slices of stacked tokens, matmuls with both operands by columns.
+// A loop adds the gradients of micro-batches: slices of stacked tokens, and matmuls along columns of both operands.
 !dy = tensor<3x64x48xbf16>
 !x = tensor<3x64x80xbf16>
 !dw = tensor<48x80xf32>

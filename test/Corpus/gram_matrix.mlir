@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// X Xᵀ: a quantized tensor is used as both operands.
+// X Xᵀ: one quantized tensor is both operands of a matmul.
 !x = tensor<47x96xf32>
 !e = tensor<47x96xf8E4M3FN>
 !s = tensor<47x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

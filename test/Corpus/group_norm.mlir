@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Group norm of images: 6 channels in 3 groups, sums over channels of a group, rows and columns.
+// Group norm of images with 6 channels in 3 groups: sums over the channels, rows and columns of each group.
 !x = tensor<2x3x2x5x7xf32>
 !v = tensor<2x3xf32>
 #id = affine_map<(n, g, c, i, j) -> (n, g, c, i, j)>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Experts by ragged rows: tokens sorted by expert, group ends on the device, an expert without tokens.
+// Experts with ragged rows: sorted tokens, group ends on the device, and an expert without tokens.
 !x = tensor<?x64xbf16>
 !e = tensor<?x64xf8E4M3FN>
 !s = tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>

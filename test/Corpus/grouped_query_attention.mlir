@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Scores of 6 query heads that share 2 key heads, as a generic with a dividing map: h floordiv 3.
+// Scores of 6 query heads with 2 shared key heads: a generic with h floordiv 3 in its index map.
 !q = tensor<6x?x16xbf16>
 !k = tensor<2x?x16xbf16>
 !s = tensor<6x?x?xf32>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A cache that grows by concat in a loop: the carried tensor changes its size in each iteration.
+// A cache grows by concatenation in a loop: the size of the carried tensor changes in each iteration.
 !t = tensor<?x3xbf16>
 func.func @main(%x: !t, %new: !t, %times: index) -> !t {
   %c0 = arith.constant 0 : index

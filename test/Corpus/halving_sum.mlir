@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A sum by halves: scf.while carries a tensor that halves in each iteration.
+// A sum by halves: scf.while carries the tensor, which halves in each iteration.
 !t = tensor<?xf32>
 func.func @main(%x: !t) -> (!t, index) {
   %c0 = arith.constant 0 : index

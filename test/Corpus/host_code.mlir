@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// An mx function beside host code that keeps its memrefs and calls external functions.
+// An mx function and, in the same module, host code that keeps its memrefs and calls external functions.
 memref.global "private" @calls : memref<1xi64> = dense<0>
 func.func private @log(i64)
 func.func @main(%a: tensor<19x64xbf16>, %b: tensor<64x24xbf16>) -> tensor<19x24xf32> {

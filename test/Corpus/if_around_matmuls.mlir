@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// scf.if selects between two weights by a flag: each branch contains a matmul, and the second adds a bias.
+// scf.if selects one of two weights: both branches contain a matmul, and the second branch adds a bias.
 !a = tensor<31x64xf8E4M3FN>
 !as = tensor<31x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<40x64xf8E4M3FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// bf16 by MXFP4, with scales expanded to elements by a generic that divides the index; imported.
+// A bf16 x MXFP4 matmul to import. A generic with index division expands scales to elements.
 !x = tensor<?x128xbf16>
 !w = tensor<40x128xf4E2M1FN>
 !s = tensor<40x4xf8E8M0FNU>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// bf16 by MXFP8 as a framework emits it: scales expanded to elements, arith.scaling_extf, linalg.matmul; imported.
+// A bf16 x MXFP8 matmul to import, as a framework emits it: expanded scales, arith.scaling_extf and linalg.matmul.
 !x = tensor<?x128xbf16>
 !w = tensor<48x128xf8E4M3FN>
 !s = tensor<48x4xf8E8M0FNU>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// bf16 by NVFP4: codes times f8E4M3FN scales of 16 elements in the matmul's own body; imported.
+// A bf16 x NVFP4 matmul to import. Its body multiplies codes by f8E4M3FN scales of 16 elements.
 !x = tensor<23x8x16xbf16>
 !w = tensor<40x8x16xf4E2M1FN>
 !s = tensor<40x8xf8E4M3FN>

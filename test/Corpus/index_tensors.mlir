@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Tensors of index: places from an argument on, their squares, and zeros behind them, all in 64 bits.
+// Index tensors in 64 bits: consecutive indices from an argument, their squares, and padding zeros.
 !t = tensor<?xindex>
 func.func @main(%x: !t, %from: index) -> (!t, tensor<?xi64>, index) {
   %c0 = arith.constant 0 : index

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// An integer matmul: i8 by i8 in i32, then a factor for each row and column, in f32.
+// An integer matmul, i8 x i8 to i32, then a multiplication by f32 factors for rows and columns.
 !a = tensor<?x40xi8>
 !b = tensor<24x40xi8>
 !y = tensor<?x24xf32>

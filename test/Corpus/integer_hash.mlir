@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Bits of tokens, as in hashed embeddings: shifts, xor, wrapping multiplication, signed remainders and divisions.
+// Bit operations on tokens, as in hashed embeddings: shifts, xor, wrapping multiplication, signed division, remainder.
 !t = tensor<?xi32>
 #id = affine_map<(i) -> (i)>
 func.func @main(%x: !t, %m: !t) -> (!t, !t, !t) {

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Floats to integers and back: fptosi after rounding to nearest, clamped to i8, then dequantized.
+// Converts floats to integers and back: rounds to nearest, fptosi, clamps to i8, and dequantizes.
 !f = tensor<?x7xf32>
 #id = affine_map<(i, j) -> (i, j)>
 func.func @main(%x: !f, %scale: f32) -> (tensor<?x7xi8>, !f) {

@@ -1,15 +1,16 @@
-"""Interval arithmetic: all results that a program may compute under any permitted rounding.
+"""Interval arithmetic. An interval contains all results that permitted roundings may produce.
 
-Operations rounded to nearest are monotonic, so the ends of an interval map to the ends of the result, and exact numbers
-stay exact to the last bit. Only sums in free order and functions of math widen an interval: sums by a bound on their
-number of terms, functions by the error in docs/reference/Math.md. Everything is in float64."""
+Rounding to nearest is monotonic, so each operation maps the ends of an interval to the ends of the result, and exact
+numbers stay exact to the last bit. Only sums in any order and `math` functions widen an interval. A sum widens it by
+a bound that depends on the number of terms. A function widens it by the error in docs/reference/Math.md. All intervals
+are in float64."""
 
 import functools
 
 import numpy as np
 from math_bounds import read_bounds
 
-# Digits, the exponent of the least subnormal number, and the first exponent that overflows.
+# Number of significant digits, exponent of the least subnormal number, and first exponent that overflows.
 FORMATS = {"f64": (53, -1074, 1024), "f32": (24, -149, 128), "bf16": (8, -133, 128), "f16": (11, -24, 16)}
 
 
@@ -28,14 +29,14 @@ def round_to(x, dtype):
 
 
 def unit_of(x, dtype):
-    """The unit in the last place of numbers of about this size."""
+    """Returns the unit in the last place of each number."""
     digits, least, _ = FORMATS[dtype]
     exponent = np.frexp(np.where(np.isfinite(x), x, 1.0))[1] - digits
     return np.ldexp(1.0, np.maximum(exponent, least))
 
 
 def lowest_bit(x):
-    """Exponent of the largest power of two that divides all numbers, or None if there are none."""
+    """Returns the exponent of the largest power of two that divides all nonzero numbers, or None if all are zero."""
     x = x[(x != 0) & np.isfinite(x)]
     if not x.size:
         return None
@@ -45,7 +46,7 @@ def lowest_bit(x):
 
 
 class Interval:
-    """An array of numbers of a type, each between two."""
+    """Array of intervals [lo, hi] of a number type."""
 
     __array_ufunc__ = None  # numpy leaves operators to this class
 
@@ -62,7 +63,7 @@ class Interval:
         return self.hi is self.lo or np.array_equal(self.lo, self.hi, equal_nan=True)
 
     def lift(self, function):
-        """Elements elsewhere."""
+        """Applies a function that moves or selects elements, such as a reshape, to both ends."""
         return Interval(self.dtype, function(self.lo), None if self.hi is self.lo else function(self.hi))
 
     def __getitem__(self, places):
@@ -81,12 +82,12 @@ class Interval:
     def like(self, other):
         if isinstance(other, Interval):
             if other.dtype != self.dtype:
-                raise TypeError(f"expected two of {self.dtype}, found one of {other.dtype}")
+                raise TypeError(f"expected two operands of type {self.dtype}, found {other.dtype}")
             return other
         return Interval(self.dtype, round_to(other, self.dtype))
 
     def ends(self, function, *others):
-        """Applies a function that is monotonic in each operand, then rounds."""
+        """Applies a function monotonic in each operand to all combinations of ends, then rounds."""
         operands = [self, *others]
         corners = [[]]
         for each in operands:
@@ -132,7 +133,8 @@ class Interval:
         return Interval(self.dtype, self.lo - by, self.hi + by)
 
     def compare(self, function, other):
-        """Applies a comparison that grows with the first operand and falls with the second, such as np.greater."""
+        """Applies a comparison that increases with the first operand and decreases with the second, such as
+        np.greater."""
         other = self.like(other)
         return Bits(function(self.lo, other.hi), function(self.hi, other.lo))
 
@@ -149,14 +151,14 @@ class Interval:
         return self.lift(lambda a: a.max(axis=axis, keepdims=keepdims))
 
     def sum(self, axis, keepdims=False, init=None):
-        """Sums in any order."""
+        """Sums along axes in any order."""
         axes = tuple(np.atleast_1d(axis) % len(self.shape))
         count = int(np.prod([self.shape[i] for i in axes]))
         total = total_of(self.dtype, [(self.lo, self.hi, lambda a: a.sum(axis=axes, keepdims=keepdims))], count, init)
         return total
 
     def check(self, found):
-        """Returns the places of elements outside the interval."""
+        """Returns a mask of the elements outside the interval."""
         with np.errstate(invalid="ignore"):
             inside = (self.lo <= found) & (found <= self.hi)
         return ~(inside | (np.isnan(self.lo) & np.isnan(found)))
@@ -187,7 +189,8 @@ class Bits:
 
 
 def total_of(dtype, parts, count, init=None, unit=None):
-    """Sums of terms with their ends, in any order, each step rounded. `parts` are ends of terms and how they are summed."""
+    """Bounds a sum in any order with a rounding at each step. Each part is a triple: the lower ends of terms, their
+    upper ends, and a function to sum terms."""
     lo = hi = size = 0.0
     known, bits = init is None or init.known, []
     for low, high, add in parts:
@@ -202,7 +205,7 @@ def total_of(dtype, parts, count, init=None, unit=None):
         count += 1
     bits = [bit for bit in bits if bit is not None]
     digits = FORMATS[dtype][0]
-    # The sum is exact: all terms are multiples of one power of two, and the sum fits in the digits of the type.
+    # The sum is exact: all terms are multiples of a power of two, and the sum fits in the type's significand.
     if known and np.all(size <= 2.0**digits * 2.0**min(bits, default=0)):
         return Interval(dtype, lo)
     unit = 2.0**-digits * count if unit is None else unit
@@ -211,8 +214,8 @@ def total_of(dtype, parts, count, init=None, unit=None):
 
 
 def einsum(spec, a, b, init=None, dtype="f32", tensor_core=False):
-    """einsum of two intervals, with terms added in any order in f32. A tensor core adds 16 or more terms at a time and
-    then once to the sum, and truncates by at most a unit in the last place."""
+    """Computes an einsum of two intervals with the terms added in any order in f32. A tensor core adds at least 16
+    terms at a time to the accumulator and truncates by at most a unit in the last place."""
     letters = set("".join(spec.split("->")[0].split(",")))
     gone = letters - set(spec.split("->")[1])
     sizes = dict(zip(spec.split(",")[0], a.shape), **dict(zip(spec.split("->")[0].split(",")[1], b.shape)))
@@ -242,7 +245,7 @@ def einsum(spec, a, b, init=None, dtype="f32", tensor_core=False):
 
 
 def rows(a, b, **options):
-    """Rows of a by rows of b."""
+    """Multiplies the rows of `a` by the rows of `b`."""
     return einsum("mk,nk->mn", a, b, **options)
 
 
@@ -267,7 +270,7 @@ def where(condition, a, b):
 
 
 def join(function, *parts):
-    """np.concatenate and np.stack of intervals."""
+    """Applies np.concatenate or np.stack to intervals."""
     return Interval(parts[0].dtype, function([part.lo for part in parts]), function([part.hi for part in parts]))
 
 
@@ -292,7 +295,7 @@ def monotonic(name, function, falls=False):
 
 
 def steep(ulps, function, slope, dtype_bound=None):
-    """Function with a slope of at most `slope` everywhere."""
+    """Returns the intervals of a function with a slope of at most `slope`."""
 
     def apply(x):
         centre, half = function((x.lo + x.hi) / 2), slope * (x.hi - x.lo) / 2
@@ -311,7 +314,7 @@ exp, tanh, log = monotonic("exp", np.exp), monotonic("tanh", np.tanh), monotonic
 log1p, erf = monotonic("log1p", np.log1p), monotonic("erf", erf_of)
 rsqrt = monotonic("rsqrt", lambda x: 1 / np.sqrt(x), falls=True)
 sin, cos = steep(0, np.sin, 1.0, "sin"), steep(0, np.cos, 1.0, "cos")
-# docs/reference/Math.md, "Exponentials".
+# Error bounds from docs/reference/Math.md, "Exponentials".
 sigmoid = steep(3.5, lambda x: 1 / (1 + np.exp(-x)), 0.25)
 silu = steep(4, lambda x: x / (1 + np.exp(-x)), 1.1)
 

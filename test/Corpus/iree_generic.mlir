@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// The block-scaled matmul of IREE: a generic over M, N, blocks and elements of a block, both operands MXFP4, dynamic rows.
+// IREE's block-scaled matmul: a generic over M, N, blocks and block elements, with MXFP4 operands and dynamic rows.
 #a = affine_map<(m, n, ko, kb) -> (m, ko, kb)>
 #b = affine_map<(m, n, ko, kb) -> (n, ko, kb)>
 #sa = affine_map<(m, n, ko, kb) -> (m, ko)>

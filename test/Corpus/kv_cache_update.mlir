@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// New keys written into a cache by insert_slice at a position from an argument; the cache is returned.
+// insert_slice writes new keys into a cache at a position from an argument. The cache is returned.
 !cache = tensor<2x3x40x16xbf16>
 !new = tensor<2x3x?x16xbf16>
 func.func @main(%cache: !cache, %new: !new, %position: index) -> !cache {

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Layer norm of bf16 rows with weight and bias: mean, then variance of the centered rows.
+// Layer norm of bf16 rows with weight and bias: the mean, then the variance of the centered rows.
 !x = tensor<?x48xbf16>
 !v = tensor<?xf32>
 #id = affine_map<(i, j) -> (i, j)>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// scf.for over stacked pre-quantized layers with a carried activation; the layer count is a dimension of an argument.
+// scf.for over stacked pre-quantized layers carries an activation. An argument's dimension is the number of layers.
 !x = tensor<23x64xbf16>
 !e = tensor<23x64xf8E4M3FN>
 !s = tensor<23x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

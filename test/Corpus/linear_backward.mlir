@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Backward of a linear layer in bf16: dx = dy w and dw = dyᵀ x, which mx-quantize-matmuls makes block-scaled, dy in E5M2.
+// Backward of a bf16 linear layer: dx = dy w, dw = dyᵀ x. mx-quantize-matmuls quantizes both, with dy in E5M2.
 !dy = tensor<64x96xbf16>
 !x = tensor<64x128xbf16>
 !w = tensor<96x128xbf16>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Linear scales passed straight to a matmul, with dynamic rows.
+// A matmul with linear scales and dynamic rows.
 !a = tensor<?x96xf8E4M3FN>
 !as = tensor<?x3xf8E8M0FNU>
 !b = tensor<56x96xf8E4M3FN>

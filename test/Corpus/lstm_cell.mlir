@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// One step of an LSTM: one matmul for four gates, sliced, sigmoid and tanh.
+// One step of an LSTM: one matmul for four gates, which are sliced and passed to sigmoid and tanh.
 !x = tensor<?x20xf32>
 !h = tensor<?x6xf32>
 !g = tensor<?x24xf32>

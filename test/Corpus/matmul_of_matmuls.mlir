@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// (A B)(C D): both operands of the last matmul are matmuls, rounded to bf16 and quantized, the second by columns.
+// (A B)(C D): results of two matmuls are rounded to bf16, quantized (the second along columns), and multiplied.
 !a = tensor<37x64xf8E4M3FN>
 !as = tensor<37x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<96x64xf8E4M3FN>

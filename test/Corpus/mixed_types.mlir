@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Many types in a program: f16 to f64 sums, i16 to i64 sums, and both as f32.
+// Several types in a program: f16 summed in f64, i16 summed in i64, and both sums converted to f32.
 func.func @main(%x: tensor<?x13xf16>, %k: tensor<?x13xi16>) -> (tensor<?xf64>, tensor<?xi64>, tensor<?xf32>) {
   %c0 = arith.constant 0 : index
   %zf = arith.constant 0.0 : f64

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A mixture of two experts with upstream operations alone: router, softmax, all experts for all tokens, weighted sum.
+// A mixture of two experts in upstream operations: router, softmax, both experts for all tokens, and a weighted sum.
 !x = tensor<?x12xf32>
 !r = tensor<?x2xf32>
 !h = tensor<2x?x7xf32>

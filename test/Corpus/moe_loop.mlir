@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Experts as a loop over expert groups with ends read by the host: dynamic slices of tokens, and bf16 matmuls.
+// A loop over expert groups, with ends read by the host: dynamic slices of tokens, and bf16 matmuls.
 !x = tensor<?x16xbf16>
 !y = tensor<?x9xf32>
 func.func @main(%x: !x, %ends: tensor<3xi32>, %w: tensor<3x9x16xbf16>) -> !y {

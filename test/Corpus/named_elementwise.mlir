@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Elementwise operations by their names: linalg.map, linalg.exp, linalg.square, linalg.div, linalg.select, linalg.elementwise.
+// Named elementwise operations: linalg.map, linalg.exp, linalg.square, linalg.div, linalg.select, linalg.elementwise.
 !t = tensor<?x6xf32>
 func.func @main(%x: !t, %y: !t, %m: tensor<?x6xi1>) -> (!t, !t) {
   %c0 = arith.constant 0 : index

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Nested calls of functions with several results; a result is used twice.
+// Nested calls of functions with several results. One result is used twice.
 !t = tensor<4x?xf32>
 func.func private @halves(%x: !t, %n: index) -> (!t, !t) {
   %a = tensor.extract_slice %x[0, 0] [4, %n] [1, 1] : !t to !t

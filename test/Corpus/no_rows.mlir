@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// No rows at all: a dynamic dimension of size 0 through a quantization, a matmul, a norm and a sum over it.
+// A dynamic dimension of size 0 in a quantization, a matmul, a norm and a sum.
 !x = tensor<?x64xbf16>
 !e = tensor<?x64xf8E4M3FN>
 !s = tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

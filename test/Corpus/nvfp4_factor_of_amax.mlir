@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// NVFP4 with its factor from mx.amax in the same function: the host reads a number computed by a kernel.
+// NVFP4 with a global factor from mx.amax: a kernel computes the number, and the host reads it.
 !x = tensor<?x64xbf16>
 !e = tensor<?x64xf4E2M1FN>
 !s = tensor<?x4xf8E4M3FN>

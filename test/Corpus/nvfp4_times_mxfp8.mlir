@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// NVFP4 by MXFP8: operands with scales of different types.
+// An NVFP4 x MXFP8 matmul: the operands' scales have different types.
 !a = tensor<37x64xf4E2M1FN>
 !as = tensor<37x4xf8E4M3FN, #mx.scale_layout<sf_128x4>>
 !b = tensor<40x64xf8E4M3FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// One-hot of labels by linalg.index, in bf16; labels out of range give zeros.
+// One-hot encoding of labels in bf16, computed with linalg.index. The row of an invalid label is zero.
 func.func @main(%labels: tensor<2x?xi32>) -> tensor<2x?x7xbf16> {
   %c1 = arith.constant 1 : index
   %n = tensor.dim %labels, %c1 : tensor<2x?xi32>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A matmul of packed tiles, as emitted by the layout pass of a CPU compiler: linalg.pack, linalg.mmt4d, linalg.unpack.
+// A matmul of packed tiles, as a CPU compiler's layout pass emits it: linalg.pack, linalg.mmt4d, linalg.unpack.
 func.func @main(%a: tensor<10x14xf32>, %b: tensor<6x14xf32>) -> tensor<10x6xf32> {
   %zero = arith.constant 0.0 : f32
   %a0 = tensor.empty() : tensor<3x4x4x4xf32>

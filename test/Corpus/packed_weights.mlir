@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Weights packed ahead for tensor cores by mx.pack_operand in the same function, and bf16 activations.
+// One function packs weights for tensor cores (mx.pack_operand) and multiplies bf16 activations by them.
 !x = tensor<?x128xbf16>
 !w = tensor<40x128xf4E2M1FN>
 !p = tensor<40x128xf4E2M1FN, #mxgpu.fragment_64x64>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Columns padded with zeros to full blocks, then quantized and multiplied.
+// Columns, padded with zeros to whole blocks, then quantized and multiplied.
 !x = tensor<?x70xbf16>
 !p = tensor<?x96xbf16>
 !e = tensor<?x96xf8E4M3FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// scf.forall over blocks of rows, as emitted by tiling.
+// scf.forall over blocks of rows, as tiling emits it.
 !x = tensor<8x3xf32>
 !s = tensor<2x3xf32>
 func.func @main(%x: !x) -> !x {

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// The largest and the mean of windows of 2 x 3: linalg's pooling operations.
+// The maximum and the mean of 2 x 3 windows, computed with linalg's pooling operations.
 !x = tensor<2x8x9x3xf32>
 !y = tensor<2x4x3x3xf32>
 func.func @main(%x: !x) -> (!y, !y) {

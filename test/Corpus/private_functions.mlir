@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A layer as a private function, called twice with different weights.
+// A layer in a private function, called twice with different weights.
 !x = tensor<52x64xbf16>
 !e = tensor<52x64xf8E4M3FN>
 !s = tensor<52x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

@@ -1,4 +1,4 @@
-"""Rows of the corpus: the arguments and the expected results of each program."""
+"""Rows of the corpus: the arguments and the oracle of each program."""
 
 import dataclasses
 
@@ -12,18 +12,18 @@ BF16 = ml_dtypes.bfloat16
 
 @dataclasses.dataclass
 class Program:
-    make: callable  # of a generator of random numbers: the arguments
-    oracle: callable  # of the values of the arguments: the results
+    make: callable  # creates the arguments from a random generator
+    oracle: callable  # computes the results from the values of the arguments
     entry: str = "main"
-    passes: tuple = ()  # options of mx-opt before
-    refused: str = None  # words of the message
+    passes: tuple = ()  # options of the mx-opt run before mx-run
+    refused: str = None  # expected words of the message
     reason: str = None
-    results: int = 1  # of a refused program
+    results: int = 1  # number of results of a refused program
     status: int = 2  # expected exit status
 
 
 def runs(make, entry="main", passes=()):
-    """Row of a program. The decorated function is the oracle and bears the program's name."""
+    """Adds the row of a program. The decorated function is the oracle and has the program's name."""
 
     def add(oracle):
         PROGRAMS[oracle.__name__] = Program(make, oracle, entry, tuple(passes))
@@ -33,12 +33,12 @@ def runs(make, entry="main", passes=()):
 
 
 def refuses(name, make, words, reason, **options):
-    """Row of a program that fails with a message: expected words of the message, and the reason printed in the
-    table."""
+    """Adds the row of a refused program. `words` must occur in the message, and the table contains
+    `reason`."""
     PROGRAMS[name] = Program(make, None, refused=words, reason=reason, **options)
 
 
-# Arguments. Small whole numbers are exact in all block formats of 8 bits, and so are sums of their products in f32.
+# Arguments. All 8-bit block formats represent small integers exactly, and f32 sums of their products are exact.
 
 
 def whole(rng, *shape, dtype=BF16, most=2):
@@ -50,7 +50,7 @@ def normal(rng, *shape, dtype=np.float32, scale=1.0):
 
 
 def weights(rng, *shape, element="f8E4M3FN", tiled=True, scale=1.0):
-    """Numbers of a normal distribution, quantized by the definition: codes and scales."""
+    """Quantizes normally distributed numbers according to the definition. Returns codes and scales."""
     codes, bytes_ = ref.quantize((rng.standard_normal(shape) * scale).astype(np.float32), element)
     return Codes(codes, element), Scales(bytes_, tiled)
 

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A cache of keys in MXFP8: new keys are quantized, their bytes and scales written at a position, and all keys dequantized.
+// An MXFP8 key cache: quantizes new keys, writes their elements and scales at a position, and dequantizes all keys.
 !new = tensor<?x64xbf16>
 !e = tensor<20x64xf8E4M3FN>
 !s = tensor<20x2xf8E8M0FNU>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// An elementwise operation with a region that reads `outs`: an exponential moving average in place.
+// An elementwise operation reads `outs` in its region: an exponential moving average in place.
 !y = tensor<?x7xf32>
 #id = affine_map<(i, j) -> (i, j)>
 func.func @main(%new: !y, %average: !y) -> !y {

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A recurrent network: scf.for over time reads a slice of the input, carries a state, and writes each state into the result.
+// A recurrent network: scf.for over time reads a slice of the input, carries a state, and stores each state.
 !x = tensor<?x4x6xf32>
 !h = tensor<4x5xf32>
 !out = tensor<?x4x5xf32>

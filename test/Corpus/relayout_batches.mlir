@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Scales of a batch from tiles to rows, and a slice of wider linear scales into tiles, with dynamic sizes.
+// Converts a batch's scale tiles to linear scales, and a slice of linear scales to tiles, with dynamic sizes.
 !t = tensor<?x131x6xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !l = tensor<?x131x6xf8E8M0FNU>
 !w = tensor<?x?xf8E8M0FNU>

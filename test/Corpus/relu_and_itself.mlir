@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A matmul and its relu, both returned: the matmul is used twice.
+// Returns a matmul and its relu, so the matmul is used twice.
 !a = tensor<41x64xf8E4M3FN>
 !as = tensor<41x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<24x64xf8E4M3FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Batch and sequence merged to rows by collapse_shape and split by expand_shape; a cast drops a static size.
+// collapse_shape merges batch and sequence into rows, expand_shape splits the rows, and a cast drops a static size.
 !x = tensor<3x7x64xbf16>
 !r = tensor<21x64xbf16>
 !e = tensor<21x64xf8E4M3FN>

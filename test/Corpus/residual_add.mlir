@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A matmul plus the residual stream, an operand of the elementwise operation that follows.
+// A matmul, then an elementwise addition of the residual stream.
 !e = tensor<43x128xf8E5M2>
 !s = tensor<43x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !w = tensor<88x128xf6E3M2FN>

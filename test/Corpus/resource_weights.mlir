@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Weights in a dense_resource, as exporters of models write them.
+// Weights in a dense_resource, as model exporters write them.
 func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %b = arith.constant dense_resource<bias> : tensor<4xf32>
   %c0 = arith.constant 0 : index

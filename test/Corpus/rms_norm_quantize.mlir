@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// RMS norm of rows of bf16 with a weight for each column, then quantized.
+// RMS norm of bf16 rows with a weight for each column, followed by quantization.
 !x = tensor<?x128xbf16>
 !e = tensor<?x128xf8E4M3FN>
 !s = tensor<?x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

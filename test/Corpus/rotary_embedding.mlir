@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Rotary embedding: halves of a head are rotated by angles of the position, sin and cos in the body, joined by concat.
+// Rotary embedding: sin and cos of position angles rotate the halves of a head, and concat joins the halves.
 !x = tensor<?x16xbf16>
 !h = tensor<?x8xbf16>
 #id = affine_map<(i, j) -> (i, j)>

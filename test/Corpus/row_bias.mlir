@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A bias and a factor for each row of a matmul, in bf16.
+// A bf16 bias and factor for each row of a matmul.
 !a = tensor<?x64xf8E4M3FN>
 !as = tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<36x64xf8E4M3FN>

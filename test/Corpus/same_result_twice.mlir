@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A matmul returned twice, beside an argument that is passed through.
+// Returns a matmul twice, and returns an argument unchanged.
 !a = tensor<17x64xf8E4M3FN>
 !as = tensor<17x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<24x64xf8E5M2>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Rows scattered by an index tensor: a loop with insert_slice at an offset read from a tensor.
+// Rows scattered with an index tensor: a loop with insert_slice at offsets from the tensor.
 !x = tensor<?x5xf32>
 !y = tensor<9x5xf32>
 func.func @main(%x: !x, %places: tensor<?xi32>, %y: !y) -> !y {

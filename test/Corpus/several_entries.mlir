@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Two public functions that share a private function; the second is the entry.
+// Two public functions with a shared private function. The second public function is the entry.
 !t = tensor<?x4xf32>
 func.func private @scale(%x: !t, %by: f32) -> !t {
   %c0 = arith.constant 0 : index

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A step of SGD with momentum and weight decay: new weights and new momentum from a generic with two results.
+// A step of SGD with momentum and weight decay: one generic returns new weights and new momentum.
 !w = tensor<?x9xf32>
 #id = affine_map<(i, j) -> (i, j)>
 func.func @main(%w: !w, %g: !w, %m: !w, %rate: f32) -> (!w, !w) {

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A quantization shared by three matmuls of different widths: queries, keys and values.
+// A quantized tensor shared by three matmuls of different widths, for queries, keys and values.
 !x = tensor<?x160xbf16>
 !e = tensor<?x160xf8E4M3FN>
 !s = tensor<?x5xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

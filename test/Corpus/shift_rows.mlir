@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Rows shifted up by a row in place, with overlapping source and destination, and a transpose added to its source.
+// Rows shifted up by one row in place, so source and destination overlap, and a transpose added to its source.
 !x = tensor<?x5xf32>
 !s = tensor<5x5xf32>
 func.func @main(%x: !x, %a: !s) -> (!x, !s) {

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// One row, one column and one head: all sizes that can be 1 are 1.
+// All sizes that can be 1 are 1: one row, one column and one head.
 !q = tensor<1x1x16xbf16>
 !s = tensor<1x1x?xf32>
 func.func @main(%q: !q, %k: tensor<1x?x16xbf16>, %v: tensor<1x?x1xf32>) -> (!s, tensor<1x1x1xf32>) {

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// The last columns of a matmul are returned: an extract_slice with an offset and a step.
+// Returns the last columns of a matmul: an extract_slice with an offset and a stride.
 !a = tensor<39x64xf8E4M3FN>
 !as = tensor<39x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<48x64xf8E4M3FN>

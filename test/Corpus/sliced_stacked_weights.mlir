@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// bf16 weights of four layers in a tensor: a static slice is quantized and multiplied.
+// Stacked bf16 weights of four layers: a static slice is quantized and multiplied.
 !all = tensor<4x56x64xbf16>
 !w = tensor<56x64xbf16>
 !x = tensor<29x64xbf16>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// The gradient of cross entropy: softmax of the logits minus one-hot labels, divided by the number of rows.
+// The gradient of cross entropy: (softmax of the logits minus one-hot labels) divided by the number of rows.
 !x = tensor<?x15xf32>
 #id = affine_map<(i, j) -> (i, j)>
 func.func @main(%x: !x, %labels: tensor<?xi64>) -> tensor<?x15xbf16> {

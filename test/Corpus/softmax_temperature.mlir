@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Softmax of scores divided by a temperature argument.
+// Softmax of scores divided by a temperature, which is an argument.
 !t = tensor<2x?x17xf32>
 #id = affine_map<(i, j, k) -> (i, j, k)>
 func.func @main(%x: !t, %temperature: f32) -> !t {

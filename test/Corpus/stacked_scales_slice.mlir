@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Pre-quantized weights of all layers in a tensor, with scales sliced at a layer index from an argument.
+// Stacked pre-quantized weights of all layers. Scales are sliced at a layer index from an argument.
 !a = tensor<34x64xf8E4M3FN>
 !as = tensor<34x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !all = tensor<5x40x64xf4E2M1FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Dequantization with every second column of the scales, as in a file with interleaved scales of two models.
+// Dequantization with every second column of the scales, as if a file interleaved the scales of two models.
 !e = tensor<?x96xf8E5M2>
 !s = tensor<?x6xf8E8M0FNU>
 !p = tensor<?x3xf8E8M0FNU>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Strided slices of linear scales, every second layer, relaid into tiles for a matmul.
+// Strided slices of linear scales (every second layer) converted to tiles for a matmul.
 !a = tensor<20x64xf8E4M3FN>
 !as = tensor<40x2xf8E8M0FNU>
 !b = tensor<24x64xf8E4M3FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// arith and math on whole tensors, as converters of graphs emit them: (a - b) * a / (|b| + 1), in f32.
+// arith and math on whole f32 tensors, as graph converters emit them: (a - b) * a / (|b| + 1).
 !t = tensor<?x11xf32>
 func.func @main(%a: !t, %b: !t, %one: !t) -> !t {
   %d = arith.subf %a, %b : !t

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// TOSA: an activation is cast to block-scaled numbers and multiplied with weights that are; imported.
+// TOSA to import: an activation is cast to block-scaled numbers and multiplied by block-scaled weights.
 !x = tensor<2x21x64xf32>
 !w = tensor<2x24x64xf8E4M3FN>
 !s = tensor<2x24x2xf8E8M0FNU>

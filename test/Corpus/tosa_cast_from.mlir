@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// TOSA: numbers in MXFP6 are cast to f32; imported.
+// TOSA to import: MXFP6 numbers are cast to f32.
 !e = tensor<5x3x64xf6E3M2FN>
 !s = tensor<5x3x2xf8E8M0FNU>
 func.func @main(%e: !e, %s: !s) -> tensor<5x3x64xf32> {

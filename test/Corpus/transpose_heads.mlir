@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Heads before tokens: expand_shape and linalg.transpose of four dimensions, and back again.
+// Moves heads before tokens with expand_shape and a rank-4 linalg.transpose, and moves them back.
 !x = tensor<2x9x24xbf16>
 !h = tensor<2x9x3x8xbf16>
 !t = tensor<2x3x9x8xbf16>

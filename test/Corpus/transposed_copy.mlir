@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// The transpose of a matmul, as a generic with a permuted map.
+// The transpose of a matmul, written as a generic with a permuted map.
 !a = tensor<27x64xf8E4M3FN>
 !as = tensor<27x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<40x64xf8E4M3FN>

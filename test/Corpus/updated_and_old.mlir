@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// An argument updated in place and returned beside the old value: neither may overwrite the other.
+// Returns an argument after an update in place, and its old value. Neither may overwrite the other.
 !t = tensor<?x5xf32>
 #id = affine_map<(i, j) -> (i, j)>
 func.func @main(%x: !t, %row: tensor<1x5xf32>) -> (!t, !t, !t) {

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Nearest-pixel upsampling by two with a map that divides indices; every third column reversed by a slice and a map.
+// Nearest-neighbor upsampling by two with a map containing a division. A slice and a map reverse every third column.
 !x = tensor<2x?x6xbf16>
 !y = tensor<2x?x12xbf16>
 func.func @main(%x: !x) -> (!y, tensor<2x?x2xbf16>) {

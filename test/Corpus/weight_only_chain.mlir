@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Consecutive weight-only layers in a function: bf16 by MXFP8, relu, bf16 by MXFP4, relu.
+// Consecutive weight-only layers: bf16 x MXFP8, relu, bf16 x MXFP4, relu.
 !x = tensor<?x64xbf16>
 !h = tensor<?x128xbf16>
 !w1 = tensor<128x64xf8E4M3FN>

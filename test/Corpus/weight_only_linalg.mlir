@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Weight-only quantization as lowered by a framework: dequantized weights in a bf16 linalg.matmul with f32 sums.
+// Weight-only quantization as a framework lowers it: dequantized weights in a bf16 linalg.matmul with f32 sums.
 !x = tensor<?x64xbf16>
 !we = tensor<24x64xf8E4M3FN>
 !ws = tensor<24x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// scf.while with a counter: squares a matrix as many times as an argument requests.
+// scf.while with a counter squares a matrix as often as an argument specifies.
 !t = tensor<6x6xf32>
 func.func @main(%x: !t, %times: i32) -> (!t, i32) {
   %c0 = arith.constant 0 : i32

@@ -1,8 +1,8 @@
-"""Checks that few files name a scale format or depend on a block size: all others query
-mx::BlockFormat.
+"""Checks that few files name a scale format or depend on a block size. Other code should
+query mx::BlockFormat.
 
-Comments, string literals, summaries and descriptions do not count. Importers recognize the
-types of other dialects, and are listed apart.
+Comments, string literals, summaries and descriptions are ignored. Importers are listed
+separately because they recognize the types of other dialects.
 
 RUN: %python %s %mx_src
 """
@@ -20,7 +20,7 @@ BLOCKS = (r"[bB]lock(?:Size)?(?:\(\))?\s*(?:==|!=|[<>]=?)\s*(?:8|16|32)\b"
           r"|k\w*Block\w*\s*=\s*(?:16|32)\b|\bblock(?:Size)?\s*=\s*(?:16|32)\b")
 COMMENT = r"//[^\n]*"
 STRING = r'"(?:[^"\\\n]|\\.)*"'
-LITERAL = r"\[\{.*?\}\]"  # of tablegen: descriptions, and code
+LITERAL = r"\[\{.*?\}\]"  # a description or code in TableGen
 
 
 def code_of(path):
@@ -40,7 +40,7 @@ for root in ("lib", "include"):
             if hits:
                 found[str(path.relative_to(source))] = hits
 stale = IMPORTERS - set(found)
-assert not stale, f"no longer name a format: {stale}"
+assert not stale, f"these files no longer name a format: {stale}"
 others = {path: hits for path, hits in found.items() if path not in IMPORTERS}
 listed = "\n".join(f"  {path}: {', '.join(hits[:3])}" for path, hits in others.items())
 print(f"{len(others)} files\n{listed}")

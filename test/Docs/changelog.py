@@ -1,4 +1,5 @@
-"""Checks CHANGELOG.md: its first version is CMakeLists.txt's, versions fall, and interface numbers match the headers.
+"""Checks CHANGELOG.md: the first version is that of CMakeLists.txt, versions descend, and the interface numbers match
+the headers.
 
 RUN: %python %s %mx_src
 """
@@ -11,14 +12,14 @@ import sys
 root = pathlib.Path(sys.argv[1])
 page = (root / "CHANGELOG.md").read_text()
 GROUPS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security", "Known limits"}
-# Patterns of the definitions of the numbers in the table.
+# Regular expressions for the definitions of the numbers in the table.
 DEFINED = {"MX_INTERFACE_VERSION": r"#define MX_INTERFACE_VERSION (\d+)$",
            "MXC_INTERFACE_VERSION": r"#define MXC_INTERFACE_VERSION (\d+)$",
            "format": r"kFormat = (\d+);$"}
 
 
 def check(page):
-    """Returns the errors of the text, a line each."""
+    """Yields the errors in the text."""
     titles = re.findall(r"^## (.*)$", page, re.M)
     if titles[-1:] != ["Versions"]:
         yield f"expected the section 'Versions' at the end, found {titles[-1:]}"

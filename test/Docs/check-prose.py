@@ -1,5 +1,5 @@
-"""Rates of weak constructions stay within limits that only fall, and replaced terms are found in every
-kind of file.
+"""Checks scripts/check-prose: rates of weak constructions stay within limits that may only be lowered, replaced
+terms are found in every kind of file, and pages are wrapped.
 
 RUN: %python %s %mx_src %t
 """
@@ -24,7 +24,7 @@ done = check(source)
 assert done.returncode == 0 and not done.stderr, done.stderr
 assert int(done.stdout.split()[0]) > 1500, done.stdout
 
-# A tree of its own, with a history.
+# A separate tree with a history.
 shutil.rmtree(work, ignore_errors=True)
 (work / "test/Docs").mkdir(parents=True)
 
@@ -40,7 +40,7 @@ def put(path, text):
 
 
 def finds(path, text, message):
-    """A new file with `text` fails with `message`."""
+    """Checks that a new file with `text` fails with `message`."""
     put(path, text)
     done = check(work)
     assert done.returncode == 1 and message in done.stderr, (path, text, done)
@@ -54,7 +54,13 @@ def passes(path, text):
     (work / path).unlink()
 
 
-# Terms, with their file and line.
+# A page wraps text at 120 columns, but not code, tables, links and comments.
+WIDE = "word " * 25
+finds("docs/A.md", f"# A\n\n{WIDE}\n", "docs/A.md:3: expected at most 120 columns, found 125")
+for text in f"```\n{WIDE}\n```\n", f"| {WIDE} |\n", f"[{WIDE}](b.md)\n", f"<!-- {WIDE} -->\n":
+    passes("docs/A.md", text)
+
+# Terms are reported with file and line.
 finds("lib/Conversion/A.cpp", "Value unit = next();\n", "lib/Conversion/A.cpp:1: 'unit'")
 finds("include/mx/A.td", "let summary = [{ the sums of wgmma }];\n", "include/mx/A.td:1: 'sums'")
 finds("runtime/lib/A.cpp", "\n// kept\n// calls\n", "runtime/lib/A.cpp:2: 'kept calls'")
@@ -62,7 +68,7 @@ finds("docs/B.md", "fake-quantized numbers on the grid.\n", "docs/B.md:1: 'numbe
 passes("lib/Conversion/A.cpp", "// A unit attribute, a unit stride, sums of rows.\n")
 passes("simulator/lib/A.cpp", "unsigned unit = 0; // of a multiprocessor\n")
 
-# Constructions, in each kind of comment; code is no prose.
+# Constructions are counted in each kind of comment; code is ignored.
 ABOVE = "expected at most 0 of '{}' per 1000 words, found"
 finds("docs/A.md", "Read what follows.\n", "pages: " + ABOVE.format("what"))
 finds("lib/A.cpp", "// The role, whose warps wait.\n", "compiler: " + ABOVE.format("whose"))
@@ -76,7 +82,7 @@ passes("docs/A.md", "Run `what it has`.\n\n```sh\necho which one\n```\n")
 passes("lib/A.cpp", "int it = what(one);\n/// Returns the rows.\n")
 passes("test/A.mlir", "// CHECK: what it has\n")
 
-# Limits: lowered, never raised.
+# Limits may be lowered but not raised.
 put("docs/A.md", "It reads rows of a tile, and it stores columns.\n")
 put(LIMITS, "pages it 250\n")
 assert check(work).returncode == 0
@@ -94,9 +100,9 @@ git("commit", "-qam", "second")
 put("docs/A.md", "It reads it.\n")
 check(work, "--lower")
 done = check(work)
-assert done.returncode == 1 and "pages: expected at most 200.0 of 'it'" in done.stderr, "--lower raises none"
+assert done.returncode == 1 and "pages: expected at most 200.0 of 'it'" in done.stderr, "--lower must not raise a limit"
 put(LIMITS, "pages it 700\n")
 done = check(work)
 assert done.returncode == 1 and "expected at most 200.0 for pages it, as in commit" in done.stderr, done
 git("commit", "-qam", "third")
-assert "in commit" in check(work).stderr, "a commit does not hide it"
+assert "in commit" in check(work).stderr, "a commit must not hide a raised limit"

@@ -1,5 +1,5 @@
-"""Checks the table of docs/reference/Chips.md and the limits of docs/reference/Limits.md against the compiler: every
-chip listed in messages, and each kind of operation on it.
+"""Checks the table in docs/reference/Chips.md and the limits in docs/reference/Limits.md against the compiler: every
+chip that messages list, and each kind of operation on that chip.
 
 REQUIRES: compiler
 RUN: %python %s %mx_src mx-opt
@@ -45,7 +45,7 @@ def chips_of(text):
 
 
 def listed(done):
-    """Returns the list in a message, without the chip the message is about."""
+    """Returns the list in a message, without the chip in the message."""
     assert done.returncode != 0 and "expected one of" in done.stderr, done.stderr
     return done.stderr.split("expected one of", 1)[1].splitlines()[0].strip()
 
@@ -73,7 +73,8 @@ for chip in ("sm_90", "sm_100", "sm_120"):
         refusals.add(listed(compile_for(chip, program)))
 assert len(refusals) == 1, refusals
 
-# The list gives the chips of each kind in the order of the table, without kinds if all chips support both.
+# A message lists the chips that support each kind of operation, in the order of the table. If all chips support both
+# kinds, the message does not name the kinds.
 groups = re.findall(r"((?:'sm_\w+'(?:, )?)+) \(([^)]*)\)", everything)
 kinds = {chip: kind for chips, kind in groups for chip in chips_of(chips)}
 kinds = kinds or dict.fromkeys(table, "quantizers and matmuls")

@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-# Sections with examples, and their least number of excerpts.
+# Sections with examples, and the minimum number of excerpts in each.
 EXAMPLES = {"A pass": 6, "A matrix instruction": 4, "A strategy": 6,
             "A check of the simulator": 7, "A test": 4}
 FENCE = re.compile(r"( *)```(\w+)\n(.*?)^\1```$", re.M | re.S)
@@ -23,7 +23,7 @@ WORD = re.compile(r"`([A-Za-z]\w*(?:[a-z][A-Z]|_)\w*)`")
 
 
 def has_chunk(lines, chunk, start):
-    """The line after the first occurrence of the lines of `chunk` from `start` on, or None."""
+    """Returns the line after the first occurrence of the lines of `chunk` at or after `start`, or None."""
     for at in range(start, len(lines) - len(chunk) + 1):
         if lines[at:at + len(chunk)] == chunk:
             return at + len(chunk)
@@ -54,7 +54,7 @@ def check_commands(root, text):
 
 
 def check(root, page):
-    """Returns the errors of the page's text, a line each."""
+    """Yields the errors in the page's text."""
     prose = FENCE.sub("", page)
     paths = sorted(set(PATH.findall(prose)))
     for path in paths:

@@ -13,12 +13,12 @@ OUT, BACK = H + H / 32 + 8 * K, 2 * H
 
 
 def owners(ranks, choices=K):
-    """Counts the chance of no choice on the rank, for each rank."""
+    """Returns, for each rank, the probability that none of the choices is on that rank."""
     return sum(1 - (1 - 1 / ranks) ** choices for _ in range(int(ranks)))
 
 
 def rows(first):
-    """Table rows beginning with a number, as lists of numbers."""
+    """Returns the table rows whose first cell is a number, as lists of numbers."""
     table = text[text.index(first):].split("\n\n")[0]
     return [[float(x) for x in re.findall(r"\d+(?:\.\d+)?", line)] for line in table.splitlines()
             if re.match(r"\| \d", line)]

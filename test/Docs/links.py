@@ -1,5 +1,5 @@
 """Checks the links between pages, and the index of docs/, which must name every page there. A link to a
-Passes.td refers to the reference generated from it by scripts/docs-site; its anchor is a pass.
+Passes.td refers to the reference that scripts/docs-site generates from this file. The anchor is a pass.
 
 RUN: %python %s %mx_src
 """

@@ -1,5 +1,5 @@
-"""Runs the commands of docs/design/Lowering.md verbatim and in order. The output of each must contain the lines of the
-excerpt below it, in the same order; SSA value numbers are ignored.
+"""Runs the commands of docs/design/Lowering.md verbatim and in order. The output of each command must contain the lines
+of the excerpt below the command in the same order; SSA value numbers are ignored.
 
 REQUIRES: compiler
 RUN: rm -rf %t && mkdir -p %t && ln -s %examples %t/examples

@@ -1,9 +1,10 @@
-"""Checks the existence of every file named in a comment, a .td file or a page.
+"""Fails if a comment, a .td file or a page names a missing file.
 
-Comments of C++, MLIR, PTX, Python (with docstrings), CMake and shell are checked, and every line of lit tests. A name
-is a path that begins with a folder of the root (`test/Docs`, `lib/*/CMakeLists.txt`), or any name of a source
-(`Strategy.h`, `Strategies/Strategy.h`). Paths are relative to the root or to a folder above the file; the first folders
-of a source may be omitted. COMMIT:PATH is a file of another commit, and words in capitals are placeholders.
+The check reads comments of C++, MLIR, PTX, Python (with docstrings), CMake and shell, and every line of lit tests. A
+name is a path that begins with a folder in the root (`test/Docs`, `lib/*/CMakeLists.txt`), or the name of a source file
+(`Strategy.h`, `Strategies/Strategy.h`). Paths are relative to the root or to a folder above the file. The
+leading folders of a source file may be omitted. COMMIT:PATH is a file in another commit, and words in capitals are
+placeholders.
 
 RUN: %python %s %mx_src
 """
@@ -14,7 +15,7 @@ import pathlib
 import re
 import sys
 
-# Suffixes of sources. Examples of pages name programs, kernels and arrays of users.
+# Suffixes of sources. Programs, kernels and arrays are excluded, because examples in pages name files of users.
 SOURCES = {"h", "cpp", "td", "def", "inc", "py", "md", "cmake"}
 SLASHES = {".h", ".cpp", ".c", ".cu", ".def", ".inc", ".mlir", ".ptx"}
 HASHES = {".py", ".cmake", ".toml", ".sh", ".yml"}
@@ -30,7 +31,7 @@ HIDDEN = {"build", "dist", "__pycache__", "Inputs", "Golden"}
 
 
 def walk(root):
-    """Paths of files and folders, relative to the root."""
+    """Returns the paths of files and folders relative to the root."""
     files, folders = [], set()
     for path, below, names in os.walk(root):
         below[:] = [name for name in below if name[0] != "." and name not in ("build", "dist", "__pycache__")]
@@ -41,7 +42,7 @@ def walk(root):
 
 
 def prose(name, text):
-    """The comments of a file, or all of a page, a lit test or TableGen."""
+    """Returns the comments of a file, or the whole text of a page, a lit test or a TableGen file."""
     suffix = os.path.splitext(name)[1]
     if suffix in (".md", ".td", ".test"):
         return text
@@ -57,10 +58,10 @@ class Tree:
         self.root = root
         self.files, folders = walk(root)
         self.paths = folders | set(self.files)
-        # Words in capitals other than placeholders.
+        # Words in capitals except placeholders.
         self.capitals = {word for path in self.paths for word in WORDS.split(path) if word.isupper()}
         self.tops = {name for name in folders if "/" not in name} - {"."}
-        # Sources by name, each with a slash in front.
+        # Sources by name, each with a preceding slash.
         self.sources = {}
         for path in self.files:
             self.sources.setdefault(path.rpartition("/")[2], []).append("/" + path)
@@ -79,14 +80,14 @@ class Tree:
         return any(path.endswith("/" + name) for path in self.sources.get(last, ()))
 
     def missing(self, file, text):
-        """Returns the unresolved names in a file's prose."""
+        """Returns the names in a file's prose that do not exist."""
         for name in set(NAME.findall(prose(file, text))):
             name = name.rstrip(".-+")
             capitals = {word for word in WORDS.split(name) if word.isupper()}
             if capitals - self.capitals or OTHERS.search(name):
                 continue
             is_path = "/" in name and name.partition("/")[0] in self.tops
-            # Lit tests write sources of their own.
+            # Lit tests create sources.
             is_source = "." in name and name.rpartition(".")[2] in SOURCES and not file.endswith(".test")
             if is_path and not self.has(name, file) or is_source and not is_path and not (
                     self.has(name, file) or self.has_source(name)):
@@ -103,7 +104,7 @@ class Tree:
 
 
 def check_itself(tree):
-    """Checks the report of made-up names of each form, without existing or foreign names."""
+    """Checks that made-up names of each form are reported, and that names of existing or foreign files are not."""
     page, source, script = "docs/README.md", "lib/Target/TargetInfo.cpp", "scripts/nightly"
     # Capitals make the names in this file placeholders.
     for file, text, name in (

@@ -1,4 +1,4 @@
-"""Checks names of passes and pipelines, in C++ too, against the style of docs/guide/Embedding.md.
+"""Checks that the names of passes and pipelines, including their C++ names, follow docs/guide/Embedding.md.
 
 RUN: %python %s %mx_src
 """

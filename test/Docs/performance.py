@@ -1,4 +1,4 @@
-"""Each line of the tables of docs/performance/Results.md, simulator/docs/TimeModel.md and
+"""Checks that each line of the tables of docs/performance/Results.md, simulator/docs/TimeModel.md and
 simulator/docs/TimeModelDesign.md follows from the published results.
 
 REQUIRES: numpy
@@ -76,14 +76,14 @@ def instructions():
 
 
 def blocks(text):
-    """Header and lines of each table."""
+    """Returns the header and the lines of each table."""
     for block in re.findall(r"(?:^\|.*\|$\n?)+", text, re.M):
         first, _, *lines = block.splitlines()
         yield first, lines
 
 
 def compare(page, texts, others=()):
-    """Tables of `page` whose header is not of `others` have lines of `texts` alone."""
+    """Checks that the tables of `page`, except those with a header in `others`, contain only lines of `texts`."""
     printed = {}
     for text in texts:
         for first, lines in blocks(text):
@@ -91,11 +91,11 @@ def compare(page, texts, others=()):
     found = [(first, lines) for first, lines in blocks((root / page).read_text()) if first not in others]
     assert {first for first, _ in found} <= printed.keys(), [first for first, _ in found if first not in printed]
     wrong = [line for first, lines in found for line in lines if line not in printed[first]]
-    assert found and not wrong, f"{page}: not of the published results: {wrong}"
+    assert found and not wrong, f"{page}: lines do not follow from the published results: {wrong}"
 
 
 matmul = rows("matmul")
-# Words; and computed tables, which expert-scale.py compares.
+# Headers of tables of text, and of computed tables, which expert-scale.py checks.
 OTHERS = ("| | |", "| you run | expect, on an H200 |", "| you have | rows of a call | take |")
 COMPUTED = [first for first, _ in blocks((root / "docs/performance/Results.md").read_text())
             if first.startswith(("| R |", "| nodes m |"))]

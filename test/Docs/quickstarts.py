@@ -1,5 +1,5 @@
-"""Runs the quickstarts verbatim, from the first block to the last; test/Torch/quickstart.py runs the PyTorch
-quickstart. Python programs find mx and use the simulator.
+"""Runs the quickstarts verbatim, from the first block to the last, on the simulator. test/Torch/quickstart.py runs the
+PyTorch quickstart.
 
 REQUIRES: compiler, numpy
 RUN: rm -rf %t && mkdir -p %t && ln -s %examples %examples/../simulator %t
@@ -10,7 +10,7 @@ RUN: %{run} %mx_src/docs/guide/Quickstart/Python.md python
 RUN: FileCheck %s < %t/matmul.ptx
 CHECK: .target sm_100a
 
-A command or a program that fails is an error with its place.
+The location of a failing command or program is reported.
 RUN: printf 'a\n```sh\ntrue\nfalse\n```\n' > %t/fails.md
 RUN: not %python %S/Inputs/run_page.py %t/fails.md sh 2>&1 | FileCheck %s --check-prefix=SH
 SH: .md:3: expected status 0, found 1 of

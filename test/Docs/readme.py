@@ -1,6 +1,6 @@
-"""README.md has at most 120 lines, its chart is what its script makes of the published
-results, and the commands that it shows run as they stand there. The program in PyTorch is
-run by test/Torch/docs.py, and the report of mx-sim compared by generated.test.
+"""Checks README.md: it has at most 120 lines, its chart is the output of the chart script for the published results,
+and its commands run verbatim. test/Torch/docs.py runs the PyTorch program, and generated.test compares the report of
+mx-sim.
 
 REQUIRES: compiler, numpy
 RUN: rm -rf %t && mkdir -p %t && ln -s %examples %examples/../simulator %t
@@ -27,12 +27,12 @@ lines = text.count("\n")
 assert lines <= 120, f"{readme}: expected at most 120 lines, found {lines}"
 
 SECTIONS = ["Is it for you?", "Install", "Support by chip", "Two commands", "Layers", "Limits",
-            "Documentation", "Contributing, licence"]
-assert re.findall(r"^## (.+)$", text, re.M) == SECTIONS, "the sections of README.md, or their order"
+            "Documentation", "Contributing and license"]
+assert re.findall(r"^## (.+)$", text, re.M) == SECTIONS, "sections of README.md differ from SECTIONS"
 limits = re.findall(r"^- ", text.split("## Limits")[1].split("\n## ")[0], re.M)
 assert len(limits) == 6, f"{readme}: expected 6 limits, found {len(limits)}"
 
-# The chart is what the script makes of the published results, and changes with them.
+# The chart script reproduces the chart from the published results, and the chart depends on the results.
 chart, results = root / "benchmarks/matmul/chart.py", root / "benchmarks/results/matmul.csv"
 picture = pathlib.Path("speed.svg")
 
@@ -45,7 +45,7 @@ def draw(results):
 now = (root / "docs/Figures/speed.svg").read_text()
 assert draw(results)[0] == now, ("docs/Figures/speed.svg is stale: run benchmarks/matmul/chart.py "
                                  "benchmarks/results/matmul.csv docs/Figures/speed.svg")
-# Three times as slow in one case, then without a peer.
+# One case takes three times as long; then the peer's result is missing.
 lines = results.read_text().splitlines(keepends=True)
 changed = pathlib.Path("matmul.csv")
 pathlib.Path("runs.csv").write_text((root / "benchmarks/results/runs.csv").read_text())
@@ -57,7 +57,7 @@ assert svg != now and re.search(r"^\| 8192 × 8192 × 8192 \| cuBLAS bf16 \| 0\.
 changed.write_text("".join(line for line in slower if not line.startswith("mxfp8-8192,") or ",mx,0," in line))
 done = subprocess.run([sys.executable, "-B", chart, changed, picture], capture_output=True, text=True)
 assert done.returncode == 1 and "expected results of mxfp8-8192" in done.stderr, done
-# Fonts of Linux are wide: DejaVu Sans takes up to 0.6 em a letter on average, 0.7 in bold.
+# Linux fonts are wide: DejaVu Sans needs up to 0.6 em per letter on average, 0.7 in bold.
 width = int(re.search(r'viewBox="0 0 (\d+) ', now)[1])
 for begin, attributes, words in re.findall(r'<text x="([\d.]+)" y="[\d.]+"(.*?)>(.*?)</text>', now):
     size = re.search(r'font-size="([\d.]+)"', attributes)
@@ -65,10 +65,10 @@ for begin, attributes, words in re.findall(r'<text x="([\d.]+)" y="[\d.]+"(.*?)>
     anchor = re.search(r'text-anchor="(\w+)"', attributes)
     first = float(begin) - long * {"end": 1, "middle": 0.5}.get(anchor and anchor[1], 0)
     assert 0 <= first and first + long <= width, f"docs/Figures/speed.svg: expected '{words}' to fit into {width}"
-# Days, chip and link stand beside the picture.
+# The text beside the chart names the dates and the chip, and links the results.
 assert "2026-11-22" in text and "NVIDIA H200" in text and "](docs/performance/Results.md)" in text
 
-# Blocks of `sh` that need no build of their own.
+# Blocks of `sh` that need no separate build.
 blocks = [block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if not block.startswith("scripts/")]
 assert len(blocks) == 1, blocks
 subprocess.run(["sh", "-exc", blocks[0]], check=True)

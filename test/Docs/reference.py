@@ -36,7 +36,7 @@ for dialect in ("MX", "MXBar", "MXGPU", "MXPlan"):
     for name in re.findall(r"^def \w+ *: *\w*Op<\s*\"(\w+)\"", sources, re.M):
         assert f"`{dialect.lower()}.{name}`" in pages[dialect], f"{dialect}.md has no {name}"
         kernel_ops += [name] * (dialect in ("MXBar", "MXGPU"))
-# Limit of both kernel levels together: a new operation must replace another.
+# The two kernel dialects together are at their limit of operations, so a new operation must replace another.
 assert len(kernel_ops) <= 79, f"{len(kernel_ops)} operations of kernels"
 
 # A tree with an undocumented public name in its package.

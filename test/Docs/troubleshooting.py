@@ -1,4 +1,4 @@
-"""Checks the messages quoted in docs/guide/Troubleshooting.md, which must occur verbatim in the code.
+"""Checks that the messages quoted in docs/guide/Troubleshooting.md occur verbatim in the code.
 
 RUN: %python %s %mx_src
 """
@@ -26,11 +26,11 @@ for line, text in enumerate(page.read_text().splitlines(), 1):
     for message in re.findall(r"`([^`]+)`", cell[1]) if cell else ():
         parts = [part for part in (p.strip() for p in message.split("...")) if len(part) > 1]
         checked += bool(parts)
-        # Split at inserted values: the parts may come from several literals.
+        # Inserted values split a message, because the parts may come from several literals.
         missing += [f"{page}:{line}: expected a text of the code, found '{part}'" for part in parts
                     if part.strip("':; ") not in code]
 if checked < 15:
     missing.append(f"{page}: expected a table of messages, found {checked}")
-# The check reports missing text.
+# The check would report text that is not in the code.
 assert "no message of mx says exactly this" not in code
 sys.exit("\n".join(missing) or 0)

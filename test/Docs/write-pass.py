@@ -1,4 +1,4 @@
-"""Compares the code of docs/guide/WritePass.md with the template, line by line.
+"""Compares the code in docs/guide/WritePass.md with the template, line by line.
 
 RUN: %python %s %mx_src/docs/guide/WritePass.md %examples/template
 """

@@ -1,4 +1,4 @@
-// Arguments and results of a function as arrays.
+// mx-run reads arguments from arrays and writes results to arrays.
 //
 // REQUIRES: numpy
 // RUN: %python %S/Inputs/make_arrays.py %t a:f4:2x3 b:f4:2x3 s:f4: z:f4:0x3 i:i8:
@@ -12,7 +12,7 @@
 // RUN: %python %S/Inputs/print_array.py %t/0.npy | FileCheck %s --check-prefix=NUMBER
 // RUN: mx-run %s --device=cpu --entry=nothing
 
-// Returns a sum, a number, an argument twice, and a constant: results may share
+// Returns a sum, a number, an argument twice, and a constant. Results may share
 // memory with each other and with arguments.
 // SEVERAL: float32 (2, 3) [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
 // SEVERAL: float32 () [0.0]

@@ -1,6 +1,5 @@
-"""--check=cpu detects one wrong element of each result type, whichever operation computed the
-element. Infinities and NaN agree unless the bound allows deviations. A check without comparisons
-does not report success.
+"""--check=cpu detects one wrong element in a result of any type, whichever operation computed the element. Infinities
+and NaN must agree, unless the bound allows a deviation. A check without comparisons does not report success.
 
 A preloaded library changes bytes copied from the device. This test runs every second case;
 check-every-type-2.test runs the others.
@@ -35,8 +34,8 @@ def check(program, arrays, expected, says, tamper=None, *options):
 
 
 def sees(program, arrays, results):
-    """Checks that the program passes, and fails if an element of a result is changed. Results
-    are tuples of size in bytes, offset of the element, and its new bytes."""
+    """Checks that the program passes, and that the check fails if an element of a result is changed. Each result is a
+    tuple of its size in bytes, the offset of the element, and the new bytes of the element."""
     check(program, arrays, 0, "check: passed")
     for size, offset, new in results:
         check(program, arrays, 1, "FAILED", (size, offset, new))
@@ -57,7 +56,7 @@ for name, dtype in MOVED.items():
     x = random.integers(0, 2 if dtype == "?" else 90, (5, 12)).astype(dtype)
     item = np.dtype(dtype).itemsize
     last = x.T.ravel()[-1]
-    # Last bit of the last element.
+    # Flip the lowest bit of the last element.
     new = bytearray(last.tobytes())
     new[0] ^= 1
     sees(FLIP.replace("TYPE", name), [x], [(x.nbytes, x.nbytes - item, bytes(new))])
@@ -83,7 +82,7 @@ for name, dtype, infinity, nan in (
     # The payload of a NaN is unspecified.
     check(program, [x], 0, "check: passed", (x.nbytes, item, other))
 
-# A scalar, and a tensor operation read only by a quantizer.
+# The program returns a scalar, and only a quantizer reads the result of the tensor operation.
 check("""
 func.func @main(%x: tensor<4xi32>) -> i32 {
   %c2 = arith.constant 2 : index
@@ -136,7 +135,7 @@ func.func @main(%x: tensor<24x64xf32>) -> ({types}, tensor<24x64xbf16>) {{
     sees(program, [x], [(24 * 64 // packing, 700, b"\x15"), (24 * blocks, 24 * blocks - 1, b"\x30"),
                         (24 * 64 * 2, 100, b"\x12\x34")])
 
-# Matmuls with exact sums, so that an error of one unit in the last place is detected.
+# The sums of the matmul are exact, so an error of one unit in the last place is detected.
 MATMUL = """
 !a = tensor<8x64xf8E4M3FN>
 !s = tensor<8x2xf8E8M0FNU>
@@ -189,15 +188,15 @@ for chip in ("sm_100a", "sm_90a"):
         check(program, huge, 0, "check: passed", None, option)
         for new in (f32(1.28e7), f32(-np.inf), f32(np.nan)):
             check(program, huge, 1, "FAILED", (256, 20, new), option)
-        # No f32 below the largest overflows.
+        # The partial sums are too small to overflow f32.
         large = operands(127 + 60, 127 + 60)
         check(program, large, 0, "check: passed", None, option)
         check(program, large, 1, "FAILED", (256, 20, f32(np.inf)), option)
-        # Terms of both signs overflow: 0, infinities and NaN are all valid, so no element of the
-        # matmul can be compared.
+        # Terms of both signs overflow, so 0, infinities and NaN are all valid results. No element of the matmul can be
+        # compared.
         check(program, operands(127 + 62, 127 + 62, signs=True), 0, "64 may overflow", None, option)
 
-# Rows are compared the same way if the ends of expert groups are i64 rather than i32.
+# Rows are compared in the same way if the ends of expert groups are of type i64 rather than i32.
 GROUPED = """
 !s = tensor<40x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 2>>
 !bs = tensor<2x8x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -218,7 +217,7 @@ for integer in ("i32", "i64"):
     check(program, arrays, 1, "FAILED", (40 * 8 * 4, 29 * 8 * 4, f32(3)))
     check(program, arrays, 0, "check: passed", (40 * 8 * 4, 30 * 8 * 4, f32(3)))
 
-# No row is compared if expert groups are empty or the order of additions is unspecified. With an order,
+# No row is compared if the expert groups are empty, or if the order of additions is unspecified. With a fixed order,
 # every bit is compared.
 check(GROUPED.replace("INT", "i32"), arrays[:4] + [np.zeros(2, np.int32)], 4,
       "check: nothing was compared")

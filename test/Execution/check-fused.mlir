@@ -1,5 +1,5 @@
-// --check=cpu compares the fused program, also if a region captures a bit from
-// outside.
+// --check=cpu also compares a fused program in which a region captures an i1
+// value from outside.
 //
 // REQUIRES: numpy
 // RUN: %python %S/Inputs/make_arrays.py %t x:u2:40x64 w:u2:24x64

@@ -1,5 +1,5 @@
-// A program with a group of one rank: its operations look up the group when compared alone, and rows without a sender
-// are not compared.
+// A program uses a group of one rank. Operations compared individually use the same group, and rows without
+// a sender are not compared.
 //
 // REQUIRES: compiler
 // RUN: rm -rf %t && mkdir %t

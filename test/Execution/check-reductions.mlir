@@ -1,6 +1,6 @@
-// --check=cpu compares reductions evaluated in the order of the reference path:
-// the largest element of a row, also after additions, and sums of columns. The
-// order of sums of rows differs.
+// --check=cpu compares reductions. The largest element of a row (alone or after
+// additions) and the sums of columns are evaluated in the same order as on the
+// reference path; the sums of rows are added in a different order.
 //
 // REQUIRES: numpy
 // RUN: %python %S/Inputs/make_arrays.py %t x:f4:5x40

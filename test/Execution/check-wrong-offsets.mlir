@@ -1,5 +1,5 @@
-// The check compares quantized expert groups whose offsets are negative, decrease or exceed the tensor: the same rows are
-// undefined as on the device.
+// The check compares quantized expert groups with negative, decreasing or out-of-bounds offsets. The device and the
+// reference leave the same rows undefined.
 //
 // REQUIRES: compiler
 // RUN: rm -rf %t && mkdir %t

@@ -1,4 +1,4 @@
-// Array type of each element type. The function returns its arguments.
+// Each element type accepts arrays of a single dtype. The function returns its arguments.
 //
 // REQUIRES: numpy
 // RUN: %python %S/Inputs/make_arrays.py %t f32:f4:3x4 f64:f8:3x4 f16:f2:3x4 \

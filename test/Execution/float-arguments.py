@@ -1,7 +1,7 @@
-"""Passes arrays of f16, f32 and f64 as arguments of bf16, f32 and f64: mx-run and mx-launch convert
-to the same numbers, print one line about the conversion, and refuse other types with a remedy.
+"""Passes arrays of f16, f32 and f64 to arguments of type bf16, f32 and f64. mx-run and mx-launch convert to the same
+numbers, print one line about the conversion, and refuse other types with a remedy.
 
-bf16 is compared with mx_reference.round_to, the other types with NumPy's conversion.
+bf16 results are compared with mx_reference.round_to, results of other types with NumPy's conversion.
 
 RUN: %python %s %mx_obj/bin %t
 REQUIRES: compiler, numpy
@@ -30,8 +30,8 @@ TAKES = {"bf16": {"f16": True, "f32": True, "f64": True}, "f32": {"f16": False, 
 
 
 def interesting(name):
-    """Returns values of a type: all f16; for f32 each pattern of the upper half, plus ties and
-    their neighbours; for f64 also the neighbours of ties between two bf16 or two f32 values."""
+    """Returns test values of a type: for f16, all values; for f32, each pattern of the upper 16 bits, ties, and
+    neighbors of ties; for f64, the same values and also neighbors of ties between two bf16 or two f32 values."""
     if name == "f16":
         return np.arange(65536, dtype=np.uint16).view(np.float16)
     upper = np.arange(65536, dtype=np.uint32)[:, None] << 16
@@ -89,8 +89,8 @@ for name, takes in TAKES.items():
             assert said == note, (said, note)
             assert (beyond > 0) == (source == "f64" or (source, name) == ("f32", "bf16")), case
 
-# The conversion rounds once: f32 would round this up to a tie, and bf16 the tie up to an even
-# number.
+# The conversion to bf16 rounds only once. An intermediate rounding to f32 would produce a tie, and bf16 would then
+# round up to even.
 tie = np.float64(1 + 3 * 2.0 ** -8)
 for x, once in ((np.nextafter(tie, 0), 0x3F81), (tie, 0x3F82), (np.nextafter(tie, 2), 0x3F82)):
     np.save("x.npy", np.array([x]))
@@ -98,7 +98,7 @@ for x, once in ((np.nextafter(tie, 0), 0x3F81), (tie, 0x3F82), (np.nextafter(tie
     assert np.load("y.npy") == once, (x, np.load("y.npy"))
 assert np.float64(np.nextafter(tie, 0)).astype(np.float32) == tie
 
-# The exact type, an empty array, a number, and two arrays at once.
+# Tests arrays of the argument's type, an empty array, a number, and two arrays at once.
 np.save("x.npy", np.array([1.5], np.float32))
 assert run("mx-run", "f32.mlir", "--device=cpu", "--arg", "x.npy") == ""
 np.save("none.npy", np.zeros(0))
@@ -124,13 +124,13 @@ assert run("mx-launch", "two", *files) == ""
 
 # Rejected types: both tools print the same message and exit with the same status.
 REFUSED = {
-    ("f16", "f4"): ": f16 ends at 65504; convert the array by x.astype(numpy.float16) where its values are below that",
-    ("f16", "i4"): ": convert the array by x.astype(numpy.float32)",
-    ("bf16", "i4"): ": convert the array by x.astype(numpy.float32)",
-    ("bf16", "b1"): ": convert the array by x.astype(numpy.float32)",
-    ("f32", "u2"): ": if these are the bits of bf16, convert the array by "
+    ("f16", "f4"): ": the largest f16 is 65504; if all values are below, convert the array with x.astype(numpy.float16)",
+    ("f16", "i4"): ": convert the array with x.astype(numpy.float32)",
+    ("bf16", "i4"): ": convert the array with x.astype(numpy.float32)",
+    ("bf16", "b1"): ": convert the array with x.astype(numpy.float32)",
+    ("f32", "u2"): ": if these are the bits of bf16, convert the array with "
                    "x.view(ml_dtypes.bfloat16).astype(numpy.float32)",
-    ("bf16", "c8"): ": convert the array by x.astype(numpy.float32)",
+    ("bf16", "c8"): ": convert the array with x.astype(numpy.float32)",
 }
 KINDS = {"bf16": "u2", "f16": "f2", "f32": "f4"}
 for (name, dtype), advice in REFUSED.items():

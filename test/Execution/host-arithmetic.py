@@ -1,10 +1,11 @@
-"""Compares host arithmetic with the models of test/python/element_functions.py: every type and every operation of arith
-and math in launch plans, at the edges of each type and at random.
+"""Compares arithmetic in launch plans with the models in test/python/element_functions.py. Every arith and math
+operation runs on every type, with numbers at the edges of the type and with random numbers.
 
 RUN: %python -W error::SyntaxWarning %s %t mx-compile
 REQUIRES: compiler, numpy
 
-Functions are compiled once and evaluated by the runtime for all inputs. Integers of other widths are passed and returned as i64.
+Functions are compiled once, and the runtime evaluates them for all inputs. Integers of non-native widths are passed and
+returned as i64.
 """
 
 import operator
@@ -26,7 +27,7 @@ FUNCTIONS = [*(f for t in table.TYPES for f in table.floats(t)), *(f for t in IN
 
 
 class Function:
-    """Function @t of three numbers of a type and a bit: its results, and their models."""
+    """Function @t with three operands of one type and an i1 operand, its results, and models of the results."""
 
     def __init__(self, t):
         self.t, self.lines, self.results = t, [], []
@@ -97,7 +98,7 @@ def integers(t):
 
 
 def floats(t):
-    """Returns bits of operand triples at the edges of type t and at random; many make fma cancel."""
+    """Returns bits of operand triples at the edges of type t and at random. In many triples the terms of fma cancel."""
     sign = np.int64(-1) << table.BITS[t] - 1
 
     def bits_of(*numbers):

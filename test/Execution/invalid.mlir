@@ -1,4 +1,4 @@
-// Each kind of bad input gives one message and exit status 2.
+// Each kind of bad input causes one message and exit status 2.
 //
 // REQUIRES: numpy
 // RUN: %python %S/Inputs/make_arrays.py %t x:u2:64x96 w:u2:32x96 k64:u2:32x64 \
@@ -28,10 +28,10 @@
 // BUFFERS: entry 'buffers', argument 0: expected a memref of known rank with identity layout and no memory space, found memref<4xf32, strided<[2]>>
 //
 // RUN: not mx-run %s --device=cpu --entry=whole --check=cpu --arg %t/fixed.npy 2>&1 | FileCheck %s --check-prefix=CHECKED
-// CHECKED: entry 'whole': expected a function of tensors with --check, found arguments that are memrefs: compare the results of --device=cpu
+// CHECKED: entry 'whole': --check requires a function on tensors, found memref arguments: compare the results of --device=cpu
 //
 // RUN: not mx-compile %s -o %t/called --entry=whole --entry=caller 2>&1 | FileCheck %s --check-prefix=CALLED
-// CALLED: entry 'whole': expected a function with memrefs that nothing calls, found a call: call another function from both
+// CALLED: entry 'whole': expected no calls of an entry with memref arguments, found a call: move the body to a function that the entry and the caller call
 //
 // RUN: not mx-run %s --device=cpu --arg %t/x.npy 2>&1 | FileCheck %s --check-prefix=COUNT
 // COUNT: mx-run: expected 2 --arg, one for each argument of entry 'main', found 1
@@ -46,7 +46,7 @@
 // TRUNCATED: truncated.npy: expected 12288 bytes of data after the header, found 372
 //
 // RUN: not mx-run %s --device=cpu --arg %t/i.npy --arg %t/w.npy 2>&1 | FileCheck %s --check-prefix=DTYPE
-// DTYPE: i.npy: argument 0 of type tensor<?x?xbf16>: expected ?x?xu2, found 64x96xi4: convert the array by x.astype(numpy.float32)
+// DTYPE: i.npy: argument 0 of type tensor<?x?xbf16>: expected ?x?xu2, found 64x96xi4: convert the array with x.astype(numpy.float32)
 //
 // RUN: not mx-run %s --device=cpu --arg %t/x.npy --arg %t/v.npy 2>&1 | FileCheck %s --check-prefix=RANK
 // RANK: v.npy: argument 1 of type tensor<?x?xbf16>: expected ?x?xu2, found 96xu2
@@ -66,7 +66,7 @@
 // RUN: not mx-run %s --device=cpu --arg %t/k40x.npy --arg %t/k40w.npy --result %t/y.npy 2>&1 | FileCheck %s --check-prefix=K
 // K: error: 'mx.quantize' op {{.*}}32{{.*}}40
 //
-// No failed run wrote a result.
+// No failed run writes a result.
 // RUN: not ls %t/y.npy
 
 !matrix = tensor<?x?xbf16>

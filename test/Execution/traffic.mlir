@@ -5,14 +5,14 @@
 // RUN: mx-run %s --entry=any --device=sim --arg=%t.x.npy --arg=%t.x.npy --arg=%t.p.npy --mx-explain 2>&1 | FileCheck %s --check-prefix=SIZES
 // REQUIRES: compiler, numpy
 
-// Bytes that launches read and write, with sizes as constants, numbers of a run
-// or expressions; and the bytes of the operations without fusion.
+// Reports the bytes read and written by launches. Sizes are constants, values from
+// a run, or expressions. The report also lists the byte count without fusion.
 
 #all = affine_map<(r, c) -> (r, c)>
 #row = affine_map<(r, c) -> (r)>
 
-// X and Y take 262144 bytes, elements 131072 and scales 4096, tiled or not. The
-// intermediate bf16 tensor is neither written nor read twice.
+// X and Y take 262144 bytes each, elements 131072 and scales 4096, tiled or not.
+// The intermediate bf16 tensor is not written, and X is read only once.
 // FIXED:      memory of fixed: 1 launch
 // FIXED-NEXT:       zeros reads nothing, writes 4 B
 // FIXED-NEXT:    1  fixed_quantize reads 0.524 MB, writes 0.270 MB
@@ -39,9 +39,9 @@ func.func @fixed(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>)
   return %0#0, %0#1, %1#0, %1#1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<512x256xf8E4M3FN>, tensor<512x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 }
 
-// A slice counts with its own size; an accumulator is also read. The first
-// result shares the memory of its accumulator argument, and is copied from
-// there.
+// A slice counts only its own bytes. Accumulators are also read. The first
+// result is computed in the memory of its accumulator argument, and copied
+// from there.
 // ANY:      memory of any: 2 launches
 // ANY-NEXT:    1  any_reduce reads arg1[0] * 512 + arg2[0] * 4 B, writes arg2[0] * 4 B
 // ANY-NEXT:       zeros reads nothing, writes arg0[0] * 4 B
@@ -83,8 +83,8 @@ func.func @any(%x: tensor<?x512xbf16>, %y: tensor<?x512xbf16>, %p: tensor<?xf32>
   return %0, %2 : tensor<?xf32>, tensor<?xf32>
 }
 
-// Without fusion (mx-compile --fuse=false), both sums count the same
-// operations.
+// Without fusion (mx-compile --fuse=false), the sum over the launches equals
+// the sum over the operations.
 // UNFUSED:      memory of twice: 2 launches
 // UNFUSED:         1  twice_quantize reads 0.131 MB
 // UNFUSED:         2  twice_quantize_0 reads 0.131 MB

@@ -1,10 +1,10 @@
-"""Structural changes of attributes and operations, which a table of names cannot express.
+"""Structural changes to attributes and operations, which a table of names cannot express.
 
-A change consists of a version, an attribute, and two functions: `forward` converts its fields for a chip to the new
-structure, and `back` converts them to the old. Programs of version N have the structure after all changes up to N;
-programs of version 1 are in test/Frozen/1. Both functions leave already converted fields alone, so rewriting a program
-twice is safe. Names are rewritten first, so changes use current names. scripts/rename-ir and scripts/compare-kernels
-apply the changes."""
+A change consists of a version, an attribute, and two functions: `forward` converts the attribute's fields for a chip to
+the new structure, and `back` restores the old structure. Programs of version N have the structure after all changes up
+to N; programs of version 1 are in test/Frozen/1. Both functions leave already converted fields alone, so rewriting a
+program twice is safe. Names are rewritten first, so changes use current names. scripts/rename-ir and
+scripts/compare-kernels apply the changes."""
 
 import re
 from typing import Callable, NamedTuple
@@ -24,7 +24,7 @@ class Syntax(NamedTuple):
 
 class Field(NamedTuple):
     name: str
-    value: str = ""  # of a flag there is none
+    value: str = ""  # empty for a flag
 
     def __str__(self):
         return f"{self.name} = {self.value}" if self.value else self.name
@@ -37,8 +37,8 @@ class Change(NamedTuple):
     back: Callable[[list], list]
 
 
-# Fields of a schedule that belong to some strategies: the old name in the common schedule, with its old value if it was
-# a flag; then the current name and value.
+# Schedule fields that apply only to some strategies. The first entry is the field of the old, common schedule, with its
+# value unless the field was a flag. The second entry is the current field.
 OF_STRATEGIES = (
     (Field("cta_pair"), Field("ctas", "2")),
     (Field("accumulators"), Field("accumulators")),
@@ -55,7 +55,7 @@ DEFAULTS = {Field("accumulators", "1")}
 
 
 def find_strategy(names, tile, chip):
-    """The strategy of a schedule with fields of such names, none of them a default."""
+    """Returns the strategy of a schedule with these fields. Omits fields with default values."""
     if "swap_ab" in names:
         return "wgmma_swap_ab"
     if chip.startswith("sm_90"):
@@ -65,7 +65,7 @@ def find_strategy(names, tile, chip):
 
 
 def name_strategy(fields, chip):
-    """Moves fields of single strategies into the attribute of their strategy."""
+    """Moves strategy-specific fields into the strategy attribute."""
     names = {old.name: new for old, new in OF_STRATEGIES}
     found = {field.name: field.value for field in fields}
     if "strategy" in found:
@@ -95,7 +95,7 @@ def drop_strategy(fields):
         name, _, body = field.value.removesuffix(">").partition("<")
         parameters = split_fields(body) if body else []
         if any(own.name not in names for own in parameters):
-            return fields  # newer than the change: there is no old form
+            return fields  # newer than the change, so no old form exists
         result += [Field("swap_ab")] * (name == "#mxgpu.wgmma_swap_ab")
         for own in parameters:
             old = names[own.name]
@@ -113,7 +113,7 @@ def name_k_order(match):
 
 
 TILED = "mxgpu.fragment_64x64"
-NEVER = (r"(?!)", "")  # no program of that form can be older
+NEVER = (r"(?!)", "")  # matches nothing, because older programs cannot have this form
 # In chronological order.
 CHANGES = (
     Change(2, "schedule", name_strategy, drop_strategy),
@@ -148,7 +148,7 @@ CHANGES = (
          r"block_size|input_scales|gather|amax|concat|dequantized|prologue)\b)", "mx.fused_quantize"),
         (r"mx\.fused_quantize\b", "mx.quantize"),
     ),
-    Syntax(  # NVFP4 only, the sole format with a factor
+    Syntax(  # only NVFP4 programs have a global scale
         4, "mx.quantize",
         NEVER,
         (r"(mx\.quantize [^()]*(?:\w+\([^()]*\)\s*)*global_scale\([^()]*\)(?:\s*\w+\([^()]*\))*"
@@ -167,7 +167,7 @@ CHANGES = (
 
 
 def split_fields(body):
-    """The fields between the brackets of an attribute."""
+    """Returns the fields between the brackets of an attribute."""
     fields, depth, start = [], 0, 0
     for place, letter in enumerate(body + ","):
         depth += (letter in "<([{") - (letter in ">)]}")
@@ -195,8 +195,8 @@ def find_chip(text):
 
 
 def rewrite(text, changes, back=False, chip=None):
-    """Applies `changes` to a program, or reverts them, and returns it with the number of rewritten places per change.
-    Without `chip`, uses the chip that the program names."""
+    """Applies `changes` to a program, or reverts them, and returns the program and the number of rewritten places per
+    change. Without `chip`, uses the chip that the program names."""
     counts, chip = [], chip or find_chip(text)
     for change in reversed(changes) if back else changes:
         if isinstance(change, Syntax):

@@ -1,7 +1,8 @@
 """Program sets for scripts/compare-kernels.
 
-The programs of a set use the names and the structure of this checkout. The exception is `frozen`: matmuls of all forms,
-quantizers, reductions and simple kernels with explicit schedules, as printed by an old version (test/Frozen)."""
+The programs of a set use the names and the structure of this checkout, except for the set `frozen`. That set contains
+matmuls of all forms, quantizers, reductions and simple kernels with explicit schedules, as printed by an old version
+(test/Frozen)."""
 
 import argparse
 import importlib.machinery
@@ -23,15 +24,15 @@ class Program(NamedTuple):
     name: str
     text: str
     chip: str
-    # Writes the operands into a directory and returns their paths; None: not known.
+    # Writes the operands into a directory and returns their paths, or is None if the operands are unknown.
     arrays: Callable | None = None
     results: int = 0
-    passes: tuple = ()  # before mx-to-nvvm
-    version: int | None = None  # of frozen programs
+    passes: tuple = ()  # run before mx-to-nvvm
+    version: int | None = None  # version of a frozen program
 
 
 def load_script(path):
-    """Loads a script without .py as a module."""
+    """Loads a script whose name lacks the suffix .py as a module."""
     name = os.path.basename(path).replace("-", "_")
     loader = importlib.machinery.SourceFileLoader(name, os.path.join(ROOT, path))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
@@ -53,8 +54,8 @@ CODES = {"f8E4M3FN": (8, [0x7F, 0xFF]), "f8E5M2": (8, [0x7C, 0x7D, 0x7E, 0x7F, 0
 
 
 def make_integers(rng, what, shape):
-    """Creates the integers of `ends(n)`: ends of expert groups with n rows together, one group empty; `counts(n)`: row
-    counts up to n; `rows(n)`: indices of n rows."""
+    """Creates a list of integers. `ends(n)` contains the ends of expert groups with n rows in total, one group empty.
+    `counts(n)` contains row counts up to n, and `rows(n)` contains n row indices."""
     kind, number = re.fullmatch(r"(\w+)\((\d+)\)", what).groups()
     number = int(number)
     if kind == "ends":
@@ -99,16 +100,16 @@ def make_array(rng, kind, extent, integers):
 
 
 def signature(text):
-    """(types of the arguments, number of results) of @main."""
+    """Returns (types of the arguments, number of results) of @main."""
     head = re.search(r"func\.func @main\((.*?)\) -> (.*?) \{\n", text, re.S)
-    # The last comma of a type may precede its layout.
+    # The last comma in a type may precede the layout.
     split = lambda types: re.findall(r"(?:%\w+: )?((?:tensor<(?:[^<>]|<[^<>]*>)*>|\w+))(?:, |$)", types)
     return split(head[1]), len(split(head[2].strip("()")))
 
 
 def get_arrays(text):
     """Creates the operands of @main from its types and the comment `// Arguments: ? = N; ends(N), ...` in the first
-    line, which gives the extent of dynamic dimensions and the contents of integer lists, in order."""
+    line, which specifies the extent of dynamic dimensions and the contents of integer lists, in order."""
     comment = m[1] if (m := re.match(r"// Arguments: (.*)\n", text)) else ""
     extent = int(m[1]) if (m := re.search(r"\? = (\d+)", comment)) else None
 
@@ -154,7 +155,7 @@ def quantizers(chip, options):
     for extra in ({"groups": 5}, {"square": True}, {"seed": True}, {"amax": True}):
         for axes in ((1,), (0,), (1, 0)):
             if extra.get("groups") and axes != (0,):
-                continue  # groups are along the reduction
+                continue  # groups divide the reduction
             yield program(cases.Case(f"quantize {axes} {extra}", 640, 512, axes=axes, **extra))
 
 
@@ -165,7 +166,7 @@ def grouped(chip, options):
 
 
 def load_sweep(chip):
-    """Loads scripts/sweep-schedules for a chip, which it and its modules read when loaded."""
+    """Loads scripts/sweep-schedules for a chip. The script and its modules read the chip when loaded."""
     for name in ("chips", "matmul_formats"):
         sys.modules.pop(name, None)
     before = os.environ.get("MX_CHIP")

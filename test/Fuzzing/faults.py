@@ -1,4 +1,4 @@
-"""Runs `fuzz inputs` on tools with each kind of failure, which it must detect. inputs.py runs the unmodified tools.
+"""Checks that `fuzz inputs` detects each kind of failure of a tool. inputs.py runs the unmodified tools.
 
 RUN: %python %s %S/fuzz %mx_obj/bin %t
 TIER: slow
@@ -10,7 +10,7 @@ import re
 
 from fuzzing.runs import fuzz, tools, work
 
-# Replacements of mx-opt, each failing in another way on a certain word.
+# Replacements for mx-opt. Each fails in its own way if the input contains the word of its key.
 WAYS = {
     "signal": ("kill -SEGV $$", "SIGSEGV"),
     "abort": ("kill -ABRT $$", "SIGABRT"),

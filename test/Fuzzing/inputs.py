@@ -1,4 +1,4 @@
-"""Runs `fuzz inputs` briefly, always on the same cases. faults.py runs failing tools.
+"""Runs `fuzz inputs` briefly, always on the same cases. faults.py tests failing tools.
 
 RUN: %python %s %S/fuzz %mx_obj/bin %t
 REQUIRES: compiler, numpy

@@ -1,4 +1,4 @@
-"""Runs `fuzz rewrites` briefly, always on the same cases, and checks its report of a wrong number, a refused program,
+"""Runs `fuzz rewrites` briefly, always on the same cases, and checks that it reports a wrong number, a refused program,
 and a crash.
 
 RUN: %python %s %S/fuzz %mx_obj/bin %t
@@ -21,7 +21,7 @@ assert len(counts) == 2 and all(int(rewritten) > 15 for rewritten, _ in counts),
 status, output = fuzz("rewrites", tools, "row", "--count=1", "--seed=50293", "--simulate=1")
 assert status == 0 and "1 rewritten" in output, output
 
-# Tools with one fault, and the expected report.
+# Tools with one fault each, and the expected report.
 CHANGE = """
 path = sys.argv[sys.argv.index("--result") + 1]
 data = bytearray(open(path, "rb").read())

@@ -1,6 +1,6 @@
-"""Runs the commands of docs/guide/Embedding.md and WritePass.md verbatim with an installed prefix that was moved
-afterwards. The template is built and tested, stock mlir-opt loads the plugin, and C and Python programs use the
-compiler as a library. No file of the prefix refers to its source or build tree.
+"""Runs the commands of docs/guide/Embedding.md and WritePass.md verbatim, with an installation that was moved to
+another prefix. The commands build and test the template, load the plugin in stock mlir-opt, and use the compiler as a
+library in C and Python programs. No installed file may refer to the source or build tree.
 
 REQUIRES: compiler, numpy
 UNSUPPORTED: sanitizers
@@ -27,7 +27,7 @@ CHECK: right
 CHECK: epilogue {
 CHECK: arith.maximumf
 
-TWICE: error: this program contains the passes or dialects of mx already
+TWICE: error: this program already contains the passes or dialects of mx
 
 KERNELS: gpu.launch_func
 KERNELS: nvvm.tcgen05.mma.block_scale

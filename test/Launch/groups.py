@@ -1,5 +1,5 @@
-"""Starts a program of two ranks, one process each: the exchanged rows are right, and every process
-reports errors in the options, the program or the other rank.
+"""Starts a program on two ranks, each in its own process. The exchanged rows are correct, and each process reports
+errors in its options, in the program and on the other rank.
 
 RUN: %python %s %mx_src/runtime/test/kernels.ptx %t
 REQUIRES: numpy
@@ -57,7 +57,7 @@ def arrays(rank):
 
 
 def together(programs=("two", "two"), arguments=arrays):
-    """Runs both ranks at a free address."""
+    """Runs both ranks and connects them at a free address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
@@ -93,12 +93,12 @@ def refused(text, *options, program="two"):
 refused("expected --group=ep@HOST:PORT --rank=R for group 'ep' of 2 ranks, found none: start "
         "mx-launch once for each rank")
 refused("--group: expected one of [ep], found 'tp'", "--group=tp@localhost:1", "--rank=0")
-refused("--group: the group 'ep' stands here twice", *["--group=ep@localhost:1", "--rank=0"] * 2)
+refused("--group: the group 'ep' is given twice", *["--group=ep@localhost:1", "--rank=0"] * 2)
 refused("--rank: expected 0 to 1 for group 'ep', found 2", "--group=ep@localhost:1", "--rank=2")
 refused("--group: expected NAME@HOST:PORT, found 'ep'", "--group=ep", "--rank=0")
 refused("expected a --rank after --group=ep", "--group=ep@localhost:1")
 refused("expected a --group before --rank=0", "--rank=0")
-refused("--rank: expected a number from 0 on, found 'x'", "--group=ep@localhost:1", "--rank=x")
-refused("--rank: expected a number from 0 on, found '-1'", "--group=ep@localhost:1", "--rank=-1")
-refused("--group: expected a program of several ranks, found one that has no groups",
+refused("--rank: expected a number of at least 0, found 'x'", "--group=ep@localhost:1", "--rank=x")
+refused("--rank: expected a number of at least 0, found '-1'", "--group=ep@localhost:1", "--rank=-1")
+refused("--group: expected a program with rank groups, found a program without groups",
         "--group=ep@localhost:1", "--rank=0", program="alone")

@@ -1,11 +1,11 @@
-"""Arrays of NumPy, ml_dtypes, DLPack, PyTorch and JAX as arguments and results, bit for bit for each element type.
+"""Passes NumPy, ml_dtypes, DLPack, PyTorch and JAX arrays as arguments and results, bit for bit for each element type.
 
 RUN: env MX_DEVICE= MX_CHIP= %python_torchao -W error %s | FileCheck %s
 CHECK: torch {{is not installed|agrees}}
 CHECK: jax {{is not installed|agrees}}
 CHECK: all is well
 
-Covers each cell of the table in docs/guide/Python.md for installed libraries: a program that copies bits must return
+Covers each cell of the table in docs/guide/Python.md for installed libraries. A program that copies bits must return
 the same bits with the type in the table."""
 
 import gc
@@ -42,8 +42,8 @@ for mlir, name, storage, _, _ in TYPES:
     empty = entry(x[:0])[0]
     assert empty.shape == (0, x.shape[1]) and empty.dtype == x.dtype
 
-# Masked arrays are refused as arguments everywhere, even with an empty mask, because mx has no masks. Other subclasses
-# of NumPy's arrays are treated as their memory.
+# mx does not support masks, so masked arrays are refused as arguments even if the mask is empty. Other subclasses of
+# NumPy arrays are treated like plain arrays.
 entry = program["copy_f32"]
 plain = np.ones((2, 8), np.float32)
 entry(plain)  # prepared for the type and the shape
@@ -74,17 +74,17 @@ refuses(ValueError, r"'x': expected an even number of float4_e2m1fn in the last 
         r"found shape \(3, 7\)", lambda: entry(fp4[:, :7]) if False else
         mx.compile("func.func @f(%x: tensor<?x?xf4E2M1FN>) -> tensor<?x?xf4E2M1FN> "
                    "{ return %x : tensor<?x?xf4E2M1FN> }", ptxas="none")["f"](fp4[:, :7]))
-# A view gives bits their type.
+# A view sets the type of the bits.
 x = mx.array(make(rng, "bf16", "bfloat16"))
 assert x.view("u2").dtype == np.uint16 and x.view("u2").pointer == x.pointer
 refuses(TypeError, "expected a dtype of 2 bytes, found float32", lambda: x.view("f4"))
-refuses(TypeError, "expected a dtype of numbers, found 'f33'", lambda: mx.empty(3, "f33"))
+refuses(TypeError, "expected a numeric dtype, found 'f33'", lambda: mx.empty(3, "f33"))
 
-# --- DLPack, by hand --------------------------------------------------------------
+# --- A hand-written DLPack exporter -----------------------------------------------
 
 
 class Shows:
-    """Array that implements only the protocol; optionally an old protocol without versions."""
+    """Array that implements only the DLPack protocol. Optionally uses the old protocol without versions."""
 
     def __init__(self, array, is_old=False):
         self.array, self.is_old, self.asked = array, is_old, []
@@ -136,9 +136,9 @@ gc.collect()
 assert owner() is None and not dlpack._given
 capsule = x.__dlpack__()
 dlpack.take_capsule(capsule)
-refuses(BufferError, "a capsule of DLPack that is not consumed yet, found .*used_dltensor",
+refuses(BufferError, "a DLPack capsule that was not consumed yet, found .*used_dltensor",
         lambda: dlpack.take_capsule(capsule))
-refuses(BufferError, "expected a capsule of DLPack", lambda: dlpack.take_capsule(3))
+refuses(BufferError, "expected a DLPack capsule", lambda: dlpack.take_capsule(3))
 refuses(BufferError, r"expected dl_device \(1, 0\) of .*, found \(2, 0\)",
         lambda: x.__dlpack__(dl_device=(2, 0)))
 refuses(BufferError, "expected copy=None or True, found False", lambda: x.__dlpack__(copy=False))
@@ -151,11 +151,11 @@ class ShowsComplex(Shows):
     pass
 
 
-refuses(BufferError, "expected elements that mx has, found DLPack's code 5 of 64 bits",
+refuses(BufferError, "expected a supported element type, found DLPack's code 5 of 64 bits",
         lambda: mx.from_dlpack(Shows(complex_numbers)))
-refuses(TypeError, "argument 0 'x': expected a dtype of numbers, found dtype.'complex64'",
+refuses(TypeError, "argument 0 'x': expected a numeric dtype, found dtype.'complex64'",
         lambda: program["copy_f32"](complex_numbers))
-refuses(ValueError, "argument 0 'x': expected elements that mx has",
+refuses(ValueError, "argument 0 'x': expected a supported element type",
         lambda: program["copy_f32"](Shows(complex_numbers)))
 strided = np.zeros((16, 5), np.float32).T[:, ::2]
 refuses(ValueError, r"argument 0 'x': expected a dense row-major array, found shape \(5, 8\) with "
@@ -175,7 +175,7 @@ class OnGpu:
     __cuda_array_interface__ = {"shape": (5, 8), "typestr": "<f4", "data": (4096, False), "version": 3}
 
 
-refuses(ValueError, "argument 0 'x': expected memory of sim, found that of a GPU",
+refuses(ValueError, "argument 0 'x': expected memory of sim, found memory of a GPU",
         lambda: program["copy_f32"](OnGpu()))
 
 # --- PyTorch ------------------------------------------------------------------------
@@ -186,7 +186,7 @@ else:
     import torch
 
     for mlir, storage, kind, x, raw, tensor in copy_tensors(program, rng):
-        if storage != x.dtype.name and kind:  # bits in, the type out
+        if storage != x.dtype.name and kind:  # the argument contains untyped bits, but the result is typed
             y, = program[f"copy_{mlir}"](raw.view(getattr(torch, storage)))
             assert y.dtype == tensor.dtype and bits(y.view(torch.uint8).numpy()) == bits(x)
         if kind:
@@ -205,7 +205,7 @@ else:
         entry(torch.ones(2, 8, requires_grad=True))
     refuses(ValueError, "'x': expected a tensor without requires_grad",
             lambda: entry(torch.ones(2, 8, requires_grad=True)))
-    refuses(TypeError, "'x': expected a dtype that mx has, found torch.complex64",
+    refuses(TypeError, "'x': expected a supported dtype, found torch.complex64",
             lambda: entry(torch.ones(2, 8, dtype=torch.complex64)))
     refuses(ValueError, "'x': expected memory of sim, the device of the call, found meta",
             lambda: entry(torch.ones(2, 8, device="meta")))

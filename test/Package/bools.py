@@ -1,5 +1,5 @@
-"""Any byte of a bool but 0 is true: on the simulator and on the CPU path, from Python,
-mx-run and mx-launch, in arrays and in numbers.
+"""Checks that any nonzero byte of a bool is true, in arrays and in scalars: on the simulator and on the CPU path, from
+Python, mx-run and mx-launch.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_DEVICE= MX_CHIP= MX_CACHE_DIR=%t %python_torch -W error %s %t mx-run mx-compile mx-launch
@@ -18,7 +18,7 @@ MAPS = "indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterat
 
 
 def each(name, result, body):
-    """A function of an array of bools, element by element."""
+    """Returns a function to compute `result` for each element of an array of bools."""
     return f"""
 func.func @{name}(%x: tensor<?xi1>) -> tensor<?x{result}> {{
   %c0 = arith.constant 0 : index
@@ -85,7 +85,7 @@ for device in "sim", "cpu":
         found, = program["number"](np.array([code], np.uint8).view(bool)[0], y)
         assert np.array_equal(found, y if code else 0 * y), (code, device)
     if device == "sim":
-        # Device memory keeps its raw bytes, and kernels apply the rule when they read it.
+        # Device memory keeps its raw bytes, and kernels convert when they load a bool.
         memory = mx.array(codes).view(bool)
         for name in EXPECTED.keys() - {"same"}:
             check(name, program[name](memory)[0].numpy(), "memory of the device")
@@ -104,7 +104,7 @@ def call(*command):
 
 
 def runs(name, *arguments):
-    """Runs a function by the tools and returns its results."""
+    """Runs a function with the tools and returns its results."""
     result = folder / "result.npy"
     source, compiled = folder / f"{name}.mlir", folder / name
     options = [*(f"--arg={folder}/{x}.npy" for x in arguments), f"--result={result}"]

@@ -1,6 +1,6 @@
-"""The disk cache of mx.compile: a second process does not load the compiler; damaged files are compiled again; a folder
-writable by others raises a warning; the least recently used files are evicted; threads and processes do not disturb
-each other, run as cache.py DIRECTORY run FOLDER NAME.
+"""Tests the disk cache of mx.compile. A second process does not load the compiler. Damaged files are compiled again. A
+folder that others can write causes a warning. The least recently used files are evicted. Threads and processes do not
+disturb each other. Processes run `cache.py DIRECTORY run FOLDER NAME`.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_DEVICE= MX_CHIP= MX_PTXAS= MX_CACHE_MEGABYTES= %python -W error %s %t
@@ -138,8 +138,8 @@ for damaged in (b"", data[:31], data[:-1], data[:100] + bytes([data[100] ^ 1]) +
         use(compile_here(cache=kept, n=16), 16)
     assert len(calls) == 1 and file.read_bytes() == data
 
-# Files with a matching hash that are not programs count as damaged, too: not an archive, an archive of other files, an
-# invalid manifest, a damaged member.
+# A file with a matching hash is damaged if it is not an archive, contains other files, or contains an invalid manifest
+# or a damaged member.
 def hashed(rest):
     return hashlib.sha256(rest).digest() + rest
 
@@ -163,7 +163,7 @@ for rest in (b"", b"no archive", whole[:-30], archive(), archive(other=b"x"),
         use(compile_here(cache=kept, n=16), 16)
     assert len(calls) == 1 and file.read_bytes() == data
 
-# A pipe in the place of a file is not waited for.
+# A pipe instead of a file does not block the process.
 file.unlink()
 os.mkfifo(file)
 forget()
@@ -171,7 +171,7 @@ with counting() as calls:
     use(compile_here(cache=kept, n=16), 16)
 assert len(calls) == 1 and file.read_bytes() == data
 
-# A folder that others can write raises one warning, independent of its owner, and is used.
+# A folder writable by others causes one warning, regardless of its owner, but is used.
 shared = folder / "shared"
 
 
@@ -196,15 +196,15 @@ assert not warnings_of(0o700, 8) and not warnings_of(0o755, 8)
 for mode in (0o777, 0o1777):
     cache._warned.clear()
     text, = warnings_of(mode, 8)
-    assert text.startswith(f"mx_compiler: {shared}: expected a folder") and "everyone" in text, text
+    assert text.startswith(f"mx_compiler: {shared}: expected a program folder") and "everyone" in text, text
     assert "MX_CACHE_DIR" in text
-# A folder below a world-writable folder, unless the sticky bit protects files there.
+# A folder in a world-writable folder causes the warning too, unless the sticky bit protects its files.
 inner = shared / "inner"
 cache._warned.clear()
 text, = warnings_of(0o700, 16, inner, parent=0o777)
 assert f"the permissions of {shared} let everyone" in text, text
 assert not warnings_of(0o700, 16, inner, parent=0o1777)
-# Folders writable by another group, and owned by another user.
+# Folders writable by another group, and folders owned by another user.
 with unittest.mock.patch.object(cache, "_is_own_unix_group", lambda group: False):
     text, = warnings_of(0o775, 24)
 assert "let the Unix group" in text, text
@@ -215,7 +215,7 @@ with unittest.mock.patch.object(os, "getuid", lambda: os.stat(folder).st_uid + 1
         text, = warnings_of(0o700, 32)
 assert "belongs to the user" in text, text
 
-# An unwritable folder raises one warning, and everything works.
+# An unwritable folder causes one warning, and compilation still works.
 plain.write_bytes(b"a file")
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -253,11 +253,11 @@ refuses(ValueError, "MX_CACHE_MEGABYTES: expected a number of at least 0, found 
         lambda: compile_here(cache=folder / "nothing"))
 del os.environ["MX_CACHE_MEGABYTES"]
 
-# --- Many at once -----------------------------------------------------------------
+# --- Concurrency ------------------------------------------------------------------
 
 forget()
 with counting() as calls:
-    # Some programs are shared by the threads, some are not.
+    # The threads share some of the programs.
     def work(i):
         n = (8, 8, 40, 8, 48, 8)[i]
         use(compile_here(cache=folder / "threads", n=n), n)

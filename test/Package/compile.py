@@ -1,5 +1,5 @@
-r"""mx.compile in one process: templates with sizes and types, program runs, messages and their locations. The first
-example of the page runs verbatim.
+r"""Tests mx.compile in one process: templates with sizes and types, program runs, messages and their locations. The
+first example of the page runs verbatim.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_DEVICE= MX_CHIP= MX_PTXAS= %python -W error %s %t | FileCheck %s
@@ -65,7 +65,7 @@ refuses(TypeError, "to be text or a pathlib.Path, found int", lambda: mx.Templat
 options = {"ptxas": "none", "cache": folder / "cache"}
 program = mx.compile(template, rows="?", hidden=40, dtype="f32", **options)
 assert set(program.entries) == {"scale", "same"}
-for rows in (1, 7, 64):  # compiled once: sizes of "?" are passed by a call
+for rows in (1, 7, 64):  # compiled once, because each call passes the sizes of "?" dimensions
     x = np.arange(rows * 40, dtype=np.float32).reshape(rows, 40)
     assert np.array_equal(program["scale"](x)[0], x + x)
 assert len(list((folder / "cache").iterdir())) == 1
@@ -78,7 +78,7 @@ assert y.dtype == ml_dtypes.bfloat16 and np.array_equal(y, x + x)
 path = folder / "same.mlir"
 path.write_text(TEXT.partition("func.func @same")[1] + TEXT.partition("func.func @same")[2])
 same = mx.compile(path, hidden=5, **options)
-# Loaded on first use, then two handles of one program.
+# The program is loaded on first use; then two handles share it.
 again = mx.compile(path, hidden=5, **options)
 assert np.array_equal(same["same"](np.arange(5, dtype=np.int32))[0], range(5))
 same.close()
@@ -87,7 +87,7 @@ refuses(ValueError, "the program was closed", lambda: same["same"])
 again.save(folder / "saved")
 with mx.Program(folder / "saved") as saved:
     assert np.array_equal(saved["same"](np.arange(5, dtype=np.int32))[0], range(5))
-    refuses(ValueError, "found one that is a directory", lambda: saved.save(folder / "other"))
+    refuses(ValueError, "found a program loaded from a directory", lambda: saved.save(folder / "other"))
 x = np.ones((2, 64), ml_dtypes.bfloat16)
 linalg = """
 func.func @f(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>, %c: tensor<?x32xf32>) -> tensor<?x32xf32> {
@@ -122,7 +122,7 @@ refuses(TypeError, r"expected values for \[\], found the unknown rows", lambda: 
 refuses(TypeError, "expected a source to be text, .* found bytes", lambda: mx.compile(b"module {}", **options))
 refuses(TypeError, "expected entries to be a list of names, found 'f'", lambda: mx.compile(linalg, entries="f", **options))
 refuses(FileNotFoundError, "none.mlir", lambda: mx.compile(folder / "none.mlir", **options))
-refuses(TypeError, "template: expected names that are no arguments of mx_compiler.compile, found chip",
+refuses(TypeError, "template: expected names that are not arguments of mx_compiler.compile, found chip",
         lambda: mx.compile(mx.Template("// ${chip}"), **options))
 assert mx.compile(mx.Template("// ${chip}\n" + linalg).substitute(chip=3), **options)
 assert len(list((folder / "cache").iterdir())) == 4  # failed compilations are not cached
@@ -143,7 +143,7 @@ with warnings.catch_warnings(record=True) as caught:
 assert [str(w.message) for w in caught] == ["a.mlir:1:2: warning: slow"]
 assert caught[0].category is mx.CompileWarning and found == ["remark: fused"]
 
-# The compiler is looked for beside the runtime.
+# The package searches for the compiler next to the runtime.
 os.environ["MX_COMPILER"] = str(folder / "none.so")
 refuses(ImportError, "expected the compiler of mx in .*none.so, found no file: set MX_COMPILER",
         lambda: mx.compile(linalg, **options))

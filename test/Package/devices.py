@@ -1,5 +1,5 @@
-"""Several devices in a process: arrays record their device, calls run there, threads choose independently, and mixed
-devices are refused by name.
+"""Tests several devices in one process. Arrays record their device, calls run on the device of their arrays, and
+threads choose devices independently. If a call mixes devices, the error names them.
 
 RUN: env MX_DEVICE= MX_SIM_DEVICES=4 MX_CACHE_DIR=%t %python -W error %s
 RUN: env MX_DEVICE= MX_SIM_DEVICES=17 not %python -c "import mx_compiler as mx; mx.set_device('sim')" 2>&1 | FileCheck %s
@@ -33,7 +33,7 @@ mx.set_device("sim")
 in_threads(work, 4)
 assert found == {number: (True, True) for number in range(4)}, found
 assert mx.device_name() == "sim"
-# A thread without a choice uses the first choice of the process.
+# A thread that chooses no device uses the device that was chosen first in the process.
 assert in_threads(lambda _: mx.device_name(), 1) == ["sim"]
 
 # One program on each device, independent of the current device.
@@ -44,7 +44,7 @@ for number in (2, 0, 3, 1, 2):
     assert np.array_equal(result.numpy(), np.full((64, 64), 2 * number + 2)), number
 assert add.make_results(arrays[1], arrays[1])[0].device == "sim:1"
 assert add.make_workspace(arrays[1], arrays[1]).device == "sim:1"
-# NumPy's go to the array beside them, or to the device in use.
+# NumPy arrays are copied to the device of another argument, or else to the current device.
 ones = np.ones((64, 64), np.float32)
 assert add(ones, arrays[3])[0].device == "sim:3"
 copied = []  # destination of a call's first array
@@ -63,7 +63,7 @@ for call in (lambda: add(arrays[1], arrays[2]),
     except ValueError as error:
         assert "expected memory of sim:1" in str(error) and "found sim:2" in str(error), error
     else:
-        raise AssertionError("a mixture was taken")
+        raise AssertionError("expected an error for arrays of two devices")
 view = arrays[2].view("i4")
 assert view.device == "sim:2" and mx.DeviceArray.from_pointer(
     arrays[3].pointer, (64, 64), "f4").device == "sim:3"

@@ -1,5 +1,5 @@
-"""Checks the default device of threads without a choice: the choice of the first thread to choose, even if that is cpu,
-which the runtime does not support.
+"""Checks the default device of threads that choose no device. They use the device of the first thread that chooses one,
+even if the device is cpu, which the runtime does not support.
 
 RUN: env MX_DEVICE= MX_SIM_DEVICES=4 %python -W error %s
 """
@@ -13,7 +13,7 @@ def in_thread(function):
 
 
 def describe():
-    """Describes the current device, and the device that new memory reports and belongs to."""
+    """Describes the current device, the device that new memory reports, and the device that it belongs to."""
     array = mx.empty((4,), "f4")
     real = mx.DeviceArray.from_pointer(array.pointer, (4,), "f4").device
     return mx.device_name(), array.device, real

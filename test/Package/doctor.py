@@ -1,5 +1,5 @@
-"""python -m mx_compiler: its report with and without a GPU, a compiler, PyTorch and the runtime, and with drivers
-broken in several ways. It must always end with a status and, if mx does not work, with a remedy.
+"""Checks the report of python -m mx_compiler with and without a GPU, a compiler, PyTorch and the runtime, and with
+drivers broken in several ways. The command must always end with a status and, if mx does not work, a remedy.
 
 RUN: %python %s %mx_libs/libmx_runtime%shlibext %mx_obj/unittests/libMXFakeCuda%shlibext %t -- %cxx
 """
@@ -17,7 +17,7 @@ runtime, fake_driver, work = sys.argv[1:4]
 cxx = sys.argv[5:]
 enter(work)
 CLEAN = {name: value for name, value in os.environ.items() if name not in ("MX_DEVICE", "MX_CHIP", "MX_PTXAS")}
-# Hide PyTorch from its processes, because the import dominates the run time.
+# Hide PyTorch from the child processes, because its import dominates the run time.
 write("sitecustomize.py", "import sys\nsys.modules['torch'] = None\n")
 CLEAN.update(MX_CUDA_DRIVER="/no/such/libcuda.so", MX_CACHE_DIR=os.path.abspath("cache"), MX_PTXAS="none",
              PYTHONPATH=os.pathsep.join([os.getcwd(), os.environ["PYTHONPATH"]]))
@@ -32,7 +32,7 @@ def doctor(status, *words, **environment):
 
 
 def facts(status, **environment):
-    """Returns the JSON report after a check that its verdict matches the status."""
+    """Returns the JSON report, after checking that its verdict matches the status."""
     text, advice = doctor(status, "--json", **environment)
     found = json.loads(text)
     assert found["works"] == (status == 0) and found["advice"] == (advice.strip() or None), found
@@ -46,17 +46,17 @@ assert list(lines) == ["mx", "python", "runtime", "calls", "compiler", "driver",
                        "default"], text
 assert "numpy" in lines["python"] and lines["runtime"] == runtime
 assert lines["calls"] in (os.path.join(os.path.dirname(runtime), "mx_calls.abi3.so"),
-                          "of PyTorch by ctypes, without mx_calls.abi3.so"), lines
-assert doctor(0, MX_EXTENSION="none")[0].splitlines()[3].endswith("by ctypes, without mx_calls.abi3.so")
+                          "PyTorch calls use ctypes, without mx_calls.abi3.so"), lines
+assert doctor(0, MX_EXTENSION="none")[0].splitlines()[3].endswith("use ctypes, without mx_calls.abi3.so")
 assert lines["driver"].startswith("none: /no/such/libcuda.so") and lines["GPU"] == "none"
 assert lines["simulator"] == "runs sm_90a, sm_100a, sm_103a, sm_120a and sm_121a"
-assert lines["ptxas"] == "none as MX_PTXAS says: the driver assembles programs when they are loaded"
+assert lines["ptxas"] == "none, as set by MX_PTXAS: the driver assembles programs when they are loaded"
 assert lines["cache"] == f"{os.path.abspath('cache')}: 0 programs, 0.0 of 1024 MB"
 assert lines["torch"] == "not installed: mx_compiler.torch needs it"
 assert lines["default"].startswith("sim, programs for sm_100a: no CUDA driver: cannot load /no/such/libcuda.so")
 assert text.splitlines()[-1].startswith("works: compiled and ran a program on sim in ")
 found = facts(0, MX_CHIP="sm_90a", MX_DEVICE="sim")
-assert found["default"]["chip"] == "sm_90a" and found["why"] == "MX_DEVICE=sim asks for it", found
+assert found["default"]["chip"] == "sm_90a" and found["why"] == "MX_DEVICE=sim selects it", found
 assert found["environment"]["MX_CHIP"] == "sm_90a" and found["torch"] is None and found["gpus"] == []
 assert facts(0, MX_DEVICE="cpu")["default"]["device"] == "cpu"
 
@@ -79,7 +79,7 @@ for name in "/no/such/ptxas", os.path.abspath("broken"):
     assert "error" in found["ptxas"]["found"][0], found
     assert name in found["advice"] and "set MX_PTXAS=none: programs work without" in found["advice"], found
 
-# The runtime alone runs programs; the example copies an array.
+# Without the compiler, the runtime still runs programs. The report's example then copies an array.
 os.makedirs("alone")
 shutil.copy(os.path.realpath(runtime), "alone/libmx_runtime.so")
 found = facts(0, MX_RUNTIME=os.path.abspath("alone/libmx_runtime.so"))
@@ -97,7 +97,7 @@ found = facts(1, MX_DEVICE="cuda")
 assert "does not work with MX_DEVICE=cuda: " in found["advice"] and "no CUDA driver" in found["advice"]
 assert "found 'gpu': a GPU is cuda or cuda:N" in facts(1, MX_DEVICE="gpu")["advice"]
 
-# PyTorch that is too old, broken, or ends its process.
+# PyTorch is too old, broken, or ends its process.
 write("sitecustomize.py", "")
 os.makedirs("torches")
 for text, says in (("raise RuntimeError('no such kernel')", "no such kernel"),
@@ -110,7 +110,7 @@ for text, says in (("raise RuntimeError('no such kernel')", "no such kernel"),
     assert says in found["torch"]["error"], found["torch"]
 write("sitecustomize.py", "import sys\nsys.modules['torch'] = None\n")
 
-# Drivers: not a library, and a library with only a version.
+# The driver is not a library, or a library with only a version function.
 write("text.so", "not a library")
 found = facts(0, MX_CUDA_DRIVER=os.path.abspath("text.so"))
 assert "no CUDA driver" in found["no_gpu"] and "error" in found["driver"]
@@ -125,7 +125,7 @@ def build(name, code, *libraries):
 
 found = facts(0, MX_CUDA_DRIVER=build("part", 'extern "C" int cuDriverGetVersion(int *v) { *v = 13000; return 0; }'))
 assert found["driver"]["cuda"] == "13.0" and "(CUDA 13.0) has no cu" in found["no_gpu"], found
-# Complete drivers with a first function that fails, ends the process, or does not return.
+# The first function of a complete driver fails, ends the process, or does not return.
 INIT = '#include <cstdlib>\n#include <unistd.h>\nextern "C" int cuInit(unsigned) { %s }'
 found = facts(0, MX_CUDA_DRIVER=build("fails", INIT % "return 999;", fake_driver))
 assert "the CUDA driver cannot be used: CUDA_ERROR_999" in found["no_gpu"] and found["driver"]["cuda"] == "12.8", found

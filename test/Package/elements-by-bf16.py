@@ -1,4 +1,4 @@
-"""Matmuls of a Quantized by an array of bf16, on sm_90a and on the reference path.
+"""Tests matmuls with an mx_compiler.Quantized as A and a bf16 array as B, on sm_90a and on the reference path.
 
 TIER: slow
 RUN: rm -rf %t && mkdir %t
@@ -30,6 +30,6 @@ for device, name in itertools.product(("cpu", "sim"), ("mxfp8_e4m3", "mxfp6_e2m3
                              enumerate(zip((0, *ends), ends))]),
              np.concatenate([np.abs(exact[begin:end]) @ np.abs(w[g].astype(np.float64)).T
                              for g, (begin, end) in enumerate(zip((0, *ends), ends))]))):
-        # docs/reference/Spec.md: 192 terms, each rounded to f32 when it is added.
+        # The sum consists of 192 terms, and each addition is rounded to f32 (docs/reference/Spec.md).
         assert (np.abs(np.asarray(found) - wanted) <= 192 * 2.0 ** -23 * bound).all(), (device, name)
 print("all is well")

@@ -20,21 +20,21 @@ folder.mkdir(parents=True)
 
 
 def load(**environment):
-    """Loads the module as a process with this environment would."""
+    """Loads the module with these environment variables."""
     extension.extension.cache_clear()
     with mock.patch.dict(os.environ, environment):
         return extension.extension()
 
 
-# Beside the runtime.
+# The extension lies next to the runtime.
 found = load()
 assert found.__file__ == library and found.INTERFACE == extension.INTERFACE
 assert load(MX_EXTENSION="none") is None
-# Named, as a copy in another folder.
+# MX_EXTENSION names a copy in another folder.
 copy = folder / "copy.so"
 shutil.copy(library, copy)
 assert load(MX_EXTENSION=str(copy)).__file__ == str(copy)
-# A named file that fails to load is an error; a found file is skipped.
+# A named file that fails to load is an error; a file found by the search is skipped.
 (folder / extension.FILE).write_text("no library")
 missing = str(folder / "missing.so")
 refuses(ImportError, "missing.so", lambda: load(MX_EXTENSION=missing))
@@ -43,12 +43,12 @@ runtime = str(folder / "libmx_runtime.so")
 assert load(MX_RUNTIME=runtime) is None
 (folder / extension.FILE).unlink()
 assert load(MX_RUNTIME=runtime) is None
-# A file of another package version.
+# The file belongs to another version of the package.
 with mock.patch.object(extension, "INTERFACE", 77):
     assert load() is None
     refuses(ImportError, "copy.so: expected interface 77 of mx_calls, found 1: build it anew, or set MX_EXTENSION",
             lambda: load(MX_EXTENSION=str(copy)))
-# An interpreter without a global lock, and an interpreter other than CPython.
+# The interpreter has no global lock, or is not CPython.
 with mock.patch.object(sysconfig, "get_config_var", lambda name: name == "Py_GIL_DISABLED"):
     assert load() is None
 with mock.patch.object(sys.implementation, "name", "pypy"):

@@ -1,5 +1,5 @@
-"""Every path of mx_calls, on a library of arrays implemented here by ctypes: the uses of DLPack's exchange table, and
-the arguments of a launch.
+"""Covers every path of mx_calls: all uses of DLPack's exchange table, and all arguments of a launch. The arrays come
+from a library that this test implements with ctypes.
 
 REQUIRES: python-extension
 RUN: %python -W error %s %mx_obj/lib/mx_calls.abi3.so | FileCheck %s
@@ -46,7 +46,7 @@ class Argument(Structure):  # mxArgument
 
 
 class Array:
-    """Array of the library, with its DLPack description."""
+    """Array of the stand-in library, with its DLPack description."""
     requires_grad = False
     dtype = "float32"
 
@@ -89,7 +89,7 @@ new_capsule.restype, new_capsule.argtypes = py_object, [c_void_p, ctypes.c_char_
 
 
 def exchange(name=b"dlpack_exchange_api", major=1, describe=describe, stream=current_stream, previous=None):
-    """A capsule of such a table."""
+    """Returns a capsule of an exchange table."""
     table = Table(major, 3, previous, None, None, None, DESCRIBE(describe) if describe else DESCRIBE(),
                   STREAM(stream) if stream else STREAM())
     _kept.append((table, name))
@@ -111,8 +111,8 @@ refuses(ValueError, "expected an exchange table of DLPack 1, found version 2",
 refuses(ValueError, "expected an exchange table of DLPack 1, found version 0",
         lambda: calls.Arrays(exchange(major=0), TYPES, len))
 for missing in ({"describe": None}, {"stream": None}):
-    refuses(ValueError, "found none of these functions", lambda: calls.Arrays(exchange(**missing), TYPES, len))
-# A newer table links to a table of the known version.
+    refuses(ValueError, "found a table that lacks one of these functions", lambda: calls.Arrays(exchange(**missing), TYPES, len))
+# A newer table links to the table of the supported version.
 exchange()
 older = ctypes.addressof(_kept[-1][0])
 later = calls.Arrays(exchange(major=3, previous=older, describe=None), TYPES, lambda: True)
@@ -123,7 +123,7 @@ assert later.sign([Array((2, 3))]) == arrays.sign([Array((2, 3))])
 plain = Array((4, 8))
 same = arrays.sign([plain])
 assert type(same) is bytes and arrays.sign((Array((4, 8), data=0x9000),)) == same
-# No two of these are the same call, and so are no two lists of arguments.
+# Different calls and different argument lists have different signatures.
 others = [[], [plain, plain], [Array((8, 4))], [Array((4, 8, 1))], [Array((32,))], [Array(())], [Array((4, 8), device=(2, 1))],
           [Array((4, 8), device=(1, 0))], [Array((4, 8), strides=[1, 4])], [1], [1.0], [True], [1, 1.0], [1.0, 1],
           [plain, 1], [1, plain]]
@@ -137,7 +137,7 @@ assert arrays.sign([2]) == arrays.sign([1]) and arrays.sign([False]) == arrays.s
 enabled = False
 assert arrays.sign([graded]) == same
 enabled = True
-# Arrays are dense independent of the strides of extents of 1, and if they are empty.
+# Empty arrays are dense. The strides of dimensions with extent 1 are ignored.
 assert arrays.sign([Array((1, 8), strides=[77, 1])]) == arrays.sign([Array((1, 8))])
 assert arrays.sign([Array((0, 8), strides=[1, 5])]) == arrays.sign([Array((0, 8))])
 assert arrays.sign([Array((4, 8), strides=())]) == same
@@ -150,7 +150,7 @@ class Integer(int):
 
 for unknown in ("x", None, [1], Derived((4, 8)), Refused((4, 8)), Integer(3), Array((1,), ndim=-1), Array((1,), ndim=65)):
     assert arrays.sign([plain, unknown]) is None, unknown
-assert arrays.sign([Array((1,) * 64)] * 2) is None  # too long to be made here
+assert arrays.sign([Array((1,) * 64)] * 2) is None  # Python handles signatures of this length
 refuses(TypeError, "not iterable", lambda: arrays.sign(3))
 
 
@@ -176,7 +176,7 @@ refuses(ZeroDivisionError, "division", lambda: raising.sign([graded]))
 
 LAUNCH = CFUNCTYPE(c_int, c_void_p, POINTER(Argument), c_int32, POINTER(c_void_p), c_int32, c_void_p, c_size_t, c_void_p)
 launched, status, during = [], 0, None
-formats = ""  # of the arguments
+formats = ""  # formats of the arguments
 
 
 def read(argument, kind):
@@ -233,7 +233,7 @@ for place, value, fits in ((2, 2**31 - 1, True), (2, -2**31, True), (2, 2**31, F
         assert ctypes.c_float(value).value == done[1][place] if place == 4 else done[1][place] == value
     else:
         assert returned is None
-# Changed arguments are left to Python, before any allocation.
+# Calls with changed arguments are passed to Python before any allocation.
 for wrong in (Array((4, 9)), Array((8, 4)), Array((4, 8, 1)), Array((4, 8), code=1), Array((4, 8), bits=16),
               Array((4, 8), lanes=2), Array((4, 8), device=(2, 1)), Array((4, 8), device=(1, 0)),
               Array((4, 8), strides=[1, 4]), Array((4, 8), data=0x1008), Array((4, 8), offset=8), Derived((4, 8)),
@@ -246,11 +246,11 @@ empty = prepare("a", [Array((0, 8), data=0)])
 assert call(empty, "a", (Array((0, 8), data=0x1003),)) == ((0xE, [(0x1003, 0)], [], None, 0, 0x50), [])
 scalar = prepare("a", [Array(())])
 assert call(scalar, "a", [Array(())])[0][1] == [(0x1000, 0)]
-# Streams are the device's.
+# The launch uses the current stream of the array's device.
 other = prepare("a", [Array((1,), device=(2, 3))])
 assert call(other, "a", [Array((1,), device=(2, 3))])[0][-1] == 0x53
 lost = prepare("a", [Array((1,), device=(2, 7))])
-refuses(RuntimeError, "expected a current stream of device 7", lambda: lost([Array((1,), device=(2, 7))]))
+refuses(RuntimeError, "to have a current stream on device 7", lambda: lost([Array((1,), device=(2, 7))]))
 # A failing launch.
 status = 3
 assert call(run, kinds, good)[1] == 3
@@ -300,16 +300,16 @@ gc.collect()
 # --- Preparing ------------------------------------------------------------------------------
 
 for text, wrong in (("expected an array of the library", ("a", [Derived((1,))])),
-                    ("expected dense arrays of one device", ("a", [Array((2, 2), strides=[1, 2])])),
-                    ("expected dense arrays of one device", ("aa", [Array((1,)), Array((1,), device=(2, 1))])),
+                    ("expected dense arrays on the same device", ("a", [Array((2, 2), strides=[1, 2])])),
+                    ("expected dense arrays on the same device", ("aa", [Array((1,)), Array((1,), device=(2, 1))])),
                     ("expected an array, found none", ("i", [1])), ("expected an array, found none", ("", [])),
-                    ("expected kinds of arguments", ("az", [Array((1,)), 1])),
+                    ("expected argument kinds", ("az", [Array((1,)), 1])),
                     ("a kind for each argument", ("a", [Array((1,))] * 2)),
                     ("at most 32 arguments", ("a" * 33, [Array((1,))] * 33)),
                     ("at most 32 arguments", ("a", [Array((1,))], [Array] * 33))):
     refuses(ValueError, text, lambda: prepare(*wrong))
 assert call(prepare("a" * 32, [x] * 32, [lambda: made[0]] * 32), "a" * 32, [x] * 32)[0][2] == [0x8000] * 32
-refuses(TypeError, "expected Arrays first", lambda: prepare("a", one, of=3))
+refuses(TypeError, "expected Arrays as the first argument", lambda: prepare("a", one, of=3))
 refuses(TypeError, "argument", lambda: calls.Call(arrays))
 refuses(OverflowError, "", lambda: calls.Call(arrays, 2**70, 0, "a", (x,), (), None, 0))
 

@@ -1,5 +1,5 @@
-"""GPU arrays and streams over a driver that only records calls: the calls and their order, and no calls if an argument
-is wrong.
+"""Tests GPU arrays and streams with a fake driver that only records calls. Checks the calls and their order, and that a
+wrong argument causes no driver calls.
 
 RUN: env MX_DEVICE= MX_CUDA_DRIVER=%mx_obj/unittests/libMXFakeCuda%shlibext %python -W error %s %mx_obj/unittests/libMXFakeCuda%shlibext
 """
@@ -12,7 +12,7 @@ import mx_compiler as mx
 import numpy as np
 from refuses import refuses
 
-# Also loaded by the runtime, so both share one log.
+# The runtime loads the same library, so both share one log.
 driver = ctypes.CDLL(sys.argv[1])
 driver.fakeCudaTakeLog.restype = ctypes.c_char_p
 
@@ -23,7 +23,7 @@ def log():
 
 mx.set_device("cuda")
 assert mx.device_name() == "cuda:0"
-# A result that is its argument needs a copy but no kernel.
+# Returning an argument needs a copy but no kernel.
 program = mx.compile("""
 func.func @copy(%x: tensor<?x4xf32>) -> tensor<?x4xf32> { return %x : tensor<?x4xf32> }
 func.func @bits(%x: tensor<4xbf16>) -> tensor<4xbf16> { return %x : tensor<4xbf16> }
@@ -34,11 +34,11 @@ func.func @two(%x: tensor<?xf32>, %n: index, %f: f32) -> tensor<?xf32> {
 """, chip="sm_90a", ptxas="none")
 copy = program["copy"]
 numbers = np.arange(8, dtype=np.float32).reshape(2, 4)
-STREAM = 0x50  # the handle of every stream of the fake
+STREAM = 0x50  # handle of every stream of the fake
 
 
 def aligned(count):
-    """Memory at a multiple of 256 bytes: the fake's device is the host."""
+    """Returns memory at a multiple of 256 bytes. The fake's device memory is host memory."""
     memory = np.zeros(count + 256, np.uint8)
     start = -memory.ctypes.data % 256
     return memory[start:start + count]
@@ -85,7 +85,7 @@ for stream, handle, asked in ((None, 0, 1), (STREAM, STREAM, STREAM)):
     del y
     log()
     y, = copy(given, stream=stream)
-    # The producer receives the stream; the memory is neither copied nor waited for.
+    # The producer receives the stream, so the memory is neither copied nor synchronized.
     assert given.asked == [asked] * 2
     assert log() == ["cuMemAlloc 32", f"cuMemcpyDtoDAsync 32 stream={handle}"]
     assert isinstance(y, mx.DeviceArray) and np.array_equal(values(y), numbers)
@@ -94,7 +94,7 @@ assert borrowed.pointer == given.array.ctypes.data
 given = ByInterface(numbers)
 log()
 y, = copy(given, stream=STREAM)
-# The contents are written on another stream: ours waits for it.
+# Another stream writes the contents, so our stream waits for that stream.
 assert log()[:4] == ["cuEventCreate flags=2", "cuEventRecord 96 112", "cuStreamWaitEvent 80 96", "cuEventDestroy 96"]
 assert np.array_equal(values(y), numbers)
 given.strides = (16, 4)
@@ -120,7 +120,7 @@ assert half.__cuda_array_interface__["typestr"] == "<u2"
 assert half.__cuda_array_interface__["stream"] == 1  # the default stream
 own = mx.Stream()
 half.copy_from(np.zeros(4, ml_dtypes.bfloat16), own)
-own.close()  # waits for completion, so later calls need no wait
+own.close()  # close waits for completion, so later calls need not wait
 log()
 half.__dlpack__(stream=0x60)
 assert half.__cuda_array_interface__["stream"] == 1
@@ -182,9 +182,9 @@ for kind, text, given in (
         (TypeError, "argument 0 'x': expected an array .* found None", None)):
     refuses(kind, "entry 'copy': " + text, lambda: copy(given))
 refuses(mx.Error, "expected a GPU number below 1, found 1", lambda: copy(ByDlpack(numbers, (2, 1))))
-refuses(ValueError, "argument 0 'x': expected memory at a multiple of 16 bytes, found address 0x.*4: copy it",
+refuses(ValueError, "argument 0 'x': expected memory aligned to 16 bytes, found address 0x.*4: copy it",
         lambda: copy.launch([unaligned], [mx.DeviceArray.from_pointer(results[0].pointer, (1, 4), "f4")]))
-refuses(ValueError, "result 0 'result0': expected memory at a multiple of 16 bytes",
+refuses(ValueError, "result 0 'result0': expected memory aligned to 16 bytes",
         lambda: copy.launch([results[0].view("f4")], [mx.DeviceArray.from_pointer(results[0].pointer + 8, (2, 4), "f4")]))
 assert log() == []
 

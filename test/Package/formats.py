@@ -1,4 +1,5 @@
-"""Checks that the package supports the formats of include/mx/BlockFormats/Formats.def. --update writes its rows.
+"""Checks that the package supports the formats in include/mx/BlockFormats/Formats.def. --update writes the package's
+rows.
 
 RUN: %python %s %mx_src
 """
@@ -8,7 +9,7 @@ import re
 import sys
 
 ROWS = "FORMATS = {format.name: format for format in (\n"
-# The spelling of MLIR, and the bits, of the number formats.
+# The MLIR name and the bit width of each number format.
 TYPES = {"E4M3": ("f8E4M3FN", 8), "E5M2": ("f8E5M2", 8), "E3M2": ("f6E3M2FN", 6),
          "E2M3": ("f6E2M3FN", 6), "E2M1": ("f4E2M1FN", 4), "E8M0": ("f8E8M0FNU", 8),
          "UE4M3": ("f8E4M3FN", 8)}

@@ -1,4 +1,4 @@
-"""PyTorch tensors on a GPU: types, streams, CUDA graphs, and arrays of CuPy and JAX if these are installed.
+"""Tests PyTorch tensors on a GPU: types, streams, CUDA graphs, and CuPy and JAX arrays if these packages are installed.
 
 REQUIRES: cuda-gpu
 RUN: env MX_DEVICE= MX_CHIP= %python_torchao %s | FileCheck %s
@@ -14,7 +14,7 @@ import numpy as np
 from refuses import refuses
 from threads import in_threads
 
-# JAX would allocate most of the memory.
+# By default, JAX allocates most of the memory.
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 if not find_spec("torch"):
     print("torch is not installed")
@@ -60,7 +60,7 @@ def make(m):
     x = torch.randn(m, K, generator=generator, device=device).to(torch.bfloat16)
     w = torch.randn(N, K, generator=generator, device=device).to(torch.float8_e4m3fn)
     s = torch.full((N // 128, K // 128, 32, 4, 4), 128, dtype=torch.uint8, device=device)
-    return x, w, s.view(torch.float8_e8m0fnu)  # 128: times two
+    return x, w, s.view(torch.float8_e8m0fnu)  # byte 128 is the scale 2
 
 
 def check(y, x, w):
@@ -99,7 +99,7 @@ for explicit in (False, True):
         x = torch.zeros(512, K, dtype=torch.bfloat16, device=device)
         torch.cuda.synchronize()
         with torch.cuda.stream(side):
-            torch.cuda._sleep(2_000_000)  # delays subsequent work on this stream
+            torch.cuda._sleep(2_000_000)  # delays later work on this stream
             x.fill_(1)
             if not explicit:
                 y, = matmul(x, w, s)  # on the current stream
@@ -143,7 +143,7 @@ in_threads(work, 4)
 refuses(ValueError, f"'x': expected memory of {device}, the device of the call, found cpu",
         lambda: matmul(x.cpu(), w, s))
 refuses(ValueError, "'x': expected a contiguous tensor", lambda: matmul(torch.cat([x, x], 1)[:, ::2], w, s))
-refuses(ValueError, "'x': expected memory at a multiple of 16 bytes", lambda: matmul(
+refuses(ValueError, "'x': expected memory aligned to 16 bytes", lambda: matmul(
     torch.zeros(4 * K + 1, dtype=torch.bfloat16, device=device)[1:].view(4, K), w, s))
 refuses(TypeError, "'x': expected dtype bfloat16", lambda: matmul(x.half(), w, s))
 

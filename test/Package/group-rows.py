@@ -1,4 +1,4 @@
-"""mx.group_rows against a stable sort of NumPy, and an expert layer on its results.
+"""Compares mx.group_rows with a stable sort in NumPy, and runs an expert layer on its results.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_CACHE_DIR=%t MX_CHIP= MX_PTXAS=none %python -W error %s sim
@@ -37,7 +37,7 @@ for dtype, tokens, choices in ((np.int32, 70, 3), (np.int64, 41, 3), (np.int32, 
     for capacity in (None, 0, 60, np.int64(500)):
         check(ids, 8, capacity)
 
-# `route` passes host results to a layer on the device. One pair in five has no expert.
+    # `route` passes host results to a layer on the device. A fifth of the pairs have no expert.
 ids = rng.permuted(np.tile(np.arange(4, dtype=np.int32), (50, 1)), axis=1)[:, :2].copy()
 ids[rng.random(ids.shape) < 0.2] = -1
 x, w1, w2 = (rng.standard_normal(shape).astype(ml_dtypes.bfloat16) / 8 for shape in ((50, 64), (4, 128, 64), (4, 64, 64)))
@@ -48,7 +48,7 @@ y, wanted = (np.asarray(mx.moe_layer(x, w1, w2, *routing)) for routing in (
     (grouped.rows, probs, grouped.ends), mx.route(ids, weights, 4)))
 assert y.any() and y.tobytes() == wanted.tobytes()
 
-# More experts than ids of a narrow type name: no expert stays none.
+# If there are more experts than 8-bit ids, an invalid id must stay invalid.
 for dtype, experts in (np.int8, 200), (np.int8, 256), (np.int16, 65536):
     tokens, probs, ends = mx.route(np.array([[1, -1], [-1, 0]], dtype), np.arange(4).reshape(2, 2), experts)
     assert (tokens[:2].tolist(), probs[:2].tolist(), ends[0], ends[-1]) == ([1, 0], [3, 0], 1, 2)

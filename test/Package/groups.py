@@ -1,5 +1,5 @@
-"""mx.Group in Python: ranks as threads with a device each, and as processes. Exchanged data are compared with NumPy,
-and errors take one sentence.
+"""Tests mx.Group in Python. Ranks are threads, each with its own device, or processes. Exchanged data is compared with
+NumPy, and each error is one sentence.
 
 RUN: env MX_SIM_DEVICES=2 MX_CUDA_DRIVER=none MX_QUIET=1 %python %s %mx_src %t
 """
@@ -29,8 +29,8 @@ expected = make_ranks.expected(xs, ys)
 
 
 def check(program, rank):
-    """Calls with new arrays each time and compares the results with the plan's."""
-    for factor in 1, 2, 4:  # exact
+    """Calls a program several times with new arrays, and compares the results with those of its launch plan."""
+    for factor in 1, 2, 4:  # powers of two, so results are exact
         z, found = program["main"](xs[rank] * factor, ys[rank] * factor)
         np.testing.assert_array_equal(z, expected[rank] * factor)
         assert found == rank
@@ -54,12 +54,12 @@ for name, text in ("two", make_ranks.manifest()), ("four", make_ranks.manifest(s
 
 
 def on_ranks(function, size=2, device="sim"):
-    """Calls `function(rank)` in a thread for each rank, with its device; returns the results."""
+    """Calls `function(rank)` for each rank, in a thread with the rank's device. Returns the results."""
     def run(rank):
         mx.set_device(f"sim:{rank}" if device == "sim" else device)
         return function(rank)
 
-    mx.set_device(device)  # this thread chooses first
+    mx.set_device(device)  # this thread chooses before the others
     return in_threads(run, size)
 
 
@@ -68,7 +68,7 @@ def make_groups(**options):
     return on_ranks(lambda rank: mx.Group(rank, 2, exchange.of(rank), timeout=60, **options))
 
 
-# Groups by themselves.
+# Groups without a program.
 groups = make_groups(name="pair")
 assert [(g.name, g.rank, g.size, g.device, g.transport, g.status(), g.window_bytes) for g in groups] == [
     ("pair", rank, 2, ("sim", "sim:1")[rank], "host", None, 0) for rank in range(2)]
@@ -88,18 +88,18 @@ for rank, out in enumerate(on_ranks(collect)):
     np.testing.assert_array_equal(out, np.arange(4) + 4 * rank + [[0], [100]])
 
 
-# Programs.
+# Groups bound to programs.
 def run(rank):
     with mx.Program(f"{work}/two") as program:
         assert program.groups == {"ep": mx.GroupInfo("ep", 2, 1, 1024, None)}
-        refuses(mx.InvalidValueError, "found one that is not: call mxProgramBindGroup (in Python "
+        refuses(mx.InvalidValueError, "found an unbound program: call mxProgramBindGroup (in Python "
                 "Program.bind) on each rank",
                 lambda: program["main"](xs[rank], ys[rank]))
         refuses(mx.Error, "expected the group to be one of [ep], found 'tp'",
                 lambda: program.bind("tp", groups[rank]))
         refuses(TypeError, "group: expected an mx_compiler.Group, found 2",
                 lambda: program.bind("ep", 2))
-        refuses(ValueError, "group 'ep': expected 4 ranks, for which the program was compiled, found 2",
+        refuses(ValueError, "group 'ep': expected the 4 ranks for which the program was compiled, found 2",
                 lambda: mx.Program(f"{work}/four").bind("ep", groups[rank]))
         program.bind("ep", groups[rank])
         assert program.groups["ep"].rank == rank and groups[rank].window_bytes >= 1024
@@ -109,7 +109,7 @@ def run(rank):
 on_ranks(run)
 
 
-# The page.
+# The example of the page.
 page = pathlib.Path(source, "docs/guide/Python.md").read_text()
 block = re.search("run by test/Package/groups.py -->\n```python\n(.*?)```", page, re.DOTALL)[1]
 shown, exchange = {"mx": mx}, Exchange(2)
@@ -120,21 +120,21 @@ for rank, (z, found) in enumerate(on_ranks(lambda rank: shown["run"](
     assert found == rank
 
 
-# Invalid arguments; no rank waits.
+# Invalid arguments raise before any rank waits.
 def refuse(rank):
     group, array = groups[rank], mx.empty((4, 3), np.float32)
-    refuses(ValueError, "array: expected a first dimension that 2 ranks divide, found shape (3, 4)",
+    refuses(ValueError, "array: expected a first dimension that is a multiple of 2, the number of ranks, found shape (3, 4)",
             lambda: group.all_gather(mx.empty((3, 4), np.float32)))
     refuses(ValueError, f"array: expected a dense array of {group.device}, the device of the rank group, found memory of cpu",
             lambda: group.all_gather(np.zeros((4, 3), np.float32)))
     refuses(TypeError, "found list", lambda: group.all_gather([1, 2]))
-    refuses(ValueError, "out: expected shape (4, 3) of float32, as array has, found (4, 3) of int32",
+    refuses(ValueError, "out: expected shape (4, 3) of float32, like 'array', found (4, 3) of int32",
             lambda: group.all_to_all(array, mx.empty((4, 3), np.int32)))
 
 
 on_ranks(refuse)
 
-# When a rank ends the group, it ends for all ranks.
+# If one rank aborts a group, the group ends on all ranks.
 groups[0].abort("no more data")
 failure = groups[0].status()
 assert failure.rank == 0 and "no more data" in failure.text, failure
@@ -155,16 +155,16 @@ alone = mx.Group(0, 1)
 assert alone.size == 1 and (alone.all_gather(mx.array(np.ones(3))).numpy() == 1).all()
 refuses(ZeroDivisionError, "division by zero",
         lambda: mx.Group(0, 2, lambda mine: 1 / 0, timeout=1))
-refuses(ValueError, "of each of 2 ranks, found lengths [3]",
+refuses(ValueError, "from each of 2 ranks, found lengths [3]",
         lambda: mx.Group(0, 2, lambda mine: [b"abc"], timeout=1))
 refuses(ValueError, "expected a rank below 2, found 2",
         lambda: mx.Group(2, 2, lambda mine: [mine, mine]))
 refuses(ValueError, "timeout: expected up to a million seconds, found 0",
         lambda: mx.Group(0, 1, timeout=0))
 
-# The device cpu: host memory without copies.
+# The device cpu uses host memory without copies.
 mx.set_device("cpu")
-refuses(ValueError, 'transport: expected "host" or "auto" on cpu, found "nccl", which is of GPUs',
+refuses(ValueError, 'transport: expected "host" or "auto" on cpu, found "nccl", which requires GPUs',
         lambda: mx.Group(0, 1, transport="nccl"))
 
 
@@ -204,15 +204,16 @@ def run_on_cpu(rank):
             lambda: program["sum"](own))
     refuses(mx.Error, "expected the group to be one of [ep], found 'tp'",
             lambda: program.bind("tp", group))
-    refuses(ValueError, "group 'ep': expected a rank group that was made on cpu, as the program is of cpu, found one on sim",
+    refuses(ValueError, "group 'ep': expected a rank group on cpu for a program on cpu, found a rank group on sim",
             lambda: program.bind("ep", alone))
     program.bind("ep", group)
     assert program.groups["ep"].rank == rank
     z, found = program["sum"](np.full((4, 3), rank + 1, np.float32))
     assert (z == 3).all() and found == rank
-    # Other programs are found out before a call.
+    # Ranks that bind different programs get an error before a call.
     other = mx.compile(TEXT.replace("@sum", "@other") if rank else TEXT)
-    refuses(mx.Error, "group ep: the ranks differ in the program that they bind: rank 1 has another one than rank 0",
+    refuses(mx.Error, "group ep: the ranks bind different programs: the program of rank 1 differs from the program "
+            "of rank 0",
             lambda: other.bind("ep", group))
     return program
 
@@ -220,9 +221,9 @@ def run_on_cpu(rank):
 programs = on_cpu(run_on_cpu)
 refuses(TypeError, "array: expected an array of NumPy, as the rank group is on cpu, found list",
         lambda: hosts[0].all_gather([1, 2]))
-refuses(ValueError, "array: expected a first dimension that 2 ranks divide, found shape (3,)",
+refuses(ValueError, "array: expected a first dimension that is a multiple of 2, the number of ranks, found shape (3,)",
         lambda: hosts[0].all_gather(np.zeros(3)))
-refuses(ValueError, "array: expected a dense array that can be written, found another one",
+refuses(ValueError, "array: expected a dense writable array, found an array that is not dense or not writable",
         lambda: hosts[0].all_gather(np.zeros((4, 4))[:, ::2]))
 hosts[1].abort("no more data")
 refuses(mx.Error, "entry 'sum': all_gather, collective 1 of @sum: group ep: rank 1 gave up",
@@ -231,11 +232,12 @@ try:
     mx.compile(TEXT.replace("size = 2", "size = 1").replace("8x3", "4x3").replace("[4, 0]", "[0, 0]"))["sum"](
         np.zeros((5, 3), np.float32))
 except mx.InvalidValueError as error:
-    assert re.match(r"entry 'sum': \S+:5:8: expected at most 4 tokens of a rank of group ep, found 5", str(error)), error
+    assert re.match(r"entry 'sum': \S+:5:8: expected at most 4 tokens per rank of group ep, found 5", str(error)), error
 else:
-    raise AssertionError("5 tokens were taken")
+    raise AssertionError("expected an error for 5 tokens")
 
-# A program shares ownership of the group: closing either ends no call, on any device. Then a rank waits for the other.
+# A program shares ownership of the group. If either is closed during a call, the call continues on every device, and
+# the rank still waits for the other rank.
 for device in "cpu", "sim":
     exchange = Exchange(2)
     pair = on_ranks(lambda rank: mx.Group(rank, 2, exchange.of(rank), timeout=2), device=device)
@@ -258,10 +260,10 @@ for device in "cpu", "sim":
         assert "group ep: rank 1 left" in str(error) and error.name == "peer failed", (device, error)
         assert str(error).startswith("entry 'sum': "), error
     else:
-        raise AssertionError(f"{device}: one rank called alone")
+        raise AssertionError(f"{device}: expected an error for a call by only one rank")
     first.close()
 mx.set_device("sim")
-refuses(ValueError, "group 'ep': expected a rank group that was made on sim or a GPU, as the program is of one, found one on cpu",
+refuses(ValueError, "group 'ep': expected a rank group on sim or a GPU, like the program, found a rank group on cpu",
         lambda: mx.Program(f"{work}/two").bind("ep", hosts[0]))
 
 # Processes.

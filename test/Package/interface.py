@@ -1,5 +1,5 @@
-"""The C interface as parsed by the package from the headers: all functions, with structs and constants checked against
-a compiler.
+"""Checks the C interface that the package parses from the headers: all functions are present, and structs and constants
+match a compiler's.
 
 RUN: %python %s %cxx %mx_src %t
 """

@@ -1,5 +1,5 @@
-"""Ctrl-C while the simulator runs: the call ends at once, and all objects stay usable. Signals with a handler that does
-not raise have no effect.
+"""If the user presses Ctrl-C while the simulator runs, the call ends at once, and all objects stay usable. Signals
+whose handler does not raise have no effect.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_DEVICE= MX_CHIP= MX_PTXAS=none MX_CACHE_DIR=%t %python -W error %s
@@ -12,7 +12,7 @@ import time
 import mx_compiler as mx
 import numpy as np
 
-# Some 10^9 steps in each of 64 threads: many minutes on the simulator.
+# About 10^9 steps in each of 64 threads take many minutes on the simulator.
 TEXT = """
 func.func @spin(%x: tensor<64xi32>, %steps: tensor<1xi32>) -> tensor<64xi32> {
   %empty = tensor.empty() : tensor<64xi32>
@@ -75,14 +75,14 @@ def interrupted(kind, number):
     assert seconds < 20, f"expected the end within seconds, found {seconds:.1f} s"
 
 
-# Shells make background programs ignore it.
+# Shells start background programs with SIGINT ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 check()
 for _ in range(3):
     interrupted(KeyboardInterrupt, signal.SIGINT)
     check()
 
-# Any handler that raises.
+# A handler with another exception.
 class TooLate(Exception):
     pass
 

@@ -1,4 +1,4 @@
-"""Checks that the package's layer programs match the examples, at the size of the examples and at other sizes.
+"""Checks that the package's layer programs match the examples, at the examples' sizes and at other sizes.
 
 RUN: %python %s %mx_src
 """
@@ -13,7 +13,7 @@ examples = pathlib.Path(sys.argv[1], "examples")
 assert ranks_template_text(2, 64, 8, 384, 256, 2) == (examples / "moe_layer_ranks.mlir").read_text()
 assert template_text(8, 384, 256) == (examples / "moe_layer.mlir").read_text()
 
-# No size or element of the examples is left.
+# The result contains none of the examples' sizes and element types.
 FORMATS = "f4E2M1FN", "f8E5M2", "f6E2M3FN"
 for text, own in (template_text(17, 96, 160, *FORMATS), []), (
         ranks_template_text(3, 55, 51, 96, 160, 13, *FORMATS), [13, 3 * 55, 3 * 55 * 13]):

@@ -1,4 +1,5 @@
-"""Checks that dir(mx_compiler) and the reference list exactly the public names, and the public methods of classes.
+"""Checks that dir(mx_compiler) and the reference list the public names and the public methods of classes, and no
+others.
 
 RUN: rm -rf %t && mkdir %t && %python %mx_src/scripts/api_docs.py %t
 RUN: %python %s %t/PythonAPI.md

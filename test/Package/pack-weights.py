@@ -1,5 +1,5 @@
-"""Packed weights: every byte by the formula of docs/reference/Spec.md, matmuls with any number of rows against float64,
-unpacking, and errors for wrong arguments.
+"""Tests packed weights: compares every byte with the formula in docs/reference/Spec.md, compares matmuls with any
+number of rows with float64, unpacks weights, and checks errors for wrong arguments.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_CACHE_DIR=%t MX_CHIP= %python -W error %s %S/../Integration/Run/Inputs cpu
@@ -29,8 +29,7 @@ def matrix(*shape):
 
 
 def read(q):
-    """The codes of the elements, a byte each, and the matrix in float64, of a Quantized
-    with scales row by row."""
+    """Returns the element codes, one per byte, and the float64 matrix of a Quantized with linear scales."""
     bits = q.elements.view(np.uint8)
     if q.format.per_byte == 2:
         codes = np.stack([bits & 15, bits >> 4], -1).reshape(q.shape)
@@ -47,7 +46,7 @@ def as_array(codes, format):
 
 
 def check(found, a, w, what):
-    """docs/reference/Spec.md: products are exact, and rounded to f32 when they are added."""
+    """Compares with float64. Terms are exact, and each addition rounds to f32 (docs/reference/Spec.md)."""
     a, found = a.astype(np.float64), np.asarray(found).astype(np.float64)
     bound = a.shape[-1] * 2.0 ** -23 * (np.abs(a) @ np.abs(w).swapaxes(-2, -1))
     assert (np.abs(found - a @ w.swapaxes(-2, -1)) <= bound).all(), what
@@ -106,9 +105,9 @@ def errors():
             (ValueError, "q: expected packed weights, found <", lambda: mx.unpack_weights(q)),
             (ValueError, "q: expected a format that supports matmuls, found mxint8", lambda: mx.pack_weights(int8)),
             (ValueError, "q: expected weights without expert groups, found 2 expert groups of rows", lambda: mx.pack_weights(grouped)),
-            (ValueError, "a: expected a matrix that is not packed, found packed weights: give them as b", lambda: mx.matmul(p, q)),
-            (ValueError, "b: expected weights that are not packed where a is quantized, .*: give a as bf16", lambda: mx.matmul(q, p)),
-            (ValueError, "b: expected weights that are not packed where a is quantized", lambda: mx.grouped_matmul(grouped, p, ends)),
+            (ValueError, "a: expected a matrix that is not packed, found packed weights: pass them as b", lambda: mx.matmul(p, q)),
+            (ValueError, "b: expected weights that are not packed if 'a' is quantized, .*: pass 'a' as bf16", lambda: mx.matmul(q, p)),
+            (ValueError, "b: expected weights that are not packed if 'a' is quantized", lambda: mx.grouped_matmul(grouped, p, ends)),
             (ValueError, "b.elements: expected shape \\(1, 1, 128, 32\\) for <.*, found \\(64, 64\\)", lambda: mx.matmul(x, q._replace(packed=True))),
             (ValueError, "b.elements: expected shape \\(64, 64\\) for <.*, found \\(1, 1, 128, 32\\)", lambda: mx.matmul(x, p._replace(packed=False))),
             (ValueError, "q: expected packed weights without expert groups", lambda: mx.unpack_weights(grouped._replace(packed=True))),

@@ -1,6 +1,6 @@
-"""RoutedMoELayer: ranks are threads on the device cpu, or on a simulated GPU each. Results are compared with the layer
-on a single rank with all tokens, and with NumPy in f64. Missing room for rows and wrong arguments are errors of one
-sentence.
+"""Tests RoutedMoELayer. Ranks are threads on the device cpu, or on one simulated GPU per rank. Results are compared
+with the layer on a single rank with all tokens, and with NumPy in f64. If the capacity is too small or an argument is
+wrong, the error is one sentence.
 
 RUN: env MX_QUIET=1 %python %s cpu
 RUN: env MX_QUIET=1 MX_SIM_DEVICES=2 MX_CUDA_DRIVER=none MX_PTXAS=none MX_CACHE_DIR=%t.cache %python %s sim
@@ -23,7 +23,7 @@ rng = np.random.default_rng(7)
 
 
 def on_ranks(function, size=2, raises=False):
-    """Calls `function(rank)` in a thread for each rank; results, or errors if they may be."""
+    """Calls `function(rank)` in one thread per rank. Returns the results, and the errors if `raises` is set."""
     errors = [None] * size
 
     def run(rank):
@@ -55,7 +55,7 @@ def normal(*shape, deviation=1.0):
 
 
 def draw(counts, ids=None):
-    """Draws x, ids, weights and dy of each rank. Without `ids`, some choices are empty."""
+    """Draws x, ids, weights and dy for each rank. If `ids` is not given, some choices are empty."""
     if ids is None:
         ids = [np.array([rng.permutation(EXPERTS)[:K] for _ in range(n)], np.int32).reshape(n, K)
                for n in counts]
@@ -66,7 +66,7 @@ def draw(counts, ids=None):
 
 
 def step(layer, given, w1, w2, capacity=None):
-    """Runs both passes of a rank, with its part of the weights."""
+    """Runs both passes of a rank with its share of the weights."""
     part = slice(layer.rank * layer.own_experts, (layer.rank + 1) * layer.own_experts)
     x, ids, weights, dy = given
     quantized = layer.quantize_weights(w1[part], w2[part])
@@ -75,7 +75,7 @@ def step(layer, given, w1, w2, capacity=None):
 
 
 def reference(x, ids, weights, dy, w1, w2):
-    """y and all gradients in f64."""
+    """Returns y and all gradients in f64."""
     x, dy, w1, w2 = (a.astype(np.float64) for a in (x, dy, w1, w2))
     y, dx, dprobs = np.zeros_like(x), np.zeros_like(x), np.zeros(ids.shape)
     dw1, dw2 = np.zeros_like(w1), np.zeros_like(w2)
@@ -100,14 +100,15 @@ def distance(found, wanted):
 
 
 def check(found, given, w1, w2, alone):
-    """Compares the ranks' results with a single rank on their tokens, and with f64."""
+    """Compares the ranks' results with those of a single rank on all tokens, and with f64."""
     together = [np.concatenate(part) for part in zip(*given)]
     one, saved = step(alone, together, w1, w2)
     ranks = [results for results, _ in found]
     pairs = ((together[1] >= 0) & (together[1] < EXPERTS)).sum()
     assert sum(int(saved.count) for _, saved in found) == int(saved.count) == pairs
     y, dx, dw1, dw2, dweights = (np.concatenate(part) for part in zip(*ranks))
-    # Sums over rows of an expert are equal; sums over experts of a token are rounded by each rank.
+    # Sums over an expert's rows are equal. Sums over a token's experts differ, because each rank rounds its partial
+    # sum.
     for name, a, b in ("dw1", dw1, one[2]), ("dw2", dw2, one[3]), ("dweights", dweights, one[4]):
         np.testing.assert_array_equal(a, b, name)
     for name, a, b in ("y", y, one[0]), ("dx", dx, one[1]):
@@ -119,7 +120,7 @@ def check(found, given, w1, w2, alone):
 
 
 mx.set_device(DEVICE)
-# Most rows that a rank can receive, and most rows if no token names an expert twice.
+# Maximum number of rows that a rank receives, in general and if no token names an expert twice.
 MOST, DISTINCT = 2 * TOKENS * K, 2 * TOKENS * EXPERTS // 2
 w1 = normal(EXPERTS, 2 * INNER, HIDDEN, deviation=HIDDEN**-0.5)
 w2 = normal(EXPERTS, HIDDEN, INNER, deviation=INNER**-0.5)
@@ -151,14 +152,14 @@ for kinds, capacities in ((last, (None, MOST, MOST + 1)), ([draw_wild(31), draw_
         check(found, given, w1, w2, alone)
         assert all(saved.rows.shape == (min(capacity or MOST, MOST),) for _, saved in found)
 
-# The same bits again.
+# A second run returns the same bits.
 given = draw((30, 31))
 first, again = (on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2)[0]) for _ in range(2))
 for a, b in zip(first, again):
     for x, y in zip(a, b):
         np.testing.assert_array_equal(x, y)
 
-# Room for exactly the received rows; then for one row less on rank 1.
+# First, the capacity equals the number of received rows. Second, it is one row too small on rank 1.
 needed = [sum(int((own[1] // 2 == rank).sum()) for own in given) for rank in range(2)]
 exact = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2, needed[rank])[0])
 for a, b in zip(first, exact):
@@ -192,7 +193,7 @@ given = draw((9, 2))
 found = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2)[0])
 assert all(np.isfinite(x).all() for own in found for x in own)
 
-# One row without room, which requires repeated experts.
+# The capacity is one row too small. Only repeated experts need this row.
 given = draw((TOKENS, TOKENS), last)
 _, errors = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2, MOST - 1), raises=True)
 assert isinstance(errors[1], mx.CapacityError) and (
@@ -209,15 +210,15 @@ if DEVICE == "sim":
     refuses(mx.CapacityError, "rank 0: expected at most 5 rows for its experts, the capacity, found ",
             lambda: alone.check())
     alone.check()
-    alone.forward(x, ids, weights, quantized)  # with room for all rows, nothing is inspected
+    alone.forward(x, ids, weights, quantized)  # the capacity is always sufficient, so `check` inspects no state
     alone.check()
 
 # Errors.
 refuses(TypeError, "group: expected an mx_compiler.Group or None, found 2",
         lambda: mx.RoutedMoELayer(EXPERTS, HIDDEN, INNER, K, 2, tokens=TOKENS))
-refuses(ValueError, "experts: expected a multiple of 2, the ranks of the rank group, found 5",
+refuses(ValueError, "experts: expected a multiple of 2, the number of ranks, found 5",
         lambda: mx.RoutedMoELayer(5, HIDDEN, INNER, K, groups[0], tokens=TOKENS))
-refuses(ValueError, "choices: expected at most 4, of 4 experts, found 5",
+refuses(ValueError, "choices: expected at most 4 for 4 experts, found 5",
         lambda: mx.RoutedMoELayer(4, HIDDEN, INNER, 5, tokens=TOKENS))
 refuses(ValueError, "hidden: expected a multiple of 32, at least 32, found 33",
         lambda: mx.RoutedMoELayer(4, 33, INNER, K, tokens=TOKENS))

@@ -1,5 +1,5 @@
-"""python -m mx_compiler.selftest --report on the simulator: every case passes, and the file conforms to
-docs/guide/SelftestReport.schema.json. Failures are reported and do not affect other cases.
+"""Runs python -m mx_compiler.selftest --report on the simulator. Every case passes, and the file conforms to
+docs/guide/SelftestReport.schema.json. A failing case is reported and does not affect other cases.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_CACHE_DIR=%t/cache MX_CHIP= MX_PTXAS=none %python %s %mx_src %t
@@ -25,7 +25,7 @@ TYPES = {"object": dict, "array": list, "string": str, "boolean": bool,
 
 
 def problems(value, rule, where="report"):
-    """Lists violations of a value against the subset of JSON Schema in use."""
+    """Yields the ways in which a value violates a schema. Supports the subset of JSON Schema in use."""
     known = {"$ref", "anyOf", "const", "enum", "type", "minimum", "items", "required",
              "properties", "additionalProperties", "$schema", "title", "$defs"}
     assert set(rule) <= known, set(rule) - known
@@ -84,7 +84,7 @@ def run(name, **environment):
     return done, report
 
 
-# All cases pass on the simulator, which reports no times.
+# All cases pass on the simulator, without times.
 done, report = run("all.json")
 assert done.returncode == 0, done
 validate(report)
@@ -101,17 +101,17 @@ assert len(families["matmul"]) == len(families["weight_only"]) == 6
 assert list(families) == ["quantize", "dequantize", "matmul", "weight_only",
                           "grouped_matmul", "swiglu_quantize", "moe_layer",
                           "simple_kernels"]
-# The page names the families.
+# The page lists the families.
 page = (source / "docs/guide/Install.md").read_text()
 assert all(f"`{family}`" in page for family in families)
 
-# The same with the kernels of another chip.
+# Report for kernels of another chip.
 done, other = run("sm_120a.json", MX_CHIP="sm_120a")
 assert done.returncode == 0, done
 validate(other)
 assert len(other["cases"]) == len(report["cases"]) and not other["failed"], other
 
-# The schema is not satisfied by everything.
+# The schema rejects invalid reports.
 for change in (lambda r: r.pop("mx"), lambda r: r.update(more=1),
                lambda r: r["cases"][0].update(passed=1),
                lambda r: r["cases"][0]["comparison"].update(by="eye"),
@@ -121,8 +121,8 @@ for change in (lambda r: r.pop("mx"), lambda r: r.update(more=1),
     change(wrong)
     assert list(problems(wrong, schema)), change
 
-# A process that ends, and a compiler that does not run: the other families are reported, or each case reports its
-# error.
+# If the process of one family ends, the other families are still reported. If the compiler does not run, each case
+# reports its error.
 (folder / "sitecustomize.py").write_text(
     "import os, signal, sys\n"
     "if 'moe_layer' in sys.orig_argv: os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -139,7 +139,7 @@ failed = {(case["family"], case["name"]): case["error"] for case in report["case
 assert failed == {
     ("moe_layer", "mxfp8_e4m3"): "not run: its process ended by SIGKILL",
     ("moe_layer", "mxfp4"): "not run: its process ended by SIGKILL",
-    ("swiglu_quantize", "mxfp8_e4m3"): "the results are not those of the reference"}, failed
+    ("swiglu_quantize", "mxfp8_e4m3"): "the results differ from the reference"}, failed
 assert report["failed"] == 3
 
 done, report = run("none.json", MX_COMPILER=str(folder / "absent"))
@@ -167,7 +167,7 @@ for capability, chip in CHIPS.items():
     info = mx.DeviceInfo("cuda", "a GPU", 170, capability, 101376, 1 << 35)
     collect.mx = types.SimpleNamespace(device_info=lambda: info)
     assert collect._describe_device("cuda:0")["chip"] == chip
-# A GPU without kernels in mx.
+# mx has no kernels for this GPU.
 info = mx.DeviceInfo("cuda", "a GPU", 170, (8, 9), 101376, 1 << 35)
 collect.why_no_device = lambda device: None
 collect.mx = types.SimpleNamespace(__version__="0", device_info=lambda: info)
@@ -182,7 +182,7 @@ assert report["error"] == ("mx has no kernels for compute capability 8.9: expect
                            "of 9.0, 10.0, 10.3, 12.0, 12.1") and not report["cases"], report
 assert "no kernels" in out.getvalue()
 
-# Comparisons detect one wrong bit, an error just above the bound, a NaN, noise.
+# Comparisons detect one wrong bit, an error just above the bound, NaN, and noise.
 import numpy as np
 ones = np.ones(8)
 for comparison in (reference.by_bits(x=(np.arange(8), np.arange(8) ^ (np.arange(8) == 3))),

@@ -1,5 +1,5 @@
-"""Compares the package's tiles of scales (sf_128x4) and of packed weights (fragment_64x64) with the compiler's: the
-text of its headers, and the addresses derived from it.
+"""Compares the package's scale tiles (sf_128x4) and packed-weight tiles (fragment_64x64) with the constants in the
+compiler's headers, and with the addresses derived from these constants.
 
 RUN: %python %s %mx_src
 """
@@ -61,7 +61,7 @@ rows, columns = weight_tiles.padded(130, 96)
 assert (rows, columns) == (192, 128)
 matrix = np.arange(rows * columns).reshape(rows, columns)
 packed = matrix.reshape(3, 64, 2, 64)[:, row, :, column].transpose(2, 3, 0, 1)
-# 4-bit codes: pairs of columns that share a byte stay together.
+# 4-bit codes: the two columns of a byte stay together.
 for per_byte in (1, 2):
     given = packed[..., ::per_byte]
     assert given.shape == weight_tiles.packed_shape((130, 96), per_byte), given.shape

@@ -1,4 +1,5 @@
-"""mx_compiler.compile(..., tune=...) over a driver that only records calls: measurements, cached results and errors.
+"""Tests mx_compiler.compile(..., tune=...) with a driver that only records calls: measurements, cached results and
+errors.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_DEVICE= MX_FAKE_CUDA_READS_PTX=1 MX_CUDA_DRIVER=%mx_obj/unittests/libMXFakeCuda%shlibext %python -W error %s %t
@@ -44,12 +45,12 @@ mx.set_device("cuda")
 plain = compile()
 assert not messages and not (folder / "kept" / "tuned-schedules.json").exists()
 tuned = compile(tune=True)
-assert len(messages) == 1 and "of 8 schedules on Fake GPU" in messages[0], messages
+assert len(messages) == 1 and "timed 8 schedules on Fake GPU" in messages[0], messages
 entry, = table()
 assert entry["key"]["gpu"] == "Fake GPU" and entry["key"]["chip"] == "sm_90a"
 assert len(entry["sizes"][0]["candidates"]) == 8
 
-# The tuned program is found in memory and on disk, distinct from the untuned program.
+# The tuned program is cached in memory and on disk, separately from the untuned program.
 compile(tune=True)
 assert not messages
 mx._compile.compile._memory.clear()
@@ -58,28 +59,28 @@ assert not messages
 programs = len(list((folder / "kept").glob("*.mxp")))
 assert programs == 2, programs
 compile(tune=2)
-assert "of 2 schedules" in messages[0]
+assert "timed 2 schedules" in messages[0]
 compile()
 assert not messages
 
 # Without a cache, each call measures and stores nothing.
 for _ in range(2):
     compile(tune=2, cache=False)
-    assert "of 2 schedules" in messages[0]
+    assert "timed 2 schedules" in messages[0]
 assert len(list((folder / "kept").glob("*.mxp"))) == programs + 1
 
-# Rows of a call.
+# tune_rows sets the timed row counts.
 compile(ROWS, tune=2, tune_rows=[16, 4000])
 assert [m.split(":")[-2].split()[1] for m in messages] == ["16", "4000"], messages
 assert table()[-1]["rows"] == [16, 4000]
 
 for kind, text, options in (
-        (TypeError, "tune: expected True, False or how many schedules are timed, found 'yes'", dict(tune="yes")),
+        (TypeError, "tune: expected True, False or a number of schedules, found 'yes'", dict(tune="yes")),
         (ValueError, "tune: expected a number of schedules from 1 to 1000, found 0", dict(tune=0)),
         (TypeError, "tune_rows: expected a list of numbers, found 3", dict(tune=True, tune_rows=3)),
         (ValueError, r"tune_rows: expected numbers of at least 1, found \[0\]", dict(tune=True, tune_rows=[0])),
-        (TypeError, "tune_rows: expected tune=True with it, found tune=False", dict(tune_rows=[16])),
-        (mx.CompileError, "expected a GPU that runs sm_100a to tune on, found Fake GPU of compute capability 9.0",
+        (TypeError, "tune_rows requires tune=True, found tune=False", dict(tune_rows=[16])),
+        (mx.CompileError, "tuning requires a GPU that runs sm_100a, found Fake GPU of compute capability 9.0",
          dict(tune=True, chip="sm_100a"))):
     refuses(kind, text, lambda: mx.compile(TEXT, **{"cache": folder / "no", "ptxas": "none", **options}))
 
@@ -90,7 +91,7 @@ refuses(mx.CompileError, "expected a table of tuned schedules", lambda: compile(
 assert (folder / "bad" / "tuned-schedules.json").read_text() == "{}"
 
 mx.set_device("sim")
-refuses(mx.CompileError, "expected a GPU that runs sm_90a to tune on, found the simulator alone",
+refuses(mx.CompileError, "tuning requires a GPU that runs sm_90a, found only the simulator",
         lambda: compile(tune=True))
 mx.set_device("cpu")
-refuses(ValueError, "tune: expected a GPU to tune on, found cpu", lambda: compile(tune=True))
+refuses(ValueError, "tuning requires a GPU, found the device cpu", lambda: compile(tune=True))

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --mx-to-plan=chip=sm_90a | mx-translate --mx-to-manifest | FileCheck %s
 // RUN: mx-opt %s --mx-select-schedule=chip=sm_90a --mx-expand-schedules | FileCheck %s --check-prefix=EXPAND
 
-// Matmuls of unknown rows in alternative branches share one result buffer, which a later matmul reads without a copy.
-// Consecutive matmuls have separate buffers.
+// The matmuls have a dynamic number of rows. Matmuls in alternative branches share one result buffer, which a
+// later matmul reads without a copy. Consecutive matmuls have separate buffers.
 
 // CHECK-NOT: "copy"
 // CHECK:     "switch":

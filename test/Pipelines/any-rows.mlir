@@ -3,9 +3,9 @@
 
 // NONE: error: expected max-schedules of 1 or more, found 0
 
-// Matmuls of unknown rows, with one kernel per range of rows. All requirements
-// of the branches are checked before the first launch, and results are written
-// to the caller's memory without a copy.
+// Matmuls with a dynamic number of rows use several kernels, each for a range of
+// rows. All requirements of the branches are checked before the first launch, and
+// results are written to the caller's memory without a copy.
 
 // CHECK:     "requires": [
 // CHECK:       expected dimension 0 of a_scales to be

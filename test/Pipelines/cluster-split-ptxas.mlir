@@ -5,8 +5,8 @@
 // RUN: not grep -iE "serializ|warning" %t.log
 // RUN: grep "spill stores" %t.log | not grep -v " 0 bytes spill stores, 0 bytes spill loads"
 
-// The CTAs of a cluster share a tile; each reduces the part given by its rank
-// and stores its sums, and the first CTA reads the sums of the others.
+// The CTAs of a cluster share a tile. Each CTA reduces the part of K given by its
+// rank and stores its sums; the first CTA then reads the sums of all CTAs.
 
 !x = tensor<16x1024xbf16>
 !w = tensor<512x1024xf4E2M1FN>

@@ -9,9 +9,9 @@
 // RUN: mx-opt %s --mx-to-nvvm="chip=sm_100f" | mx-translate --mx-to-ptx -o %t.100f.ptx
 // RUN: ptxas -arch=sm_100f %t.100f.ptx -o %t.100f.cubin
 
-// ptxas compiles matmuls of bf16 by weights for tiles of each width, without
-// spills. An instruction multiplies 16 reduction elements. Its descriptor
-// encodes f32 += bf16 * bf16, N / 8 at bit 17 and M / 16 at bit 24.
+// ptxas compiles matmuls of bf16 by quantized weights without spills, for every
+// tile width. One instruction multiplies 16 elements of K. Its descriptor encodes
+// f32 += bf16 * bf16, N / 8 at bit 17, and M / 16 at bit 24.
 
 // COUNT: 5 kernels
 
@@ -70,7 +70,7 @@ func.func @pair(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
   return %y : !y
 }
 
-// The fewest registers and the most expensive epilogue.
+// This schedule has the fewest registers and the most expensive epilogue.
 // CHECK-LABEL: .entry fewest_grouped_matmul(
 // CHECK:       setmaxnreg.inc.sync.aligned.u32 152;
 func.func @fewest(%x: tensor<?x?xbf16>, %w: tensor<4x?x?xf8E4M3FN>, %ws: tensor<4x?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>,

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --mx-to-nvvm="chip=sm_90a" | mx-translate --mx-to-ptx | FileCheck %s
 // RUN: sed s/sm_90a/sm_100a/ %s | mx-opt --mx-to-nvvm="chip=sm_100a" | mx-translate --mx-to-ptx | FileCheck %s
 
-// One instruction moves the bits of two elements, and one multiplies them. One
-// branch detects large scales and NaN.
+// For each pair of elements, one instruction moves the bits and another
+// multiplies. A single branch detects large scales and NaN.
 
 #layout = #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row, 4: 16 rows], values = [16: 1 column, 2: 8 rows]>
 !q = !mxgpu.fragment<64x64xf8E4M3FN, #layout>
@@ -40,8 +40,8 @@ gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx88">] 
     }
   }
 
-  // Without NaN and large scales: no branch, eight instructions per four
-  // elements (two of them multiplications) and two per scale.
+  // Without NaN and large scales there is no branch. Four elements need eight
+  // instructions (two of them multiplications), and a scale needs two.
   // CHECK-LABEL:    .entry finite(
   // CHECK:          sub.s32 [[FIELD:%r[0-9]+]], 247, %r{{[0-9]+}};
   // CHECK-NEXT:     mul.lo.s32 [[OFFSET:%r[0-9]+]], [[FIELD]], 8388736;

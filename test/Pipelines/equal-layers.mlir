@@ -11,7 +11,7 @@
 // CHECK-COUNT-3:  mxgpu.kernel @
 // CHECK-NOT:      mxgpu.kernel @
 
-// Each .loc refers to the first layer; a comment lists the others.
+// The .loc of a kernel refers to the first layer; a comment lists the other layers.
 // RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp8-e4m3 --mx-to-nvvm=chip=sm_90a --mlir-print-debuginfo -o %t.nvvm.mlir
 // RUN: mx-translate --mx-to-ptx %t.nvvm.mlir | FileCheck %s --check-prefix=PTX
 // PTX: // .loc "{{.*}}equal-layers.mlir" [[#@LINE+8]] 9 in main_matmul is also "{{.*}}equal-layers.mlir" [[#@LINE+10]] 9, "{{.*}}equal-layers.mlir" [[#@LINE+12]] 9,

@@ -1,5 +1,5 @@
-"""Checks the kernels that the examples launch, in order: no operation with a kernel of its own, or fused into one,
-becomes a simple kernel.
+"""Checks the order of the kernels launched by the examples. Operations with a dedicated kernel, and operations fused
+into such a kernel, must not become simple kernels.
 
 REQUIRES: compiler
 RUN: %python %s %examples mx-opt
@@ -13,8 +13,8 @@ import sys
 
 examples, mx_opt = sys.argv[1:3]
 
-# Kernels of each file and entry, written by --mx-to-mxgpu with one schedule for all sizes. A kernel is named after the
-# entry, or after an earlier entry with an equal kernel.
+# Kernel names assigned by --mx-to-mxgpu for each file and entry, with one schedule for all sizes. A kernel is named
+# after its entry, or after an earlier entry with an equal kernel.
 LAUNCHES = {
     ("grouped_matmul", "main"): "quantize quantize_0 grouped_matmul",
     ("grouped_schedule", "rows"): "grouped_matmul",
@@ -30,8 +30,8 @@ LAUNCHES = {
     ("moe_layer", "backward"):
         "forward_quantize grouped_matmul grouped_matmul_0 reduce quantize_0 grouped_matmul_1 forward_combine_count "
         "forward_combine_start forward_combine_place forward_combine_order forward_combine grouped_matmul_2",
-    # Between the collectives: ids are padded, pairs sorted, and rows summed before they are sent and after they are
-    # received.
+    # Between the collectives, ids are padded and pairs are sorted. Rows are summed before they are sent and again
+    # after they are received.
     ("moe_layer_ranks", "quantize_weights"): "quantize quantize_0",
     ("moe_layer_ranks", "forward"):
         "quantize linalg_map copy group_count group_sum group_ends group_place linalg_generic quantize_0 grouped_matmul "
@@ -48,7 +48,7 @@ LAUNCHES = {
     ("moe_linalg", "backward"):
         "quantize quantize_0 grouped_matmul quantize_1 grouped_matmul_0 reduce quantize_2 quantize_3 "
         "grouped_matmul_1 quantize_4 grouped_matmul_2",
-    # Matmuls of weights have their own kernels; bf16 matmuls and the operations between are simple kernels.
+    # Matmuls with weights use matmul kernels. bf16 matmuls and the operations in between become simple kernels.
     ("transformer_block", "block"):
         "reduce linalg_generic relayout matmul linalg_generic_0 linalg_generic_1 linalg_generic_2 linalg_fill "
         "linalg_generic_3 linalg_generic_4 linalg_generic_5 linalg_generic_6 linalg_generic_7 linalg_generic_8 "
@@ -59,7 +59,7 @@ LAUNCHES = {
 }
 
 
-# Kernels that each example exists for.
+# Passes that run before --mx-to-mxgpu, by file.
 BEFORE = {
     "linalg_matmul": ["--mx-quantize-matmuls=recipe=mxfp8-e4m3"],
     "moe_linalg": ["--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse"],
@@ -68,7 +68,7 @@ BEFORE = {
 
 
 def find_launches(file, passes):
-    """Yields pairs of an entry and its launches."""
+    """Yields pairs of an entry and its launched kernels."""
     text = subprocess.run([mx_opt, file, *passes, "--mx-to-mxgpu=max-schedules=1"], capture_output=True, text=True, check=True).stdout
     for function in re.split(r"^  func\.func ", text, flags=re.MULTILINE)[1:]:
         entry = re.match(r"(?:private )?@(\w+)", function).group(1)

@@ -1,4 +1,4 @@
-// Kernels get valid names if the function name is not valid in PTX.
+// Kernels get valid names even if the function's name is not valid in PTX.
 //
 // RUN: mx-opt %s --mx-to-nvvm 2>/dev/null | mx-translate --mx-to-ptx | FileCheck %s
 // CHECK-DAG: .entry a_b_linalg_add(

@@ -1,4 +1,4 @@
-// ptxas compiles mma.sync kernels for each supported chip without stack.
+// ptxas compiles mma.sync kernels for every supported chip. The kernels use no stack.
 
 // REQUIRES: compiler, ptxas
 // RUN: mx-opt %s --mx-to-nvvm="chip=sm_120a" | mx-translate --mx-to-ptx -o %t.ptx
@@ -16,7 +16,7 @@
 !ns = tensor<?x?xf8E4M3FN, #mx.scale_layout<sf_128x4>>
 !d = tensor<?x?xf32>
 
-// Four warps.
+// Each CTA consists of four warps.
 // CHECK-LABEL: .entry mxfp8_matmul(
 // CHECK:       mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0
 func.func @mxfp8(%a: !e, %as: !s, %b: !e, %bs: !s, %y: !d) -> !d {
@@ -60,8 +60,8 @@ func.func @few(%a: !h, %b: !w, %bs: !s, %y: !d) -> !d {
   return %r : !d
 }
 
-// Packed weights, two weight matrices, quantized results, and their
-// combination.
+// Matmuls with packed weights, with two weight matrices, with quantized results,
+// and with all three.
 !p = tensor<?x?xf8E4M3FN, #mxgpu.fragment_64x64>
 !pb = tensor<8x?x?xf4E2M1FN, #mxgpu.fragment_64x64>
 !gb = tensor<8x?x?xf8E4M3FN>

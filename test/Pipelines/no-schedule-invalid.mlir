@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --mx-to-nvvm="chip=sm_120a"
 
-// The message names the reason if no schedule is legal or the chip does not
-// support the operands, also for a given schedule with packed weights.
+// If no schedule is legal or the chip does not support the operands, the message
+// names the reason. A given schedule is also checked with packed weights.
 
 !x = tensor<256x256xbf16>
 !w = tensor<256x256xf4E2M1FN, #mxgpu.fragment_64x64>
@@ -38,7 +38,7 @@ func.func @many(%x: !x, %w: !w, %s: !s, %o: tensor<2xi32>, %y: !y) -> !y {
 !s = tensor<256x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<256x256xf32>
 func.func @half(%x: !x, %w: !w, %s: !s, %y: !y) -> !y {
-  // expected-error @below {{expected a of bf16 on the GPU, found 'f16'}}
+  // expected-error @below {{expected operand 'a' to be bf16 on the GPU, found 'f16'}}
   %r = mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) -> !y
   return %r : !y
 }
@@ -50,7 +50,7 @@ func.func @half(%x: !x, %w: !w, %s: !s, %y: !y) -> !y {
 !s = tensor<256x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<256x256xf32>
 func.func @elements(%x: !x, %s: !s, %w: !w, %y: !y) -> !y {
-  // expected-error @below {{expected operands that the tensor core multiplies, found 'memref<256x256xf8E4M3FN>' and 'memref<256x256xbf16>': quantize b, or make a bf16 by mx.dequantize}}
+  // expected-error @below {{expected operands that the tensor core multiplies, found 'memref<256x256xf8E4M3FN>' and 'memref<256x256xbf16>': quantize 'b', or convert 'a' to bf16 with mx.dequantize}}
   %r = mx.matmul ins(%x, %s, %w : !x, !s, !w) outs(%y : !y) -> !y
   return %r : !y
 }
@@ -60,7 +60,7 @@ func.func @elements(%x: !x, %s: !s, %w: !w, %y: !y) -> !y {
 !x = tensor<256x256xbf16>
 !y = tensor<256x256xf32>
 func.func @numbers(%x: !x, %y: !y) -> !y {
-  // expected-error @below {{expected operands that the tensor core multiplies, found 'memref<256x256xbf16>' and 'memref<256x256xbf16>': quantize b, by mx.quantize or --mx-quantize-matmuls}}
+  // expected-error @below {{expected operands that the tensor core multiplies, found 'memref<256x256xbf16>' and 'memref<256x256xbf16>': quantize 'b' with mx.quantize or --mx-quantize-matmuls}}
   %r = mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) -> !y
   return %r : !y
 }

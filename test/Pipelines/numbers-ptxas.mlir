@@ -4,8 +4,8 @@
 // RUN: ptxas -arch=sm_90a -v %t.ptx -o %t.cubin > %t.log 2>&1
 // RUN: not grep -iE "serializ|warning|[1-9][0-9]* bytes spill" %t.log
 
-// ptxas compiles bf16 matmuls without spills and does not serialize the MMAs.
-// The CTAs of a pair signal empty stages without a GPU-wide fence.
+// ptxas compiles bf16 matmuls without spills and without serializing the MMAs. A
+// pair of CTAs signals empty stages without a GPU-wide fence.
 
 !x = tensor<?x1024xbf16>
 !w = tensor<1024x1024xbf16>
@@ -44,7 +44,7 @@ func.func @high(%x: !x, %w: !w, %init: !y) -> !y {
   return %y : !y
 }
 
-// Two parts, a region and a quantized result.
+// A matmul with two B matrices, an epilogue region and a quantized result.
 !v = tensor<4x1024x1024xbf16>
 !e = tensor<?x512xf8E4M3FN>
 !s = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>

@@ -4,9 +4,9 @@
 // RUN: ptxas -arch=sm_90a -v %t.ptx -o %t.cubin > %t.log 2>&1
 // RUN: not grep -iE "serializ|warning|[1-9][0-9]* bytes spill" %t.log
 
-// ptxas compiles matmuls with packed weights without spills: a thread loads its
-// elements of a tile 16 bytes at a time, 4-bit elements in a single load, and
-// writes pairs.
+// ptxas compiles matmuls with packed weights without spills. A thread loads its
+// elements of a tile in 16-byte units (for 4-bit elements, a single unit), and
+// writes pairs of elements.
 
 !x = tensor<?x512xbf16>
 !w = tensor<512x512xf4E2M1FN, #mxgpu.fragment_64x64>

@@ -9,8 +9,8 @@
 // RUN: ptxas -arch=sm_120a -v %t.ptx -o %t.cubin > %t.log 2>&1
 // RUN: %python %S/Inputs/check_ptx.py %t.ptx --ptxas %t.log | FileCheck %s
 
-// Fused inputs of dynamic sizes: rows, rows of expert groups, and both axes of
-// gathered expert groups. No kernel uses the stack.
+// Compiles quantizers with fused inputs of dynamic size along rows, along rows of
+// expert groups, and along both axes of gathered groups. No kernel uses the stack.
 
 // CHECK: 5 kernels
 

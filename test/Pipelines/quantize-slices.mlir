@@ -1,7 +1,7 @@
 // RUN: mx-opt --mx-to-mxgpu="chip=sm_90a" %s | FileCheck %s
 // RUN: mx-opt --mx-to-mxgpu="chip=sm_100a" %s | FileCheck %s
 
-// Gate and up are quantized in place, as slices of one matmul result.
+// Gate and up are slices of one matmul result, and are quantized without copies.
 
 !wide = tensor<?x512xbf16>
 !half = tensor<?x256xbf16>

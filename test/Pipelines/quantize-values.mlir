@@ -2,11 +2,11 @@
 // RUN: mx-opt %t/four.mlir --mx-to-nvvm="chip=sm_120a" -o /dev/null
 // RUN: not mx-opt %t/five.mlir --mx-to-nvvm="chip=sm_120a" 2>&1 | FileCheck %s
 
-// A quantizer along columns holds all its inputs' tiles in shared memory at
-// once: four inputs of 8 bits fill 99 KiB to the last byte. For more, the
-// message lists the memory uses.
+// A quantizer along columns keeps the tiles of all its values in shared memory.
+// Four values with 8-bit elements fill 99 KiB completely; for five values, the
+// message lists how the memory is used.
 
-// CHECK: five.mlir:5:11: error: 'mxgpu.kernel' op expected at most 101376 bytes of shared memory on sm_120a, found {{[0-9]+}}: take a smaller tile, fewer stages, or fewer values at a time
+// CHECK: five.mlir:5:11: error: 'mxgpu.kernel' op expected at most 101376 bytes of shared memory on sm_120a, found {{[0-9]+}}: use a smaller tile, fewer stages, or fewer values at a time
 // CHECK: note: in.x4: 8192
 // CHECK: note: columns.columns4: 16384
 // CHECK: note: columns.columns4_scales: 512

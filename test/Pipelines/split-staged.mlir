@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --mx-to-nvvm=chip=sm_100a | FileCheck %s
 
-// Parts of a split reduction are staged as f32, whatever the result type. The
-// staging is larger for tiles narrower than the staged rows, so the default
-// number of stages leaves room.
+// Partial sums of a split reduction are staged as f32, whatever the result type. The
+// staging buffer is wider than a narrow tile, so the default number of stages must
+// leave room for the buffer.
 
 !a = tensor<128x4096xf8E4M3FN>
 !b = tensor<32x4096xf8E4M3FN>

@@ -5,8 +5,8 @@
 // RUN: not grep -iE "serializ|warning" %t.log
 // RUN: grep "spill stores" %t.log | not grep -v " 0 bytes spill stores, 0 bytes spill loads"
 
-// ptxas compiles wgmma_swap_ab schedules without spills: four warpgroups, whose threads
-// have few registers, with the most accumulators or the largest fragments of B.
+// ptxas compiles wgmma_swap_ab schedules without spills. Each CTA has four warpgroups, so threads
+// have few registers. The schedules use the most accumulators or the largest fragments of B.
 
 !x = tensor<?x512xbf16>
 !w = tensor<512x512xf8E4M3FN>

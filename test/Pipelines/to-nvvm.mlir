@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --split-input-file --mx-to-nvvm | FileCheck %s
 // RUN: mx-opt %s --split-input-file --mx-to-nvvm --mx-host-to-llvm | FileCheck %s --check-prefix=HOST
 
-// Control flow around mx operations: calls, branches, and a returned argument,
-// which is copied.
+// Lowers mx operations in called functions and in branches. A function that
+// returns an argument returns a copy.
 
 !scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-LABEL: func.func @main(
@@ -11,7 +11,7 @@
 // CHECK:         llvm.call @mgpuStreamSynchronize
 // CHECK:         llvm.func @main_quantize(
 // HOST:          llvm.func @main(
-// The stream is passed on: upstream would create one per launch.
+// The launch uses the existing stream; upstream would create a stream for each launch.
 // HOST:          gpu.launch_func <%{{.*}} : !llvm.ptr> @kernels::@main_quantize
 // HOST:          gpu.binary @kernels
 func.func private @callee(%x: tensor<128x64xbf16>) -> tensor<128x64xf8E4M3FN> {
@@ -56,7 +56,7 @@ func.func @branch(%x: tensor<128x64xbf16>, %c: i1) -> tensor<128x64xf8E4M3FN> {
 
 // -----
 
-// Nothing for the GPU: no kernels.
+// A module without GPU work gets no kernels.
 // CHECK-LABEL: func.func @nothing(
 // CHECK-NOT:     gpu.module
 func.func @nothing(%x: f32) -> f32 {

@@ -1,8 +1,8 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics --mx-to-nvvm -o %t
 
-// Typical user programs. Operations without a dedicated kernel run as simple
-// kernels, with a remark that names the reason. Unsupported programs are
+// Compiles typical user programs. Operations without a dedicated kernel run as
+// simple kernels, with a remark that names the reason. Unsupported programs are
 // refused at the user's operation, with the reason and a remedy.
 
 // -----
@@ -77,7 +77,7 @@ func.func @accumulate(%x: !m, %w: !w, %acc: !y) -> !y {
   %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
   %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%acc : !y) accumulate -> !y
   %z0 = tensor.empty() : !y
-  // expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since the matmul accumulates into its outs: let this operation add that tensor instead, as an input}}
+  // expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since the matmul accumulates into its outs: pass that tensor to this operation as an input instead}}
   %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%y : !y) outs(%z0 : !y) {
   ^bb0(%in: f32, %old: f32):
@@ -209,7 +209,7 @@ return %y : !y
 return %y, %z : !y, !y
 
 // SET function = @reads_outs(%x: !m, %w: !w, %acc: !y) -> !y
-// expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since its region reads what outs holds: make that an input}}
+// expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since its region reads the contents of outs: pass these contents as an input}}
 %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
     ins(%y : !y) outs(%acc : !y) {
 ^bb0(%in: f32, %old: f32):
@@ -220,7 +220,7 @@ return %z : !y
 
 // SET function = @transposed(%x: !m, %w: !w) -> !y
 %z0 = tensor.empty() : !y
-// expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since input 0 is read by (d0, d1) -> (d1, d0), and not by some of its loops in their order}}
+// expected-remark @below {{'linalg.generic' runs as a simple kernel, one thread for each element of its result, since input 0 is read by (d0, d1) -> (d1, d0), which is not a subset of its loops in order}}
 %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
     ins(%y : !y) outs(%z0 : !y) {
 ^bb0(%in: f32, %old: f32):

@@ -4,9 +4,9 @@
 // RUN: ptxas -arch=sm_90a -v %t.ptx -o %t.cubin > %t.log 2>&1
 // RUN: not grep -iE "serializ|warning" %t.log
 
-// ptxas compiles matmuls with bf16 activations for tiles of each height. All of
-// these CTAs launch 512 threads with 128 registers each. 128 accumulators leave
-// no room for other values, so each instruction computes half of the columns.
+// ptxas compiles matmuls with bf16 activations for every tile height. All of these
+// CTAs have 512 threads with 128 registers each. 128 accumulators would leave no
+// registers for other values, so each instruction computes only half of the columns.
 
 !x = tensor<?x512xbf16>
 !w = tensor<512x512xf4E2M1FN>

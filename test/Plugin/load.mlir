@@ -1,5 +1,5 @@
-// Stock mlir-opt rejects mx until it loads the plugin; then it parses mx IR,
-// verifies it, runs passes over it, and writes bytecode.
+// Stock mlir-opt rejects mx IR until the plugin is loaded. With the plugin, mlir-opt
+// parses and verifies mx IR, runs passes on it, and writes bytecode.
 
 // REQUIRES: plugin
 
@@ -12,7 +12,7 @@
 // RUN: mlir-opt --load-dialect-plugin=%mx_libs/MXPlugin%shlibext %s --emit-bytecode \
 // RUN:   | mlir-opt --load-dialect-plugin=%mx_libs/MXPlugin%shlibext | FileCheck %s
 
-// The library is a pass plugin too.
+// The library is also a pass plugin.
 // RUN: mlir-opt --load-pass-plugin=%mx_libs/MXPlugin%shlibext \
 // RUN:   --load-dialect-plugin=%mx_libs/MXPlugin%shlibext %s | FileCheck %s
 

@@ -1,5 +1,5 @@
-// A whole mx pipeline in stock mlir-opt, executed by stock mlir-runner: the
-// output is plain LLVM dialect without mx libraries.
+// Stock mlir-opt runs a whole mx pipeline, and stock mlir-runner executes the
+// output. The output is plain LLVM dialect and needs no mx libraries.
 
 // REQUIRES: plugin
 
@@ -13,8 +13,8 @@
 // IR-NOT: mx.
 // IR:     llvm.func @main
 
-// A is 32 times 1 and 32 times 2, B is 1, all exact in E4M3, so that
-// C = 32 * (1 * 1 + 2 * 1) = 96.
+// A row of A contains 32 ones and 32 twos, and B contains ones. E4M3 represents
+// both exactly, so that C = 32 * (1 * 1 + 2 * 1) = 96.
 // CHECK: [96, 96]
 
 func.func private @printMemrefF32(tensor<*xf32>)

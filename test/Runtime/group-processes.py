@@ -1,5 +1,5 @@
-"""Ranks as processes: forked children neither hide a death nor act as ranks, different secrets keep ranks apart, and no
-socket listens beyond the loopback interface.
+"""Tests ranks that are processes. A forked child of a rank cannot act as a rank, and it does not hide the rank's death.
+Ranks with different secrets do not connect, and no socket listens beyond the loopback interface.
 
 RUN: %python %s %mx_libs/libmx_runtime%shlibext
 """
@@ -23,7 +23,7 @@ LONG = 20.0
 
 
 class Process:
-    """Forked process that runs `body`, which returns a text."""
+    """Forked process that runs `body`. `body` returns a text."""
 
     def __init__(self, body, *arguments, environment={}):
         self.output, written = os.pipe()
@@ -69,20 +69,21 @@ def outer_address():
 
 
 def connect_at(host, rank, port, timeout=LONG):
-    """Returns the status and the text of a rank of two that connects to its peer at `host`."""
+    """Connects one of two ranks to its peer at `host`. Returns the status and the error text."""
     group = ranks.Group.__new__(ranks.Group)
     group.lib, group.handle = ranks.load(LIBRARY, "sim"), ctypes.c_void_p()
     config = ranks.Config(ctypes.sizeof(ranks.Config), b"ep", rank, 2, int(timeout * 1e9))
     group.take(group.lib.mxGroupConnect(ctypes.byref(group.handle), ctypes.byref(config), f"{host}:{port}".encode()))
     found = f"{group.status} {group.text}"
-    # If a process exits with its group, the rank that still connects fails.
+    # If a process exits, a rank that is still connecting to it fails.
     if group.status == 0:
         group.destroy()
     return found
 
 
 def work(group):
-    """Gathers until failure; returns the status, the rank at fault, and a flag for a late failure."""
+    """Runs all_gather until it fails. Returns the status, the rank at fault, and whether the failure came within 5
+    s."""
     window = ctypes.create_string_buffer(64 * group.size)
     while True:
         begin = time.monotonic()
@@ -91,7 +92,7 @@ def work(group):
 
 
 def start_child(kind):
-    """Starts a child that outlives the test's waits."""
+    """Starts a child that runs longer than the test waits."""
     if kind == "fork":
         if os.fork() == 0:
             os.close(1)
@@ -106,7 +107,7 @@ def deaths():
         group = connect(rank, 3, port)
         assert not group.status, group.text
         if rank == 1:
-            # Several, some of them while data is under way.
+            # Start several children, some during a transfer.
             threading.Thread(target=lambda: [time.sleep(0.05), start_child(kind)], daemon=True).start()
             start_child(kind)
         return work(group)
@@ -133,11 +134,11 @@ def children_are_no_ranks():
                  lambda: group.take(group.lib.mxGroupAbort(group.handle, b"a child"))]
         for call in calls:
             assert not call() and group.status == INVALID_VALUE, group.status
-            assert group.text == ("group ep: expected a call of the process that made the group, found one of its "
-                                  "forked children: make groups after the fork"), group.text
+            assert group.text == ("group ep: expected a call from the process that created the group, found a "
+                                  "call from a forked child: create groups after the fork"), group.text
         mine = os.open("/dev/null", os.O_RDONLY)
         group.destroy()
-        os.fstat(mine)  # its file is still open
+        os.fstat(mine)  # destroy must not close this file
         own = connect(0, 1, 1)
         assert own.all_gather(window, 64), own.text
         own.destroy()
@@ -191,13 +192,14 @@ def secrets():
         assert run(text, text)[1] == ["0 True"] * 2
     for one, other in ("", "the secret of this job"), ("the secret of this job", "the secret of that job"):
         port, found = run(one, other)
-        why = ": %s was refused, as the secrets of the job differ (MX_GROUP_SECRET is %sset here; all ranks need the same one)"
+        why = (": %s was refused because the job's secrets differ (MX_GROUP_SECRET is %sset here; "
+               "all ranks need the same secret)")
         assert found[0] == (f"{ranks.TIMEOUT} group ep: rank 1 did not connect to rank 0 at 127.0.0.1:{port} (waited "
                             "0.5 s)" + why % ("another process", "" if one else "not ")), found[0]
         assert found[1] == (f"{ranks.TIMEOUT} group ep: rank 0 does not answer at 127.0.0.1:{port} (rank 1 waited 0.5 s)"
                             + why % ("this rank", "")), found[1]
 
-    # At another address the ranks do not connect at all: the rank without the secret passes the address.
+    # With another address, the ranks do not connect at all, because a rank without the secret uses only loopback.
     host = outer_address()
     if host == "127.0.0.1":
         return
@@ -212,7 +214,7 @@ def secrets():
 
 
 def listeners(process):
-    """Addresses on which a process listens, in the kernel's notation."""
+    """Returns the addresses on which a process listens, in the kernel's notation."""
     inodes = set()
     for each in pathlib.Path(f"/proc/{process}/fd").iterdir():
         try:
@@ -229,7 +231,7 @@ def listeners(process):
 
 
 def loopback_only():
-    """Checks a name and the address of another interface, if present, as well."""
+    """Checks a host name and, if present, the address of another interface."""
     for host in "127.0.0.1", "localhost", outer_address():
         port, = ranks.free_ports(1)
         zero = Process(connect_at, host, 0, port)

@@ -1,5 +1,5 @@
-"""Kills or stops one of several rank processes at a random moment: all others must name the rank in the same words soon
-after the time-out, and form a new group without it.
+"""Kills or stops one of several rank processes at a random moment. Soon after the timeout, all other ranks must report
+that rank with the same message, and form a new group without that rank.
 
 RUN: %python %s %mx_libs/libmx_runtime%shlibext
 """
@@ -20,7 +20,7 @@ LIBRARY = sys.argv[1]
 SEEDS = range(int(sys.argv[2]), int(sys.argv[2]) + 1) if len(sys.argv) > 2 else range(50)
 AT_ONCE = 5
 TIMEOUT = 1.0
-# Additional seconds for a busy machine.
+# Additional time for a busy machine, in seconds.
 SLACK = 3.0
 
 
@@ -36,7 +36,7 @@ class Worker(ranks.Group):
         return b"".join(bytes([byte(rank)]) * size for rank in range(self.size))
 
     def work(self, size):
-        """Runs one collective of each kind, with that many bytes per rank."""
+        """Runs one collective of each kind with `size` bytes per rank."""
         self.round += 1
         gathered = self.parts(size, lambda rank: self.byte(rank, 0))
         begin, end = self.rank * size, (self.rank + 1) * size
@@ -51,7 +51,7 @@ class Worker(ranks.Group):
 
 
 def fork(name, run, *arguments):
-    """Calls `run` in a process, which prints `name` and the error if it fails; returns its id."""
+    """Calls `run` in a process and returns the process id. If `run` fails, the process prints `name` and the error."""
     pid = os.fork()
     if pid:
         return pid
@@ -66,7 +66,7 @@ def fork(name, run, *arguments):
 
 
 class Scenario:
-    """Course of events for one seed."""
+    """Events determined by a seed."""
 
     def __init__(self, seed):
         choose = random.Random(seed)
@@ -90,7 +90,7 @@ class Scenario:
         lib = ranks.load(LIBRARY, "sim")
         group = Worker(lib, "ep", rank, self.size, self.ports[0], TIMEOUT if self.is_early else 5)
         if not self.is_early:
-            # All processes are there when the group of the test is made.
+            # All processes have started before the group is created.
             assert group.status == 0, group.text
             first, group = group, Worker(lib, "ep", rank, self.size, self.ports[0], TIMEOUT)
             first.destroy()
@@ -101,7 +101,7 @@ class Scenario:
         if group.handle.value:
             report = group.report()
             again = time.time()
-            assert not group.work(1) and time.time() - again < 0.2, "a failed group does not say so at once"
+            assert not group.work(1) and time.time() - again < 0.2, "a failed group must report the failure at once"
             assert (report.status, report.text.decode()) == (group.status, group.text), group.text
             culprit = report.rank
         else:

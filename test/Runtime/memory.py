@@ -1,4 +1,4 @@
-"""Checks a host with little address space: a failed allocation of the library is an error of that call, and the next
+"""Checks the library on a host with little address space: a failed allocation is an error of that call, and the next
 call works.
 
 RUN: %python %s %mx_libs/libmx_runtime%shlibext %mx_src/runtime/test/kernels.ptx %t
@@ -25,7 +25,7 @@ class Config(ctypes.Structure):
 
 
 def limit(mebibytes):
-    """From now on this process gets so much more."""
+    """Limits further growth of this process to `mebibytes`."""
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + (mebibytes << 20), -1))
 
@@ -54,7 +54,7 @@ def fails(mx, status):
 
 
 def works(mx):
-    """A kernel of many blocks, right to the last byte."""
+    """Checks every byte of a kernel with many blocks."""
     text = open(kernels, "rb").read()
     status, module = load(mx, text)
     ok(mx, status)
@@ -83,7 +83,7 @@ def local(mx):
 
 
 def registers(mx):
-    """256 bytes for each of a block's 32 warps and of two million registers."""
+    """Declares 100,000 64-bit registers. Each needs 256 bytes in each of a block's 32 warps."""
     uses = b"".join(b"mov.b64 %%rd%d, 1;\n" % i for i in range(100000))
     status, module = load(mx, HEAD + b".visible .entry k() { .reg .b64 %rd<100000>;\n" + uses + b"ret; }\n")
     ok(mx, status)
@@ -106,7 +106,7 @@ def parsing(mx):
 
 
 def manifest(mx):
-    """Many values, and arrays in arrays."""
+    """Loads a manifest with many values, and with many nested arrays."""
     for name, value in ("values", [["mul", 1, 2]] * 1000000), ("steps", [[]] * 3000000):
         os.makedirs(name)
         with open(name + "/manifest.json", "w") as file:
@@ -119,7 +119,7 @@ def manifest(mx):
 
 
 def threads(mx):
-    """Leaves room for the stack of a single thread only (1 GiB each), which suffices."""
+    """Limits address space so only the stack of one thread (1 GiB) fits. One thread suffices."""
     limit(512)
     works(mx)
 

@@ -1,6 +1,6 @@
-// Host code from stock MLIR on the runtime: memory, copies, streams,
+// Runs host code that stock MLIR compiled: memory, copies, streams,
 // a plain launch, and a cluster launch of a kernel with a tensor map
-// passed by value. No part of mx takes part in the compilation.
+// passed by value. Only the runtime comes from mx.
 //
 // REQUIRES: compiler
 // UNSUPPORTED: sanitizers
@@ -10,8 +10,8 @@
 // RUN:   --shared-libs=%mx_libs/libmx_runtime%shlibext,%mlir_libs/libmlir_runner_utils%shlibext,%mlir_libs/libmlir_c_runner_utils%shlibext \
 // RUN:   | FileCheck %s
 
-// Such host code cannot check errors: with MX_ERRORS=exit the first error
-// prints its text, prefixed as in MLIR's own wrappers, and ends the process.
+// Such host code cannot check errors. With MX_ERRORS=exit, the first error
+// is printed, prefixed as in MLIR's own wrappers, and ends the process.
 //
 // RUN: env MX_ERRORS=exit MX_DEVICE=cuda MX_CUDA_DRIVER=/no/such/libcuda.so \
 // RUN:   not mlir-runner %t.mlir --entry-point-result=void \

@@ -6,7 +6,7 @@ RUN: mx-sim %t/records/1-gather/launch.json --seed=3
 RUN: %python %s compare %t/records/1-gather/out-*.npy %t/result.npy
 RUN: FileCheck %s < %t/records/1-gather/launch.json
 
-A directory that cannot be made is an error of the launch.
+A directory that cannot be created is an error of the launch.
 RUN: touch %t/file
 RUN: env MX_DEVICE=sim MX_SIM_RECORD=%t/file not %python %s %mx_libs/libmx_runtime%shlibext %t 2>&1 | FileCheck %s --check-prefix=ERROR
 
@@ -44,7 +44,7 @@ REQUIRES: numpy
 # CHECK-NEXT: "[[OUT]]": "out-[[OUT]].npy"
 # CHECK-NEXT: }
 
-# ERROR: simulator option record: '{{.*}}file/0-gather' cannot be made: Not a directory
+# ERROR: simulator option record: '{{.*}}file/0-gather' cannot be created: Not a directory
 
 import ctypes
 import pathlib
@@ -52,7 +52,7 @@ import sys
 
 import numpy as np
 
-# Thread t of CTA c stores byte t of row c of the map, and the numbers.
+# Thread t of CTA c stores byte t of the map's row c, and the scalar arguments.
 KERNEL = b"""
 .version 8.8
 .target sm_90a
@@ -106,7 +106,7 @@ def compare(recorded, result):
     if not np.array_equal(recorded, result):
         sys.exit("the launch was not repeated")
     row = np.frombuffer(recorded.tobytes(), np.uint32)[128 : 128 + 64]
-    # The map's rows are at bytes 256 and 512 of 0, 1, 2 ... modulo 251.
+    # The map's rows start at bytes 256 and 512. The value of byte i is i modulo 251.
     source = np.arange(BYTES) % 251
     want = np.concatenate([source[256:288], source[512:544]]) + 7 + 9 + (10**10 >> 10)
     if not np.array_equal(row, want):
@@ -147,7 +147,7 @@ def main(library, where):
     parameters = array(ctypes.c_void_p, pointer(struct), pointer(n), pointer(wide))
     three = lambda x: array(ctypes.c_int64, x, 1, 1)
     config = Config(ctypes.sizeof(Config), three(2), three(32), three(2), 0, None, 0)
-    # Buffers changed between the launches are in the second record only.
+    # The second record contains only buffers changed between the launches.
     for byte in (1, 2):
         call("mxMemset", out, ctypes.c_uint8(byte), ctypes.c_size_t(BYTES), None)
         call("mxLaunch", function, ctypes.byref(config), parameters, ctypes.c_int64(3))

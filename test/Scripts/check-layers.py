@@ -41,32 +41,32 @@ def expect(path, line, error):
         path.write_text(text)
 
 
-# Upward, by a public, a private, a generated header, and between .td files.
+# An upward include by a public, a private and a generated header, and between .td files.
 expect("lib/Target/Rates.cpp", '#include "mx/Plan/Plan.h"',
-       "expected what is below Target, found include/mx/Plan/Plan.h of Plan")
+       "expected a layer below Target, found include/mx/Plan/Plan.h of Plan")
 expect("lib/Conversion/Utils/HostCode.cpp", '#include "../MXToCPU/Emitter.h"',
-       "expected what is below Conversion/Utils, found lib/Conversion/MXToCPU/Emitter.h")
+       "expected a layer below Conversion/Utils, found lib/Conversion/MXToCPU/Emitter.h")
 expect("lib/Dialect/MXGPU/IR/MXGPUTypes.cpp", '#include "mx/Conversion/MXToMXGPU/Passes.h.inc"',
-       "expected what is below Dialect/MXGPU/IR")
+       "expected a layer below Dialect/MXGPU/IR")
 expect("include/mx/Dialect/MXGPU/IR/MXGPUBase.td", 'include "mx/Dialect/MX/IR/MXEnums.td"',
-       "expected what is below Dialect/MXGPU/IR, found include/mx/Dialect/MX/IR/MXEnums.td")
+       "expected a layer below Dialect/MXGPU/IR, found include/mx/Dialect/MX/IR/MXEnums.td")
 expect("simulator/lib/machine/Machine.h", '#include "../report/Recorder.h"',
-       "expected what is below simulator/lib/machine, found simulator/lib/report/Recorder.h")
+       "expected a layer below simulator/lib/machine, found simulator/lib/report/Recorder.h")
 expect("simulator/lib/clocks/Path.h", '#include "time/Chip.h"',
-       "expected what is below simulator/lib/clocks, found simulator/lib/time/Chip.h")
-# Between the compiler and the simulator.
+       "expected a layer below simulator/lib/clocks, found simulator/lib/time/Chip.h")
+# An include between the compiler and the simulator.
 for path, header in (("lib/Target/Rates.cpp", "mxsim/tensor/NumberFormats.h"),
                      ("include/mx/Execution/Program.h", "mxsim/Time.h"),
                      ("tools/mx-run/mx-run.cpp", "mxsim/Report.h"),
                      ("simulator/lib/machine/Machine.h", "mx/Support/FloatFormats.h")):
     expect(path, f'#include "{header}"', "expected no include between compiler and simulator "
            "but of mxsim/io, found ")
-# Sideways, and from an unlisted folder.
+# An include between folders of one layer, and an include from an unlisted folder.
 expect("lib/Conversion/MXToMXGPU/SinkScalars.cpp", '#include "../MXToCPU/Emitter.h"',
-       "expected what is below Conversion/MXToMXGPU")
+       "expected a layer below Conversion/MXToMXGPU")
 expect("lib/Weather/Rain.cpp", '#include "mxsim/io/Npy.h"', "'Weather' has no layer")
 # A cycle within a layer.
 (work / "lib/Conversion/MXToMXGPU/Matmul/Other.h").write_text('#include "../Linalg/Other.h"\n')
 expect("lib/Conversion/MXToMXGPU/Linalg/Other.h", '#include "../Matmul/Other.h"',
-       "include each other in a circle: lib/Conversion/MXToMXGPU/Linalg -> "
+       "include each other in a cycle: lib/Conversion/MXToMXGPU/Linalg -> "
        "lib/Conversion/MXToMXGPU/Matmul")

@@ -17,7 +17,7 @@ script = source / "scripts/check-target"
 
 def check(root):
     done = subprocess.run([sys.executable, script, root], capture_output=True, text=True)
-    return done.returncode, re.findall(r"uses '([\w:]+)'", done.stderr), done
+    return done.returncode, re.findall(r"use '([\w:]+)'", done.stderr), done
 
 
 status, found, done = check(source)
@@ -57,10 +57,10 @@ expect("countTargets")
 change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned dieCount = 1;")
 change(code, "target.smCount = smCount;", "target.smCount = smCount;\n  target.dieCount = 2;")
 expect("TargetInfo::dieCount")
-# A field with a common name: it belongs to another struct, even if the text does not state the type of the value.
+# Another struct contains a field with the same name. Its uses are not uses of the new field.
 change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned scales = 0;")
 expect("TargetInfo::scales")
-# Read fields: from a variable, from a call result, and by the struct.
+# The new field is read from a variable, from a call result, and by the struct itself.
 other = work / "lib/Dialect/MXGPU/Transforms/Allocate.cpp"
 clean[other] = other.read_text()
 for use in ("unsigned get(const target::TargetInfo &chip) { return chip.scales; }",
@@ -72,7 +72,7 @@ for use in ("unsigned get(const target::TargetInfo &chip) { return chip.scales; 
 change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned scales = 0;")
 change(code, "return computeCapability >= 100 ? 32 : 16;", "return scales ? 32 : 16;")
 expect()
-# A nested field, read by code of the struct without its type's name.
+# Code of the struct reads a nested field without naming its type.
 forms, forms_code = (work / f"{folder}/OperandForms.{suffix}"
                      for folder, suffix in (("include/mx/Target", "h"), ("lib/Target", "cpp")))
 clean.update({path: path.read_text() for path in (forms, forms_code)})
@@ -81,7 +81,7 @@ expect("MmaInstruction::scales")
 change(forms, "bool takesScales;", "bool takesScales;\n  bool scales;")
 change(forms_code, "return instruction->name ?", "return instruction->scales ?")
 expect()
-# Uses only by other unused declarations, in comments and in strings.
+# The only uses are in other unused declarations, in comments and in strings.
 change(header, end, "inline constexpr unsigned kDies = 2;\nunsigned countDies();\n" + end)
 change(code, "Table<TargetInfo> mx::target::getTargets",
        "unsigned mx::target::countDies() { return kDies; }\n"
@@ -97,7 +97,7 @@ expect("countDies")
 change(header, end, "unsigned countDies();\n" + end)
 change(other, "using namespace mx;", "using namespace mx;\nunsigned i = target::countDies();")
 expect()
-# Declarations that await a user, until they are used or removed.
+# Listed declarations may lack a user until a user appears or they are removed.
 waiting = work / "check-target"
 waiting.write_text(script.read_text().replace("AWAITED = {", 'AWAITED = {"countDies": "dies",', 1))
 script = waiting
@@ -109,4 +109,4 @@ status, found, done = check(work)
 assert status == 1 and "'countDies' has a user now" in done.stderr, done
 header.write_text(clean[header])
 status, found, done = check(work)
-assert status == 1 and "'countDies', which waits for dies, is not there" in done.stderr, done
+assert status == 1 and "'countDies', which waits for dies, does not exist" in done.stderr, done

@@ -1,5 +1,5 @@
-"""Checks scripts/compare-kernels: it finds a planted instruction in a kernel of each set, for each chip, and no
-difference between a build and itself. It also follows renamed kernels, and converts frozen programs for a build with
+"""Checks scripts/compare-kernels: it finds an added instruction in a kernel of each set, for each chip, and no
+difference between a build and itself. It also matches renamed kernels, and converts frozen programs for a build with
 another structure.
 
 RUN: %python %s %mx_src %mx_obj %t
@@ -28,8 +28,7 @@ loader = importlib.machinery.SourceFileLoader("compare_kernels", path)
 compare = importlib.util.module_from_spec(importlib.util.spec_from_loader("compare_kernels", loader))
 loader.exec_module(compare)
 
-# Schedules are planned once for each chip, with two values of each choice: planning queries the compiler for many
-# schedules.
+# Planning runs the compiler for many schedules, so plan only once for each chip, with two values of each choice.
 load_sweep, planned = kernel_programs.load_sweep, {}
 
 
@@ -47,7 +46,7 @@ shutil.rmtree(work, ignore_errors=True)
 
 
 def run(old, new, *options):
-    """(exit status, lines)."""
+    """Returns (exit status, lines)."""
     sys.argv = [path, str(old), str(new), *options]
     with contextlib.redirect_stdout(io.StringIO()) as output:
         status = compare.main()
@@ -55,7 +54,7 @@ def run(old, new, *options):
 
 
 def make_build(name, **tools):
-    """Creates a build with the real tools, some wrapped by scripts; `real` is the wrapped tool."""
+    """Creates a build with the real tools, some wrapped by scripts that call the tool as `real`."""
     folder = work / name / "bin"
     folder.mkdir(parents=True)
     for tool in "mx-opt", "mx-translate", "mx-run":
@@ -70,7 +69,7 @@ def make_build(name, **tools):
 
 # --- One added instruction -----------------------------------------------------
 
-# Programs of each set: how their names match, and how many there are for a chip.
+# For each set: a name pattern, and the number of selected programs per chip.
 PROGRAMS = {
     "examples": (r"^matmul\.mlir$", 1),
     "quantizers": (r"^quantize \(1,\) f8E4M3FN bf16 sf_128x4$", 1),
@@ -83,7 +82,7 @@ options = ["--sample=1", "--filter=" + "|".join(pattern for pattern, _ in PROGRA
 
 
 def count_programs(set_name, chip):
-    """sm_120a is newer than the frozen programs."""
+    """Returns the number of programs. sm_120a is newer than the frozen programs, so that set is empty."""
     return 0 if (set_name, chip) == ("frozen", "sm_120a") else PROGRAMS[set_name][1]
 
 
@@ -93,7 +92,7 @@ status, lines = run(build, build, *options)
 assert status == 0, lines
 assert lines[-1] == f"{total} same, 0 no worse, 0 refused by both, 0 worse" or "no ptxas" in lines[-1], lines
 
-# Before the first `ret`, which is in the first kernel.
+# Insert before the first `ret`, which is in the first kernel.
 planted = make_build("planted", mx_translate=r"""$real "$@" | sed '0,/^\tret;/s//\tnanosleep.u32 0;\n\tret;/'""")
 status, lines = run(build, planted, *options)
 assert status == 1, lines
@@ -105,7 +104,7 @@ for line in lines:
     assert int(after) == int(before) + 1, line
     if "no ptxas" not in lines[-1]:
         code = re.search(rf"kernel {kernel} machine instructions: (\d+) before, (\d+) now", line)
-        # ptxas reorders the other instructions, and may then need fewer.
+        # ptxas reorders the other instructions and may then need fewer instructions in total.
         assert code and code[2] != code[1], line
     found |= {(name, chip)}
 for set_name, (pattern, _) in PROGRAMS.items():
@@ -121,14 +120,14 @@ assert status == 0 and "0 same, 2 no worse" in "".join(lines), lines
 renamed = make_build("renamed", mx_translate='$real "$@" | sed s/main_matmul/main_gemm/')
 options = ["--only=frozen", "--filter=^frozen 1 dense.mlir$", "--chips=sm_90a"]
 status, lines = run(build, renamed, *options)
-assert status == 1 and "kernel main_matmul is in the old build alone; kernel main_gemm is in the new build alone" in lines[0], lines
+assert status == 1 and "kernel main_matmul is only in the old build; kernel main_gemm is only in the new build" in lines[0], lines
 table = work / "Renamed.md"
 header = "| done | kind | old | new | where it is used |\n|---|---|---|---|---|\n"
 table.write_text(header + "| yes | kernel | `*_matmul` | `*_gemm` | |\n")
 status, lines = run(build, renamed, *options, f"--table={table}")
 assert status == 0 and "1 same" in lines[0], lines
 
-# --- Another structure -----------------------------------------------------------
+# --- Structural changes -----------------------------------------------------------
 
 cases = (  # fields of version 1, the chip, current fields
     ("tile = [128, 128, 128], stages = 2, accumulators = 1", "sm_100a", "tile = [128, 128, 128], stages = 2"),
@@ -150,8 +149,8 @@ for before, chip, after in cases:
         assert ir_structure.rewrite(old, ir_structure.CHANGES, chip=chip)[0] == new, old
         assert ir_structure.rewrite(new, ir_structure.CHANGES, chip=chip)[0] == new, new
 
-# A frozen program is preserved except for the order of its fields, which is irrelevant, and for a field with the
-# default of version 1.
+# Conversion preserves a frozen program except for the order of fields, which is irrelevant, and for a field that equals
+# the default of version 1.
 def fields(text):
     return re.sub(r"schedule<([^>]*)>", lambda m: str(sorted(
         field for field in ir_structure.split_fields(m[1]) if field not in ir_structure.DEFAULTS)), text)
@@ -166,8 +165,8 @@ for program in programs:
     changed += any(count for _, count in counts)
 assert changed > len(programs) / 2, (changed, len(programs))
 
-# A build that reads only the structure of version 1: frozen programs are passed to it unchanged and converted for the
-# other build; programs of this checkout are converted back.
+# This build reads only the structure of version 1. It therefore gets frozen programs unchanged, and programs of this
+# checkout after conversion to version 1. The other build gets converted frozen programs.
 redo = work / "redo.py"
 redo.write_text(f"""import sys
 sys.path.append("{root}/test/Frozen")

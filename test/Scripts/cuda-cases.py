@@ -1,4 +1,4 @@
-"""Checks GPU cases: record.py records simulator runs of test scripts, and replay.py reports every different bit except
+"""Checks GPU cases: record.py records simulator runs of test scripts, and replay.py reports every differing bit except
 the bits of a NaN.
 
 RUN: %python %s %mx_src %mx_obj/bin %t
@@ -37,7 +37,7 @@ def replay(status=0):
     return run(scripts / "replay.py", work / "recorded", "--device=sim", "--jobs=1", status=status)
 
 
-# A result in f32, then a bf16 result of operands with NaN.
+# A program with an f32 result, and a program with a bf16 result and NaN operands.
 run(formats, scripts / "record.py", "sim", work / "run", "--first=4", "--count=2",
     "--shape=40x24x128")
 cases = sorted((work / "recorded/cases").iterdir())
@@ -47,7 +47,7 @@ assert ".target sm_90a" in (work / "recorded/programs" / program / "kernels.ptx"
 said = replay()
 assert said == "sim: 2 cases, 1920 elements, 0 wrong\n", said
 
-# The lowest bit of one element, and other bits of a NaN.
+# Changes the lowest bit of one element, and the bits of a NaN.
 y = np.load(cases[0] / "results0.npy")
 y.view("u4")[3, 5] ^= 1
 np.save(cases[0] / "results0.npy", y)
@@ -61,7 +61,7 @@ said = replay(status=1)
 assert re.fullmatch(r"two-0000 \w+: 1 of 960 wrong\nsim: 2 cases, 1920 elements, 1 wrong\n",
                     said), said
 
-# A program that fails to load is reported, and the others still run.
+# A program that fails to load is reported, and the other programs still run.
 (work / "recorded/programs" / program / "manifest.json").write_text("{}")
 said = replay(status=1)
 assert said.endswith("sim: 2 cases, 960 elements, 1 wrong\n"), said

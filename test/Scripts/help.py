@@ -14,7 +14,7 @@ source, work = map(pathlib.Path, sys.argv[1:])
 scripts = source / "scripts"
 shutil.rmtree(work, ignore_errors=True)
 work.mkdir(parents=True)
-# Commands started by scripts; none of them may be called.
+# Commands started by scripts. None of them may be called.
 (work / "bin").mkdir()
 for name in ["cmake", "ninja", "apt-get", "g++", "pip", "lit", "clang-format-22"]:
     (work / "bin" / name).write_text(f"#!/bin/sh\necho {name} >> {work}/called\nexit 1\n")

@@ -79,8 +79,8 @@ assert status == 0 and ran() == ["setup", "good sanitize"], said
 assert re.search(r"^good +passed +0\.0 min +0\.0 CPU min  3 passed$", said, re.M), said
 assert said.endswith("1 of 1 parts passed\n"), said
 
-# All parts: a part with a result is skipped, a failing part ends at its first failing command, and the parts after it
-# run.
+# All parts run: a part with a result is skipped, and a failing part ends at its first failing command without stopping
+# the other parts.
 status, said, _ = nightly("--minutes=2", "--seed=42")
 assert status == 1 and ran() == ["setup", "bad", "gcc 1/3", "gcc 2/3", "gcc 3/3"], said
 assert re.search(r"^good +passed .*\nbad +FAILED +0\.0 min +0\.0 CPU min  exit status 3: echo bad .*\n"
@@ -93,7 +93,7 @@ assert log.startswith(f"commit={folder.name}\n") and "\n1 failed\nexit status 3:
 assert "\nMX_NIGHTLY_SEED=42\n" in (folder / "fuzz.log").read_text()
 assert json.loads((folder / "good.json").read_text())["passed"] is True
 
-# A failure is a result, too, until the part is requested again; an interrupted part is not.
+# A failure also counts as a result until the part is requested again; an interrupted part has no result.
 assert nightly()[0] == 1 and ran() == ["setup"]
 assert nightly("--again", "bad")[0] == 1 and ran() == ["setup", "bad"]
 (folder / "good.json").unlink()
@@ -102,7 +102,7 @@ assert nightly()[0] == 1 and ran() == ["setup", "good sanitize"]
 assert nightly("--again", "bad")[0] == 0 and ran() == ["setup", "bad", "never"]
 assert nightly()[0] == 0 and ran() == ["setup"]
 
-# A shard is repeated alone: the others keep their results.
+# One shard is repeated while the others keep their results.
 (work / "stop-2").touch()
 assert nightly("--again", "parts-2")[0] == 1 and ran() == ["setup", "gcc 2/3"]
 (work / "stop-2").unlink()
@@ -114,7 +114,7 @@ table.write_text(TABLE.format(work=work).replace("ran\"\n[[", "ran; false\"\n[["
 status, said, complaint = nightly("--again")
 assert status == 1 and "failed" in complaint and ran() == ["setup"], (said, complaint)
 
-# Each part of the real table names its commands and its duration: 150 minutes in all.
+# Each part of the real table declares its commands and its duration. All parts together take 150 minutes.
 real = script.with_suffix(".toml")
 status, said, _ = nightly("--list", parts=real)
 assert status == 0

@@ -55,7 +55,7 @@ def refuses(words, status, said, **more):
 
 
 def edit(name, old, new):
-    """Returns the output after a change of one file, which is restored afterwards."""
+    """Returns the output of the script after a change of one file, which is restored afterwards."""
     text = (repo / name).read_text()
     assert old in text, (name, old)
     (repo / name).write_text(text.replace(old, new, 1))
@@ -77,7 +77,7 @@ git("init", "-q")
 commit()
 dry = "--dry-run", f"--out={out}"
 
-# A dry run creates all outputs but the wheels; without --out it keeps no file.
+# A dry run creates all outputs except the wheels. Without --out it keeps no file.
 done = release(*dry)
 assert done.returncode == 0 and not done.stderr, done
 assert sorted(p.name for p in out.iterdir()) == ["NOTES.md", "SHA256SUMS", f"mx-{version}.tar.gz"]
@@ -127,7 +127,7 @@ refuses([*dry, f"--tag=v{version}"], 1, "git rev-parse:")
 git("tag", f"v{version}")
 assert release("--dry-run", f"--tag=v{version}").returncode == 0
 commit()
-refuses([*dry, f"--tag=v{version}"], 1, "on the commit that is checked out, found it on another")
+refuses([*dry, f"--tag=v{version}"], 1, "on the checked-out commit, found another commit")
 
 # Metadata that the backend derives from pyproject.toml.
 for old, new, said in (
@@ -148,7 +148,7 @@ undo = edit("python/runtime/pyproject.toml", "keywords = [", "# [")
 refuses([*dry, "--wheels=runtime"], 1, "python/runtime: expected keywords, found none")
 assert release("--dry-run", "--wheels=compiler").returncode == 0
 undo()
-refuses(dry, 1, f"{work}/python3 lacks what makes wheels", MX_PYTHON=f"{work}/python3")
+refuses(dry, 1, f"{work}/python3 cannot build wheels", MX_PYTHON=f"{work}/python3")
 
 # The extra requires the PyTorch version of scripts/torch_probe.py.
 sys.path.insert(0, str(source / "scripts"))
@@ -156,7 +156,7 @@ from torch_probe import NEEDED
 oldest = "torch>=" + ".".join(map(str, NEEDED["torch"]))
 assert f'"{oldest}"' in (repo / "pyproject.toml").read_text(), oldest
 
-# A whole release: the stand-in packs the metadata of the projects.
+# A complete release. The stand-in for scripts/wheel packs the metadata of the projects.
 wheels = work / "wheels"
 wheels.mkdir()
 for name, project in ("mx_compiler", "."), ("mx_compiler_runtime", "python/runtime"):

@@ -23,13 +23,13 @@ assert len(rows) == len([line for line in lines if not line.startswith("| done")
 
 
 def write(row, name, where):
-    """Text with the name of a row in a listed place."""
+    """Returns a text that contains the name of a row in one of its listed places."""
     if row.kind == "op":
         return f"func.func @f() {{\n  {name} %x : index\n}}\n"
     if row.kind == "type":
         return f"func.func @f(%x: {name}<2>)\n"
     if row.kind in ("pass", "option"):
-        command = "// " + "RUN" + ": mx-opt %s --"  # split, so that lit does not take it for a line of this test
+        command = "// " + "RUN" + ": mx-opt %s --"  # split, so lit does not run it
         return f"{command}{name if row.kind == 'pass' else f'{where}={name}'}\n"
     if row.kind == "name":
         name = name.replace("*", "in")

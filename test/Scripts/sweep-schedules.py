@@ -1,5 +1,5 @@
-"""Checks the findings of scripts/sweep-schedules, its continuation after an interruption, and the partition of cases
-into shards.
+"""Checks that scripts/sweep-schedules reports faults, continues after an interruption, and divides its cases into
+shards.
 
 RUN: %python %s %mx_src/scripts/sweep-schedules %mx_obj/bin %t
 REQUIRES: compiler, numpy
@@ -53,10 +53,10 @@ FLIP = """with open(result, 'r+b') as file:
     file.write(bytes([byte ^ 1]))
 """
 
-# The last bit of one element in the second run; an exponent in both runs; a crash; no fault, which retries the failed
-# cases.
+# First, only the second run changes the last bit of an element. Second, both runs change an exponent. Third, a tool
+# crashes. Finally, the failed cases are retried without a fault.
 flip = make_tools("flip", "if result.endswith('y1.npy'):\n  " + FLIP.replace("WHERE", "8").replace("\n", "\n  ").rstrip() + "\n")
-expect(sweep("--bin", flip), 1, "multiprocessors: other bits than with seed 0")
+expect(sweep("--bin", flip), 1, "multiprocessors: bits differ from those with seed 0")
 expect(sweep("--bin", flip), 1, "0 right, 0 refused, 2 failed")
 both = make_tools("both", FLIP.replace("WHERE", "1"))
 expect(sweep("--bin", both, "--retry"), 1, "1 elements differ from numpy's")
@@ -73,9 +73,9 @@ expect(sweep("--bin", broken), 1, "1 right, 0 refused, 1 failed")
 with open(state) as file:
     lines = file.readlines()
 if json.loads(lines[0])[1] != "ok" or json.loads(lines[2])[1] != "failed" or len(lines) != 3:
-    sys.exit(f"expected a right case, half a line and a failed case, found {lines}")
+    sys.exit(f"expected a passed case, half a line and a failed case, found {lines}")
 
-expect(sweep("--bin", directory), 2, "mx-opt not found: build first, or say --bin")
+expect(sweep("--bin", directory), 2, "mx-opt not found: build first, or give --bin")
 expect(sweep("--bin", tools, "--shard=3/2"), 2, "expected I/N with 1 <= I <= N, found '3/2'")
 
 # A schedule refused by the compiler is not a failure.
@@ -84,8 +84,8 @@ module = importlib.util.module_from_spec(importlib.util.spec_from_loader("sweep_
 loader.exec_module(module)
 message = "x.mlir:1:2: error: 'mx.matmul' op expected 1, found 2"
 if module.find_refusal(message) != "'mx.matmul' op expected 1, found 2" or module.find_refusal("x.mlir:1:2: error: lost"):
-    sys.exit("expected only errors that say what was expected to refuse a schedule")
+    sys.exit("expected that only errors with 'expected' refuse a schedule")
 cases = list(module.get_format_cases(False))
 shards = [case for i in (1, 2, 3) for case in cases if module.is_of_shard(case, (i, 3))]
 if len(cases) != 26 * 3 * 3 or sorted(shards) != sorted(cases):
-    sys.exit("expected each case in one shard")
+    sys.exit("expected each case in exactly one shard")

@@ -1,5 +1,5 @@
 """Checks that the preset gcc turns warnings into errors only for the g++ version of the suite's build, and not with
-sanitizers, which make g++ warn about correct code. Only the runtime is configured, which takes seconds.
+sanitizers, which cause g++ warnings about correct code. To save time, the test configures only the runtime.
 
 RUN: %python %s %cmake %ninja %mx_src %t
 REQUIRES: numpy

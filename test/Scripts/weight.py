@@ -44,7 +44,7 @@ status, said, error = check(root=source)
 print(said)
 assert status == 0 and not error, error
 
-# Within the limits: files of each kind, untracked files, binary files.
+# Files of each kind, untracked files and binary files stay within the limits.
 git("init", "-q")
 write("test/Scripts/weight.txt", TABLE)
 write("lib/A/a.cpp", "1\n2\n")
@@ -60,7 +60,7 @@ table.write_text(TABLE.replace("4 lines rest", "5 lines rest"))
 status, said, error = check()
 assert status == 0 and not error and "      4 of       4 lines  code\n" in said, (said, error)
 
-# Each unit, and one file too many in a component, in any folder.
+# Exceed the limit of each unit, and the limit of files in a component, in any folder.
 write("lib/B/b.cpp", "1\n")
 exceeds("code: expected at most 4 lines, found 5")
 git("rm", "-qf", "lib/B/b.cpp")
@@ -71,17 +71,17 @@ write("docs/b.png", b"\0" * (65 << 10))
 exceeds("large files: expected at most 1 files above 64 KiB, found 2")
 git("rm", "-qf", "docs/b.png")
 
-# --update lowers numbers, to a multiple of 500 for lines, and raises none.
+# --update only lowers limits; limits of lines become multiples of 500.
 table.write_text(HEAD + "900 lines code: lib tools\n501 words pages: docs\n4 lines rest: .\n7 files large files: .\n")
 status, said, error = check("--update")
 assert status == 1 and "rest: expected at most 4 lines, found 5" in error, error
 assert table.read_text() == HEAD + "500 lines code: lib tools\n500 words pages: docs\n4 lines rest: .\n1 files large files: .\n"
 
-# An invalid table; no table; an export.
+# The table is invalid or missing, or the checkout is an export.
 table.write_text(TABLE + "5 pages docs\n")
 assert check() == (2, "", f"check-weight: error: {table}:6: expected 'NUMBER UNIT NAME: PATH...', found '5 pages docs'\n")
 export = work / "export"
 shutil.copytree(root, export, ignore=shutil.ignore_patterns(".git"))
-assert check(root=export) == (0, f"skipped: {export} is no clone, so git names no files\n", "")
+assert check(root=export) == (0, f"skipped: {export} is not a clone, so git lists no files\n", "")
 (export / "test/Scripts/weight.txt").unlink()
 assert check(root=export)[0] == 2

@@ -1,5 +1,5 @@
-"""Checks workflows: they call existing scripts, request minimal permissions, and pin actions by commit. scripts/lint
---workflows checks more if its programs are installed; it names missing programs.
+"""Checks that workflows call existing scripts, request minimal permissions, and pin actions by commit. scripts/lint
+--workflows checks more if its programs are installed, and names missing programs.
 
 RUN: %python %s %mx_src %t
 """
@@ -17,7 +17,7 @@ OPTION = re.compile(r"(?:scripts|\.ci)/[\w-]+((?: --[\w-]+)+)")
 
 
 def check(text):
-    """Returns the errors of a workflow, a line each."""
+    """Yields the errors of a workflow."""
     lines = text.splitlines()
     if "permissions: {}" not in lines:
         yield "expected 'permissions: {}' for the whole workflow"
@@ -72,11 +72,11 @@ for name, old, new, said in (
     found = list(check(texts[name].replace(old, new)))
     assert any(said in line for line in found), (name, old, found)
 
-# Names of the parts, as in the matrix of the workflow.
+# The names of the parts match the matrix of the workflow.
 listed = subprocess.run([sys.executable, root / "scripts/nightly", "--list"], capture_output=True, text=True)
 assert listed.returncode == 0 and all(re.match(r"[\w-]+ ", line) for line in listed.stdout.splitlines()), listed
 
-# scripts/lint --workflows with stand-ins for its programs.
+# Run scripts/lint --workflows with stand-ins for its programs.
 shutil.rmtree(work, ignore_errors=True)
 bin_folder = work / "bin"
 bin_folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Compares the host codecs with numpy and ml_dtypes: every code, every bf16 value, values around every rounding
+"""Compares the host codecs with numpy and ml_dtypes for every code, every bf16 value, values near every rounding
 boundary and random binary32 values.
 
 ml_dtypes does not saturate in casts to narrow floats, so values are clipped to the format's range first."""
@@ -14,7 +14,7 @@ import numpy as np
 DUMP = sys.argv[1]
 np.seterr(all="ignore")
 
-FORMATS = {  # name: (type, largest value, code of NaN, mantissa bits)
+FORMATS = {  # name: (type, largest value, NaN code, mantissa bits)
     "e4m3": (ml_dtypes.float8_e4m3fn, 448.0, 0x7F, 3),
     "e5m2": (ml_dtypes.float8_e5m2, 57344.0, 0x7F, 2),
     "e3m2": (ml_dtypes.float6_e3m2fn, 28.0, 0x1F, 2),
@@ -47,7 +47,7 @@ def bits(x):
 
 
 def narrow(name, x):
-    """Codes of float32 values: nearest even, saturating, NaN as in the table."""
+    """Returns the codes of float32 values, rounded to nearest even and saturated."""
     dtype, top, nan, _ = FORMATS[name]
     clipped = np.clip(np.nan_to_num(x, nan=0, posinf=top, neginf=-top), -top, top)
     codes = clipped.astype(dtype).view(np.uint8)
@@ -55,7 +55,7 @@ def narrow(name, x):
 
 
 def inputs():
-    """All bf16 values, the neighbourhood of every code and of every midpoint of
+    """Returns all bf16 values, all values near a code or near the midpoint of two
     adjacent codes, and random bits."""
     rng = np.random.default_rng(0)
     every_bf16 = (np.arange(65536, dtype=np.uint32) << 16).view(np.float32)
@@ -102,7 +102,7 @@ def check_codecs(x):
 
 
 def e8m0_of(x, up):
-    """The exponent of the power of two beside |x|, by frexp."""
+    """Returns the E8M0 code of |x| rounded down or up to a power of two."""
     a = np.abs(x.astype(np.float64))
     mantissa, exponent = np.frexp(np.where(np.isfinite(a) & (a > 0), a, 1.0))
     exact = mantissa == 0.5

@@ -1,5 +1,4 @@
-"""Names and lines of files reach terminals with control characters escaped, in every tool and
-in Python.
+"""Checks that every tool and the Python package escape control characters when they print file names or file contents.
 
 RUN: %python %s %mx_obj/bin %t
 REQUIRES: compiler, numpy
@@ -18,7 +17,7 @@ from work_folder import enter, write
 tools, work = sys.argv[1:]
 enter(work)
 os.environ["MX_DEVICE"] = "sim"
-# Red; a title, by an 8-bit control; a bell and a carriage return.
+# Escape sequence for red; an 8-bit control character; a bell and a carriage return.
 EVIL = "\x1b[31mred\x9b31m\x07\rover"
 
 
@@ -52,7 +51,7 @@ SHOWN = r"\x1B[31mred\xC2\x9B31m\x07\x0Dover"
 
 
 def changed(change):
-    """The directory with another manifest."""
+    """Returns a program directory with a changed manifest."""
     shutil.rmtree("changed", ignore_errors=True)
     shutil.copytree("it", "changed")
     copy = json.loads(json.dumps(manifest))
@@ -75,7 +74,7 @@ def change_type(m):
 
 
 def rename_kernel(m):
-    # All places that name the kernel.
+    # The name of the kernel is in several places.
     name = m["kernels"][0]["name"]
     m.update(json.loads(json.dumps(m).replace(json.dumps(name), json.dumps(EVIL))))
 
@@ -113,8 +112,8 @@ except mx.Error as error:
 else:
     raise AssertionError("expected an error")
 
-# Programs: names, locations and the source line, with MLIR's own escapes and bytes; a carriage return would end the
-# line.
+# Names, locations and source lines of programs, together with MLIR's own escapes. A carriage return would end the
+# source line.
 LINE, SHOWN_LINE = EVIL.replace("\r", ""), SHOWN.replace("\\x0D", "")
 write("name.mlir", f'func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{ // {LINE}\n  return %nothing : tensor<4xf32>\n}}\n')
 write("line.mlir", f'func.func @main() -> i32 {{ return %nothing : i32 }} // {LINE}\n')
@@ -134,7 +133,7 @@ except mx.CompileError as error:
 else:
     raise AssertionError("expected an error")
 
-# Launch files.
+# Names and keys in launch files.
 for text in (json.dumps({"kernel": EVIL}), '{"' + EVIL.replace("\x1b", "\\u001b").replace("\x07", "").replace("\r", "") + '": 1}', EVIL):
     write("launch.json", text)
     run(2, [], "mx-sim", "launch.json")

@@ -1,4 +1,4 @@
-"""Checks that a fault yields the same exit status in every tool, with and without --check=cpu (docs/guide/Run.md), and
+"""Checks that an error causes the same exit status in every tool, with and without --check=cpu (docs/guide/Run.md), and
 that every failure prints a message.
 
 RUN: %python %s %mx_obj/bin %examples %mx_src/runtime/test/kernels.ptx %t
@@ -53,9 +53,9 @@ func.func @main(%x: f32) -> f32 {
 }
 """)
 number = save("number.npy", np.float32(1))
-no_body = "expected a body of 'elsewhere', found a declaration: a program has the functions that it calls"
+no_body = "expected a body of 'elsewhere', found a declaration: a program must define the functions that it calls"
 
-# 0: what works, help and versions.
+# Status 0: valid commands, help and versions.
 for tool in ["mx-opt", "mx-translate", "mx-run", "mx-compile", "mx-launch", "mx-sim",
              "mx-lsp-server"]:
     ends(0, tool, "--help")
@@ -63,14 +63,14 @@ for tool in ["mx-opt", "mx-translate", "mx-run", "mx-compile", "mx-launch", "mx-
 ends(0, "mx-compile", matmul, "-o", "matmul", "--ptxas=none")
 ends(0, "mx-launch", "matmul", "--arg", x, "--arg", x)
 
-# 2: options.
+# Status 2: invalid options.
 for tool, status in [("mx-opt", 1), ("mx-translate", 1), ("mx-run", 2), ("mx-compile", 2),
                      ("mx-launch", 2), ("mx-sim", 2)]:
     ends(status, tool, "--frobnicate", says="frobnicate")
 for tool in ["mx-run", "mx-compile", "mx-launch", "mx-sim"]:
     ends(2, tool)
 
-# 2: what cannot be read, or is not well formed.
+# Status 2: unreadable or malformed files.
 for tool, status in [("mx-opt", 1), ("mx-translate", 1), ("mx-run", 2), ("mx-compile", 2)]:
     more = {"mx-compile": ["-o", "out"], "mx-translate": ["--mx-to-ptx"]}.get(tool, [])
     ends(status, tool, "none.mlir", *more, says="none.mlir")
@@ -79,7 +79,7 @@ ends(2, "mx-launch", "none", says="none/manifest.json")
 ends(2, "mx-sim", "none.json", says="none.json")
 ends(2, "mx-sim", write("bad.json", "{"), says="bad.json:1")
 
-# 2: what the compiler does not take, shapes, devices, on each path alike.
+# Status 2 on each path: unsupported programs, wrong shapes, and unavailable devices.
 for check in [[], ["--check=cpu"]]:
     for device in ["sim", "cpu"]:
         run = ["mx-run", f"--device={device}", *check]
@@ -96,7 +96,7 @@ ends(2, "mx-launch", "matmul", "--arg", k33, "--arg", k33, says="multiple of 32"
 ends(2, "mx-launch", "matmul", "--arg", x, "--arg", integers, says="expected ?x?xu2")
 ends(2, "mx-launch", "matmul", "--device=abacus", says="abacus")
 
-# 4: a check that compares nothing.
+# Status 4: a check that compares nothing.
 empty = save("empty.npy", np.ones((0, 64), np.uint16))
 ends(0, "mx-run", "--device=sim", matmul, "--arg", empty, "--arg", empty)
 ends(4, "mx-run", "--device=sim", "--check=cpu", matmul, "--arg", empty, "--arg", empty,
@@ -106,13 +106,13 @@ ends(4, "mx-run", "--device=sim", "--check=cpu", matmul, "--arg", empty, "--arg"
 ends(1, "mx-compile", matmul, "-o", "out", "--ptxas=/bin/false")
 ends(2, "mx-compile", matmul, "-o", "out", "--ptxas=/no/such/ptxas", says="/no/such/ptxas")
 
-# 2: results that cannot be written.
+# Status 2: unwritable results.
 ends(2, "mx-run", "--device=cpu", matmul, "--arg", x, "--arg", x, "--result", "no/where.npy",
      says="no/where.npy")
 ends(2, "mx-launch", "matmul", "--arg", x, "--arg", x, "--result", "no/where.npy",
      says="no/where.npy")
 
-# 1, 2 and 3 of kernels, from mx-launch and from mx-sim.
+# Statuses 1, 2 and 3 for kernels, from mx-launch and from mx-sim.
 KERNEL = """.version 8.8
 .target sm_100a
 .address_size 64

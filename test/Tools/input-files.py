@@ -1,6 +1,6 @@
-"""A named pipe, a directory or a device in place of an input file: the tools, the runtime and Python refuse it in the
-same words before they open it, as they would otherwise wait for a writer or read forever. Pipes passed by a shell as
-descriptors are read.
+"""If an input file is a named pipe, a directory or a device, the tools, the runtime and Python refuse it with the same
+message before they open it, because reading might block or never end. Pipes that a shell passes as file descriptors are
+read.
 
 RUN: %python %s %mx_obj/bin %mx_src %t
 RUN: %python %mx_src/test/python/work_folder.py %t
@@ -57,7 +57,7 @@ os.mkdir(recorded)
 assert run(launch, env={**os.environ, "MX_SIM_RECORD": recorded}).returncode == 0
 record = os.path.join(recorded, sorted(os.listdir(recorded))[0])
 
-# Locations in pipes and devices are printed, and not read.
+# A message may contain a location in a pipe or a device, which must not be opened for the source line.
 write("places.mlir", """func.func @main() {
   "mx.quantize"() : () -> () loc(fused["pipe":3:4, "/dev/zero":5:6])
   return
@@ -68,7 +68,7 @@ for command in ("mx-opt", "places.mlir"), ("mx-run", "places.mlir"), ("mx-compil
 done = run(["mx-opt", "/dev/stdin"], input="func.func @main() {\n  wrong\n}\n")
 assert "  wrong\n  ^" in done.stderr, done
 
-# A device that ends reads as an empty file.
+# A device at its end is read as an empty file.
 assert run(["mx-opt", "/dev/null"]).returncode == 0
 
 # A folder named by an option is not an input.
@@ -102,7 +102,7 @@ for path, kind in KINDS.items():
         refuses(2, f"{file}: expected a file, found {kind}", ["mx-sim", "changed/launch.json"])
         shutil.rmtree("changed")
 
-# The same in Python.
+# Python prints the same message.
 import mx_compiler as mx
 
 for path, kind in KINDS.items():
@@ -123,7 +123,7 @@ again = subprocess.run([sys.executable, "-c", f"import mx_compiler as mx, numpy;
 assert again.stdout == "[1. 2. 3. 4.]\n", again
 assert entry.is_file()
 
-# Pipes of a shell.
+# Pipes from a shell are read.
 for command in ("mx-launch it --arg <(cat x.npy) --result z.npy", "cat x.npy | mx-launch it --arg /dev/stdin --result z.npy",
                 "mx-run <(cat it.mlir) --arg <(cat x.npy) --result z.npy", "mx-opt <(cat it.mlir)",
                 "mx-run - --arg x.npy --result z.npy < it.mlir"):
@@ -133,10 +133,10 @@ for command in ("mx-launch it --arg <(cat x.npy) --result z.npy", "cat x.npy | m
         assert (np.load("z.npy") == np.load("y.npy")).all()
         os.remove("z.npy")
 
-# Constants of wrong size are not read: a file of a TiB would not fit.
+# A file of constants with the wrong size is not read, because 1 TiB would not fit into memory.
 for size in 0, 12, 20, 1 << 40:
     with open("it/constants.bin", "r+b") as file:
         file.truncate(size)
-    refuses(2, f"it/constants.bin: expected the 16 bytes that the manifest tells of, found {size}",
+    refuses(2, f"it/constants.bin: expected the 16 bytes that the manifest declares, found {size}",
             ["mx-launch", "it", "--arg", "x.npy"])
 print("right")

@@ -1,6 +1,6 @@
-"""Checks that findings of class warning are printed at launch, and determine the status on request. Each tcgen05.wait
-and tcgen05.fence of a matmul is deleted from its PTX: mx-launch reports it with status 0, and with
-MX_SIM_WARNINGS=error with status 1. Python uses a separate warning class.
+"""Checks that a launch prints warnings of the simulator, and that they can be turned into errors. The test deletes each
+tcgen05.wait and tcgen05.fence from a matmul's PTX in turn. mx-launch prints the warning and exits with status 0, or
+with status 1 if MX_SIM_WARNINGS=error. Python has a separate warning class.
 
 RUN: %python %s %mx_obj/bin %examples/matmul.mlir %t
 REQUIRES: compiler, numpy
@@ -18,7 +18,7 @@ from work_folder import enter
 
 tools, program, work = sys.argv[1:]
 enter(work)
-# Few multiprocessors, so that each computes many tiles and reuses its accumulators.
+# With few SMs, each SM computes many tiles and reuses its accumulators.
 os.environ.update(MX_DEVICE="sim", MX_SIM_SM_COUNT="2")
 
 
@@ -28,7 +28,7 @@ def run(*command, **environment):
     return done.returncode, done.stderr
 
 
-# Whole tiles of the result, and tiles with tails: their epilogues differ.
+# The first result consists of whole tiles, the second also of partial tiles with a different epilogue.
 random = np.random.default_rng(0)
 SHAPES = (1280, 256, 128), (1300, 100, 128)
 arguments = []
@@ -46,13 +46,13 @@ with open("whole/kernels.ptx") as file:
 
 
 def cut(deleted):
-    """The program without these lines."""
+    """Writes the program without the given lines."""
     with open("cut/kernels.ptx", "w") as file:
         file.write("\n".join("" if i in deleted else line for i, line in enumerate(lines)))
 
 
 def is_seen(deleted, kind):
-    """Tests whether mx-launch reports findings of that kind, as warnings and as errors alike."""
+    """Tests whether mx-launch reports findings of this kind. Warnings and errors must agree."""
     cut(deleted)
     seen = []
     for files in arguments:
@@ -75,20 +75,20 @@ assert not is_seen([], "")
 for wait in waits:
     assert is_seen([wait], "ld-before-wait"), lines[wait]
 
-# The fences at the barriers after the allocation and before the deallocation of tensor memory
-# order no access of another warp: before the first there is none, and before the second all
-# are complete, by their waits.
+# The fences at the barriers after the allocation and before the deallocation of tensor memory are not needed to order
+# accesses of other warps: there is no access before the first fence, and all accesses before the second one are
+# complete, because of their waits.
 BARRIERS = ("bar.sync", "barrier.cluster")
 around = [i for i in fences if any(barrier in lines[j] for j in (i - 1, i + 1) for barrier in BARRIERS)]
 assert len(around) == 4, around
 alone = [i for i in fences if i not in around and not is_seen([i], "tcgen05-fence")]
 assert len(fences) - len(around) - len(alone) >= 2
-# The MMA warp fences after the wait for an accumulator and after the wait for operands; the second fence alone would
-# suffice.
+# The MMA warp executes a fence after the wait for an accumulator, and another one after the wait for operands. The
+# second fence alone would suffice.
 assert len(alone) == 2 and is_seen(alone, "tcgen05-fence"), alone
 assert is_seen(fences, "tcgen05-fence")
 
-# Python; a kernel is warned about once.
+# Python warns only once about a kernel.
 cut([waits[0]])
 import mx_compiler as mx
 
@@ -108,7 +108,7 @@ with mx.Program("cut") as loaded, warnings.catch_warnings():
     except mx.SimulatorWarning:
         pass
     else:
-        raise AssertionError("expected a warning that is an error")
+        raise AssertionError("expected the warning as an exception")
 mx.set_simulator_option("warnings", "error")
 with mx.Program("cut") as loaded:
     try:

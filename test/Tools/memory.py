@@ -1,5 +1,5 @@
-"""User sizes that exceed the memory: every tool and the Python package must end with a message and exit status 2, with
-limited and with unlimited address space.
+"""If sizes given by the user exceed the memory, every tool and the Python package must end with a message and exit
+status 2, whether the address space is limited or not.
 
 RUN: %python %s %mx_obj/bin %examples %t
 RUN: %python %mx_src/test/python/work_folder.py %t
@@ -38,7 +38,7 @@ def refuses(says, tool, *arguments, mebibytes=None):
 
 
 def empty(name, shape, dtype="<u2"):
-    """Writes an array without items, with extents that NumPy would refuse."""
+    """Writes the header of an array with extents that NumPy would refuse, and no data."""
     header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
     with open(name, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
@@ -51,7 +51,7 @@ most = empty("most.npy", (1 << 40, 0))
 x = "x.npy"
 np.save(x, np.ones((128, 64), np.uint16))
 
-# Matmuls of empty operands with results of 2^40 and 2^80 elements.
+# Empty operands, and a result with 2^40 or 2^80 elements.
 for operand in million, most:
     for limit in None, 4096:
         sim = ("no memory for" if operand == million else "matmul.mlir:29:8: "
@@ -81,7 +81,7 @@ static = write("static.mlir", """func.func @main() -> tensor<1099511627776x4096x
 for device in "cpu", "sim":
     refuses("static.mlir:", "mx-run", f"--device={device}", static)
 
-# Files shorter than their header claims, and files that are too large.
+# Files shorter than their header claims, or too large for the memory.
 for tool, arguments in ("mx-run", ["--device=cpu", matmul]), ("mx-launch", ["matmul"]):
     if tool == "mx-launch":
         subprocess.run([os.path.join(tools, "mx-compile"), matmul, "-o", "matmul", "--ptxas=none"],
@@ -104,11 +104,11 @@ for size in 1 << 33, 1 << 45, 1 << 62, (1 << 63) - 1:
         shutil.copy("matmul/kernels.ptx", "asks")
         write("asks/manifest.json", json.dumps({**manifest, "entries": [{**entry, **change}]}))
         for limit in 2048, None:
-            # Memory that fits is poisoned, which takes long: without a limit, request more than any host provides.
+            # Without a limit, request more memory than any host provides. Smaller requests would succeed slowly.
             if limit or size > 1 << 40:
                 refuses("mx-launch: ", "mx-launch", "asks", *args, mebibytes=limit)
 
-# Launch files and kernels.
+# Variables of kernels, and buffers in launch files.
 kernel = """.version 8.8
 .target sm_100a
 .address_size 64
@@ -131,7 +131,7 @@ for size in 1 << 34, 1 << 50, (1 << 64) - 1:
     write("buffers.json", json.dumps({"buffers": {"b": {"bytes": size}}, "launches": []}))
     refuses("buffers.json", "mx-sim", "small.ptx", "buffers.json", mebibytes=2048)
 
-# Only one thread's stack fits: slower, but correct.
+# If the stack of only one thread fits, the simulator is slower but gives the correct result.
 write("blocks.json", json.dumps({"kernel": "k", "grid": [64], "block": [128]}))
 done = subprocess.run(["sh", "-c", 'ulimit -s 1048576; ulimit -v 1048576; exec "$@"', "sh",
                        os.path.join(tools, "mx-sim"), "small.ptx", "blocks.json"],
@@ -139,7 +139,7 @@ done = subprocess.run(["sh", "-c", 'ulimit -s 1048576; ulimit -v 1048576; exec "
 if done.returncode:
     wrong.append(f"mx-sim without threads: {done.returncode}: {done.stderr[-2000:]}")
 
-# The package raises, and continues.
+# The Python package raises an exception, and the process continues.
 refuses("out of memory OutOfMemory\nstill here", sys.executable, "-c", """
 import sys, mx_compiler as mx
 mx.set_device("sim")

@@ -1,6 +1,6 @@
-"""Unsolicited messages of the tools and the Python package: the notice about a missing GPU, progress on a terminal,
-colors, and the switches for all of them. Terminals are pseudo-terminals, and a small emulation computes their final
-screen.
+"""Checks messages that the tools and the Python package print without a request: the notice about a missing GPU,
+progress on a terminal, and colors, with the switches for all of them. Terminals are pseudo-terminals; a small emulator
+computes the final screen.
 
 RUN: %python %s %mx_obj/bin %mx_libs/libmx_runtime%shlibext %t
 REQUIRES: compiler, numpy
@@ -62,7 +62,7 @@ def on_terminal(*words, until=None, interrupt=False, width=80, **environment):
 
 
 def screen(text):
-    """The lines of a terminal after `text`, from the first on."""
+    """Returns the lines that a terminal shows after it has received `text`."""
     lines, row, column = [""], 0, 0
     for part in re.findall(r"\x1b\[[\d;]*[A-Za-z]|\r|\n|[^\x1b\r\n]+", text.replace("^C", "")):
         if part == "\r":
@@ -84,7 +84,7 @@ def tool(name):
 
 
 def of_tool(lines):
-    """Returns the notices of a tool: compiler remarks begin with a location."""
+    """Returns the notices of a tool. Compiler remarks are left out; they begin with a location."""
     return [line for line in lines if "mx-" in line]
 
 
@@ -109,14 +109,14 @@ for name, words in {"mx-run": [add], "mx-launch": ["add"]}.items():
 assert run(tool("mx-run"), add, "--arg=x.npy", "--device=cpu") == ""
 assert run(tool("mx-launch"), "add", "--list") == ""
 
-# Remarks of the compiler are left out in the same cases.
+# Remarks of the compiler are suppressed in the same cases.
 for command in [tool("mx-run"), add, "--arg=x.npy", "--device=sim"], [tool("mx-compile"), add, "-o", "add", "--ptxas=none"]:
     for more, environment in (([], {}), ([], {"MX_QUIET": "0"})):
         assert "add.mlir:2:8: remark: 'linalg.generic' runs as a simple kernel" in run(*command, *more, **environment)
     for more, environment in ((["--quiet"], {}), ([], {"MX_QUIET": "1"})):
         assert run(*command, *more, **environment) == "", (command, more, environment)
 
-# Python prints the notice once, when a device is first needed, unless the user has chosen a device.
+# Python prints the notice once, when the first device is needed, unless the user has chosen a device.
 USE = "import mx_compiler as mx, numpy as np{0}; [mx.array(np.ones(3, 'f4')).numpy() for _ in range(2)]"
 PYTHON = "mx_compiler: no GPU here can run programs of mx: they run on the simulator"
 for choice in "", "; mx.set_device()", "; mx.set_device('auto'); mx.set_device('auto')":
@@ -128,7 +128,7 @@ for choice, environment in (("; mx.set_device('sim')", {}), ("", {"MX_DEVICE": "
     assert run(sys.executable, "-c", USE.format(choice), **environment) == "", (choice, environment)
 assert run(sys.executable, "-c", "import mx_compiler") == ""
 
-# The library prints no notices in foreign processes.
+# The library prints no notices if another program uses it.
 LIBRARY = """import ctypes, sys
 mx, pointer = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()
 assert mx.mxMemAlloc(ctypes.byref(pointer), ctypes.c_size_t(64)) == 0
@@ -158,7 +158,7 @@ compiling = [tool("mx-compile"), add, "-o", "slow", f"--ptxas={os.path.abspath(s
 status, text = on_terminal(*compiling)
 assert status == 0 and "mx-compile: compiling, 2 s\r" in text and "compiling, 3 s\r" in text, (status, text)
 assert not of_tool(screen(text)), screen(text)
-# A narrow terminal: the line is truncated, because a wrapped line could not be erased.
+# On a narrow terminal the line is truncated, because a wrapped line could not be erased.
 status, text = on_terminal(*compiling, width=12)
 assert "\x1b[Kmx-compile:\r" in text and not of_tool(screen(text)), text
 for more, environment in ((["--quiet"], {}), ([], {"MX_QUIET": "1"}), ([], {"TERM": "dumb"})):

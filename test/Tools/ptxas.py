@@ -1,6 +1,7 @@
-"""Checks the search for ptxas by MX_PTXAS and --ptxas in mx-compile, Python, the report of python -m mx_compiler, and
-simulator/scripts/find_ptxas.py. A name without a slash is looked up on PATH as by a shell, not in the current folder. A
-found ptxas that is too old for the kernels' PTX is skipped for the next; a requested one fails with the reason.
+"""Checks how mx-compile, Python, the report of python -m mx_compiler, and simulator/scripts/find_ptxas.py find ptxas
+with MX_PTXAS and --ptxas. A name without a slash is looked up on PATH, as in a shell, and not in the current folder. A
+ptxas that is too old for the kernels' PTX is skipped if it was found, and is an error with the reason if it was
+requested.
 
 RUN: %python %s %mx_obj/bin %mx_src %t
 REQUIRES: compiler, numpy
@@ -16,7 +17,7 @@ from work_folder import enter, write
 tools, source, work = sys.argv[1:]
 enter(work)
 
-# Accepts the chips, and fails like the ptxas of a CUDA that is too old.
+# This script lists the chips in its help, but fails like ptxas from an older CUDA release.
 ASSEMBLER = """#!/bin/sh
 echo "$0" >> {log}
 for word; do
@@ -51,8 +52,8 @@ FIND = [sys.executable, os.path.join(source, "simulator", "scripts", "find_ptxas
 
 
 def run(command, folder, **variables):
-    """Runs a command with a folder first on PATH: returns status, message, the assemblers that ran, and the origin of
-    the kernels."""
+    """Runs a command with a folder first on PATH. Returns the status, the message, the assemblers that ran, and the
+    contents of the kernels' cubin, or None."""
     open(log, "w").close()
     subprocess.run(["rm", "-rf", "out"], check=True)
     environment = {name: value for name, value in os.environ.items() if name not in ("MX_PTXAS", "CUDA_HOME")}
@@ -74,7 +75,7 @@ for name, command in {**COMPILERS, "find_ptxas": FIND}.items():
     status, text, used, _ = run(command, "path", MX_PTXAS="here-only")
     assert status and not used, (name, used)
     if name != "find_ptxas":
-        assert "expected the assembler 'here-only' on PATH, found none: name its path, or none" in text, text
+        assert "expected the assembler 'here-only' on PATH, found none: pass its path, or 'none'" in text, text
 compiler = COMPILERS["mx-compile"]
 assert run(compiler, "path", MX_PTXAS="here-only")[0] == 2
 assert run(FIND, "path", MX_PTXAS="my-ptxas")[1] == found + "\n"
@@ -88,10 +89,11 @@ for name, command in COMPILERS.items():
     status, text, _, made = run(command, "old", MX_PTXAS=old)
     assert status and made is None, (name, status, text, made)
     assert "Unsupported .version 8.8" in text, (name, text)
-    assert ("expected ptxas of CUDA 12.9 or newer, which reads PTX 8.8: name it, or none for kernels that "
-            "the driver assembles") in text, (name, text)
+    assert ("expected ptxas of CUDA 12.9 or newer, which reads PTX 8.8: pass its path, or none to let "
+            "the driver assemble the kernels") in text, (name, text)
 
-# Only outdated ones, in Python; mx-compile also searches /usr/local/cuda.
+# If all assemblers are outdated, Python chooses none. mx-compile is not tested, because it also searches
+# /usr/local/cuda.
 assert ptxas.choose([old], False, "sm_120a") == "none"
 assert ptxas.choose([old], True, "sm_120a") == old
 assert ptxas.choose([old, new], False, "sm_120a") == new
@@ -99,6 +101,6 @@ assert [ptxas.is_too_old(cuda) for cuda in ("12.8", "12.9", "12.10", "13.0", "")
 
 report = [sys.executable, "-c", "from mx_compiler._doctor import facts, report; "
           "print(report.describe_assemblers(facts.assemblers()))"]
-assert run(report, ".", MX_PTXAS=old)[1] == f"{old}: CUDA 12.8, too old for kernels of mx: CUDA 12.9 or newer reads their PTX\n"
+assert run(report, ".", MX_PTXAS=old)[1] == f"{old}: CUDA 12.8, too old for mx kernels: CUDA 12.9 or newer reads their PTX\n"
 assert run(FIND, "old", MX_PTXAS="", CUDA_HOME=os.path.abspath("new"))[1].strip() == new
 print("right")

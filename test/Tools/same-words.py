@@ -1,5 +1,5 @@
-"""Checks call-time errors of sizes and steps: the reference path, plans of mx-run and plans read by mx-launch must
-refuse them with the same words at the same location, with status 2.
+"""Checks the errors for invalid sizes and steps at run time. The reference path, plans of mx-run and plans that
+mx-launch reads must print the same message at the same location, with status 2.
 
 RUN: %python %s %mx_obj/bin %examples %t
 REQUIRES: compiler, numpy
@@ -23,7 +23,7 @@ def call(*arguments):
 
 
 def refuses(name, says, *arguments):
-    """Checks that every tool ends with status 2 and the message `says` at its location."""
+    """Checks that every tool ends with status 2 and prints the message `says`."""
     files = []
     for i, argument in enumerate(arguments):
         np.save(f"arg{i}.npy", argument)
@@ -78,7 +78,7 @@ program("narrow", """func.func @main(%steps: tensor<?xi32>, %n: i32) -> i32 {
 refuses("narrow", "narrow.mlir:7:14: expected a loop with a step of at least 1, found -7",
         np.array([-7], np.int32), np.int32(3))
 
-# Dimensions below 0, from an argument and from data.
+# An argument or data specifies a negative dimension.
 program("below", """func.func @main(%n: index) -> tensor<2x?xf32> {
   %c1 = arith.constant 1 : index
   %columns = arith.subi %c1, %n : index
@@ -115,11 +115,11 @@ program("reshape", """func.func @main(%x: tensor<?xf32>, %rows: index, %columns:
 for rows, columns, says in [
     (-3, -4, "0 of an array to be at least 0, found -3"),
     (3, -4, "1 of an array to be at least 0, found -4"),
-    (3, 5, "0 of what is reshaped to be 15, found 12"),
+    (3, 5, "0 of the reshaped array to be 15, found 12"),
 ]:
     refuses("reshape", f"reshape.mlir:2:8: expected dimension {says}", np.zeros(12, np.float32), np.int64(rows), np.int64(columns))
 
-# Mismatching shapes that types do not express.
+# Mismatched shapes permitted by the types.
 program("quantize", """!x = tensor<?x?xbf16>
 !e = tensor<?x?xf8E4M3FN>
 !s = tensor<?x?xf8E8M0FNU>
@@ -138,7 +138,7 @@ refuses("quantize", "quantize.mlir:7:10: expected dimension 1 of scales to be 4,
 refuses("quantize", "quantize.mlir:7:10: expected dimension 1 of input to be a multiple of 32, found 100; the nearest "
         "are 96 and 128", x[:, :100].copy(), np.int64(128), np.int64(100), np.int64(3))
 
-# Batches that mx-quantize-matmuls merges: 2 x 3 matrices are as many as 3 x 2.
+# mx-quantize-matmuls merges batch dimensions, so 2 x 3 matrices would pass as 3 x 2 matrices without a check.
 write("batches.mlir", """!x = tensor<?x?x8x64xf32>
 !w = tensor<?x?x16x64xf32>
 !y = tensor<?x?x8x16xf32>
@@ -162,7 +162,7 @@ for w, y, says in [
     refuses("quantized", f"batches.mlir:8:8: expected dimension {says}", np.zeros((2, 3, 8, 64), np.float32),
             np.zeros((*w, 16, 64), np.float32), np.zeros((*y, 8, 16), np.float32))
 
-# One scale per row and block: GPU scale tiles do not record the number of scales.
+# Each block of each row needs one scale. GPU scale tiles do not record the number of scales.
 program("scales", """!e = tensor<?x?xf8E4M3FN>
 !s = tensor<?x?xf8E8M0FNU>
 func.func @main(%a: !e, %a_scales: !s, %b: !e, %b_scales: !s, %out: tensor<?x?xf32>) -> tensor<?x?xf32> {
@@ -204,7 +204,7 @@ for b_scales, says in [
 ]:
     refuses("groups", f"groups.mlir:5:8: expected {says}", np.zeros((8, 128), np.uint16), ones(2, 64, 128),
             ones(*b_scales), ends, out)
-# Without expert groups, rows and weights have no last offset.
+# Without expert groups there is no last offset that could limit the rows.
 NO_GROUPS = np.zeros(0, np.int32)
 refuses("groups", "groups.mlir:5:8: expected at least 1 expert group, found 0", np.zeros((8, 128), np.uint16),
         np.zeros((0, 64, 128), np.uint8), np.zeros((0, 64, 4), np.uint8), NO_GROUPS, out)
@@ -237,7 +237,7 @@ func.func @main(%a: !a, %b: !b, %b_scales: !s, %out: tensor<?x?xf32>) -> tensor<
 refuses("packed", "packed.mlir:5:8: expected dimension 0 of b_scales to be 64, found 40", np.zeros((8, 128), np.uint16),
         np.zeros((1, 2, 128, 16), np.uint8), ones(40, 4), out)
 
-# Out-of-bounds slices at an offset from an argument, a loop or data. Slices up to the end are valid.
+# The offset of a slice comes from an argument, a loop or data and may be out of bounds. A slice may end at the bound.
 program("rows", """func.func @main(%x: tensor<?x64xf32>, %first: index, %rows: index) -> tensor<?x64xf32> {
   %p = tensor.extract_slice %x[%first, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
   %0 = tensor.empty(%rows) : tensor<?x64xf32>
@@ -277,7 +277,7 @@ for name, *numbers in ("rows", 2, 4), ("rows", 6, 0), ("rows", 0, 6), ("layers",
         status, text = call(*run, *files, "--result", "y.npy")
         assert status == 0 and np.array_equal(np.load("y.npy"), want), f"{run} {numbers}: {text}"
 
-# An element that a kernel reads and the host does not, and copies between different sizes.
+# First, an element read only by a kernel. Second, copies between arrays of different sizes.
 program("sunk", """func.func @main(%a: tensor<3x4xf32>, %j: index) -> tensor<2xf32> {
   %c0 = arith.constant 0 : index
   %s = tensor.extract %a[%c0, %j] : tensor<3x4xf32>
@@ -298,7 +298,7 @@ for sizes in (4, 5), (4, 3):
     refuses("copy", "copy.mlir:2:3: 'memref.copy' op expected an access inside of its array: size of 0-th source/target dim "
             "does not match", *(np.zeros(size, np.float32) for size in sizes))
 
-# A scalar read without an argument.
+# A program without arguments reads a scalar.
 program("alone", """func.func @main() -> f32 {
   %z = arith.constant 2.0 : f32
   %e = tensor.empty() : tensor<4xf32>
@@ -313,7 +313,7 @@ for run in ["mx-run", "alone.mlir", "--device=sim"], ["mx-launch", "alone", "--d
     status, text = call(*run, "--result", "y.npy")
     assert status == 0 and np.load("y.npy") == 4, f"{run}: {text}"
 
-# Of several checks with equal conditions, the first reports, for the first matrix and line.
+# If several checks have equal conditions, only the first check in the program is reported.
 with open(os.path.join(examples, "matmul.mlir"), encoding="utf-8") as file:
     program("matmul", file.read())
 for x_columns, w_columns, says in [

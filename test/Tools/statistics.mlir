@@ -1,5 +1,5 @@
-// Counters of passes, which LLVM's release packages omit from --mlir-pass-statistics;
-// and passes for tests, which installed tools do not include.
+// --mx-statistics prints the counters of passes, because LLVM's release packages omit the counters from
+// --mlir-pass-statistics. The installed tools do not contain the passes of the tests.
 
 // RUN: mx-opt %s --mx-to-mxgpu --mx-statistics -o /dev/null 2>&1 | FileCheck %s --check-prefix=GPU
 // GPU-DAG: 1 mx-fuse-prologues - Operations computed where results are quantized

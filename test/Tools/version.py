@@ -1,5 +1,5 @@
-"""Checks that all tools, the plugin and the Python package report the version of CMakeLists.txt and the commit. A copy
-of the sources without git reports no commit; an archive from git contains it.
+"""Checks that all tools, the plugin and the Python package report the commit and the version of CMakeLists.txt. A copy
+of the sources without git reports no commit; an archive created by git contains the commit.
 
 RUN: %python %s %mx_src %mx_obj %cmake %t
 REQUIRES: compiler, numpy
@@ -26,7 +26,7 @@ found = {output(f"{build}/bin/{tool}", "--version").splitlines()[0]
 assert output(f"{build}/bin/mx-sim", "--version") == f"mx-sim {number}\n"
 import mx_compiler as mx
 found.add("mx " + mx.__version__)
-# Tools built at different commits report the difference.
+# The tools may be built at different commits, and each reports its own.
 for text in found:
     assert re.fullmatch(rf"mx {re.escape(number)}(\+[0-9a-f]{{12}}(\.changed)?)?", text), found
 
@@ -62,7 +62,7 @@ if shutil.which("git"):
     assert commit_of(there) == "+" + head and os.stat(f"{work}/Commit.inc").st_mtime_ns == stamp
     open(f"{there}/cmake/commit.txt", "a").write("more\n")
     assert commit_of(there) == f"+{head}.changed"
-    # An unrelated repository around a copy is ignored.
+    # A copy of the sources inside an unrelated repository does not report that repository's commit.
     os.makedirs(f"{there}/within/cmake")
     shutil.copy(f"{work}/copy/cmake/commit.txt", f"{there}/within/cmake")
     assert commit_of(f"{there}/within") == ""

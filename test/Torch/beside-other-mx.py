@@ -1,6 +1,6 @@
 # REQUIRES: torch
 # RUN: env MX_DEVICE=cpu PYTHONPATH=%S/../Package/Inputs/other_mx:%mx_src/python:%mx_src/test/python %python_torch %s
-"""The operators torch.ops.mx beside another package called mx."""
+"""Checks that the operators torch.ops.mx work if another package called mx is installed."""
 
 import mx  # the stand-in of test/Package/Inputs/other_mx
 import mx_compiler.torch as mxt

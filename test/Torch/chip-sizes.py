@@ -3,9 +3,9 @@
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s sm_120a
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s
 # RUN: env MX_DEVICE=cpu MX_CHIP= %python_torch %s
-"""Sizes allowed by blocks of 32 but not by a chip. On sm_100a E2M1 beside another format requires a multiple of 128;
-on sm_100a and sm_120a E2M1 alone requires a multiple of 64. The error names both shapes and the alternatives. The
-alternatives match float64 matmuls."""
+"""Tests multiples of 32 that a chip does not support as K. On sm_100a, E2M1 with another format requires a multiple of
+128. On sm_100a and sm_120a, E2M1 for both operands requires a multiple of 64. The error names both shapes and the
+alternatives. The results of the alternatives match float64 matmuls."""
 
 import sys
 
@@ -17,11 +17,11 @@ import reference as ref
 from refuses import refuses
 
 CHIP = "".join(sys.argv[1:])
-# Required multiples of E2M1 beside another format, and of E2M1 alone.
+# Required multiples for E2M1 with another format, and for E2M1 in both operands.
 REFUSED = {"sm_100a": (128, 64), "sm_120a": (64,)}.get(CHIP, ())
-MESSAGE = ("expected a multiple of {} for K, which is summed over, with {} on {}, found {}: pad "
-           "with zeros, take other formats, or set MX_CHIP=sm_90a for the simulator or "
-           "MX_DEVICE=cpu for the reference path, which take it")
+MESSAGE = ("expected a multiple of {} for the reduction size K, with {} on {}, found {}: pad "
+           "with zeros, use other formats, or set MX_CHIP=sm_90a for the simulator or "
+           "MX_DEVICE=cpu for the reference path, which accept this size")
 
 
 def refused_or(step, formats, found, names, call):
@@ -49,7 +49,7 @@ for step, formats, fields in (
         (128, "mxfp4 and mxfp8_e4m3", {"activations": "mxfp4"}),
         (64, "mxfp4", {"activations": "mxfp4", "weights": "mxfp4"})):
     layer, x = linear(step // 2, 64, **fields), ref.tensor((16, step // 2), 3, spread=1)
-    y = refused_or(step, formats, f"a weight of shape (64, {step // 2}), of which columns are summed over", "x, weight",
+    y = refused_or(step, formats, f"a weight of shape (64, {step // 2}), which is summed over its columns", "x, weight",
                    lambda: layer(x))
     if y is not None:
         check(y, x, layer)
@@ -59,7 +59,7 @@ for step, formats, fields in (
 # The gradient of x is summed over the outputs.
 layer, x = linear(128, 64, weights="mxfp4"), ref.tensor((16, 128), 3, spread=1).requires_grad_()
 y = layer(x)
-refused_or(128, "mxfp8_e4m3 and mxfp4", "a weight of shape (64, 128), of which rows are summed over", "gradient, weight",
+refused_or(128, "mxfp8_e4m3 and mxfp4", "a weight of shape (64, 128), which is summed over its rows", "gradient, weight",
            lambda: y.float().sum().backward())
 
 tokens, probs, ends = mxt.route(torch.tensor([[0, 1]] * 8), torch.full((8, 2), 0.5), 2)

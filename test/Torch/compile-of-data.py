@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""torch.compile, without graph breaks, of models with data-dependent numbers of rows and groups: results and gradients
-match the uncompiled models in bits, shapes and strides."""
+"""Compiles models with data-dependent numbers of rows and groups with torch.compile, without graph breaks. Bits, shapes
+and strides of results and gradients match the uncompiled models."""
 
 import torch
 

@@ -1,8 +1,8 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""The way back, mx_compiler.torch.convert(model, "bf16"): training recipes restore the original bits, weight-only
-recipes return the dequantized weights. Covers state dicts, optimizers, hooks, PyTorch's fast paths, unconverted modules
-and errors."""
+"""Converts models back with mx_compiler.torch.convert(model, "bf16"). After training recipes, weights have the original
+bits; after weight-only recipes, they are dequantized. Covers state dicts, optimizers, hooks, PyTorch's fast paths,
+unconverted modules and errors."""
 
 import copy
 import warnings
@@ -65,7 +65,7 @@ def step(model, optimizer):
 
 
 def round_trip():
-    """Converts through each recipe, and between recipes on the way."""
+    """Converts with each recipe and back, and between recipes."""
     for recipes in (*((name,) for name in TRAIN), TRAIN):
         model, plain = make(), make()
         wanted, parameters = plain(*batch()), dict(model.named_parameters())
@@ -91,13 +91,13 @@ def round_trip():
 
 
 def optimizers():
-    """An existing optimizer continues, with the same steps as without the conversion."""
+    """After the conversion, an existing optimizer makes the same steps as without the conversion."""
     model, plain = make(), make()
     own, other = (torch.optim.AdamW(m.parameters(), lr=1e-2) for m in (model, plain))
     mxt.convert(model)
     mxt.convert(model, "bf16")
     assert [step(model, own) for _ in range(3)] == [step(plain, other) for _ in range(3)]
-    # Trained weights come back.
+    # The conversion back returns the trained weights.
     mxt.convert(model)
     step(model, own)
     state = copy.deepcopy(model.state_dict())
@@ -125,15 +125,15 @@ def dequantized():
                     values = torch.from_numpy(blocked(exact(w.to(BF16)), of)).to(dtype)
                     assert torch.equal(p.cpu(), values), (recipe, dtype, name)
             assert model.head.weight is not model.embedding.weight
-        # Weights follow the module's moves. A second conversion gives the same numbers; a scale may be halved if the
-        # largest number was rounded down.
+        # Weights follow the module to another device. A second conversion preserves the numbers, but it may halve a
+        # scale if the largest number was rounded down.
         model = mxt.convert(copy.deepcopy(plain), recipe)
         numbers = model.head.dequantized()
         mxt.convert(model.to(BF16), "bf16")
         assert {p.dtype for p in model.parameters()} == {BF16}
         again = mxt.convert(model, recipe).head.dequantized()
         assert torch.equal(again, numbers), recipe
-        # The module trains.
+        # The converted module can be trained.
         mxt.convert(model, "bf16")
         mxt.convert(model, "mxfp8")
         step(model, torch.optim.SGD(model.parameters()))
@@ -192,7 +192,7 @@ def hooks():
 
 
 def fast_paths():
-    """PyTorch's layers read the weights again in eval mode, and match the original bits."""
+    """PyTorch's layers read the weights again in eval mode and return the original bits."""
     x = ref.tensor((2, 5, 32), dtype=F32, spread=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")         # warns about unconverted attention
@@ -224,16 +224,16 @@ def errors():
         pass
     derived = nn.Sequential(nn.Linear(32, 32), Derived(32, 32))
     for kind, text, call in (
-        (ValueError, "model: expected modules of mx_compiler.torch to turn back, found none",
+        (ValueError, "model: expected modules of mx_compiler.torch to convert back, found none",
          lambda: mxt.convert(nn.Sequential(nn.ReLU()), "bf16")),
-        (ValueError, "that the filter lets through, found none",
+        (ValueError, "that the filter accepts, found none",
          lambda: mxt.convert(mxt.convert(make()), "bf16", filter=lambda m, name: False)),
         (ValueError, "1 (Derived: expected a class of mx_compiler.torch itself",
          lambda: mxt.convert(derived, "bf16", strict=True)),
         (ValueError, "mxfp4_weights, bf16, found 'bfloat16'",
          lambda: mxt.convert(make(), "bfloat16")),
         (ValueError, "mxfp4_weights, found 'bf16'", lambda: mxt.MXLinear(32, 32, recipe="bf16")),
-        (ValueError, "convert this one to 'bf16' first", lambda: mxt.convert(
+        (ValueError, "convert this model to 'bf16' first", lambda: mxt.convert(
             mxt.convert(make(), "mxfp4_weights"), "mxfp8")),
         (TypeError, "strict: expected True or False, found 1",
          lambda: mxt.convert(make(), strict=1)),

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""mx_compiler.torch.convert: replaced and unconverted modules, errors, preserved parameters and optimizers, and state
-dicts in both directions."""
+"""Tests mx_compiler.torch.convert: replaced and unconverted modules, errors, preserved parameters and optimizers, and
+state dicts in both directions."""
 
 import copy
 import warnings
@@ -16,7 +16,7 @@ from refuses import refuses
 
 
 class Experts(nn.Module):
-    """Experts like torchtitan's: recognized by their parameters and their forward."""
+    """Experts like torchtitan's. `convert` recognizes them by their parameters and their forward method."""
 
     def __init__(self, dim=32, hidden=64):
         super().__init__()
@@ -94,7 +94,7 @@ def replaced():
     same = [*model.modules()]
     mxt.convert(model, "mxfp4_weights")
     assert [*model.modules()] == same
-    refuses(ValueError, "expected weights of floats, found those of mxfp4_weights",
+    refuses(ValueError, "expected floating-point weights, found weights of mxfp4_weights",
             mxt.convert, model, "mxfp8")
 
 
@@ -111,7 +111,7 @@ def of_the_root():
 
 
 def hooks():
-    """Hooks are kept, and handles from before the conversion remove them, by every recipe."""
+    """Hooks survive the conversion with every recipe, and handles created before the conversion still remove them."""
     for recipe in ("mxfp8", "mxfp4_weights"):
         model, x = make(), ref.tensor((3, 32), dtype=torch.float32, spread=0)
         of_linear = model.inner[2].register_forward_hook(lambda m, i, o: o + 100)
@@ -130,7 +130,7 @@ def hooks():
 
 
 def compiled_layers():
-    """After Module.compile, a layer would still call the replaced layer."""
+    """After Module.compile, a layer would still call the replaced layer, so the conversion must update it."""
     x = ref.tensor((3, 32))
     for recipe in ("mxfp8", "mxfp4_weights"):
         plain = nn.Sequential(nn.Linear(32, 64)).to(DEVICE)
@@ -152,12 +152,12 @@ def computed_weights():
     with torch.no_grad():
         trains[0].weight_g.mul_(4)
     assert (trains(x) - wanted).norm() > wanted.norm()
-    refuses(ValueError, "weight: expected a parameter, found one that a hook computes",
+    refuses(ValueError, "weight: expected a parameter, found a tensor that a hook computes",
             mxt.convert, other, "mxfp4_weights")
 
 
 def transformer():
-    """In eval mode PyTorch's layers would read the weights instead of calling ours."""
+    """In eval mode, PyTorch's fast paths must not read the weights instead of calling the converted layers."""
     x = ref.tensor((2, 5, 32), dtype=torch.float32, spread=0)
     mask = torch.zeros((2, 5), dtype=torch.bool, device=DEVICE)
     mask[1, 3:] = True
@@ -211,13 +211,13 @@ def left_alone():
                  "expected the class nn.Linear itself",
                  "experts (Experts: hidden_dim: expected a multiple of 32"):
         assert text in message, (text, message)
-    assert message.endswith("; they go on working in their own dtype"), message
+    assert message.endswith("; they keep their own dtype"), message
     assert "fits" not in message and type(model["fits"]) is mxt.MXLinear
     assert type(model["thin"]) is nn.Linear and type(model["experts"]) is Experts
 
 
 def reasons():
-    """Reports each reason once, with the names of the first modules concerned and a remedy."""
+    """Each reason is reported once, with a remedy and the names of the first affected modules."""
     ones = nn.ModuleList([nn.Linear(32, 32), nn.Linear(32, 32).double(), nn.LazyLinear(32),
                           nn.utils.parametrizations.weight_norm(nn.Linear(32, 32)),
                           *(nn.Linear(33, 32) for _ in range(40))])
@@ -271,7 +271,7 @@ def registered():
 
 
 def other_experts():
-    """Experts with other names stay unconverted, and the message names the way to register them."""
+    """Experts with other parameter names stay unconverted, and the message tells how to register them."""
     class Bank(nn.Module):
         def __init__(self):
             super().__init__()
@@ -279,8 +279,8 @@ def other_experts():
             self.down_proj = nn.Parameter(torch.zeros(2, 32, 32))
             self.down_bias = nn.Parameter(torch.zeros(2, 32))
 
-    advice = ("(Bank: expected experts of a known class, found parameters gate_up_proj, "
-              "down_proj of another: tell mx_compiler.torch.register_experts how to replace them)")
+    advice = ("(Bank: expected experts of a known class, found an unknown class with "
+              "parameters gate_up_proj, down_proj: register it with mx_compiler.torch.register_experts)")
     refuses(ValueError, f"found none; left as they are: the model {advice}", mxt.convert, Bank())
     model = nn.ModuleDict({"bank": Bank(), "linear": nn.Linear(32, 32)})
     with warnings.catch_warnings(record=True) as found:
@@ -316,7 +316,7 @@ def state_dicts():
         optimizers[b].load_state_dict(copy.deepcopy(optimizers[a].state_dict()))
         for x, y in zip(plain.parameters(), converted.parameters()):
             assert torch.equal(x, y) and x.dtype == y.dtype and x.shape == y.shape
-        # The optimizer's state belongs to the same parameters: another step with equal gradients changes both equally.
+        # The optimizer state still belongs to the same parameters: equal gradients change both models equally.
         twins = copy.deepcopy(plain), copy.deepcopy(converted)
         for twin, optimizer in zip(twins, optimizers):
             again = torch.optim.AdamW(twin.parameters(), lr=1e-2)
@@ -329,7 +329,7 @@ def state_dicts():
 
 
 def trains():
-    """An existing optimizer updates the parameters; losses decrease alike."""
+    """An existing optimizer updates the parameters, and losses decrease as before."""
     plain, converted = make(), make()
     optimizers = [torch.optim.AdamW(m.parameters(), lr=3e-3)
                   for m in (plain, converted)]
@@ -358,7 +358,7 @@ def errors():
          lambda: mxt.convert(make(), "mxfp4")),
         (ValueError, "found 'mxfp8-floor': did you mean mxfp8_floor",
          lambda: mxt.convert(make(), "mxfp8-floor")),
-        (ValueError, "that the filter lets through, found none",
+        (ValueError, "that the filter accepts, found none",
          lambda: mxt.convert(make(), filter=lambda module, name: False)),
         (ValueError, "found none; left as they are: 0 (Linear: in_features: expected a "
          "multiple of 32, at least 32, found 31)",
@@ -379,8 +379,8 @@ def warned(model, recipe, **options):
 
 
 def tied():
-    """Training recipes keep a tie. Weight-only recipes cannot share bytes with an embedding: they warn, and keep other
-    ties."""
+    """Training recipes keep tied weights. A weight-only recipe cannot share bytes with an embedding, so it warns. It
+    keeps other ties."""
     for recipe in mxt.RECIPES:
         model = make()
         model.other = nn.Linear(32, 64, bias=False, device=DEVICE)
@@ -394,18 +394,18 @@ def tied():
         if not mxt.RECIPES[recipe].weight_only:
             assert not messages and model.head.weight is model.other.weight is model.embedding.weight
             continue
-        assert len(messages) == 1 and ("found the same for embedding.weight and head.weight and "
-                                       "other.weight: each has") in messages[0], messages
+        assert len(messages) == 1 and ("found shared parameters of embedding.weight and head.weight and "
+                                       "other.weight: each module") in messages[0], messages
         assert torch.equal(model.head.weight_elements, model.other.weight_elements)
         assert torch.equal(model.embedding.weight, make().embedding.weight)
-        # Nothing else becomes untied, on the way back neither.
+        # No other weight becomes untied, not even by the conversion back.
         assert not warned(model, recipe) and not warned(model, "bf16")
-        # The filter keeps the tie; a module used twice is not a tie.
+        # With a filter, the tie remains; a module used twice is not a tie.
         kept = make()
         kept.again = kept.inner
         assert not warned(kept, recipe, filter=lambda module, name: name != "head")
         assert kept.head.weight is kept.embedding.weight
-        # Also from a training recipe.
+        # A conversion from a training recipe also warns.
         assert not warned(kept, "bf16") and not warned(kept, "mxfp8")
         assert "embedding.weight and head.weight" in warned(kept, recipe)[0]
         # Without a replacement there is no warning about ties.

@@ -1,9 +1,9 @@
 # REQUIRES: torch
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %t
-"""A converted model under torchrun. Activation checkpointing gives the same bits. Distributed checkpoints (DCP) are
-read by as many processes as wrote them, by more and by fewer, and with another division of the model. Uses GPUs if
-there are two (MX_TORCH_DEVICE=cuda)."""
+"""Runs a converted model under torchrun. Activation checkpointing returns the same bits. The same, a larger and a
+smaller number of processes read distributed checkpoints (DCP), also with another sharding of the model. Runs on GPUs if
+two are present (MX_TORCH_DEVICE=cuda)."""
 
 import sys
 
@@ -18,7 +18,7 @@ one = losses(1, STEPS, DEVICE, FOLDER, "none", "none-recompute", "none-save", "n
              "none-load=fsdp2")
 again = losses(2, STEPS, DEVICE, FOLDER, "fsdp2-load=none", "fsdp1-load=none")
 for mode, found in ("fsdp2", two), ("none", one):
-    # Recomputed and reloaded values are unchanged.
+    # Recomputation and reloading do not change values.
     assert found[f"{mode}-recompute"] == found[mode] == found[f"{mode}-save"], found
     assert found[f"{mode}-load={mode}"] == found[mode][STEPS // 2:], found
     assert found[mode][-1] < found[mode][0], found

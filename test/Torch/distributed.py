@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""A converted model under torchrun, with one and two processes, by DDP, FSDP1 and FSDP2: losses match a single process,
-on the reference path and on the simulator. Uses GPUs if there are two (MX_TORCH_DEVICE=cuda)."""
+"""Runs a converted model under torchrun with one and two processes and with DDP, FSDP1 and FSDP2. Losses match those of
+a single process, on the reference path and on the simulator. Runs on GPUs if two are present (MX_TORCH_DEVICE=cuda)."""
 
 from distributed_runs import ON_GPU, losses, near, needs_gpus
 

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s %mx_src/docs/guide/Torch.md %mx_src/README.md
-"""Checks the PyTorch program of README.md, the ten lines of docs/guide/Torch.md, and the numbers of its table of
-operators."""
+"""Checks the PyTorch program in README.md, and the ten-line program and the numbers in the operator table of
+docs/guide/Torch.md."""
 
 import pathlib
 import re

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Operators without the dispatcher: some calls go straight to the kernel, and all others pass through the dispatcher,
-its modes and its transforms. Results and gradients are the same."""
+"""Tests operator calls that bypass the dispatcher. All other calls use the dispatcher, its modes and its transforms.
+Results and gradients must be the same."""
 
 import contextlib
 import functools
@@ -46,7 +46,7 @@ WITH_GRADIENTS = {
 
 # --- Interception of operators --------------------------------------------------------
 
-# Names of all dispatched operators.
+# Names of all operators called by the dispatcher.
 dispatched = []
 for name in {**ALL, **WITH_GRADIENTS}:
     overload = getattr(torch.ops.mx, name).default
@@ -146,10 +146,10 @@ for name, (call, given) in ALL.items():
     if name in CALLS:
         assert seen(traced(call), *given)[:1] == [name], name
         assert seen(functional(call), *given)[:1] == [name], name
-    if name in ("linear", "quantize", "quantize_nvfp4"):  # the others take real weights
+    if name in ("linear", "quantize", "quantize_nvfp4"):  # other operators need real, not fake, weights
         with FakeTensorMode() as mode:
             assert seen(call, *map(mode.from_tensor, given)) == [name], name
-    # A lazy negation: the stored bits differ from the values.
+    # With a lazy negation, the stored bits differ from the values.
     imaginary = torch.complex(x.float(), x.float()).conj().imag
     assert imaginary.is_neg()
     assert seen(call, imaginary.to(torch.float32) if name in FORWARD_ONLY else x, *given[1:]) == (
@@ -180,7 +180,7 @@ for name, (call, given) in {**CALLS, "quantize": FORWARD_ONLY["quantize"]}.items
 
 
 def gradients(call, given, around=contextlib.nullcontext):
-    """Result and gradients, and the name of the result's node."""
+    """Returns the result, the gradients, and the name of the result's node."""
     leaves = [x.detach().clone().requires_grad_() for x in given]
     with around():
         y = call(*leaves)
@@ -195,17 +195,17 @@ for name, (call, given) in WITH_GRADIENTS.items():
     by_operator, same_node = gradients(call, given, Function)
     assert set(dispatched) == {name}, name
     assert node == same_node and all(map(torch.equal, direct, by_operator)), name
-    # A part of the inputs alone.
+    # Gradients of only some inputs.
     for part in range(len(given)):
         leaves = [x.detach().clone().requires_grad_(i == part) for i, x in enumerate(given)]
         found = torch.autograd.grad(call(*leaves), leaves[part], torch.ones_like(direct[0]) / 8)[0]
         assert torch.equal(found, direct[1 + part]), (name, part)
-    # Parameters, and leaves that accumulate gradients.
+    # Inputs are parameters or leaves that accumulate gradients.
     leaves = [torch.nn.Parameter(x.detach().clone()) for x in given]
     for _ in range(2):
         call(*leaves).backward(torch.ones_like(direct[0]) / 8)
     assert all(torch.equal(p.grad, 2 * g) for p, g in zip(leaves, direct[1:])), name
-    # Recomputed, with either of the two implementations, and with saved tensors packed.
+    # Both checkpoint implementations, and packed saved tensors.
     for reentrant in (False, True):
         kept = functools.partial(checkpoint, call, use_reentrant=reentrant)
         assert all(map(torch.equal, gradients(kept, given)[0], direct)), name
@@ -222,12 +222,12 @@ for name, (call, given) in WITH_GRADIENTS.items():
 
 y = mxt.mxfp8_mm(x.requires_grad_(), w.requires_grad_())
 dx, = torch.autograd.grad(y.square().sum(), x, create_graph=True)
-refuses(RuntimeError, "gradients: expected those of first order", lambda: dx.sum().backward())
+refuses(RuntimeError, "gradients: expected first-order gradients", lambda: dx.sum().backward())
 x.requires_grad_(False), w.requires_grad_(False)
 # An operator without a gradient raises its own error.
 factor = torch.tensor(0.5, device=x.device, requires_grad=True)
 assert seen(lambda: mxt.quantize_nvfp4(x, global_scale=factor)) == ["quantize"]
-# A result modified in place.
+# The result is modified in place.
 for call in (CALLS["linear"][0], lambda x, w: mxt.weight_only_mm(x[:40], q, s, "mxfp4")):
     answers = []
     for around in (contextlib.nullcontext, Function):
@@ -244,13 +244,13 @@ for call in (CALLS["linear"][0], lambda x, w: mxt.weight_only_mm(x[:40], q, s, "
 # Transforms of torch.func.
 batch = x.view(2, 32, 128)
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # that vmap is slow
+    warnings.simplefilter("ignore")  # about slow vmap
     assert seen(torch.vmap(lambda x: mxt.mxfp8_mm(x, w)), batch) == ["linear"]
     assert torch.equal(torch.vmap(lambda x: mxt.mxfp8_mm(x, w))(batch), mxt.mxfp8_mm(batch, w))
 # Operators of torch.library.custom_op do not support these transforms, and raise an error.
 refuses(RuntimeError, "with functorch transforms", lambda: torch.func.grad(lambda x: mxt.mxfp8_mm(x, w).sum())(x))
 
-# --- A PyTorch without one of the names used by the module -------------------------------
+# --- PyTorch lacks a name used by the module -------------------------------
 
 names = torch._C.__dict__
 for missing in ("_dispatch_keys", "_len_torch_function_stack"):

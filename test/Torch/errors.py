@@ -1,6 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Wrong arguments: errors name the argument, the expected and the actual value, with tensors and when traced."""
+"""Checks that errors name the argument, the expected and the actual value, for real tensors and during tracing."""
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -44,7 +44,7 @@ WRONG = [
      lambda: mxt.weight_only_mm(x[:, :96], q, s, "mxfp4")),
     (ValueError, "w1: expected [experts, 2 * intermediate, 128], found shape (4, 64, 96)",
      lambda: mxt.moe_layer(x, experts[..., :96], experts, offs, offs.float(), offs)),
-    (ValueError, "w2: expected shape (4, 128, 32), as w1 has, found (4, 64, 128)",
+    (ValueError, "w2: expected shape (4, 128, 32), which matches w1, found (4, 64, 128)",
      lambda: mxt.moe_layer(x, experts, experts, offs, offs.float(), offs)),
     (ValueError, "probs: expected torch.float32 of shape (4,), found torch.float32 of shape",
      lambda: mxt.moe_layer(x, experts, tensor((4, 128, 32)), offs, offs.float()[:3], offs)),
@@ -65,7 +65,7 @@ WRONG = [
      lambda: mxt.weight_only_mm(x, q, s, "mxfp4", x[:1, :64])),
     (ValueError, "bias: expected floating point of shape (64,), the outputs (N), found "
      "torch.int32", lambda: mxt.mxfp8_mm(x, w, x[0, :64].int())),
-    (ValueError, "global_scale: expected an array, as the format is nvfp4, found None",
+    (ValueError, "global_scale: expected an array, because the format is nvfp4, found None",
      lambda: mxt.weight_only_mm(x, q, s, "nvfp4")),
     (ValueError, "global_scale: expected None, unless the format is nvfp4",
      lambda: mxt.weight_only_grouped_mm(x, eq, es, offs, "mxfp4",
@@ -77,30 +77,30 @@ WRONG = [
     (ValueError, "offs, elements: expected an end for each matrix, found 3 and elements "
      "of shape (4, 64, 128)",
      lambda: mxt.weight_only_grouped_mm(x, eq, es, offs[:3], "mxfp4")),
-    (ValueError, "format: expected one that supports matmuls, found mxint8",
+    (ValueError, "format: expected a format that supports matmuls, found mxint8",
      lambda: mxt.weight_only_mm(x, q, s, "mxint8")),
     (TypeError, "format: expected a name, found None",
      lambda: mxt.weight_only_mm(x, q, s, None)),
     (ValueError, "elements: expected packed weights of mxfp4, [..., N / 64, K / 64, 128, 16], "
-     "found shape (64, 64): mx_compiler.torch.pack_weights gives them",
+     "found shape (64, 64): mx_compiler.torch.pack_weights returns them",
      lambda: mxt.weight_only_mm(x, q, s, "mxfp4", packed=True)),
-    (TypeError, "elements: expected f8E5M2, as mxfp8_e5m2 has, or their bits, torch.uint8, "
+    (TypeError, "elements: expected f8E5M2 for mxfp8_e5m2, or their bits as torch.uint8, "
      "found f4E2M1FN",
      lambda: mxt.unpack_weights(mxt.pack_weights(q, "mxfp4"), "mxfp8_e5m2")),
     (ValueError, "elements: expected K = 128, the last dimension of x, found shape (4, 1, 2, 128, "
      "32)", lambda: mxt.weight_only_grouped_mm(x, mxt.pack_weights(eq, "mxfp4"), es, offs, "mxfp4")),
     (TypeError, "packed: expected True or False, found 'yes'",
      lambda: mxt.weight_only_mm(x, q, s, "mxfp4", packed="yes")),
-    (ValueError, "elements: expected multiples of 64 rows and 64 columns (N and K), to be packed, "
-     "found 50 and 128: matmuls take them as they are",
+    (ValueError, "elements: expected multiples of 64 rows and 64 columns (N and K), "
+     "found 50 and 128: pass the unpacked weights to matmuls",
      lambda: mxt.pack_weights(q[:50], "mxfp4")),
-    (ValueError, "format: expected one that supports matmuls, found mxint8",
+    (ValueError, "format: expected a format that supports matmuls, found mxint8",
      lambda: mxt.pack_weights(q, "mxint8")),
     (TypeError, "activations: expected a name, found 3",
      lambda: mxt.mxfp8_mm(x, w, activations=3)),
     (TypeError, "offs: expected an array of i32 or i64, found f32",
      lambda: mxt.mxfp8_grouped_mm(x, turned, offs.float())),
-    (TypeError, "elements: expected f8E4M3FN, as mxfp8_e4m3 has, or their bits, torch.uint8, found f32",
+    (TypeError, "elements: expected f8E4M3FN for mxfp8_e4m3, or their bits as torch.uint8, found f32",
      lambda: mxt.pack_weights(torch.zeros(64, 64), "mxfp8_e4m3")),
     (TypeError, "wgrad_high_precision: expected True or False, found 'yes'",
      lambda: mxt.mxfp8_grouped_mm(x, turned, offs, wgrad_high_precision="yes")),
@@ -121,9 +121,9 @@ WRONG = [
      lambda: mxt.moe_layer(x, experts, tensor((4, 128, 32)), offs[0], offs.float(), offs)),
 ]
 
-# The gradient of a gradient, for each operator with an operator as its backward pass.
-SECOND = ("gradients: expected those of first order, as operators of mx_compiler.torch have no "
-          "double backward, found a gradient of a gradient: leave out create_graph=True")
+# A second-order gradient is an error for each operator with an operator as its backward pass.
+SECOND = ("gradients: expected first-order gradients, as operators of mx_compiler.torch have no "
+          "double backward, found a gradient of a gradient: omit create_graph=True")
 leaf, w1, w2 = (t.detach().requires_grad_() for t in (x, experts, tensor((4, 128, 32))))
 for call in (lambda: mxt.mxfp8_mm(leaf, w), lambda: mxt.mxfp8_grouped_mm(leaf, turned, offs),
              lambda: mxt.weight_only_grouped_mm(leaf, eq, es, offs, "mxfp4"),
@@ -178,7 +178,7 @@ for name, call in (
     refuses(TypeError, f"{name}: expected a dense tensor, found torch.sparse_coo", call,
             x.float().to_sparse())
 
-# A tensor without contents among others: the result has no contents either.
+# A meta tensor among real tensors is an error.
 for name, call in (
         ("weight", lambda to: mxt.mxfp8_mm(x, to(w))),
         ("B_t", lambda to: mxt.mxfp8_grouped_mm(x, to(turned), offs)),
@@ -194,15 +194,15 @@ for name, call in (
 for kind, text, call in WRONG:
     refuses(kind, text, call)
 
-if x.device.type == "cpu":  # ends can be read without a wait
+if x.device.type == "cpu":  # ends are readable without synchronization
     refuses(ValueError, "offs: expected ends of at most 64, the rows of x, found 70",
             lambda: mxt.weight_only_grouped_mm(x, eq, es, ends(1, 2, 3, 70), "mxfp4"))
-refuses(TypeError, "scales: expected a tensor of one byte",
+refuses(TypeError, "scales: expected a tensor of rank at least 2",
         lambda: mxt.rearrange_scales(s.view(torch.uint8).float()))
-refuses(ValueError, "offsets: expected offsets and a mode",
+refuses(ValueError, "offsets: expected both offsets and a mode",
         lambda: mxt.rearrange_scales(s, offs))
 
-# The same words without computation.
+# On meta tensors, the errors have the same text.
 with FakeTensorMode() as mode:
     x, w, experts, offs, q, s, eq, es = map(mode.from_tensor,
                                             (x, w, experts, offs, q, s, eq, es))

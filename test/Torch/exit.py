@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Checks that a process ends cleanly despite pending autograd threads: they get the interpreter before it ends. Without
-a GPU, a thread of this test bears their name; on a GPU the thread is real."""
+"""Checks that a process ends cleanly although autograd threads are pending: they get the interpreter before the process
+ends. Without a GPU, this test names one of its own threads like an autograd thread."""
 
 import ctypes
 import hashlib
@@ -32,13 +32,13 @@ class Slow(torch.autograd.Function):
 x, w = (torch.randn(64, 64, device="cuda", requires_grad=True) for _ in range(2))
 y = Slow.apply(x, w)
 torch.cuda.synchronize()
-sys.setswitchinterval(10)  # the thread gets the interpreter only if this one waits
+sys.setswitchinterval(10)  # the thread gets the interpreter only if this thread waits
 gradients = torch.autograd.grad(y, (x, w), torch.ones_like(y))
 """
 
 
 def exit_beside_thread(written):
-    """Ends this process while a thread computes, and then needs the interpreter."""
+    """Ends this process while another thread computes. That thread then needs the interpreter."""
     begun = threading.Event()
 
     def work():
@@ -54,7 +54,7 @@ def exit_beside_thread(written):
 
 begin = time.monotonic()
 at_exit.wait_for_autograd()
-assert time.monotonic() - begin < 0.1, "a process without these threads waits"
+assert time.monotonic() - begin < 0.1, "a process without these threads must not wait"
 
 read, written = os.pipe()
 for number in range(10):

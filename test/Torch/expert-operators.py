@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Operators of mx_compiler.torch.ep on a group of one rank: PyTorch's own checks (fake kernels, gradients,
-torch.compile), results compared with sums by PyTorch, and errors."""
+"""Tests the operators of mx_compiler.torch.ep on a group with one rank: runs PyTorch's own checks (fake kernels,
+gradients, torch.compile), compares results with sums in PyTorch, and checks errors."""
 
 import torch
 from refuses import refuses
@@ -33,7 +33,7 @@ def needing(*tensors):
 formats = ("mxfp8_e4m3",) * 3
 for capacity in 0, 64:
     a, b, c, d = needing(x, weights, w1, w2)
-    # The rows saved beyond the last pair are not written, so on a GPU their values differ by call.
+    # The saved tensors have unwritten rows after the last pair, so on a GPU their values differ between calls.
     tests = ("test_schema", "test_autograd_registration", "test_faketensor",
              *(["test_aot_dispatch_dynamic"] if DEVICE == "cpu" else []))
     opcheck(torch.ops.mx.routed_experts, (a, ids, b, c, d, group.key, capacity, *formats), test_utils=tests)
@@ -45,7 +45,7 @@ opcheck(torch.ops.mx.ep_collect_backward, (x, slots, ids, group.key, EXPERTS))
 saved = torch.ops.mx.routed_experts(x, ids, weights, w1, w2, group.key, 0, *formats)[1:]
 opcheck(torch.ops.mx.routed_experts_backward, (x, ids, saved, group.key, *formats))
 
-# Rows of each expert in the order of tokens.
+# The rows of each expert have the order of the tokens.
 pairs = int((ids >= 0).sum())
 assert int(count) == pairs == int(ends[-1]) and rows.shape == (TOKENS * K, DIM)
 flat = ids.flatten()
@@ -55,7 +55,7 @@ assert torch.equal(tokens[:pairs], (order // K).to(torch.int32)) and bool((token
 assert torch.equal(rows[:pairs], x[order // K]) and not rows[pairs:].any()
 assert torch.equal(probs[:pairs], weights.flatten()[order]) and not probs[pairs:].any()
 
-# More choices than experts: a row for each.
+# With more choices than experts, each choice gets a row.
 many = torch.zeros(T, EXPERTS + 1, dtype=torch.int32)
 ones = torch.ones(T, EXPERTS + 1)
 opcheck(torch.ops.mx.ep_dispatch, (*needing(x), many, *needing(ones), group.key, EXPERTS, 0))
@@ -63,7 +63,7 @@ found = ep.dispatch(x, many, ones, EXPERTS, group)
 assert found.rows.shape == (TOKENS * (EXPERTS + 1), DIM) and int(found.count) == found.ends[0] == T * (EXPERTS + 1)
 assert torch.equal(ep.collect(found.rows, found.slots, many, EXPERTS, group), (x.float() * (EXPERTS + 1)).bfloat16())
 
-# Experts of another package, compared with the same experts without a group; gradients are sums.
+# Compare experts in a group with the same experts without a group. Gradients are sums.
 experts = mxt.GroupedExperts(DIM, INNER, EXPERTS)
 
 
@@ -105,7 +105,7 @@ for function in module, compiled:
     results.append((y.detach(), a.grad, b.grad, module.w1.grad, module.w2.grad))
 assert all(torch.equal(a, b) for a, b in zip(*results))
 
-# Inductor fuses without intermediate rounding; operators round their results.
+# Inductor fuses without intermediate rounding, but operators round their results.
 tokens, probs, ends = mxt.route(ids, weights, EXPERTS)
 for call in (lambda x: mxt.moe_layer(x, w1, w2, tokens, probs, ends), lambda x: ep.routed_experts(x, ids, weights, w1, w2, group)):
     found = torch.compile(lambda x: call(x).float() * 1.1, fullgraph=True)(x)
@@ -119,20 +119,20 @@ assert module(x.float(), ids.long(), weights.double()).dtype == torch.float32
 empty = module(x[:0], ids[:0], weights[:0])
 assert empty.shape == (0, DIM)
 
-# Operation counts, as for PyTorch's matmuls: gate, up and down for each choice, and twice as many backward.
+# Operation counts follow PyTorch's rule for matmuls: gate, up and down for each choice, and twice as many backward.
 with FlopCounterMode(display=False) as counter:
     module(*needing(x), ids, weights).sum().backward()
 assert counter.get_total_flops() == 3 * 2 * T * K * 3 * DIM * INNER, counter.get_total_flops()
 
-# convert changes the recipe; modules that take ids cannot be converted back.
+# convert changes the recipe. Modules with an ids argument cannot be converted back.
 model = mxt.convert(torch.nn.Sequential(module), "mxfp8_e5m2_gradients", strict=True)
 assert type(model[0]) is ep.MXRoutedExperts and model[0].w1 is module.w1 and model[0].recipe.gradients == "mxfp8_e5m2"
 assert mxt.convert(model, "mxfp8_e5m2_gradients", strict=True)[0].group is group
 y = model[0](x, ids, weights)
 assert y.shape == x.shape and not torch.equal(y, torch.zeros_like(y))
-refuses(ValueError, "experts that are divided among ranks have no module of PyTorch",
+refuses(ValueError, "experts that are divided among ranks have no counterpart in PyTorch",
         lambda: mxt.convert(model, "bf16"))
-refuses(ValueError, "recipe: expected one that trains for MXRoutedExperts",
+refuses(ValueError, "recipe: expected a training recipe for MXRoutedExperts",
         lambda: mxt.convert(model, "mxfp8_weights", strict=True))
 plain_experts = model[0].to_plain()
 assert type(plain_experts) is mxt.GroupedExperts and plain_experts.w1 is module.w1
@@ -145,7 +145,7 @@ for kind, text, call in (
         (TypeError, "weights: expected floating point, found torch.int32", lambda: ep.dispatch(x, ids, ids, EXPERTS, group)),
         (TypeError, "group: expected an mx_compiler.torch.ep.Group, found str", lambda: ep.dispatch(x, ids, weights, EXPERTS, "ep")),
         (ValueError, "capacity: expected at least 1, found 0", lambda: ep.dispatch(x, ids, weights, EXPERTS, group, capacity=0)),
-        (ValueError, "x: expected at most 40 tokens, for which the rank group was made, found 48 on rank 0",
+        (ValueError, "x: expected at most 40 tokens, the limit of the rank group, found 48 on rank 0",
          lambda: ep.dispatch(torch.cat((x, x)), torch.cat((ids, ids)), torch.cat((weights, weights)), EXPERTS, group)),
         (ValueError, "slots: expected torch.int32 of shape (80,), one for each row of z",
          lambda: ep.collect(rows, slots[:3], ids, EXPERTS, group)),
@@ -156,7 +156,7 @@ for kind, text, call in (
          lambda: (ep.dispatch(x, ids, weights, EXPERTS, group, capacity=8), group.check())),
         (mx.CapacityError, f"rank 0: expected at most 8 rows for its experts, the capacity, found {pairs}",
          lambda: (ep.routed_experts(x, ids, weights, w1, w2, group, capacity=8), group.check())),
-        (RuntimeError, "gradients: expected those of first order", lambda: torch.autograd.grad(
+        (RuntimeError, "gradients: expected first-order gradients", lambda: torch.autograd.grad(
             torch.autograd.grad(ep.dispatch(a, ids, weights, EXPERTS, group).rows.float().square().sum(), a,
                                 create_graph=True)[0].sum(), a))):
     a, = needing(x)

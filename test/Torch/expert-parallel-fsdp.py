@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Experts of two ranks under FSDP2 over the other dimension of a mesh of four processes. Uses GPUs if there are four
-(MX_TORCH_DEVICE=cuda)."""
+"""Tests a 2 x 2 mesh of four processes: one dimension divides experts, and FSDP2 uses the other. Uses GPUs if there are
+four (MX_TORCH_DEVICE=cuda)."""
 
 import pathlib
 

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: env MX_DEVICE=cpu MX_TORCH_DEVICE=cpu %python_torch -B %s %mx_src
-"""Runs benchmarks/torch/expert_parallel.py on two processes of the host: its systems agree, and each reports a line or
-the reason of its absence."""
+"""Runs benchmarks/torch/expert_parallel.py with two host processes. The results of all systems must agree, and each
+system must report a line or the reason for its absence."""
 
 import json
 import pathlib
@@ -21,6 +21,7 @@ assert [line["system"] for line in systems] == [
 for line in systems:
     assert "left_out" in line or all(
         0 < line[key]["median"] <= line[key]["p90"] for key in ("forward_ms", "backward_ms", "both_ms")), line
-# 40 tokens are sent to one other rank: ids and weights of 2 choices, E4M3 and scales, sums in bf16.
+# Each rank sends 40 tokens to the other rank: ids and weights of 2 choices, and E4M3 elements with scales. It receives
+# bf16 sums.
 assert systems[0]["wire_bytes"]["forward"] == 40 * (8 + 64 + 2 + 8 + 128), systems[0]
 assert systems[2]["wire_bytes"]["forward"] == 0 and "left_out" in systems[-1]

@@ -1,9 +1,9 @@
 # REQUIRES: torch
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %examples %t
-"""examples/train_moe_torch.py --routed with one process and with two processes of torchrun, which divide the experts
-and the batch. Losses differ only by the order of sums, and each resumes from the other's checkpoint. Uses GPUs if there
-are two (MX_TORCH_DEVICE=cuda)."""
+"""Runs examples/train_moe_torch.py --routed with one process, and with two torchrun processes that divide the experts
+and the batch. Losses differ only because of the order of sums, and each run resumes from the other run's checkpoint.
+Runs on GPUs if two are present (MX_TORCH_DEVICE=cuda)."""
 
 import contextlib
 import io
@@ -28,7 +28,7 @@ UNFINISHED = 75
 
 
 def train(processes, *options, status=0):
-    """Runs by torchrun, or in this process, which saves time."""
+    """Runs the example under torchrun, or in this process to save time."""
     if processes == 1:
         found, told = call(*options), ""
     else:
@@ -41,7 +41,7 @@ def train(processes, *options, status=0):
 
 
 def call(*options):
-    """The exit status."""
+    """Returns the exit status."""
     sys.argv = [str(EXAMPLE), *OPTIONS, *options]
     try:
         runpy.run_path(str(EXAMPLE), run_name="__main__")
@@ -68,7 +68,7 @@ whole, result = run("whole", 1)
 begun = {1: run("one", 1, f"--stop-at={HALF}", f"--checkpoint={saved[1]}", status=UNFINISHED)[0],
          2: run("two", 2, f"--stop-at={HALF}", f"--checkpoint={saved[2]}")[0]}
 assert ON_GPU or begun[1] == whole[:HALF], (begun, whole)
-# The first loss differs by f32 additions, later losses by their effects in MXFP8.
+# The order of f32 additions changes the first loss. MXFP8 rounding amplifies the difference in later losses.
 near(begun[2][:1], whole[:1], 1e-5 if not ON_GPU else 1e-3)
 near(begun[2], whole[:HALF], 5e-3)
 assert whole[-1] < whole[0] - 0.2 and math.log(64) - 0.2 < whole[0] < math.log(64) + 1.5, whole
@@ -89,7 +89,7 @@ for processes, other in (1, 2), (2, 1):
     near(found, whole, 5e-3)
     near([last["validation_loss"]], [result["validation_loss"]], 1e-2)
 
-# Errors before processes connect.
+# Errors are reported before the processes connect.
 os.environ["WORLD_SIZE"] = "2"
 for wrong, message in ((["--recipe=mxfp8"], "--routed: expected it, as experts are divided among ranks, with 2 processes"),
                        (["--routed", "--recipe=bf16"], "--recipe: expected one of MXFP8 with --routed, found bf16"),

@@ -1,8 +1,8 @@
 # REQUIRES: torch
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %t
-"""Experts divided between two processes, compared with a single process on all tokens, on the reference path; one
-process reads their checkpoint. Uses GPUs if there are two (MX_TORCH_DEVICE=cuda)."""
+"""Compares experts divided between two processes with a single process that computes all tokens, on the reference path.
+A single process also reads the checkpoint of the two. Runs on GPUs if two are present (MX_TORCH_DEVICE=cuda)."""
 
 import pathlib
 import sys

@@ -1,7 +1,8 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""torch.export of converted models: dynamic numbers of rows, data-dependent numbers of rows and groups, and programs
-saved to a file match the model in bits, shapes and strides. compile-of-data.py covers torch.compile."""
+"""Exports converted models with torch.export, with dynamic and data-dependent numbers of rows and groups. Before and
+after a save to a file, the exported program's bits, shapes and strides match the model's. compile-of-data.py covers
+torch.compile."""
 
 import io
 import warnings
@@ -29,7 +30,7 @@ def through_file(program):
 
 
 def exported(model, sizes, shapes=(ROWS,), make=lambda n: (rows(n),), saves=True):
-    """Exports with the first batch of `sizes`, then runs the others."""
+    """Exports with the first batch of `sizes`, then runs the program on the other batches."""
     traced, *others = sizes
     for strict in (False, True):
         program = export(model, make(traced), dynamic_shapes=shapes, strict=strict)
@@ -55,7 +56,7 @@ def layers():
 
 
 def no_rows():
-    """A batch without selected rows."""
+    """Checks a batch without selected rows."""
     for recipe in ("mxfp8", "mxfp4_weights"):
         model = converted(Selected(), recipe)
         with torch.no_grad():
@@ -69,7 +70,7 @@ def quantizers():
 
 
 def groups():
-    """Dynamic number of groups."""
+    """Checks a dynamic number of groups."""
     class Matmul(nn.Module):
         def forward(self, x, w, offs):
             return mxt.mxfp8_grouped_mm(x, w.transpose(-2, -1), offs)

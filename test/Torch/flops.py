@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Checks FlopCounterMode: a model, forward and backward, counts the same as its bf16 version with torch.mm matmuls;
-each operator counts 2 M N K."""
+"""Checks FlopCounterMode: each operator counts 2 M N K, and the forward and backward counts of a model equal the counts
+of its bf16 version with torch.mm."""
 
 import copy
 
@@ -19,7 +19,7 @@ E4M3, E2M1, BF16 = "mxfp8_e4m3", "mxfp4", torch.bfloat16
 
 
 def counted(call):
-    """Returns the counts by operator."""
+    """Returns the count of each operator."""
     with FlopCounterMode(display=False) as counter:
         call()
     found = counter.get_flop_counts().get("Global", {})
@@ -31,7 +31,7 @@ def total(call):
 
 
 class Loop(nn.Module):
-    """Runs experts as a loop of 2-D matmuls."""
+    """Computes experts in a loop of 2-D matmuls."""
 
     def __init__(self, experts):
         super().__init__()
@@ -46,7 +46,7 @@ class Loop(nn.Module):
 def models():
     plain = nn.Sequential(nn.Linear(K, N), nn.GELU(), nn.Linear(N, 32)).to(DEVICE, BF16)
     for recipe, times in (("mxfp8", 3), ("mxfp8_wgrad_with_hp", 3), ("mxfp4_weights", 2)):
-        # Quantized weights take no gradient, which saves a matmul each.
+        # Quantized weights require no gradient, so each of them saves a matmul.
         other = mxt.convert(copy.deepcopy(plain), recipe)
         for shape in ((T, K), (2, T // 2, K)):
             forward = 2 * T * (K * N + N * 32)
@@ -60,7 +60,7 @@ def models():
 
 
 def first_gradient():
-    """The gradient of an input that requires none is neither computed nor counted."""
+    """The gradient of an input that does not require one is neither computed nor counted."""
     layer, x = mxt.MXLinear(K, N, device=DEVICE), ref.tensor((T, K))
     found = counted(lambda: layer(x).sum().backward())
     assert found == {"mx.linear": 2 * T * K * N, "mx.linear_backward": 2 * T * K * N}, found
@@ -79,7 +79,7 @@ def experts():
         assert total(lambda: model(x, numbers)) == forward, recipe
         found = total(lambda: model(x, numbers).backward(ref.tensor((T, K), 1)))
         assert found == times * forward, (recipe, found, forward)
-        # The count does not depend on the division of rows, nor on rows without an expert.
+        # The count depends neither on the division of rows among experts nor on rows without an expert.
         for others in ([T, 0, 0, 0], [1, 2, 3, 4]):
             again = total(lambda: model(x, torch.tensor(others, device=DEVICE)))
             assert again == forward, (recipe, others)
@@ -149,7 +149,7 @@ def operators():
 
 
 def pytorchs():
-    """Operators served by install() are counted alike, also with PyTorch's own kernels."""
+    """Operators that install() serves have the same count whether mx's or PyTorch's kernels run."""
     F = torch.nn.functional
     a, b, offs = ref.tensor((T, K)), ref.tensor((G, K, N), 1), ref.ends(10, 50, 50, T)
     assert total(lambda: F.grouped_mm(a, b, offs=offs)) == 2 * T * K * N
@@ -164,7 +164,7 @@ def pytorchs():
 
 
 def all_matmuls():
-    """Every operator is counted, or is known to contain no matmul."""
+    """Every operator must be counted or be listed as an operator without a matmul."""
     names = {schema.name.partition("::")[2] for schema in torch._C._jit_get_all_schemas()
              if schema.name.startswith("mx::")}
     from torch.utils.flop_counter import flop_registry

@@ -1,6 +1,6 @@
-"""The example generates the same tokens with experts in MXFP4 and in bf16, and each token is the best according to a
-float64 decoder without a cache. A damaged checkpoint, a wrong config.json and wrong options are reported in one line.
-20 s.
+"""The example generates the same tokens with experts in MXFP4 and in bf16. A float64 decoder without a cache confirms
+that each token is the best. A damaged checkpoint, a wrong config.json and wrong options are each reported in one line.
+The test takes 20 s.
 
 REQUIRES: torch
 RUN: rm -rf %t && mkdir %t
@@ -24,7 +24,7 @@ from safetensors_bytes import read
 WORK, EXAMPLE = pathlib.Path(sys.argv[1]), sys.argv[2]
 OUT = json.loads((WORK / "out.json").read_text())
 
-# Logits of bf16 are off by a hundredth of their spread.
+# bf16 logits deviate by up to a hundredth of their spread.
 BEHIND = 0.05
 
 
@@ -51,7 +51,7 @@ def refused(code, options, *parts):
 
 def test_figures():
     assert OUT["difference"]["relative_rms"] < 5e-3, OUT["difference"]
-    # The layer's experts: 2 layers of 4, 3 matrices of 192 x 320; 4.25 bits each for 16.
+    # Each of 2 layers has 4 experts, with 3 matrices of 192 x 320; 4.25 bits replace 16.
     elements = 2 * 4 * 3 * 192 * 320
     assert elements * 2 < OUT["bf16"]["experts_bytes"] < elements * 2.05
     # Tiles of 128 rows and 4 scales are padded.
@@ -71,7 +71,7 @@ def test_tokens():
         for tokens in (ours, reference):
             assert len(tokens) == 12 and len(set(tokens)) > 5, tokens
             margins = check_best(model, prompt, tokens)
-        # The sequences agree until two tokens are equally good.
+        # The sequences agree until two tokens are equally probable.
         clear = int(np.argmax(margins < BEHIND)) if (margins < BEHIND).any() else 12
         assert ours[:clear] == reference[:clear], (clear, ours, reference)
         same += clear
@@ -79,13 +79,13 @@ def test_tokens():
 
 
 def check_best(model, prompt, tokens):
-    """Checks that each token is the best; returns the distances to the second best."""
+    """Checks that each token is the best. Returns the distances to the second best."""
     logits = model.logits(prompt + tokens)[len(prompt) - 1 : -1]
     behind = (logits.max(-1, keepdims=True) - logits) / logits.std()
     chosen = behind[np.arange(len(tokens)), tokens]
     assert chosen.max() < BEHIND, chosen
     margins = np.sort(behind, -1)[:, 1]
-    print("the second is behind by", margins.round(2))
+    print("margin to the second best", margins.round(2))
     return margins
 
 
@@ -101,16 +101,16 @@ def test_options():
             ("tokens", 1, "integer from 2 to"),
             ("prompt-length", 10**20, "integer from 1 to"),
             ("layers", 0, "integer from 1 to"),
-            ("json", WORK / "none/x.json", "file that can be written"),
-            ("json", WORK, "file that can be written"),
-            ("save", WORK, "a folder that is not there yet")):
+            ("json", WORK / "none/x.json", "a writable file"),
+            ("json", WORK, "a writable file"),
+            ("save", WORK, "a folder that does not exist yet")):
         refused(2, [f"--{option}={found}"], f"--{option}: expected", *parts,
                 f"found {found}")
     refused(2, ["--prompt=1,96"], "expected tokens of 0 to 95")
     refused(2, ["--prompt=1,96", f"--seed={2**63 - 1}"], "expected tokens of 0 to 95")
     refused(2, [f"--checkpoint={WORK}/model", f"--save={WORK}/new"],
             "--save: expected no --checkpoint")
-    refused(1, [f"--save={WORK}/out.json/new"], "--save: expected a place that can be",
+    refused(1, [f"--save={WORK}/out.json/new"], "--save: expected a writable path",
             f"found {WORK}/out.json/new")
     # No folder is created after an error.
     for options in ([f"--save={WORK}/new"], [f"--checkpoint={WORK}/model"]):
@@ -147,7 +147,7 @@ OPTIONAL = {"rms_norm_eps", "swiglu_limit", "rope_theta", "layer_types", "rope_s
 
 
 def changed(config, name, *value):
-    """A copy with another value of a field, or without the field."""
+    """Returns a copy of a config with another value of a field, or without the field."""
     config = copy.deepcopy(config)
     place = config
     *parents, name = name.split(".")

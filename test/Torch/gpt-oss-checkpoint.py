@@ -1,10 +1,11 @@
-"""Expert weights of a checkpoint in gpt-oss's layout, written byte by byte here. Loaded weights match a table of E2M1
-values, state dicts load in both directions, and errors name the file and the key. 10 s.
+"""Loads expert weights from a checkpoint in gpt-oss's layout. This test writes the checkpoint byte by byte. Loaded
+weights match a table of E2M1 values, state dicts load in both directions, and errors name the file and the key. The
+test takes 10 s.
 
 REQUIRES: torch
 RUN: rm -rf %t && mkdir %t && %python_torch %s %t
 
-Elements that the module keeps packed, such as gate_up_proj's:
+Modules that keep packed elements, such as those of gate_up_proj:
 RUN: rm -rf %t && mkdir %t && env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s %t packed
 """
 
@@ -28,7 +29,7 @@ from safetensors_bytes import read, write
 
 WORK = pathlib.Path(sys.argv[1])
 RNG = np.random.default_rng(0)
-E, H, I = 3, 192, 160  # rows of both: no multiple of 128
+E, H, I = 3, 192, 160  # numbers of rows are not multiples of 128
 PREFIX = "model.layers.1.mlp.experts."
 
 
@@ -41,7 +42,7 @@ def numbers(*shape):
 
 
 def tensors():
-    """All element bytes, and all scales except NaN and scales with products outside of f32."""
+    """Returns tensors with all element bytes, and all scales except NaN and scales whose products exceed f32."""
     return {
         "gate_up_proj_blocks": bits(E, 2 * I, H // 32, 16),
         "gate_up_proj_scales": bits(E, 2 * I, H // 32, low=1, high=252),
@@ -84,7 +85,7 @@ def test_values():
 
 
 def test_state_dict():
-    """A state dict contains the checkpoint's tensors bit by bit, and loads again."""
+    """A state dict contains the checkpoint's tensors bit for bit and can be loaded again."""
     experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
     state = experts.state_dict()
     assert set(state) == set(GOOD), set(state)
@@ -94,7 +95,8 @@ def test_state_dict():
     other.load_state_dict(state)
     for name, tensor in experts.named_buffers():
         assert torch.equal(getattr(other, name).view(torch.uint8), tensor.view(torch.uint8)), name
-    # In a model, by the keys of a checkpoint; other dtypes keep the bits.
+    # The module's state dict is part of a model's state dict and uses the checkpoint's keys. Conversion to another
+    # dtype keeps the bits.
     model = torch.nn.ModuleDict({"experts": other})
     assert set(model.state_dict()) == {f"experts.{name}" for name in GOOD}
     model.load_state_dict(model.state_dict())
@@ -104,12 +106,12 @@ def test_state_dict():
             other.load_state_dict, {**state, "down_proj_scales": state["down_proj_scales"][:, 1:]})
     less = {name: x for name, x in state.items() if name != "down_proj_scales"}
     refuses(RuntimeError, "down_proj_scales", lambda: other.load_state_dict(less))
-    # A refused load changes neither the module nor the state.
+    # If a load is refused, neither the module nor the state dict changes.
     assert state["down_proj_scales"].shape == (E, H, I // 32)
 
 
 def test_without_contents():
-    """A module created on meta is the same after a state dict is loaded."""
+    """A module created on meta equals the original after a state dict is loaded."""
     experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1).to(DEVICE)
     x = torch.from_numpy(RNG.standard_normal((5, H))).to(DEVICE, torch.bfloat16)
     chosen = torch.tensor([[0, 2], [1, 0], [2, 1], [0, 1], [2, 0]], device=DEVICE)
@@ -126,7 +128,7 @@ def test_without_contents():
 
 
 def test_saved_file():
-    """The safetensors library writes the state dict; its bytes match the format above."""
+    """The safetensors library writes the state dict. The bytes of its file match the format above."""
     from safetensors.torch import save_file
     experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
     save_file({PREFIX + name: x for name, x in experts.state_dict().items()}, WORK / "saved.safetensors")
@@ -137,7 +139,7 @@ def test_saved_file():
 
 
 def test_folder():
-    """Lists files of a folder, by the index if there is one; sizes by config.json."""
+    """If a folder contains an index, the index lists the files. Sizes come from config.json."""
     folder = WORK / "folder"
     folder.mkdir()
     names = list(GOOD)
@@ -159,9 +161,9 @@ def test_folder():
     refuses(ValueError, (folder / "config.json", "JSON"), lambda: gpt_oss.Checkpoint(folder))
     (folder / "config.json").unlink()
     (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": 3}}')
-    refuses(ValueError, ("model.safetensors.index.json", "name of a file beside it for a", "found 3"),
+    refuses(ValueError, ("model.safetensors.index.json", "name of a file in the same folder for a", "found 3"),
             lambda: gpt_oss.Checkpoint(folder))
-    # Files outside of the index's folder, although they exist and are readable.
+    # Files outside of the index's folder are refused, although they exist and are readable.
     (folder / "inner").mkdir()
     outside = WORK / "outside.safetensors"
     for file in outside, folder / "inner" / "x.safetensors":
@@ -172,9 +174,9 @@ def test_folder():
                  "..\\outside.safetensors", "model-0.safetensors\0", "/dev/zero", "", ".", ".."):
         (folder / "model.safetensors.index.json").write_text(
             json.dumps({"weight_map": {**index, "a": name}}))
-        refuses(ValueError, ("model.safetensors.index.json", "name of a file beside it for a of weight_map", repr(name)),
+        refuses(ValueError, ("model.safetensors.index.json", "name of a file in the same folder for a of weight_map", repr(name)),
                 lambda: gpt_oss.Checkpoint(folder))
-    # A name beside the index may be a link: caches of checkpoints are made of them.
+    # A file next to the index may be a link, because checkpoint caches consist of links.
     (folder / "linked.safetensors").symlink_to(outside)
     (folder / "model.safetensors.index.json").write_text(json.dumps(
         {"weight_map": {key: name.replace("model-0", "linked") for key, name in index.items()}}))
@@ -193,7 +195,7 @@ def test_folder():
 
 
 def broken(**changed):
-    """Creates a file with changed tensors; None removes a tensor."""
+    """Creates a file with changed tensors. None removes a tensor."""
     file = WORK / "broken.safetensors"
     write(file, {key: x for key, x in keyed({**GOOD, **changed}).items() if x is not None})
     return file
@@ -230,7 +232,7 @@ def test_tensors():
         refuses(ValueError, (file, *parts), lambda: MXFP4Experts.from_checkpoint(file, 1))
     refuses(ValueError, ("model.layers.7.mlp.experts.gate_up_proj_blocks", "found none"),
             lambda: MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 7))
-    # Some programs write f32 biases: they stay f32.
+    # Some programs write f32 biases. They stay f32.
     file = broken(down_proj_bias=bias.astype(np.float32))
     assert MXFP4Experts.from_checkpoint(file, 1).down_proj_bias.dtype == torch.float32
     # gpt-oss's own layout uses other keys.
@@ -251,13 +253,13 @@ def test_damaged():
 
 
 def test_without_safetensors():
-    """The modules import without the package, and reading a file reports that it is missing."""
+    """Without the package safetensors, the modules can be imported, but reading a file reports the missing package."""
     hidden = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "safetensors"}
     sys.modules.update(dict.fromkeys(["safetensors", *hidden]))
     importlib.reload(gpt_oss)
     for read_it in (lambda: gpt_oss.Checkpoint(WORK / "good.safetensors"),
                     lambda: MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)):
-        refuses(ImportError, "a checkpoint: expected the package safetensors to read it, found none: "
+        refuses(ImportError, "expected the package safetensors to read a checkpoint, found no such package: "
                 "pip install safetensors",
                 read_it)
     del sys.modules["safetensors"]
@@ -266,7 +268,7 @@ def test_without_safetensors():
 
 
 def test_packed():
-    """State dicts and `weight` return the values read by other tests, for packed elements too."""
+    """State dicts and `weight` return the values that other tests read, even if elements are packed."""
     experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
     assert "packed=gate_up_proj" in repr(experts)
     assert experts.gate_up_proj_blocks.shape == (E, 2 * I // 64, H // 64, 128, 16)

@@ -1,5 +1,5 @@
-"""The experts of gpt-oss with weights in MXFP4 and in bf16, against float64: tokens of few and of many experts, experts
-without tokens, sizes that are not a multiple of 128, and errors for wrong arguments. 25 s.
+"""Compares gpt-oss experts with MXFP4 and with bf16 weights with float64 results. Covers experts with many, few and no
+tokens, sizes that are not multiples of 128, and errors for wrong arguments. The test takes 25 s.
 
 REQUIRES: torch
 RUN: %python_torch %s
@@ -27,8 +27,8 @@ WIDE = gpt_oss.Sizes(experts=2, hidden=2880, intermediate=96)
 
 
 def make(sizes, seed=0):
-    """Creates experts with random weights, and their tensors. Rows have length 1, and some elements exceed the limits
-    of the SwiGLU."""
+    """Creates experts with random weights. Returns them and their tensors. Rows are unit vectors, and some elements
+    exceed the limits of the SwiGLU."""
     generator = torch.Generator().manual_seed(seed)
     tensors = {}
     for name, (shape, dtypes) in gpt_oss.expert_tensors(sizes).items():
@@ -55,8 +55,8 @@ def inputs(sizes, tokens, k, seed=0, only=None):
 
 
 def check(experts, oracle, arguments, bound=6e-3):
-    """bf16 rounds at four places, by at most 2^-9 of a value each. Sums of values with
-    both signs are several times more accurate than the bound."""
+    """Compares with float64. Four steps round to bf16, each by at most 2^-9 of a value. Sums of values with both signs
+    are several times more accurate than this bound."""
     x, indices, weights = arguments
     found = experts(*arguments)
     assert found.dtype == torch.bfloat16 and found.shape == x.shape
@@ -67,7 +67,7 @@ def check(experts, oracle, arguments, bound=6e-3):
 
 
 def test_swiglu():
-    """Values at the limits, computed by hand."""
+    """Compares values at the limits with results computed by hand."""
     x = torch.tensor([[9.0, 0.0, 7.0, 0.0, -20.0, 0.0, 1.0, 9.0, 1.0, -9.0, 1.0, -1.0]])
     gated = 1 / (1 + np.exp(-1.702))
     limit = 7 / (1 + np.exp(-1.702 * 7))
@@ -85,7 +85,7 @@ def test_values():
         arguments = inputs(SIZES, tokens, k, seed=tokens, only=only)
         errors = [check(kind, oracle, arguments) for kind in (experts, reference)]
         print(f"{tokens} tokens, {k} of {only or SIZES.experts}: {errors[0]:.1e}, {errors[1]:.1e}")
-    # These values exceed the limits, so results without limits differ.
+    # These values exceed the limits, so results would differ without limits.
     x, indices, weights = arguments = inputs(SIZES, 150, 4)
     unlimited = limits(exact(x), indices.cpu().numpy(), exact(weights))
     found = exact(experts(*arguments))
@@ -116,7 +116,7 @@ def test_no_tokens():
 
 
 def test_memory():
-    """Weights take 4 bits and 8/32 bits for scales: slightly more than an eighth of f32."""
+    """Weights need 4 bits plus 8/32 bits for scales, slightly more than an eighth of f32."""
     sizes = gpt_oss.Sizes(2, 512, 256)
     experts, _ = make(sizes)
     elements = 2 * 3 * 512 * 256
@@ -127,7 +127,7 @@ def test_memory():
 
 
 def test_tracing():
-    """Compiles without a graph break, and traces shapes without contents."""
+    """Compiles the experts without a graph break, and traces shapes on meta tensors."""
     experts, _ = make(SIZES)
     arguments = inputs(SIZES, 7, 2)
     compiled = torch.compile(experts, backend="aot_eager", fullgraph=True)
@@ -155,7 +155,7 @@ def test_errors():
         (TypeError, (x, indices.tolist(), weights), "indices", "torch.Tensor", "list"),
         (TypeError, (x, indices, weights.float().cpu().numpy()), "weights", "torch.Tensor", "ndarray"),
     ]
-    if DEVICE == "cpu":         # ids outside the experts; on a GPU the error ends the context
+    if DEVICE == "cpu":         # invalid ids, which destroy the context on a GPU
         cases += [((IndexError, RuntimeError), (x, indices + SIZES.experts, weights), "index"),
                   ((IndexError, RuntimeError), (x, indices - SIZES.experts, weights), "index")]
     for kind, arguments, *parts in cases:
@@ -172,7 +172,7 @@ def test_errors():
 
 
 def test_short():
-    """Smallest case, which the simulator runs in seconds."""
+    """Runs the smallest case, which takes seconds on the simulator."""
     experts, tensors = make(SIZES)
     error = check(experts, Experts(tensors), inputs(SIZES, 3, 2))
     print(f"3 tokens: {error:.1e}")

@@ -1,5 +1,5 @@
-"""Experts of gpt-oss on a GPU, at its sizes: against float64, in a CUDA graph with a routing that changes between
-replays, without a wait for the device; and the example.
+"""Tests gpt-oss experts on a GPU, at gpt-oss's sizes: compares them with float64, replays a CUDA graph with changing
+routing and without waiting for the device, and runs the example.
 
 REQUIRES: torch, cuda-gpu
 RUN: rm -rf %t && mkdir %t
@@ -33,7 +33,7 @@ def make(sizes):
 
 
 def dequantize(blocks, scales):
-    """Decodes by a table, in float64."""
+    """Decodes elements to float64 with a table."""
     table = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], dtype=torch.float64, device="cuda")
     table = torch.cat([table, -table])
     codes = torch.stack([blocks & 15, blocks >> 4], -1).flatten(-2)
@@ -41,7 +41,7 @@ def dequantize(blocks, scales):
 
 
 class Oracle:
-    """Computes expert by expert, in float64."""
+    """Computes one expert after another in float64."""
 
     def __init__(self, tensors):
         self.tensors = tensors
@@ -98,7 +98,7 @@ def test_no_wait(experts, oracle):
 
 
 def test_graph(experts, oracle):
-    """Replays with other tokens and experts in the memory of the first."""
+    """Replays the graph after overwriting its tokens and expert choices."""
     for kind in (experts, BF16Experts(experts)):
         places = inputs(4, 0)
         kind(*places)

@@ -1,5 +1,5 @@
-"""PyTorch's own names, and torchao, on a GPU of compute capability 9.0: the checks of
-test/Torch/{scaled,install,torchao_training}.py, and GPU-only features. With torchao 0.18.0 on the path or without.
+"""Tests PyTorch's own functions, and torchao, on a GPU of compute capability 9.0: runs the checks of
+test/Torch/{scaled,install,torchao_training}.py, and GPU-only features. Runs with or without torchao 0.18.0.
 
 REQUIRES: torch, torchao, cuda-gpu
 RUN: env MX_DEVICE= MX_CHIP= %python_torchao %s | FileCheck %s
@@ -42,7 +42,7 @@ def block_scaled(a, b):
 def others(a, b):
     """Runs matmuls supported by PyTorch on this GPU, and an unsupported call."""
     one = torch.tensor(0.5, device=DEVICE)
-    torch.manual_seed(0)  # the same each time
+    torch.manual_seed(0)  # so every run uses the same numbers
     rows = torch.rand(a.rows, 1, device=DEVICE)
     columns = torch.rand(1, b.rows, device=DEVICE)
     mats = a.elements, b.elements.t()
@@ -64,7 +64,7 @@ def others(a, b):
 
 def falls_through():
     a, b = operands()
-    refuses(Exception, (), lambda: block_scaled(a, b))       # the empty place
+    refuses(Exception, (), lambda: block_scaled(a, b))       # no kernel before install()
     results, error = others(a, b)
     mxt.install()
     again, same_error = others(a, b)
@@ -80,7 +80,7 @@ def falls_through():
 
 
 def compiled():
-    """Compiles with inductor, which calls the operators, with its `out` for the older operator."""
+    """Compiles with inductor, which calls the operators. It passes an `out` tensor to the older operator."""
     a, b = operands()
     eager = block_scaled(a, b)
 
@@ -171,14 +171,14 @@ def random(*shape):
 
 
 def blocks_of_groups(scales, count):
-    """Arranges plain scales of groups along K, all of whole tiles, group by group."""
+    """Converts plain scales to blocked scales for groups along K. Each group consists of whole tiles."""
     parts = [mxt.rearrange_scales(part).flatten()
              for part in scales.view(torch.uint8).chunk(count, 1)]
     return torch.cat(parts).view(torch.float8_e8m0fnu).view(scales.shape[0], -1)
 
 
 def times(size=4096, rows=16384, n=1024, k=2048, experts=8):
-    """Times the served operators and PyTorch's bf16."""
+    """Times the served operators and PyTorch's bf16 matmuls."""
     def mm(q, qw, s, sw, **others):
         function = scaled_grouped_mm if others else scaled_mm
         return lambda: function(q, qw, s, MX, sw, MX, BLOCKED, BLOCKED, **others)
@@ -211,7 +211,7 @@ def torchao():
     try:
         import torchao
     except ModuleNotFoundError:
-        print("no torchao: its cases are left out")
+        print("torchao is not installed: its cases are skipped")
         return
     import torchao_cases
     before, refusal = torchao_cases.replaced(), torchao_cases.refused(DEVICE)

@@ -1,4 +1,4 @@
-"""GPU-only features: graphs, streams, threads, PyTorch's compiler with its own kernels, and memory that does not grow.
+"""Tests GPU-only features: CUDA graphs, streams, threads, PyTorch's compiler, and constant memory use.
 
 REQUIRES: torch, cuda-gpu
 RUN: env MX_DEVICE= MX_CHIP= %python_torch %s | FileCheck %s
@@ -24,7 +24,7 @@ G, T, H, I = 8, 1000, 256, 384
 
 
 def make(seed=1):
-    """Weights, and rows for experts."""
+    """Creates weights, and expert choices of rows."""
     x = ref.tensor((T, H), seed, spread=1).requires_grad_()
     w = ref.tensor((H, H), seed + 1, spread=1).requires_grad_()
     experts = ref.tensor((G, I, H), seed + 2, spread=1).requires_grad_()
@@ -36,8 +36,8 @@ def make(seed=1):
 
 
 def step(leaves, chosen):
-    """Runs all training operators without a wait. moe_layer adds in any order, so it is not part of the bitwise
-    comparison."""
+    """Runs all training operators without synchronization. The order of additions in moe_layer varies, so the bitwise
+    comparison excludes moe_layer."""
     x, w, experts, *_ = leaves
     offs = torch.searchsorted(chosen[:, 0].sort()[0], torch.arange(
         G, device="cuda"), right=True).to(torch.int32)
@@ -99,7 +99,7 @@ def graphs():
         graph.replay()
         torch.cuda.synchronize()
         compare(out + [x.grad for x in leaves if x.grad is not None], wanted)
-        # New values in the same memory, including the experts' choices.
+        # Write new values, including the experts' choices, to the same memory.
         with torch.no_grad():
             leaves[0].mul_(1.5)
             chosen.copy_(torch.randint(0, G, chosen.shape, device="cuda"))
@@ -132,7 +132,7 @@ def compiled():
             loss.backward()
         found.append([loss.detach().clone(), values.clone(), x.grad.clone(),
                       w.grad.clone(), experts.grad.clone(), w1.grad.clone()])
-    # A fused silu(x) + 1 is rounded to bf16 once, but eager PyTorch rounds twice, so the quantized inputs differ.
+    # A fused silu(x) + 1 is rounded to bf16 once, but eager PyTorch rounds it twice, so the quantized inputs differ.
     close(found[1], found[0], 5e-2)
     same(found[2][1:2], found[1][1:2])
     close(found[2], found[1])
@@ -169,7 +169,7 @@ def threads():
 
 
 def memory():
-    """Device and host memory over 1000 steps of changing sizes."""
+    """Checks device and host memory over 1000 steps of changing sizes."""
     leaves, chosen = make(7)
     optimizer = torch.optim.AdamW(leaves, lr=1e-6, foreach=True)
 

@@ -1,5 +1,5 @@
-"""Prepared calls with tensors that pose as GPU tensors, with and without the extension: driver calls, results and error
-texts are the same. With "more": threads, memory and missing features of PyTorch.
+"""Tests prepared calls with tensors that pose as GPU tensors, with and without the extension. Driver calls, results and
+error texts must be the same. With the argument "more": threads, memory, and a PyTorch that lacks features.
 
 REQUIRES: torch, python-extension
 DEFINE: %{posing} = MX_DEVICE= MX_CUDA_DRIVER=%mx_obj/unittests/libMXFakeCuda%shlibext MX_FAKE_CUDA_READS_PTX=1 MX_PTXAS=none
@@ -10,7 +10,7 @@ RUN: FileCheck %s < %t/with
 RUN: env %{posing} %python_torch -W error %s more | FileCheck %s --check-prefix=MORE
 RUN: diff %t/with %t/without
 CHECK: called with x: float32(8,), n: 9, f: 1.0
-CHECK: expected memory at a multiple of 16 bytes
+CHECK: expected memory aligned to 16 bytes
 CHECK: cuLaunchKernelEx
 CHECK: all is well
 MORE: all is well
@@ -51,8 +51,8 @@ FAST = extension() is not None
 
 
 def tried(what, call, is_copied=True):
-    """Returns a transcript of a call in several lines: its driver calls and results. The driver only copies; outputs of
-    kernels are not written."""
+    """Prints a transcript of a call: its driver calls and results. The fake driver only copies memory, so kernel
+    outputs are not written."""
     log()
     try:
         found = [(x.dtype, tuple(x.shape), x.is_contiguous(), x.tolist() if is_copied and x.dtype in (
@@ -64,7 +64,7 @@ def tried(what, call, is_copied=True):
 
 
 def runs(entry):
-    """Tests whether its calls use the extension."""
+    """Tests whether calls of the entry use the extension."""
     return {prepared.run is not None for prepared in entry._prepared.values()}
 
 
@@ -138,7 +138,7 @@ for name in sorted(vars(torch)):
     if isinstance(dtype, torch.dtype) and dtype not in signs.values():
         try:
             tensor = torch.empty(4, dtype=dtype)
-        except (RuntimeError, TypeError, UserWarning):  # the latter warns that it is new
+        except (RuntimeError, TypeError, UserWarning):  # UserWarning: the feature is new
             continue
         found = calls.sign([tensor])
         assert found not in signs, f"{dtype} looks as {signs[found]}"

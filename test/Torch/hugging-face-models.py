@@ -1,8 +1,8 @@
 # REQUIRES: torch, transformers
 # RUN: env HF_HUB_OFFLINE=1 %python_torch %s
-"""Mixtral, Qwen3-MoE and gpt-oss of the installed Transformers, small and with random weights: converted models
-compared with the float models, their gradients, the way back, and save_pretrained. Oracles are the experts of
-Transformers, in float64; hugging-face.py contains exact oracles with stand-ins."""
+"""Tests small Mixtral, Qwen3-MoE and gpt-oss models from the installed Transformers, with random weights. Compares
+converted models with the float models, and tests gradients, conversion back, and save_pretrained. The oracles are
+Transformers experts in float64. hugging-face.py contains exact oracles and uses stand-ins."""
 
 import copy
 import pathlib
@@ -29,13 +29,14 @@ MODELS = (
     (MixtralForCausalLM, MixtralConfig(num_local_experts=EXPERTS, **COMMON)),
     (Qwen3MoeForCausalLM, Qwen3MoeConfig(num_experts=EXPERTS, moe_intermediate_size=INNER,
                                          **COMMON)),
-    # Its rope would stretch positions beyond the lengths of this test.
+    # The default rope would stretch positions beyond the lengths of this test.
     (GptOssForCausalLM, GptOssConfig(num_local_experts=EXPERTS, rope_scaling=None, **COMMON)),
 )
 
 
 def make(cls, config):
-    """Creates a model of Transformers, with larger weights: its default of 0.02 makes all logits 0."""
+    """Creates a Transformers model with large weights: with the default deviation, 0.02, all logits would be about
+    0."""
     torch.manual_seed(0)
     model = cls(config).to(DEVICE, torch.float32).eval()
     with torch.no_grad():
@@ -46,7 +47,7 @@ def make(cls, config):
 
 
 def experts_of(model):
-    """Returns experts by name: fused experts, or the layers of lists."""
+    """Returns experts keyed by name: fused experts, or the layers in lists."""
     return {name: module for name, module in model.named_modules()
             if type(module).__name__.endswith("Experts")}
 
@@ -60,7 +61,7 @@ def arguments():
 
 
 def of_module(module, given):
-    """Converts weights to the form of this release's module."""
+    """Converts weights to the form that the module of the installed release uses."""
     x, chosen, weights = given
     is_new = hasattr(module, "is_transposed")
     if not is_new and type(module).__name__ in ("GptOssExperts", "MXGptOssExperts",
@@ -71,7 +72,7 @@ def of_module(module, given):
 
 
 def oracle(module):
-    """Runs the loop over experts in float64, because PyTorch's grouped_mm does not support it."""
+    """Computes the loop over experts in float64, because PyTorch's grouped_mm does not support float64."""
     module = copy.deepcopy(module).double()
     if hasattr(module, "config"):
         module.config._experts_implementation = "eager"
@@ -126,7 +127,7 @@ def models():
         assert again.keys() == state.keys() and all(torch.equal(t.to(DEVICE), state[n])
                                                     for n, t in again.items())
         found = model(symbols, labels=symbols)
-        # A token near the border between two experts may select the other.
+        # If a token's scores of two experts are close, rounding may select the other expert.
         assert 0.01 < distance(found.logits, wanted) < 0.4, (cls, distance(found.logits, wanted))
         found.loss.backward()
         # Unselected experts of a list get no gradient.
@@ -188,7 +189,7 @@ def stored():
                 again = cls.from_pretrained(folder).to(DEVICE).eval()
             with torch.no_grad():
                 assert torch.equal(again(symbols).logits, model(symbols).logits), (cls, part)
-                # Here too a token may go to another expert.
+                # Here, also, the router may select another expert.
                 assert distance(again(symbols).logits, wanted) < 0.3, (cls, part)
 
 

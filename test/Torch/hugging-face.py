@@ -1,7 +1,8 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Stand-ins for experts of Hugging Face's Transformers: results and gradients of the converted experts against float64
-of the quantized values, in each layout of each release; tokens without an expert; the way back; unknown experts."""
+"""Converts stand-ins for the experts of Hugging Face Transformers, in each layout of each release. Results and
+gradients are compared with float64 results of the quantized values. Covers tokens without an expert, conversion back,
+and unknown experts."""
 
 import copy
 import warnings
@@ -22,7 +23,7 @@ SIZES = HIDDEN, INNER, EXPERTS
 
 
 def fused():
-    """Returns experts with a shared parameter, by name."""
+    """Returns experts with a shared parameter, keyed by name."""
     found = {"mixtral": hf.MixtralExperts(*SIZES), "qwen3": hf.Qwen3MoeExperts(*SIZES),
              "gpt-oss": hf.GptOssExperts(*SIZES),
              "gpt-oss 4": hf.GptOssExperts(*SIZES, is_new=False)}
@@ -43,7 +44,7 @@ def inputs(name, k=K):
 
 
 def reference(module, x, chosen, weights, matmul, dtype, as_multiplied=lambda w: w):
-    """Runs expert after expert: returns parameters, input and weights with gradients, and y."""
+    """Runs one expert after another. Returns y, and the parameters, input and weights with their gradients."""
     given = {name: torch.from_numpy(exact(p)).requires_grad_()
              for name, p in module.named_parameters()}
     rows = torch.from_numpy(exact(x)).to(dtype).requires_grad_()
@@ -89,8 +90,8 @@ def trains():
             results.append([wanted, rows.grad, share.grad, *(p.grad for p in given.values())])
         for what, t, near, far in zip(("y", "x", "weights", *given), found, *results):
             apart = distance(t, near), distance(t, far)
-            # bf16 between matmuls sometimes rounds to the neighbour; biases of the second matmul get unquantized
-            # gradients from dy alone.
+            # Between the matmuls, bf16 rounding may give an adjacent value. The gradient of the second matmul's biases
+            # is the unquantized sum of dy.
             assert apart[0] < 0.01, (name, what, apart)
             assert what == "down_proj_bias" or 0.015 < apart[1] < 0.12, (name, what, apart)
         assert model.state_dict().keys() == plain.state_dict().keys()
@@ -122,7 +123,7 @@ def weight_only():
             other = mxt.convert(_zeros(plain), recipe)
             other.load_state_dict(plain.state_dict())
             assert all(torch.equal(t, state[n]) for n, t in other.state_dict().items())
-            # The way back: the dequantized weights, in the original dtype.
+            # The conversion back returns the dequantized weights in the original dtype.
             back = mxt.convert(model, "bf16")
             assert type(back) is type(plain)
             assert {n: p.shape for n, p in back.named_parameters()} == {
@@ -147,10 +148,10 @@ def _zeros(plain):
 
 
 def without_experts():
-    """Indices past the experts select none, as with experts on several devices."""
+    """Ids past the last expert select no expert, as with experts on several devices."""
     for name, plain in fused().items():
         if name == "gpt-oss 4":
-            continue                # takes a weight for each expert
+            continue                # these experts take one weight per expert
         for recipe in ("mxfp8", "mxfp4_weights"):
             model = mxt.convert(copy.deepcopy(plain), recipe)
             x, chosen, weights = inputs(name)
@@ -168,7 +169,8 @@ def without_experts():
 
 
 def all_chosen():
-    """As many choices as experts: only the release determines the meaning of the weights."""
+    """Each token selects all experts, so only the release determines whether a weight belongs to a choice or an
+    expert."""
     for name, plain in fused().items():
         model = mxt.convert(copy.deepcopy(plain), "mxfp8")
         given = inputs(name, EXPERTS)
@@ -182,7 +184,7 @@ def all_chosen():
 
 
 def more_dimensions():
-    """Before release 5, gpt-oss's experts take tensors with a batch and a sequence dimension."""
+    """Before release 5, gpt-oss's experts take tensors with batch and sequence dimensions."""
     model = mxt.convert(fused()["gpt-oss 4"], "mxfp8")
     x, chosen, weights = inputs("gpt-oss 4")
     y = model(x.view(4, 10, HIDDEN), router_indices=chosen, routing_weights=weights)
@@ -190,10 +192,10 @@ def more_dimensions():
 
 
 def lists():
-    """Each linear layer of an expert is replaced, but not the router."""
+    """Each linear layer of an expert is replaced, but the router is not."""
     x = ref.tensor((2, 20, HIDDEN), 2, F32, spread=1)
     for cls in (hf.MixtralSparseMoeBlock, hf.Qwen3MoeSparseMoeBlock):
-        # As many experts as a block, so that even the router could be quantized.
+        # The number of experts equals the block size, so the router could also be quantized.
         plain = hf.randomize(cls(HIDDEN, INNER, 32, K)).to(DEVICE)
         for recipe, bound in (("mxfp8", 0.1), ("mxfp4_weights", 0.4)):
             seen = []
@@ -222,7 +224,7 @@ def lists():
 
 
 def replaced():
-    """Another recipe, copies, hooks, and a model's repr."""
+    """Checks another recipe, copies, hooks, and the repr of a model."""
     model = nn.ModuleDict({"experts": fused()["mixtral"], "head": nn.Linear(64, 64)}).to(DEVICE)
     plain = copy.deepcopy(model)
     given = inputs("mixtral")
@@ -257,8 +259,8 @@ def left_alone():
     patched = fused()["mixtral"]
     patched.forward = patched.forward
     for module, text in (
-        (hf.UnknownExperts(*SIZES), "UnknownExperts: expected experts of a known class, found "
-         f"parameters {', '.join(hf.UnknownExperts(*SIZES)._parameters)} of another: tell mx_compiler.torch.register_experts how to replace them"),
+        (hf.UnknownExperts(*SIZES), "UnknownExperts: expected experts of a known class, found an unknown class with "
+         f"parameters {', '.join(hf.UnknownExperts(*SIZES)._parameters)}: register it with mx_compiler.torch.register_experts"),
         (changed(is_transposed=True), "is_transposed: expected False, found True"),
         (changed(has_gate=False), "has_gate: expected True, found False"),
         (changed(down_proj=shifted), "gate_up_proj, down_proj: expected matrices"),
@@ -266,7 +268,7 @@ def left_alone():
          "gate_up_proj, down_proj, found gate_up_proj, down_proj, down_proj_bias"),
         (without, "limit: expected an attribute of GptOssExperts, found none"),
         (thin, "hidden size: expected a multiple of 32, at least 32, found 48"),
-        (patched, "forward: expected that of the class, found one that was put on"),
+        (patched, "forward: expected the method of the class, found a function that was set on"),
     ):
         model = nn.ModuleDict({"mlp": module, "head": nn.Linear(32, 32)})
         refuses(ValueError, "nothing was replaced", mxt.convert, model, strict=True)
@@ -278,13 +280,13 @@ def left_alone():
         assert len(found) == 1 and f"mlp ({type(module).__name__}" in str(found[0].message)
         assert text in str(found[0].message), found[0].message
         assert model["mlp"] is module and type(model["head"]) is mxt.MXLinear
-    # Parameters of 3 dimensions alone are no experts.
+    # A module is not an expert module just because its parameters have 3 dimensions.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)      # the function is deprecated
         convolution = nn.utils.weight_norm(nn.Conv1d(8, 8, 3))
     model = nn.ModuleList([convolution, nn.Linear(32, 32)])
     mxt.convert(model, strict=True)
-    # The filter silences it, and register_experts replaces them.
+    # A filter silences the warning, and register_experts replaces the modules.
     model = nn.ModuleDict({"mlp": hf.UnknownExperts(*SIZES), "head": nn.Linear(32, 32)})
     mxt.convert(copy.deepcopy(model), strict=True, filter=lambda module, name: name != "mlp")
     mxt.register_experts(hf.UnknownExperts, lambda module, recipe: nn.Identity())

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""mx_compiler.torch.install serves exactly the block-scaled calls, and uninstall restores PyTorch. Always on host
-tensors; gpu-torchao.py covers GPUs."""
+"""After mx_compiler.torch.install, mx serves block-scaled calls and no others. uninstall restores PyTorch. The tests
+use host tensors; gpu-torchao.py covers GPUs."""
 
 import os
 
@@ -25,8 +25,8 @@ MX, BLOCKED = ScalingType.BlockWise1x32, SwizzleType.SWIZZLE_32_4_4
 
 
 def state():
-    """PyTorch's state of the operators: kernels of all keys, rules of fake tensors, traceability by torch.compile, and
-    operators with a Python kernel."""
+    """Returns PyTorch's state for the operators: kernels for all dispatch keys, fake-tensor rules, whether
+    torch.compile traces the operators, and operators with a Python kernel."""
     rules = torch._library.simple_registry.singleton
     kernels = [(torch._C._dispatch_dump(f"aten::{name}"),
                 len(rules.find(f"aten::{name}").fake_impl.kernels),
@@ -72,7 +72,7 @@ def v2(recipe, scale_a, scale_b, **others):
                              **others)
 
 
-# Calls that are not block-scaled, or unsupported by mx: PyTorch handles them, with any result.
+# PyTorch handles calls without block scales and calls unsupported by mx. Their result does not matter.
 OTHERS = {
     "of tensors": lambda: torch._scaled_mm(a.elements, mat_b, one, one,
                                            out_dtype=torch.float32),
@@ -110,12 +110,12 @@ OTHERS = {
 
 
 def fake(mode, x):
-    """A fake tensor of the same strides."""
+    """Returns a fake tensor with the same strides."""
     return mode.from_tensor(x)
 
 
 def under_fake(call):
-    """Results of PyTorch's fake-tensor rules for other calls."""
+    """Returns the results of PyTorch's fake-tensor rules for other calls."""
     with FakeTensorMode() as mode:
         try:
             y = call(lambda x: fake(mode, x))
@@ -146,14 +146,14 @@ assert answers["of tensors"][0] == torch.float32 and "on meta" in answers
 not_there = outcome(ours), outcome(ours_in_groups)
 assert issubclass(not_there[0][0], Exception), not_there[0]
 
-# --- On the host alone, without a GPU: install() without devices serves nothing.
+# --- On a host without a GPU, install() without devices serves nothing.
 mxt.install()
 assert not serves(torch.device("cpu"))
 assert (outcome(ours), outcome(ours_in_groups)) == not_there
 mxt.uninstall()
 assert state() == before
 
-# --- Others fall through, ours do not.
+# --- Only calls without block scales reach PyTorch.
 mxt.install(devices=("cpu", "cuda"))
 for name, call in OTHERS.items():
     found = outcome(call)
@@ -165,7 +165,7 @@ assert eager.dtype == torch.bfloat16 and torch.isfinite(eager).all()
 with torch.inference_mode():
     assert torch.equal(ours(), eager)
 
-# --- Fake tensors of sizes and formats refused by PyTorch's own fake kernel.
+# --- Fake tensors with sizes and formats refused by PyTorch's own fake kernel.
 with FakeTensorMode() as mode:
     for format in ("mxfp8_e4m3", "mxfp4"):
         x = Matrix(rng, 70, 96, format, "cpu")
@@ -182,7 +182,7 @@ with FakeTensorMode() as mode:
         fake(mode, a.elements), fake(mode, x.elements.view(torch.float8_e4m3fn).t()),
         fake(mode, a.blocked), MX, fake(mode, x.blocked), MX, BLOCKED, BLOCKED))
 
-# --- torch.compile: no break, and the bits of the eager call.
+# --- torch.compile has no graph break and returns the bits of the eager call.
 for backend in ("aot_eager", "inductor"):
     compiled = torch.compile(lambda: ours() + 1, backend=backend, fullgraph=True)
     assert torch.equal(compiled(), eager + 1), backend
@@ -199,7 +199,7 @@ for count in (48, 70, 9):
     x = Matrix(rng, count, 64, "mxfp8_e4m3", "cpu")
     assert torch.equal(compiled(x.elements, x.blocked), ours(x) * 2), count
 
-# --- The functions of mx_compiler.torch are traced themselves.
+# --- torch.compile traces the functions of mx_compiler.torch.
 
 
 def traced():
@@ -213,7 +213,7 @@ def traced():
 for found, wanted in zip(torch.compile(traced, fullgraph=True)(), (eager, grouped)):
     assert torch.equal(found, wanted + 1)
 
-# --- Twice is once; undone, all is as before, twice too.
+# --- A second install changes nothing, and uninstall, even twice, restores the original state.
 mxt.install("cpu")
 assert torch.equal(ours(), eager)
 mxt.uninstall()
@@ -229,7 +229,7 @@ for devices in ("xpu", (), ("cpu", "tpu"), None, 3, torch.device("cpu"), [["cpu"
     refuses(ValueError, ("devices", "'cuda'", "'cpu'"), lambda: mxt.install(devices))
 assert state() == before
 
-# --- The functions of mx_compiler.torch serve any device, and accept only block-scaled calls.
+# --- The functions of mx_compiler.torch support any device and accept only block-scaled calls.
 assert torch.equal(mxt.scaled_mm(a.elements, mat_b, a.blocked, MX, b.blocked, MX,
                                  BLOCKED, BLOCKED), eager)
 refuses(ValueError, ("scale_recipe_a", "BlockWise1x32", "TensorWise"),

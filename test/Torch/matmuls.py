@@ -1,6 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Matmuls, their gradients, and the gradients of the expert layer, against float64 of the quantized values."""
+"""Compares matmuls, their gradients, and the gradients of the expert layer with float64 results of quantized values."""
 
 import contextlib
 
@@ -21,7 +21,7 @@ def turn(x):
 
 
 def check(found, a, b, dtype, what=""):
-    """Compares `found` with a b^T in float64."""
+    """Compares `found` with a * b^T in float64."""
     near(found, a @ turn(b), np.abs(a) @ turn(np.abs(b)), dtype,
          sums=max(8, a.shape[-1] // 16), what=what)
 
@@ -33,7 +33,7 @@ def formats(options):
 
 
 def many_rows():
-    """The gradient of a small weight is a long sum; rows fill whole blocks or not."""
+    """The gradient of a small weight is a sum over many rows. The rows may or may not fill whole blocks."""
     for seed, (rows, inputs, outputs) in enumerate(((2100, 64, 32), (8192, 32, 96), (8200, 64, 32))):
         for kind, saves in ((torch.bfloat16, False), (torch.float32, True)):
             x = ref.tensor((rows, inputs), seed, spread=2)
@@ -98,7 +98,7 @@ def grouped():
 
 
 def long_offsets():
-    """Ends of i64 give the same results as i32, backward too."""
+    """i64 offsets give the same results as i32 offsets, also in the backward pass."""
     x, w = ref.tensor((40, 64), 1, spread=2), ref.tensor((3, 96, 64), 2, spread=2)
     q, s = mxt.quantize_mxfp4(w)
     for call in (
@@ -143,7 +143,7 @@ def weights_alone():
 
 
 def odd_outputs():
-    """x gets a gradient for any number of outputs, even if grouped_mm requires a multiple of 16 bytes."""
+    """x gets a gradient for any number of outputs, although grouped_mm requires a multiple of 16 bytes."""
     x = ref.tensor((7, 64), 1, spread=1).requires_grad_()
     w = ref.tensor((2, 37, 64), 2, spread=1)
     y = mxt.weight_only_grouped_mm(x, *mxt.quantize_mxfp4(w), ref.ends(3, 7), "mxfp4")
@@ -154,7 +154,7 @@ def odd_outputs():
 
 
 def large_halves():
-    """Sums that overflow f16: high-precision gradients are bf16 matmuls."""
+    """Sums may overflow f16, so high-precision gradients are computed with bf16 matmuls."""
     for high in (False, True):
         x = torch.full((8192, 64), 10.0, dtype=torch.float16, device=ref.DEVICE)
         w = torch.zeros(32, 64, device=ref.DEVICE, requires_grad=True)
@@ -168,8 +168,8 @@ def relative(found, wanted):
 
 
 def experts():
-    """The layer rounds internally. Apart from that it matches the exact layer: its error is that of four roundings to
-    E4M3, about 2^-4 / sqrt(3) each."""
+    """Except for internal roundings, the layer matches the exact layer. Its error is about the error of four roundings
+    to E4M3, 2^-4 / sqrt(3) each."""
     tokens, hidden, inner, groups = 50, 64, 96, 4
     x = ref.tensor((tokens, hidden), 1, spread=0).requires_grad_()
     w1 = (ref.tensor((groups, 2 * inner, hidden), 2, spread=0) / 8).requires_grad_()
@@ -220,7 +220,7 @@ def groups_of_rows():
             assert (exact(back) == np.where(kept, X, 0)).all()
             back.sum().backward()
             assert (exact(x.grad) == np.where(kept, np.ones_like(X), 0)).all()
-    # Plain scales, rearranged, match the tiles of quantizers.
+    # Linear scales, rearranged, match the tiles of quantizers.
     x, offsets = ref.tensor((300, 160), 8), ref.ends(7, 7, 150, 300)
     for ends, mode in ((None, None), (offsets, "rows")):
         pair = [mxt.quantize_mxfp8(x, blocked=b, offsets=ends)[1].view(torch.uint8)
@@ -236,7 +236,7 @@ def groups_of_rows():
 
 
 def frozen():
-    """The gradient of a single operand matches the gradient computed with the other's."""
+    """The gradient of one operand is the same whether or not the other operand requires a gradient."""
     x, w = ref.tensor((40, 64), 1, spread=1), ref.tensor((4, 96, 64), 2, spread=1)
     offs = ref.ends(5, 5, 30, 40)
     for call in (lambda a, b, high: mxt.mxfp8_mm(a, b[0], wgrad_high_precision=high),
@@ -253,8 +253,8 @@ def frozen():
 
 
 def kept():
-    """The backward pass keeps, and version-checks, only the factors of its own matmul: x for the gradient of the
-    weight, the weight for the gradient of x."""
+    """Only operands of the backward matmuls are saved and version-checked: x for the weight gradient, and the weight
+    for the gradient of x."""
     offs = ref.ends(5, 40)
     for call, shape in ((mxt.mxfp8_mm, (96, 64)),
                         (lambda a, b, **o: mxt.mxfp8_grouped_mm(a, b.transpose(-2, -1), offs, **o),
@@ -273,8 +273,9 @@ def kept():
 
 
 def beside():
-    """A pair of weights matches their concatenation bit for bit, in every dtype and with any of the three frozen; only
-    on a GPU, gradients of a saved x are sums in another order. Neither the concatenation nor x is saved."""
+    """Results with a pair of weights match results with their concatenation bit for bit, in every dtype and with any of
+    the three tensors frozen. On a GPU, gradients of a saved x are excepted, because their sums use another order.
+    Neither the concatenation nor x is saved."""
     offs, dy = ref.ends(5, 40), ref.tensor((40, 160), 3, spread=1)
     for saves in (False, True):
         for frozen in (None, 0, 1, 2):
@@ -303,7 +304,7 @@ def beside():
                         assert relative(a.grad, exact(b.grad)) <= bound, (frozen, dtype, i)
                     else:
                         assert torch.equal(a.grad, b.grad), (frozen, dtype, i)
-    # A single group: no other tensor shares memory with a gradient. Also in the form for the dispatcher.
+    # With a single group, no gradient shares memory with another tensor. This includes calls through the dispatcher.
     for plain in (True, False):
         x, pair = ref.tensor((40, 64), 1, spread=1), [ref.tensor((1, n, 64), n, spread=1) for n in (96, 64)]
         leaves = [t.requires_grad_() for t in (x, *pair)]
@@ -323,7 +324,7 @@ def beside():
             pair = w.transpose(-2, -1).requires_grad_(), other.transpose(-2, -1)
             refuses(ValueError, "B_t: expected", lambda: mxt.mxfp8_grouped_mm(
                 x, pair, offs, save_quantized=saves))
-    # An exported program accepts another dtype, because no PyTorch operator is in between.
+    # An exported program accepts another dtype, because it contains no PyTorch operators.
     class Layer(torch.nn.Module):
         def forward(self, x, w, offs):
             return mxt.mxfp8_grouped_mm(x, w.transpose(-2, -1), offs)
@@ -336,8 +337,8 @@ def beside():
 
 
 def routes():
-    """Every integer type, even if the number of experts does not fit, against a stable sort; and the gradient of the
-    weights."""
+    """Compares every integer type with a stable sort, even if the number of experts does not fit the type; also checks
+    the gradient of the weights."""
     for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
         for tokens, k, experts in ((40, 3, 5), (1, 1, 1), (0, 3, 4), (5, 0, 4), (300, 2, 300)):
             least = 0 if dtype == torch.uint8 else -2

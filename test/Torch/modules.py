@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Training modules: results and all gradients against float64 of the quantized values; dtypes, autocast, empty inputs,
-copies and torch.compile."""
+"""Tests training modules: compares results and all gradients with float64 results of quantized values, and checks
+dtypes, autocast, empty inputs, copies and torch.compile."""
 
 import copy
 import io
@@ -63,8 +63,8 @@ def linear():
 
 
 def saved():
-    """Memory of x kept for the backward pass: bytes instead of bf16, and nothing if the weight requires no gradient;
-    also under recomputation by a checkpoint."""
+    """For the backward pass, x is saved in bytes instead of bf16, or not at all if the weight requires no gradient,
+    also under activation checkpointing."""
     x = ref.tensor((320, 96), 2, spread=2).requires_grad_()
     found, plain = {}, {}
     for recipe, into in (("mxfp8_save_quantized", found), ("mxfp8", plain)):
@@ -101,7 +101,7 @@ def bias():
 
 
 def dtypes():
-    """Results take the dtype of x, or autocast's. Gradients take the dtype of their tensor."""
+    """Results have the dtype of x or of autocast. Gradients have the dtype of their tensor."""
     for of_weight in (F32, BF16):
         layer = mxt.MXLinear(32, 64, device=DEVICE, dtype=of_weight)
         for of_x in (F32, BF16, torch.float16):
@@ -124,7 +124,7 @@ def dtypes():
 
 
 def reference_experts(x, weights, counts, matmul):
-    """Computes expert after expert; activations such as silu are PyTorch's."""
+    """Computes one expert after another, with PyTorch's activations."""
     w1, w2, w3 = weights
     parts = []
     for i, rows in enumerate(x.split(counts)):
@@ -134,7 +134,7 @@ def reference_experts(x, weights, counts, matmul):
 
 
 def experts():
-    """Sums in f32 and f64 may round to different bf16 neighbours. Results are much nearer to the quantized reference
+    """Sums in f32 and f64 may round to different bf16 neighbors. Results must be much nearer to the quantized reference
     than to the exact reference."""
     for counts in ([17, 0, 40, 7], [0, 64, 0, 0], [32, 1, 30, 1]):
         layer = mxt.MXGroupedExperts(64, 96, 4, device=DEVICE)
@@ -161,7 +161,7 @@ def experts():
 
 
 def bf16_experts():
-    """GroupedExperts itself, the baseline of the others."""
+    """Checks GroupedExperts, the baseline of the other modules."""
     layer = mxt.GroupedExperts(48, 80, 3, device=DEVICE)
     x, counts = ref.tensor((30, 48), 2, spread=1).requires_grad_(), [11, 0, 19]
     y = layer(x, torch.tensor(counts, device=DEVICE))
@@ -212,8 +212,8 @@ def copies():
 
 
 def compiled():
-    """Compiles without a graph break. On the host without inductor's code generation, which takes long; on a GPU with
-    it, and with fewer roundings between matmuls."""
+    """Compiles without a graph break. The host skips inductor's code generation because it is slow. On a GPU, inductor
+    rounds less often between matmuls."""
     backend, apart = ("aot_eager", 0) if DEVICE == "cpu" else ("inductor", 0.02)
     linear = mxt.MXLinear(64, 32, device=DEVICE)
     grouped = mxt.MXGroupedExperts(32, 64, 2, device=DEVICE)
@@ -235,7 +235,7 @@ def compiled():
 
 
 def without_contents():
-    """On the device meta, modules return shapes and dtypes."""
+    """On the device meta, modules return tensors with shapes and dtypes."""
     counts = torch.tensor([3, 5], device="meta")
     for layer, given in ((mxt.MXLinear(64, 32, device="meta"), ()),
                          (mxt.MXGroupedExperts(64, 32, 2, device="meta"), (counts,)),
@@ -299,7 +299,7 @@ def errors():
         (ValueError, "scale_rounding", lambda: mxt.Recipe(scale_rounding="up")),
         (TypeError, "weight_only: expected True or False, found 1",
          lambda: mxt.Recipe(weight_only=1)),
-        (ValueError, "wgrad_high_precision: expected False, as weight_only",
+        (ValueError, "wgrad_high_precision: expected False, because weight_only",
          lambda: mxt.Recipe(weight_only=True, wgrad_high_precision=True)),
         (ValueError, "save_quantized: expected False with weight_only",
          lambda: mxt.Recipe(weight_only=True, save_quantized=True)),

@@ -1,8 +1,7 @@
 # REQUIRES: torch
 # RUN: rm -rf %t && mkdir %t && %python %mx_src/scripts/api_docs.py %t
 # RUN: %python_torch %s %t/TorchAPI.md %mx_src/docs
-"""Checks that the names of mx_compiler.torch on pages and in its reference exist, and that dir lists the public
-names."""
+"""Checks that names of mx_compiler.torch on pages and in the reference exist, and that dir lists the public names."""
 
 import pathlib
 import re

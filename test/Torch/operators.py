@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""PyTorch's own checks of operators: schemas, fake kernels, gradients, tracing; and
-torch.compile without a break."""
+"""Runs PyTorch's own operator checks (schemas, fake kernels, gradients and tracing), and torch.compile without a graph
+break."""
 
 import torch
 from torch.library import opcheck
@@ -14,7 +14,7 @@ DENSE = (*FORMATS, "ceil", False)
 
 
 def byte(*found):
-    """Views as bytes: PyTorch's checks multiply and copy, which types of bits do not support."""
+    """Views tensors as bytes, because PyTorch's checks multiply and copy, which untyped bit dtypes do not support."""
     return [x.view(torch.uint8) for x in found]
 
 
@@ -25,7 +25,7 @@ experts = ref.tensor((4, 64, 128), 3)
 offs = ref.ends(10, 50, 50, 96)
 OPS = torch.ops.mx
 
-# Arguments of each operator; tensors of the last list require gradients.
+# Arguments of each operator. The tensors in the last list require gradients.
 w_q = byte(*mxt.quantize_mxfp4(w))
 experts_q = byte(*mxt.quantize_mxfp4(experts))
 w_p, experts_p = ((OPS.pack_weights(q, "mxfp4"), scales) for q, scales in (w_q, experts_q))
@@ -99,7 +99,8 @@ def given(arguments, differentiable):
 names = {schema.name.partition("::")[2] for schema in torch._C._jit_get_all_schemas()
          if schema.name.startswith("mx::")}
 checked = {op._qualified_op_name.partition("::")[2] for op, *_ in CASES}
-# Takes tensors saved by its forward pass, which checks it with its gradient.
+# These backward operators take tensors that a forward operator saves. The forward operator's gradient check covers
+# them.
 assert names - checked == {"moe_layer_backward"}, names - checked
 for op, arguments, differentiable in CASES:
     report = opcheck(op, given(arguments, differentiable))
@@ -107,7 +108,7 @@ for op, arguments, differentiable in CASES:
 print(len(CASES), "cases of", len(names), "operators")
 
 
-# --- Under torch.compile: one graph, the same bits as without, any number of rows.
+# --- torch.compile: one graph, the same bits as without it, for any number of rows.
 
 def everything(x, w, experts, w1, w2, offs, tokens, probs):
     q, s, _, _ = mxt.quantize_mxfp8(x, (-1, -2), offsets=offs)

@@ -2,8 +2,9 @@
 # RUN: %python_torch %s operators layouts
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s operators layouts
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s
-"""Packed weights from operators, and in modules on sm_90a. Covers every byte by the formula of docs/reference/Spec.md,
-results and gradients against float64, state dicts, and copies and moves, which preserve the bytes of a checkpoint."""
+"""Tests packed weights from operators and in modules on sm_90a. Compares every byte with the formula in
+docs/reference/Spec.md, and results and gradients with float64. Copies, moves and state dicts must preserve the bytes of
+a checkpoint."""
 
 import copy
 import io
@@ -28,7 +29,7 @@ RECIPE = "mxfp4_weights"
 
 
 def place(format):
-    """Returns the source of byte i of an element or pair of a tile: its row and its byte in the row, by Spec.md."""
+    """Returns, for each packed byte, the row and byte of its source in a tile, and the bytes per tile row (Spec.md)."""
     per_byte = 2 if format in ("mxfp4", "nvfp4") else 1
     t, e = np.meshgrid(np.arange(128), np.arange(0, 32, per_byte), indexing="ij")
     rows = 16 * (t // 32) + 2 * (t % 32 // 4) + e // 2 % 2
@@ -45,7 +46,7 @@ def packed_bytes(plain, format):
 
 
 def quantized(shape, format, seed=1):
-    """Elements and scales, a factor of NVFP4, and the matrix in float64."""
+    """Returns elements, scales, the global scale if the format is NVFP4, and the matrix in float64."""
     w = ref.tensor(shape, seed, spread=2)
     if format != "nvfp4":
         q = mxt.quantize(w, format)
@@ -80,7 +81,7 @@ def operators():
             check(y, exact(x), w, (format, rows))
             dy = ref.tensor(y.shape, 3)
             y.backward(dy)
-            # The gradient multiplies by weights in bf16, which cannot represent all of NVFP4.
+            # The gradient multiplies by bf16 weights, and bf16 cannot represent all NVFP4 values.
             check(x.grad, exact(dy), exact(torch.from_numpy(w).to(BF16)).T, (format, rows))
     elements, scales, factor, w = quantized((3, 128, 64), "mxfp4")
     p = mxt.pack_weights(elements, "mxfp4")
@@ -176,7 +177,7 @@ def rows_of_experts():
 
 
 def state_dicts():
-    """State dicts of packed and unpacked modules are equal, and load in both directions."""
+    """State dicts of packed and unpacked modules are equal and load in both directions."""
     experts = mxt.GroupedExperts(64, 128, 2, device=DEVICE)
     for plain, from_plain, make in (
             (linear_of(128, 64), mxt.MXWeightOnlyLinear.from_linear,
@@ -204,7 +205,7 @@ def state_dicts():
                 if not assign:          # a CUDA graph reads them at the same address
                     assert at == {name: x.data_ptr() for name, x in loaded.named_buffers()}
                 assert given.keys() == state.keys() and all(given[n] is state[n] for n in state)
-        # On meta, weights are not packed, but memory created there is.
+        # Weights on meta are not packed, but memory created for them later is.
         empty = packed.to("meta")
         assert "packed" not in repr(empty)
         empty.to_empty(device=DEVICE).load_state_dict(own)
@@ -216,7 +217,7 @@ def copies():
     layer = mxt.convert(linear_of(128, 64), RECIPE)
     own, kept = layer.state_dict(), dict(layer.named_buffers())
     size = sum(x.nbytes for x in layer.buffers())
-    assert size == 128 * 64 // 2 + 128 * 4 * 1  # the same form: elements, and a tile row of scales
+    assert size == 128 * 64 // 2 + 128 * 4 * 1  # elements, and one tile row of scales
     file = io.BytesIO()
     torch.save(layer, file)
     file.seek(0)
@@ -233,21 +234,21 @@ def copies():
         dcp.load(state, checkpoint_id=folder)
         other.load_state_dict(state)
     assert_same(other[0].state_dict(), own)
-    # The multiplied values, as floats again.
+    # Convert the weights back to floats.
     wanted = layer.dequantized(dtype=F32)
     back = mxt.convert(layer, "bf16")
     assert type(back) is torch.nn.Linear and torch.equal(back.weight, wanted)
 
 
 def moves():
-    """Moves to a device with plain weights, and back."""
+    """Moves a module to a device without packed weights, and back."""
     layer = mxt.convert(linear_of(128, 64), RECIPE)
     own, kept = layer.state_dict(), dict(layer.named_buffers())
     x = ref.tensor((5, 64), spread=2)
     y = layer(x)
     mx.set_device("cpu")
     loaded = pickle.loads(pickle.dumps(layer.cpu() if DEVICE != "cpu" else layer))
-    if DEVICE == "cpu":     # still packed without a move: the reference path reads both
+    if DEVICE == "cpu":     # the module did not move, so its weights stay packed; the reference path reads them
         assert torch.equal(loaded.weight_elements, kept["weight_elements"])
         assert torch.allclose(loaded(x), y, rtol=1e-2, atol=1e-2)
     loaded.to("cpu")

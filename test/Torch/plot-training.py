@@ -1,5 +1,5 @@
-"""examples/plot_moe_training.py on logs written here: all recipes are drawn, NaN losses are left out, a stopped run is
-part of the table, and unreadable or incomparable logs are refused in one line.
+"""Runs examples/plot_moe_training.py on logs that this test writes. All recipes are drawn, NaN losses are omitted, the
+table includes a stopped run, and unreadable or incomparable logs are refused in one line.
 
 REQUIRES: torch
 RUN: rm -rf %t && mkdir %t
@@ -87,7 +87,7 @@ def test_all_recipes():
 
 
 def test_stopped():
-    """Logs without a result, without steps, and with an empty last line."""
+    """Checks logs without a result, without steps, and with an empty last line."""
     full = log("full", whole(), end="\n")
     part = log("part", [head("mxfp8"), *steps([4.0, 3.0])])
     none = log("none", [head("mxfp4")])
@@ -101,7 +101,7 @@ def test_stopped():
 
 
 def test_no_numbers():
-    """NaN is not drawn, and does not change other means."""
+    """NaN is not drawn and does not change means."""
     nan, inf = float("nan"), float("inf")
     base = log("base", whole(losses=[4.0, 3.0, 2.0, 1.0]))
     other = log("other", whole("mxfp8", losses=[4.0, nan, 2.0, inf],
@@ -113,7 +113,7 @@ def test_no_numbers():
     text, curves, _ = picture(base, lost)
     assert [len(points) for points in curves] == [4, 0] and "mxfp8: 2" in text, curves
     refused([lost, "-o", OUT / "x.svg"], "-o: expected steps with a loss", "found none")
-    # Losses that are all equal, and zero.
+    # Losses may all be equal, or zero.
     picture(log("zero", whole(losses=[0.0, 0.0])),
             log("zero8", whole("mxfp8", losses=[0.0, 0.0])))
 

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Checks every quantizer against the definition, in every orientation, with both layouts of scales, with batches and
-with groups."""
+"""Compares every quantizer with the definition, in every orientation, with both scale layouts, with batches, and with
+groups."""
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from refuses import refuses
 
 
 def check(x, elements, scales, format, rounding, blocked, starts=None, groups=None):
-    """Returns `x` in the orientation of the result."""
+    """Compares quantized `x` with the definition. `x` has the orientation of the result."""
     columns = x.shape[-1]
     found = ref.codes(elements, format)[..., :columns] * np.repeat(
         ref.scales(scales, x.shape[-2], columns // 32, blocked, starts), 32, -1)
@@ -54,15 +54,15 @@ for shape in ((96, 160), (3, 64, 128), (130, 32)):
             values = mxt.dequantize(q, s, format, torch.float32, blocked=blocked)
             assert (ref.exact(values) == ref.blocked(given, format, rounding)).all()
 
-# Formats of 6 bits are bytes.
+# 6-bit elements are stored in bytes.
 x = ref.tensor((32, 64))
 for format in ("mxfp6_e3m2", "mxfp6_e2m3"):
     q, s = mxt.quantize(x, format)
     assert q.dtype == torch.uint8
     check(ref.exact(x), q, s, format, "ceil", True)
 
-# Groups: rows keep their places, with separate scale tiles; along the rows, each group begins at a multiple of 128
-# columns.
+# With groups along the rows, rows keep their places and each group has separate scale tiles. With groups along the
+# reduction, each group begins at a multiple of 128 columns.
 x, offsets = ref.tensor((300, 64), seed=5), ref.ends(7, 7, 150, 300)
 given, places = ref.exact(x), ref.group_rows(offsets)
 for blocked in (True, False):
@@ -80,7 +80,7 @@ for blocked in (True, False):
                 ref.blocked(padded)).all(), (blocked, end)
         start, begin = start + padded.shape[1], end
 
-# NVFP4: the factor is amax / 2688; scales are the nearest E4M3 of amax / 6 / factor.
+# NVFP4: the factor is amax / 2688. Scales are a block's amax / 6 / factor, rounded to the nearest E4M3.
 x = ref.tensor((64, 96), seed=7, spread=2)
 given = ref.exact(x)
 for blocked in (True, False):
@@ -91,17 +91,17 @@ for blocked in (True, False):
     assert (np.abs(found - wanted) <= np.maximum(wanted / 16, 2.0 ** -10) * 1.0001).all()
     step = np.repeat(found, 16, -1) * float(factor)
     codes = ref.codes(q, "nvfp4")
-    # No number of E2M1 is nearer.
+    # No other E2M1 number is nearer.
     best = np.abs(ref.E2M1[:, None, None] - given / step).min(0)
     assert (np.abs(codes - given / step) <= best + 1e-5).all()
     again = mxt.quantize_nvfp4(x, global_scale=factor, blocked=blocked)
-    # 2688 / amax and 1 / (amax / 2688) are not the same number of f32.
+    # 2688 / amax and 1 / (amax / 2688) differ in f32.
     assert (ref.codes(again[0], "nvfp4") != codes).mean() < 0.01
     values = mxt.dequantize(q, s, "nvfp4", torch.float32, blocked=blocked,
                             global_scale=factor)
     assert np.allclose(ref.exact(values), codes * step, rtol=1e-6)
 
-# With deterministic algorithms, new memory is filled: packed types too.
+# With deterministic algorithms, PyTorch fills new memory, which must also work for packed types.
 torch.use_deterministic_algorithms(True)
 for format in ("mxfp8_e4m3", "mxfp4", "nvfp4"):
     make = mxt.quantize_nvfp4 if format == "nvfp4" else lambda x: mxt.quantize(x, format)

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s %mx_src
-"""Without PyTorch, or with a PyTorch that is too old, the import names the requirement. All mentions of the oldest
-version agree."""
+"""If PyTorch is missing or too old, the import error names the required version. All files that state the oldest
+supported version agree."""
 
 import pathlib
 import runpy

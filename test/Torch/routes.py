@@ -3,8 +3,9 @@
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a %python_torch %s
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_120a %python_torch %s
 """Routes match numpy's stable sort of the chosen experts, on the host and in simulated kernels. Covers integers of
-every width and values beyond 32 bits, tokens without experts, no choices, one choice, up to 512 experts, and strided
-tensors; compiled and exported versions, for static and dynamic numbers of tokens; and the gradient of the weights."""
+every width, values beyond 32 bits, tokens without experts, zero and one choices, up to 512 experts, and strided
+tensors. Also covers compiled and exported versions with static and dynamic token counts, and the gradient of the
+weights."""
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ random = np.random.default_rng(5)
 
 
 def draw(tokens, choices, experts, dtype=np.int64):
-    """Draws choices; some select no expert, within the range of the type."""
+    """Draws choices. Some ids are in the range of the type but select no expert."""
     lowest = -1 if np.dtype(dtype).kind == "i" else 0
     highest = min(experts + 1, int(np.iinfo(dtype).max))
     return random.integers(lowest, highest, (tokens, choices), endpoint=True).astype(dtype)
@@ -33,7 +34,7 @@ def expect(name, chosen, experts, route=mxt.route):
     for what, found, array, dtype in zip(("tokens", "probs", "ends"), (tokens, probs, ends), expected,
                                          (torch.int32, torch.float32, torch.int32)):
         assert found.dtype == dtype, f"{name}: {what} of {found.dtype}"
-        assert np.array_equal(found.detach().cpu().numpy(), array), f"{name}: {what} {found} in place of {array}"
+        assert np.array_equal(found.detach().cpu().numpy(), array), f"{name}: {what} {found}, expected {array}"
     factors = torch.rand_like(probs)
     (probs * factors).sum().backward()
     gradient = np.zeros(len(order), np.float32)
@@ -54,7 +55,7 @@ expect("transposed", torch.from_numpy(draw(4, 50, 8)).to(DEVICE).t(), 8)
 expect("columns", torch.from_numpy(draw(50, 8, 8)).to(DEVICE)[:, 1:4], 8)
 wide = draw(40, 4, 8)
 wide[::3] = random.integers(-2**63, 2**63 - 1, wide[::3].shape)
-# Their lower halves are experts.
+# The lower 32 bits are valid ids, but the values are not.
 wide[1] = [2**32, 2**32 + 3, -2**32, 2**33 + 7]
 expect("beyond 32 bits", torch.from_numpy(wide).to(DEVICE), 8)
 

@@ -1,9 +1,9 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a %python_torch %s
-"""torch.nn.functional.scaled_mm and scaled_grouped_mm on host tensors, served by mx_compiler.torch.install, against
-float64: by the reference path, and by the kernels of sm_90a on the simulator, which read more of the padding;
-scaled-sm_120a.test covers sm_120a."""
+"""Compares torch.nn.functional.scaled_mm and scaled_grouped_mm on host tensors with float64 after
+mx_compiler.torch.install. Uses the reference path and, on the simulator, sm_90a kernels, which read more of the
+padding. scaled-sm_120a.test covers sm_120a."""
 
 import scaled_cases
 from reference import DEVICE

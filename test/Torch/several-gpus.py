@@ -1,5 +1,5 @@
-"""All GPUs in one process, a thread for each, without passing devices to mx: the self-test, training steps, and their
-graphs. Tensors of two GPUs are refused with a message that names both.
+"""Uses all GPUs in one process, with one thread per GPU and no device arguments to mx. Runs the self-test, training
+steps, and CUDA graphs of these steps. A call with tensors on two GPUs is refused, and the message names both.
 
 REQUIRES: torch, cuda-gpus
 RUN: env MX_DEVICE= MX_CHIP= %python_torch %s | FileCheck %s
@@ -33,7 +33,7 @@ def make(device, seed=0):
 
 
 def step(leaves):
-    """Returns results and gradients, without a wait for the GPU."""
+    """Returns results and gradients without synchronization with the GPU."""
     x, w, experts = leaves
     for leaf in leaves:
         leaf.grad = None
@@ -50,7 +50,7 @@ def on_host(tensors):
 
 
 def expect_equal(found, wanted, what):
-    assert all(map(torch.equal, found, wanted)), f"{what}: other bits than one GPU alone"
+    assert all(map(torch.equal, found, wanted)), f"{what}: the bits differ from a single GPU's"
 
 
 def on_gpus(work):
@@ -63,7 +63,7 @@ def on_gpus(work):
 
 
 def follows_tensors():
-    """Tensors of each GPU in turn, independent of PyTorch's current GPU."""
+    """Uses tensors of each GPU in turn, regardless of PyTorch's current GPU."""
     for current in range(COUNT):
         with torch.cuda.device(current):
             for index in range(COUNT):
@@ -73,7 +73,7 @@ def follows_tensors():
 
 
 def graphs():
-    """Captures a step on each GPU; all replay concurrently with other values."""
+    """Captures a step on each GPU. All graphs then replay concurrently with other values."""
     fresh = [on_host(step(make("cuda:0", seed))) for seed in range(1, 6)]
 
     def work(device):
@@ -128,7 +128,7 @@ def mixtures():
             assert "cuda:0" in str(error) and "cuda:1" in str(error), error
             print("refused:", str(error).splitlines()[0])
         else:
-            raise AssertionError("tensors of two GPUs were multiplied")
+            raise AssertionError("expected an error for tensors of two GPUs")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # REQUIRES: torch
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %t
-"""Ways to store a model of weight-only modules, each compared with the stored model: loading restores the same bits or
-is refused. No weight keeps the new model's value."""
+"""Tests ways to store a model with weight-only modules. Either the loaded model has the same bits as the stored model,
+or loading is refused. No weight silently keeps its initial value."""
 
 import copy
 import io
@@ -58,7 +58,7 @@ def is_same(model, wanted):
 
 
 def refuses_floats(load, *kinds):
-    """Refuses to load into a new model with float weights, of PyTorch or for training."""
+    """Checks that models with float weights (PyTorch models and training modules) refuse the stored model."""
     for model in Model(2), mxt.convert(Model(2), "mxfp8"):
         try:
             load(model)
@@ -95,7 +95,7 @@ def state_dicts():
             for strict in False, True:
                 refuses_floats(lambda m, strict=strict, assign=assign: m.load_state_dict(
                     state, strict=strict, assign=assign), RuntimeError)
-        # Keys of earlier versions, which stored the format's name under NAME_format.
+        # Earlier versions stored the format's name under NAME_format.
         older = {name + "_format" * (x.dtype == torch.uint8 and x.dim() == 1): x
                  for name, x in state.items()}
         assert older.keys() & {"first.weight_format", "experts.w1_format",
@@ -105,8 +105,8 @@ def state_dicts():
         assert is_same(new, wanted)
         other = mxt.convert(Model(), RECIPES[RECIPES.index(recipe) - 1])
         for given in state, older:
-            refuses(RuntimeError, f"expected {other.first.recipe.weights}, as the recipe of "
-                    f"the module has, found {model.first.recipe.weights}",
+            refuses(RuntimeError, f"expected {other.first.recipe.weights}, the format of the "
+                    f"module's recipe, found {model.first.recipe.weights}",
                     other.load_state_dict, given, strict=False)
 
 
@@ -125,7 +125,7 @@ def safetensors_files():
 
 
 def distributed_checkpoints():
-    """With one process; distributed-checkpoints.py uses several."""
+    """Tests distributed checkpoints with one process; distributed-checkpoints.py uses several."""
     for recipe in RECIPES:
         model, wanted = models(recipe)
         folder = FOLDER / recipe
@@ -145,8 +145,8 @@ def distributed_checkpoints():
 
 
 def other_packages():
-    """Packages that load into floats get no state dict to save; packages that store adapters do. Stand-ins use the
-    names of the packages and functions."""
+    """Packages that load weights into floats get an error instead of a state dict to save. Packages that store adapters
+    get a state dict. The stand-ins have the names of the packages and functions."""
     model, wanted = models("mxfp4_weights")
 
     def saver(package):
@@ -155,7 +155,7 @@ def other_packages():
         return scope["save_pretrained"]
     for given, key in (model, "first.weight"), (model.routed, "gate_up_proj"):
         refuses(ValueError, f"{key}: expected floats, which from_pretrained reads, found "
-                "mxfp4: save what mx_compiler.torch.convert(model, \"bf16\") makes",
+                "mxfp4: save the result of mx_compiler.torch.convert(model, \"bf16\")",
                 saver("diffusers.models.modeling_utils"), given)
     for package in "peft.peft_model", "users", "transformers_of_users":
         assert saver(package)(model).keys() == model.state_dict().keys()

@@ -1,6 +1,6 @@
 # REQUIRES: torch, torchao
 # RUN: %python_torchao %s
-"""torchao's MXFP8 training, served by mx_compiler.torch.install(torchao=True). Other versions are refused, and
+"""Tests torchao's MXFP8 training after mx_compiler.torch.install(torchao=True). Other torchao versions are refused, and
 uninstall restores torchao."""
 
 import sys
@@ -13,7 +13,7 @@ from refuses import refuses
 import mx_compiler.torch as mxt
 
 if torchao.__version__.partition("+")[0] != "0.18.0":
-    # Unknown versions are refused; no further checks are possible.
+    # Unknown versions are refused, so no further checks are possible.
     refuses(ImportError, ("0.18.0", torchao.__version__), lambda: mxt.install(
         DEVICE, torchao=True))
     sys.exit(0)
@@ -24,7 +24,7 @@ before = cases.replaced()
 emulated = cases.emulated(DEVICE)
 refusal = cases.refused(DEVICE)
 
-# --- Another version leaves everything unchanged, PyTorch too.
+# --- With another version, torchao and PyTorch stay unchanged.
 version, torchao.__version__ = torchao.__version__, "0.19.0"
 refuses(ImportError, ("0.18.0", "0.19.0"), lambda: mxt.install(DEVICE, torchao=True))
 torchao.__version__ = version

@@ -2,9 +2,9 @@
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_100a MX_PTXAS=none %python_torch %s
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s
-"""Kernels of forward and backward passes on the simulator, against float64 of the quantized values: layers of random
-sizes, with and without groups, that save x unquantized or quantized. The first few row counts of a layer get separate
-kernels; later ones share a kernel for any number of rows."""
+"""Compares simulated kernels of forward and backward passes with float64 results of quantized values. Layers have
+random sizes, may have groups, and save x unquantized or quantized. Each of a layer's first few row counts gets its own
+kernels; later row counts share kernels that support any number of rows."""
 
 import os
 import random
@@ -20,7 +20,7 @@ from reference import blocked, exact, near
 
 SEED = int((sys.argv[1:] or ["11"])[0])
 CASES = int((sys.argv[2:] or ["4"])[0])
-# Multiple of K on sm_100a for E2M1 beside another format.
+# On sm_100a, K must be a multiple of this number if only one operand is E2M1.
 STEP = 128 if os.environ["MX_CHIP"] == "sm_100a" else 32
 OPTIONS = (dict(), dict(), dict(gradients="mxfp8_e5m2", scale_rounding="floor"),
            dict(weights="mxfp4", activations="mxfp6_e3m2"))
@@ -31,7 +31,7 @@ def check(found, a, b, dtype, what):
 
 
 def compare(rows, inputs, outputs, ends, kind, saves, options):
-    """Checks a layer; without ends it is a single matrix."""
+    """Checks a layer. Without `ends`, the layer is a single matrix."""
     what = rows, inputs, outputs, ends, kind, saves, options
     groups = len(ends or [rows])
     of_x, of_w, of_dy = (options.get(name, "mxfp8_e4m3") for name in ("activations", "weights", "gradients"))
@@ -67,7 +67,7 @@ for index in range(CASES):
             bool(index % 2), options)
 print("random layers right")
 
-# Only one row count gets separate kernels; others use the kernels for any.
+# Only one row count gets its own kernels. Other row counts use the kernels for any number of rows.
 training.MOST_ROWS = 1
 for rows in (64, 96, 33, 64):
     compare(rows, 64, 32, None, torch.bfloat16, False, {})
@@ -76,7 +76,7 @@ known, = (rows for (_, layer), rows in training._rows_of.items()
 assert known == {64}, known
 print("any rows right")
 
-# The saved tensor is the quantizer's result, with zeros in its padding: operators with equal inputs return equal bytes.
+# The padding in the saved quantizer result is zero, so operators with equal inputs return equal bytes.
 options = ("mxfp8_e4m3",) * 3 + ("ceil",)
 for rows, ends in ((32, None), (160, None), (96, (10, 50, 50, 96)), (40, (40,))):
     x = ref.tensor((rows, 64), 1, spread=2)

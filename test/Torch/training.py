@@ -1,8 +1,9 @@
 # REQUIRES: torch
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %examples %t
-"""examples/train_moe_torch.py, a few steps of its tiny size: a resumed run repeats the losses of an uninterrupted run,
-bit for bit on the host; recipes begin alike; losses decrease; and the picture and the table are made of the logs."""
+"""Runs a few steps of examples/train_moe_torch.py at its tiny size. A resumed run has the losses of an uninterrupted
+run, on the host bit for bit. The first losses of all recipes are similar, and losses decrease. The logs can be
+plotted."""
 
 import json
 import math
@@ -33,7 +34,7 @@ def train(*options, code=0, error=None, elsewhere=False):
 
 
 def call(program, *options):
-    """Returns the exit status, or the message of SystemExit; 2 for argparse messages."""
+    """Returns the exit status (2 for argparse messages) or the message of SystemExit."""
     sys.argv = [program, *map(str, options)]
     try:
         runpy.run_path(program, run_name="__main__")
@@ -51,7 +52,7 @@ def losses(log):
 
 
 def all_runs():
-    """An interrupted first run resumes; finished runs are not repeated."""
+    """Resumes an interrupted first run, and does not repeat finished runs."""
     folder = OUT / "runs"
     options = "--all", f"--out={folder}", "--seeds=3", "--recipes=bf16, mxfp8"
     first = folder / "bf16-seed3"
@@ -64,12 +65,12 @@ def all_runs():
     train(*options)  # nothing left to run
     assert before == [log.stat().st_mtime_ns for log in logs]
     train(*options, "--rate=0.5", error="bf16-seed3.jsonl: expected a run with rate=0.5, "
-          "found rate=0.005: name another, or remove it")
+          "found rate=0.005: pass a different path or remove the file")
     return logs
 
 
 def goes_on(log, recipe):
-    """The same run without an interruption; or the MXFP8 run with an interruption."""
+    """Compares with an uninterrupted run, or with an interrupted MXFP8 run."""
     other = OUT / f"{recipe}.jsonl"
     if recipe == "mxfp8":
         options = (f"--recipe={recipe}", "--seed=3", f"--log={other}",
@@ -77,14 +78,14 @@ def goes_on(log, recipe):
         train(*options, "--stop-at=7", code=UNFINISHED)
         assert len(losses(other)) == 7
         train(f"--recipe={recipe}", "--seed=4", f"--checkpoint={OUT / 'checkpoint'}",
-              error="expected a run with seed=4, found seed=3: name another")
+              error="expected a run with seed=4, found seed=3: pass a different path")
     else:
         options = f"--recipe={recipe}", "--seed=3", f"--log={other}"
     train(*options)
     results = [rows(x)[-1]["result"] for x in (other, log)]
     for a, b in ((losses(other), losses(log)), *(
             [[r[name]] for r in results] for name in ("validation_loss", "training_loss"))):
-        # PyTorch's attention adds in any order on a GPU.
+        # On a GPU, the order of additions in PyTorch's attention varies.
         assert a == b or DEVICE != "cpu" and len(a) == len(b) and all(
             math.isclose(x, y, rel_tol=0.01) for x, y in zip(a, b)), (a, b)
     assert len(losses(log)) == STEPS
@@ -96,7 +97,7 @@ def right(log):
     assert about["run"]["seed"] == 3 and about["parameters"] > 100_000
     assert [row["step"] for row in steps] == list(range(STEPS))
     assert all(row["ms"] > 0 and row["tokens_per_s"] > 0 for row in steps)
-    # Begins near the entropy of a uniform distribution, plus the effect of initial weights.
+    # The first loss is near the entropy of a uniform distribution. Initial weights add a small difference.
     assert math.log(64) - 0.2 < found[0] < math.log(64) + 1.5, found[0]
     assert found[-1] < found[0] - 0.3, found
     assert result["tokens"] == STEPS * 512 and result["validation_tokens"] == 1024
@@ -131,8 +132,8 @@ for wrong in (["--all"], ["--all", "--out=x", "--seed=1"], ["--out=x"], ["--step
               ["--device=cpu", "--graph"], ["--log=x", "--checkpoint=x"]):
     train(*wrong, code=2)
 for option in ("--log", "--checkpoint"):
-    train(f"{option}=/dev/null/x", error="/dev/null/x: expected a place for a file")
-    train(f"{option}={OUT}", error=f"{OUT}: expected a file or nothing")
+    train(f"{option}=/dev/null/x", error="/dev/null/x: expected a path that can be written")
+    train(f"{option}={OUT}", error=f"{OUT}: expected a regular file or no file")
 mine = OUT / "mine.txt"
 for text in ("my notes\n", "1\n", '{"run": 3}\n', '{"run": {}}\n'):
     mine.write_text(text)

@@ -3,8 +3,8 @@
 # RUN: env MX_DEVICE=sim MX_CHIP= MX_PTXAS=none %python_torch %s any_outputs
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s any_outputs
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s any_outputs
-"""Weight-only modules: bytes of elements and scales, results and the gradient of x against float64 of the definition;
-their own state dicts, and state dicts of the replaced modules."""
+"""Tests weight-only modules: compares the bytes of elements and scales, results, and the gradient of x with the
+definition in float64, and loads state dicts of these modules and of the modules that they replace."""
 
 import copy
 import sys
@@ -23,7 +23,7 @@ RECIPES = ("mxfp8_weights", "mxfp6_weights", "mxfp4_weights",
 
 
 def values(weight, recipe):
-    """Weight values in a module's matmul, rounded to bf16 before."""
+    """Returns the weight values that a module's matmul uses, which may be rounded to bf16."""
     return blocked(exact(weight.to(BF16)), recipe.weights, recipe.scale_rounding)
 
 
@@ -62,7 +62,8 @@ def linear():
 
 
 def any_outputs():
-    """Outputs are not a reduction dimension, so any number of them is valid. A chip needs a program for each number."""
+    """Any number of outputs is valid, because outputs are not a reduction dimension. Each number needs its own
+    program."""
     for recipe in RECIPES:
         for outputs in (50, 33, 1) if recipe == "mxfp4_weights" else (33,):
             given = linear_of(outputs, 64)
@@ -108,8 +109,9 @@ def experts():
 
 
 def nvfp4():
-    """The gradient of x multiplies weights that are rounded to bf16 with the factor of the tensor; the result is
-    multiplied by it in f32: docs/guide/Torch.md. With a power of two there is no rounding."""
+    """The forward pass multiplies the result by the global scale in f32. The gradient of x uses weights that are
+    rounded to bf16 after multiplication by the global scale (docs/guide/Torch.md). A power of two causes no
+    rounding."""
     def apart(a, b):
         return np.linalg.norm(exact(a) - b) / np.linalg.norm(b)
     for seed, (rows, n, k) in enumerate(((64, 64, 128), (5, 96, 64), (96, 160, 256), (33, 32, 96))):
@@ -160,14 +162,14 @@ def state_dicts():
                     again = loaded.state_dict()
                     assert again.keys() == own.keys()
                     assert all(torch.equal(again[n], own[n]) for n in own)
-            # Float conversions do not change bytes.
+            # Conversion of the module to another float dtype does not change the bytes.
             moved = copy.deepcopy(quantized).to(BF16)
             assert torch.equal(moved.state_dict()[next(n for n in own if n != "bias")],
                                own[next(n for n in own if n != "bias")])
 
 
 def in_a_model():
-    """The state dict of a float model is quantized part by part, and not modified."""
+    """The state dict of a float model is quantized module by module, without changing the state dict."""
     def make():
         return torch.nn.Sequential(torch.nn.Linear(64, 96), torch.nn.ReLU(),
                                    torch.nn.Linear(96, 32)).to(DEVICE)
@@ -203,9 +205,9 @@ def errors():
                                         torch.zeros((32, 2), dtype=torch.uint8)})),
         (ValueError, "name: expected one of weight, found 'w1'",
          lambda: layer.dequantized("w1")),
-        # Same shapes.
-        (RuntimeError, "weight: expected mxfp8_e4m3, as the recipe of the module "
-         "has, found mxfp6_e2m3",
+        # Shapes are the same, but formats differ.
+        (RuntimeError, "weight: expected mxfp8_e4m3, the format of the module's "
+         "recipe, found mxfp6_e2m3",
          lambda: mxt.MXWeightOnlyLinear(64, 32, recipe="mxfp8_weights").load_state_dict(
              mxt.MXWeightOnlyLinear(64, 32, recipe="mxfp6_weights").state_dict())),
         (RuntimeError, "weight: expected a torch.Tensor, found list",

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-to-plan=chip=sm_90a | mx-translate --mx-to-manifest | FileCheck %s
 
-// Groups of several ranks used by a plan are listed, also without windows.
+// The manifest lists each multi-rank group used by a plan, even if the plan uses no window of the group.
 
 // CHECK:      "groups": [
 // CHECK-NEXT:   {"name": "ep", "size": 2, "tokens": 4}

@@ -1,9 +1,8 @@
 // RUN: mx-translate %s --split-input-file --mx-to-manifest | FileCheck %s
 
-// Control flow of plans. Values computed from the arguments alone are listed in
-// the table, even if used within a block, unless an early evaluation could
-// fail; values that depend on an iteration or on device data are computed by
-// steps.
+// Translates control flow in plans. The table lists values that depend only on
+// arguments, even if they are used within a block, unless an early evaluation
+// could fail. Steps compute values that depend on an iteration or on device data.
 
 // CHECK:      "name": "loop",
 // CHECK:      "values": [
@@ -20,13 +19,13 @@
 // CHECK-NEXT:     "step": 1,
 // CHECK-NEXT:     "carries": ["buf0", "[[SUM:v[0-9]+]]"],
 // CHECK-NEXT:     "init": ["arg0", 0],
-// The next iteration must not overwrite the carried buffer.
+// The next iteration must not overwrite the buffer that the loop carries.
 // CHECK:              {"choose": "buf1", "among": ["work0", "work1"], "besides": ["buf0"]},
 // CHECK-NEXT:         {"compute": "[[BYTES:v[0-9]+]]", "as": ["mul", "[[I]]", 4{{.*}}]},
 // CHECK-NEXT:         {"compute": "[[FEW:v[0-9]+]]", "as": ["lt", "[[BYTES]]", 64]},
 // CHECK-NEXT:         {"require": {"condition": "[[FEW]]", "message": "{{.*}}expected few rounds, found {}", "values": ["[[I]]"]}},
 // CHECK-NEXT:         {"copy": "buf0", "to": "buf1", "bytes": "v0"},
-// A buffer that stays within an iteration needs a single place.
+// A buffer used only within an iteration gets one place for all iterations.
 // CHECK-NEXT:         {"memset": "work2", "byte": 3, "bytes": 64},
 // CHECK-NEXT:         {"compute": "[[NEXT:v[0-9]+]]", "as": ["add", "[[SUM]]", "[[BYTES]]"{{.*}}]}
 // CHECK:            "yields": ["buf1", "[[NEXT]]"]
@@ -56,8 +55,8 @@ func.func @loop(%x: !mxplan.buffer, %n: index) -> (!mxplan.buffer, index)
 
 // -----
 
-// The buffer passed into an inner loop may be its result, so it outlives the
-// iteration of the outer loop.
+// A buffer passed into an inner loop may be the loop's result, so it must
+// outlive the iteration of the outer loop.
 
 // CHECK:      "name": "inner",
 // CHECK:      {"choose": "buf1", "among": ["work0", "work1"], "besides": ["buf0"]},
@@ -87,7 +86,7 @@ func.func @inner(%x: !mxplan.buffer, %n: index) -> !mxplan.buffer
 
 // -----
 
-// A branch on device data. Values computed from it follow the read.
+// A branch depends on device data, so the values of the condition are computed after the read.
 
 // CHECK:      "name": "read",
 // CHECK:      "values": [
@@ -149,7 +148,7 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// A called function is inlined at each call, with memory of its own. Private
+// Each call of a function is inlined, and each copy uses separate memory. Private
 // functions are not entries.
 
 // CHECK:      "name": "calls",
@@ -201,7 +200,7 @@ func.func @guarded(%x: !mxplan.buffer, %n: index)
 
 // -----
 
-// Integers and floats other than sizes are computed in their types; float
+// Integers and floats other than sizes are computed in their own types. Float
 // constants are written as bits.
 
 // CHECK:      "name": "floats",
@@ -242,8 +241,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// A while loop and a switch. The condition of the loop yields the operands of
-// the body and the results of the loop.
+// A while loop and a switch. The condition of the loop passes values to the body
+// and to the results of the loop.
 
 // CHECK:      "name": "until",
 // CHECK:      "steps": [
@@ -295,8 +294,8 @@ func.func @until(%x: !mxplan.buffer, %n: index) -> !mxplan.buffer
 
 // -----
 
-// Memory of a data-dependent size is allocated by a step, and a result of such
-// a size keeps the allocation.
+// A step allocates memory of a data-dependent size. A result of such a size owns
+// the allocation.
 
 // CHECK:      "name": "taken",
 // CHECK:      {"name": "y", "type": "memref<?xf32>", "dtype": "f4", "shape": ["v0"], "from": "buf0"}

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --split-input-file --mxgpu-verify-resources --mx-describe-entries --convert-mxgpu-host-to-plan --canonicalize --cse | mx-translate --split-input-file --mx-to-manifest | FileCheck %s
 
-// Arguments, arithmetic, a tensor map, a launch. Constants are folded, equal
-// expressions are listed once, and requirements known to hold are dropped.
+// Translates a plan with arguments, arithmetic, a tensor map and a launch. Constants are
+// folded, equal expressions are listed once, and requirements that always hold are dropped.
 
 // CHECK:      "target": "sm_100a",
 // CHECK-NEXT: "ptx": "kernels.ptx",
@@ -23,7 +23,7 @@
 // CHECK-NEXT:   ["min", "v5", "v6"],
 // CHECK-NEXT:   ["max", "v6", "v7"]
 // CHECK:      "requires": [
-// Unsigned division.
+// Unsigned division requires a nonnegative number.
 // CHECK-NEXT:   {"condition": "v0", "message": "{{.*}}: expected a number of at least 0, found {}", "values": ["arg3"]},
 // CHECK-NEXT:   {"condition": "v5", "message": "{{.*}}:5: expected 100% of {}, found {}", "values": [16, "v4"]},
 // CHECK-NEXT:   {"condition": "v8", "message": "{{.*}}: expected rows", "values": []}
@@ -76,8 +76,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Results are the caller's memory, also through a view; a result returned twice
-// or equal to an argument is copied. Other allocations are in the workspace,
+// Results are in the caller's memory, even through a view. A result is copied if it
+// is returned twice or equals an argument. Other allocations are in the workspace,
 // and share memory if their lifetimes are disjoint.
 
 // CHECK:      "name": "memory",
@@ -127,9 +127,9 @@ func.func @memory(%x: memref<?x4xbf16>) -> (memref<?x2xf32>, memref<?x4xbf16>, m
 
 // -----
 
-// A subview: the plan needs the address of the whole array. Alignment of
-// addresses in the workspace is known. The part must be inside the array: its
-// first row, its last row if not empty, and its static columns.
+// A subview requires the address of the whole array. Alignments in the workspace are
+// known. The first row of the subview, its last row (unless there are no rows) and
+// its static columns must be inside the array.
 
 // CHECK:      "name": "segments",
 // CHECK:      "values": [
@@ -192,8 +192,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// A kernel takes the address of the whole array and the dynamic parts of the
-// subview's type: size, stride and offset.
+// The kernel's arguments are the address of the whole array and the dynamic parts of
+// the subview's type: size, stride and offset.
 
 // CHECK:      "name": "slice",
 // CHECK:        ["mul", "arg0[1]", "arg1"{{.*}}],
@@ -217,7 +217,7 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// A requirement on the bits of a number.
+// A requirement may read the bits of a float argument.
 
 // CHECK:      "name": "bits",
 // CHECK:      "values": [
@@ -237,7 +237,7 @@ func.func @bits(%f: f32) {
 
 // -----
 
-// Used constants, each stored once and 256-byte aligned in the file; the
+// The file contains each used constant once, and aligned to 256 bytes. The
 // address of a constant needs no check.
 
 // CHECK:      "data": "constants.bin",

@@ -1,5 +1,5 @@
-// Atomics that keep order and scope in PTX. LLVM drops both for an atomicrmw, so
-// stronger than .relaxed.gpu is refused (mx-to-ptx-invalid.mlir).
+// These atomics keep their order and scope in PTX. LLVM drops both from an atomicrmw,
+// so mx refuses orders stronger than .relaxed.gpu (mx-to-ptx-invalid.mlir).
 
 // RUN: mx-translate --mx-to-ptx %s | FileCheck %s
 

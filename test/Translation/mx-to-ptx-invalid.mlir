@@ -22,7 +22,7 @@
 module {
 }
 
-// KERNEL: kernel.mlir:2:3: error: 'mxgpu.kernel' op expected lowered kernels, found this operation: run mx-opt --mx-to-nvvm first
+// KERNEL: kernel.mlir:2:3: error: 'mxgpu.kernel' op cannot be translated to PTX: run mx-opt --mx-to-nvvm first
 // KERNEL-NOT: error:
 
 //--- kernel.mlir
@@ -33,7 +33,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   }
 }
 
-// NESTED: nested.mlir:3:10: error: 'arith.addi' op expected lowered kernels, found this operation: run mx-opt --mx-to-nvvm first
+// NESTED: nested.mlir:3:10: error: 'arith.addi' op cannot be translated to PTX: run mx-opt --mx-to-nvvm first
 
 //--- nested.mlir
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
@@ -55,14 +55,14 @@ gpu.module @kernels {
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">, #nvvm.target<chip = "sm_103a">] {
 }
 
-// LLVM would treat the chip as the oldest that LLVM supports.
+// Without the check, LLVM would compile for the oldest chip that LLVM supports.
 // CHIP: unknown-chip.mlir:1:1: error: 'gpu.module' op unknown chip 'sm_101x': expected one of 'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a'
 
 //--- unknown-chip.mlir
 gpu.module @kernels [#nvvm.target<chip = "sm_101x">] {
 }
 
-// LLVM would abort.
+// Without the check, LLVM would abort.
 // OLD: old-chip.mlir:4:5: error: 'nvvm.tcgen05.alloc' op chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'
 
 //--- old-chip.mlir
@@ -94,7 +94,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88", verifyT
   }
 }
 
-// CONVERSION: no-conversion.mlir:3:10: error: 'nvvm.convert.f32x2.to.f6x2' op chip 'sm_90a' has no conversions to or from elements of 6 and 4 bits and f8E8M0FNU: make the kernels by mx-opt --mx-to-nvvm=chip=sm_90a
+// CONVERSION: no-conversion.mlir:3:10: error: 'nvvm.convert.f32x2.to.f6x2' op chip 'sm_90a' has no conversions to or from 4- and 6-bit elements and f8E8M0FNU: generate the kernels with mx-opt --mx-to-nvvm=chip=sm_90a
 
 //--- no-conversion.mlir
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88", verifyTarget = false>] {
@@ -114,9 +114,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88", verifyTa
   }
 }
 
-// LLVM drops the order and scope of an atomicrmw; mx-to-ptx-atomics.mlir shows
+// LLVM drops the order and scope of an atomicrmw; mx-to-ptx-atomics.mlir contains
 // the atomics that keep both.
-// RELEASE: release.mlir:4:10: error: 'llvm.atomicrmw' op expected the order monotonic and the scope "device" or "block", found release and the scope "device": LLVM prints it in PTX as atom.relaxed.gpu; write llvm.inline_asm with the instruction ("red.release.sys.global.add.u32"), or fences around an atomicrmw that is monotonic
+// RELEASE: release.mlir:4:10: error: 'llvm.atomicrmw' op expected monotonic order and "device" or "block" scope, found release order and "device" scope: LLVM prints every atomicrmw as atom.relaxed.gpu; use llvm.inline_asm with the PTX instruction ("red.release.sys.global.add.u32"), or a monotonic atomicrmw between fences
 // RELEASE-NOT: error:
 
 //--- release.mlir
@@ -128,7 +128,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88", verifyTa
   }
 }
 
-// SYSTEM: system.mlir:4:10: error: 'llvm.atomicrmw' op expected the order monotonic and the scope "device" or "block", found monotonic and the scope of the system:
+// SYSTEM: system.mlir:4:10: error: 'llvm.atomicrmw' op expected monotonic order and "device" or "block" scope, found monotonic order and system scope:
 // SYSTEM-NOT: error:
 
 //--- system.mlir
@@ -140,7 +140,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88", verifyTa
   }
 }
 
-// Prints every module.
+// All modules are printed.
 // MODULES: .target sm_100a
 // MODULES: .entry first(
 // MODULES: .target sm_103a
@@ -158,7 +158,7 @@ gpu.module @b [#nvvm.target<chip = "sm_103a", features = "+ptx88">] {
   }
 }
 
-// SPACE: space.mlir:3:5: error: 'llvm.atomicrmw' op expected a memory space of NVVM, found '!llvm.ptr<2>'
+// SPACE: space.mlir:3:5: error: 'llvm.atomicrmw' op expected an NVVM memory space, found '!llvm.ptr<2>'
 
 //--- space.mlir
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {

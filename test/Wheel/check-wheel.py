@@ -32,10 +32,10 @@ def check(name, library, stored=False):
 assert check(RUNTIME, GOOD) == ""
 assert "expected at most 3 MB, found 4." in check(RUNTIME, GOOD, stored=True)
 assert "expected files that run with manylinux_2_5_x86_64" in check(RUNTIME.replace("36", "5"), GOOD)
-# The library of the build links to the C++ library and exports symbols of it.
+# The build's own library links to the C++ library and exports its symbols.
 ordinary = check(RUNTIME, build / "lib/libmx_runtime.so")
-assert "expected to need the C library alone, found libstdc++.so.6" in ordinary
+assert "expected a dependence on the C library only, found libstdc++.so.6" in ordinary
 assert "expected a stripped file" in ordinary
 # A program may link to more and export more.
-assert "expected the C interfaces alone to be shown, found _Z" in check(
+assert "expected exports of the C interfaces only, found _Z" in check(
     RUNTIME, build / "lib/MXPlugin.so")

@@ -1,5 +1,5 @@
-"""Installs the wheels packed from this build away from any other mx, and checks all tools and the package, far from the
-sources.
+"""Packs wheels from this build and installs them, isolated from the sources and any other mx. Checks all tools and the
+package.
 
 REQUIRES: wheel, wheel-runtime, numpy
 RUN: rm -rf %t && mkdir %t
@@ -30,7 +30,7 @@ subprocess.run([sys.executable, sources / "scripts/release_metadata.py", version
 
 
 def matrices(folder):
-    """Arguments of examples/matmul.mlir, and their matmul in float64."""
+    """Creates the arguments of examples/matmul.mlir, and their matmul in float64."""
     rng = np.random.default_rng(0)
     arrays = []
     for name, rows in (("x", 64), ("w", 96)):
@@ -41,7 +41,7 @@ def matrices(folder):
 
 
 def is_near(file, exact):
-    """Quantized to 8 bits, matmuls are within 26 dB of noise."""
+    """Tests for at least 26 dB of signal-to-noise ratio, which matmuls of 8-bit elements reach."""
     y = np.load(file).view(ml_dtypes.bfloat16).astype(np.float64)
     return ((y - exact) ** 2).sum() < (exact**2).sum() * 10**-2.6
 
@@ -61,8 +61,8 @@ version = subprocess.run([build / "bin/mx-opt", "--version"], capture_output=Tru
 for tool in "mx-opt", "mx-translate", "mx-compile", "mx-run", "mx-sim":
     own = subprocess.run([build / "bin" / tool, "--version"], capture_output=True, text=True).stdout
     assert mx.run(tool, "--version") == own, tool
-    # Options of the tools in the shared library do not collide. Options of LLVM targets missing in the wheel are
-    # absent.
+    # Command line options of the tools do not collide in the shared library. Options of LLVM targets that the wheel
+    # lacks do not exist.
     options = [set(re.findall(r"^ +(--?mx[-\w]*|--(?:arg|seed|chip|device|entry)\b).*", text, re.M))
                for text in (mx.run(tool, "--help"),
                             mx.run(build / "bin" / tool, "--help"))]
@@ -77,7 +77,7 @@ for order in ("mx", "mx_compiler"), ("mx_compiler", "mx"):
 assert mx.run("mx-opt", "--version") == version
 shutil.rmtree(mx.packages / "mx")
 
-# A plugin cannot reach the MLIR in the library: plugins are refused, not ignored.
+# A plugin cannot use the MLIR in the library, so plugins cause an error.
 for option in "--load-pass-plugin", "--load-dialect-plugin":
     says = mx.run("mx-opt", f"{option}={build / 'lib/MXPlugin.so'}", stdin="", status=1)
     assert re.fullmatch(rf"mx-opt: expected a plugin of MLIR for {option}, found '.*MXPlugin.so': this mx-opt contains MLIR and .*\n", says), says
@@ -94,7 +94,7 @@ mx.run("mx-run", "examples/matmul.mlir", *arguments, "--result=run.npy", "--devi
        "--check=cpu")
 assert is_near(mx.folder / "run.npy", exact)
 
-# Code for the CPU calls the compiler's own library, for numbers of 128 bits.
+# Code for the CPU calls the compiler's own library for 128-bit integers.
 (mx.folder / "wide.mlir").write_text("""
 func.func @main(%x: tensor<4xi64>) -> tensor<4xi64> {
   %wide = arith.extsi %x : tensor<4xi64> to tensor<4xi128>
@@ -136,7 +136,7 @@ for device in "sim", "cpu":
                     MX_DEVICE=device)
     assert shapes.endswith("(32, 128) (32, 128) (4, 384, 128) (4, 128, 192) (64,)\n"), shapes
 
-# The assembler of NVIDIA's package is found beside mx. A fake prints its path.
+# The assembler of NVIDIA's package is found next to mx. A fake assembler prints its path.
 fake = mx.packages / "nvidia/cu13/bin/ptxas"
 fake.parent.mkdir(parents=True)
 fake.write_text('#!/bin/sh\n[ "$1" = --help ] && { echo sm_100a; exit; }\n[ "$1" = --version ] && exit\n'
@@ -151,7 +151,7 @@ assert used == str(fake), used
 
 
 def both(tool, *words, act):
-    """Returns the result of `act` on the tool, which must be the same for the wheel and the build."""
+    """Returns the result of `act` on the tool. The wheel's and the build's results must be equal."""
     found = [act([program, *words]) for program in (mx.python.parent / tool, build / "bin" / tool)]
     assert found[0] == found[1], (tool, words, found)
     return found[0]
@@ -171,7 +171,7 @@ def closed_pipe(command):
 
 
 def interrupted(command):
-    """Interrupts a command by a signal while it waits for input."""
+    """Sends a signal to a command while the command waits for input."""
     child = subprocess.Popen(command, cwd=mx.folder, env=mx.environment, stdin=subprocess.PIPE,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not os.readlink(f"/proc/{child.pid}/exe").endswith("bin/mx-opt"):

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Safety checks must refuse unsafe kernels. These passes break good kernels to
-// test the checks.
+// Safety checks must refuse unsafe kernels. To test the checks, these passes
+// break safe kernels.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,43 +20,45 @@ using namespace mx::mxgpu;
 
 namespace {
 
-bool isTake(Operation *op) {
+/// Returns true if `op` waits for a stage, as a producer or a consumer.
+bool isAcquire(Operation *op) {
   return isa<ProducerAcquireOp, ConsumerWaitOp>(op);
 }
-bool isGive(Operation *op) {
+/// Returns true if `op` is a producer's commit or a consumer's release.
+bool isRelease(Operation *op) {
   return isa<ProducerCommitOp, ConsumerReleaseOp>(op);
 }
 
-Operation *findGive(Operation *take) {
-  for (Operation *user : take->getUsers())
-    if (isGive(user))
+Operation *findRelease(Operation *acquire) {
+  for (Operation *user : acquire->getUsers())
+    if (isRelease(user))
       return user;
   return nullptr;
 }
 
-/// Returns the next take in the same block.
-Operation *findNextTake(Operation *take) {
-  for (Operation *op = take->getNextNode(); op; op = op->getNextNode())
-    if (isTake(op))
+/// Returns the next acquire in the same block.
+Operation *findNextAcquire(Operation *acquire) {
+  for (Operation *op = acquire->getNextNode(); op; op = op->getNextNode())
+    if (isAcquire(op))
       return op;
   return nullptr;
 }
 
-/// Returns the only user of a stage and its buffers besides the release, if it
-/// is nested in more loops than both. A user may use the stage several times.
-Operation *findInnerUser(Operation *take) {
+/// Returns the only user of a stage or its buffers, not counting the release,
+/// if this user is in a nested block. It may use the stage several times.
+Operation *findInnerUser(Operation *acquire) {
   Operation *inner = nullptr;
-  for (Operation *user : take->getUsers()) {
-    if (isGive(user) || user == inner)
+  for (Operation *user : acquire->getUsers()) {
+    if (isRelease(user) || user == inner)
       continue;
     if (std::exchange(inner, user))
       return nullptr;
   }
-  return inner && inner->getBlock() != take->getBlock() ? inner : nullptr;
+  return inner && inner->getBlock() != acquire->getBlock() ? inner : nullptr;
 }
 
-/// Returns the loop over the places of an accumulator read by `drain`, if
-/// `drain` reads the unshared places.
+/// Returns the loop over the columns of an accumulator that `drain` reads, if
+/// these columns are not shared with another accumulator.
 scf::ForOp findLoopOverRest(EpilogueColumnOp drain) {
   auto argument = dyn_cast<BlockArgument>(drain.getPlace());
   auto loop = argument
@@ -87,34 +89,38 @@ void shrink(Operation *op) {
     return;
   ring.getResult().setType(type);
   for (Operation *user : ring->getUsers())
-    if (isTake(user))
+    if (isAcquire(user))
       user->getResult(0).setType(StageType::get(op->getContext(), type));
 }
 
-void giveTwice(Operation *op) {
+/// Releases a stage twice.
+void repeat(Operation *op) {
   OpBuilder builder(op);
   builder.setInsertionPointAfter(op);
   builder.clone(*op);
 }
 
-void giveAtOnce(Operation *op) {
-  Operation *take = op->getOperand(0).getDefiningOp();
-  op->moveAfter(take);
+/// Releases a stage directly after its acquire.
+void hoist(Operation *op) {
+  Operation *acquire = op->getOperand(0).getDefiningOp();
+  op->moveAfter(acquire);
 }
 
-bool canGiveAtOnce(Operation *op) {
-  Operation *take = op->getOperand(0).getDefiningOp();
-  return llvm::any_of(take->getUsers(),
+/// Returns true if other operations use the stage that `op` releases.
+bool canHoist(Operation *op) {
+  Operation *acquire = op->getOperand(0).getDefiningOp();
+  return llvm::any_of(acquire->getUsers(),
                       [&](Operation *user) { return user != op; });
 }
 
-void takeInside(Operation *op) {
-  Operation *inner = findInnerUser(op), *give = findGive(op);
+/// Moves the acquire and the release of a stage to their user in a loop.
+void sink(Operation *op) {
+  Operation *inner = findInnerUser(op), *release = findRelease(op);
   op->moveBefore(inner);
-  give->moveAfter(inner);
+  release->moveAfter(inner);
 }
 
-/// Starts a step earlier, at shared columns.
+/// Starts the loop one step earlier, in shared columns.
 void drainEarlier(Operation *op) {
   scf::ForOp loop = findLoopOverRest(cast<EpilogueColumnOp>(op));
   OpBuilder builder(loop);
@@ -124,7 +130,7 @@ void drainEarlier(Operation *op) {
           *getConstantIntValue(loop.getStep())));
 }
 
-/// Starts half a step later, across the end of the shared columns.
+/// Starts the loop half a step later, so it crosses the end of the columns.
 void drainAskew(Operation *op) {
   scf::ForOp loop = findLoopOverRest(cast<EpilogueColumnOp>(op));
   OpBuilder builder(loop);
@@ -146,8 +152,8 @@ void dropEmpty(Operation *op) {
     cast<LoadAccumulatorOp>(op).getEmptyMutable().clear();
 }
 
-/// Gives the CTAs of a pair different trip counts, in roles that still agree
-/// with each other.
+/// Gives the CTAs of a pair different trip counts. The roles of each CTA still
+/// agree with each other.
 void countByRank(Operation *op) {
   auto kernel = cast<KernelOp>(op);
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
@@ -163,7 +169,7 @@ const Breakage kBreakages[] = {
     {"drop-load", [](Operation *op) { return isa<TmaLoadOp>(op); }, erase},
     {"drop-store",
      [](Operation *op) { return isa<StoreSharedOp, TmaStoreOp>(op); }, erase},
-    // An operation that returns its accumulator cannot be erased alone.
+    // An operation whose accumulator result is used cannot be erased alone.
     {"drop-mma",
      [](Operation *op) { return isa<MmaOp>(op) && op->use_empty(); }, erase},
     {"drop-empty",
@@ -179,14 +185,14 @@ const Breakage kBreakages[] = {
        return load && load.getMulticast();
      },
      [](Operation *op) { cast<TmaLoadOp>(op).setMulticast(false); }},
-    {"double-release", [](Operation *op) { return isGive(op); }, giveTwice},
+    {"double-release", [](Operation *op) { return isRelease(op); }, repeat},
     {"read-after-release",
-     [](Operation *op) { return isGive(op) && canGiveAtOnce(op); }, giveAtOnce},
+     [](Operation *op) { return isRelease(op) && canHoist(op); }, hoist},
     {"late-acquire",
-     [](Operation *op) { return isTake(op) && findInnerUser(op); }, takeInside},
+     [](Operation *op) { return isAcquire(op) && findInnerUser(op); }, sink},
     {"swap-acquires",
-     [](Operation *op) { return isTake(op) && findNextTake(op); },
-     [](Operation *op) { findNextTake(op)->moveBefore(op); }},
+     [](Operation *op) { return isAcquire(op) && findNextAcquire(op); },
+     [](Operation *op) { findNextAcquire(op)->moveBefore(op); }},
     {"shrink-ring", [](Operation *op) { return isa<RingOp>(op); }, shrink},
     {"flip-leader",
      [](Operation *op) {
@@ -214,7 +220,7 @@ const Breakage kBreakages[] = {
     {"drain-askew", readsRest, drainAskew},
 };
 
-/// Returns the places of `root` to which a breakage applies, in program order.
+/// Returns the operations in `root` to which a breakage applies, in order.
 SmallVector<Operation *> findPlaces(Operation *root, const Breakage &breakage) {
   SmallVector<Operation *> places;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -224,7 +230,7 @@ SmallVector<Operation *> findPlaces(Operation *root, const Breakage &breakage) {
   return places;
 }
 
-/// Breaks a single place of the kernels.
+/// Breaks the n-th operation to which a breakage applies.
 struct TestBreakPass final
     : PassWrapper<TestBreakPass, OperationPass<gpu::GPUModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestBreakPass)
@@ -233,7 +239,7 @@ struct TestBreakPass final
 
   StringRef getArgument() const override { return "test-mxgpu-break"; }
   StringRef getDescription() const override {
-    return "break the n-th place of a kind in kernels";
+    return "break the n-th operation of a kind in kernels";
   }
 
   void runOnOperation() override {
@@ -252,20 +258,20 @@ struct TestBreakPass final
     breakage->apply(places[n]);
   }
 
-  Option<std::string> kind{*this, "kind", llvm::cl::desc("What to break")};
-  Option<unsigned> n{*this, "n", llvm::cl::desc("Which place, from 0"),
+  Option<std::string> kind{*this, "kind", llvm::cl::desc("Kind of breakage")};
+  Option<unsigned> n{*this, "n", llvm::cl::desc("Index of the operation"),
                      llvm::cl::init(0)};
 };
 
-/// Breaks each place of the kernels in turn and reports the result of
-/// verification.
+/// Breaks each of these operations in turn, each in a copy of the kernels, and
+/// reports the result of verification.
 struct TestBreakEachPass final
     : PassWrapper<TestBreakEachPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestBreakEachPass)
 
   StringRef getArgument() const override { return "test-mxgpu-break-each"; }
   StringRef getDescription() const override {
-    return "print what becomes of kernels that are broken, place by place";
+    return "break each operation in turn and print the result of verification";
   }
 
   void runOnOperation() override {

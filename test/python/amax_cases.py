@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantizations with amax for the CPU path and for kernels, and the amax computed by numpy."""
+"""Quantizations that compute amax on the CPU path and in kernels, and the expected amax, computed with numpy."""
 
 import dataclasses
 
@@ -7,8 +7,8 @@ import mx_reference as ref
 import numpy as np
 from harness import BITS, FLOATS, Blocks, Function
 
-ROWS, COLUMNS = 200, 160  # tiles and parts of tiles both ways
-# Ends of expert groups, one of them empty; the rows after them belong to no group.
+ROWS, COLUMNS = 200, 160  # full and partial tiles along both axes
+# Ends of expert groups. One group is empty, and the rows after the last end belong to no group.
 ENDS = np.array([40, 40, 171, 190], np.int32)
 PROLOGUE = """prologue {{
     ^bb0(%a: {0}, %row: index, %col: index):
@@ -19,7 +19,7 @@ PROLOGUE = """prologue {{
       mx.yield %b, %d : {0}, f32
     }}"""
 SEED = 0x2718281828459045
-# Options without separate clauses.
+# Options without a clause of their own.
 BY_UNITS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, "
             "stage_rows = 32, stages = 2, ctas = 2>}")
 
@@ -38,7 +38,7 @@ class Case:
     schedule: str = ""
 
     def destination(self, axis, rows):
-        """Returns the types of elements and scales; groups of a reduction divide columns instead of rows."""
+        """Returns the types of elements and scales. Reduction groups divide columns, and row groups divide rows."""
         encode = 1.0 if self.nvfp4 else None
         blocks = Blocks(self.element, axis, self.layout, encode=encode, groups=len(ENDS) * bool(self.ragged))
         if self.ragged != "reduction":
@@ -59,7 +59,7 @@ class Case:
         return [{"rows": v[:ENDS[-1]], "reduction": v[:, :ENDS[-1]]}.get(self.ragged, v) for v in values]
 
     def add(self, function, dtype, rows, gathered):
-        """Appends the operation; returns the number of its results."""
+        """Appends the operation. Returns the number of its results."""
         count = 2 if self.produced else 1
         outs = sum((self.destination(a, gathered if self.gather else rows) for a in self.axes), []) * count
         outs += ["tensor<f32>"] * count
@@ -87,7 +87,7 @@ def program(cases, dtype, x, index):
 
 
 def compare(test, what, cases, x, index, results, counts):
-    """Compares each amax with numpy's; yields each case with its values and own results."""
+    """Compares each amax with numpy's amax. Yields each case with its values and its results."""
     results = iter(results)
     for case, count in zip(cases, counts):
         own, values = [next(results) for _ in range(count)], case.values(x, index)
@@ -97,12 +97,12 @@ def compare(test, what, cases, x, index, results, counts):
 
 
 def datasets(rng, dtype, rows):
-    """Pairs (name, x); the largest numbers of x count in some cases only."""
+    """Yields pairs (name, x). In some cases, the largest numbers in x do not contribute to the amax."""
     kind, bits = FLOATS[dtype], BITS[dtype]
     sign = bits(1 << (8 * np.dtype(bits).itemsize - 1))
     x = rng.standard_normal((rows, COLUMNS)).astype(kind)
     if rows > ENDS[-1]:
-        x[ENDS[-1] - 1, -1] = -7.25  # last element that expert groups count
+        x[ENDS[-1] - 1, -1] = -7.25  # last element inside an expert group
         x[ENDS[-1], 3] = -9.5
         x[1, ENDS[-1] % COLUMNS] = 8.5
     yield "negative", x
@@ -121,7 +121,7 @@ def datasets(rng, dtype, rows):
 
 
 def gathered_rows(rng, rows, count):
-    """Draws row indices, but not the row after the groups, which contains the largest numbers."""
+    """Draws row indices, but not the row after the groups, because this row contains the largest numbers."""
     index = rng.integers(-1, min(rows, int(ENDS[-1])), count).astype(np.int32)
     index[::9] = -1
     return index

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Compares the pages of constraints with the verifiers and their negative tests.
+"""Checks that every constraint on the specification pages has a verifier and a negative test.
 
-PAGES lists them: docs/reference/Spec.md for mx; docs/reference/KernelSpec.md and KernelOperations.md beside it for
-mxgpu and mxbar. Each constraint `C<n>` of a section headed `<name>` needs the comment `// <name> C<n>` beside its
-check, and a case that expects an error:
+PAGES lists the pages: docs/reference/Spec.md for mx; docs/reference/KernelSpec.md and KernelOperations.md for mxgpu and
+mxbar. Each constraint `C<n>` of a section with the heading `<name>` needs the comment `// <name> C<n>` at its check,
+and a case that expects an error:
 
-- of mx in a function `@<name>_c<n>` (or `@<name>_c<n>_<what>`);
-- of mxgpu below a line `// <name> C<n>`.
+- for mx in a function `@<name>_c<n>` or `@<name>_c<n>_<what>`;
+- for mxgpu and mxbar below a line `// <name> C<n>`.
 
-Neither may name a constraint that is missing on the page. Exits 1 and lists missing and superfluous constraints.
+A comment or test for a constraint that the page does not contain is an error. After an error, the script lists missing
+and superfluous constraints and exits with status 1.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from collections.abc import Callable
 
 
 def spec_constraints(text):
-    """Returns constraints by section; headings of several words do not begin a section."""
+    """Returns the constraints of each section. A heading with several words does not begin a section."""
     found, section = [], None
     for line in text.splitlines():
         if match := re.fullmatch(r"#{2,3} (\w+)", line):
@@ -35,7 +36,7 @@ def checks(text):
 
 
 def functions(text):
-    """Returns constraints with a case that expects an error; cases are sections or paragraphs."""
+    """Returns the constraints for which a case, a section or a paragraph, expects an error."""
     found = set()
     for case in re.split(r"^(?:// -----)?$", text, flags=re.M):
         if "expected-error" not in case:
@@ -46,7 +47,7 @@ def functions(text):
 
 
 def comments(text):
-    """Returns constraints with a comment above an expected error."""
+    """Returns the constraints that a comment above an expected error names."""
     lines = re.findall(r"^ *// (\w+) C(\d+)\n *// expected-error", text, flags=re.M)
     return {(name, int(number)) for name, number in lines}
 
@@ -56,7 +57,7 @@ class Pages:
     specs: tuple[str, ...]
     sources: tuple[str, ...]
     tests: str
-    tested: Callable[[str], set]  # finds the constraints tested by a file
+    tested: Callable[[str], set]  # returns the constraints tested by a file
 
 
 PAGES = [
@@ -75,7 +76,7 @@ def named(pages):
 
 
 def check(pages, root):
-    """Returns the number of constraints, and their errors."""
+    """Returns the number of constraints, and the errors."""
     def collect(read, *patterns):
         paths = [path for pattern in patterns for path in sorted(root.glob(pattern))]
         return set().union(*(read(path.read_text()) for path in paths))

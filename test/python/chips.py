@@ -1,6 +1,6 @@
-"""Chip under test, with the numbers and schedules that depend on it.
+"""The chip under test, and numbers and schedules that depend on the chip.
 
-MX_CHIP selects it, for mx-run and for the tests; the default is sm_100a.
+MX_CHIP selects the chip, for mx-run and for the tests; the default is sm_100a.
 """
 
 import os
@@ -10,30 +10,31 @@ import ml_dtypes
 import numpy as np
 
 CHIP = os.environ.get("MX_CHIP", "sm_100a")
-# Elements of operands become bf16 before they are multiplied.
+# sm_90a converts operand elements to bf16 before the matmul.
 IS_DEQUANTIZED = CHIP == "sm_90a"
-# Warps multiply elements from registers in their own format: 8-bit and 4-bit elements need no padding in memory.
+# mma.sync reads 8-bit and 4-bit elements from registers in their own format, so the elements need no padding in memory.
 IS_MMA_SYNC = CHIP.startswith("sm_12")
 FP4 = "f4E2M1FN"
 
 
 def count_roundings(k, a="f8E4M3FN", b="f8E4M3FN"):
-    """Returns the number of f32 roundings in a sum of `k` products of elements `a` and `b`: one per matrix instruction.
-    For dequantized elements, four instructions share 64 elements, each taking some of every 16."""
+    """Returns the number of f32 roundings in a sum of `k` products of elements `a` and `b`. Each matrix instruction
+    rounds once. Four instructions multiply every 64 dequantized elements, and each of the instructions multiplies some
+    of every 16 elements."""
     if IS_DEQUANTIZED:
         return -(-k // 64) * 4
     return -(-k // (64 if a == b == FP4 else 32))
 
 
 def reduction_multiple(a, b):
-    """Returns the multiple of K required by blocks, the tensor core and the copy engine."""
+    """Returns the divisor of K required by blocks, the tensor core and the copy engine."""
     if a == b == FP4 and not IS_DEQUANTIZED:
         return 64
     return 128 if FP4 in (a, b) and not IS_DEQUANTIZED and not IS_MMA_SYNC else 32
 
 
 def as_operand(values):
-    """Returns the operand values that the tensor core multiplies instead of exact elements times scales."""
+    """Returns the values that the tensor core multiplies for these operands: on sm_90a, values rounded to bf16."""
     if not IS_DEQUANTIZED:
         return values
     with np.errstate(invalid="ignore", over="ignore"):
@@ -41,9 +42,9 @@ def as_operand(values):
 
 
 def adapt_schedule(schedule):
-    """Converts a schedule of sm_100a to the nearest schedule of the chip: its default strategy instead of a tcgen05
-    strategy, and a tile with an accumulator that fits in registers. If memory is short, uses as many stages as fit, and
-    one buffer of rows to store. A schedule with a strategy of the chip is unchanged."""
+    """Converts an sm_100a schedule to the nearest schedule for the chip. The default strategy replaces a tcgen05
+    strategy, and the tile shrinks until the accumulator fits in registers. On a chip with little shared memory, the
+    schedule uses as many stages as fit and one staging buffer. A schedule with a strategy of the chip is unchanged."""
     if not IS_DEQUANTIZED and not IS_MMA_SYNC or "mma_sync" in schedule:
         return schedule
     if IS_MMA_SYNC:
@@ -60,7 +61,7 @@ def adapt_schedule(schedule):
 
 
 def adapt_quantize_schedule(schedule, chip):
-    """Returns the schedule of an operation or, for a chip with little shared memory, a schedule with smaller tiles and
+    """Returns the schedule of an operation. For a chip with little shared memory, the schedule has smaller tiles and
     fewer stages."""
     if not chip.startswith("sm_12"):
         return schedule

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Operations on elements in a region, as MLIR and as numpy models.
 
-FUNCTIONS is the table: each entry is the text of an operation, the types of its operands and result, and its model. The
-models are written from IEEE 754-2019 and docs/reference/Math.md (Arithmetic) and share no code with the compiler.
-Floats of all types are float64 arrays of their values, integers are int64 arrays; each function rounds to its type
-once. Functions of FUNCTIONS_OF_MATH have no model: only the paths are compared with one another.
+FUNCTIONS is the table. Each entry contains the text of an operation, the types of its operands and result, and its
+model. The models follow IEEE 754-2019 and docs/reference/Math.md (Arithmetic) and share no code with the compiler.
+Floats of all types are stored as float64 arrays, and integers as int64 arrays. Each function rounds its result once.
+Functions in FUNCTIONS_OF_MATH have no model; tests only compare the paths with one another.
 """
 
 import collections
@@ -26,7 +26,7 @@ TYPES = [*FLOATS, "f64"]
 # `text` contains {0}, {1}, ... for operands and {k} for a constant.
 Function = collections.namedtuple("Function", "text operands result model constants")
 
-# Functions that mx-expand-math computes, by a sequence common to all paths.
+# Functions expanded by mx-expand-math to the same sequence on all paths.
 FUNCTIONS_OF_MATH = """
 acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 expm1 log log10 log1p log2
 rsqrt sin sinh tan tanh""".split()
@@ -38,7 +38,7 @@ MATH_TYPES = ["f32", "bf16", "f16"]
 
 
 def round_to(value, to):
-    """Rounds once, to nearest even, from float64, or from longdouble for integers."""
+    """Rounds once, to nearest even. The source is float64, or longdouble for integers."""
     if to == "f64":
         return np.asarray(value, np.float64)
     mantissa, low, largest = FLOATS[to]
@@ -102,8 +102,8 @@ def fma_f64(a, b, c):
 
 
 def fma(a, b, c):
-    """Returns a * b + c rounded to odd in float64, for types of at most half its width: a second rounding then gives
-    the correctly rounded result."""
+    """Returns a * b + c rounded to odd in float64. A second rounding, to a type of at most half the width, is
+    correct."""
     product = a * b
     total = product + c
     added = total - product
@@ -115,7 +115,7 @@ def fma(a, b, c):
 
 
 def extreme(a, b, sign):
-    """Returns the larger of two numbers, and +0 of two zeros; with sign -1 the smaller."""
+    """Returns the larger of two numbers, or the smaller if the sign is -1. +0 is larger than -0."""
     a, b = sign * a, sign * b
     return sign * np.where(a > b, a, np.where(b > a, b, np.where(a == 0, a + b, a)))
 
@@ -155,7 +155,7 @@ def half_away(x):
 
 
 def copysign(a, b):
-    """Copies the sign; NaN counts as positive, whatever its origin."""
+    """Copies the sign of a number. Every NaN is treated as positive."""
     return np.copysign(a, np.where(np.isnan(b), 1.0, b))
 
 
@@ -164,7 +164,7 @@ COMPARISONS = {"eq": np.equal, "gt": np.greater, "ge": np.greater_equal,
 
 
 def compare(predicate):
-    """Ordered predicates are false for NaN, unordered predicates true."""
+    """Compares two numbers. With a NaN, ordered predicates are false and unordered predicates are true."""
     name = predicate[1:]
 
     def model(a, b):
@@ -204,7 +204,8 @@ def count_zeros(x, of, leading):
 
 
 def divide(kind, of):
-    """Division by 0 returns all ones, or the dividend; the least number divided by -1 is itself."""
+    """Returns an integer quotient or remainder. If the divisor is 0, the quotient is all ones and the remainder is the
+    dividend. The smallest number divided by -1 is itself."""
     def model(a, b):
         isZero = b == 0
         with np.errstate(over="ignore"):
@@ -316,11 +317,11 @@ def conversions(integers=INTEGERS):
             if BITS[a] == BITS[b]:
                 yield add("bitcast", a, b, lambda x, a=a: get_bits(x, a))
                 yield add("bitcast", b, a, lambda x, a=a: from_bits(x, a))
-        # An i1 is 0 or 1, and 0 or -1 as a signed number; NaN converts to 0.
+        # A signed i1 is 0 or -1, an unsigned i1 is 0 or 1, and NaN converts to 0.
         yield add("fptosi", a, "i1", lambda x: (x <= -1).astype(np.int64))
         yield add("fptoui", a, "i1", lambda x: (x >= 1).astype(np.int64))
         for b in ["i1", *integers]:
-            # i1 as signed is 0 or -1.
+            # A signed i1 is 0 or -1.
             yield add("sitofp", b, a, lambda x, a=a, b=b: round_to(wrap(x, b).astype(np.longdouble), a))
             yield add("uitofp", b, a, lambda x, a=a, b=b: round_to(unsigned(x, b).astype(np.longdouble), a))
     for i, a in enumerate(integers):

@@ -1,23 +1,25 @@
 #!/usr/bin/env python3
-"""Expands the cases of an IR test that differ from a template in a few lines.
+"""Expands the cases of an IR test, each of which differs from a template in a few lines.
 
     expand_cases.py TEST... OUTPUT
 
-Each TEST is split at `// -----`. A section with the line `// TEMPLATE name` defines a template and is not part of
+Each TEST is split at `// -----`. A section with the line `// TEMPLATE name` defines a template, which is not part of
 OUTPUT:
 
     // SET key = text      default of every ${key} below
     // BLOCK name          lines that a case may replace, up to
     // END
 
-A section with the line `// USE template` is a case: the template with other texts (`// SET key = text`) and other
-blocks (`// BLOCK name`, up to the next block or the end). `// USE template block` begins that block at once. Block
-lines are indented like the block they replace. `// TEMPLATE name` above `// USE` makes the case a template.
+A section with the line `// USE template` is a case. It expands to the template, in which `// SET key = text` replaces a
+text, and `// BLOCK name` replaces a block with the lines up to the next block or the end. `// USE template block` also
+begins that block. Block lines are indented like the replaced block. `// TEMPLATE name` above `// USE` makes the case
+itself a template.
 
-In a section with the line `// CASES template block`, each paragraph below is such a case; below `// CASES` alone, each
-paragraph is a section. A paragraph of prose belongs to the next paragraph. Other sections are copied. A template
-without a case, a second case in a section and a `// SET` below the code of a paragraph are errors, because they would
-not be tested.
+In a section with the line `// CASES template block`, each following paragraph is such a case. After a plain
+`// CASES`, each paragraph is a section. A comment-only paragraph belongs to the next paragraph. All other sections are
+copied.
+A template without a case, a second case in a section and a `// SET` below the code of a paragraph are errors, because
+they would not be tested.
 """
 
 import pathlib
@@ -75,7 +77,7 @@ class Template:
 
 
 def use(text, lines, templates):
-    """Expands a case: `name [block]` of the template, with the case's texts and blocks."""
+    """Expands a case. `name [block]` selects the template; texts and blocks of the case replace the template's."""
     name, *block = text.split()
     if name not in templates:
         raise ValueError(f"expected one of {', '.join(templates)}, found {name}")
@@ -103,7 +105,7 @@ def code(line):
 
 
 def paragraphs(lines):
-    """Index of the first line, and lines, of each case; prose belongs to the next case."""
+    """Yields the index of each case's first line, and the case's lines. Comments belong to the next case."""
     found, start, prose = [], 0, True
     for index, line in enumerate([*lines, ""]):
         if line:
@@ -131,7 +133,7 @@ class Expansion:
         for start, paragraph in paragraphs(lines):
             place, template, head = f"{file}:{number + start}", None, 0
             if text:
-                # Without a block to begin, comments are above the template.
+                # Without a block, comments precede the template.
                 while " " not in text and head < len(paragraph) and not directive(paragraph[head])[0]:
                     head += 1
                 try:

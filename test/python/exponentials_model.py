@@ -1,5 +1,5 @@
-"""A second implementation of the sequences of docs/reference/Math.md, in numpy: exp and
-sigmoid of float32 arrays, exact to the bit."""
+"""Second, bit-exact implementation of the sequences in docs/reference/Math.md: exp and sigmoid of float32 arrays in
+numpy."""
 
 import numpy as np
 

@@ -9,7 +9,7 @@ A test declares its arguments, draws cases from a seed, and calls `run` and `exp
         test.expect("elements", found, case.expected())
     test.finish(least=1000)
 
-A failure prints the first element that differs and the command that runs the case alone.
+A failure prints the first differing element and a command to run only this case.
 """
 
 import argparse
@@ -31,26 +31,26 @@ CHIPS = ("sm_90a", "sm_100a", "sm_120a")
 
 
 def stored(array):
-    """Converts an array to a type of .npy files: floats unknown to numpy become bits."""
+    """Converts an array to a type that .npy files support. Elements of types that numpy lacks are converted to bits."""
     array = np.asarray(array)
     return array if array.dtype.isbuiltin == 1 else array.view(f"u{array.itemsize}")
 
 
 def to_array(x, dtype):
-    """Returns arguments of mx-run, and the same numbers as float32."""
+    """Returns an mx-run argument, and the same numbers as float32."""
     with np.errstate(all="ignore"):
         numbers = np.asarray(x).astype(FLOATS[dtype])
     return np.ascontiguousarray(stored(numbers)), numbers.astype(np.float32)
 
 
 def widen(array):
-    """Converts f32, f16, or bits of bf16 to float64."""
+    """Converts f32, f16, or bf16 bits to float64."""
     with np.errstate(invalid="ignore"):
         return (array.view(BF16) if array.dtype == np.uint16 else array).astype(np.float64)
 
 
 def difference(found, expected):
-    """Describes the first place at which bits differ, or returns None."""
+    """Describes the first differing element, or returns None if all bits are equal."""
     found, expected = stored(found), stored(expected)
     if found.dtype != expected.dtype:
         found = found.view(expected.dtype)
@@ -67,7 +67,7 @@ def difference(found, expected):
 
 
 def everywhere(chips=CHIPS, orders=(1, 2)):
-    """Returns names and options of runs on the CPU path, and on each chip with each order of threads."""
+    """Returns the names and options of runs on the CPU path, and of runs on each chip with each thread order."""
     yield "cpu", dict(device="cpu")
     for chip in chips:
         for order in orders:
@@ -77,7 +77,7 @@ def everywhere(chips=CHIPS, orders=(1, 2)):
 class Harness:
     """Arguments, runs and findings of a test program.
 
-    `names` are positional arguments, `*name` the rest; keywords are options with defaults."""
+    `names` are positional arguments, and `*name` takes all remaining arguments. Keywords are options with defaults."""
 
     def __init__(self, *names, device="sim", argv=None, **options):
         parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__,
@@ -87,7 +87,7 @@ class Harness:
         for name, default in options.items():
             kind = {"action": "store_true"} if default is False else {"type": type(default)}
             parser.add_argument("--" + name.replace("_", "-"), default=default, **kind)
-        parser.add_argument("--only", default="", help="text in the name of a case")
+        parser.add_argument("--only", default="", help="run only cases with this text in the name")
         if "device" not in names:
             parser.add_argument("--device", default=device)
         self.mx_run, self.folder = "mx-run", "."
@@ -125,7 +125,8 @@ class Harness:
     # --- Runs ---------------------------------------------------------------------------
 
     def execute(self, *command, status=0, quiet=False, env=None, **options):
-        """A finished process; ends the test for another exit status, and for messages if `quiet`."""
+        """Runs a command and returns the finished process. Ends the test if the exit status is not `status`, or if the
+        command prints messages although `quiet` is set."""
         env = {name: str(value) for name, value in (env or {}).items() if value is not None}
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env}, **options)
         if status is not None and done.returncode != status or quiet and done.stderr:
@@ -135,7 +136,7 @@ class Harness:
         return done
 
     def files(self, arrays, results):
-        """Returns options for arguments and results, and the result paths. A list contains an array per rank."""
+        """Returns the options for arguments and results, and the result paths. A list contains one array per rank."""
         for old in glob.glob(self.path("out[0-9]*.npy")):
             os.remove(old)
         options, ranks = [], ""
@@ -152,7 +153,7 @@ class Harness:
 
     def call(self, program, arrays, results=0, *options, device=None, chip=None, check=False, seed=None, sms=None,
              env=None, **more):
-        """Runs mx-run on text, or on the path of a program; returns the process and the paths of results."""
+        """Runs mx-run on a program, given as text or as a path. Returns the process and the result paths."""
         path = self.file("case.mlir", program)
         files, outs = self.files(arrays, results)
         device, chip = ("cpu", None) if chip == "cpu" else (device or self.device, chip)
@@ -162,20 +163,20 @@ class Harness:
         return self.execute(*command, env=env, **more), outs
 
     def run(self, program, arrays=None, results=None, *options, **more):
-        """Runs a program and returns the results of @main; a `Function` provides its own arguments and results."""
+        """Runs a program and returns the results of @main. A `Function` provides its own arguments and results."""
         if isinstance(program, Function):
             program, arrays, results = program.text(), program.arrays, len(program.results)
         return [np.load(out) for out in self.call(program, arrays, results, *options, **more)[1]]
 
     def refuse(self, message, program, arrays, results=0, *options, **more):
-        """Runs a program that must fail with a message; returns the message."""
+        """Runs a program that must fail with a message. Returns the message."""
         done, _ = self.call(program, arrays, results, *options, status=None, **more)
         if done.returncode != 2 or message not in done.stderr:
-            self.fail(f"expected to hear {message}, found status {done.returncode}\n{done.stderr}")
+            self.fail(f"expected the message {message}, found status {done.returncode}\n{done.stderr}")
         return done.stderr
 
     def run_ranks(self, ranks, program, arrays, results, *options, **more):
-        """Same on several ranks, from lists of arrays by argument; returns lists of results by rank."""
+        """Runs a program on several ranks. Each argument is a list with one array per rank, and so is each result."""
         _, outs = self.call(program, arrays, results, f"--ranks={ranks}", *options, **more)
         return [[np.load(out.format(rank=rank)) for out in outs] for rank in range(ranks)]
 
@@ -184,18 +185,18 @@ class Harness:
         return self.execute(self.mx_opt, self.file("plain.mlir", program), *options).stdout
 
     def compile(self, program, *options, chip=None, name="compiled"):
-        """Compiles to the folder of a launch plan, and returns it."""
+        """Compiles a program to a launch plan and returns its folder."""
         options = [*options, *[f"--chip={chip}"] * bool(chip)]
         self.execute(self.mx_compile, self.file("case.mlir", program), "-o", self.path(name), *options)
         return self.path(name)
 
     def call_plan(self, plan, arrays, results=0, *options, **more):
-        """Runs mx-launch on the folder of a plan; returns the process and the paths of results."""
+        """Runs mx-launch on a plan's folder. Returns the process and the result paths."""
         files, outs = self.files(arrays, results)
         return self.execute(self.mx_launch, plan, "--device=sim", *options, *files, **more), outs
 
     def launch(self, program, arrays, results, chip=None, *options, **more):
-        """Same as `run`, by a launch plan: its folder, or the text to compile with `options`."""
+        """Same as `run`, but executes a launch plan. Takes its folder, or a text to compile with `options`."""
         if "\n" in program:
             program, options = self.compile(program, *options, chip=chip), ()
         return [np.load(out) for out in self.call_plan(program, arrays, results, *options, **more)[1]]
@@ -203,12 +204,12 @@ class Harness:
     # --- Findings -----------------------------------------------------------------------
 
     def repeat(self):
-        """Returns the command for the current case alone."""
+        """Returns a command to repeat only the current case."""
         own = [word for word in sys.argv if not word.startswith("--only")]
         return f"\nrepeat: {shlex.join([*own, '--only=' + self.case])}" if self.case else ""
 
     def require(self, what, good, found=""):
-        """Counts a condition as a compared element."""
+        """Checks a condition and adds 1 to the number of compared elements."""
         self.compared += 1
         if not good:
             self.fail(f"{what}: wrong {found}")
@@ -218,7 +219,7 @@ class Harness:
         print(f"{self.case}{': ' * bool(self.case)}{text}{self.repeat()}", flush=True)
 
     def expect(self, what, found, expected, part=(), nan=False):
-        """Compares all bits of the defined part; with `nan`, any two NaNs are equal."""
+        """Compares all bits of the defined part. With `nan`, any two NaNs are equal."""
         found, expected = np.asarray(found), np.asarray(expected)
         if found.dtype != expected.dtype:
             found = stored(found).view(expected.dtype)
@@ -232,7 +233,7 @@ class Harness:
         return not text
 
     def expect_numbers(self, what, found, expected, limit=0):
-        """Compares numbers up to an error; NaN and infinities only equal themselves."""
+        """Compares numbers with an error limit. NaN and infinities equal only themselves."""
         found, expected = widen(np.asarray(found)), np.asarray(expected, np.float64)
         self.compared += expected.size
         if found.shape != expected.shape:
@@ -245,13 +246,13 @@ class Harness:
                       f"found {found[first]}")
 
     def finish(self, least=1):
-        """Ends the test; `least` elements must have been compared, unless --only excluded some."""
+        """Ends the test. Fails if fewer than `least` elements were compared, unless --only excluded cases."""
         print(f"{self.cases or 'all'} cases, {self.compared} elements compared, {self.failures} failures")
         sys.exit(self.failures != 0 or self.compared < (1 if self.only else least))
 
 
 class Function:
-    """Text of @main: arguments with their arrays, operations, results."""
+    """Text of @main: arguments with their arrays, operations, and results."""
 
     def __init__(self, *types):
         self.arguments, self.arrays, self.lines, self.results, self.types = [], [], [], [], list(types)
@@ -268,7 +269,7 @@ class Function:
         return name
 
     def call(self, text, types, region="", sizes=(), returned=True):
-        """Appends an operation with new tensors as destinations, at OUTS in `text`; returns the names of its
+        """Appends an operation. New destination tensors replace OUTS in `text`. Returns the names of the operation's
         results."""
         sizes = [*sizes, *[""] * (len(types) - len(sizes))]
         outs, joined = [self.empty(*pair) for pair in zip(types, sizes)], ", ".join(types)
@@ -288,14 +289,14 @@ class Function:
 
 @dataclasses.dataclass
 class Blocks:
-    """Matrix quantized along an axis: types in IR, and bytes by numpy."""
+    """Matrix quantized along an axis: IR types, and expected bytes computed with numpy."""
     element: str
     axis: int = 1
     layout: str = "linear"
     rounding: str = "ceil"
-    encode: float = None  # the factor of NVFP4
+    encode: float = None  # global factor of an NVFP4 tensor
     square: bool = False
-    groups: int = 0  # groups of rows
+    groups: int = 0  # number of row groups
     batch: str = ""
 
     @property
@@ -303,7 +304,7 @@ class Blocks:
         return 32 if self.encode is None else 16
 
     def types(self, rows, columns):
-        """Elements and scales of `rows x columns` numbers."""
+        """Returns the types of elements and scales for `rows x columns` numbers."""
         scale, mark, ragged = "f8E8M0FNU" if self.encode is None else "f8E4M3FN", "", ""
         if not self.axis:
             rows, columns = columns, rows
@@ -323,7 +324,7 @@ class Blocks:
         return ref.tile(scales) if self.layout == "sf_128x4" else scales
 
     def expected(self, x, ends=None):
-        """Elements and scales of float32 numbers, each with its defined part."""
+        """Quantizes float32 numbers. Returns elements and scales, each with the index of the defined part."""
         if ends is None:
             elements, scales = self.quantize(x if self.axis else x.T)
             return (ref.pack(elements, self.element), ()), (self.lay_out(scales), ())
@@ -340,7 +341,7 @@ class Blocks:
         return (ref.pack(elements, self.element), np.s_[:, :packed]), (self.lay_out(scales), np.s_[:, :blocks])
 
     def compare(self, test, what, found, x, ends=None, skip=()):
-        """Compares the next elements and scales of the iterator `found` with numpy's."""
+        """Compares the next elements and scales from the iterator `found` with numpy's."""
         for name, (array, part) in zip(("elements", "scales"), self.expected(x, ends)):
             own = next(found)
             if name not in skip:
@@ -358,7 +359,7 @@ def random_operand(rng, shape, element, nvfp4=False, scales=(120, 134)):
 
 
 def exact_operand(rng, rows, k, element="f8E4M3FN", block=32):
-    """Draws elements, scales and values of a matrix with dot products that are exact in any order."""
+    """Draws a matrix with dot products exact in any order. Returns its elements, scales and values."""
     values = rng.choice([-2, -1.5, -1, -0.5, 0, 0.5, 1, 2], (rows, k))
     codes = values.astype(ref.ELEMENTS[element][0]).view(np.uint8)
     if block == 16:
@@ -371,7 +372,7 @@ def exact_operand(rng, rows, k, element="f8E4M3FN", block=32):
 
 
 def group_ends(rng, total, groups):
-    """Draws cumulative ends; several expert groups include an empty group."""
+    """Draws cumulative ends. If there are several expert groups, one is empty."""
     ends = np.sort(rng.integers(0, total + 1, groups))
     if groups > 2:
         ends[1] = ends[0]

@@ -1,4 +1,4 @@
-"""Largest errors of functions stated in docs/reference/Math.md, in units in the last place."""
+"""Largest errors, in units in the last place, that docs/reference/Math.md states for functions."""
 
 import os
 import re

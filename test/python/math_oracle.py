@@ -1,7 +1,7 @@
-"""Math functions with more digits than f32, and errors in units in the last place.
+"""Reference math functions with more precision than f32, and errors in units in the last place.
 
-numpy's longdouble has a 64-bit significand on x86, and glibc computes it to about one of its last bits: 2^-39 of an ulp
-of f32. check_oracle compares it with mpmath.
+On x86, numpy's longdouble has a 64-bit significand. The error of glibc's longdouble functions is about one last bit, or
+2^-39 units in the last place of f32. check_oracle compares it with mpmath.
 """
 
 import math
@@ -12,12 +12,12 @@ import numpy as np
 
 LONG = np.longdouble
 TYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
-# Digits, the exponent of the least subnormal number, and the first exponent that overflows.
+# Number of significant digits, exponent of the least subnormal number, and first exponent that overflows.
 FORMATS = {"f32": (24, -149, 128), "bf16": (8, -133, 128), "f16": (11, -24, 16)}
 
 
 def of_doubles(function):
-    """Wraps functions of math, which call libm with errors below a unit in the last place of f64."""
+    """Wraps functions of the module math. They call libm, with errors below one f64 unit in the last place."""
     each = np.frompyfunc(lambda x: LONG(function(float(x))), 1, 1)
     return lambda x: each(x).astype(LONG)
 
@@ -45,7 +45,7 @@ PRECISE = {
 
 
 def check_oracle(name, *operands):
-    """Returns the largest relative difference from mpmath over finite results. mpmath has no signed zero."""
+    """Returns the largest relative difference between finite results and mpmath's. mpmath has no signed zero."""
     mpmath.mp.prec = 300
     exact = FUNCTIONS[name](*(LONG(x) for x in operands))
     worst = 0.0
@@ -58,8 +58,9 @@ def check_oracle(name, *operands):
 
 
 def measure(dtype, exact, found):
-    """Returns the largest error in units in the last place; infinity for a wrong NaN, a nonzero result instead of zero,
-    or a wrong sign. An infinity above the largest number counts as the next power of two."""
+    """Returns the largest error in units in the last place. The error is infinite for a wrong NaN, a wrong sign,
+    or a nonzero result instead of zero. If an exact value overflows, an infinity is treated as the next power of
+    two."""
     digits, least, end = FORMATS[dtype]
     found = LONG(found)
     bad = (np.isnan(exact) != np.isnan(found)) | (~np.isnan(exact) & (np.signbit(exact) != np.signbit(found)))

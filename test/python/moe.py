@@ -1,11 +1,10 @@
 """A mixture-of-experts layer in numpy, stage by stage.
 
-Every stage has an exact result, in float64 from the device's inputs of that stage, and a bound on the device's error
-(docs/guide/MoE.md). Quantized stages, with a preceding SwiGLU, are exact: every byte is known. Weights are W1[g] (gate
-above up, 2I x H) and W2[g] (H x I); rows[p] is the token of row p, prob[p] its weight, ends[g] the end of expert group
-g.
+For every stage, this module computes the exact result in float64 from the device's inputs to that stage, and a bound on
+the device's error (docs/guide/MoE.md). Quantized stages, including a SwiGLU before the quantization, are compared byte
+by byte. The weights are W1[g] (gate above up, 2I x H) and W2[g] (H x I). rows[p] is the token of row p, prob[p] its
+weight, and ends[g] the end of expert group g.
 """
-
 
 import ml_dtypes
 import numpy as np
@@ -23,19 +22,19 @@ def groups_of(ends):
 
 
 def widen(bits):
-    """Converts bf16, as such or as bits, to float32."""
+    """Converts bf16 values, or their bits, to float32."""
     return np.asarray(bits).view(BF16).astype(np.float32)
 
 
 def gather(x, rows):
-    """Gathers rows of x; -1 and indices past the end of x give rows of zeros."""
+    """Gathers rows of x. For -1 and for indices past the end of x, the row is zero."""
     out = np.zeros((len(rows), x.shape[1]), x.dtype)
     known = (rows >= 0) & (rows < len(x))
     out[known] = x[rows[known]]
     return out
 
 
-# --- Quantized stages: to the byte ---------------------------------------------
+# --- Quantized stages: compared byte by byte ---------------------------------------------
 
 
 def swiglu(gu, prob):
@@ -61,8 +60,8 @@ def swiglu_gradient(gu, dh, prob):
 
 
 def quantize_rows(x, ends):
-    """Quantizes float32 x along the rows, then along the rows of the expert groups, transposed: elements and scale
-    tiles, each with its defined part."""
+    """Quantizes float32 x along its rows, and quantizes each expert group's transpose. Returns elements and scale
+    tiles, each with the index of its defined part."""
     last = int(ends[-1])
     known = np.where(np.arange(len(x))[:, None] < last, x, np.float32(0))
     elements, scales = ref.quantize(known, ELEMENT)
@@ -76,7 +75,8 @@ def quantize_rows(x, ends):
 
 
 def quantize_weights(w):
-    """Quantizes along the last axis and along the axis before, for all experts: elements and tiles of each."""
+    """Quantizes the weights of all experts along the last axis, and along the axis before it. Returns elements and
+    scale tiles of both."""
     for y in (w, w.transpose(0, 2, 1)):
         elements, scales = ref.quantize(np.ascontiguousarray(y, np.float32),
                                         ELEMENT)
@@ -109,18 +109,18 @@ def read_reduction(elements, tiles, ends):
             zip(ref.group_starts(ends), groups_of(ends))]
 
 
-# --- Matmuls and sums: within a bound --------------------------------------------
+# --- Matmuls and sums: compared within a bound --------------------------------------------
 
 
 class Bounded:
-    """Returns the exact results, and the error bound of f32 accumulation."""
+    """Exact results, and the error bound of f32 accumulation."""
 
     def __init__(self, exact, bound):
         self.exact, self.bound = exact, bound
 
     @staticmethod
     def matmul(a, b):
-        """Matmul of matrices; every MMA step may lose 2^-23 of the largest possible sum."""
+        """Multiplies matrices. Every MMA step may lose 2^-23 of the largest possible sum."""
         steps = count_roundings(a.shape[1])
         return Bounded(a @ b.T, steps * 2.0**-23 * (np.abs(a) @ np.abs(b).T))
 
@@ -130,8 +130,8 @@ class Bounded:
                        join([p.bound for p in parts]))
 
     def compare(self, found, mantissa):
-        """Returns the elements beyond the bound plus half a unit of the result's type, and the largest used fraction of
-        it."""
+        """Returns the number of elements beyond the bound plus half a unit of the result's type, and the largest error
+        as a fraction of that limit."""
         found = found.astype(np.float64)
         size = np.maximum(np.abs(found), np.abs(self.exact))
         exponent = np.maximum(np.frexp(size)[1] - 1, -126)
@@ -142,7 +142,7 @@ class Bounded:
 
 
 def matmul_rows(a, b):
-    """Multiplies each A[g] by the transpose of B[g]; stacks the results."""
+    """Multiplies each A[g] by the transpose of B[g] and stacks the results."""
     return Bounded.stack([Bounded.matmul(x, y) for x, y in zip(a, b)])
 
 
@@ -151,7 +151,7 @@ def matmul_reduction(a, b):
 
 
 def combine(z, rows, tokens):
-    """Adds y[rows[p]] += z[p] in f32, in the order of rows."""
+    """Computes y[rows[p]] += z[p] in f32, in ascending order of p."""
     y = np.zeros((tokens, z.shape[1]), np.float32)
     for row, term in zip(rows, z):
         if 0 <= row < tokens:
@@ -160,7 +160,7 @@ def combine(z, rows, tokens):
 
 
 def prob_gradient(gu, dh, last):
-    """Sums dh * silu(gate) * up over columns, with known f32 terms, in any order."""
+    """Sums dh * silu(gate) * up over columns, in any order. The terms are f32 values."""
     gate, up = np.split(widen(gu)[:last], 2, axis=1)
     terms = gate * sigmoid(gate) * up * widen(dh)[:last]
     terms = terms.astype(np.float64)
@@ -197,7 +197,7 @@ def exact_layer(x, dy, rows, prob, ends, w1, w2):
 
 
 def decibels(found, exact):
-    """Returns the signal-to-noise ratio; infinite without noise."""
+    """Returns the signal-to-noise ratio in decibels, which is infinite without noise."""
     noise = ((found.astype(np.float64) - exact)**2).sum()
     signal = (exact**2).sum()
     return 10 * np.log10(signal / noise) if noise else np.inf

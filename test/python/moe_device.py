@@ -1,5 +1,5 @@
-"""Compiled mixture-of-experts layer on a device. Its entries run on the arrays of moe_stages.py, by name, with poison
-in all memory without meaning.
+"""Compiled mixture-of-experts layer on a device. The entries run on the arrays that moe_stages.py names. All memory
+whose contents must not matter is poisoned.
 """
 
 import moe
@@ -7,7 +7,7 @@ import mx_compiler as mx
 import mx_reference as ref
 import numpy as np
 
-# Poison in slack, by element size; bytes of 0 in other sizes.
+# Poison values by element size; other sizes get bytes of 0.
 POISON = {
     "zeros": {1: 0, 2: 0, 4: 0},
     "NaN": {1: 0x7F, 2: 0x7FC0, 4: 0x7FC00000},  # E4M3, bf16, f32
@@ -24,15 +24,15 @@ def poisoned(shape, dtype, poison):
 
 
 def defined(name, v):
-    """Returns the meaningful part of an array."""
+    """Returns the defined part of an array."""
     ends, last = v["ends"], int(v["ends"][-1])
     starts = ref.group_starts(ends)
-    if name in ("x", "dy"):  # tokens with rows
+    if name in ("x", "dy"):  # only tokens with rows
         rows = v["rows"][:last]
         return np.unique(rows[(rows >= 0) & (rows < len(v[name]))])
     if name in ("rows", "prob", "gu", "dh", "dprob", "z", "dxp", "dgu"):
         return slice(0, last)
-    if name[1:2] != "q":  # all of weights and dense results
+    if name[1:2] != "q":  # weights and dense results are entirely defined
         return slice(None)
     return [slice(0, last),
             np.concatenate([
@@ -61,8 +61,8 @@ class Layer:
         self.entries = entries
 
     def call(self, name, v, poison):
-        """Calls an entry on the arrays of v and adds its results to v. Slack and all output memory are poisoned
-        before."""
+        """Calls an entry on the arrays of `v` and adds its results to `v`. Before the call, slack and all output memory
+        are poisoned."""
         entry = self.program[name]
         takes, gives = self.entries[name]
         arguments = [mx.array(with_poison(n, v, poison).view(value.storage))

@@ -1,14 +1,15 @@
-"""Quantization noise of a mixture-of-experts layer: the formulas of docs/guide/MoE.md, for Gaussian tokens and weights.
+"""Quantization noise of a mixture-of-experts layer with Gaussian tokens and weights (formulas of docs/guide/MoE.md).
 
-Noise is relative to the signal's power; independent noises add up.
+Noise is relative to the power of the signal. Powers of independent noises add up.
 """
 
 import numpy as np
 
 
 def quantization_noise(mantissa):
-    """Noise of rounding to a float with that many mantissa bits and power-of-two scales without overflow or underflow.
-    A number in [2^e, 2^(e+1)) has a uniform error of 2^(e - mantissa), and 4^e / x^2 is 3 / (8 ln 2) on average."""
+    """Returns the noise of rounding to a float with `mantissa` mantissa bits, with power-of-two scales and without
+    overflow or underflow. A number in [2^e, 2^(e+1)) has a uniform error in an interval of width 2^(e - mantissa), and
+    4^e / x^2 is 3 / (8 ln 2) on average."""
     return 4.0**-mantissa / 12 * 3 / (8 * np.log(2))
 
 
@@ -42,7 +43,7 @@ def silu2(g):
 
 
 def predict(sigma):
-    """Predicts the decibels of each result; gate and up have deviation `sigma`."""
+    """Predicts the noise of each result in decibels. Gate and up have the standard deviation `sigma`."""
     power = {f: expect(lambda g: f(g)**2, sigma) for f in (silu, silu1, silu2)}
     gain = sigma**2 * power[silu1] / power[silu]
     gain1 = sigma**2 * power[silu2] / power[silu1]
@@ -52,7 +53,7 @@ def predict(sigma):
     dh = 2 * ELEMENT + STORED
     dgate = dh + gu * (1 + gain1) + STORED
     dup = dh + gu * gain + STORED
-    # Powers of dgate and dup, without their common factor.
+    # Powers of dgate and dup divided by their common factor.
     p, q = sigma**2 * power[silu1], power[silu]
     dgu = (p * dgate + q * dup) / (p + q)
     noise = {"y": h + 2 * ELEMENT, "dX": dgu + 2 * ELEMENT,
@@ -78,13 +79,13 @@ def add_power(power, v, exact):
 
 
 def expect_ratios(power, sigma=1.0, slack=0.2):
-    """Checks that the ratios of summed powers match the prediction within `slack` dB and four deviations of that many
-    rows. Prints them."""
+    """Checks that the ratios of summed powers match the prediction within `slack` dB plus four standard deviations for
+    the number of rows. Prints the ratios."""
     for result, expected in predict(sigma).items():
         signal, noise, rows = power[result]
         found = 10 * np.log10(signal / noise)
-        # The relative deviation of a sum of n squares of Gaussian numbers is sqrt(2 / n). Rows of a matrix contain many
-        # numbers, but not all are independent.
+        # The relative deviation of a sum of n squares of Gaussian numbers is sqrt(2 / n). Not all numbers of a matrix
+        # row are independent.
         count = rows * (1 if result == "dprob" else 32)
         margin = slack + 4 * 10 / np.log(10) * 2 / np.sqrt(count)
         print(f"{result}: {found:.2f} dB, predicted {expected:.2f} +- {margin:.2f}")

@@ -1,7 +1,7 @@
-"""Random routings of a mixture of experts, of every kind.
+"""Random routings of a mixture of experts, in several kinds.
 
-A routing contains the number of tokens and, for rows sorted by expert, the token and the weight of each row and the
-ends of the expert groups. Rows after the last group belong to no expert.
+A routing contains the number of tokens, the token and the weight of each row, and the ends of the expert groups. Rows
+are sorted by expert, and rows after the last group belong to no expert.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ class Routing:
 
 
 def draw_sizes(rng, kind, groups, most):
-    """Draws the rows of each group, and the rows of no group."""
+    """Draws the row count of each group, and the number of rows outside of all groups."""
     behind = int(rng.choice([0, 1, 40]))
     if kind == "balanced":
         return np.full(groups, rng.integers(1, most + 1)), 0
@@ -52,15 +52,15 @@ def draw_sizes(rng, kind, groups, most):
 
 
 def draw(rng, kind, groups=8, most=64, top=2):
-    """Draws a routing with up to `top` rows per token, of different experts."""
+    """Draws a routing with up to `top` rows per token, each for a different expert."""
     sizes, behind = draw_sizes(rng, kind, groups, most)
     total = int(sizes.sum())
-    # Enough tokens that none needs more than `top` rows, or an expert twice.
+    # Draw enough tokens so no token needs more than `top` rows or the same expert twice.
     tokens = max(-(-total // top), int(sizes.max()), 1) + int(rng.integers(0, 9))
     left = np.full(tokens, top)
     rows = np.full(total + behind, -1, np.int32)
     ends = np.cumsum(sizes).astype(np.int32)
-    # The largest groups first: then there are always enough tokens left.
+    # Assign the largest groups first, so enough tokens are always left.
     for g in np.argsort(-sizes, kind="stable"):
         order = np.lexsort((rng.random(tokens), -left))
         chosen = np.sort(order[:sizes[g]])

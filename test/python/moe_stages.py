@@ -1,9 +1,9 @@
 """Compares every stage of a layer with the exact result (moe.py), and computes a layer without a device.
 
-`v` contains the layer's arrays by name, in device form: bf16 as bits, quantized tensors as elements and scale tiles.
-Arguments: x, dy, rows, prob, ends, the weights w1b and w2b in bf16, and quantized w1, w1s, w2, w2s (along the last
-axis), w1t, w1ts, w2t, w2ts (along the axis before, transposed). Forward: xq0 to xq3, gu, hq0 to hq3, z, y. Backward:
-dq0 to dq3, dh, dw2, dprob, gq0 to gq3, dxp, dx, dw1.
+`v` maps names to the layer's arrays in device form: bf16 as bits, quantized tensors as elements and scale tiles. The
+arguments are x, dy, rows, prob, ends, the bf16 weights w1b and w2b, and the quantized weights w1, w1s, w2, w2s (along
+the last axis) and w1t, w1ts, w2t, w2ts (along the axis before it, transposed). The forward pass adds xq0 to xq3, gu,
+hq0 to hq3, z and y. The backward pass adds dq0 to dq3, dh, dw2, dprob, gq0 to gq3, dxp, dx and dw1.
 """
 
 import moe
@@ -14,7 +14,7 @@ BF16_MANTISSA, F32_MANTISSA = 7, 23
 
 
 class Findings:
-    """Counts differences; `largest` is the used fraction of a stage's bound."""
+    """Counts differences. `largest` is the largest error of a stage as a fraction of its bound."""
 
     def __init__(self):
         self.wrong, self.largest = {}, {}
@@ -127,14 +127,14 @@ def store(v, name, arrays):
 
 
 def to_bits(values, total):
-    """Rounds to bf16, with NaN in rows of no group."""
+    """Rounds to bf16. Rows outside of all groups are NaN."""
     out = np.full((total, values.shape[1]), np.nan, BF16)
     out[:len(values)] = values.astype(np.float32).astype(BF16)
     return out.view(np.uint16)
 
 
 def to_f32(values, total):
-    """Rounds to f32, with NaN in rows of no group."""
+    """Rounds to f32. Rows outside of all groups are NaN."""
     out = np.full((total, values.shape[1]), np.nan, np.float32)
     out[:len(values)] = values
     return out

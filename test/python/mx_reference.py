@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The mx operations in numpy and ml_dtypes, in float64.
 
-Written from the formulas of the specification (OCP MX v1.0; PTX ISA, cvt and tcgen05 scale factor layouts), without
-code of the compiler. Arrays of elements and scales contain codes, one per uint8.
+The formulas come from the specification (OCP MX v1.0; PTX ISA, cvt and tcgen05 scale factor layouts); no code of the
+compiler is used. Arrays of elements and scales contain codes, one per uint8.
 """
 
 import element_functions
 import ml_dtypes
 import numpy as np
 
-# Element type: ml_dtypes' type, largest value, its exponent, stored mantissa bits, code of NaN.
+# Element type: ml_dtypes' type, largest value and its exponent, stored mantissa bits, code of NaN.
 ELEMENTS = {
     "f8E4M3FN": (ml_dtypes.float8_e4m3fn, 448.0, 8, 3, 0x7F),
     "f8E5M2": (ml_dtypes.float8_e5m2, 57344.0, 15, 2, 0x7F),
@@ -25,7 +25,7 @@ def f32(x):
 
 
 def block_scale(a, element, rounding):
-    """Returns E8M0 bytes for the largest magnitudes `a` (float32) of blocks."""
+    """Returns the E8M0 scales of blocks with the largest magnitudes `a` (float32)."""
     _, largest, emax, mantissa, _ = ELEMENTS[element]
     a = f32(a)
     finite = np.where(np.isfinite(a), a, 0).astype(np.float64)
@@ -35,7 +35,7 @@ def block_scale(a, element, rounding):
         m, e = np.frexp(t)  # t = m * 2^e with m in [1/2, 1)
         byte = np.where(t == 0, 0, np.where(m > 0.5, e, e - 1) + 127)
     else:
-        # The exponent field: 0 below 2^-126.
+        # The exponent field is 0 below 2^-126.
         tiny = finite < 2.0**-126
         _, e = np.frexp(np.where(tiny, 1.0, finite))
         field = np.where(tiny, 0, e + 126)
@@ -43,7 +43,7 @@ def block_scale(a, element, rounding):
             # 464 is the largest number that rounds to 448.
             field += ~tiny & (finite / 2.0 ** (e - 1.0) > 464 / 256)
         elif rounding in ("even", "fit"):
-            # Half a unit of the element's mantissa may carry.
+            # Adding half a unit of the element's mantissa may carry into the exponent.
             unit = 2.0 ** np.where(tiny, -126.0, e - 1.0)
             top = np.where(tiny, 1.0, 2.0)
             field += finite / unit + 2.0 ** -(mantissa + 1) >= top
@@ -54,7 +54,7 @@ def block_scale(a, element, rounding):
 
 
 def encode(y, element):
-    """Converts float32 numbers to codes: nearest even, saturated."""
+    """Converts float32 numbers to codes, rounded to nearest even and saturated."""
     dtype, largest, _, _, nan = ELEMENTS[element]
     y = f32(y)
     if element == "i8":
@@ -89,7 +89,7 @@ def thread_amax(blocks):
 
 
 def share_in_squares(a, size):
-    """Returns, for each row, the largest magnitudes of its block of `size` rows."""
+    """Returns, for each row, the maximum of `a` over its block of `size` rows."""
     rows, blocks = a.shape
     bits = np.zeros((-(-rows // size) * size, blocks), np.uint32)
     bits[:rows] = a.view(np.uint32)
@@ -98,8 +98,8 @@ def share_in_squares(a, size):
 
 
 def quantize(x, element, rounding="ceil", nvfp4_encode=None, square=False):
-    """Quantizes float32 `x` to elements and scales, in blocks along the last axis with a possibly short last block, or
-    in square blocks."""
+    """Quantizes float32 `x` to elements and scales, in blocks along the last axis or in square blocks. The last block
+    of a row may be short."""
     size = 32 if nvfp4_encode is None else 16
     width = x.shape[-1]
     padded = -(-width // size) * size
@@ -158,14 +158,14 @@ def tile(scales, slack=0):
 
 
 def untile(tiles, rows, blocks):
-    """Reads the scales of rows x blocks from the sf_128x4 layout."""
+    """Reads rows x blocks scales from the sf_128x4 layout."""
     flat = np.moveaxis(tiles, -2, -4).swapaxes(-3, -2)
     flat = flat.reshape(*tiles.shape[:-5], tiles.shape[-5] * 128, tiles.shape[-4] * 4)
     return flat[..., :rows, :blocks]
 
 
 def tile_rows(scales, ends, slack=0):
-    """Same with ragged rows: group g starts at tile row begin/128 + g."""
+    """Converts scales of ragged rows to the sf_128x4 layout: group g starts at tile row begin/128 + g."""
     rows, blocks = scales.shape
     out = np.full((rows // 128 + len(ends), -(-blocks // 4), 32, 4, 4), slack, np.uint8)
     begin = 0
@@ -196,12 +196,12 @@ def quantize_groups(x, ends, quantize, block=32):
 
 
 def gather(x, index):
-    """Gathers rows by index; negative indices give zeros."""
+    """Gathers rows by index. Negative indices select zeros."""
     return np.where(index[:, None] < 0, x.dtype.type(0), x[np.maximum(index, 0)])
 
 
 def largest(x):
-    """Returns the bits of the largest magnitude of float32 numbers, NaN above all."""
+    """Returns the bits of the largest magnitude of float32 numbers. A NaN is larger than any number."""
     bits = (np.ascontiguousarray(x).view(np.uint32) & 0x7FFFFFFF).max(initial=0)
     return np.array(0x7FFFFFFF if bits > 0x7F800000 else bits, np.uint32)
 
@@ -217,7 +217,7 @@ def capacity(total, groups):
 
 
 def pack(codes, element):
-    """Packs elements as stored in arrays: two f4 per byte, i8 with its sign."""
+    """Packs element codes as arrays store them: two f4 codes per byte, and i8 codes as signed bytes."""
     if element == "i8":
         return codes.view(np.int8)
     if element != "f4E2M1FN":
@@ -226,6 +226,6 @@ def pack(codes, element):
 
 
 def unpack(data, element):
-    """Unpacks element codes from array form."""
+    """Unpacks element codes."""
     data = data.view(np.uint8)
     return np.stack([data & 15, data >> 4], axis=-1).reshape(*data.shape[:-1], -1) if element == "f4E2M1FN" else data

@@ -1,11 +1,11 @@
-"""Provides mx to a lit suite: programs by name, the folders of libraries, and the features of the machine. mx's
+"""Provides mx to a lit suite: program names, library folders, and features for the machine. mx's
 own suite uses this module, and it is installed for other suites (docs/guide/Embedding.md):
 
     sys.path.insert(0, config.mx_lit_dir)     # MX_LIT_DIR of find_package(MX)
     import mx_suite
     mx_suite.use(config)
 
-`config` contains the folders, as do variables of find_package(MX) and LLVM:
+`config` contains the folders, which are also variables of find_package(MX) and LLVM:
 
     mx_tools_dir      MX_TOOLS_DIR               mx-opt, mx-run, ...
     mx_library_dir    MX_LIBRARY_DIR             libmx_runtime, libMXCAPI, MXPlugin
@@ -21,8 +21,8 @@ and `use` adds:
     substitutions  %mx_libs, %mx_plugin, %mx_capi, %mlir_libs, %mlir_tools, %shlibext
     features       compiler, plugin, ptxas, nvcc, cuda-gpu and smNN (its chip),
                    cuda-gpus if there are several
-    environment    MX_RUNTIME, PYTHONPATH, PATH, FILECHECK_OPTS; MX_QUIET, because standard error is
-                   compared: a test that expects a notice (docs/guide/Run.md) sets MX_QUIET=
+    environment    MX_RUNTIME, PYTHONPATH, PATH, FILECHECK_OPTS; and MX_QUIET, because tests compare standard
+                   error. A test that expects a notice (docs/guide/Run.md) sets MX_QUIET=
 """
 
 import os
@@ -39,7 +39,7 @@ TOOLS = ["mx-opt", "mx-translate", "mx-run", "mx-compile", "mx-launch", "mx-sim"
 MLIR_TOOLS = ["mlir-opt", "mlir-translate", "mlir-runner", "mlir-cat"]
 TEST_TOOLS = ["FileCheck", "count", "not", "split-file"]
 
-# Each probe runs in a process, so that its crash does not end lit.
+# Each probe runs in a separate process, because a crash must not end lit.
 CUDA_PROBE = """
 import ctypes, sys
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -75,7 +75,8 @@ def use_environment(config, ptxas):
 
 
 def use_tools(config, commands):
-    """Substitutes programs by name. `commands` gives the command lines of programs that need more than their name."""
+    """Adds a substitution for each program name. `commands` contains command lines for programs that need more than
+    their path."""
     tools = {name: os.path.join(config.mx_tools_dir, name) for name in TOOLS}
     tools.update({name: name for name in MLIR_TOOLS})
     tools.update(commands)
@@ -99,7 +100,7 @@ def use_features(config, ptxas):
 
 
 def use(config, commands=None, root=None):
-    """Adds all of the above. `commands` adds programs, a path by name; `root` is a folder with an optional .venv that
+    """Adds all of the above to `config`. `commands` maps further program names to paths. A .venv in the folder `root`
     may contain a ptxas."""
     ptxas = find_ptxas.find_ptxas(root or os.getcwd())
     use_environment(config, ptxas)

@@ -5,7 +5,7 @@ import numpy as np
 
 
 def philox(counter, key):
-    """Philox-4x32-10 (Salmon et al., SC 2011): counter and key are lists of uint64 arrays of 32-bit words."""
+    """Philox-4x32-10 (Salmon et al., SC 2011). Counter and key are lists of uint64 arrays of 32-bit words."""
     low = np.uint64(0xFFFFFFFF)
     c = [np.asarray(word, np.uint64) for word in counter]
     k = [np.asarray(word, np.uint64) for word in key]
@@ -31,7 +31,7 @@ for counter, key, answer in [
 
 
 def draw(shape, seed):
-    """Returns the random word of every element of an input of a shape."""
+    """Returns the random word for every element of an input of the given shape."""
     index = np.arange(np.prod(shape, dtype=np.int64), dtype=np.uint64)
     low, shift = np.uint64(0xFFFFFFFF), np.uint64(32)
     seed = np.uint64(seed % 2**64)

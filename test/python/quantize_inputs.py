@@ -1,11 +1,11 @@
-"""Inputs for quantizers, as bit patterns, in rows of blocks."""
+"""Quantizer inputs: bit patterns in rows of blocks."""
 
 import numpy as np
 from harness import BITS, FLOATS
 
 
 def fill(numbers, dtype, columns):
-    """Returns a matrix of `numbers` in rows of `columns`, padded with zeros."""
+    """Returns `numbers` as a matrix with `columns` columns, padded with zeros."""
     rows = -(-numbers.size // columns)
     full = np.zeros(rows * columns, BITS[dtype])
     full[:numbers.size] = numbers.ravel()
@@ -13,7 +13,7 @@ def fill(numbers, dtype, columns):
 
 
 def blocks_of(rng, largest, dtype, positions=None):
-    """Returns blocks with one bit pattern each, among smaller patterns, at the given or a random position."""
+    """Returns blocks. The largest number in each block is a given bit pattern, at the given or a random position."""
     if positions is None:
         positions = rng.integers(0, 32, largest.size)
     sign = BITS[dtype](1 << (8 * largest.itemsize - 1))
@@ -26,7 +26,7 @@ def blocks_of(rng, largest, dtype, positions=None):
 
 
 def below_largest(rng, codes, dtype, positions):
-    """Returns blocks with one bit pattern each, and a larger pattern at another position."""
+    """Returns blocks. Each contains a given bit pattern, and a larger pattern at another position."""
     sign = BITS[dtype](1 << (8 * codes.itemsize - 1))
     magnitude = (codes & ~sign).astype(np.float64)
     larger = magnitude + rng.random(codes.size) * (sign - magnitude)
@@ -37,7 +37,7 @@ def below_largest(rng, codes, dtype, positions):
 
 
 def exponent_pairs(rng, dtype):
-    """Returns blocks with all smaller exponents, for each exponent of the largest number."""
+    """Returns, for each exponent of a block's largest number, blocks with all smaller exponents."""
     bits = 8 * BITS[dtype]().itemsize
     fields = {"f32": 255, "bf16": 255, "f16": 31}[dtype]
     mantissa = {"f32": 23, "bf16": 7, "f16": 10}[dtype]
@@ -53,7 +53,7 @@ def exponent_pairs(rng, dtype):
 
 
 def ties(dtype):
-    """Returns numbers at and beside the midpoint of two codes, below a largest number."""
+    """Returns numbers at and near the midpoint of two codes, in blocks with a larger number."""
     with np.errstate(all="ignore"):
         steps = np.concatenate([
             sign * np.arange(0, 64, 1 / 16) * scale

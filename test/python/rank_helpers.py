@@ -4,7 +4,7 @@ import threading
 
 
 class Exchange:
-    """All-gather of threads, one per rank: `of(rank)` is an argument of `mx.Group`."""
+    """All-gather among threads, one thread per rank. Pass `of(rank)` to `mx.Group`."""
 
     def __init__(self, size, timeout=60):
         self.barrier, self.parts, self.timeout = threading.Barrier(size), [b""] * size, timeout

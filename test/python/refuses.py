@@ -5,8 +5,8 @@ import re
 
 
 def refuses(kind, text, call, *arguments, **options):
-    """Checks for an error of `kind`: `text` is the message or a pattern in it, or a tuple of words. Returns the
-    error."""
+    """Checks that a call raises `kind`. `text` is the message, a pattern that the message contains, or a tuple of
+    words. Returns the error."""
     try:
         call(*arguments, **options)
     except kind as error:

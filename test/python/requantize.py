@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantizations of quantized tensors: programs, arrays, and results by numpy.
+"""Quantizations of quantized tensors: programs, arrays, and expected results, computed with numpy.
 
-Covers every element type with scales in both layouts, as numbers of every type, along rows, columns and both, to other
-formats; multiplied by another input, sums of inputs with blocks of 32 and 16, the factor of an NVFP4 tensor, with the
-largest magnitude, and gathered rows. Scales include NaN, overflow and subnormals; the slack of layouts contains
-garbage.
+Covers every source element type with both scale layouts, every type of dequantized values, blocks along rows,
+columns and both, and several result formats. Further cases multiply by another input, add inputs with 32- and
+16-element blocks, use an NVFP4 tensor's global factor, compute the largest magnitude, and gather rows. Scales include
+NaN, overflow and subnormals. The padding of layouts contains garbage.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ ENCODE, DECODE = np.float32(3.5), np.float32(1 / 3.7)
 
 
 def split(name):
-    """Element type, scale type and block of a format."""
+    """Returns the element type, scale type and block size of a format."""
     return ("f4E2M1FN", "f8E4M3FN", 16) if name == "nvfp4" else (name, "f8E8M0FNU", 32)
 
 
@@ -31,7 +31,7 @@ def tensors(rows, columns, name, layout):
 
 @dataclasses.dataclass
 class Source:
-    """Returns elements and scales, as passed to the program and as numbers."""
+    """Elements and scales, as passed to the program and as numbers."""
     name: str
     layout: str
     codes: np.ndarray
@@ -59,7 +59,7 @@ class Source:
 
 @dataclasses.dataclass
 class Case:
-    """`inputs` are sources, with the type of their numbers, or "y"."""
+    """Case of the program. An input is a pair of a source and the type of its numbers, or "y"."""
     inputs: list
     axes: list
     out: str
@@ -88,7 +88,7 @@ class Case:
 
 
 class Program:
-    """Returns the function of all cases, with its arguments and results."""
+    """Function with all cases, and its arguments and results."""
 
     def __init__(self, seed, rows, columns, gathered):
         self.rng, self.rows, self.columns = np.random.default_rng(seed), rows, columns
@@ -169,7 +169,7 @@ class Program:
                 + "\n".join(lines) + f"\nreturn {', '.join(returned)} : {', '.join(results)}\n}}\n")
 
     def expected(self):
-        """Returns the names of the results, and the arrays."""
+        """Returns the names and the arrays of the expected results."""
         for case in self.cases:
             sources = [x if x == "y" else f"{self.sources[x[0]].name} as {x[1]}" for x in case.inputs]
             for i, array in enumerate(case.expected()):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Counts the results that lit wrote as JSON. For each missing feature of the machine, prints the number of tests
-skipped for lack of it. The last line gives, for each tier, the numbers of tests that ran, passed, failed, were skipped,
-and were excluded with their tier. The status is 1 if a test failed or none passed.
+"""Counts the results in lit's JSON output. For each feature that the machine lacks, prints the number of tests skipped
+because of it. The last line contains, for each tier, the number of tests that ran, passed, failed, were skipped, or
+were excluded with their tier. The exit status is 1 if a test failed or no test passed.
 
-Tests over the budget of their tier are listed. With --enforce-budgets the status is 1 for them, too."""
+Tests over the processor time budget of their tier are listed. With --enforce-budgets they also make the status 1."""
 
 import argparse
 import collections
@@ -28,7 +28,7 @@ REMEDIES = {**dict.fromkeys(["torch", "torchao"], "scripts/setup --torch install
 
 
 def wanted(test):
-    """Returns the missing features of a skipped test, or None if lit names none."""
+    """Returns the missing features of a skipped test, or None if lit names no feature."""
     found = WANTED.search(test.get("output", ""))
     return found and found[1].strip()
 
@@ -60,7 +60,7 @@ def main(path, enforce_budgets):
     skipped = collections.Counter()
     for test in tests:
         outcome = OUTCOMES.get(test["code"], "failed")
-        # For tests in a GoogleTest binary, lit only measures the time; all are of the default tier
+        # lit only measures the wall time of tests in a GoogleTest binary; all of them belong to the default tier
         # (simulator/test/Unit/lit.cfg.py).
         metrics = test.get("metrics", {})
         tier = metrics.get("tier", "default")
@@ -90,6 +90,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results")
     parser.add_argument("--enforce-budgets", action="store_true",
-                        help="fail for tests over budget")
+                        help="fail if a test exceeds its budget")
     options = parser.parse_args()
     sys.exit(main(options.results, options.enforce_budgets))

@@ -1,4 +1,5 @@
-"""SwiGLU and its gradients: regions of bf16 %gate, %up and, for gradients, %dh, with the row weight %p (f32)."""
+"""Regions that compute SwiGLU or its gradients from bf16 %gate and %up, the f32 row weight %p and, for gradients,
+%dh."""
 
 SILU = """
   %one = arith.constant 1.0 : f32

@@ -6,7 +6,7 @@ import threading
 
 
 def in_threads(work, count):
-    """Calls work(0), work(1), ..., each in its own thread. Returns their results, or raises the first failure."""
+    """Calls work(0), work(1), ..., each in its own thread. Returns the results, or raises the first exception."""
     start = threading.Barrier(count)
 
     def run(index):

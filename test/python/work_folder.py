@@ -10,8 +10,7 @@ LARGE = 1 << 30
 
 
 def large_files(folder):
-    """Large files that are mostly a hole: they use little disk space, but would fill a disk if the build folder were
-    copied."""
+    """Returns large sparse files. They use little disk space, but a copy of the build folder would expand them."""
     return [path for path in pathlib.Path(folder).rglob("*")
             if path.is_file() and not path.is_symlink() and path.stat().st_size >= LARGE]
 

@@ -15,34 +15,32 @@ struct Options : mx::CompilerOptions {
   Options() : CompilerOptions("mx-compile options") {}
 
   cl::opt<std::string> output{"o", cl::value_desc("DIR"),
-                              cl::desc("where the program goes"),
-                              cl::cat(category)};
+                              cl::desc("output directory"), cl::cat(category)};
   cl::opt<std::string> chip{"chip", cl::init(mx::target::kDefaultChip),
                             cl::desc("GPU to compile for"), cl::cat(category)};
   cl::list<std::string> entries{
       "entry", cl::value_desc("NAME"),
-      cl::desc("a function to compile; default: all public ones"),
+      cl::desc("a function to compile; default: all public functions"),
       cl::cat(category)};
   cl::opt<std::string> ptxas{
       "ptxas", cl::value_desc("PATH"),
-      cl::desc("the assembler that makes the cubin, or none; default: one "
-               "that is found"),
+      cl::desc("path of ptxas, or none; default: the first ptxas found"),
       cl::cat(category)};
   cl::opt<std::string> tune{
       "tune", cl::ValueOptional, cl::value_desc("K"),
-      cl::desc("time the model's best K schedules of each matmul on the GPU "
-               "that is there (8 without a number), and take the fastest"),
+      cl::desc("time the model's best K schedules of each matmul on this "
+               "machine's GPU (default: 8), and use the fastest"),
       cl::cat(category)};
   cl::opt<std::string> choose{
       "choose", cl::value_desc("simulated[:K]"),
-      cl::desc("the same without a GPU: model the time of the best K schedules "
-               "on the simulator"),
+      cl::desc("like --tune without a GPU: model the times of the best K "
+               "schedules on the simulator"),
       cl::cat(category)};
   cl::list<int64_t> tuneRows{
       "tune-rows", cl::CommaSeparated, cl::value_desc("N,..."),
-      cl::desc("rows at which --tune or --choose times matmuls whose rows no "
-               "type knows; "
-               "default: one size of each range that has a schedule"),
+      cl::desc("row counts at which --tune or --choose times matmuls with "
+               "dynamic rows; default: one size from each range that has its "
+               "own schedule"),
       cl::cat(category)};
 };
 
@@ -71,8 +69,9 @@ bool readTune(const Options &asked, mx::TuneOptions &tune) {
   if (asked.tune.getNumOccurrences() == 0 && !tune.isModelled) {
     if (asked.tuneRows.empty())
       return true;
-    llvm::errs() << "mx-compile: expected --tune with --tune-rows, found none: "
-                    "add --tune, or leave the rows out\n";
+    llvm::errs()
+        << "mx-compile: --tune-rows requires --tune: add --tune, or omit "
+           "--tune-rows\n";
     return false;
   }
   tune.count = kTuneCount;

@@ -1,8 +1,8 @@
 //===- mx-launch.cpp - Execution of compiled directories ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Command line of docs/guide/Run.md. Parses options without LLVM, which this
-// program must not depend on.
+// Implements the command line of docs/guide/Run.md. Options are parsed without
+// LLVM, because this program must not depend on LLVM.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Launch/Launch.h"
@@ -23,14 +23,15 @@ static const char kUsage[] =
     "\n"
     "  --entry=NAME      the entry to run; default: main\n"
     "  --device=DEVICE   auto (default), sim, cuda or cuda:N\n"
-    "  --arg=X.npy       an argument of the entry, in order\n"
-    "  --result=Y.npy    where a result goes, in order\n"
+    "  --arg=X.npy       array for the next argument of the entry\n"
+    "  --result=Y.npy    output file for the next result\n"
     "  --group=NAME@HOST:PORT\n"
-    "                    a group of the program, and where its rank 0 listens\n"
-    "  --rank=R          the rank in that group that this process is\n"
-    "  --list            print the entries and their types, run nothing\n"
+    "                    a group of the program, and the address of its rank "
+    "0\n"
+    "  --rank=R          the rank of this process in that group\n"
+    "  --list            print the entries and their types without running\n"
     "  --time            print how long each part took\n"
-    "  --quiet           no notices and no progress on standard error\n"
+    "  --quiet           print no notices or progress to standard error\n"
     "  --help            print this\n"
     "  --version         print the version\n";
 
@@ -63,8 +64,8 @@ private:
   bool parseWord(std::string_view word) {
     if (word.substr(0, 1) != "-") {
       if (!options.directory.empty())
-        return fail("expected one directory, found also '" + std::string(word) +
-                    "'");
+        return fail("expected a single directory, also found '" +
+                    std::string(word) + "'");
       options.directory = word;
       return true;
     }
@@ -73,7 +74,7 @@ private:
     std::string_view name = word.substr(0, equals);
     if (bool *flag = findFlag(name)) {
       if (equals != std::string_view::npos)
-        return fail("expected no value of --" + std::string(name));
+        return fail("expected no value for --" + std::string(name));
       *flag = true;
       return true;
     }
@@ -83,7 +84,7 @@ private:
     else if (isValued(name) && at < count)
       value = words[at++];
     else if (isValued(name))
-      return fail("expected a value of --" + std::string(name));
+      return fail("expected a value for --" + std::string(name));
     return setValue(name, value);
   }
 
@@ -106,13 +107,14 @@ private:
     options.groups.push_back({value.substr(0, end), value.substr(end + 1)});
     return true;
   }
-  /// Sets the rank in the last rank group.
+  /// Sets the rank of this process in the last group of the command line.
   bool setRank(const std::string &value) {
     int rank = 0;
     const char *end = value.data() + value.size();
     auto [rest, error] = std::from_chars(value.data(), end, rank);
     if (error != std::errc() || rest != end || rank < 0)
-      return fail("--rank: expected a number from 0 on, found '" + value + "'");
+      return fail("--rank: expected a number of at least 0, found '" + value +
+                  "'");
     if (options.groups.empty() || options.groups.back().rank >= 0)
       return fail("expected a --group before --rank=" + value);
     options.groups.back().rank = rank;

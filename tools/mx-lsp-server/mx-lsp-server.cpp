@@ -1,8 +1,8 @@
 //===- mx-lsp-server.cpp - Editor support for mx IR -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Upstream's language server with the mx dialects: completion, definitions,
-// hover, and verifier messages while typing.
+// Runs upstream's language server with the mx dialects. It offers completion,
+// definitions and hover, and shows verifier messages while typing.
 //===----------------------------------------------------------------------===//
 
 #include "../Tool.h"

@@ -24,11 +24,12 @@ void registerTensorCore(mlir::DialectRegistry &registry);
 } // namespace mx::test
 #endif
 
-// LLVM's release packages omit the output of --mlir-pass-statistics. Created by
-// the main function, because libmx contains the mains of other tools.
+// Option that replaces --mlir-pass-statistics, because LLVM's release packages
+// do not print them. The main function creates the option, because libmx also
+// contains the main functions of other tools.
 static llvm::cl::opt<bool> &printStatistics() {
   static llvm::cl::opt<bool> option{
-      "mx-statistics", llvm::cl::desc("Print what the passes of mx counted")};
+      "mx-statistics", llvm::cl::desc("Print the statistics of mx's passes")};
   return option;
 }
 
@@ -47,11 +48,12 @@ static llvm::ManagedStatic<StatisticsPrinter> statisticsPrinter;
 //===----------------------------------------------------------------------===//
 // Diagnostics
 //
-// Upstream prints the source line of a diagnostic. For this it opens the files
-// in locations, and never finishes reading pipes and devices.
+// Upstream prints the source line of a diagnostic. To do so, upstream reads the
+// file of the location, which never ends if the file is a pipe or a device.
 //===----------------------------------------------------------------------===//
 
-/// Returns true if `place` names a file that is neither regular nor `input`.
+/// Returns true if `place` refers to a file that is neither regular nor
+/// `input`.
 static bool isInPipe(mlir::Location place, llvm::StringRef input) {
   auto visit = [&](mlir::Location part) {
     auto line = llvm::dyn_cast<mlir::FileLineColLoc>(part);
@@ -64,7 +66,8 @@ static bool isInPipe(mlir::Location place, llvm::StringRef input) {
   return place->walk(visit).wasInterrupted();
 }
 
-/// Prints locations in pipes and devices as text of their diagnostics.
+/// Registers a handler that prints locations in pipes and devices as a part of
+/// the message, so upstream does not open these files.
 static void keepPipesClosed(mlir::MLIRContext *context, std::string input) {
   mlir::DiagnosticEngine &engine = context->getDiagEngine();
   engine.registerHandler([=, &engine](mlir::Diagnostic &found) {
@@ -86,19 +89,18 @@ static void keepPipesClosed(mlir::MLIRContext *context, std::string input) {
 //===----------------------------------------------------------------------===//
 // Plugins
 //
-// Upstream continues if a plugin cannot be loaded.
+// mx-opt exits if a plugin cannot be loaded. Upstream would continue.
 //===----------------------------------------------------------------------===//
 
-/// Returns true if libraries that reference emitError() use this program's.
-/// libmx hides its copy of MLIR, so plugins would register with a different
-/// copy.
+/// Returns true if libraries that call MLIR use this program's copy of it.
+/// libmx hides its copy, so plugins would register with another copy.
 static bool sharesMLIR() {
   mlir::InFlightDiagnostic (*own)(mlir::Location) = mlir::emitError;
   return dlsym(RTLD_DEFAULT, "_ZN4mlir9emitErrorENS_8LocationE") ==
          reinterpret_cast<void *>(own);
 }
 
-/// Loads the plugin `path` of `option`, or ends the program with a message.
+/// Loads the plugin `path` for `option`, or exits with a message.
 template <typename Plugin>
 static Plugin loadPlugin(llvm::StringRef option, const std::string &path) {
   std::string why = "this mx-opt contains MLIR and shares it with no library; "
@@ -153,7 +155,7 @@ extern "C" int mxOptMain(int argc, char **argv) {
 #ifdef MX_INCLUDE_TESTS
   mx::test::registerTensorCore(registry);
 #endif
-  // Counting is free; the options that enable printing are parsed later.
+  // Counting costs nothing, and the printing options are parsed later.
   llvm::EnableStatistics(/*DoPrintOnExit=*/false);
   (void)llvm::GetStatistics(); // create LLVM's list before the printer
   *statisticsPrinter;
@@ -163,8 +165,9 @@ extern "C" int mxOptMain(int argc, char **argv) {
   auto [input, output] = mlir::parseCLIOptions(argc, argv, help);
   if (!mx::checkInput(input))
     return mx::kExitUpstream;
-  // Dialects are loaded after upstream registers its handler. A file of builtin
-  // operations loads none and keeps upstream's behaviour.
+  // The extension runs when a dialect is loaded, after upstream registered its
+  // handler. A file with only builtin operations loads no dialect, so
+  // upstream's handler remains.
   static std::string name;
   name = input;
   registry.addExtension(

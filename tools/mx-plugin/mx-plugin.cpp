@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Adds the dialects, passes and pipelines of mx to a program built without
-// them. mlir-opt fixes its flags before it loads plugins, so passes are
-// available through --pass-pipeline only.
+// them. mlir-opt defines its flags before it loads plugins, so passes
+// are available only through --pass-pipeline.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/DialectRegistry.h"
@@ -17,13 +17,13 @@
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/raw_ostream.h"
 
-/// Exits with a message if mx is registered already. MLIR would abort on
-/// duplicate passes or dialects with messages about allocators and namespaces.
+/// Exits with a message if mx is already registered. MLIR would abort because
+/// of the duplicate passes or dialects, with an obscure message.
 static void refuseIf(bool isRegistered) {
   if (!isRegistered)
     return;
-  llvm::errs() << "error: this program contains the passes or dialects of mx "
-                  "already and cannot load them again as a plugin: omit the "
+  llvm::errs() << "error: this program already contains the passes or dialects "
+                  "of mx and cannot load them again as a plugin: omit the "
                   "option for this library\n";
   exit(1);
 }
@@ -39,8 +39,8 @@ static void registerPassesOnce() {
   (void)registered;
 }
 
-/// Returns true if `registry` contains the mx dialect of another copy of this
-/// code.
+/// Returns true if `registry` contains the mx dialect from another copy of this
+/// library.
 static bool hasForeignDialect(mlir::DialectRegistry *registry) {
   auto allocate = registry->getDialectAllocator("mx");
   if (!allocate)

@@ -1,8 +1,8 @@
 //===- Run.cpp - Compilation and execution on arrays ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parses, checks the arrays against the entry, compiles, runs, writes the
-// results and compares them with the reference path.
+// Parses a file, checks the arrays against the entry, compiles and runs the
+// entry, writes the results, and compares them with the reference path.
 //===----------------------------------------------------------------------===//
 
 #include "Run.h"
@@ -49,7 +49,8 @@ llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
   if (options.argumentFiles.size() != entry.getNumArguments())
     return count(entry.getNumArguments(), options.argumentFiles.size(),
                  "--arg, one for each argument");
-  // All results or none: with a subset, the assignment would be ambiguous.
+  // Either all results are written or none, because the assignment of files to
+  // a subset of the results would be ambiguous.
   if (!options.resultFiles.empty() &&
       options.resultFiles.size() != entry.getNumResults())
     return count(entry.getNumResults(), options.resultFiles.size(),
@@ -80,7 +81,7 @@ llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
   return llvm::Error::success();
 }
 
-/// Activity of a run, by DeviceKind.
+/// Names of the activity that Progress shows, by DeviceKind.
 constexpr const char *kRuns[] = {"computing on the CPU", "simulating",
                                  "running"};
 
@@ -100,7 +101,7 @@ int mx::run(const RunOptions &given) {
   Notices notices("mx-run", options.quiet);
   if (options.chip.empty())
     options.chip = selectChip(options.deviceName);
-  // Also for the CPU, which ignores the chip: reject unknown names.
+  // Rejects unknown chips even for the CPU, which ignores the chip.
   std::string unknown;
   if (!target::lookupTarget(options.chip, unknown))
     return report(makeError(unknown));
@@ -128,14 +129,14 @@ int mx::run(const RunOptions &given) {
   if (!entry)
     return report(makeError(options.inputFile + ": " +
                             llvm::toString(entry.takeError())));
-  // Functions that the entry does not call need not compile or be supported.
+  // Uncalled functions need not be compiled.
   eraseUnreachable(*module, *entry);
   if (options.checkWithCPU &&
       llvm::any_of(entry->getArgumentTypes(), llvm::IsaPred<MemRefType>))
     return report(makeError(options.inputFile + ": entry '" + options.entry +
-                            "': expected a function of tensors with --check, "
-                            "found arguments that are memrefs: compare the "
-                            "results of --device=cpu"));
+                            "': --check requires a function on tensors, found "
+                            "memref arguments: compare the results of "
+                            "--device=cpu"));
   if (llvm::Error error = returnMemRefArguments(*entry))
     return report(
         makeError(options.inputFile + ": " + llvm::toString(std::move(error))));
@@ -154,7 +155,8 @@ int mx::run(const RunOptions &given) {
     notices.say(kSimulatedNotice);
   watch.lap("read");
 
-  // If a rank fails, the others must be notified.
+  // A failing rank must not end the process, because the other ranks must be
+  // notified.
   options.endProcess = options.ranks == 1;
   OwningOpRef<ModuleOp> lowered = module->clone();
   auto program = [&] {
@@ -203,11 +205,11 @@ int mx::run(const RunOptions &given) {
       return report(std::move(error));
   if (!check->passed())
     return report(makeError("the device's results deviate from the reference "
-                            "path, see the report of the check",
+                            "path, see the check report",
                             kExitFault));
   if (check->comparedElements() == 0)
     return report(makeError("nothing was compared with the reference path, see "
-                            "the report of the check",
+                            "the check report",
                             kExitUnchecked));
   return kExitClean;
 }

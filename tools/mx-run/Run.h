@@ -1,7 +1,7 @@
 //===- Run.h - Compilation and execution on arrays --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Driver of mx-run without its flags.
+// Driver of mx-run. mx-run.cpp parses the command line.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_TOOLS_MX_RUN_RUN_H
@@ -12,14 +12,16 @@
 
 namespace mx {
 
-/// `device` and, if empty, `chip` are derived from `deviceName`.
+/// Options of a run. The fields `device` and, if empty, `chip` are derived from
+/// `deviceName`.
 struct RunOptions : CompileOptions {
   std::string inputFile;
   std::string entry = "main";
   std::string deviceName = "auto";
-  /// With `ranks`, "{rank}" in a name is replaced by the rank.
+  /// If there are several ranks, "{rank}" in a name is replaced by the rank.
   std::vector<std::string> argumentFiles, resultFiles;
-  /// Number of ranks, each a thread; 1 for programs without rank groups.
+  /// Number of ranks, each of which is a thread. Must be 1 for programs without
+  /// rank groups.
   int ranks = 1;
   /// Time-out of a rank in seconds.
   double timeout = Ranks::kTimeout.count();
@@ -44,10 +46,10 @@ RunOptions getOptionsOfRank(const RunOptions &options, int rank);
 /// and each rank has separate result files.
 llvm::Error checkRanks(mlir::ModuleOp module, const RunOptions &options);
 
-/// Runs the program once for each list of arguments: alone, or as that many
-/// ranks, which wait for each other for at most `timeout`. Returns the first
-/// error. If another rank then does not end, `report` prints the error and
-/// returns the exit status of the process.
+/// Runs the program with one rank for each list of arguments. The ranks wait
+/// for each other for at most `timeout`. Returns the results, or the first
+/// error. If a rank does not end after an error, exits the process with the
+/// status that `report` returns after it printed the error.
 llvm::Expected<std::vector<std::vector<NpyArray>>>
 runRanks(Program &program, llvm::ArrayRef<std::vector<NpyArray>> arguments,
          Ranks::Seconds timeout, llvm::function_ref<int(llvm::Error)> report);

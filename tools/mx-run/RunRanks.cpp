@@ -1,8 +1,8 @@
 //===- RunRanks.cpp - Execution with one or several ranks -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A rank is a thread, which cannot be stopped from outside. If a rank has
-// failed and another continues to compute, the process exits.
+// Each rank is a thread and cannot be stopped from outside. If a rank fails
+// and another rank continues to compute, the process exits.
 //===----------------------------------------------------------------------===//
 
 #include "Run.h"
@@ -19,9 +19,9 @@ using namespace mx;
 using Arrays = std::vector<NpyArray>;
 
 static constexpr llvm::StringLiteral kRankName = "{rank}";
-/// Longer time-outs are equivalent to none.
+/// Longest time-out in seconds.
 static constexpr double kLongestTimeout = 1e6;
-/// Time for the other ranks to end after a failure.
+/// Time in which the other ranks must end after a failure.
 static constexpr std::chrono::seconds kTimeToEnd(2);
 
 //===----------------------------------------------------------------------===//
@@ -58,8 +58,8 @@ llvm::Error mx::checkRanks(ModuleOp module, const RunOptions &options) {
   if (options.ranks == 1)
     return llvm::Error::success();
   if (!hasGroup || options.ranks < 1)
-    return makeError("expected an mx.group of as many ranks that the entry "
-                     "uses, found none for --ranks=" +
+    return makeError("expected the entry to use an mx.group with this number "
+                     "of ranks, found none for --ranks=" +
                      llvm::Twine(options.ranks));
   if (options.checkWithCPU)
     return makeError("expected one rank with --check, found --ranks=" +
@@ -68,7 +68,7 @@ llvm::Error mx::checkRanks(ModuleOp module, const RunOptions &options) {
   for (const std::string &name : options.resultFiles)
     if (!StringRef(name).contains(kRankName))
       return makeError("expected {rank} in the name of a result, so that each "
-                       "rank has a file of its own, found " +
+                       "rank has its own file, found " +
                        name);
   return llvm::Error::success();
 }
@@ -93,7 +93,8 @@ public:
       : program(program), arguments(arguments),
         ranks(int(arguments.size()), timeout), results(arguments.size()) {}
 
-  /// Returns false if a rank has failed and others do not end.
+  /// Runs all ranks. Returns false if a rank failed and another rank did not
+  /// end.
   bool run() {
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks.getCount(); ++rank)
@@ -135,8 +136,8 @@ private:
     changed.notify_all();
   }
 
-  /// Keeps the first error. It is stored before the other ranks are notified,
-  /// as their errors result from it.
+  /// Stores the first error before the other ranks are notified, because their
+  /// errors are consequences of the first error.
   void fail(int rank, llvm::Error error) {
     {
       std::lock_guard lock(mutex);

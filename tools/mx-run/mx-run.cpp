@@ -18,33 +18,34 @@ struct Options : mx::CompilerOptions {
                              cl::desc("function to run"), cl::cat(category)};
   cl::opt<std::string> device{
       "device",
-      cl::desc("auto, sim, cuda, cuda:N or cpu; auto is a GPU that runs "
-               "the chip's code where there is one, else the simulator"),
+      cl::desc("auto, sim, cuda, cuda:N or cpu; auto selects a GPU "
+               "that runs the chip's code, else the simulator"),
       cl::cat(category)};
   cl::opt<std::string> chip{"chip",
-                            cl::desc("GPU to compile for; default: that "
-                                     "of the device, else sm_100a"),
+                            cl::desc("GPU to compile for; default: the "
+                                     "device's GPU, else sm_100a"),
                             cl::cat(category)};
-  cl::list<std::string> arguments{
-      "arg", cl::value_desc("X.npy"),
-      cl::desc("an argument of the function, in order"), cl::cat(category)};
+  cl::list<std::string> arguments{"arg", cl::value_desc("X.npy"),
+                                  cl::desc("array for the next argument"),
+                                  cl::cat(category)};
   cl::list<std::string> results{"result", cl::value_desc("Y.npy"),
-                                cl::desc("where a result goes, in order"),
+                                cl::desc("output file for the next result"),
                                 cl::cat(category)};
   cl::opt<int> ranks{
       "ranks", cl::init(1), cl::value_desc("N"),
-      cl::desc("ranks that run the program together, as its mx.group says; "
-               "{rank} in the name of a file stands for the number of a rank"),
+      cl::desc("number of ranks, as in mx.group; {rank} in a file name is "
+               "replaced by the rank number"),
       cl::cat(category)};
   cl::opt<double> timeout{
       "timeout", cl::init(mx::RunOptions().timeout), cl::value_desc("SECONDS"),
-      cl::desc("how long a rank waits for the others"), cl::cat(category)};
+      cl::desc("maximum time that a rank waits for other ranks"),
+      cl::cat(category)};
   cl::opt<std::string> check{
       "check", cl::value_desc("cpu"),
       cl::desc("compare every operation with the reference path"),
       cl::cat(category)};
   cl::opt<std::string> checkReport{"check-report", cl::value_desc("FILE.json"),
-                                   cl::desc("write what the check found"),
+                                   cl::desc("write a report of the comparison"),
                                    cl::cat(category)};
   cl::opt<std::string> saveTemps{
       "save-temps", cl::value_desc("DIR"),

@@ -1,7 +1,8 @@
 //===- mx-translate.cpp - Translations from and to MLIR -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Registers the translations of mx and upstream (LLVM IR, C++, SPIR-V, ...).
+// Registers the translations of mx and of upstream MLIR (LLVM IR, C++, SPIR-V,
+// ...).
 //===----------------------------------------------------------------------===//
 
 #include "../Tool.h"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The simulator computes results but models no time here, so these tests count
-// instructions instead. They time every form of matmul in a function of its own
-// and check that all candidates give the same bits for the generated operands.
+// The simulator models no time here, so these tests count instructions instead.
+// Each form of matmul is measured in a function of its own. The tests check
+// that all candidates compute the same bits from the generated operands.
 //===----------------------------------------------------------------------===//
 
 #include "mx/AheadOfTime/Tune.h"
@@ -27,7 +27,7 @@ void registerExecutionDialects(DialectRegistry &registry);
 
 namespace {
 
-/// Stopwatch with a microsecond per thousand warp instructions.
+/// Stopwatch with a microsecond for each thousand warp instructions.
 class InstructionCounter final : public Stopwatch {
 public:
   InstructionCounter() {
@@ -88,8 +88,8 @@ protected:
     return std::move(*table);
   }
 
-  /// Checks that all candidates ran and were right. Returns the number of
-  /// candidates for each size.
+  /// Checks that all candidates ran and returned correct results. Returns the
+  /// number of candidates for each size.
   std::vector<size_t> countRight(const TunedEntry &entry) {
     std::vector<size_t> counts;
     for (const TunedSizes &sizes : entry.sizes) {
@@ -120,7 +120,7 @@ protected:
   llvm::FileRemover remover;
 };
 
-TEST_F(TuneTest, MeasuresAMatmulWithARegionTwice) {
+TEST_F(TuneTest, MeasuresEachFormOnce) {
   const char *source = R"(
 !x = tensor<96x128xf8E4M3FN>
 !xs = tensor<96x4xf8E8M0FNU>
@@ -162,7 +162,7 @@ func.func @main(%x: !x, %xs: !xs, %w: !w, %ws: !ws, %bias: tensor<64xf32>,
   EXPECT_EQ(countRight(fewer.getEntries()[0]), std::vector<size_t>{2});
 }
 
-TEST_F(TuneTest, KeepsAScheduleThatIsWritten) {
+TEST_F(TuneTest, KeepsExplicitSchedules) {
   TunedTable table = tune(R"(
 func.func @main(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<64x64xf32> {
   %init = tensor.empty() : tensor<64x64xf32>
@@ -175,9 +175,9 @@ func.func @main(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<64x64x
   EXPECT_TRUE(messages.empty());
 }
 
-TEST_F(TuneTest, MeasuresPackedWeightsAndRowsOfACall) {
-  // Both sizes are in the same range of this small matmul; the larger size
-  // counts.
+TEST_F(TuneTest, MeasuresPackedWeightsWithDynamicRows) {
+  // Both sizes lie in the same range of rows for this small matmul, so only the
+  // larger size is measured.
   options.tune.rows = {70, 3};
   expectRight(R"(
 !p = tensor<128x128xf4E2M1FN, #mxgpu.fragment_64x64>
@@ -193,7 +193,7 @@ func.func @main(%x: tensor<?x128xbf16>, %w: tensor<128x128xf4E2M1FN>, %ws: tenso
               70);
 }
 
-TEST_F(TuneTest, MeasuresGroupsOfRows) {
+TEST_F(TuneTest, MeasuresRowGroups) {
   expectRight(R"(
 func.func @main(%a: tensor<96x64xbf16>, %b: tensor<3x128x64xf8E4M3FN>, %bs: tensor<3x128x2xf8E8M0FNU>,
                 %o: tensor<3xi32>) -> tensor<96x128xbf16> {
@@ -206,7 +206,7 @@ func.func @main(%a: tensor<96x64xbf16>, %b: tensor<3x128x64xf8E4M3FN>, %bs: tens
               96);
 }
 
-TEST_F(TuneTest, MeasuresGroupsOfTheReduction) {
+TEST_F(TuneTest, MeasuresReductionGroups) {
   expectRight(R"(
 func.func @main(%a: tensor<64x384xbf16>, %b: tensor<64x384xbf16>, %o: tensor<2xi32>) -> tensor<2x64x64xf32> {
   %init = tensor.empty() : tensor<2x64x64xf32>
@@ -218,8 +218,8 @@ func.func @main(%a: tensor<64x384xbf16>, %b: tensor<64x384xbf16>, %o: tensor<2xi
               64);
 }
 
-TEST_F(TuneTest, TakesTheModelsChoiceWithinNoise) {
-  // All take the same time.
+TEST_F(TuneTest, PrefersModelChoiceWithinNoise) {
+  // All candidates take nearly the same time.
   class Constant final : public Stopwatch {
   public:
     Constant() {

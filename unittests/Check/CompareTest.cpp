@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// All other tests trust the comparison with the reference path, so these tests
-// feed the comparison results with a single wrong value.
+// All other tests rely on the comparison with the reference path. These tests
+// check that the comparison detects a single wrong value.
 //===----------------------------------------------------------------------===//
 
 #include "TestArrays.h"
@@ -71,7 +71,7 @@ protected:
     return std::move(*comparison);
   }
 
-  /// Computes the matmul as a device would from `operands`.
+  /// Computes the matmul of `operands` as a device would.
   NpyArray multiply(const IntermediateArrays &operands) {
     auto stage = buildAlone(matmul(), operands, OpVariant::Same);
     EXPECT_TRUE(bool(stage));
@@ -102,7 +102,7 @@ TEST_F(CompareTest, FindsBothStages) {
   EXPECT_EQ(list.ownResults, 1u);
 }
 
-TEST_F(CompareTest, PassesWhatIsRight) {
+TEST_F(CompareTest, AcceptsCorrectResults) {
   for (const ComparedOp &stage : list.stages)
     for (const ResultComparison &result :
          compare(stage, arraysOf(stage)).results) {
@@ -111,7 +111,7 @@ TEST_F(CompareTest, PassesWhatIsRight) {
     }
 }
 
-TEST_F(CompareTest, CountsEveryUnequalByteOfAQuantizer) {
+TEST_F(CompareTest, CountsUnequalQuantizerBytes) {
   IntermediateArrays arrays = arraysOf(quantizer());
   NpyArray codes = *arrays.results[0], scales = *arrays.results[1];
   codes.data[100] ^= 1;
@@ -150,7 +150,7 @@ TEST_F(CompareTest, FindsWrongScalesAndElements) {
   }
 }
 
-TEST_F(CompareTest, TellsNaNAndInfinityFromNumbers) {
+TEST_F(CompareTest, DistinguishesNaNAndInfinityFromNumbers) {
   IntermediateArrays arrays = arraysOf(matmul());
   for (float wrong : {std::nanf(""), INFINITY, -INFINITY}) {
     NpyArray y = *arrays.results[0];
@@ -163,8 +163,9 @@ TEST_F(CompareTest, TellsNaNAndInfinityFromNumbers) {
   }
 }
 
-// A NaN scale makes a row of NaN; a device must not hide the NaN.
-TEST_F(CompareTest, MissesNoNaN) {
+// A NaN scale makes all results of its row NaN. A device must not return
+// numbers instead.
+TEST_F(CompareTest, FindsMissingNaN) {
   NpyArray y = results[0];
   IntermediateArrays arrays = arraysOf(matmul());
   NpyArray scales = *arrays.operands[1];

@@ -88,7 +88,7 @@ protected:
   SmallVector<const NpyArray *> inputs;
 };
 
-TEST_F(FusedTest, FindsEveryWrongArray) {
+TEST_F(FusedTest, FindsErrorInEachArray) {
   PassManager pm(&context);
   buildMXFusionPipeline(pm, MXToNVVMOptions());
   ASSERT_TRUE(succeeded(pm.run(*module)));
@@ -112,7 +112,7 @@ TEST_F(FusedTest, FindsEveryWrongArray) {
     };
     EXPECT_TRUE(passes(arrays));
     for (size_t i = 0; i < arrays.results.size(); ++i) {
-      // The upper byte of an element, a code or a scale.
+      // Change the upper byte of an element, or a byte of codes or scales.
       NpyArray wrong = *arrays.results[i];
       wrong.data[npyItemSize(wrong.dtype) * 101 - 1] ^= 0x41;
       IntermediateArrays seen = arrays;
@@ -133,7 +133,7 @@ TEST_F(FusedTest, FindsEveryWrongArray) {
   }
 }
 
-TEST_F(FusedTest, ComparesWithTheRunWithoutStages) {
+TEST_F(FusedTest, ComparesWithPlainRun) {
   std::vector<NpyArray> plain = run(*module);
   auto report = checkRun(*module, "main", CompileOptions(), arguments, plain);
   ASSERT_TRUE(bool(report));

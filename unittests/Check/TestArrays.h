@@ -1,4 +1,4 @@
-//===- TestArrays.h - Arguments of tests of execution -----------*- C++ -*-===//
+//===- TestArrays.h - Random arguments for execution tests ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

@@ -50,9 +50,9 @@ struct PackedWeights : testing::Test {
   MLIRContext context;
 };
 
-/// Each register read from the buffer equals the element in memory, for every
+/// Each register contains the element given by the address formula, for every
 /// number of threads that share a tile.
-TEST_F(PackedWeights, RegistersAreWhatMemoryHas) {
+TEST_F(PackedWeights, RegistersMatchMemory) {
   for (auto [threads, rows, columns] : {std::tuple(128, 64, 64),
                                         {128, 128, 64},
                                         {128, 256, 64},
@@ -85,9 +85,9 @@ TEST_F(PackedWeights, RegistersAreWhatMemoryHas) {
   }
 }
 
-/// PTX ISA, wgmma.mma_async, Register Fragments: A fragment; the two rows of a
-/// thread are 8 apart.
-TEST_F(PackedWeights, AreFragmentsOfWgmma) {
+/// PTX ISA, wgmma.mma_async, Register Fragments, A fragment. The two rows of a
+/// thread are 8 rows apart.
+TEST_F(PackedWeights, MatchWgmmaFragments) {
   auto mma = WgmmaAttr::get(&context, 64, 64, 16, 1);
   FragmentModes modes = mma.getOperandModes(
       MmaOperand::A, BFloat16Type::get(&context), kWeightTileColumns);
@@ -124,7 +124,8 @@ TEST_F(PackedWeights, OrdersArePermutations) {
   }
 }
 
-/// Within 32 rows, modes 2, 4, 4 become 2, 4, 4 with the last two exchanged.
+/// The row modes of 32 rows are 2, 4 and 4. The permuted operand exchanges the
+/// last two modes.
 TEST_F(PackedWeights, OperandHasPermutedRows) {
   FragmentLayoutAttr weights = getPackedWeights(&context, 128, 128, 64);
   FragmentLayoutAttr operand = getPackedOperand(&context, 128, 128, 64);

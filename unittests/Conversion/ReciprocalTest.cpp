@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The GPU division (MathLowering.cpp) starts from rcp.approx, which is off by
-// at most 1 ulp (PTX ISA). The test applies the two steps to every number
-// within 1 ulp of the reciprocal, for every significand. Exponents only shift
-// these numbers unless a value is subnormal.
+// at most 1 ulp (PTX ISA), and refines it with two Newton steps. For every
+// significand, the test applies both steps to every number within 1 ulp of the
+// reciprocal. Exponents only shift these numbers unless a value is subnormal.
 //===----------------------------------------------------------------------===//
 
 #include "gtest/gtest.h"
@@ -21,8 +21,8 @@ float refine(float x, float guess) {
   return std::fma(guess, error, guess);
 }
 
-/// Returns the numbers within 1 ulp of 1/x for 1 <= x < 2. 1/x is in (1/2, 1],
-/// with an ulp of 2^-24, or 2^-23 at 1 itself.
+/// Returns the numbers within 1 ulp of 1/x for 1 <= x < 2. The reciprocal is in
+/// (1/2, 1], and its ulp is 2^-24, or 2^-23 at 1 itself.
 std::vector<float> getGuesses(float x) {
   double exact = 1.0 / x; // error 2^-54; guesses are 2^-24 apart
   double ulp = x == 1.0f ? 0x1p-23 : 0x1p-24;
@@ -50,9 +50,10 @@ TEST(ReciprocalTest, EverySignificandFromEveryGuess) {
     }
   }
   EXPECT_GT(count, 2 << 23);
-  // For the last significand, a guess of 1/2 is a tie and rounds the wrong way.
-  // The GPU never makes this guess: ptxas expands rcp.rn to the same
-  // instructions, and rcp.rn rounds correctly (docs/reference/Math.md).
+  // Only the last significand with a guess of 1/2 is rounded in the wrong
+  // direction, because the result is a tie. The GPU never starts from this
+  // guess: ptxas expands rcp.rn to the same instructions, and rcp.rn rounds
+  // correctly (docs/reference/Math.md).
   ASSERT_EQ(misses.size(), 1u);
   EXPECT_EQ(misses[0].x, 0x1.fffffep+0f);
   EXPECT_EQ(misses[0].guess, 0.5f);

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Properties of every choice, independent of the numbers in the model.
+// Tests properties of the chosen schedules independently of the numbers in the
+// model.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
@@ -100,7 +101,7 @@ constexpr int64_t kColumns[] = {1,   24,   64,   65,   192,  256,
                                 500, 1408, 2880, 7168, 16384};
 constexpr int64_t kReductions[] = {32, 128, 1024, 2880, 16384};
 
-/// Cost terms reduced by a better schedule.
+/// Cost terms. A lower value is better.
 constexpr int64_t ModelledCost::*kTerms[] = {
     &ModelledCost::mma,     &ModelledCost::port,      &ModelledCost::fill,
     &ModelledCost::ring,    &ModelledCost::steps,     &ModelledCost::epilogue,
@@ -132,16 +133,17 @@ void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
   EXPECT_TRUE(succeeded(
       RasterAttr::verify(emitError, fields.rasterOrder, fields.rasterGroup)));
   EXPECT_FALSE(checkSchedule(problem, fields, target).has_value());
-  // An additional stage does not fit.
+  // No further stage fits.
   ScheduleFields more = fields;
   ++more.stages;
   EXPECT_TRUE(checkSchedule(problem, more, target).has_value());
-  // A smaller tile would not save any multiplication.
+  // The tile is not so wide that a narrower tile would save multiplications.
   EXPECT_TRUE(fields.tile[1] < 64 || fields.tile[1] - 64 < problem.n)
       << fields.tile[1] << " columns";
   EXPECT_TRUE(fields.strategy.getCtas() == 1 || problem.m > 128);
   EXPECT_TRUE(fields.tile[1] >= 64 || problem.n <= fields.tile[1]);
-  // Each split has at least one step, and tiles alone are too few.
+  // Each split runs at least one step. The reduction is split only if there are
+  // fewer tiles than SMs.
   int64_t steps = ceilDiv(problem.k, fields.tile[2]);
   EXPECT_LE(fields.splitK, steps);
   EXPECT_TRUE(fields.splitK == 1 ||
@@ -180,7 +182,7 @@ TEST(ScheduleModel, Formats) {
     }
 }
 
-TEST(ScheduleModel, TinyTakesOneSmallTile) {
+TEST(ScheduleModel, TinyMatmulUsesOneSmallTile) {
   for (const Format &format : kFormats) {
     auto [strategy, fields, cost] = choose(getProblem(format, 1, 1, 32));
     EXPECT_EQ(fields.tile, (std::array<int64_t, 3>{128, 16, 128}));
@@ -192,7 +194,7 @@ TEST(ScheduleModel, TinyTakesOneSmallTile) {
   }
 }
 
-TEST(ScheduleModel, LargeSquareTakesPairsThatOverlap) {
+TEST(ScheduleModel, LargeSquareUsesOverlappedCtaPairs) {
   for (int64_t size : {8192, 16384}) {
     auto [strategy, fields, cost] =
         choose(getProblem(kFormats[0], size, size, size));
@@ -207,7 +209,7 @@ TEST(ScheduleModel, LargeSquareTakesPairsThatOverlap) {
 }
 
 // Among equally fast schedules, the schedule with the fewest steps is first.
-TEST(ScheduleModel, OfEqualsTheLeanestComesFirst) {
+TEST(ScheduleModel, TiesPreferFewestSteps) {
   for (const Format &format : kFormats)
     for (int64_t size : {2048, 8192, 16384}) {
       std::vector<Candidate> ranked =
@@ -224,8 +226,8 @@ TEST(ScheduleModel, OfEqualsTheLeanestComesFirst) {
     }
 }
 
-// A memo for other sizes ranks like no memo.
-TEST(ScheduleModel, MemosChangeNothing) {
+// A memo with results for other sizes does not change the ranking.
+TEST(ScheduleModel, MemosDoNotChangeRanking) {
   for (const Format &format : kFormats) {
     StageMemo memo;
     for (auto [m, n, k] :
@@ -246,7 +248,7 @@ TEST(ScheduleModel, MemosChangeNothing) {
   }
 }
 
-TEST(ScheduleModel, FewTilesOfALongReductionAreSplit) {
+TEST(ScheduleModel, LongReductionsWithFewTilesAreSplit) {
   for (auto [m, n, k] :
        {std::tuple(128, 128, 65536), std::tuple(256, 256, 131072),
         std::tuple(512, 512, 32768)})
@@ -258,7 +260,7 @@ TEST(ScheduleModel, FewTilesOfALongReductionAreSplit) {
   EXPECT_EQ(choose(getProblem(kFormats[0], 128, 128, 1024)).fields.splitK, 1);
 }
 
-TEST(ScheduleModel, UnknownSizesGetWhatIsRightForAll) {
+TEST(ScheduleModel, DynamicSizesGetGeneralSchedules) {
   for (const Format &format : kFormats) {
     constexpr int64_t dynamic = ShapedType::kDynamic;
     auto [strategy, fields, cost] =
@@ -288,7 +290,7 @@ TEST(ScheduleModel, MoreWorkIsNeverFaster) {
         }
 }
 
-TEST(ScheduleModel, LargerSquaresAreUsedBetter) {
+TEST(ScheduleModel, LargerSquaresAreMoreEfficient) {
   const target::TargetInfo &target = getTarget();
   double previous = 0;
   for (int64_t size = 128; size <= 16384; size *= 2) {
@@ -301,12 +303,12 @@ TEST(ScheduleModel, LargerSquaresAreUsedBetter) {
   EXPECT_GT(previous, 0.8);
 }
 
-/// Returns the bytes that an LRU cache of `capacity` loads when waves of tiles
-/// read full rows of A and columns of B.
+/// Returns the bytes that an LRU cache of `capacity` bytes loads. The tiles of
+/// each wave read full rows of A and full columns of B.
 double getSimulatedLoads(target::TileGrid grid, RasterOrder order,
                          uint32_t group, uint32_t workers, double rowBytes,
                          double columnBytes, double capacity) {
-  std::list<uint32_t> used; // most recent first; columns behind all rows
+  std::list<uint32_t> used; // most recent first; columns numbered after rows
   double held = 0, loaded = 0;
   auto getBytes = [&](uint32_t panel) {
     return panel < grid.rows ? rowBytes : columnBytes;
@@ -379,7 +381,7 @@ TEST(ScheduleModel, LoadsFollowTheRaster) {
   }
 }
 
-TEST(ScheduleModel, CyclesOfInstructionsAreThePublished) {
+TEST(ScheduleModel, InstructionCyclesMatchPublishedValues) {
   const target::Rates &rates = *getTarget().rates;
   auto cycles = [&](unsigned ctaGroup, unsigned n) {
     return std::max(target::mmaCycles(rates, n),

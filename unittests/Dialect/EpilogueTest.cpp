@@ -27,7 +27,7 @@ func.func @main(%a: !a, %s: !s, %b: !b, %sb: !sb, %offsets: tensor<2xi32>,
 }
 )";
 
-/// Records why a rewrite failed.
+/// Records why the last rewrite failed.
 struct Failures : RewriterBase::Listener {
   void notifyMatchFailure(Location loc,
                           function_ref<void(Diagnostic &)> reason) override {
@@ -80,7 +80,7 @@ protected:
   IRRewriter rewriter;
 };
 
-TEST_F(EpilogueTest, ResultsAreThoseOfTensors) {
+TEST_F(EpilogueTest, OnlyTensorDestinationsGiveResults) {
   MatmulOp onTensors = matmul(arg(5)), onMemory = matmul(arg(8));
   EXPECT_EQ(onTensors.getResult().getType(), arg(5).getType());
   EXPECT_EQ(onTensors.getBlockSize(), 32u);
@@ -113,7 +113,7 @@ TEST_F(EpilogueTest, AttachesToAMatmulWithoutEpilogue) {
   expectValid();
 }
 
-TEST_F(EpilogueTest, ComposesAfterTheEpilogueThatIsThere) {
+TEST_F(EpilogueTest, AppendsToExistingEpilogue) {
   MatmulOpInterface op = matmul(arg(5), twice);
   auto attached = op.attachEpilogue(rewriter, twice);
   ASSERT_TRUE(succeeded(attached));
@@ -122,7 +122,7 @@ TEST_F(EpilogueTest, ComposesAfterTheEpilogueThatIsThere) {
   expectValid();
 }
 
-TEST_F(EpilogueTest, GroupedMatmulsKeepTheirForm) {
+TEST_F(EpilogueTest, GroupedMatmulsKeepTheirAttributes) {
   GroupedMatmulOp op = grouped(arg(5));
   op.setScaleRounding(ScaleRounding::Floor);
   auto attached = op.attachEpilogue(rewriter, twice);
@@ -137,8 +137,8 @@ TEST_F(EpilogueTest, ScatterIsRefused) {
   op.getScatterMutable().assign(arg(4));
   EXPECT_TRUE(failed(op.attachEpilogue(rewriter, twice)));
   EXPECT_EQ(failures.last,
-            "expected no scatter, which adds up rows after the epilogue, found "
-            "it: compute the elements where the result is read");
+            "expected no scatter, because scatter adds rows after the "
+            "epilogue: compute the elements where the result is read");
 }
 
 } // namespace

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Compares layouts with the formulas of the PTX ISA, and the queries on layouts
-// with all elements of all threads.
+// Compares layouts with the formulas of the PTX ISA, and compares each query on
+// a layout with the elements of all threads.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/MLIRContext.h"
@@ -62,7 +62,7 @@ struct FragmentLayout : testing::Test {
   MLIRContext context;
 };
 
-/// Compares every query on a layout with all of its elements.
+/// Compares every query on a layout with the elements of all threads.
 void checkAnswers(FragmentLayoutAttr layout) {
   auto [rows, columns] = layout.getShape();
   SmallVector<int64_t> rowOffsets = layout.getRowOffsets();
@@ -87,12 +87,13 @@ void checkAnswers(FragmentLayoutAttr layout) {
         seen.insert(place);
       }
   }
-  // Each element is held once.
+  // Each element belongs to exactly one thread.
   EXPECT_EQ(static_cast<int64_t>(seen.size()), rows * columns);
 }
 
-/// PTX ISA, wgmma.mma_async, Register Fragments: D fragment.
-TEST_F(FragmentLayout, SumsOfWgmma) {
+/// The layout is the D fragment of wgmma (PTX ISA, wgmma.mma_async, Register
+/// Fragments).
+TEST_F(FragmentLayout, WgmmaAccumulators) {
   for (int64_t n = 8; n <= 256; n += 8) {
     SCOPED_TRACE(n);
     FragmentLayoutAttr layout = getWgmma(n);
@@ -113,7 +114,7 @@ TEST_F(FragmentLayout, SumsOfWgmma) {
   EXPECT_EQ(getWgmma(32).getRuns().size(), 4u);
 }
 
-/// PTX ISA, tcgen05.ld, .32x32b.
+/// The layout is that of tcgen05.ld with shape .32x32b (PTX ISA).
 TEST_F(FragmentLayout, RowPerThread) {
   for (int64_t columns : {1, 8, 24, 256}) {
     SCOPED_TRACE(columns);
@@ -131,47 +132,49 @@ TEST_F(FragmentLayout, RowPerThread) {
   }
 }
 
-TEST_F(FragmentLayout, OfOtherInstructions) {
-  // mma.m16n8: accumulators of a warp.
+TEST_F(FragmentLayout, OtherInstructions) {
+  // The accumulators of mma.m16n8 in a warp.
   FragmentLayoutAttr warp = get({{4, 0, 2}, {8, 1, 0}}, {{2, 0, 1}, {2, 8, 0}});
   checkAnswers(warp);
   EXPECT_EQ(warp.getWarpRows(), 16);
-  // Columns in a different order from the registers.
+  // The columns are ordered differently from the registers.
   checkAnswers(get({{32, 1, 0}}, {{2, 0, 4}, {4, 0, 1}, {2, 32, 0}}));
-  // Lanes that share each row of the warp.
+  // Several lanes share each row of the warp.
   FragmentLayoutAttr shared =
       get({{32, 0, 4}, {4, 8, 0}}, {{4, 0, 1}, {8, 1, 0}});
   checkAnswers(shared);
   EXPECT_EQ(shared.getWarpRows(), 8);
-  // One thread, one element.
+  // A single thread holds a single element.
   FragmentLayoutAttr one = get({}, {});
   ASSERT_TRUE(one);
   checkAnswers(one);
 }
 
 TEST_F(FragmentLayout, RowsOfWarps) {
-  // Three warps with 32 rows each.
+  // Three warps hold 32 rows each.
   EXPECT_EQ(get({{96, 1, 0}}, {{4, 0, 1}}).getWarpRows(), 32);
-  // Incomplete warps.
+  // The number of threads is not a multiple of 32.
   EXPECT_EQ(get({{16, 1, 0}}, {{4, 0, 1}}).getWarpRows(), 0);
   EXPECT_EQ(get({{48, 1, 0}}, {{4, 0, 1}}).getWarpRows(), 0);
-  // Rows of a warp with gaps.
+  // The rows of a warp are not contiguous.
   EXPECT_EQ(get({{128, 1, 0}}, {{2, 128, 0}}).getWarpRows(), 0);
   EXPECT_EQ(get({{4, 1, 0}, {32, 0, 1}}, {{16, 4, 0}}).getWarpRows(), 0);
-  // Warps that share rows: fewer rows than warps, then as many.
+  // Warps share rows. The first layout contains fewer rows than warps, the
+  // second the same number.
   EXPECT_EQ(get({{128, 0, 1}}, {{2, 1, 0}}).getWarpRows(), 0);
   EXPECT_EQ(get({{128, 0, 1}}, {{4, 1, 0}}).getWarpRows(), 0);
-  // Warps in a different order from their rows.
+  // The warps are ordered differently from their rows.
   EXPECT_EQ(
       get({{32, 1, 0}, {2, 64, 0}, {2, 32, 0}}, {{4, 0, 1}}).getWarpRows(), 0);
-  // A mode ending within a warp's lanes.
+  // A mode ends within the lanes of a warp.
   EXPECT_EQ(get({{3, 0, 1}, {32, 1, 0}}, {}).getWarpRows(), 0);
 }
 
 TEST_F(FragmentLayout, PartOfTheColumns) {
   for (int64_t columns = 8; columns <= 256; columns += 8)
     EXPECT_EQ(getWgmma(256).withColumns(columns), getWgmma(columns)) << columns;
-  // The four threads of a row share 8 columns.
+  // Four threads share the 8 columns of an instruction's row, so only multiples
+  // of 8 columns can be selected.
   for (int64_t columns : {1, 2, 4, 12})
     EXPECT_FALSE(getWgmma(256).withColumns(columns)) << columns;
   for (int64_t columns : {2, 32, 100, 256}) {
@@ -179,15 +182,15 @@ TEST_F(FragmentLayout, PartOfTheColumns) {
     EXPECT_EQ(rows.withColumns(columns),
               FragmentLayoutAttr::getRowPerThread(&context, columns));
   }
-  // Past the last mode.
+  // The columns are split over two modes.
   FragmentLayoutAttr split = get({{32, 1, 0}}, {{4, 0, 1}, {4, 0, 4}});
   EXPECT_EQ(split.withColumns(8), get({{32, 1, 0}}, {{4, 0, 1}, {2, 0, 4}}));
   EXPECT_EQ(split.withColumns(2), get({{32, 1, 0}}, {{2, 0, 1}}));
   EXPECT_FALSE(split.withColumns(3));
 }
 
-/// PTX ISA, wgmma.mma_async, Register Fragments, for each block of 64 rows of
-/// each warpgroup: register a_i or d_i of lane l of warp w.
+/// PTX ISA, wgmma.mma_async, Register Fragments. The formulas for register a_i
+/// or d_i of a thread apply to each 64-row block of each warpgroup.
 TEST_F(FragmentLayout, WgmmaBlocks) {
   constexpr int64_t kM = 256, kGroups = 2, kBlocks = 2;
   WgmmaAttr half = WgmmaAttr::get(&context, kM, 64, 16, kGroups);
@@ -227,8 +230,9 @@ TEST_F(FragmentLayout, WgmmaBlocks) {
     }
 }
 
-/// PTX ISA, mma, Matrix Fragments for mma.m16n8k32 and mma.m16n8k64: element i
-/// of a lane, in an instruction of 16 rows and 8 columns.
+/// Returns the row and column of element i of a lane in an instruction of 16
+/// rows and 8 columns (PTX ISA, mma, Matrix Fragments for mma.m16n8k32 and
+/// mma.m16n8k64).
 Place getElementOfA(int64_t lane, int64_t i, int64_t k) {
   int64_t word = k / 8, t = lane % 4;
   return {lane / 4 + 8 * (i / word % 2),
@@ -251,7 +255,8 @@ TEST_F(FragmentLayout, MmaSyncElements) {
        {std::tuple(MmaKind::MXF8F6F4, Type(e4m3), int64_t(32)),
         std::tuple(MmaKind::MXF8F6F4, Type(e2m1), int64_t(32)),
         std::tuple(MmaKind::MXF4, Type(e2m1), int64_t(64))}) {
-    // 2 x 2 warps of 32 rows and 64 columns, 3 instructions along K.
+    // Each of 2 x 2 warps computes 32 rows and 64 columns with 3 instructions
+    // along K.
     auto mma = MmaSyncAttr::get(&context, kind, 64, 128, 2, 2, 32, 0);
     FragmentLayoutAttr a = get(mma.getOperandModes(MmaOperand::A, type, 3 * k));
     FragmentLayoutAttr b = get(mma.getOperandModes(MmaOperand::B, type, 3 * k));
@@ -259,8 +264,9 @@ TEST_F(FragmentLayout, MmaSyncElements) {
     for (FragmentLayoutAttr layout : {a, b, d})
       checkAnswers(layout);
     EXPECT_EQ(d.getWarpRows(), 0);
-    int64_t ofA = k / 2, ofB = k / 4; // elements of a lane
-    // With 4-bit elements beside bytes, the elements of both halves alternate.
+    int64_t ofA = k / 2, ofB = k / 4; // elements per lane
+    // In mxf8f6f4, where 4-bit elements occupy bytes, the elements of both
+    // halves of a lane alternate.
     bool isSpread = kind == MmaKind::MXF8F6F4 && type == e2m1;
     auto getNumber = [&](int64_t i, int64_t count) {
       return isSpread ? i % 2 * (count / 2) + i / 2 : i;
@@ -294,9 +300,9 @@ TEST_F(FragmentLayout, MmaSyncElements) {
   }
 }
 
-/// PTX ISA, mma, Block scaling for mma.sync: with thread-id s, lanes 2 s and 2
-/// s + 1 modulo 4 supply the scales of A for rows q and q + 8, and lanes s
-/// supply the scales of B.
+/// PTX ISA, mma, Block scaling for mma.sync. For thread-id s, lanes 2s and 2s +
+/// 1 of each quad q supply the scales of A for rows q and q + 8, and lane s
+/// supplies the scales of B.
 TEST_F(FragmentLayout, MmaSyncScales) {
   auto ue8m0 = Float8E8M0FNUType::get(&context);
   for (int64_t warpRows : {16, 32, 64}) {
@@ -326,9 +332,9 @@ TEST_F(FragmentLayout, MmaSyncScales) {
   }
 }
 
-/// PTX ISA, ldmatrix: lane 8 i + r addresses row r of matrix i; lane 4 r + t
-/// receives word t of that row in register i. The test loads the registers of a
-/// warp this way, from the rows returned by the layout.
+/// PTX ISA, ldmatrix. Lane 8 i + r provides the address of row r of matrix i,
+/// and lane 4 r + t receives word t of that row in register i. The test loads
+/// the registers of a warp this way from the rows returned by the layout.
 TEST_F(FragmentLayout, MatrixRows) {
   auto e4m3 = Float8E4M3FNType::get(&context);
   auto e2m1 = Float4E2M1FNType::get(&context);
@@ -357,12 +363,13 @@ TEST_F(FragmentLayout, MatrixRows) {
         for (MmaOperand operand : {MmaOperand::A, MmaOperand::B})
           check(get(mma.getOperandModes(operand, type, steps * k)), bits);
     }
-  // Two words of 8 rows, selected by another bit of the lane; then a single
-  // word.
+  // Another bit of the lane selects one of two words of 8 rows. The second
+  // layout contains a single word.
   check(get({{4, 0, 4}, {2, 1, 0}, {4, 8, 0}}, {{4, 0, 1}, {4, 2, 0}}), 8);
   check(get({{4, 0, 8}, {8, 1, 0}}, {{8, 0, 1}, {2, 8, 0}}), 4);
   check(get({{4, 0, 4}, {8, 1, 0}}, {{4, 0, 1}}), 8);
-  // A row for each thread; half a word; a word with gaps between its elements.
+  // Not supported: a thread that holds a whole row, elements that fill half a
+  // word, and gaps between the elements of a word.
   EXPECT_FALSE(get({{32, 1, 0}}, {{16, 0, 1}}).getMatrixRows(8));
   EXPECT_FALSE(
       get({{4, 0, 2}, {8, 1, 0}}, {{2, 0, 1}, {2, 0, 8}}).getMatrixRows(8));
@@ -370,7 +377,7 @@ TEST_F(FragmentLayout, MatrixRows) {
       get({{4, 0, 2}, {8, 1, 0}}, {{2, 0, 1}, {2, 0, 8}}).getMatrixRows(4));
 }
 
-/// A fragment takes the shape of its layout.
+/// A fragment has the shape of its layout.
 TEST_F(FragmentLayout, Fragments) {
   Type f32 = Float32Type::get(&context);
   FragmentType sums = FragmentType::get(f32, getWgmma(128));

@@ -17,7 +17,7 @@ using namespace mx;
 
 namespace {
 
-TEST(TensorMaps, CopyOperandsAsBuffersHoldThem) {
+TEST(TensorMaps, ElementSizesMatchBuffers) {
   MLIRContext context;
   context.loadDialect<mxgpu::MXGPUDialect>();
   const Type types[] = {

@@ -9,7 +9,7 @@
 
 using namespace mx;
 
-/// Runs `call` for each rank in a thread of its own and returns the messages.
+/// Runs `call` for each rank in its own thread and returns all messages.
 static std::vector<std::string>
 callAll(int count, const std::function<std::string(int)> &call) {
   std::vector<std::string> said(count);
@@ -58,7 +58,7 @@ TEST(Ranks, MissingRanksAreNamed) {
     EXPECT_EQ(text, "ranks 1 and 3 did not arrive (waited 0.2 s)");
 }
 
-TEST(Ranks, OthersAreToldOfOneThatLeaves) {
+TEST(Ranks, RanksThatLeaveAreNamed) {
   Ranks ranks(3);
   int words[3] = {}, all[3];
   auto said = callAll(3, [&](int rank) {

@@ -1,8 +1,8 @@
-//===- fuzz-manifest.cpp - arbitrary bytes as a manifest ------------------===//
+//===- fuzz-manifest.cpp - Fuzzer of the manifest reader ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Invalid manifests must be refused with a message that names a place. Valid
-// manifests can be written, read again and evaluated.
+// The reader must refuse an invalid manifest and name the line and column. A
+// valid manifest can be written, read again and evaluated.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Plan.h"

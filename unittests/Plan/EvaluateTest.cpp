@@ -1,7 +1,7 @@
 //===- EvaluateTest.cpp - Values of one call ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values computed for a call, and errors for invalid calls.
+// Tests the values computed for a call, and the errors for invalid calls.
 //===----------------------------------------------------------------------===//
 
 #include "TestManifest.h"
@@ -53,7 +53,8 @@ TEST_F(Evaluate, Bits) {
 }
 
 TEST_F(Evaluate, SizeArguments) {
-  // Shapes decide; v6, which follows from n, is only a kernel parameter.
+  // Sizes follow from shapes alone: v6 is computed from n but is only a kernel
+  // parameter.
   EXPECT_EQ(findSizeArguments(entry()),
             (std::vector<bool>{false, false, false}));
   entry().workspaceBytes = Number(Number::Value, 6);
@@ -110,7 +111,7 @@ TEST_F(Evaluate, Workspace) {
 TEST_F(Evaluate, Steps) {
   entry().steps[3].bytes = 38401;
   EXPECT_EQ(run(),
-            "step 3 of the plan: expected at most the 38400 bytes of its "
+            "step 3 of the plan: expected a size within the 38400 bytes of its "
             "buffers, found 38401");
   entry().steps[3].bytes = 0;
   entry().steps[1].parameters[3].number = int64_t(1) << 31;
@@ -147,25 +148,29 @@ TEST_F(EvaluateExchange, Values) {
 
 TEST_F(EvaluateExchange, Sizes) {
   inputs.shapes = {{65, 16}};
-  EXPECT_EQ(run(), "step 3 of the plan: expected at most the 8192 bytes of its "
-                   "buffers, found 4160 of each of 2 ranks");
+  EXPECT_EQ(run(),
+            "step 3 of the plan: expected a size within the 8192 bytes of its "
+            "buffers, found 4160 for each of 2 ranks");
   inputs.shapes = {{1, 16}};
   EXPECT_EQ(run(), "");
   exchange().steps[3].bytes = 0;
   EXPECT_EQ(run(), "");
   exchange().steps[2].bytes = 4097;
-  EXPECT_EQ(run(), "step 2 of the plan: expected at most the 8192 bytes of its "
-                   "buffers, found 4097 of each of 2 ranks");
+  EXPECT_EQ(run(),
+            "step 2 of the plan: expected a size within the 8192 bytes of its "
+            "buffers, found 4097 for each of 2 ranks");
   exchange().steps[2].bytes = -1;
-  EXPECT_EQ(run(), "step 2 of the plan: expected at most the 8192 bytes of its "
-                   "buffers, found -1 of each of 2 ranks");
+  EXPECT_EQ(run(),
+            "step 2 of the plan: expected a size within the 8192 bytes of its "
+            "buffers, found -1 for each of 2 ranks");
   // Twice this size overflows 64 bits.
   exchange().steps[2].bytes = INT64_MAX;
-  EXPECT_EQ(run(), "step 2 of the plan: expected at most the 8192 bytes of its "
-                   "buffers, found 9223372036854775807 of each of 2 ranks");
+  EXPECT_EQ(run(),
+            "step 2 of the plan: expected a size within the 8192 bytes of its "
+            "buffers, found 9223372036854775807 for each of 2 ranks");
 }
 
-/// Copies to an offset within a buffer.
+/// Checks copies to an offset within a buffer.
 TEST_F(EvaluateExchange, Places) {
   ASSERT_EQ(exchange().steps[5].offset, Number(Number::Value, 0));
   inputs.shapes = {{1, 16}};
@@ -175,19 +180,21 @@ TEST_F(EvaluateExchange, Places) {
   };
   expectPlace(8192 - 64, "");
   expectPlace(8192 - 63,
-              "step 5 of the plan: expected at most the 63 bytes of its "
+              "step 5 of the plan: expected a size within the 63 bytes of its "
               "buffers, found 64");
   for (int64_t offset : {int64_t(-1), int64_t(8193), INT64_MAX})
-    expectPlace(offset, "step 5 of the plan: expected a copy to a place within "
-                        "the 8192 bytes of its buffer, found one to byte " +
-                            std::to_string(offset));
+    expectPlace(offset,
+                "step 5 of the plan: expected a copy destination within "
+                "the 8192 bytes of its buffer, found byte " +
+                    std::to_string(offset));
 }
 
-TEST_F(EvaluateExchange, SizesOfWhatIsSent) {
+TEST_F(EvaluateExchange, SizesOfSentBuffers) {
   exchange().windows[0].bytes = 4096;
   exchange().steps[2].bytes = 2048;
-  EXPECT_EQ(run(), "step 3 of the plan: expected at most the 4096 bytes of its "
-                   "buffers, found 4096 of each of 2 ranks");
+  EXPECT_EQ(run(),
+            "step 3 of the plan: expected a size within the 4096 bytes of its "
+            "buffers, found 4096 for each of 2 ranks");
 }
 
 TEST_F(EvaluateExchange, Overlap) {

@@ -1,7 +1,8 @@
 //===- ExpressionTest.cpp - Expressions of a launch plan ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Spelling of expressions, and arithmetic compared with 128-bit integers.
+// Tests the spelling of expressions and compares their arithmetic with 128-bit
+// integers.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Expression.h"
@@ -99,7 +100,7 @@ TEST(Operator, Types) {
   EXPECT_FALSE(takesTypes(Operator::Bitcast, {}, {}));
 }
 
-/// Evaluates the operator in 128 bits; returns nothing for a bad divisor.
+/// Evaluates the operator in 128 bits. Returns nothing for an invalid divisor.
 std::optional<__int128> expected(Operator op, __int128 a, __int128 b,
                                  __int128 c) {
   __int128 floor = 0;
@@ -191,8 +192,8 @@ TEST(Operator, Arithmetic) {
   EXPECT_GT(accepted, 10000u);
 }
 
-/// Computes i8 operations in 128 bits; test/Execution/host-arithmetic.py covers
-/// all operations and types.
+/// Compares i8 operations with 128-bit arithmetic.
+/// test/Execution/host-arithmetic.py covers all operations and types.
 TEST(Operator, NarrowIntegers) {
   Expression expression;
   expression.type = {NumberType::Integer, 8};

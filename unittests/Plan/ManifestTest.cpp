@@ -1,8 +1,8 @@
 //===- ManifestTest.cpp - Valid and invalid manifests ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A written manifest can be read. A manifest changed by hand or at random is
-// refused with a place, or can be evaluated safely.
+// A written manifest can be read again. A manifest with manual or random
+// changes is refused with a line and column, or can be evaluated safely.
 //===----------------------------------------------------------------------===//
 
 #include "TestManifest.h"
@@ -73,21 +73,20 @@ TEST(Manifest, Refused) {
        "8:46: constants[0].bytes: expected 0 to 4611686018427387903, found -1"},
       {"'copy': 'const0'", "'copy': 'const1'",
        "67:18: entries[1].steps[0].copy: expected a buffer such as arg0, "
-       "result0, work0, const0, win0 or buf0 that is there, found 'const1'"},
+       "result0, work0, const0, win0 or buf0 that exists, found 'const1'"},
       {"'copy': 'const0', 'to': 'result0'", "'copy': 'const0', 'to': 'const0'",
        "67:34: entries[1].steps[0].to: expected a buffer that may be written, "
        "found the constant 'const0'"},
       {"kernels.ptx", "../kernels.ptx",
-       "4:10: ptx: expected the name of a file beside the manifest, found "
+       "4:10: ptx: expected the name of a file next to the manifest, found "
        "'../kernels.ptx'"},
       {"[128, 1, 1]", "[128, 1]",
        "15:32: kernels[0].block: expected 3 numbers, found 2"},
       {"[128, 1, 1]", "[0, 1, 1]",
        "15:33: kernels[0].block[0]: expected 1 to 1024, found 0"},
       {"'second'", "'first'",
-       "16:5: kernels[1]: the name 'first' stands here twice"},
-      {"'idle'", "'main'",
-       "55:5: entries[1]: the name 'main' stands here twice"},
+       "16:5: kernels[1]: the name 'first' is used twice"},
+      {"'idle'", "'main'", "55:5: entries[1]: the name 'main' is used twice"},
       {"'dtype': 'u2'", "'dtype': 'b2'",
        "22:61: entries[0].arguments[0].dtype: expected b1, i1, i2, i4, i8, u1, "
        "u2, "
@@ -108,7 +107,7 @@ TEST(Manifest, Refused) {
        "30:37: entries[0].values[0][3]: expected a string, found a number"},
       {"['ceildiv', 'arg0[0]', 128]", "['ceildiv', 'arg0[0]']",
        "30:9: entries[0].values[0]: expected 2 operands of ceildiv and "
-       "perhaps a place, found 1"},
+       "optionally a location, found 1"},
       {"['ceildiv', 'arg0[0]', 128]", "[]",
        "30:9: entries[0].values[0]: expected an operator and its operands"},
       {"['mul', 'v0', 512]", "['mul', 'v1', 512]",
@@ -135,17 +134,17 @@ TEST(Manifest, Refused) {
        "31:17: entries[0].values[1][1]: expected an argument that is a float, "
        "found 'arg1.bits'"},
       {"'workspace': 'v1'", "'workspace': 'v3'",
-       "41:20: entries[0].workspace: expected a size that follows from no "
+       "41:20: entries[0].workspace: expected a size that depends on no "
        "address, found 'v3'"},
       {"bytes, found {}", "bytes",
        "39:40: entries[0].requires[0].message: expected {} for each of 2 "
        "values, found 1"},
       {"'memset': 'work0'", "'memset': 'work1'",
        "49:20: entries[0].steps[0].memset: expected a buffer such as arg0, "
-       "result0, work0, const0, win0 or buf0 that is there, found 'work1'"},
+       "result0, work0, const0, win0 or buf0 that exists, found 'work1'"},
       {"'copy': 'arg0'", "'copy': 'arg1'",
        "52:18: entries[0].steps[3].copy: expected a buffer such as arg0, "
-       "result0, work0, const0, win0 or buf0 that is there, found 'arg1'"},
+       "result0, work0, const0, win0 or buf0 that exists, found 'arg1'"},
       {"'launch': 'first'", "'launch': 'third'",
        "50:20: entries[0].steps[1].launch: expected a kernel of this manifest, "
        "found 'third'"},
@@ -175,7 +174,7 @@ TEST(Manifest, Refused) {
     EXPECT_EQ(refuse(from, to), error) << to;
 }
 
-// Names are assigned in order and are only valid in their block.
+// Names are assigned in order and are valid only in their block.
 TEST(Manifest, StepsRefused) {
   const std::tuple<const char *, const char *, const char *> cases[] = {
       {"'for': 'v3'", "'for': 'v4'", "expected the next value, v3, found 'v4'"},
@@ -193,13 +192,13 @@ TEST(Manifest, StepsRefused) {
       {"'yields': [0, 'buf0']", "'yields': [0, 'buf2']",
        "yields[1]: expected a buffer such as arg0, result0, work0, const0, "
        "win0 "
-       "or buf0 that is there, found 'buf2'"},
+       "or buf0 that exists, found 'buf2'"},
       {"{'copy': 'buf0', 'to': 'result0'", "{'copy': 'buf1', 'to': 'result0'",
        "found 'buf1'"},
       {"'value': 'v2'", "'value': 'v3'",
        "results[1].value: expected a value of this block, found 'v3'"},
       {"'among': ['work0', 'work1']", "'among': ['work0']",
-       "among: expected more buffers than the 1 that are taken, found 1"},
+       "among: expected more buffers than the 1 that are in use, found 1"},
       {"'among': ['work0', 'work1']", "'among': ['work0', 'work0']",
        "among: expected different arrays and slices of the workspace, found "
        "work0"},
@@ -226,7 +225,7 @@ TEST(Manifest, StepsRefused) {
   }
 }
 
-// Collectives and shared buffers.
+// Refuses invalid groups, windows and collectives.
 TEST(Manifest, CollectivesRefused) {
   const std::tuple<const char *, const char *, const char *> cases[] = {
       {"'size': 2", "'size': 0", "groups[0].size: expected 1 to 1024, found 0"},
@@ -245,7 +244,7 @@ TEST(Manifest, CollectivesRefused) {
       {"'name': 'ep'", "'name': ''",
        "groups[0].name: expected the name of a group, found ''"},
       {"'name': 'tp'", "'name': 'ep'",
-       "groups[1]: the name 'ep' stands here twice"},
+       "groups[1]: the name 'ep' is used twice"},
       {"'value': 'group0.rank'", "'value': 'group2.rank'",
        "results[0].value: expected one of 2 groups, found 'group2.rank'"},
       {"'win0.address'", "'win3.address'",
@@ -270,10 +269,10 @@ TEST(Manifest, CollectivesRefused) {
        "windows[2].bytes: expected an integer, found a string"},
       {"'workspace': 0,\n      'buffers': [],\n      'windows'",
        "'workspace': 'v1',\n      'buffers': [],\n      'windows'",
-       "workspace: expected a size that follows from no address, found 'v1'"},
+       "workspace: expected a size that depends on no address, found 'v1'"},
       {"'memset': 'win1'", "'memset': 'win3'",
        "steps[0].memset: expected a buffer such as arg0, result0, work0, "
-       "const0, win0 or buf0 that is there, found 'win3'"},
+       "const0, win0 or buf0 that exists, found 'win3'"},
       {"'buffer': 'win0'", "'buffer': 'win4'",
        "tensor_maps[0].buffer: expected a buffer such as"},
       {"'all_gather': 'win0', 'group': 0", "'all_gather': 'win0', 'group': 1",
@@ -289,7 +288,7 @@ TEST(Manifest, CollectivesRefused) {
       {"'to': 'win1'", "'to': 'win2'",
        "steps[3].to: expected a window of group 0, found 'win2' of group 1"},
       {"'to': 'win1'", "'to': 'win0'",
-       "steps[3].to: expected another buffer than the one that is sent, found "
+       "steps[3].to: expected a buffer other than the sent buffer, found "
        "'win0'"},
       {"'to': 'win1'", "'to': 'const0'",
        "steps[3].to: expected a buffer that may be written, found the "

@@ -89,8 +89,8 @@ static_assert(offsetof(ours::CUlaunchConfig, attrs) ==
 static_assert(offsetof(ours::CUlaunchConfig, numAttrs) ==
               offsetof(::CUlaunchConfig, numAttrs));
 
-/// Two parameters are passed alike if both are pointers, or integers or
-/// enumerations of the same size.
+/// Returns true if two parameters are passed in the same way: both are
+/// pointers, or both are integers or enumerations of the same size.
 template <typename A, typename B>
 constexpr bool sameParameter() {
   if constexpr (std::is_pointer_v<A> || std::is_pointer_v<B>)
@@ -107,8 +107,8 @@ constexpr bool sameParameters(ours::CUresult (*)(A...), R (*)(B...)) {
     return (sameParameter<A, B>() && ...);
 }
 
-// The header's macros map driver names to versioned names, except for functions
-// with an old version still declared by the header.
+// The header's macros map the names of functions to versioned names, unless the
+// header still declares an older version of the function.
 #define X(member, symbol, types)                                               \
   static_assert(sameParameters(decltype(ours::Driver::member)(nullptr),        \
                                decltype (&::symbol)(nullptr)),                 \
@@ -119,7 +119,7 @@ MX_CUDA_OPTIONAL_FUNCTIONS(X)
 #endif
 #undef X
 
-TEST(CudaAbi, UnionMembersLieAtTheStart) {
+TEST(CudaAbi, UnionMembersHaveOffsetZero) {
   ::CUlaunchAttribute theirs = {};
   theirs.value.clusterDim.x = 2;
   theirs.value.clusterDim.y = 3;
@@ -134,6 +134,6 @@ TEST(CudaAbi, UnionMembersLieAtTheStart) {
   EXPECT_EQ(mine.value.programmaticStreamSerializationAllowed, 1);
 }
 
-TEST(CudaAbi, HandleOfTheStreamOfAThread) {
+TEST(CudaAbi, PerThreadStreamHandle) {
   EXPECT_EQ(ours::kStreamPerThread, uintptr_t(CU_STREAM_PER_THREAD));
 }

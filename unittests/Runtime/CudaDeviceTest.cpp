@@ -62,14 +62,14 @@ protected:
   mxModule module = nullptr;
 };
 
-TEST_F(CudaDevice, KnowsMemoryOfTheHost) {
+TEST_F(CudaDevice, RecognizesHostMemory) {
   void *memory = nullptr;
   ASSERT_SUCCESS(mxMemAlloc(&memory, 64));
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   EXPECT_SUCCESS(mxGetMemoryDevice(memory, &info));
   EXPECT_STREQ(info.device, "cuda:0");
-  // The driver is queried although there is no other GPU; the address is below
-  // every known block.
+  // The driver is queried even though there is no other GPU. The address is
+  // below all blocks of the fake driver.
   EXPECT_ERROR(mxGetMemoryDevice(reinterpret_cast<void *>(8), &info),
                MX_ERROR_NOT_FOUND,
                "expected memory of a device in use, found memory of the host "
@@ -77,7 +77,7 @@ TEST_F(CudaDevice, KnowsMemoryOfTheHost) {
   EXPECT_SUCCESS(mxMemFree(memory));
 }
 
-TEST_F(CudaDevice, TellsAboutTheDevice) {
+TEST_F(CudaDevice, DescribesTheDevice) {
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   ASSERT_SUCCESS(mxGetDeviceInfo(&info));
   EXPECT_STREQ(info.kind, "cuda");
@@ -93,7 +93,7 @@ TEST_F(CudaDevice, TellsAboutTheDevice) {
   EXPECT_EQ(mxCanRunTarget("sm_100f"), 0);
 }
 
-TEST_F(CudaDevice, AutoTakesAGpuThatFits) {
+TEST_F(CudaDevice, AutoSelectsASuitableGpu) {
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   ASSERT_SUCCESS(mxSetDeviceForTarget("auto", "sm_90a"));
   ASSERT_SUCCESS(mxGetDeviceInfo(&info));
@@ -103,7 +103,7 @@ TEST_F(CudaDevice, AutoTakesAGpuThatFits) {
   EXPECT_STREQ(info.kind, "sim");
 }
 
-TEST_F(CudaDevice, AutoIsDecidedByTheFirstModule) {
+TEST_F(CudaDevice, FirstModuleResolvesAuto) {
   ASSERT_SUCCESS(mxSetDevice("auto"));
   std::string ptx = kPtx;
   ptx.replace(ptx.find("sm_90a"), 6, "sm_100a");
@@ -126,12 +126,12 @@ TEST_F(CudaDevice, RefusesAModuleForAnotherGpu) {
                                  "(sm_90), found one for sm_100a");
 }
 
-TEST_F(CudaDevice, RefusesAGpuThatIsNotThere) {
+TEST_F(CudaDevice, RefusesAMissingGpu) {
   EXPECT_ERROR(mxSetDevice("cuda:1"), MX_ERROR_NO_DEVICE,
                "expected a GPU number below 1, found 1");
 }
 
-TEST_F(CudaDevice, PassesOnTheAssemblersLog) {
+TEST_F(CudaDevice, ReportsTheAssemblersLog) {
   fakeCuda()->failing = "cuModuleLoadDataEx";
   fakeCuda()->failure = 218; // CUDA_ERROR_INVALID_PTX
   fakeCuda()->jitLog = "ptxas application ptx input, line 9; fatal : bad\n";
@@ -142,20 +142,20 @@ TEST_F(CudaDevice, PassesOnTheAssemblersLog) {
                "fatal : bad");
 }
 
-TEST_F(CudaDevice, SaysWhatReadsNewerPtx) {
+TEST_F(CudaDevice, NamesTheDriverForNewerPtx) {
   fakeCuda()->failing = "cuModuleLoadDataEx";
   fakeCuda()->failure = 222; // CUDA_ERROR_UNSUPPORTED_PTX_VERSION
   fakeCuda()->jitLog = "ptxas fatal : Unsupported .version 8.8\n";
   mxModule newer;
   EXPECT_ERROR(mxModuleLoad(&newer, kPtx, 0, "new.ptx"), MX_ERROR_BAD_MODULE,
                "new.ptx: loading it on Fake GPU (sm_90) failed: CUDA_ERROR_222 "
-               "(as the test wished): expected a driver that reads this PTX, "
-               "CUDA 12.9 or newer for that of mx; update it, or have ptxas "
-               "assemble the kernels before (docs/guide/Run.md)\n"
+               "(as the test wished): expected a driver that reads this PTX "
+               "(CUDA 12.9 or later for PTX from mx): update the driver, or "
+               "assemble the kernels with ptxas first (docs/guide/Run.md)\n"
                "ptxas fatal : Unsupported .version 8.8");
 }
 
-TEST_F(CudaDevice, LaunchesWithNothingSpecial) {
+TEST_F(CudaDevice, LaunchesWithoutAttributes) {
   mxFunction function = kernel();
   EXPECT_SUCCESS(
       launch(function,
@@ -179,7 +179,7 @@ TEST_F(CudaDevice, RaisesLimitsOnceAndPassesAttributes) {
   EXPECT_EQ(kernel(), function);
 }
 
-TEST_F(CudaDevice, AllowsTheClusterThatTheKernelWasCompiledFor) {
+TEST_F(CudaDevice, AllowsTheCompiledClusterSize) {
   fakeCuda()->requiredCluster[0] = 4;
   fakeCuda()->requiredCluster[1] = 4;
   mxFunction function = kernel();
@@ -244,7 +244,7 @@ TEST_F(CudaDevice, SkipsEmptyGrids) {
   EXPECT_EQ(takeLog(), Log{});
 }
 
-TEST_F(CudaDevice, DescribesALaunchThatTheDriverRefuses) {
+TEST_F(CudaDevice, DescribesLaunchesRefusedByTheDriver) {
   mxFunction function = kernel();
   fakeCuda()->failing = "cuLaunchKernelEx";
   fakeCuda()->failure = 701; // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
@@ -254,7 +254,7 @@ TEST_F(CudaDevice, DescribesALaunchThatTheDriverRefuses) {
                "dynamic shared memory");
 }
 
-TEST_F(CudaDevice, NamesTheKernelThatFailedMeanwhile) {
+TEST_F(CudaDevice, NamesTheFailedKernel) {
   for (bool isUnloaded : {false, true}) {
     ASSERT_SUCCESS(launch(kernel(), launchOf(1, 1)));
     if (isUnloaded) {
@@ -276,14 +276,13 @@ TEST_F(CudaDevice, ReportsMissingKernels) {
   EXPECT_EQ(function, nullptr);
 }
 
-TEST_F(CudaDevice, RefusesDeadHandles) {
+TEST_F(CudaDevice, RefusesStaleHandles) {
   mxFunction function = kernel();
   mxModule dead = module;
   ASSERT_SUCCESS(mxModuleUnload(module));
   module = nullptr;
-  EXPECT_ERROR(
-      launch(function, launchOf(1, 1)), MX_ERROR_INVALID_VALUE,
-      "expected a kernel of a loaded module, found a handle that is none");
+  EXPECT_ERROR(launch(function, launchOf(1, 1)), MX_ERROR_INVALID_VALUE,
+               "expected a kernel of a loaded module, found an invalid handle");
   EXPECT_EQ(mxModuleUnload(dead), MX_ERROR_INVALID_VALUE);
 }
 
@@ -320,7 +319,7 @@ TEST_F(CudaDevice, MeasuresTime) {
   mxClearError();
 }
 
-TEST_F(CudaDevice, CopiesInTheStreamItIsGiven) {
+TEST_F(CudaDevice, CopiesInTheGivenStream) {
   char host[16] = "sixteen letters", back[16] = {};
   void *a = nullptr, *b = nullptr;
   mxStream stream;
@@ -351,7 +350,7 @@ TEST_F(CudaDevice, CopiesInTheStreamItIsGiven) {
   EXPECT_SUCCESS(mxMemFree(empty));
 }
 
-TEST_F(CudaDevice, ReportsMemoryThatIsNotThere) {
+TEST_F(CudaDevice, ReportsExhaustedMemory) {
   fakeCuda()->failing = "cuMemAlloc";
   fakeCuda()->failure = 2; // CUDA_ERROR_OUT_OF_MEMORY
   void *memory;
@@ -366,7 +365,7 @@ TEST_F(CudaDevice, EncodesTensorMaps) {
   alignas(8) uint8_t map[136] = {};
   const int64_t dims[] = {128, 300}, strides[] = {128};
   const int32_t box[] = {128, 64};
-  // Misaligned on purpose: the caller's stack need not be aligned to 64.
+  // The map is not 64-byte aligned, because the caller's stack need not be.
   uint8_t *place = map + ((reinterpret_cast<uintptr_t>(map) % 64) ? 0 : 8);
   EXPECT_SUCCESS(mxTensorMapEncodeTiled(place, 0, 2, (void *)0x1000, dims,
                                         strides, box, nullptr, 0, 3, 2, 0));
@@ -386,7 +385,7 @@ TEST_F(CudaDevice, EncodesTensorMaps) {
   EXPECT_EQ(takeLog().size(), 1u);
 }
 
-TEST_F(CudaDevice, TranslatesTheDriversNoIntoTheRule) {
+TEST_F(CudaDevice, NamesTheBrokenTensorMapRule) {
   uint8_t map[128] = {};
   const int64_t dims[] = {128, 300}, strides[] = {130};
   const int32_t box[] = {128, 64};
@@ -396,7 +395,7 @@ TEST_F(CudaDevice, TranslatesTheDriversNoIntoTheRule) {
                                            strides, box, nullptr, 0, 3, 2, 0),
                     MX_ERROR_INVALID_VALUE, "130");
   EXPECT_EQ(map[0], 0);
-  // The driver refuses a legal map: its message is kept.
+  // If the driver refuses a legal map, its own message is kept.
   mxClearError();
   fakeCuda()->failing = "cuTensorMapEncodeTiled";
   const int64_t good[] = {128};
@@ -407,7 +406,7 @@ TEST_F(CudaDevice, TranslatesTheDriversNoIntoTheRule) {
       "encoding a tensor map failed: CUDA_ERROR_1 (as the test wished)");
 }
 
-TEST_F(CudaDevice, LeavesOutMapsOfNothing) {
+TEST_F(CudaDevice, SkipsEmptyTensorMaps) {
   uint8_t map[128], zeros[128] = {};
   memset(map, 0xFF, sizeof(map));
   const int64_t dims[] = {128, 0}, strides[] = {128};
@@ -463,7 +462,7 @@ TEST_F(CudaDevice, MgpuFunctionsReachTheDriver) {
            "cuMemHostRegister 8", "cuMemHostUnregister", "cuModuleUnload"}));
 }
 
-TEST_F(CudaDevice, FlagsAreOfTheNextMgpuLaunchOnly) {
+TEST_F(CudaDevice, FlagsApplyToTheNextMgpuLaunchOnly) {
   mxFunction function = kernel();
   uint64_t a = 1, b = 2;
   void *parameters[] = {&a, &b};
@@ -480,14 +479,14 @@ TEST_F(CudaDevice, FlagsAreOfTheNextMgpuLaunchOnly) {
   launchOne(4);
   launchOne(4);
   EXPECT_EQ(takeLog(), (Log{plain, early, plain}));
-  // Clusters use a function of their own.
+  // Launches with clusters use another function.
   mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
   mgpuLaunchClusterKernel(function, 2, 1, 1, 4, 1, 1, 64, 1, 1, 0, nullptr,
                           parameters, nullptr);
   EXPECT_EQ(takeLog(),
             Log{"cuLaunchKernelEx grid=4,1,1 block=64,1,1 smem=0 stream=0 "
                 "cluster=2,1,1 programmatic=1 p0=1 p1=2"});
-  // An empty grid and a launch after an error consume the flags too.
+  // An empty grid and a launch after an error also consume the flags.
   mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
   launchOne(0);
   launchOne(4);
@@ -518,8 +517,9 @@ TEST_F(CudaDevice, FlagsAreOfTheNextMgpuLaunchOnly) {
                                  "flags, found 4");
 }
 
-/// Kernels launched before an error use memory that is freed after it.
-TEST_F(CudaDevice, MgpuWaitsAfterAnErrorToo) {
+/// Kernels launched before an error may use memory that is freed after the
+/// error.
+TEST_F(CudaDevice, MgpuSynchronizesEvenAfterAnError) {
   void *memory = mgpuMemAlloc(16, nullptr, false);
   mxReportError("%s", "test");
   takeLog();
@@ -530,9 +530,9 @@ TEST_F(CudaDevice, MgpuWaitsAfterAnErrorToo) {
   EXPECT_STREQ(mxGetLastError(), "test");
 }
 
-/// Calls without a stream are ordered in the default stream. Memory freed by
-/// the host must have been used before.
-TEST_F(CudaDevice, MgpuMemoryIsInTheOrderOfTheDefaultStream) {
+/// Calls without a stream are ordered in the default stream. The host frees
+/// memory only after its last use.
+TEST_F(CudaDevice, MgpuMemoryFollowsTheDefaultStream) {
   void *stream = mgpuStreamCreate();
   takeLog();
   void *a = mgpuMemAlloc(0, nullptr, false);
@@ -549,7 +549,7 @@ TEST_F(CudaDevice, MgpuMemoryIsInTheOrderOfTheDefaultStream) {
   mgpuMemFree(d, nullptr);
   EXPECT_EQ(takeLog(), (Log{"cuMemFreeAsync stream=0", "cuCtxSynchronize",
                             "cuMemFree", "cuMemFree", "cuMemFree"}));
-  // The address may be reused by another allocation.
+  // Another allocation may reuse the address.
   EXPECT_SUCCESS(mxMemAlloc(&d, 16));
   EXPECT_SUCCESS(mxMemFree(d));
   EXPECT_EQ(takeLog(), (Log{"cuMemAlloc 16", "cuMemFree"}));

@@ -14,7 +14,7 @@
 
 inline constexpr int kDevices = 4;
 
-/// Set before the runtime reads the environment.
+/// Sets the number of devices before the runtime reads the environment.
 inline const bool isSet = [] {
   setenv("MX_SIM_DEVICES", "4", 1);
   setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);

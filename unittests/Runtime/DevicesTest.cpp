@@ -1,8 +1,8 @@
 //===- DevicesTest.cpp - Several simulated devices, many threads ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every handle uses its own device, regardless of the device in use. The random
-// test also serves the thread and address sanitizers.
+// Every call uses the device of its handle, regardless of the current device.
+// The random test is also run with the thread and address sanitizers.
 //===----------------------------------------------------------------------===//
 
 #include "Devices.h"
@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kSize = sizeof(mxArgument);
 
-TEST_F(Devices, MemoryKnowsItsDevice) {
+TEST_F(Devices, MemoryBelongsToItsDevice) {
   std::array<void *, kDevices> memory = {};
   for (int i = 0; i < kDevices; ++i) {
     use(i);
@@ -35,8 +35,8 @@ TEST_F(Devices, MemoryKnowsItsDevice) {
   EXPECT_EQ(deviceOf(&local),
             "expected memory of a device in use, found memory of the host or "
             "of a device that was not used yet (mxSetDevice)");
-  // Copies from each device to the next and back to the host, with a different
-  // device in use.
+  // Copy from each device to the next and back to the host while a different
+  // device is current.
   int64_t values[8] = {1, 2, 3, 4, 5, 6, 7, 8}, found[8] = {};
   ASSERT_SUCCESS(mxMemcpyToDevice(memory[0], values, 64, nullptr));
   for (size_t i = 1; i < kDevices; ++i)
@@ -62,10 +62,10 @@ TEST_F(Devices, MessagesNameTheOtherDevice) {
   EXPECT_SUCCESS(mxStreamDestroy(first));
 }
 
-TEST_F(Devices, TheChoiceIsTheThreads) {
+TEST_F(Devices, EachThreadSelectsItsDevice) {
   use(1);
   std::thread([] {
-    // The main thread chose first, which sets the default for other threads.
+    // The first selection, made in the main thread, is the default of others.
     EXPECT_EQ(current(), "sim:1");
     use(3);
     EXPECT_EQ(current(), "sim:3");
@@ -83,11 +83,11 @@ TEST_F(Devices, TheChoiceIsTheThreads) {
   EXPECT_EQ(current(), "sim:0");
   EXPECT_ERROR(mxSetDevice("sim:4"), MX_ERROR_NO_DEVICE,
                "expected a simulated device below 4, found 4: MX_SIM_DEVICES "
-               "is their number");
+               "sets the number");
   EXPECT_EQ(current(), "sim:0");
 }
 
-TEST_F(Devices, StreamsKnowTheirDevice) {
+TEST_F(Devices, StreamsBelongToTheirDevice) {
   mxStream first = nullptr, second = nullptr;
   ASSERT_SUCCESS(mxStreamCreate(&first));
   use(1);
@@ -108,14 +108,15 @@ TEST_F(Devices, StreamsKnowTheirDevice) {
   EXPECT_SUCCESS(mxStreamDestroy(second));
 }
 
-TEST_F(Devices, HandlesOfTheDeadAreRefused) {
+TEST_F(Devices, StaleHandlesAreRefused) {
   std::string text = readFile(MX_TEST_KERNELS);
   mxModule dead = nullptr;
   mxFunction function = nullptr;
   ASSERT_SUCCESS(mxModuleLoad(&dead, text.c_str(), 0, "k"));
   ASSERT_SUCCESS(mxModuleGetFunction(&function, dead, "store_ids"));
   ASSERT_SUCCESS(mxModuleUnload(dead));
-  // The slot is reused, and its memory may be too.
+  // The slot of the handle is reused, and possibly also the memory of the
+  // module.
   for (int i = 0; i < 100; ++i) {
     mxModule module = nullptr;
     mxFunction other = nullptr;
@@ -123,14 +124,14 @@ TEST_F(Devices, HandlesOfTheDeadAreRefused) {
     ASSERT_SUCCESS(mxModuleGetFunction(&other, module, "store_ids"));
     EXPECT_ERROR(
         launch(function, mxSized<mxLaunchConfig>()), MX_ERROR_INVALID_VALUE,
-        "expected a kernel of a loaded module, found a handle that is none");
+        "expected a kernel of a loaded module, found an invalid handle");
     EXPECT_EQ(mxModuleUnload(dead), MX_ERROR_INVALID_VALUE);
     EXPECT_EQ(mxModuleGetFunction(&other, dead, "k"), MX_ERROR_INVALID_VALUE);
     ASSERT_SUCCESS(mxModuleUnload(module));
   }
 }
 
-TEST_F(Devices, TakeStructsOfOlderCallers) {
+TEST_F(Devices, AcceptStructsOfOlderCallers) {
   // The first fields of mxDeviceInfo, followed by memory of the caller.
   struct {
     size_t structSize = offsetof(mxDeviceInfo, name);
@@ -188,7 +189,7 @@ struct Arrays {
   }
 };
 
-TEST_F(Devices, ProgramsGoWhereTheirArraysAre) {
+TEST_F(Devices, ProgramsRunOnTheDeviceOfTheirArrays) {
   ProgramFiles files("vector_add", "false");
   files.write("kernels.ptx", readFile(MX_TEST_KERNELS));
   mxProgram program = nullptr;
@@ -209,17 +210,18 @@ TEST_F(Devices, ProgramsGoWhereTheirArraysAre) {
     EXPECT_EQ(std::string(mxGetThreadError()),
               "entry 'sum': argument 1 'y': expected memory of " +
                   deviceName(i) +
-                  ", as argument 0 'x' is, found memory of sim:3: copy it to "
-                  "one device");
+                  ", the device of argument 0 'x', found memory of sim:3: copy "
+                  "all arrays to one device");
   }
   EXPECT_SUCCESS(mxProgramUnload(program));
   EXPECT_ERROR(
       there.launch(entry), MX_ERROR_INVALID_VALUE,
-      "expected an entry of a loaded program, found a handle that is none");
+      "expected an entry of a loaded program, found an invalid handle");
 }
 
-/// A program is read again for each device and must be unchanged.
-TEST_F(Devices, ProgramsAreReadAgainAsTheyWere) {
+/// The files of a program are read again for each device and must not have
+/// changed.
+TEST_F(Devices, ChangedProgramFilesAreRefused) {
   ProgramFiles files("vector_add", "false");
   const std::string text = readFile(MX_TEST_KERNELS);
   files.write("kernels.ptx", text);
@@ -251,7 +253,7 @@ TEST_F(Devices, ProgramsAreReadAgainAsTheyWere) {
                   found + ": load the program again");
   };
   files.write("kernels.ptx", text + "// of a later compilation\n");
-  expectRefused("one that was written since");
+  expectRefused("a file that was changed since");
   std::filesystem::remove(ptx);
   expectRefused("none");
   // A loaded program stays on its device.
@@ -262,7 +264,7 @@ TEST_F(Devices, ProgramsAreReadAgainAsTheyWere) {
 
 /// Eight threads run random operations on four devices, with modules and
 /// programs loaded and unloaded by other threads.
-TEST_F(Devices, ThreadsAtRandom) {
+TEST_F(Devices, RandomOperationsInThreads) {
   constexpr size_t kThreads = 8, kShared = 4;
   const char *asked = getenv("MX_TEST_ROUNDS");
   const int rounds = asked ? atoi(asked) : 60;
@@ -276,13 +278,13 @@ TEST_F(Devices, ThreadsAtRandom) {
   auto work = [&](unsigned thread) {
     std::mt19937 random(thread * 7919 + 1);
     auto pick = [&](size_t count) { return random() % count; };
-    // A handle of another thread may be dead by now; no other error is allowed.
+    // Another thread may have destroyed the handle; no other error is allowed.
     auto expectLiving = [&](int status) {
       if (!status)
         return true;
       ++refused;
       if (status != MX_ERROR_INVALID_VALUE ||
-          !strstr(mxGetThreadError(), "a handle that is none"))
+          !strstr(mxGetThreadError(), "an invalid handle"))
         ADD_FAILURE() << mxStatusName(status) << ": " << mxGetThreadError();
       mxClearError();
       return false;
@@ -348,7 +350,7 @@ TEST_F(Devices, ThreadsAtRandom) {
         EXPECT_SUCCESS(mxMemFree(to));
         break;
       }
-      default: { // fail without effect on other threads
+      default: { // errors that must not affect other threads
         EXPECT_EQ(mxSetDevice("sim:99"), MX_ERROR_NO_DEVICE);
         EXPECT_EQ(mgpuMemAlloc(8, nullptr, false), nullptr);
         EXPECT_EQ(takeStatus(), MX_ERROR_NO_DEVICE);

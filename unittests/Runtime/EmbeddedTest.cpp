@@ -1,8 +1,8 @@
 //===- EmbeddedTest.cpp - PTX inside fatbins and ELF files ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files built here byte by byte, valid and damaged. test/Runtime/fatbin.test
-// covers the output of nvcc and fatbinary.
+// The tests build valid and damaged files byte by byte.
+// test/Runtime/fatbin.test covers the output of nvcc and fatbinary.
 //===----------------------------------------------------------------------===//
 
 #include "../../runtime/lib/image/Decompress.h"
@@ -118,7 +118,7 @@ std::string unpack(const std::string &bytes) {
   return found.target;
 }
 
-TEST(Embedded, TakesTheTextForTheNewestArchitecture) {
+TEST(Embedded, SelectsPtxForTheNewestArchitecture) {
   EXPECT_EQ(unpack(fatbin(entry(1, 90, ptx("sm_90a")))), "sm_90a");
   EXPECT_EQ(unpack(fatbin(entry(1, 90, ptx("sm_90a")) +
                           entry(1, 100, ptx("sm_100a")) +
@@ -130,12 +130,13 @@ TEST(Embedded, TakesTheTextForTheNewestArchitecture) {
 }
 
 TEST(Embedded, DecompressesLz4) {
-  // ".version 8.7\n" as literals would do; the comment is a match that overlaps
-  // itself, with a length that needs additional bytes.
+  // The comment before the PTX is encoded as a match that overlaps itself and
+  // whose length needs additional bytes.
   std::string text = ptx("sm_90a");
   std::string out = "/*" + std::string(600, '*') + "*/\n" + text;
   std::string data;
-  // Two literals and a match of 601 = 4 + 15 + 2 * 255 + 72 at distance 1.
+  // Two literals, then a match of length 601 = 4 + 15 + 2 * 255 + 72 at
+  // distance 1.
   data += "\x2f/*";
   data += std::string("\x01\x00\xff\xff\x48", 5);
   std::string rest = "/\n" + text;
@@ -188,7 +189,7 @@ TEST(Embedded, DecompressesZstandard) {
       "cannot be read:");
 }
 
-TEST(Embedded, FindsTheTextInElfFiles) {
+TEST(Embedded, FindsPtxInElfFiles) {
   std::string text = ptx("sm_90a"), lines = text;
   for (char &c : lines)
     c = c == '\n' ? '\0' : c;
@@ -213,14 +214,15 @@ std::string newlines(size_t bytes) {
 TEST(Embedded, RefusesNestedImages) {
   std::string found = ": expected machine code in a fatbin, found a fatbin "
                       "within it";
-  // The stack must not grow with the depth: every level is a host file.
+  // Every level is a host file. The stack must not grow with the depth.
   std::string nested = fatbin(entry(1, 90, ptx("sm_90a")));
   for (int depth = 0; depth < 200; ++depth)
     nested = fatbin(entry(2, 0, elf(EM_X86_64, 0, ".nv_fatbin", nested)));
   EXPECT_EQ(unpack(nested), "m: fatbin at offset 0, entry at offset 0" + found);
   EXPECT_EQ(unpack(elf(EM_X86_64, 0, "__nv_relfatbin", nested)),
             "m: fatbin at offset 0, entry at offset 0" + found);
-  // The deepest image written by nvcc: a host file, a fatbin, a cubin.
+  // The deepest image written by nvcc is a host file with a fatbin with a
+  // cubin.
   EXPECT_EQ(unpack(elf(EM_X86_64, 0, ".nv_fatbin",
                        fatbin(entry(2, 90,
                                     elf(kCuda, 90 << 8, ".nv_debug_ptx_txt",
@@ -229,14 +231,14 @@ TEST(Embedded, RefusesNestedImages) {
 }
 
 TEST(Embedded, RefusesSectionsThatOverlap) {
-  const char *overlap = "m: expected ELF sections side by side, found sections "
-                        "with PTX or fatbins that overlap";
+  const char *overlap = "m: expected ELF sections with PTX or fatbins that do "
+                        "not overlap, found overlapping sections";
   std::string lines(1 << 20, '\n');
   for (const char *name : {".nv_fatbin", "__nv_relfatbin", ".nv_debug_ptx_txt"})
     for (uint16_t count : {16, 0xfffe})
       EXPECT_EQ(unpack(elf(kCuda, 90 << 8, name, lines, count)), overlap)
           << name << " " << count;
-  // Other sections may be damaged: they are never read.
+  // Other sections may be damaged, because they are never read.
   EXPECT_EQ(unpack(elf(kCuda, 90 << 8, ".text", lines, 0xfffe)).substr(0, 60),
             "m: expected PTX for the simulator, found a cubin with code f");
   // A name without a terminator extends to the end of the file.
@@ -246,7 +248,7 @@ TEST(Embedded, RefusesSectionsThatOverlap) {
       "m: expected PTX for the simulator, found a cubin with code f");
 }
 
-TEST(Embedded, LimitsWhatAllEntriesUnpackTo) {
+TEST(Embedded, LimitsTheTotalUnpackedSize) {
   constexpr size_t kBytes = 60 << 20;
   std::string data = newlines(kBytes), space(kBytes, '\0');
   ASSERT_EQ(decompressLz4(data, space), "");
@@ -260,15 +262,15 @@ TEST(Embedded, LimitsWhatAllEntriesUnpackTo) {
   std::string cubin = fatbin(entry(2, 90, data, kLz4, kBytes));
   EXPECT_EQ(unpack(cubin), "m: fatbin at offset 0, entry at offset 0: expected "
                            "a 64-bit little-endian ELF file");
-  // The list of targets in a message is short for any number of targets.
+  // A message lists only a few targets, no matter how many there are.
   std::string entries;
   for (int arch = 1; arch < 2000; ++arch)
     entries += entry(2, arch, elf(kCuda, 90 << 8, ".text", "code"));
   EXPECT_LT(unpack(fatbin(entries)).size(), 600u);
 }
 
-TEST(Embedded, RefusesBinariesInPlaceOfText) {
-  // 5 bytes: no header fits.
+TEST(Embedded, RefusesBinariesInsteadOfPtx) {
+  // The file has 5 bytes, so it contains no complete header.
   EXPECT_EQ(unpack(fatbin(entry(1, 90,
                                 "\x7f"
                                 "ELF\x02"))),
@@ -277,8 +279,8 @@ TEST(Embedded, RefusesBinariesInPlaceOfText) {
             "m: expected PTX text, found a fatbin in place of the text");
 }
 
-/// Reads an image of unknown size; memory after the image is not part of the
-/// image.
+/// Reads an image of unknown size. The memory after the image is not part of
+/// it.
 Image readWithoutSize(const std::string &bytes) {
   Image found;
   std::string more = bytes + "what follows";
@@ -295,7 +297,8 @@ TEST(Embedded, FindsTheSizeOfBinaries) {
   EXPECT_EQ(readWithoutSize(binary).bytes, binary);
   EXPECT_EQ(readWithoutSize(binary).kind, Image::Fatbin);
 
-  // The section table last, as nvcc writes it; .bss takes no bytes.
+  // The section table is last, as in files written by nvcc. .bss occupies no
+  // bytes in the file.
   Elf64_Ehdr header;
   memcpy(&header, code.data(), sizeof header);
   Elf64_Shdr bss = {};
@@ -310,7 +313,7 @@ TEST(Embedded, FindsTheSizeOfBinaries) {
   code += table;
   EXPECT_EQ(readWithoutSize(code).bytes, code);
 
-  // A segment past the sections.
+  // A segment ends after all sections.
   Elf64_Phdr segment = {};
   segment.p_offset = code.size() + sizeof segment;
   segment.p_filesz = 100;
@@ -360,7 +363,8 @@ TEST(Embedded, RefusesDamagedFiles) {
     for (size_t n = 4; n < whole.size(); ++n) {
       Image cut = image(whole.substr(0, n));
       Error error = unpackPtx(cut);
-      // The last bytes of the text are missing: the parser reports them.
+      // An image is accepted only if just the end of the PTX is missing. The
+      // PTX parser reports this damage.
       if (!error) {
         EXPECT_GT(n, whole.size() - ptx("sm_90a").size()) << n;
       }

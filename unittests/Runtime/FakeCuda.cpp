@@ -1,8 +1,8 @@
 //===- FakeCuda.cpp - Fake CUDA driver ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device memory is host memory, so copies and fills are real; launches are only
-// recorded. CudaAbiTest compares the runtime's types with cuda.h.
+// Device memory is host memory, so copies and fills really happen. Launches are
+// only recorded. CudaAbiTest compares the runtime's types with cuda.h.
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
@@ -55,7 +55,7 @@ constexpr CUresult kInvalidContext = 201, kInvalidHandle = 400;
 /// Returns the device of the current context, or -1.
 int current() { return fake.contexts.empty() ? -1 : fake.contexts.back(); }
 
-/// Devices of the objects that belong to a context, by handle.
+/// Maps the handle of each object in a context to its device.
 std::map<void *, int> &owners() {
   static auto *owners = new std::map<void *, int>;
   return *owners;
@@ -64,14 +64,15 @@ bool isForeign(void *handle) {
   auto found = owners().find(handle);
   return found != owners().end() && found->second != current();
 }
-/// Returns a handle of the current context: `base` on the first device.
+/// Returns a handle for an object in the current context. On the first device,
+/// the handle is `base`.
 void *own(uintptr_t base) {
   auto *handle = reinterpret_cast<void *>(base + uintptr_t(current()) * 0x1000);
   owners()[handle] = current();
   return handle;
 }
 
-/// Allocates whole pages of the size used by a GPU; devices share no page.
+/// Allocates whole pages of the size used by GPUs. Devices share no page.
 CUdeviceptr allocate(size_t bytes) {
   constexpr size_t kPage = 2 << 20;
   return reinterpret_cast<CUdeviceptr>(
@@ -94,8 +95,8 @@ CUresult call(const char *function, const std::string &details = "") {
   return fake.failure;
 }
 
-/// PTX of all loaded modules, parameters of kernels by handle, and total time
-/// of launches.
+/// State of all modules: their PTX, the parameter counts of kernels by handle,
+/// and the total time of all launches.
 std::string &ptx() {
   static auto *text = new std::string;
   return *text;
@@ -324,7 +325,7 @@ FAKE cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
   return call("cuLaunchKernelEx", details);
 }
 
-/// Allocates memory if `result` is a success.
+/// Allocates memory if `result` is CUDA_SUCCESS.
 static CUresult allocate(CUresult result, CUdeviceptr *address, size_t bytes) {
   if (!result) {
     *address = allocate(bytes);
@@ -437,7 +438,7 @@ FAKE cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   return call("cuStreamWaitEvent", handle(stream) + " " + handle(event));
 }
 FAKE cuEventCreate(CUevent *event, unsigned flags) {
-  // Distinct handles tell two events apart.
+  // Events need distinct handles if launches take time.
   static uintptr_t count = 0;
   *event = own(fake.readsPtx ? 0x60 + 0x100000 * ++count : 0x60);
   return call("cuEventCreate", "flags=" + std::to_string(flags));
@@ -474,7 +475,7 @@ FAKE cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
     details += " " + std::to_string(value);
   if (reinterpret_cast<uintptr_t>(map) % 64)
     return CUDA_ERROR_INVALID_VALUE;
-  // The first bytes of a map identify it in the log of launches.
+  // The log of launches identifies a map by its first bytes.
   memset(map, 0x5A, 128);
   uint64_t word = std::hash<std::string>()(details + " at " + handle(address));
   memcpy(map, &word, sizeof word);

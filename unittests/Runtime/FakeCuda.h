@@ -27,21 +27,21 @@ struct FakeCuda {
   /// then takes a microsecond for each 1000 bytes of dynamic shared memory.
   /// MX_FAKE_CUDA_READS_PTX=1 sets this field.
   bool readsPtx = false;
-  /// Launches with this many bytes of dynamic shared memory write a byte to the
-  /// memory filled last, as a wrong kernel would. MX_FAKE_CUDA_WRONG_SHARED
-  /// sets this field. Only for modules of PTX.
+  /// Launches with this number of bytes of dynamic shared memory write a byte
+  /// to the memory that was filled last, like a wrong kernel. Use only with PTX
+  /// modules. MX_FAKE_CUDA_WRONG_SHARED sets this field.
   unsigned wrongShared = 0;
   /// Time between any two events, unless launches define their duration.
   float milliseconds = 0.5f;
 
-  /// The next call of this function fails with this result.
+  /// The next call of the function `failing` returns `failure`.
   std::string failing;
   int failure = 0;
   std::string jitLog;
 
-  /// One line per call that changes or uses an object, with the suffix " on 1"
-  /// for devices other than the first. An object is refused outside its
-  /// context.
+  /// One line per call that changes or uses an object. Lines for a device other
+  /// than the first end in a suffix such as " on 1". A call fails if an object
+  /// belongs to another context.
   std::vector<std::string> log;
   /// Devices of the contexts on the stack; empty between calls.
   std::vector<int> contexts;
@@ -54,8 +54,9 @@ extern "C" __attribute__((visibility("default"))) FakeCuda *fakeCuda();
 /// Moves memory to another device.
 extern "C" __attribute__((visibility("default"))) void
 fakeCudaMove(void *memory, int device);
-/// Returns the log, a call per line, and clears it. The string is valid until
-/// the next call. For hosts in languages other than C++.
+/// Returns the log with one call per line, and clears it. The string is valid
+/// until the next call of this function. Used by hosts in languages other than
+/// C++.
 extern "C" __attribute__((visibility("default"))) const char *fakeCudaTakeLog();
 
 #endif // MX_UNITTESTS_RUNTIME_FAKECUDA_H

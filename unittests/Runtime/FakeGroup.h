@@ -1,8 +1,8 @@
 //===- FakeGroup.h - Threads of a test as ranks -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks meet at a barrier and exchange data through host memory. A rank several
-// seconds late causes an error instead of a hang.
+// Ranks meet at a barrier and exchange data through host memory. If a rank is
+// several seconds late, the others fail instead of hanging.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_RUNTIME_FAKEGROUP_H
@@ -108,7 +108,8 @@ public:
     return memory ? device->free(memory) : Error();
   }
 
-  /// Error returned by collectives, and the reason for the end of the group.
+  /// `failure` is the error returned by collectives, `ended` the reason for the
+  /// end of the group.
   std::string failure, ended;
   /// One line for each collective.
   std::vector<std::string> log;

@@ -34,7 +34,7 @@ struct SharedRanks {
   SharedRank ranks[kRanks];
 };
 
-/// Sends and receives of a batch of calls.
+/// Sends and receives between ncclGroupStart and ncclGroupEnd.
 struct Calls {
   const void *from[kRanks];
   void *to[kRanks];
@@ -56,15 +56,16 @@ struct mx::runtime::nccl::ncclComm {
   SharedRanks *shared;
   uint64_t begun = 0;
   Result failure = kSuccess;
-  /// The call waits for its peers; the call must stop waiting.
+  /// `isWaiting` is set while a call waits for its peers, `isAborted` once the
+  /// call must stop waiting.
   std::atomic<bool> isWaiting = false, isAborted = false;
 
-  /// Runs the work of a stream immediately, as if each call were the first of
-  /// its kind: waits for all ranks.
+  /// Runs the work of a stream immediately and waits for all ranks, as if each
+  /// call were the first of its kind.
   Result exchange(const void *const *from, void *const *into, size_t n) {
     if (n > kSegment)
       return kInvalidArgument;
-    if (n == kUnlucky) { // found later, by a look
+    if (n == kUnlucky) { // the watchdog finds the error later
       failure = kSystemError;
       return kSuccess;
     }

@@ -8,8 +8,9 @@
 #ifndef MX_UNITTESTS_RUNTIME_FLOWFILES_H
 #define MX_UNITTESTS_RUNTIME_FLOWFILES_H
 
-/// Computes y = x * 2^rounds, or bytes of 255 if element `at` of y is 0. Also
-/// returns the bits of that element and the sum of the loop counters.
+/// Computes y = x * 2^rounds, or fills y with bytes of 255 if element `at` of y
+/// is zero. Also returns the bits of that element and the sum of the loop
+/// counters.
 inline constexpr char kFlowManifest[] = R"({
   "format": 4,
   "target": "sm_90a",

@@ -1,8 +1,8 @@
 //===- FlowTest.cpp - Plans with loops and branches on the simulator ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops, branches and numbers read from the device. No damaged file may crash
-// the process or run forever.
+// Tests plans with loops, branches and numbers read from the device. No damaged
+// file may crash the process or run forever.
 //===----------------------------------------------------------------------===//
 
 #include "FlowFiles.h"
@@ -101,7 +101,7 @@ TEST_F(Flow, Branches) {
   EXPECT_EQ(bytes, std::vector<uint8_t>(kElements * 4, 255));
 }
 
-// Errors in a round are reported before the first launch of the call.
+// Errors in any iteration are reported before the first launch of the call.
 TEST_F(Flow, RefusesBeforeLaunching) {
   ASSERT_SUCCESS(load(kFlowManifest));
   int64_t before = countLaunches();
@@ -130,7 +130,7 @@ std::string change(std::string text, const std::string &from,
 }
 
 TEST_F(Flow, RefusesLoopsThatDoNotEnd) {
-  // Without launches, to keep the test short.
+  // The loop launches nothing, to keep the test short.
   std::string idle =
       change(kFlowManifest, "\"grid\": [1, 1, 1]", "\"grid\": [0, 1, 1]");
   ASSERT_SUCCESS(load(change(idle, "[\"le\", \"v2\", 4]", "[\"le\", 0, 4]")));
@@ -140,7 +140,7 @@ TEST_F(Flow, RefusesLoopsThatDoNotEnd) {
   EXPECT_ERROR(launch(1, 3), MX_ERROR_INVALID_VALUE,
                "entry 'double': step 0 of the plan: expected a loop with a "
                "step of at least 1, found 0");
-  // Numbers near the end of 64 bits also end a loop.
+  // A loop also ends if its counter would overflow 64 bits.
   ASSERT_SUCCESS(load(
       change(kFlowManifest, "\"step\": 1", "\"step\": 9223372036854775807")));
   EXPECT_SUCCESS(launch(INT64_MAX, 3));
@@ -159,7 +159,7 @@ TEST_F(Flow, RefusesBadData) {
                "kernels.ptx: expected kernels, found no bytes");
 }
 
-/// Calls the first entry with suitable arguments; any status is accepted.
+/// Calls the first entry with suitable arguments. Accepts any status.
 void callAnyhow(mxEntry entry, void *memory, int64_t number) {
   mxEntryInfo info = mxSized<mxEntryInfo>();
   if (mxEntryGetInfo(entry, &info) || info.argumentCount > 8 ||

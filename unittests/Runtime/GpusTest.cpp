@@ -59,7 +59,7 @@ protected:
   }
 };
 
-TEST_F(Gpus, MemoryIsUsedWhereItIs) {
+TEST_F(Gpus, MemoryIsUsedOnItsOwnGpu) {
   void *first = allocOn(0, 64), *second = allocOn(1, 64);
   for (void *memory : {first, second}) {
     mxDeviceInfo info = mxSized<mxDeviceInfo>();
@@ -77,7 +77,7 @@ TEST_F(Gpus, MemoryIsUsedWhereItIs) {
                  "cuMemFree on 1", "cuMemFree"}));
 }
 
-TEST_F(Gpus, StreamsAndEventsAreUsedWhereTheyAre) {
+TEST_F(Gpus, StreamsAndEventsAreUsedOnTheirOwnGpu) {
   mxStream first = nullptr, second = nullptr;
   ASSERT_SUCCESS(mxStreamCreate(&first));
   use(1);
@@ -105,9 +105,10 @@ TEST_F(Gpus, StreamsAndEventsAreUsedWhereTheyAre) {
   EXPECT_SUCCESS(mxStreamDestroy(second));
 }
 
-/// In a wait between the default stream and another stream, the default stream
-/// is on the device of the other stream, regardless of the device in use.
-TEST_F(Gpus, TheDefaultStreamIsOfTheOtherOnesDevice) {
+/// If the default stream waits for another stream, or the reverse, the default
+/// stream of the other stream's device is used, regardless of the current
+/// device.
+TEST_F(Gpus, DefaultStreamUsesTheOtherStreamsGpu) {
   mxStream second = nullptr;
   use(1);
   ASSERT_SUCCESS(mxStreamCreate(&second));
@@ -123,7 +124,7 @@ TEST_F(Gpus, TheDefaultStreamIsOfTheOtherOnesDevice) {
 }
 
 /// The driver would dereference a simulator handle.
-TEST_F(Gpus, TakesNoStreamsOfOthers) {
+TEST_F(Gpus, RefusesStreamsOfOtherDevices) {
   mxStream simulated = nullptr, second = nullptr;
   ASSERT_SUCCESS(mxSetDevice("sim"));
   ASSERT_SUCCESS(mxStreamCreate(&simulated));
@@ -162,7 +163,7 @@ TEST_F(Gpus, TakesNoStreamsOfOthers) {
   EXPECT_SUCCESS(mxStreamDestroy(simulated));
 }
 
-/// Two GPUs in a machine may differ, and so do their maps.
+/// Each GPU needs its own maps, because two GPUs in a machine may differ.
 TEST_F(Gpus, TensorMapsAreEncodedForTheirDevice) {
   void *memory = allocOn(0, 4096);
   int64_t dims[] = {64}, strides[] = {0};
@@ -176,14 +177,14 @@ TEST_F(Gpus, TensorMapsAreEncodedForTheirDevice) {
   };
   EXPECT_EQ(countCalls(), 1u);
   EXPECT_EQ(countCalls(), 0u);
-  // The same address on the other GPU, as after a new allocation there.
+  // The address now belongs to the other GPU, as after a new allocation there.
   fakeCudaMove(memory, 1);
   EXPECT_EQ(countCalls(), 1u);
   fakeCudaMove(memory, 0);
   EXPECT_SUCCESS(mxMemFree(memory));
 }
 
-TEST_F(Gpus, ModulesAreUsedWhereTheyWereLoaded) {
+TEST_F(Gpus, ModulesAreUsedOnTheirOwnGpu) {
   mxModule module = nullptr;
   mxFunction function = nullptr;
   use(1);
@@ -199,7 +200,7 @@ TEST_F(Gpus, ModulesAreUsedWhereTheyWereLoaded) {
   EXPECT_EQ(takeLog(), (Log{"cuModuleUnload on 1"}));
 }
 
-TEST_F(Gpus, ProgramsAreLoadedOnceOnEach) {
+TEST_F(Gpus, ProgramsAreLoadedOncePerGpu) {
   ProgramFiles files("kernel", "false");
   mxProgram program = nullptr;
   mxEntry entry = nullptr;
@@ -235,8 +236,8 @@ TEST_F(Gpus, ProgramsAreLoadedOnceOnEach) {
     }
   EXPECT_ERROR(
       launch(memory[0], memory[1][1]), MX_ERROR_INVALID_VALUE,
-      "entry 'sum': argument 1 'y': expected memory of cuda:0, as argument 0 "
-      "'x' is, found memory of cuda:1: copy it to one device");
+      "entry 'sum': argument 1 'y': expected memory of cuda:0, the device of "
+      "argument 0 'x', found memory of cuda:1: copy all arrays to one device");
   EXPECT_SUCCESS(mxProgramUnload(program));
   for (auto &places : memory)
     for (void *place : places)
@@ -244,8 +245,8 @@ TEST_F(Gpus, ProgramsAreLoadedOnceOnEach) {
   fakeCuda()->parameters = 2;
 }
 
-/// Loading synchronizes, which would end the capture.
-TEST_F(Gpus, ProgramsAreLoadedBeforeTheyAreCaptured) {
+/// Loading synchronizes and would end the capture.
+TEST_F(Gpus, CaptureRequiresALoadedProgram) {
   ProgramFiles files("kernel", "false");
   mxProgram program = nullptr;
   mxEntry entry = nullptr;
@@ -267,9 +268,9 @@ TEST_F(Gpus, ProgramsAreLoadedBeforeTheyAreCaptured) {
   fakeCuda()->capturing = stream;
   takeLog();
   EXPECT_ERROR(launch(), MX_ERROR_BAD_LAUNCH,
-               "entry 'sum': expected a program that was launched on cuda:1 "
-               "before, as it is loaded there first, which waits; found a "
-               "stream that a CUDA graph captures: launch it once before");
+               "entry 'sum': expected a program that is already loaded on "
+               "cuda:1, found a stream that a CUDA graph captures: launch the "
+               "program once before the capture, because loading waits");
   EXPECT_EQ(takeLog(), Log());
   fakeCuda()->capturing = nullptr;
   EXPECT_SUCCESS(launch());
@@ -283,7 +284,7 @@ TEST_F(Gpus, ProgramsAreLoadedBeforeTheyAreCaptured) {
   fakeCuda()->parameters = 2;
 }
 
-TEST_F(Gpus, ConstantsAreOnEach) {
+TEST_F(Gpus, ConstantsAreCopiedToEachGpu) {
   void *keep = nullptr;
   const char data[] = "constant";
   void *first = mxLoadConstant(&keep, data, sizeof data);

@@ -50,9 +50,9 @@ protected:
   std::string address = freeAddress();
 };
 
-TEST_F(Connections, RanksComeInAnyOrder) {
+TEST_F(Connections, RanksConnectInAnyOrder) {
   inThreads(5, [&](int rank) {
-    // Rank 0, which listens, starts last.
+    // The listening rank 0 starts last.
     std::this_thread::sleep_for(Milliseconds(10 * (4 - rank)));
     TestRank test = connect(rank, 5);
     gather(test);
@@ -60,7 +60,7 @@ TEST_F(Connections, RanksComeInAnyOrder) {
 }
 
 /// Other connections are ignored and do not delay the ranks.
-TEST_F(Connections, StrangersAreNotHeard) {
+TEST_F(Connections, StrangersAreIgnored) {
   std::atomic<bool> isOver = false;
   std::thread strangers([&] {
     Endpoint endpoint;
@@ -88,12 +88,12 @@ TEST_F(Connections, StrangersAreNotHeard) {
   strangers.join();
 }
 
-/// Ranks of two groups that connect to the same address, group after group.
-TEST_F(Connections, AnotherGroupWaitsItsTurn) {
+/// Two groups connect to the same address in sequence.
+TEST_F(Connections, GroupsWithOneAddressTakeTurns) {
   inThreads(4, [&](int i) {
     int rank = i % 2;
     if (rank == 0) {
-      // Rank 0 of both groups, in sequence.
+      // This thread is rank 0 of both groups in sequence.
       if (i == 0)
         for (const char *name : {"first", "second"}) {
           TestRank test = connect(0, 2, kLong, name);
@@ -106,7 +106,7 @@ TEST_F(Connections, AnotherGroupWaitsItsTurn) {
   });
 }
 
-TEST_F(Connections, ARankThatIsMissingIsNamed) {
+TEST_F(Connections, MissingRanksAreNamed) {
   inThreads(2, [&](int rank) {
     auto begin = Clock::now();
     TestRank test = connect(rank ? 2 : 0, 4, Milliseconds(300));
@@ -125,7 +125,7 @@ TEST_F(Connections, RankZeroIsMissing) {
                             " (rank 1 waited 0.2 s)");
 }
 
-TEST_F(Connections, SizesThatDifferAreNamed) {
+TEST_F(Connections, DifferentSizesAreNamed) {
   inThreads(2, [&](int rank) {
     TestRank test = connect(rank, rank ? 3 : 2);
     EXPECT_EQ(test.created, MX_ERROR_MISMATCH);
@@ -136,7 +136,7 @@ TEST_F(Connections, SizesThatDifferAreNamed) {
   });
 }
 
-TEST_F(Connections, ARankThatIsThereTwiceIsNamed) {
+TEST_F(Connections, DuplicateRanksAreNamed) {
   inThreads(3, [&](int i) {
     // Both processes with rank 1 report the error, and so does rank 0.
     TestRank test = connect(i ? 1 : 0, 3);
@@ -155,7 +155,7 @@ TEST_F(Connections, AddressesAreChecked) {
     EXPECT_EQ(test.error, "expected an address \"host:port\", found '" +
                               std::string(wrong) + "'");
   }
-  // Address of another machine: rank 0 cannot listen there.
+  // The address belongs to another machine, so rank 0 cannot listen there.
   address = "192.0.2.1:80";
   TestRank test = connect(0, 2);
   EXPECT_EQ(test.created, MX_ERROR_INVALID_VALUE);

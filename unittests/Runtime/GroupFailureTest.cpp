@@ -24,8 +24,8 @@ int sendAll(const TestRank &test, size_t n) {
   return mxGroupAllToAll(test.group, from.data(), to.data(), n, nullptr);
 }
 
-/// Checks the failure of the group; every later collective must report it at
-/// once.
+/// Checks the failure of the group. Every later collective must report the
+/// failure at once.
 void expectFailure(const TestRank &test, int status, int rank,
                    const std::string &text) {
   mxGroupReport report = test.report();
@@ -46,7 +46,7 @@ void expectFailure(const TestRank &test, int status, int rank,
 // Mismatches
 //===----------------------------------------------------------------------===//
 
-TEST_F(Groups, SizesThatDifferAreNamed) {
+TEST_F(Groups, DifferentSizesAreNamed) {
   std::atomic<int> done = 0;
   runRanks(3, kLong, [&](TestRank &test) {
     int status = gather(test, 100);
@@ -56,7 +56,7 @@ TEST_F(Groups, SizesThatDifferAreNamed) {
     ASSERT_SUCCESS(status);
     EXPECT_EQ(gather(test, test.rank == 2 ? 1 << 20 : 512), MX_ERROR_MISMATCH);
     std::string text = test.report().text;
-    // Rank 2 met another rank first.
+    // Rank 2 may have exchanged data with either rank first.
     EXPECT_TRUE(text.find("rank 0 is at all_gather") != std::string::npos ||
                 text.find("rank 1 is at all_gather") != std::string::npos)
         << text;
@@ -67,7 +67,7 @@ TEST_F(Groups, SizesThatDifferAreNamed) {
   });
 }
 
-TEST_F(Groups, KindsThatDifferAreNamed) {
+TEST_F(Groups, DifferentKindsAreNamed) {
   runRanks(2, kLong, [](TestRank &test) {
     int status = test.rank ? sendAll(test, 64) : gather(test, 64);
     EXPECT_EQ(status, MX_ERROR_MISMATCH);
@@ -78,7 +78,7 @@ TEST_F(Groups, KindsThatDifferAreNamed) {
   });
 }
 
-TEST_F(Groups, AnOrderThatDiffersIsNamed) {
+TEST_F(Groups, DifferentOrdersAreNamed) {
   runRanks(2, kLong, [](TestRank &test) {
     int status = MX_SUCCESS;
     for (int i = 0; i < 2 && !status; ++i)
@@ -96,7 +96,7 @@ TEST_F(Groups, AnOrderThatDiffersIsNamed) {
 // Ended or missing ranks
 //===----------------------------------------------------------------------===//
 
-TEST_F(Groups, AnAbortTellsTheReason) {
+TEST_F(Groups, AbortsGiveTheReason) {
   runRanks(4, kLong, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     auto begin = std::chrono::steady_clock::now();
@@ -113,9 +113,9 @@ TEST_F(Groups, AnAbortTellsTheReason) {
   });
 }
 
-/// All ranks abort at once, repeatedly; every rank reports the same first
-/// abort.
-TEST_F(Groups, TheFirstOfSeveralAbortsCounts) {
+/// All ranks abort at the same time, in many rounds. All of them must report
+/// the same first abort.
+TEST_F(Groups, FirstAbortWins) {
   for (int round = 0; round < 40; ++round) {
     std::vector<std::string> texts(4);
     std::atomic<int> missing = 4;
@@ -133,7 +133,7 @@ TEST_F(Groups, TheFirstOfSeveralAbortsCounts) {
   }
 }
 
-TEST_F(Groups, ARankThatDoesNotComeIsNamed) {
+TEST_F(Groups, LateRanksAreNamed) {
   std::atomic<int> waiting = 3;
   runRanks(4, kShort, [&](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
@@ -155,7 +155,7 @@ TEST_F(Groups, ARankThatDoesNotComeIsNamed) {
 }
 
 /// If ranks wait in a chain, the error names the rank at its end.
-TEST_F(Groups, TheOneThatOthersWaitForIsNamed) {
+TEST_F(Groups, EndOfAWaitChainIsNamed) {
   std::atomic<int> waiting = 3;
   runRanks(4, kShort, [&](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
@@ -171,7 +171,7 @@ TEST_F(Groups, TheOneThatOthersWaitForIsNamed) {
   });
 }
 
-TEST_F(Groups, ARankThatLeavesIsNamed) {
+TEST_F(Groups, RanksThatLeaveAreNamed) {
   runRanks(3, kLong, [](TestRank &test) {
     ASSERT_SUCCESS(gather(test, 10));
     if (test.rank == 1) {
@@ -186,7 +186,7 @@ TEST_F(Groups, ARankThatLeavesIsNamed) {
   });
 }
 
-TEST_F(Groups, RanksMayGoWhenTheyNeedNothingMore) {
+TEST_F(Groups, RanksMayLeaveAfterTheirLastCollective) {
   runRanks(3, kLong, [](TestRank &test) {
     ASSERT_SUCCESS(gather(test, 1 << 20));
     if (test.rank != 1) {
@@ -199,7 +199,7 @@ TEST_F(Groups, RanksMayGoWhenTheyNeedNothingMore) {
   });
 }
 
-TEST_F(Groups, ARankThatRefusesItsCallEndsTheOthers) {
+TEST_F(Groups, InvalidArgumentsEndTheGroup) {
   runRanks(2, kLong, [](TestRank &test) {
     if (test.rank) {
       EXPECT_ERROR(mxGroupAllGather(test.group, nullptr, 64, nullptr),
@@ -237,13 +237,13 @@ TEST_F(Groups, WrongMemoryIsRefused) {
       [&](TestRank &test) {
         return mxGroupAllToAll(test.group, &block[0], &block[0], 64, nullptr);
       },
-      "expected two blocks that do not overlap, found one");
+      "expected two blocks that do not overlap, found the same block twice");
   refuse(
       [&](TestRank &test) {
         return mxGroupAllGather(test.group, &block[0], SIZE_MAX / 2 + 1,
                                 nullptr);
       },
-      "expected segments that memory can hold");
+      "expected segments that fit in memory");
   refuse(
       [&](TestRank &test) {
         void *memory = nullptr;
@@ -253,7 +253,7 @@ TEST_F(Groups, WrongMemoryIsRefused) {
         EXPECT_SUCCESS(mxMemFree(memory));
         return status;
       },
-      "expected memory of sim:0, which the group was made on, found memory of "
+      "expected memory of sim:0, where the group was created, found memory of "
       "sim:1");
   refuse(
       [&](TestRank &test) {
@@ -298,7 +298,7 @@ void expectRefusal(int size, int status, const std::string &text,
       change);
 }
 
-TEST_F(Groups, WhatMustAgreeIsCompared) {
+TEST_F(Groups, DifferentConfigurationsAreRefused) {
   expectRefusal(3, MX_ERROR_MISMATCH,
                 "group ep: the ranks differ in the name: rank 0 has ep, rank 1 "
                 "has tp",
@@ -322,7 +322,7 @@ TEST_F(Groups, NcclNeedsAGpu) {
                 });
 }
 
-TEST_F(Groups, TooFewDescriptorsAreNamed) {
+TEST_F(Groups, DescriptorLimitIsChecked) {
   rlimit limit = {}, low = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
   low = limit;
@@ -332,30 +332,30 @@ TEST_F(Groups, TooFewDescriptorsAreNamed) {
   expectRefusal(3, MX_ERROR_OUT_OF_MEMORY,
                 "group ep: expected at least 37 file descriptors in the "
                 "process of rank 0, which has 3 of the 3 ranks, found a limit "
-                "of 36: raise it (ulimit -n), or start ranks in several "
-                "processes",
+                "of 36: raise the limit (ulimit -n), or start ranks in "
+                "several processes",
                 nullptr);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-TEST_F(Groups, AnExchangeThatFailsIsNamed) {
+TEST_F(Groups, FailedExchangesAreReported) {
   expectRefusal(2, MX_ERROR_INVALID_VALUE,
-                "group ep: the exchange of the caller failed with 7",
+                "group ep: the caller's exchange function returned 7",
                 [](int, mxGroupConfig &config) {
                   config.exchange = [](void *, const void *, size_t, void *) {
                     return 7;
                   };
                 });
-  // An exchange that returns a rank's own bytes twice.
+  // The exchange returns the rank's own bytes twice.
   runRanks(
       2, kLong,
       [&](TestRank &test) {
         EXPECT_EQ(test.created, MX_ERROR_INVALID_VALUE);
         std::string other = std::to_string(1 - test.rank);
-        EXPECT_EQ(test.error, "group ep: expected the exchange to give what "
-                              "rank " +
-                                  other + " gave at place " + other +
-                                  ", found that of rank " +
+        EXPECT_EQ(test.error, "group ep: expected the exchange to return the "
+                              "bytes of rank " +
+                                  other + " at index " + other +
+                                  ", found those of rank " +
                                   std::to_string(test.rank));
       },
       [](int, mxGroupConfig &config) {
@@ -367,8 +367,8 @@ TEST_F(Groups, AnExchangeThatFailsIsNamed) {
         };
       });
   expectRefusal(2, MX_ERROR_INVALID_VALUE,
-                "group ep: expected the exchange to give what rank 0 gave at "
-                "place 0, found other bytes",
+                "group ep: expected the exchange to return the bytes of rank 0 "
+                "at index 0, found unknown bytes",
                 [](int, mxGroupConfig &config) {
                   config.exchange = [](void *, const void *, size_t, void *) {
                     return 0;
@@ -376,7 +376,7 @@ TEST_F(Groups, AnExchangeThatFailsIsNamed) {
                 });
 }
 
-TEST_F(Groups, WrongConfigurationsAreRefused) {
+TEST_F(Groups, InvalidConfigurationsAreRefused) {
   mxSetThreadDevice("sim:0");
   auto refuse = [](auto change, const char *text) {
     mxGroup group = nullptr;
@@ -391,9 +391,9 @@ TEST_F(Groups, WrongConfigurationsAreRefused) {
          "group ep: expected an exchange, found a null pointer: mxGroupConnect "
          "needs none");
   refuse([](mxGroupConfig &config) { config.name = nullptr; },
-         "expected a name of a group of 1 to 63 bytes, found a null pointer");
+         "expected a group name of 1 to 63 bytes, found a null pointer");
   refuse([](mxGroupConfig &config) { config.name = ""; },
-         "expected a name of a group of 1 to 63 bytes, found 0");
+         "expected a group name of 1 to 63 bytes, found 0");
   refuse([](mxGroupConfig &config) { config.size = 0; },
          "group ep: expected 1 to 1024 ranks, found 0");
   refuse([](mxGroupConfig &config) { config.rank = 2; },

@@ -9,11 +9,11 @@
 #define MX_UNITTESTS_RUNTIME_GROUPFILES_H
 
 /// Entries:
-/// - exchange: each rank doubles its x, all ranks gather the result, add their
-///   own y of two rows, and send row d of the sum to rank d. z receives the
-///   rows.
-/// - rounds: gathers in a loop, in a chosen window, and reads a number.
-/// - segments: gathers `bytes` of each rank.
+/// - exchange: each rank doubles its x and gathers the results of all ranks,
+///   then adds its two rows of y and sends row d of the sum to rank d. The
+///   received rows are the result z.
+/// - rounds: gathers in a loop in chosen windows, and reads a number.
+/// - segments: gathers `bytes` bytes from each rank.
 inline constexpr char kGroupManifest[] = R"({
   "format": 4,
   "target": "sm_90a",

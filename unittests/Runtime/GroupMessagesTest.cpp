@@ -1,4 +1,4 @@
-//===- GroupMessagesTest.cpp - Failure reports and status words of groups -===//
+//===- GroupMessagesTest.cpp - Failure reports and progress of groups -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ const Operation kBackward = {Operation::AllToAll, 64, 8, "backward", 2};
 // Operations
 //===----------------------------------------------------------------------===//
 
-TEST(Operations, TravelWithTheirData) {
+TEST(Operations, HeadersRoundTrip) {
   Header header(kForward);
   EXPECT_TRUE(header == Header(kForward));
   EXPECT_EQ(header.toOperation().describe(), "all_gather, step 7 of @forward");
@@ -27,7 +27,7 @@ TEST(Operations, TravelWithTheirData) {
             "all_to_all (collective 5 of the group)");
 }
 
-TEST(Operations, EveryFieldCounts) {
+TEST(Operations, EveryFieldIsCompared) {
   auto differs = [](auto change) {
     Operation other = kForward;
     change(other);
@@ -38,7 +38,7 @@ TEST(Operations, EveryFieldCounts) {
   differs([](Operation &o) { ++o.sequence; });
   differs([](Operation &o) { ++o.step; });
   differs([](Operation &o) { o.entry = "forwarD"; });
-  // Names that are equal up to the transmitted length.
+  // The names differ only after the transmitted prefix.
   Operation a = kForward, b = kForward;
   a.entry = std::string(100, 'x') + "a";
   b.entry = std::string(100, 'x') + "b";
@@ -46,7 +46,7 @@ TEST(Operations, EveryFieldCounts) {
   EXPECT_EQ(Header(a).toOperation().entry, std::string(63, 'x'));
 }
 
-TEST(Operations, AMismatchSaysWhatBothAreAt) {
+TEST(Operations, MismatchesDescribeBothOperations) {
   for (bool isSwapped : {false, true}) {
     Failure failure = isSwapped
                           ? describeMismatch("ep", 3, kBackward, 1, kForward)
@@ -60,7 +60,7 @@ TEST(Operations, AMismatchSaysWhatBothAreAt) {
   }
 }
 
-TEST(Operations, FailuresTravel) {
+TEST(Operations, FailuresRoundTrip) {
   Failure sent = {MX_ERROR_PEER, 3, 1, 7, 123456789, "forward", "text"};
   Failure got;
   ASSERT_TRUE(Failure::parse(sent.serialize(), got));
@@ -72,7 +72,7 @@ TEST(Operations, FailuresTravel) {
   EXPECT_TRUE(got.isSame(sent));
   std::string bytes = sent.serialize();
   EXPECT_FALSE(Failure::parse(bytes.substr(0, 20), got));
-  bytes[12] = '\x7f'; // bytes of the entry
+  bytes[12] = '\x7f'; // a wrong size of the entry
   EXPECT_FALSE(Failure::parse(bytes, got));
 }
 
@@ -82,7 +82,7 @@ TEST(Operations, FailuresTravel) {
 
 class Judgement : public testing::Test {
 protected:
-  /// Returns the verdict of rank 0 of four after two seconds of waiting.
+  /// Returns the verdict of rank 0 (of four ranks) after a wait of two seconds.
   Failure judge() {
     Inquiry inquiry("ep", 0, 4,
                     {kForward, Clock::now() - std::chrono::seconds(2)});
@@ -100,19 +100,19 @@ protected:
     EXPECT_EQ(failure.text.substr(failure.text.size() - end.size()), end)
         << failure.text;
   }
-  /// All ranks wait at the same operation.
+  /// By default, all ranks wait in the same operation.
   std::vector<std::optional<Place>> places{size_t(4), Place{true, kForward}};
   std::vector<bool> isGone{false, false, false, false};
 };
 
-TEST_F(Judgement, NobodyIsMissing) {
+TEST_F(Judgement, NoRankIsMissing) {
   expect(-1,
          "group ep: all ranks are at all_gather, step 7 of @forward "
          "(waited 2 s)",
-         ", and nothing moves");
+         ", and no data moves");
 }
 
-TEST_F(Judgement, OneIsElsewhere) {
+TEST_F(Judgement, RanksHaveNotArrived) {
   places[2] = Place{false, kBackward};
   expect(2,
          "group ep: rank 2 did not arrive at all_gather, step 7 of @forward "
@@ -122,14 +122,14 @@ TEST_F(Judgement, OneIsElsewhere) {
   expect(1, "group ep: ranks 1 and 2 did not arrive at all_gather", "s)");
 }
 
-TEST_F(Judgement, OneIsSilent) {
+TEST_F(Judgement, RankIsSilent) {
   places[1] = Place{false, kBackward};
   places[3] = std::nullopt;
   expect(3, "group ep: rank 3 did not arrive at all_gather",
          ": no answer, the process may be stopped");
 }
 
-TEST_F(Judgement, OneIsGone) {
+TEST_F(Judgement, RankHasLeft) {
   places[3] = std::nullopt;
   isGone[3] = true;
   places[2] = std::nullopt;
@@ -137,12 +137,12 @@ TEST_F(Judgement, OneIsGone) {
          ": the group was destroyed there");
 }
 
-TEST_F(Judgement, OneIsInAnother) {
+TEST_F(Judgement, RankRunsAnotherOperation) {
   places[2] = Place{true, kBackward};
   Failure failure = judge();
   EXPECT_EQ(failure.status, MX_ERROR_MISMATCH);
   EXPECT_EQ(failure.rank, 2);
-  // The same operation again, as a CUDA graph repeats it.
+  // A CUDA graph repeats the same operation.
   Operation again = kForward;
   again.sequence = 99;
   places[2] = Place{true, again};
@@ -174,7 +174,7 @@ TEST(Places, Travel) {
 // Words
 //===----------------------------------------------------------------------===//
 
-/// Fills host memory, as a GPU does with status words.
+/// Device that fills host memory, as a GPU does to report its progress.
 class FillingDevice final : public Device {
 public:
   FillingDevice() : Device(Kind::Sim, 0) {}
@@ -229,7 +229,7 @@ protected:
   Progress progress{device};
 };
 
-TEST_F(Words, EqualCollectivesHaveOneNumber) {
+TEST_F(Words, EqualCollectivesShareANumber) {
   uint32_t first = progress.getNumber(kForward);
   EXPECT_EQ(progress.getNumber(kBackward), first + 1);
   Operation again = kForward;
@@ -239,7 +239,7 @@ TEST_F(Words, EqualCollectivesHaveOneNumber) {
   EXPECT_EQ(progress.getNumber(again), first + 2);
 }
 
-TEST_F(Words, SayWhereTheGpuIs) {
+TEST_F(Words, ReportTheGpusPosition) {
   EXPECT_EQ(progress.getPlace().describe(), " before the first collective");
   uint32_t number = progress.getNumber(kForward);
   ASSERT_FALSE(progress.markBegin(number, nullptr));
@@ -250,7 +250,7 @@ TEST_F(Words, SayWhereTheGpuIs) {
             " after all_gather, step 7 of @forward");
 }
 
-TEST_F(Words, OneThatStaysIsSeen) {
+TEST_F(Words, SlowCollectivesAreDetected) {
   uint32_t number = progress.getNumber(kForward);
   EXPECT_FALSE(progress.look());
   ASSERT_FALSE(progress.markBegin(number, nullptr));
@@ -268,8 +268,9 @@ TEST_F(Words, OneThatStaysIsSeen) {
   EXPECT_FALSE(progress.look());
 }
 
-/// A graph with a single collective, never observed between two launches.
-TEST_F(Words, TheSameOneAgainIsAnother) {
+/// The watchdog never observes the time between two launches of a graph with a
+/// single collective.
+TEST_F(Words, RepeatedCollectivesAreDistinguished) {
   uint32_t number = progress.getNumber(kForward);
   ASSERT_FALSE(progress.markBegin(number, nullptr));
   std::optional<Stall> seen = progress.look();

@@ -18,7 +18,7 @@ uint8_t byteOf(int round, int from, int to, size_t i) {
   return uint8_t((x ^ x >> 15) >> 8);
 }
 
-/// Memory of the device in use or of the host, with a guard area at both ends.
+/// Memory of the current device or of the host, with a guard area at both ends.
 class Block {
 public:
   Block(size_t bytes, bool isOnHost) : bytes(bytes), isOnHost(isOnHost) {
@@ -113,7 +113,7 @@ TEST_P(Sizes, CollectivesMoveEveryByte) {
 }
 INSTANTIATE_TEST_SUITE_P(Ranks, Sizes, testing::Values(1, 2, 3, 8));
 
-TEST_F(Groups, ManySmallOnesStayInOrder) {
+TEST_F(Groups, ManySmallCollectivesStayInOrder) {
   runRanks(4, kLong, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     for (int round = 0; round < 300; ++round)
@@ -121,7 +121,7 @@ TEST_F(Groups, ManySmallOnesStayInOrder) {
   });
 }
 
-TEST_F(Groups, TwoGroupsOfOneProcessAreApart) {
+TEST_F(Groups, TwoGroupsOfAProcessAreIndependent) {
   std::thread other;
   auto body = [](int round) {
     runRanks(2, kLong, [&](TestRank &test) {
@@ -166,7 +166,7 @@ TEST_F(Groups, OneRankNeedsNoExchange) {
   EXPECT_SUCCESS(mxGroupReserveWindows(group, 64));
   EXPECT_SUCCESS(mxGroupDestroy(group));
   EXPECT_ERROR(mxGroupDestroy(group), MX_ERROR_INVALID_VALUE,
-               "expected a group, found a handle that is none");
+               "expected a group, found an invalid handle");
   EXPECT_SUCCESS(mxGroupDestroy(nullptr));
   mxSetThreadDevice(nullptr);
 }
@@ -181,10 +181,10 @@ mxGroupInfo getInfo(const TestRank &test) {
   return info;
 }
 
-TEST_F(Groups, WindowsGrowAndOldOnesStay) {
+TEST_F(Groups, OldWindowsStayValidAfterGrowth) {
   runRanks(3, kLong, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
-    // The largest request of any rank counts.
+    // All ranks reserve the largest requested size.
     ASSERT_SUCCESS(mxGroupReserveWindows(test.group, size_t(100 * test.rank)));
     mxGroupInfo first = getInfo(test);
     EXPECT_EQ(first.windowBytes, 200u);
@@ -206,7 +206,7 @@ TEST_F(Groups, WindowsGrowAndOldOnesStay) {
   });
 }
 
-TEST_F(Groups, WindowsThatDoNotFitAreRefusedEverywhere) {
+TEST_F(Groups, OversizedWindowsFailOnAllRanks) {
   runRanks(2, kLong, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     EXPECT_ERROR_WITH(
@@ -219,7 +219,7 @@ TEST_F(Groups, WindowsThatDoNotFitAreRefusedEverywhere) {
   });
 }
 
-TEST_F(Groups, AdoptedWindowsHaveOneSizeAndOneDevice) {
+TEST_F(Groups, AdoptedWindowsAreChecked) {
   runRanks(2, kLong, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     void *memory = nullptr;
@@ -227,7 +227,7 @@ TEST_F(Groups, AdoptedWindowsHaveOneSizeAndOneDevice) {
     EXPECT_ERROR(
         mxGroupAdoptWindows(test.group, memory, size_t(64 - test.rank)),
         MX_ERROR_MISMATCH,
-        "group ep: the ranks differ in the size of windows: rank 0 has '64 "
+        "group ep: the ranks differ in the window size: rank 0 has '64 "
         "bytes', rank 1 has '63 bytes'");
     EXPECT_ERROR(
         mxGroupAdoptWindows(test.group, test.rank ? nullptr : memory, 64),

@@ -1,7 +1,8 @@
 //===- HostCodeDevicesTest.cpp - Host code on several devices -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Code that cannot check errors, and code that runs at process exit.
+// Tests host code that cannot check errors, and host code that runs when the
+// process exits.
 //===----------------------------------------------------------------------===//
 
 #include "Devices.h"
@@ -12,7 +13,7 @@
 
 namespace {
 
-TEST_F(Devices, NullIsNoMemory) {
+TEST_F(Devices, NullMemoryIsRefused) {
   char host[8] = {};
   mgpuMemcpy(nullptr, host, sizeof host, nullptr);
   EXPECT_STREQ(mxGetThreadError(),
@@ -23,8 +24,8 @@ TEST_F(Devices, NullIsNoMemory) {
                "mgpuMemcpy: expected a source, found a null pointer");
 }
 
-/// Uses the runtime after the objects of the main thread are destroyed, as
-/// global destructors do.
+/// Uses the runtime after the thread-local objects of the main thread are
+/// destroyed, as global destructors do.
 struct AtExit {
   ~AtExit() {
     bool isNew = !*mxGetThreadError() && !*mxGetLastError();
@@ -40,7 +41,7 @@ struct AtExit {
   }
 };
 
-TEST_F(Devices, GlobalDestructorsMayUseThem) {
+TEST_F(Devices, GlobalDestructorsMayUseTheRuntime) {
   auto end = [] {
     static AtExit atExit;
     // Too long for the small-string buffer.
@@ -51,9 +52,9 @@ TEST_F(Devices, GlobalDestructorsMayUseThem) {
   EXPECT_EXIT(end(), testing::ExitedWithCode(0), "");
 }
 
-/// Host code loads its modules in global constructors and selects a device
-/// afterwards.
-TEST_F(Devices, KernelsOfHostCodeGoWhereItsStreamsAre) {
+/// Host code loads its modules in global constructors, before it selects a
+/// device.
+TEST_F(Devices, HostCodeKernelsRunOnTheStreamsDevice) {
   std::string text = readFile(MX_TEST_KERNELS);
   void *module = mgpuModuleLoad(text.data(), text.size());
   void *function = mgpuModuleGetFunction(module, "store_ids");
@@ -81,7 +82,7 @@ TEST_F(Devices, KernelsOfHostCodeGoWhereItsStreamsAre) {
   mgpuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr,
                    2);
   EXPECT_STREQ(mxGetLastError(), "expected a kernel of a loaded module, found "
-                                 "a handle that is none");
+                                 "an invalid handle");
 }
 
 } // namespace

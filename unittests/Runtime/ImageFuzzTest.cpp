@@ -1,10 +1,11 @@
 //===- ImageFuzzTest.cpp - Damaged and nested images ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random fatbins and ELF files with PTX, nested, compressed and damaged. Each
-// image is read or refused with a short message. A case depends only on its
-// number. MX_TEST_ROUNDS is the number of cases in thousands; MX_FUZZ_SEED
-// times 2^32 is the first case.
+// Generates random fatbins and ELF files with PTX, some of them nested,
+// compressed or damaged. Each image must be read, or refused with a short
+// message. A case depends only on its number. MX_TEST_ROUNDS is the number of
+// cases in thousands, and the first case has the number MX_FUZZ_SEED times
+// 2^32.
 //===----------------------------------------------------------------------===//
 
 #include "../../runtime/lib/image/EmbeddedPtx.h"
@@ -53,8 +54,8 @@ private:
 
   std::string text() { return kPtx + std::string(below(3) * 300, ' '); }
 
-  /// Compresses `data` as literals, then trailing blanks as a match if there
-  /// are enough.
+  /// Compresses `data` as literals. If enough trailing blanks exist, they
+  /// become a match.
   static std::string compressLz4(const std::string &data) {
     size_t blanks = data.size() - (data.find_last_not_of(' ') + 1);
     size_t literals = blanks > 40 ? data.size() - blanks + 1 : data.size();
@@ -224,7 +225,7 @@ TEST(ImageFuzz, AnyImageIsReadOrRefused) {
       ASSERT_EQ(image.bytes.find('\0'), std::string::npos) << number;
     }
   }
-  // Both outcomes must occur, or the generated images are useless.
+  // Both outcomes must occur often, or the generated images test little.
   EXPECT_GT(read, count / 20);
   EXPECT_GT(refused, count / 20);
   RecordProperty("read", int(read));

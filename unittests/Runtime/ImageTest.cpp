@@ -1,7 +1,8 @@
 //===- ImageTest.cpp - Recognition of modules and targets -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Targets that each GPU runs (PTX ISA, .target), and the recognition of PTX.
+// Tests which targets a GPU can run (PTX ISA, .target), and the classification
+// of images.
 //===----------------------------------------------------------------------===//
 
 #include "../../runtime/lib/image/Image.h"
@@ -13,7 +14,7 @@ using namespace mx::runtime;
 
 namespace {
 
-TEST(Image, TargetsRunWhereThePtxIsaSays) {
+TEST(Image, TargetsRunAsInThePtxIsa) {
   const struct {
     const char *target;
     int major, minor;
@@ -35,7 +36,7 @@ TEST(Image, TargetsRunWhereThePtxIsaSays) {
         << entry.target << " on " << entry.major << "." << entry.minor;
 }
 
-TEST(Image, ReadsTheTargetBehindComments) {
+TEST(Image, ReadsTheTargetAfterComments) {
   Image image;
   const char text[] = "// .target sm_80\n/* .target sm_70 */\n"
                       ".version 8.7\n.target\tsm_100a, debug\n";
@@ -46,7 +47,7 @@ TEST(Image, ReadsTheTargetBehindComments) {
   EXPECT_EQ(image.bytes.size(), sizeof(text) - 1);
 }
 
-TEST(Image, RefusesPlacesBeyondAnyModule) {
+TEST(Image, RefusesHugeSectionOffsets) {
   for (uint64_t place : {uint64_t(1) << 62, ~uint64_t(0) - 8}) {
     std::string bytes(64, '\0');
     bytes.replace(0, 7,
@@ -62,7 +63,7 @@ TEST(Image, RefusesPlacesBeyondAnyModule) {
   }
 }
 
-TEST(Image, TellsBinariesApart) {
+TEST(Image, DistinguishesBinaries) {
   Image image;
   std::string elf("\x7f"
                   "ELF\0\0\0\0",
@@ -76,7 +77,7 @@ TEST(Image, TellsBinariesApart) {
   EXPECT_EQ(image.name, "module");
 }
 
-TEST(Image, RefusesWhatIsNeither) {
+TEST(Image, RefusesOtherContents) {
   Image image;
   const struct {
     const char *text, *message;

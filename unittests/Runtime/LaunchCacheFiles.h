@@ -1,9 +1,10 @@
 //===- LaunchCacheFiles.h - Plans that may be cached ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Handwritten entries with the same signature: tables alone; steps that change
-// numbers, choose buffers and encode tensor maps; a number read from the
-// device; memory allocated by the call; and very many commands.
+// Handwritten entries with the same signature. The first entry uses only the
+// tables of the plan. The other entries contain steps that change numbers,
+// choose buffers and encode tensor maps, read a number from the device,
+// allocate memory, or submit very many commands.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_RUNTIME_LAUNCHCACHEFILES_H
@@ -93,7 +94,7 @@ inline constexpr Entry kEntries[] = {{"tables", "v7", R"(
         {"copy": "arg0", "to": "buf0", "bytes": "v0"},
         {"copy": "buf0", "to": "result0", "bytes": "v0"}
 )"},
-                                     // More commands than a call holds back.
+                                     // More commands than a call may defer.
                                      {"many", "v0", R"(
         {
           "for": "v9", "from": 0, "to": 16390, "step": 1, "carries": [], "init": [],

@@ -1,9 +1,9 @@
 //===- LaunchCacheTest.cpp - Repeated calls -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thread caches the commands of its latest calls. A new thread computes all
-// commands. Regardless of earlier calls, both must make the same driver calls
-// and report the same errors.
+// A thread caches the commands of its latest calls, and a new thread computes
+// all commands. Whatever a thread called before, it must make the same driver
+// calls and report the same errors as a new thread.
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
@@ -24,7 +24,7 @@ constexpr size_t kSize = sizeof(mxArgument);
 
 constexpr size_t kPlaceBytes = 2048, kPlaces = 8;
 
-/// Inputs of a call; the defaults form a valid call.
+/// Inputs of a call. The defaults form a valid call.
 struct Words {
   int entry = 0, program = 0;
   int64_t rows = 8, n = 3;
@@ -42,7 +42,7 @@ struct Outcome {
   int status;
   std::string error;
   int64_t total;
-  /// Excludes driver calls made only the first time.
+  /// Driver calls, without the encoding of tensor maps.
   std::vector<std::string> log;
   size_t encodedMaps;
   std::vector<uint8_t> memory;
@@ -106,7 +106,7 @@ protected:
         {kSize, const_cast<int64_t *>(&words.n), nullptr},
         {kSize, const_cast<float *>(&words.s), nullptr}};
     Outcome outcome = {};
-    // Always at the same address, which is an input of the call.
+    // The address of the number is an input of the call, so it must not change.
     total = 0;
     void *results[] = {at(words.y), words.hasTotal ? &total : nullptr};
     fakeCuda()->log.clear();
@@ -134,7 +134,8 @@ protected:
   static void anew(Body body) {
     std::thread(body).join();
   }
-  /// Runs the call in both threads and checks that the results are equal.
+  /// Runs the call in this thread and in a new thread, and checks that the
+  /// outcomes are equal.
   Outcome expectSame(const Words &words) {
     std::vector<uint8_t> before = memory;
     Outcome outcome = call(words);
@@ -151,9 +152,9 @@ protected:
   int64_t total = 0;
 };
 
-/// Validates the oracle: equal calls of new threads give equal results, and
-/// each input affects the driver calls.
-TEST_F(LaunchCache, NewThreadsKnowNoCalls) {
+/// Validates the comparison with new threads: equal calls of new threads have
+/// equal outcomes, and each input affects the outcome.
+TEST_F(LaunchCache, NewThreadsHaveNoCachedCalls) {
   Words words;
   Outcome first = callAnew(words), second = callAnew(words);
   EXPECT_EQ(first.status, MX_SUCCESS) << first.error;
@@ -174,7 +175,7 @@ TEST_F(LaunchCache, NewThreadsKnowNoCalls) {
     EXPECT_NE(callAnew(other).log, first.log);
 }
 
-TEST_F(LaunchCache, EqualCallsAskForTheSame) {
+TEST_F(LaunchCache, EqualCallsMakeEqualDriverCalls) {
   for (int entry = 0; entry < 4; ++entry) {
     Words words;
     words.entry = entry;
@@ -188,12 +189,12 @@ TEST_F(LaunchCache, EqualCallsEncodeNothing) {
     Words words;
     EXPECT_EQ(call(words).encodedMaps, 2u);
     EXPECT_EQ(call(words).encodedMaps, 0u);
-    words.x = 8192; // the map of w stays
+    words.x = 8192; // the map of w does not change
     EXPECT_EQ(call(words).encodedMaps, 1u);
   });
 }
 
-TEST_F(LaunchCache, StreamsAreThoseOfTheCall) {
+TEST_F(LaunchCache, CachedCallsUseTheCallersStream) {
   Words words;
   for (uintptr_t stream : {0x10, 0x20, 0x10}) {
     words.stream = reinterpret_cast<mxStream>(stream);
@@ -216,14 +217,14 @@ TEST_F(LaunchCache, NumbersOfTheDeviceAreReadAgain) {
 
 /// The first commands of a long plan are enqueued before the last commands are
 /// computed.
-TEST_F(LaunchCache, LongCallsAreMadeAgain) {
+TEST_F(LaunchCache, LongCallsAreNotCached) {
   Words words;
   words.entry = 4;
   for (int round = 0; round < 3; ++round)
     EXPECT_EQ(expectSame(words).log.size(), 16390u);
 }
 
-TEST_F(LaunchCache, WrongCallsAreRefusedAfterRightOnes) {
+TEST_F(LaunchCache, InvalidCallsAreRefusedAfterValidCalls) {
   using Change = void (*)(Words &);
   const std::pair<Change, const char *> changes[] = {
       {[](Words &w) { w.workspaceBytes = 1023; },
@@ -242,7 +243,7 @@ TEST_F(LaunchCache, WrongCallsAreRefusedAfterRightOnes) {
       {[](Words &w) { w.rows = -1; },
        "argument 0 'x': expected dimension 0 to be at least 0, found -1"},
       {[](Words &w) { w.hasTotal = false; },
-       "result 1 'total': expected a place for the number, found a null "
+       "result 1 'total': expected an address for the number, found a null "
        "pointer"},
       {[](Words &w) { w.hasShapes = false; },
        "argument 0 'x': expected a shape, found a null pointer"},
@@ -264,7 +265,7 @@ TEST_F(LaunchCache, WrongCallsAreRefusedAfterRightOnes) {
   EXPECT_EQ(expectSame(right).status, MX_SUCCESS);
 }
 
-TEST_F(LaunchCache, ErrorsOfTheDriverAreReportedAndGo) {
+TEST_F(LaunchCache, DriverErrorsAreReportedAndNotCached) {
   Words words;
   for (int round = 0; round < 2; ++round) {
     fakeCuda()->failing = "cuLaunchKernelEx";
@@ -284,8 +285,9 @@ TEST_F(LaunchCache, ErrorsOfTheDriverAreReportedAndGo) {
 }
 
 /// A thread caches 256 calls. A cycle of 257 calls evicts each call before its
-/// next use, together with its maps: the device keeps at most 64.
-TEST_F(LaunchCache, BoundsWhatAThreadKeeps) {
+/// next use, so its maps are encoded again except for the 64 maps in the map
+/// cache.
+TEST_F(LaunchCache, LimitsTheCacheOfAThread) {
   auto countMaps = [&](int calls) {
     size_t maps = 0;
     Words words;
@@ -313,12 +315,12 @@ TEST_F(LaunchCache, BoundsWhatAThreadKeeps) {
   });
 }
 
-/// Addresses of entries and constants are reused for different objects.
-TEST_F(LaunchCache, ProgramsThatCameBackAreOthers) {
+/// A reloaded program may reuse the addresses of old entries and constants.
+TEST_F(LaunchCache, ReloadedProgramsAreDistinguished) {
   Words words;
   for (int round = 0; round < 20; ++round) {
     EXPECT_EQ(expectSame(words).status, MX_SUCCESS);
-    // Moves the constant, even if the entry owns a copy.
+    // Allocate memory, so that the constant of the reloaded program moves.
     void *between = nullptr;
     ASSERT_SUCCESS(mxProgramUnload(programs[0]));
     ASSERT_SUCCESS(mxMemAlloc(&between, 256));
@@ -330,7 +332,7 @@ TEST_F(LaunchCache, ProgramsThatCameBackAreOthers) {
 
 /// Maps are encoded for the device of the program, regardless of the device in
 /// use.
-TEST_F(LaunchCache, MapsAreOfTheProgramsDevice) {
+TEST_F(LaunchCache, MapsUseTheProgramsDevice) {
   Words words;
   ASSERT_SUCCESS(mxSetDevice("sim"));
   Outcome other = callAnew(words);
@@ -340,8 +342,8 @@ TEST_F(LaunchCache, MapsAreOfTheProgramsDevice) {
   EXPECT_TRUE(other == callAnew(words));
 }
 
-/// Random inputs, mostly valid, in an order that changes every input between
-/// equal calls.
+/// Makes calls with random inputs, most of them valid, so that every input
+/// changes between equal calls.
 TEST_F(LaunchCache, AnyOrderOfCalls) {
   std::mt19937 random(7);
   Words words;

@@ -1,9 +1,10 @@
 //===- MemoryTest.cpp - Failure of every allocation -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The library uses this program's operator new. It refuses the first request,
-// then the second, and so on until the call succeeds. Each failed call must
-// return an error and leave the library usable.
+// The library uses this program's operator new, which refuses the first request
+// of a call, then the second request when the call is repeated, and so on until
+// the call succeeds. Each failed call must return an error and leave the
+// library usable.
 //===----------------------------------------------------------------------===//
 
 #include "Mgpu.h"
@@ -27,7 +28,7 @@ std::atomic<int64_t> granted{INT64_MAX};
 /// Number of requests refused afterwards.
 std::atomic<int64_t> refused{0};
 
-/// The same counts for a single thread.
+/// The same counts for the current thread alone.
 thread_local int64_t grantedHere = INT64_MAX, refusedHere = 0;
 
 bool isRefused() {
@@ -75,10 +76,10 @@ protected:
     kernels = readKernels();
   }
 
-  /// Repeats `call`, refusing `count` requests after the first, the second, and
-  /// so on. `call` returns a status and must clean up after an error. Returns
-  /// the number of refused requests, so that tests can check that the call
-  /// allocates.
+  /// Repeats `call` until it succeeds. In repetition n, grants n requests and
+  /// then refuses `count` requests. `call` returns a status and must clean up
+  /// after an error. Returns the number of repetitions that failed, so that
+  /// tests can check that the call allocates.
   template <class Call>
   int64_t refuseInTurn(int64_t count, Call call) {
     for (int64_t n = 0;; ++n) {
@@ -99,7 +100,8 @@ protected:
         return -1;
     }
   }
-  /// Refuses a single request, then all requests from some point.
+  /// Tests `call` with a single refused request, then with all requests refused
+  /// from some point on.
   template <class Call>
   void refuseAll(Call call) {
     for (int64_t count : {int64_t(1), INT64_MAX})
@@ -110,7 +112,7 @@ protected:
 };
 std::string Memory::kernels;
 
-TEST_F(Memory, OfModules) {
+TEST_F(Memory, Modules) {
   refuseAll([&] {
     mxModule module = nullptr;
     mxFunction function = nullptr;
@@ -124,7 +126,7 @@ TEST_F(Memory, OfModules) {
   });
 }
 
-TEST_F(Memory, OfStreamsAndAllocations) {
+TEST_F(Memory, StreamsAndAllocations) {
   refuseAll([] {
     mxStream stream = nullptr;
     void *memory = nullptr;
@@ -139,7 +141,7 @@ TEST_F(Memory, OfStreamsAndAllocations) {
   });
 }
 
-TEST_F(Memory, OfTheDriversNames) {
+TEST_F(Memory, SharedMemory) {
   refuseAll([] {
     void *shared = mgpuMemAlloc(1000, nullptr, true);
     int status = mxGetLastStatus();
@@ -149,7 +151,7 @@ TEST_F(Memory, OfTheDriversNames) {
   });
 }
 
-TEST_F(Memory, OfPrograms) {
+TEST_F(Memory, Programs) {
   ProgramFiles files("vector_add", "false");
   files.write("kernels.ptx", kernels);
   constexpr int64_t n = 1024;
@@ -160,7 +162,7 @@ TEST_F(Memory, OfPrograms) {
     ASSERT_SUCCESS(mxMemcpyToDevice(buffer, x.data(), n * 4, nullptr));
   }
   ASSERT_SUCCESS(mxMemAlloc(&workspace, n * 8));
-  // Eight blocks, so that threads of the simulator allocate too.
+  // With eight blocks, threads of the simulator also allocate.
   refuseAll([&] {
     mxProgram program = nullptr;
     mxEntry entry = nullptr;
@@ -190,8 +192,9 @@ TEST_F(Memory, OfPrograms) {
 
 using Call = std::function<int(mxGroup)>;
 
-/// Runs `call` on two ranks and refuses `count` requests of the first rank
-/// after `grants`. Returns false once the call succeeds without a refusal.
+/// Runs `call` on two ranks. Rank 0 is granted `grants` requests, then `count`
+/// requests are refused. Returns false once the call succeeds without a
+/// refusal.
 bool refuseOneRank(int64_t count, int64_t grants, const Call &call) {
   ThreadExchange over(2);
   bool isRefused = false;
@@ -212,7 +215,7 @@ bool refuseOneRank(int64_t count, int64_t grants, const Call &call) {
           EXPECT_LT(std::chrono::steady_clock::now() - begin,
                     std::chrono::seconds(4));
         }
-        // The next call is in step again.
+        // Both ranks then make the same call.
         again[test.rank] = call(test.group);
         over.meet(test.rank);
       },
@@ -247,21 +250,21 @@ void refuseOneRank(const Call &call) {
   }
 }
 
-TEST_F(Memory, OfAnAllGather) {
+TEST_F(Memory, AllGather) {
   refuseOneRank([](mxGroup group) {
     char window[64] = {};
     return mxGroupAllGather(group, window, 32, nullptr);
   });
 }
 
-TEST_F(Memory, OfAnAllToAll) {
+TEST_F(Memory, AllToAll) {
   refuseOneRank([](mxGroup group) {
     char from[64] = {}, to[64] = {};
     return mxGroupAllToAll(group, from, to, 32, nullptr);
   });
 }
 
-TEST_F(Memory, OfWindows) {
+TEST_F(Memory, Windows) {
   refuseOneRank(
       [](mxGroup group) { return mxGroupReserveWindows(group, 4096); });
   refuseOneRank([](mxGroup group) {
@@ -270,7 +273,7 @@ TEST_F(Memory, OfWindows) {
   });
 }
 
-/// "allocating ... failed: N of M bytes are in use"
+/// Returns the error of an oversized allocation, which states the bytes in use.
 std::string bytesInUse() {
   void *memory = nullptr;
   EXPECT_EQ(mxMemAlloc(&memory, SIZE_MAX), MX_ERROR_OUT_OF_MEMORY);
@@ -279,7 +282,7 @@ std::string bytesInUse() {
   return text;
 }
 
-TEST_F(Memory, OfVariablesComesBack) {
+TEST_F(Memory, ModuleVariablesAreFreed) {
   std::string before = bytesInUse();
   for (const char *image :
        {".version 8.8\n.target sm_100a\n.address_size 64\n"
@@ -296,7 +299,7 @@ TEST_F(Memory, OfVariablesComesBack) {
   }
 }
 
-TEST_F(Memory, SizesThatOverflow) {
+TEST_F(Memory, OverflowingSizes) {
   void *memory = nullptr;
   ASSERT_SUCCESS(mxMemAlloc(&memory, 64));
   for (size_t count : {size_t(1) << 62, size_t(1) << 63, ~size_t(0)}) {
@@ -317,9 +320,8 @@ TEST_F(Memory, SizesThatOverflow) {
                            "ELF...",
                            count, "huge.cubin"),
               MX_ERROR_INVALID_VALUE);
-    EXPECT_NE(
-        strstr(mxGetLastError(), "expected sizes that a process can hold"),
-        nullptr)
+    EXPECT_NE(strstr(mxGetLastError(), "expected sizes that fit in memory"),
+              nullptr)
         << mxGetLastError();
     mxClearError();
   }

@@ -25,7 +25,7 @@ static_assert(alignof(ours::UniqueId) == alignof(ncclUniqueId));
 
 namespace {
 
-/// Representation of a parameter in the binary interface.
+/// Type of a parameter in the binary interface.
 template <typename T>
 struct Plain {
   using type = T;
@@ -82,7 +82,7 @@ SAME_FIELD(nvlsCTAs);
 SAME_FIELD(nChannelsPerNetPeer);
 SAME_FIELD(nvlinkCentricSched);
 
-TEST(Nccl, TheConfigurationIsTheirs) {
+TEST(Nccl, ConfigMatchesTheHeader) {
   ncclConfig_t theirs = NCCL_CONFIG_INITIALIZER;
   ours::Config config;
   EXPECT_LE(config.size, theirs.size);

@@ -35,8 +35,8 @@ std::string freeAddress() {
   return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
 }
 
-/// Runs `body` in a process for each rank with the library for that rank; rank
-/// `killed` ends by SIGKILL.
+/// Runs `body` for each rank in a separate process with the library of the
+/// rank. Expects that SIGKILL ends rank `killed`.
 void runRanks(int size, double seconds,
               const std::function<const char *(int)> &library,
               const std::function<void(TestRank &)> &body, int killed = -1,
@@ -73,7 +73,7 @@ void runRanks(int size, double seconds,
 
 const char *current(int) { return MX_FAKE_NCCL; }
 
-/// Runs an all_gather and an all_to_all of `n` bytes and compares both.
+/// Runs an all_gather and an all_to_all of `n` bytes and checks both results.
 int work(const TestRank &test, size_t n) {
   size_t all = n * size_t(test.size);
   void *blocks[3];
@@ -125,7 +125,7 @@ TEST(NcclTransport, MovesSegments) {
 }
 
 /// A collective only adds two fills of status words and never blocks.
-TEST(NcclTransport, OnlyFillsStandOnTheStream) {
+TEST(NcclTransport, CollectivesAddOnlyFillsToTheStream) {
   runRanks(2, 20, current, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     void *window = nullptr;
@@ -138,7 +138,7 @@ TEST(NcclTransport, OnlyFillsStandOnTheStream) {
   });
 }
 
-TEST(NcclTransport, ARankThatDoesNotComeIsNamed) {
+TEST(NcclTransport, LateRanksAreNamed) {
   runRanks(3, 0.5, current, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     if (test.rank == 1) {
@@ -184,7 +184,7 @@ TEST(NcclTransport, AnAbortEndsTheOthers) {
   });
 }
 
-TEST(NcclTransport, AProcessThatIsKilledIsNamed) {
+TEST(NcclTransport, KilledProcessesAreNamed) {
   runRanks(
       3, 20, current,
       [](TestRank &test) {
@@ -201,7 +201,7 @@ TEST(NcclTransport, AProcessThatIsKilledIsNamed) {
       /*killed=*/2);
 }
 
-TEST(NcclTransport, WhatNcclReportsEndsTheGroup) {
+TEST(NcclTransport, NcclErrorsEndTheGroup) {
   runRanks(2, 20, current, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     // All ranks created the group; it may fail before this call ends.
@@ -221,7 +221,7 @@ TEST(NcclTransport, WhatNcclReportsEndsTheGroup) {
 }
 
 /// Exchanges through the host if NCCL is missing and the test requests it.
-TEST(NcclTransport, TheHostMovesSegmentsToo) {
+TEST(NcclTransport, HostTransportMovesSegments) {
   runRanks(
       3, 20, [](int) { return "/no/such/nccl.so"; },
       [](TestRank &test) {
@@ -238,7 +238,7 @@ TEST(NcclTransport, TheHostMovesSegmentsToo) {
         fakeCuda()->capturing = stream;
         int status = mxGroupAllGather(test.group, window, 32, stream);
         fakeCuda()->capturing = nullptr;
-        // A single rank is the first to refuse.
+        // Whichever rank refuses first ends the group for the other ranks.
         EXPECT_TRUE(status == MX_ERROR_UNSUPPORTED || status == MX_ERROR_PEER);
         EXPECT_TRUE(
             contains(test.report().text,

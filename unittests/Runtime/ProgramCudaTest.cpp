@@ -1,7 +1,7 @@
 //===- ProgramCudaTest.cpp - Compiled directories and the CUDA driver -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Driver calls of a launch, recorded by FakeCuda.
+// Checks the driver calls of a launch, as recorded by FakeCuda.
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
@@ -59,7 +59,7 @@ std::string decimal(const void *pointer) {
   return std::to_string(reinterpret_cast<uintptr_t>(pointer));
 }
 
-/// A call only launches in the stream, without allocations or waits.
+/// A call only adds work to the stream. It neither allocates memory nor waits.
 TEST_F(ProgramCuda, LaunchesInTheStream) {
   load();
   int64_t extent = 129;
@@ -67,7 +67,6 @@ TEST_F(ProgramCuda, LaunchesInTheStream) {
   mxArgument arguments[] = {
       {kSize, x, &extent}, {kSize, y, &extent}, {kSize, &count, nullptr}};
   fakeCuda()->log.clear();
-  // Addresses in the copy belong to the fake driver's memory.
   extent = count = 100;
   EXPECT_SUCCESS(
       mxEntryLaunch(entry, arguments, 3, &z, 1, workspace, 512, stream));
@@ -89,7 +88,7 @@ TEST_F(ProgramCuda, LaunchesInTheStream) {
   EXPECT_EQ(fakeCuda()->log.size(), 2u);
 }
 
-/// To read a number from the device, the call enqueues all earlier launches,
+/// To read a number from the device, a call enqueues all earlier launches and
 /// then waits once.
 TEST_F(ProgramCuda, ReadsANumber) {
   std::string manifest = kFlowManifest;
@@ -127,8 +126,9 @@ TEST_F(ProgramCuda, ReadsANumber) {
                 "cuMemcpyDtoDAsync 256 stream=80"}));
 }
 
-/// Uses the cubin if the manifest names it, else the PTX.
-TEST_F(ProgramCuda, TakesTheCubin) {
+/// A program uses the cubin if the manifest names a cubin, and the PTX
+/// otherwise.
+TEST_F(ProgramCuda, PrefersTheCubin) {
   std::filesystem::remove(files.path + "/kernels.cubin");
   EXPECT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_ERROR_BAD_MODULE);
   EXPECT_EQ(std::string(mxGetLastError()),

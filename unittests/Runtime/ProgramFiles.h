@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 #include <string>
 
-/// z = x + y of f32. The grid is limited to the number of multiprocessors,
-/// which is enough for the tests.
+/// Computes z = x + y in f32. A grid of at most one block per multiprocessor is
+/// enough for the tests.
 inline constexpr char kSumManifest[] = R"({
   "format": 4,
   "target": "sm_90a",

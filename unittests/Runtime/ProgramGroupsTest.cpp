@@ -40,7 +40,7 @@ struct Rank {
   mxGroup group = nullptr;
   FakeGroup *fake = nullptr;
   mxProgram program = nullptr;
-  /// Shared by all entries, with room for two rows.
+  /// Memory for two rows each, used by all entries.
   void *x = nullptr, *y = nullptr, *z = nullptr, *workspace = nullptr;
 };
 
@@ -128,15 +128,16 @@ protected:
                          0, nullptr);
   }
 
-  /// Element i of x and of row d of y, different in every round.
+  /// Return element i of x, and element i of row d of y. The values differ in
+  /// every round.
   static float xOf(int rank, int round, size_t i) {
     return float(1000 * rank + 100 * round) + float(i);
   }
   static float yOf(int rank, int round, size_t row, size_t i) {
     return float(64 * rank - 32 * round) + float(row) / 4 + float(i) / 8;
   }
-  /// Calls the entry on this rank and compares the result with the plan. Only a
-  /// thread with earlier calls uses its cache.
+  /// Calls the entry on this rank and checks the result. Uses a cached call
+  /// only if the same thread made an equal call before.
   static void expectExchange(const Rank &rank, int round) {
     Floats x(kRow), y(2 * kRow);
     for (size_t i = 0; i < kRow; ++i) {
@@ -162,8 +163,8 @@ protected:
 };
 
 constexpr char kUnbound[] =
-    "expected a program that is bound to its group 'ep' of 2 ranks, found one "
-    "that is not: call mxProgramBindGroup (in Python Program.bind) on each "
+    "expected a program that is bound to its group 'ep' of 2 ranks, found an "
+    "unbound program: call mxProgramBindGroup (in Python Program.bind) on each "
     "rank";
 
 TEST_F(ProgramGroups, ExchangesRows) {
@@ -217,7 +218,7 @@ TEST_F(ProgramGroups, ExchangesNothing) {
   });
 }
 
-TEST_F(ProgramGroups, TellsOfGroups) {
+TEST_F(ProgramGroups, DescribesGroups) {
   const Rank &rank = ranks[1];
   EXPECT_EQ(mxProgramGroupCount(rank.program), 1);
   mxProgramGroupInfo info = mxSized<mxProgramGroupInfo>();
@@ -274,8 +275,8 @@ TEST_F(ProgramGroups, RefusesOtherGroups) {
   mxGroup four = makeFakeGroup(std::make_shared<Meeting>(4), 0, 4);
   EXPECT_ERROR(mxProgramBindGroup(rank.program, "ep", four),
                MX_ERROR_INVALID_VALUE,
-               "group 'ep': expected 2 ranks, for which the program was "
-               "compiled, found 4: compile it for as many");
+               "group 'ep': expected the 2 ranks for which the program was "
+               "compiled, found 4: recompile for this number");
   EXPECT_ERROR(exchange(rank), MX_ERROR_INVALID_VALUE,
                std::string("entry 'exchange': ") + kUnbound);
 }
@@ -305,17 +306,18 @@ TEST_F(ProgramGroups, RefusesOtherDevices) {
   other.workspace = ranks[1].workspace;
   EXPECT_ERROR(exchange(other), MX_ERROR_INVALID_VALUE,
                "entry 'exchange': group 'ep': expected a call on sim:0, where "
-               "it was bound, found one on sim:1");
+               "the group was bound, found a call on sim:1");
   EXPECT_TRUE(ranks[0].fake->log.empty());
 }
 
-/// Another program may need more memory, which moves the windows.
+/// Windows move if another program needs more memory.
 TEST_F(ProgramGroups, WindowsMove) {
   bind();
   onRanks([](Rank &rank) {
     for (int round = 0; round < 4; ++round) {
       expectExchange(rank, round);
-      // Only a single rank moves, since ranks move independently.
+      // Move the windows of a single rank, because ranks move their windows
+      // independently.
       if (round % 2 == rank.number) {
         ASSERT_FALSE(rank.fake->move(8192));
       }
@@ -334,13 +336,15 @@ TEST_F(ProgramGroups, RefusesTooLittleMemory) {
 TEST_F(ProgramGroups, RefusesSegmentsThatAreTooLarge) {
   bind();
   use(0); // device of a call without arrays
-  EXPECT_ERROR(gatherSegments(ranks[0], 257), MX_ERROR_INVALID_VALUE,
-               "entry 'segments': step 0 of the plan: expected at most the 512 "
-               "bytes of its buffers, found 257 of each of 2 ranks");
-  EXPECT_ERROR(gatherSegments(ranks[0], INT64_MAX), MX_ERROR_INVALID_VALUE,
-               "entry 'segments': step 0 of the plan: expected at most the 512 "
-               "bytes of its buffers, found 9223372036854775807 of each of 2 "
-               "ranks");
+  EXPECT_ERROR(
+      gatherSegments(ranks[0], 257), MX_ERROR_INVALID_VALUE,
+      "entry 'segments': step 0 of the plan: expected a size within the 512 "
+      "bytes of its buffers, found 257 for each of 2 ranks");
+  EXPECT_ERROR(
+      gatherSegments(ranks[0], INT64_MAX), MX_ERROR_INVALID_VALUE,
+      "entry 'segments': step 0 of the plan: expected a size within the 512 "
+      "bytes of its buffers, found 9223372036854775807 for each of 2 "
+      "ranks");
   EXPECT_TRUE(ranks[0].fake->log.empty());
 }
 

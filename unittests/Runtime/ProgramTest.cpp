@@ -1,7 +1,7 @@
 //===- ProgramTest.cpp - Compiled directories on the simulator ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A valid program, and every error in its files or in a call.
+// Tests a valid program, and all errors in its files and calls.
 //===----------------------------------------------------------------------===//
 
 #include "ProgramFiles.h"
@@ -91,8 +91,9 @@ TEST_F(Program, Runs) {
   expectSums();
 }
 
-/// An equal call on a device of a different size: the grid follows the device.
-/// A single block only sums its own elements; the plan fills the remainder.
+/// The grid depends on the size of the device, even in a repeated call. A
+/// single block adds only its own elements, and the plan fills the remaining
+/// elements.
 TEST_F(Program, FollowsTheDevice) {
   prepare();
   const struct {
@@ -109,8 +110,8 @@ TEST_F(Program, FollowsTheDevice) {
   }
 }
 
-/// Threads launch the same program concurrently and repeatedly, on their own
-/// and on new memory.
+/// Threads launch the same program concurrently. Each thread launches it
+/// repeatedly and alternates between several results and workspaces of its own.
 TEST_F(Program, RunsOnManyThreads) {
   prepare();
   struct Place {
@@ -139,7 +140,7 @@ TEST_F(Program, RunsOnManyThreads) {
     }
 }
 
-TEST_F(Program, TellsWhatIsInIt) {
+TEST_F(Program, DescribesItsContents) {
   load();
   EXPECT_EQ(mxProgramEntryCount(program), 1);
   mxEntry same;
@@ -173,7 +174,7 @@ TEST_F(Program, TellsWhatIsInIt) {
   EXPECT_EQ(shape, kElements);
 }
 
-TEST_F(Program, DoesNothingForNoElements) {
+TEST_F(Program, SkipsEmptyArrays) {
   load();
   extent = count = 0;
   arguments = {{kSize, nullptr, &extent},
@@ -228,7 +229,7 @@ std::string withConstant(std::string manifest, const std::string &bytes) {
   return manifest;
 }
 
-TEST_F(Program, HasConstantsOnTheDevice) {
+TEST_F(Program, CopiesConstantsToTheDevice) {
   std::string data(256, '\0');
   for (int32_t i = 0; i < kElements; ++i) {
     float value = 0.5f * float(i);
@@ -258,20 +259,20 @@ TEST_F(Program, RefusesBadConstants) {
   files.write("constants.bin", std::string(1455, '\0'));
   expectLoadError(MX_ERROR_BAD_MODULE,
                   files.path + "/constants.bin: expected the 1456 bytes that "
-                               "the manifest tells of, found 1455");
+                               "the manifest declares, found 1455");
   files.write("constants.bin", std::string(1456, '\0'));
   ASSERT_SUCCESS(mxProgramLoad(&program, files.path.c_str()));
-  // More than any device provides.
+  // The constants exceed the memory of any device.
   files.write("manifest.json",
               withConstant(files.manifest, "4611686018427387903"));
   mxProgramUnload(program);
   expectLoadError(MX_ERROR_BAD_MODULE,
                   files.path +
                       "/constants.bin: expected the 4611686018427388159 bytes "
-                      "that the manifest tells of, found 1456");
+                      "that the manifest declares, found 1456");
 }
 
-TEST_F(Program, RefusesKernelsThatAreNotThere) {
+TEST_F(Program, RefusesMissingKernels) {
   std::string text = files.manifest;
   for (size_t at; (at = text.find("vector_add")) != std::string::npos;)
     text.replace(at, 10, "no_kernel");
@@ -306,13 +307,13 @@ TEST_F(Program, RefusesWrongArguments) {
   arguments.pop_back();
   expectRefused("expected 3 arguments, found 2");
   arguments.push_back({kSize, &count, nullptr});
-  // The plan of this entry does not constrain the address of y.
+  // The plan does not check the address of y, so the runtime must.
   void *y = arguments[1].data;
   arguments[1].data = static_cast<char *>(y) + 4;
   char address[24];
   snprintf(address, sizeof address, "%#" PRIx64,
            uint64_t(reinterpret_cast<uintptr_t>(arguments[1].data)));
-  expectRefused("argument 1 'y': expected memory at a multiple of 16 bytes, "
+  expectRefused("argument 1 'y': expected memory aligned to 16 bytes, "
                 "found address " +
                 std::string(address) + ": copy it");
   arguments[1].data = y;
@@ -347,7 +348,7 @@ TEST_F(Program, RefusesWrongWorkspaces) {
       0u);
 }
 
-TEST_F(Program, RefusesDeadHandles) {
+TEST_F(Program, RefusesStaleHandles) {
   load();
   mxEntryInfo info = mxSized<mxEntryInfo>();
   mxEntry none = nullptr;
@@ -357,13 +358,12 @@ TEST_F(Program, RefusesDeadHandles) {
               "expected an entry below 1, found 1");
   ASSERT_SUCCESS(mxProgramUnload(program));
   const char *dead =
-      "expected an entry of a loaded program, found a handle that is none";
+      "expected an entry of a loaded program, found an invalid handle";
   expectError(MX_ERROR_INVALID_VALUE, mxEntryGetInfo(entry, &info), dead);
   expectError(MX_ERROR_INVALID_VALUE,
               mxEntryLaunch(entry, nullptr, 0, nullptr, 0, nullptr, 0, nullptr),
               dead);
-  const char *unloaded =
-      "expected a loaded program, found a handle that is none";
+  const char *unloaded = "expected a loaded program, found an invalid handle";
   expectError(MX_ERROR_INVALID_VALUE, mxProgramUnload(program), unloaded);
   expectError(MX_ERROR_INVALID_VALUE, mxProgramGetEntry(&none, program, "sum"),
               unloaded);

@@ -19,7 +19,7 @@
 
 inline constexpr int kSimDevices = 3;
 
-/// An all-gather between threads.
+/// Exchange function between threads of the test, each of them a rank.
 class ThreadExchange {
 public:
   explicit ThreadExchange(int size) : size(size) {}
@@ -138,7 +138,7 @@ protected:
   }
 };
 
-/// Long enough for a slow machine.
+/// Sufficient time-out on a slow machine.
 inline constexpr std::chrono::milliseconds kLong = std::chrono::seconds(20);
 
 #endif // MX_UNITTESTS_RUNTIME_RANKS_H

@@ -1,9 +1,9 @@
 //===- RendezvousTest.cpp - Strangers at the port of rank 0 ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Connections from strangers, or from ranks without the job's secret, neither
-// end nor delay a group. Random connections are the same in each run;
-// MX_FUZZ_MINUTES and MX_FUZZ_SEED extend the test.
+// Connections from strangers, or from ranks without the job's secret, must
+// neither end nor delay a group. Random connections are the same in each run,
+// unless MX_FUZZ_MINUTES and MX_FUZZ_SEED extend the test.
 //===----------------------------------------------------------------------===//
 
 #include "../../runtime/lib/group/Secret.h"
@@ -35,8 +35,8 @@ std::string toHex(const Digest &digest) {
   return text;
 }
 
-/// Examples of FIPS 180-4 and RFC 4231.
-TEST(Secrets, DigestsAreThoseOfTheStandards) {
+/// Tests the examples of FIPS 180-4 and RFC 4231.
+TEST(Secrets, DigestsMatchTheStandards) {
   EXPECT_EQ(toHex(hashBytes("")), "e3b0c44298fc1c149afbf4c8996fb924"
                                   "27ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(toHex(hashBytes("abc")), "ba7816bf8f01cfea414140de5dae2223"
@@ -73,8 +73,8 @@ protected:
     Secret secret;
     Error error = readSecret(secret, path.c_str());
     EXPECT_EQ(error.status, MX_ERROR_INVALID_VALUE);
-    EXPECT_EQ(error.text, "expected the secret of groups of this user in " +
-                              path + ", found " + found +
+    EXPECT_EQ(error.text, "expected the user's group secret in " + path +
+                              ", found " + found +
                               ": set MX_GROUP_SECRET to the same random text "
                               "on all ranks, or remove the file");
   }
@@ -82,7 +82,7 @@ protected:
   std::string path;
 };
 
-TEST_F(SecretFile, IsMadeOnceAndIsPrivate) {
+TEST_F(SecretFile, IsCreatedOnceAndPrivate) {
   Secret secrets[8];
   std::vector<std::thread> threads;
   for (Secret &secret : secrets)
@@ -104,10 +104,10 @@ TEST_F(SecretFile, IsMadeOnceAndIsPrivate) {
   ASSERT_EQ(mkdir(folder, 0700), 0);
 }
 
-TEST_F(SecretFile, OfOthersIsRefused) {
+TEST_F(SecretFile, IsRefusedIfInvalid) {
   std::ofstream(path) << std::string(32, 'x');
   chmod(path.c_str(), 0644);
-  expectRefusal("one that other users may open");
+  expectRefusal("a file that other users may open");
   chmod(path.c_str(), 0600);
   std::ofstream(path) << "short";
   expectRefusal("5 bytes instead of 32");
@@ -116,13 +116,14 @@ TEST_F(SecretFile, OfOthersIsRefused) {
   expectRefusal("Too many levels of symbolic links");
   unlink(path.c_str());
   ASSERT_EQ(mkdir(path.c_str(), 0700), 0);
-  expectRefusal("no regular file");
+  expectRefusal("something other than a regular file");
   rmdir(path.c_str());
   path += "/there/is/none";
-  expectRefusal("none and cannot make it (No such file or directory)");
+  expectRefusal(
+      "no file, and creating the file failed (No such file or directory)");
 }
 
-TEST_F(SecretFile, IsNotReadWhereTheVariableIsSet) {
+TEST_F(SecretFile, IsIgnoredIfTheVariableIsSet) {
   Secret secret;
   setenv("MX_GROUP_SECRET", "0123456789abcdef", 1);
   EXPECT_FALSE(readSecret(secret, "/no/such/file"));
@@ -131,7 +132,7 @@ TEST_F(SecretFile, IsNotReadWhereTheVariableIsSet) {
   setenv("MX_GROUP_SECRET", "0123456789abcde", 1);
   EXPECT_EQ(readSecret(secret, "/no/such/file").text,
             "expected MX_GROUP_SECRET to be a random text of 16 to 4096 bytes, "
-            "found 15: \"openssl rand -hex 16\" makes one");
+            "found 15: generate it with \"openssl rand -hex 16\"");
   unsetenv("MX_GROUP_SECRET");
 }
 
@@ -217,7 +218,7 @@ protected:
   std::string address;
 };
 
-TEST_F(Strangers, ThatAreSilentAreDroppedAfterFiveSeconds) {
+TEST_F(Strangers, AreDroppedAfterFiveSilentSeconds) {
   meet([&] {
     Socket silent = call(), partial = call();
     Request request;
@@ -229,7 +230,7 @@ TEST_F(Strangers, ThatAreSilentAreDroppedAfterFiveSeconds) {
   });
 }
 
-TEST_F(Strangers, AreFew) {
+TEST_F(Strangers, AreLimitedInNumber) {
   std::vector<Socket> open;
   meet([&] {
     for (int i = 0; i < 60; ++i)
@@ -239,8 +240,8 @@ TEST_F(Strangers, AreFew) {
   });
 }
 
-/// A connection that cannot be accepted stays readable, but no loop spins on
-/// the socket.
+/// While a connection cannot be accepted for lack of descriptors, the listener
+/// stays readable, but rank 0 must not spin.
 TEST_F(Strangers, WaitForDescriptors) {
   rlimit limit = {}, low = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -249,7 +250,7 @@ TEST_F(Strangers, WaitForDescriptors) {
   std::vector<Socket> taken;
   Socket stranger;
   double seconds = meet([&] {
-    // Rank 0 listens without a guest.
+    // Wait until rank 0 listens.
     call();
     std::this_thread::sleep_for(Milliseconds(50));
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
@@ -265,8 +266,8 @@ TEST_F(Strangers, WaitForDescriptors) {
   EXPECT_LT(seconds, 0.7);
 }
 
-/// A guest with a complete request except for the proof.
-TEST_F(Strangers, WithoutTheSecretAreNoRank) {
+/// The guest sends a complete request, but a wrong proof.
+TEST_F(Strangers, AreRefusedWithoutTheSecret) {
   meet([&] {
     Socket socket = call();
     Deadline end = Clock::now() + kLong;
@@ -285,7 +286,7 @@ TEST_F(Strangers, WithoutTheSecretAreNoRank) {
 }
 
 /// A nonce is valid for a single connection.
-TEST_F(Strangers, CannotRepeatAProof) {
+TEST_F(Strangers, CannotReplayAProof) {
   Secret secret;
   ASSERT_FALSE(readSecret(secret));
   std::string old;
@@ -298,7 +299,7 @@ TEST_F(Strangers, CannotRepeatAProof) {
       Reply reply = {};
       ASSERT_TRUE(sendAll(socket, &request, sizeof(request), end));
       ASSERT_TRUE(receiveAll(socket, &challenge, sizeof(challenge), end));
-      if (i == 0) // of the payload, which is empty, and for other bytes
+      if (i == 0) // a proof for this nonce, but not for the empty payload
         old = toBytes(signBytes(
             secret.bytes, "mx rank" + toBytes(request) + toBytes(challenge) +
                               toBytes(hashBytes("something else"))));
@@ -308,8 +309,8 @@ TEST_F(Strangers, CannotRepeatAProof) {
     });
 }
 
-/// A listener that answers as rank 0 but does not belong to the job.
-TEST_F(Strangers, AreNoRankZero) {
+/// A listener that does not belong to the job answers in place of rank 0.
+TEST_F(Strangers, CannotActAsRankZero) {
   Socket listener;
   ASSERT_FALSE(listenAt(endpoint, 16, listener));
   std::atomic<bool> isOver = false;
@@ -340,9 +341,9 @@ TEST_F(Strangers, AreNoRankZero) {
   EXPECT_EQ(test.created, MX_ERROR_TIMEOUT);
   EXPECT_EQ(test.error,
             "group ep: rank 0 does not answer at " + address +
-                " (rank 1 waited 0.4 s): this rank was refused, as the secrets "
-                "of the job differ (MX_GROUP_SECRET is not set here; all ranks "
-                "need the same one)");
+                " (rank 1 waited 0.4 s): this rank was refused because the "
+                "job's secrets differ (MX_GROUP_SECRET is not set here; all "
+                "ranks need the same secret)");
 }
 
 TEST_F(Strangers, OtherMachinesNeedASecret) {
@@ -359,7 +360,7 @@ TEST_F(Strangers, OtherMachinesNeedASecret) {
 // Random bytes
 //===----------------------------------------------------------------------===//
 
-/// A guest sending random bytes.
+/// A guest that sends random bytes.
 class RandomGuest {
 public:
   RandomGuest(std::mt19937 &source, const Secret &secret)
@@ -413,8 +414,8 @@ private:
   const Secret &secret;
 };
 
-/// A rank of the job with a random payload: both ranks refuse the payload with
-/// a message.
+/// Joins as a rank of the job with a random payload, which both ranks must
+/// refuse with a message.
 void joinWithNoise(const Socket &socket, const Secret &secret,
                    std::mt19937 &source, size_t bytes) {
   Deadline end = Clock::now() + kLong;
@@ -424,7 +425,7 @@ void joinWithNoise(const Socket &socket, const Secret &secret,
   std::string payload(bytes, '\0');
   for (size_t i = 0; i < bytes; ++i)
     payload[i] = char(source());
-  // Sometimes start correctly: magic, rank, size.
+  // In half of the cases, start with a correct magic number, rank and size.
   const uint32_t begin[] = {0x6d786733, 1, 2};
   if (source() % 2)
     memcpy(payload.data(), begin, std::min(bytes, sizeof(begin)));
@@ -440,8 +441,8 @@ void joinWithNoise(const Socket &socket, const Secret &secret,
   receiveAll(socket, &byte, 1, end);
 }
 
-/// Returns the size of a card, which rank 0 reports to a rank with a different
-/// size.
+/// Returns the size of a card, as stated in rank 0's error if another rank
+/// sends a different size.
 size_t findCardBytes(const std::string &error) {
   const std::string before = "expects 2 ranks and sends ";
   size_t at = error.find(before);

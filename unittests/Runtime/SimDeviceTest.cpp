@@ -1,7 +1,7 @@
 //===- SimDeviceTest.cpp - The C interface and mgpu on the simulator ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels from PTX text, and every error of a caller or a kernel.
+// Runs kernels from PTX text, and tests the errors of callers and kernels.
 //===----------------------------------------------------------------------===//
 
 #include "Mgpu.h"
@@ -77,8 +77,8 @@ TEST_F(SimDevice, AddsVectors) {
     ASSERT_EQ(c[i], a[i] + b[i]) << i;
 }
 
-/// A register of tcgen05.ld is stored before tcgen05.wait::ld, which is a
-/// warning. Two kernels give two locations.
+/// Returns PTX with two kernels. Each stores a register of tcgen05.ld before
+/// tcgen05.wait::ld, which causes a warning.
 std::string warnedKernels() {
   auto kernel = [](const std::string &name) {
     return ".visible .entry " + name + R"(() {
@@ -105,7 +105,7 @@ std::string warnedKernels() {
          kernel("second");
 }
 
-TEST_F(SimDevice, TellsWarningsOfLaunchesThatSucceed) {
+TEST_F(SimDevice, ReportsWarningsOfSuccessfulLaunches) {
   mxModule warned = load(warnedKernels(), "warned.ptx");
   auto run = [&](const char *name) {
     return launch(kernel(name, warned), warp);
@@ -153,8 +153,7 @@ TEST_F(SimDevice, TellsWarningsOfLaunchesThatSucceed) {
   ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "error"));
 }
 
-/// Returns a 2-D u8 tensor of `rows` x 128 with bytes that encode their
-/// position.
+/// Returns a u8 tensor of `rows` x 128 in which each byte encodes its position.
 std::vector<uint8_t> numberedBytes(int rows) {
   std::vector<uint8_t> bytes(rows * 128);
   for (size_t i = 0; i < bytes.size(); ++i)
@@ -191,7 +190,7 @@ TEST_F(SimDevice, LoadsThroughATensorMapByValue) {
   }
 }
 
-TEST_F(SimDevice, ExchangesThroughAClusterOfTheLaunch) {
+TEST_F(SimDevice, ExchangesDataInACluster) {
   void *out = alloc(8 * 32 * 4);
   ASSERT_SUCCESS(launch(kernel("cluster_exchange"), launchOf(8, 32, 2), out));
   std::vector<int32_t> result = download<int32_t>(out, 8 * 32);
@@ -199,7 +198,7 @@ TEST_F(SimDevice, ExchangesThroughAClusterOfTheLaunch) {
     ASSERT_EQ(result[i], (1 - i / 32 % 2) * 1000 + i % 32) << i;
 }
 
-TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
+TEST_F(SimDevice, DescribesTheDeviceAndAppliesOptions) {
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   ASSERT_SUCCESS(mxGetDeviceInfo(&info));
   EXPECT_STREQ(info.kind, "sim");
@@ -228,9 +227,9 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
        "race proxy-fence tcgen05-fence cta-exit phase-overrun "
        "sparse-metadata, found 'all,none'"},
       {"speed", "9",
-       "expected a simulator option out of seed, checks, sm-count, "
+       "expected one of the simulator options seed, checks, sm-count, "
        "instruction-limit, jobs, tensor-sums, warnings, report, record, "
-       "time, machine-code, data, clock, time-figure, time-without and "
+       "time, machine-code, data, clock, time-figure, time-without or "
        "time-lines, found 'speed'"},
       {"time", "b100",
        "simulator option time: expected 'h200', 'b200', found 'b100'"},
@@ -245,7 +244,7 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
        "simulator option time-figure: hbm-bytes: expected a number from 0.001 "
        "to 50000 bytes/ns, found -1"},
       {"time-without", "gpu",
-       "simulator option time-without: expected a part out of tensor, issue, "
+       "simulator option time-without: expected one of tensor, issue, "
        "results, shared, copy, l2, hbm, barriers, launch, found 'gpu'"},
       {"time-lines", "0",
        "simulator option time-lines: expected a number of lines, at least 1, "
@@ -269,7 +268,7 @@ TEST_F(SimDevice, StopsAtTheInstructionLimit) {
   EXPECT_SUCCESS(launch(kernel("store_ids"), warp, out, 32));
 }
 
-TEST_F(SimDevice, CountsWhatItRuns) {
+TEST_F(SimDevice, CountsLaunchesAndInstructions) {
   mxSimulatorCounters before = mxSized<mxSimulatorCounters>(), after = before;
   mxGetSimulatorCounters(&before);
   void *out = alloc(128);
@@ -311,7 +310,7 @@ TEST_F(SimDevice, WritesReports) {
   std::remove(path.c_str());
 }
 
-TEST_F(SimDevice, SaysPlainlyThatThereIsNoDriver) {
+TEST_F(SimDevice, ReportsAMissingDriver) {
   EXPECT_ERROR_WITH(mxSetDevice("cuda"), MX_ERROR_NO_DEVICE,
                     "no CUDA driver: cannot load /no/such/libcuda.so");
   EXPECT_ERROR(mxSetDevice("tpu"), MX_ERROR_INVALID_VALUE,
@@ -327,7 +326,7 @@ TEST_F(SimDevice, SaysPlainlyThatThereIsNoDriver) {
   EXPECT_STREQ(info.kind, "sim");
 }
 
-TEST_F(SimDevice, ObeysTheEnvironmentWhereNothingIsNamed) {
+TEST_F(SimDevice, EnvironmentSelectsTheDefaultDevice) {
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   setenv("MX_DEVICE", "sim", 1);
   EXPECT_SUCCESS(mxSetDeviceForTarget(nullptr, "sm_90a"));
@@ -390,7 +389,7 @@ TEST_F(SimDevice, RefusesBadModules) {
   EXPECT_EQ(bad, nullptr);
 }
 
-TEST_F(SimDevice, NamesTheKernelsThereAre) {
+TEST_F(SimDevice, MissingKernelErrorListsKernels) {
   mxFunction function;
   EXPECT_ERROR_WITH(mxModuleGetFunction(&function, module, "vector_sub"),
                     MX_ERROR_NOT_FOUND,
@@ -533,7 +532,7 @@ TEST_F(SimDevice, SharesMemoryWithTheHost) {
     mgpuLaunchKernel(kernel("vector_add"), 1, 1, 1, 32, 1, 1, 0, nullptr,
                      parameters, nullptr, 4);
   };
-  // Registered memory: the middle of a host array.
+  // Register the middle part of a host array.
   std::vector<float> x(12, 1), y(12, 2), sum(12, 0);
   struct {
     float *allocated, *aligned;
@@ -550,7 +549,7 @@ TEST_F(SimDevice, SharesMemoryWithTheHost) {
                     "of 32 ");
   mgpuMemHostRegister(&sum[11], 4);
   EXPECT_TRUE(
-      contains(takeError(), {"memory of the host that is not registered, found",
+      contains(takeError(), {"host memory that is not registered, found",
                              "offset 44 of an unnamed buffer of 48 bytes"}));
   mgpuMemHostUnregister(&sum[1]);
   EXPECT_EQ(takeStatus(), MX_ERROR_INVALID_VALUE);
@@ -561,7 +560,7 @@ TEST_F(SimDevice, SharesMemoryWithTheHost) {
   add(&x[2], &y[2], &sum[2], 8);
   EXPECT_EQ(takeStatus(), MX_ERROR_CHECK) << "no longer registered";
 
-  // Managed memory: the host may access it, and copies recognize it.
+  // The host may access managed memory, and copies accept its addresses.
   auto *shared = static_cast<float *>(mgpuMemAlloc(96, nullptr, true));
   void *none = mgpuMemAlloc(0, nullptr, true);
   ASSERT_NE(shared, nullptr);
@@ -585,8 +584,8 @@ TEST_F(SimDevice, SharesMemoryWithTheHost) {
   EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE);
 }
 
-TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
-  // Reads uninitialized shared memory.
+TEST_F(SimDevice, RunsHostCodeKernelsAsAGpuDoes) {
+  // The kernel reads uninitialized shared memory.
   const char *ptx = ".version 8.0\n.target sm_90\n.address_size 64\n"
                     ".visible .entry k(.param .u64 p) {\n"
                     ".reg .b64 %rd<2>; .reg .b32 %r<2>;\n"
@@ -615,18 +614,19 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
   EXPECT_EQ(launchForeign(), "") << "once is enough";
   ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "error"));
 
-  // Callers that can check errors receive an error for uninitialized reads.
+  // A caller that can check errors receives an error for the uninitialized
+  // read.
   EXPECT_EQ(launch(k, launchOf(1, 1), out), MX_ERROR_CHECK);
   EXPECT_NE(download<uint32_t>(out, 1)[0], 0u);
   mxClearError();
-  // Explicit checks also report the error.
+  // If checks are requested, host code also receives the error.
   for (const char *checks : {"all", "uninit-smem"}) {
     ASSERT_SUCCESS(mxSetSimulatorOption("checks", checks));
     EXPECT_EQ(launchForeign(), "");
     EXPECT_EQ(takeStatus(), MX_ERROR_CHECK) << checks;
   }
   ASSERT_SUCCESS(mxSetSimulatorOption("checks", "default"));
-  // Deadlocks, which also hang a GPU, are always errors.
+  // Deadlocks also hang a GPU, so they are always errors.
   waitForever();
   EXPECT_EQ(takeStatus(), MX_ERROR_DEADLOCK);
 }
@@ -638,14 +638,14 @@ TEST_F(SimDevice, RefusesCooperativeLaunchesThatDoNotFit) {
                   launchOf(grid, 1024, 0, 0, nullptr, MX_LAUNCH_COOPERATIVE), a,
                   a, b, 32);
   };
-  // Two blocks of 1024 threads on each of 148 SMs.
+  // Each of the 148 SMs can run two blocks of 1024 threads.
   EXPECT_SUCCESS(launchGrid(296));
   EXPECT_NE(launchGrid(297), MX_SUCCESS);
   EXPECT_TRUE(
       contains(takeError(), {"expected at most 296 CTAs", "found 297"}));
 }
 
-TEST_F(SimDevice, FindsWhatAProgrammaticLaunchDoesTooEarly) {
+TEST_F(SimDevice, FindsEarlyReadsOfProgrammaticLaunches) {
   void *a = upload(std::vector<float>(32, 1.0f)), *b = alloc(128),
        *c = alloc(128);
   uint32_t n = 32;
@@ -667,7 +667,7 @@ TEST_F(SimDevice, FindsWhatAProgrammaticLaunchDoesTooEarly) {
   EXPECT_SUCCESS(addTo(b, c, MX_LAUNCH_PROGRAMMATIC));
   EXPECT_EQ(download<float>(b, 32), std::vector<float>(32, 4.0f));
 
-  // Through mgpu, for a single launch.
+  // The flags set for mgpu apply to a single launch.
   void *parameters[] = {&a, &a, &b, &n};
   ASSERT_SUCCESS(mxSetSimulatorOption("checks", "all"));
   auto launchOne = [&] {
@@ -683,7 +683,7 @@ TEST_F(SimDevice, FindsWhatAProgrammaticLaunchDoesTooEarly) {
   ASSERT_SUCCESS(mxSetSimulatorOption("checks", "default"));
 }
 
-TEST_F(SimDevice, TellsStreamsFromEvents) {
+TEST_F(SimDevice, DistinguishesStreamsFromEvents) {
   void *stream = mgpuStreamCreate(), *event = mgpuEventCreate();
   mgpuStreamWaitEvent(stream, stream);
   EXPECT_EQ(takeError(), "expected an event of the simulator, found a stream");
@@ -692,8 +692,7 @@ TEST_F(SimDevice, TellsStreamsFromEvents) {
   mgpuEventDestroy(event);
   mgpuEventDestroy(event);
   EXPECT_EQ(takeError(),
-            "expected an event of the simulator, found a handle that is "
-            "none");
+            "expected an event of the simulator, found an invalid handle");
   mgpuEventSynchronize(nullptr);
   EXPECT_EQ(takeStatus(), MX_ERROR_INVALID_VALUE);
   mgpuStreamDestroy(stream);
@@ -734,15 +733,15 @@ TEST_F(SimDevice, EncodesTensorMapsOfMemrefs) {
                "tensor map: expected a rank from 1 to 5, found 6");
 }
 
-TEST_F(SimDevice, HasNoTime) {
+TEST_F(SimDevice, HasNoTimedEventsByDefault) {
   mxEvent event = nullptr;
   EXPECT_ERROR(mxEventCreate(&event), MX_ERROR_UNSUPPORTED,
-               "expected a GPU to measure time on, found sim:0");
+               "expected a GPU to measure time, found sim:0");
   EXPECT_EQ(event, nullptr);
   mxClearError();
 }
 
-TEST_F(SimDevice, MgpuErrorsStickAndStop) {
+TEST_F(SimDevice, MgpuDoesNothingAfterAnError) {
   waitForever();
   EXPECT_EQ(mxGetLastStatus(), MX_ERROR_DEADLOCK);
   EXPECT_EQ(mgpuMemAlloc(16, nullptr, false), nullptr);
@@ -751,13 +750,13 @@ TEST_F(SimDevice, MgpuErrorsStickAndStop) {
   mgpuSetDefaultDevice(1);
   EXPECT_STREQ(
       mxGetLastError(),
-      "expected a simulated device below 1, found 1: MX_SIM_DEVICES is "
-      "their number");
+      "expected a simulated device below 1, found 1: MX_SIM_DEVICES sets "
+      "the number");
 }
 
 using SimDeviceDeathTest = SimDevice;
 
-TEST_F(SimDeviceDeathTest, ExitsWhereTheHostAsksForIt) {
+TEST_F(SimDeviceDeathTest, ExitPolicyEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
@@ -805,7 +804,7 @@ TEST_F(SimDevice, ServesManyThreads) {
   EXPECT_EQ(wrong, std::vector<int>(4, 0)) << mxGetLastError();
 }
 
-TEST_F(SimDevice, InterruptsWhoWaitsForAnotherLaunch) {
+TEST_F(SimDevice, InterruptsWaitingLaunches) {
   const char *text = R"(.version 8.7
 .target sm_90a
 .address_size 64

@@ -1,7 +1,7 @@
 //===- Simulator.h - Fixture of tests on the simulator ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device, memory and kernels of these tests.
+// Selects the simulated device and provides memory and kernels to tests.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_RUNTIME_SIMULATOR_H

@@ -16,7 +16,7 @@
 #define EXPECT_SUCCESS(CALL) EXPECT_EQ(CALL, MX_SUCCESS) << mxGetThreadError()
 #define ASSERT_SUCCESS(CALL) ASSERT_EQ(CALL, MX_SUCCESS) << mxGetThreadError()
 
-/// Expects this status and message of a call, and clears the error.
+/// Expects that a call returns this status and message, and clears the error.
 #define EXPECT_ERROR(CALL, STATUS, MESSAGE)                                    \
   do {                                                                         \
     EXPECT_EQ(CALL, STATUS);                                                   \
@@ -24,7 +24,8 @@
     mxClearError();                                                            \
   } while (false)
 
-/// Expects all parts in the message.
+/// Expects that a call returns this status and a message with all of these
+/// parts.
 #define EXPECT_ERROR_WITH(CALL, STATUS, ...)                                   \
   do {                                                                         \
     EXPECT_EQ(CALL, STATUS);                                                   \
@@ -53,7 +54,7 @@ inline std::string takeError() {
   return text;
 }
 
-/// A launch in one dimension.
+/// Returns the configuration of a one-dimensional launch.
 inline mxLaunchConfig launchOf(int64_t grid, int64_t block, int64_t cluster = 0,
                                int64_t sharedMemory = 0,
                                mxStream stream = nullptr, int32_t flags = 0) {
@@ -63,7 +64,7 @@ inline mxLaunchConfig launchOf(int64_t grid, int64_t block, int64_t cluster = 0,
       sharedMemory,           stream,       flags};
 }
 
-/// Launches with the values of these parameters.
+/// Launches a function with these parameter values.
 template <typename... T>
 int launch(mxFunction function, const mxLaunchConfig &config,
            const T &...parameters) {

@@ -10,7 +10,7 @@ using namespace mx;
 
 namespace {
 
-/// A struct of the interface in an older, the current and a newer version.
+/// The older, the current and a newer version of a struct of the interface.
 struct Old {
   size_t structSize;
   int32_t first;
@@ -35,7 +35,7 @@ const Now *asNow(const T &given) {
   return reinterpret_cast<const Now *>(&given);
 }
 
-TEST(CallerStructs, TakesZerosForWhatAnOldCallerLacks) {
+TEST(CallerStructs, ReadsMissingFieldsAsZero) {
   Old given = {sizeof(Old), 1, 2};
   Now read = {0, 9, 9, 9};
   EXPECT_EQ(readStruct(asNow(given), kLeast, "mxNow", read), "");
@@ -44,19 +44,20 @@ TEST(CallerStructs, TakesZerosForWhatAnOldCallerLacks) {
   EXPECT_EQ(read.third, 0);
 }
 
-TEST(CallerStructs, RefusesOnlyWhatANewCallerSets) {
+TEST(CallerStructs, RefusesUnknownFieldsThatAreSet) {
   New given = {sizeof(New), 1, 2, 3, 0};
   Now read = {};
   EXPECT_EQ(readStruct(asNow(given), kLeast, "mxNow", read), "");
   EXPECT_EQ(read.third, 3);
   given.fourth = 4;
-  EXPECT_EQ(readStruct(asNow(given), kLeast, "mxNow", read),
-            "expected mxNow of at most 24 bytes, found structSize 32 with "
-            "fields that this library does not know: leave them zero, or use "
-            "a newer library");
+  EXPECT_EQ(
+      readStruct(asNow(given), kLeast, "mxNow", read),
+      "expected mxNow of at most 24 bytes, found structSize 32 with "
+      "fields that this library does not support: leave them zero, or use "
+      "a newer library");
 }
 
-TEST(CallerStructs, RefusesWhatIsNoSize) {
+TEST(CallerStructs, RefusesInvalidSizes) {
   Now read = {};
   for (size_t size : {size_t(0), size_t(8), kLeast - 1}) {
     Now given = {size, 1, 2, 3};
@@ -64,18 +65,19 @@ TEST(CallerStructs, RefusesWhatIsNoSize) {
               "expected structSize of mxNow to be at least 16, found " +
                   std::to_string(size) + ": set it to sizeof(mxNow)");
   }
-  // A size of no version: a field would be cut.
+  // This size belongs to no version and would cut a field.
   Now cut = {20, 1, 2, 3};
   EXPECT_EQ(readStruct(&cut, kLeast, "mxNow", read),
             "expected structSize of mxNow to be a multiple of 8, found 20: set "
             "it to sizeof(mxNow)");
   EXPECT_NE(writeStruct(&cut, "mxNow", read), "");
-  // An address, as a caller of another interface may pass; no field is read.
+  // A caller of another interface may pass an address as the size. No field is
+  // read then.
   Now given = {size_t(-1), 1, 2, 3};
   EXPECT_NE(readStruct(&given, kLeast, "mxNow", read), "");
 }
 
-TEST(CallerStructs, WritesNoMoreThanThereIsRoom) {
+TEST(CallerStructs, WritesOnlyTheCallersBytes) {
   struct {
     Old answer = {sizeof(Old), 0, 0};
     int64_t after = 77;

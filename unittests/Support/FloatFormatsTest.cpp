@@ -1,9 +1,9 @@
-//===- FloatFormatsTest.cpp - number formats, exhaustively ----------------===//
+//===- FloatFormatsTest.cpp - Exhaustive tests of number formats ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Every code is decoded and every rounding boundary is encoded, against the
-// search in Oracle.h.
+// Decodes every code and encodes every rounding boundary, and compares the
+// results with the search in Oracle.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,8 @@ namespace {
 
 double exact(uint32_t bits) { return double(floatFromBits(bits)); }
 
-/// EXPECT_EQ of codes, with the input in the message; quick when equal.
+/// Expects equal codes, and adds the input to the message. Fast if they are
+/// equal.
 void expectCode(const char *what, uint32_t bits, uint32_t found,
                 uint32_t expected) {
   if (found != expected)
@@ -181,7 +182,7 @@ TEST(FloatFormats, DoublesAreRoundedOnce) {
     for (uint32_t code = 0; code < o.finiteCodes; ++code) {
       double low = o.value(code), high = o.value(code + 1);
       double middle = low + (high - low) / 2;
-      // Neighbors of the tie that binary32 cannot distinguish from the tie.
+      // Neighbors of the tie, equal to the tie in binary32.
       for (double x : {std::nextafter(middle, 0.0), middle,
                        std::nextafter(middle, HUGE_VAL), low}) {
         expectCode(name, code, encodeF64(o.format, x), o.encode(x));
@@ -206,7 +207,7 @@ TEST(FloatFormats, RoundsDoublesToBinary32AsTheProcessorDoes) {
   for (int i = 0; i < 1000000; ++i) {
     uint64_t bits = engine();
     check(doubleFromBits(bits));
-    // Exponents of binary32, subnormals included.
+    // Use exponents in the range of binary32, including subnormals.
     uint64_t exponent = 860 + bits % 300;
     check(doubleFromBits((bits & 0x800FFFFFFFFFFFFFull) | exponent << 52));
   }
@@ -228,7 +229,7 @@ TEST(FloatFormats, RoundsDoublesToBinary32AsTheProcessorDoes) {
   EXPECT_TRUE(std::isnan(widenF32(floatFromBits(0x7F800001u))));
 }
 
-TEST(FloatFormats, E8M0RoundsToThePowerOfTwoBesideTheValue) {
+TEST(FloatFormats, E8M0RoundsToAnAdjacentPowerOfTwo) {
   auto check = [](uint32_t bits) {
     for (bool saturate : {true, false}) {
       float x = floatFromBits(bits);
@@ -274,8 +275,8 @@ TEST(FloatFormats, Int8CountsSixtyFourths) {
 }
 
 #if defined(__SSE2__)
-// Programs that load the runtime may have set the processor to flush
-// subnormals; no result may depend on it.
+// A program that loads the runtime may have set the processor to flush
+// subnormals. No result may depend on this mode.
 TEST(FloatFormats, IgnoresFlushToZero) {
   std::vector<uint32_t> inputs = specialBits();
   auto run = [&] {

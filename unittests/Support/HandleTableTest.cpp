@@ -18,7 +18,7 @@ namespace {
 
 using Handle = struct Opaque *;
 
-TEST(HandleTable, FindsWhatItHolds) {
+TEST(HandleTable, FindsLiveObjects) {
   HandleTable<Handle, int> table(HandleKind::Module);
   Handle first = table.add(std::make_shared<int>(1));
   Handle second = table.add(std::make_shared<int>(2));
@@ -30,7 +30,7 @@ TEST(HandleTable, FindsWhatItHolds) {
   EXPECT_EQ(table.find(reinterpret_cast<Handle>(&local)), nullptr);
 }
 
-TEST(HandleTable, RefusesTheDeadThoughTheirPlaceIsUsedAgain) {
+TEST(HandleTable, RefusesStaleHandlesOfReusedSlots) {
   HandleTable<Handle, int> table(HandleKind::Module);
   std::set<Handle> dead;
   for (int i = 0; i < 1000; ++i) {
@@ -53,9 +53,9 @@ TEST(HandleTable, RefusesAnotherKind) {
   EXPECT_EQ(modules.remove(function), nullptr);
 }
 
-/// Threads look up objects that others destroy; an object stays alive while a
-/// caller holds a reference.
-TEST(HandleTable, KeepsWhatACallFound) {
+/// Threads look up objects that other threads destroy. An object stays alive
+/// while a caller holds a reference to it.
+TEST(HandleTable, KeepsFoundObjectsAlive) {
   struct Object {
     explicit Object(std::atomic<int> &alive) : alive(alive) { ++alive; }
     ~Object() {

@@ -1,9 +1,9 @@
-//===- Oracle.h - number formats by exhaustive search -----------*- C++ -*-===//
+//===- Oracle.h - Number formats by exhaustive search -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // A second implementation of the number formats that shares no code with the
-// library: values are computed by ldexp from the definition of a format, and
+// library: values are computed with ldexp from the definition of a format, and
 // encoding searches for the nearest value. Doubles represent every value and
 // every midpoint of adjacent values exactly, so all comparisons are exact.
 //===----------------------------------------------------------------------===//
@@ -28,7 +28,7 @@ struct Oracle {
   uint32_t finiteCodes; ///< codes 0 .. finiteCodes - 1 are finite
   bool ieee;            ///< overflow becomes infinite
   uint32_t nanCode;
-  std::vector<double> values; ///< of the non-negative finite codes
+  std::vector<double> values; ///< values of the non-negative finite codes
 
   Oracle(FloatFormat format, int e, int m, int bias, uint32_t finite, bool ieee,
          uint32_t nan)
@@ -38,7 +38,7 @@ struct Oracle {
       values.push_back(value(code));
   }
 
-  /// The value of a code as if every exponent were finite.
+  /// Returns the value of a code as if every exponent were finite.
   double value(uint32_t code) const {
     int field = int(code >> mantissaBits);
     double fraction =
@@ -50,8 +50,8 @@ struct Oracle {
   double max() const { return values.back(); }
   unsigned signBit() const { return unsigned(exponentBits + mantissaBits); }
 
-  /// Returns the code of the nearest value; ties go to the even code. The code
-  /// after the last finite code means overflow.
+  /// Returns the code of the nearest value, or the even code of a tie. Returns
+  /// the code after the last finite code on overflow.
   uint32_t encode(double x) const {
     if (std::isnan(x))
       return nanCode;
@@ -62,7 +62,7 @@ struct Oracle {
     uint32_t code = above;
     if (above != 0 && (above == finiteCodes || values[above] != a)) {
       double low = values[above - 1], high = value(above);
-      double middle = low + (high - low) / 2; // Exact: neighbours share an ulp.
+      double middle = low + (high - low) / 2; // Exact: neighbors share an ulp.
       code = a < middle || (a == middle && above % 2 == 1) ? above - 1 : above;
     }
     return sign | (ieee ? code : std::min(code, finiteCodes - 1));
@@ -90,10 +90,10 @@ inline const Oracle &oracle(FloatFormat format) {
   return oracles().front();
 }
 
-/// 2^(code - 127), from the definition of E8M0.
+/// Returns 2^(code - 127), the definition of E8M0.
 inline double e8m0Value(int code) { return std::ldexp(1.0, code - 127); }
 
-/// The code of the power of two next to |x| from above or below, by search.
+/// Searches for the code of the power of two next to |x| from above or below.
 inline uint8_t e8m0Search(double x, bool up, bool saturate) {
   uint8_t overflow = saturate ? 0xFE : 0xFF;
   double a = std::fabs(x);
@@ -142,7 +142,8 @@ inline std::vector<uint32_t> specialBits() {
   return all;
 }
 
-/// Random patterns, uniform over the bits and therefore over the exponents.
+/// Returns random patterns, uniform over the bits and therefore over the
+/// exponents.
 inline std::vector<uint32_t> randomBits(size_t n, uint32_t seed) {
   std::mt19937 engine(seed);
   std::vector<uint32_t> all(n);

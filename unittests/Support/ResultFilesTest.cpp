@@ -17,7 +17,7 @@ TEST(ResultFiles, AcceptsFilesOfTheirOwn) {
 TEST(ResultFiles, SaysWhatIsWrong) {
   std::string directory = testing::TempDir(), a = directory + "a";
   EXPECT_EQ(checkResultFiles({a, "b", a}),
-            a + ": expected a file of its own for each result");
+            a + ": expected a separate file for each result");
   std::string lost = directory + "no such";
   EXPECT_EQ(checkResultFiles({a, lost + "/b"}),
             lost + "/b: cannot write: no directory '" + lost + "'");

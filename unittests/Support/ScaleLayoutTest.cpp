@@ -1,9 +1,9 @@
-//===- ScaleLayoutTest.cpp - addresses of scales --------------------------===//
+//===- ScaleLayoutTest.cpp - Addresses of scales --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The tiled layout against its published shape : stride form, and the ragged
-// layouts by placing every scale of many partitions.
+// Compares the tiled layout with its published shape : stride form. Tests the
+// ragged layouts by placing every scale of many partitions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ TEST(ScaleLayout, TilesOfOneRowAreAdjacent) {
   EXPECT_EQ(tiledScaleOffset(128, 0, 13), 4 * 512); // 13 blocks fill 4 tiles.
 }
 
-TEST(ScaleLayout, TheShapeOfATileIsItsOrderInMemory) {
+TEST(ScaleLayout, TileShapeMatchesMemoryOrder) {
   for (int64_t row = 0; row < kScaleTileRows; ++row)
     for (int64_t block = 0; block < kScaleTileBlocks; ++block) {
       auto [inBand, band, column] = kScaleTileShape;
@@ -74,7 +74,8 @@ TEST(ScaleLayout, EveryScaleHasItsOwnByte) {
   }
 }
 
-/// Group offsets of a random partition of at most `total`, many groups empty.
+/// Returns the group offsets of a random partition of at most `total` elements.
+/// Many groups are empty.
 std::vector<int32_t> randomOffsets(std::mt19937 &engine, int32_t total,
                                    size_t groups) {
   std::vector<int32_t> offsets(groups);
@@ -125,7 +126,7 @@ TEST(ScaleLayout, RaggedReductionsFitTheCapacity) {
     EXPECT_LE(getEnd(randomOffsets(engine, total, groups)),
               raggedReductionCapacity(total, int64_t(groups)));
   }
-  // The capacity is reached: 3 groups of one element.
+  // Three groups of one element need the whole capacity.
   EXPECT_EQ(getEnd({1, 2, 3}), raggedReductionCapacity(3, 3));
 }
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Constants follow from the formats. test/Integration/CPU/quantize.py compares
-// the scales of all bf16 magnitudes with numpy.
+// Derives the constants of the recipes from the formats.
+// test/Integration/CPU/quantize.py compares the scales of all bf16 magnitudes
+// with numpy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +15,9 @@
 using namespace mx;
 using namespace mx::test;
 
-/// Checks a type with values that round to the largest number up to `limit`,
-/// including ties if `isTied`.
+/// Checks the recipe of an element type with the largest number `max`. Values
+/// below `limit` round to at most `max`, and so does `limit` itself if
+/// `isTied`.
 static void check(const ScaleRecipe &recipe, double max, unsigned mantissaBits,
                   double limit, bool isTied) {
   EXPECT_EQ(recipe.maxReciprocalBits, bitsOf(float(1.0 / max)));
@@ -33,7 +35,8 @@ TEST(ScaleRecipe, FollowsFromTheFormat) {
     SCOPED_TRACE(getInfo(elem).name);
     double max = oracle(elem).max();
     unsigned bits = unsigned(oracle(elem).mantissaBits);
-    // E4M3 encodes NaN above its largest number, and ties round to NaN.
+    // E4M3 encodes NaN above its largest number. That number is even, so a tie
+    // rounds to the number. The largest numbers of the other formats are odd.
     bool isTied = elem == FloatFormat::E4M3;
     check(getScaleRecipe(elem), max, bits,
           max + std::ldexp(0.5, std::ilogb(max) - int(bits)), isTied);

@@ -1,8 +1,8 @@
-//===- SwizzleTest.cpp - shared-memory swizzles ---------------------------===//
+//===- SwizzleTest.cpp - Shared-memory swizzles ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each swizzle against the PTX ISA's description in lines and chunks.
+// Compares each swizzle with the PTX ISA's description in lines and chunks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ unsigned chunkOf(Swizzle swizzle, unsigned line, unsigned c) {
   return c;
 }
 
-TEST(Swizzle, MovesChunksAsTheTablesShow) {
+TEST(Swizzle, MatchesTheTablesOfThePtxIsa) {
   for (unsigned i = 0; i < kNumSwizzles; ++i)
     for (uint32_t address = 0; address < 4096; ++address) {
       Swizzle swizzle = swizzleAt(i);
@@ -76,7 +76,7 @@ TEST(Swizzle, IsItsOwnInverseAndRepeats) {
 }
 
 TEST(Swizzle, BaseOffsetRotatesTheLines) {
-  // A pattern that begins at line b lays out line b as line 0.
+  // If the pattern begins at line b, line b is swizzled like line 0.
   for (Swizzle swizzle : {Swizzle::B32, Swizzle::B64, Swizzle::B128})
     for (uint32_t base = 0; base < 8; ++base)
       for (uint32_t address = 0; address < 1024; ++address)

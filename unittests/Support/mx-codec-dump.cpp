@@ -1,4 +1,4 @@
-//===- mx-codec-dump.cpp - number formats as a filter ---------------------===//
+//===- mx-codec-dump.cpp - Command-line filter for the codecs -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -20,9 +20,8 @@ namespace {
 
 constexpr const char *kUsage =
     "usage: mx-codec-dump encode FORMAT | decode FORMAT | int8 | e8m0 up|down\n"
-    "binary32 values on stdin (decode: none), codes on stdout: 16 bits each "
-    "for\n"
-    "encode, binary32 for decode, else bytes\n";
+    "Reads binary32 values from stdin, except for decode. Writes 16-bit codes\n"
+    "for encode, binary32 values for decode, and bytes otherwise.\n";
 
 [[noreturn]] void fail(const std::string &message) {
   std::fprintf(stderr, "mx-codec-dump: %s\n%s", message.c_str(), kUsage);

@@ -1,9 +1,9 @@
-//===- DescriptorsTest.cpp - matrix and instruction descriptors -----------===//
+//===- DescriptorsTest.cpp - Matrix and instruction descriptors -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Decodes descriptors by the bit ranges of the PTX ISA, written here a second
-// time.
+// Decodes descriptors by the bit ranges of the PTX ISA, written here
+// independently of the library.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Descriptors.h"
@@ -16,7 +16,8 @@ using namespace mx::target;
 
 namespace {
 
-/// Returns bits `first` to `last`, in the order of the manual's ranges.
+/// Returns bits `first` to `last` of a word, which is how the PTX ISA gives
+/// ranges.
 uint64_t bits(uint64_t word, unsigned first, unsigned last) {
   return word >> first & ((uint64_t(1) << (last - first + 1)) - 1);
 }
@@ -76,22 +77,22 @@ TEST(SmemDescriptor, EveryField) {
 }
 
 TEST(SmemDescriptor, UsualOperands) {
-  // 128-byte swizzle: 8 rows of 128 bytes per group.
+  // With the 128-byte swizzle, a group of rows consists of 8 rows of 128 bytes.
   EXPECT_EQ(encode(kMajorDescriptor(Swizzle::B128)), 0x4000404000000000u);
   EXPECT_EQ(kMajorDescriptor(Swizzle::B64).strideByteOffset, 512u);
   EXPECT_EQ(kMajorDescriptor(Swizzle::B32).strideByteOffset, 256u);
   EXPECT_EQ(kMajorDescriptor(Swizzle::B128).leadingByteOffset, 0u);
   EXPECT_EQ(kMajorDescriptor(Swizzle::None).strideByteOffset, 256u);
   EXPECT_EQ(kMajorDescriptor(Swizzle::None).leadingByteOffset, 128u);
-  // Scales: 8 rows of 16 bytes, no swizzle.
+  // Scales have groups of 8 rows of 16 bytes and no swizzle.
   EXPECT_EQ(encode(scaleTileDescriptor()), 0x0000400800000000u);
   EXPECT_EQ(kDescriptorKStep, 2u);
 }
 
-// The address of the PTX ISA's canonical K-major layouts for 8-bit elements,
-// ((8, m), (16, 2)) : ((span, SBO), (1, 16)): rows inside groups of 8, groups,
-// bytes inside a chunk, chunks.
-TEST(SmemDescriptor, KMajorOperandsAreWhatTmaWrites) {
+// Compares addresses with the PTX ISA's canonical K-major layout of 8-bit
+// elements, ((8, m), (16, 2)) : ((span, SBO), (1, 16)). The modes are the rows
+// in a group of 8, the groups, the bytes in a chunk, and the chunks.
+TEST(SmemDescriptor, KMajorOperandsMatchTmaWrites) {
   for (Swizzle swizzle : {Swizzle::B32, Swizzle::B64, Swizzle::B128}) {
     SmemDescriptor desc = kMajorDescriptor(swizzle);
     uint32_t span = getInfo(swizzle).span;
@@ -122,7 +123,7 @@ TEST(SmemDescriptor, Refusals) {
     desc = SmemDescriptor();
     desc.swizzle = swizzle;
     EXPECT_EQ(check(desc),
-              "expected a swizzle that matrix descriptors know, found " +
+              "expected a swizzle that matrix descriptors support, found " +
                   std::string(getInfo(swizzle).name));
   }
 }
@@ -174,7 +175,8 @@ TEST(InstrDescriptor, KnownWords) {
   EXPECT_EQ(encode(scaled(MmaKind::MXF4, 1, 128, 128)), 0x08A00480u);
 }
 
-/// The codes of atype and btype (tables of the instruction descriptor).
+/// Returns the code of a type in the fields atype and btype (PTX ISA, tables of
+/// the instruction descriptor).
 unsigned typeCode(MmaKind kind, MmaType type) {
   if (kind == MmaKind::MXF4 || kind == MmaKind::MXF4NVF4)
     return 1;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Checks docs/reference/Chips.md against the table.
+// Tests the table of MMA families and compares docs/reference/Chips.md with it.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/MmaFamilies.h"
@@ -19,14 +19,15 @@ namespace {
 constexpr MmaFamily kFamilies[] = {MmaFamily::Wgmma, MmaFamily::Tcgen05,
                                    MmaFamily::MmaSync};
 
-/// Families are indexed by their number, and each chip names a single family.
-TEST(MmaFamilies, RowsStandInTheOrderOfTheEnumeration) {
+/// The table is indexed by the family's number, and each chip names a single
+/// family.
+TEST(MmaFamilies, RowsFollowTheEnumeration) {
   for (MmaFamily family : kFamilies)
     EXPECT_EQ(getInfo(family).family, family);
   for (const TargetInfo &target : getTargets()) {
     EXPECT_EQ(getInfo(target.mmaFamily).family, target.mmaFamily)
         << target.chip;
-    // Accumulators or scales in tensor memory require tensor memory.
+    // A family uses tensor memory if and only if the chip has it.
     const MmaRoles &roles = getInfo(target.mmaFamily).roles;
     EXPECT_EQ(roles.accumulator == MmaPlace::TensorMemory ||
                   roles.scales == MmaPlace::TensorMemory,
@@ -52,8 +53,8 @@ TEST(MmaFamilies, Chips) {
             "tcgen05.mma.block_scale");
 }
 
-/// Returns a row of the page without the column of users, which is not part of
-/// the table.
+/// Returns a row of the page without its last column, which lists users and is
+/// not part of the table.
 std::string getRow(const MmaFamilyInfo &info) {
   std::stringstream row;
   row << "| `" << info.name << "` | ";

@@ -1,9 +1,9 @@
-//===- MmaShapesTest.cpp - legal MMAs and tensor-memory columns -----------===//
+//===- MmaShapesTest.cpp - Legal MMAs and tensor-memory columns -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Writes the legal shapes a second time, as the PTX ISA states them, and
-// compares them for all M and N.
+// Compares the legal shapes for all M and N with a second definition, which
+// follows the text of the PTX ISA.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/MmaShapes.h"

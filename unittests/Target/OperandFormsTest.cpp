@@ -1,9 +1,9 @@
-//===- OperandFormsTest.cpp - Tests of the table of operands --------------===//
+//===- OperandFormsTest.cpp - Table of operand forms ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Compares the table with the rules of the instruction, of tensor maps, and
-// with the page that shows it.
+// Compares the table with the rules of the MMA instructions, the rules of
+// tensor maps, and the page of the documentation that shows the table.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/OperandForms.h"
@@ -43,13 +43,13 @@ TensorMapDesc describe(const OperandForm &form, uint64_t k, uint64_t address) {
   return desc;
 }
 
-TEST(OperandForms, EveryOperandOfEveryKindHasOne) {
+TEST(OperandForms, EveryOperandHasAForm) {
   size_t count = 0;
   for (MmaKind kind : {MmaKind::MXF8F6F4, MmaKind::MXF4, MmaKind::MXF4NVF4})
     for (MmaType type : kNarrow)
       if (checkMmaTypes(kind, type, type, AccumulatorType::F32).empty()) {
         const OperandForm &form = getOperandForm(kind, type);
-        // An instruction reads 32 bytes of each row for any K.
+        // Every instruction reads 32 bytes of each row, whatever its K.
         EXPECT_EQ(getInfo(kind).k * getMapInfo(form).smemBits / 8, kMmaKBytes);
         ++count;
       }
@@ -58,7 +58,7 @@ TEST(OperandForms, EveryOperandOfEveryKindHasOne) {
 }
 
 /// The driver accepts these multiples and alignments, and no smaller values.
-TEST(OperandForms, MultiplesAreThoseOfTensorMaps) {
+TEST(OperandForms, MultiplesMatchTensorMaps) {
   for (const OperandForm &form : getOperandForms()) {
     uint64_t multiple = form.repacked ? 128 : form.rowMultiple;
     uint64_t alignment = form.repacked ? 32 : form.alignment;

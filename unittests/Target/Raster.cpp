@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rectangles use the generalised Hilbert curve ("gilbert") of Jakub Cerveny. A
-// rectangle is cut in three like Hilbert's square (a leg up, the way across, a
-// leg down), or in two along its longer side if the ratio exceeds 3 : 2. Parts
-// have even sides if possible, since a path through an even side ends beside
-// the start of the next part. The descent to the part of a single tile needs no
-// recursion: it takes a step per halving, about two for each bit of the longer
-// side.
+// Rectangles use the generalized Hilbert curve ("gilbert") of Jakub Cerveny. A
+// rectangle is cut into three parts like Hilbert's square (a leg up, a way
+// across and a leg down), or into two parts along its longer side if the ratio
+// of its sides exceeds 3 : 2. Parts have even sides if possible, because a path
+// through an even side ends next to the start of the next part. A loop descends
+// to the part that consists of a single tile. The loop takes an iteration for
+// each cut, about two for each bit of the longer side.
 //===----------------------------------------------------------------------===//
 
 #include "Raster.h"
@@ -33,15 +33,15 @@ TilePosition target::groupMTile(TileGrid grid, uint32_t group, uint32_t unit) {
 
 namespace {
 
-/// A side of a rectangle: the start of the path, the direction into the
-/// rectangle, and the length.
+/// A side of a rectangle, given by the coordinate where the path starts, the
+/// direction into the rectangle, and the length.
 struct Side {
   uint32_t start, direction, length;
 
   uint32_t at(uint32_t distance) const { return start + direction * distance; }
 };
 
-/// Returns half of a side, even if possible.
+/// Returns about half of a side. The result is even if possible.
 uint32_t halve(uint32_t length) {
   uint32_t half = length / 2;
   return half + (length > 2 ? half & 1 : 0);
@@ -49,8 +49,8 @@ uint32_t halve(uint32_t length) {
 
 } // namespace
 
-// The path begins at the start of both sides and ends at the other end of
-// `along`, at the start of `across`.
+// The path begins at the start of both sides. It ends at the far end of `along`
+// and at the start of `across`.
 TilePosition target::hilbertTile(TileGrid grid, uint32_t unit) {
   Side along = {0, 1, grid.columns}, across = {0, 1, grid.rows};
   bool isTurned = grid.rows > grid.columns;

@@ -1,8 +1,9 @@
-//===- RasterTest.cpp - every tile once, neighbours on the curve ----------===//
+//===- RasterTest.cpp - Orders of tiles -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// All grids up to 40 x 40, and the largest grids without overflow.
+// Tests all grids up to 40 x 40, and the largest grids that do not overflow.
+// Each order must visit every tile once.
 //===----------------------------------------------------------------------===//
 
 #include "Raster.h"
@@ -17,7 +18,7 @@ namespace {
 
 using Order = std::function<TilePosition(TileGrid, uint32_t)>;
 
-/// Returns the path through a grid; fails unless each tile is visited once.
+/// Returns the path through a grid. Fails unless each tile is visited once.
 std::vector<TilePosition> walk(TileGrid grid, const Order &order) {
   std::vector<TilePosition> way;
   std::vector<bool> visited(size_t(grid.rows) * grid.columns);
@@ -72,7 +73,7 @@ TEST(Raster, GroupMIsBandsColumnByColumn) {
     });
 }
 
-TEST(Raster, HilbertGoesToNeighbours) {
+TEST(Raster, HilbertMovesToNeighbors) {
   forAllGrids([](TileGrid grid) {
     std::vector<TilePosition> way = walk(grid, hilbertTile);
     int diagonals = 0;

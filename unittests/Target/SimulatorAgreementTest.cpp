@@ -1,11 +1,11 @@
-//===- SimulatorAgreementTest.cpp - encoders against decoders -------------===//
+//===- SimulatorAgreementTest.cpp - Encoders against decoders -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The compiler's encoders and the simulator's decoders are written separately,
-// so that neither repeats an error of the other. Decoding must invert encoding
-// for every field, and the simulator must accept every tensor map that the
-// compiler accepts.
+// The compiler's encoders and the simulator's decoders are written
+// independently, so that neither repeats an error of the other. Decoding must
+// invert encoding for every field, and the simulator must accept every tensor
+// map that the compiler accepts.
 //===----------------------------------------------------------------------===//
 
 #include "RandomDescriptor.h"
@@ -45,7 +45,8 @@ void expectSameCodes(double value) {
         << getInfo(FloatFormat(format)).name << " " << value;
 }
 
-// Values of codes, midpoints between neighbours, and the doubles beside them.
+// Tests the values of codes, the midpoints between adjacent values, and the
+// doubles next to each of them.
 TEST(SimulatorAgreement, EncodesAroundCodes) {
   for (unsigned format = 0; format < kNumFloatFormats; ++format)
     for (uint32_t code = 0; code < 0x10000; code += code < 0x200 ? 1 : 13) {

@@ -1,8 +1,8 @@
-//===- TargetInfoTest.cpp - the table of chips ----------------------------===//
+//===- TargetInfoTest.cpp - Table of chips --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Pins every number of the table to make changes deliberate.
+// Repeats every number of the table, so a change must be made twice.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Rates.h"
@@ -71,7 +71,7 @@ TEST(TargetInfo, UnknownAndUnsupportedChips) {
                   "' has no tcgen05 instructions: " + tcgen05);
 }
 
-/// A known chip of a plug-in without kernels.
+/// A plug-in may add a chip for which there are no kernels.
 TEST(TargetInfo, ChipsWithoutRates) {
   TargetInfo chip = *lookupTarget("sm_120a");
   chip.chip = "sm_none";

@@ -1,9 +1,9 @@
-//===- TensorMapTest.cpp - rules of tiled tensor maps ---------------------===//
+//===- TensorMapTest.cpp - Rules of tiled tensor maps ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Tests both sides of every rule of cuTensorMapEncodeTiled, with the message,
-// and the sizes of boxes in shared memory.
+// Tests every rule of cuTensorMapEncodeTiled with a valid and an invalid map,
+// checks the messages, and tests the sizes of boxes in shared memory.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/TensorMap.h"
@@ -51,14 +51,14 @@ TEST(TensorMap, GoodMaps) {
   EXPECT_EQ(check(padded(TensorMapType::U4Align16)), "");
   EXPECT_EQ(check(padded(TensorMapType::U6Align16)), "");
   EXPECT_EQ(check(interleaved()), "");
-  TensorMapDesc row; // One dimension, the smallest box.
+  TensorMapDesc row; // One dimension with the smallest box.
   row.rank = 1;
   row.dims = {1};
   row.box = {16};
   EXPECT_EQ(check(row), "");
 }
 
-TEST(TensorMap, TypesAreThoseOfTheDriver) {
+TEST(TensorMap, TypesMatchTheDriver) {
   struct {
     TensorMapType type;
     unsigned value, bits, smemBits;
@@ -181,7 +181,8 @@ TEST(TensorMap, BoxAndElementStrides) {
        "expected element stride 1 from 1 to 8, found 9"},
       {operand(), [](D &d) { d.elementStrides[0] = 0; },
        "expected element stride 0 from 1 to 8, found 0"},
-      // 228 KiB: 128 * 256 bytes times 7, then 8.
+      // The limit is 228 KiB. Seven times 128 * 256 bytes fit, eight times do
+      // not.
       {operand(),
        [](D &d) {
          d.rank = 3, d.dims[2] = 8, d.strides[1] = 131072;

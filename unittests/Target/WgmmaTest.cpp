@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Tests all pairs of types and all N against a second copy of the rules (PTX
-// ISA, "Asynchronous Warpgroup Level Matrix Shape").
+// Compares all pairs of types and all N with a second definition of the rules
+// (PTX ISA, "Asynchronous Warpgroup Level Matrix Shape").
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Wgmma.h"
@@ -46,7 +46,7 @@ TEST(Wgmma, Shapes) {
         << n;
 }
 
-TEST(Wgmma, SaysTheRuleThatIsBroken) {
+TEST(Wgmma, NamesTheBrokenRule) {
   EXPECT_EQ(checkWgmma(64, 128, 16, MmaType::BF16, MmaType::F16),
             "expected operands of wgmma to be both f16, both bf16, both tf32, "
             "or each e4m3 or e5m2, found bf16 and f16");

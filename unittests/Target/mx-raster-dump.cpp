@@ -4,8 +4,8 @@
 //
 // usage: mx-raster-dump ROWS COLUMNS linear|hilbert|GROUP
 //
-// Prints row and column of each tile in the order in which they are visited,
-// for the comparison with kernels in test/Integration/Run.
+// Prints the row and column of each tile in the order of the path. The tests in
+// test/Integration/Run compare this order with that of the kernels.
 //
 //===----------------------------------------------------------------------===//
 

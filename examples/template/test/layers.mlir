@@ -1,6 +1,6 @@
-// Two layers from linalg to results: the weights of the second are large and
-// become MXFP4. The kernels run on the simulator, each operation is compared with
-// the reference on the CPU, and the results are exact.
+// Compiles and runs two linalg layers. The weights of the second layer are large
+// and become MXFP4. The kernels run on the simulator, each operation is compared
+// with the reference on the CPU, and the results are exact.
 
 // RUN: my-compiler-opt %s --my-quantize="min-elements=16384" -o %t.mlir
 // RUN: FileCheck %s --check-prefix=IR < %t.mlir
@@ -8,8 +8,8 @@
 // IR: mx.matmul ins({{.*}} : tensor<?x64xf8E4M3FN>, {{.*}}, tensor<128x64xf8E4M3FN>, {{.*}})
 // IR: mx.matmul ins({{.*}} : tensor<?x128xf8E4M3FN>, {{.*}}, tensor<128x128xf4E2M1FN>, {{.*}})
 
-// Rows of 1, 2, 4, ... times weights of 1, then of 0.5: 64 * 1 * 128 * 0.5 in
-// the first row, twice as much in the second.
+// The rows of x contain 1, 2, 4, ..., and the weights are 1 and then 0.5. So the
+// first row of the result is 64 * 1 * 128 * 0.5, and each next row is twice that.
 // RUN: %python %S/Inputs/arrays.py make %t.x.npy 8x64 bf16 rows
 // RUN: %python %S/Inputs/arrays.py make %t.w1.npy 128x64 bf16 1.0
 // RUN: %python %S/Inputs/arrays.py make %t.w2.npy 128x128 bf16 0.5

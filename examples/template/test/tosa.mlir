@@ -8,7 +8,7 @@
 // IR: mx.fused_quantize
 // IR: mx.matmul
 
-// Rows of 1, 2, 4, ... times 0.5: 64 * 1 * 0.5 in the first.
+// The rows of x contain 1, 2, 4, ..., so the first row is 64 * 1 * 0.5.
 // RUN: %python %S/Inputs/arrays.py make %t.x.npy 1x8x64 f32 rows
 // RUN: %python %S/Inputs/arrays.py make %t.w.npy 1x32x64 f32 0.5
 // RUN: mx-run %t.mlir --device=sim --check=cpu --arg %t.x.npy --arg %t.w.npy --result %t.y.npy

@@ -37,33 +37,31 @@ struct CompileModuleOptions : DeviceOptions {
   std::vector<std::string> entries;
   /// Path of the assembler, "none", or empty to search for ptxas.
   std::string ptxas;
-  /// Without a `tuned` table, results go to a default table.
+  /// Tuning stores results in `tuned`, or in the user's default table.
   TuneOptions tune;
 };
 
-/// Parts of a program, as mxProgramLoadParts takes them.
+/// Parts of a program that mxProgramLoadParts loads.
 struct CompiledModule : DeviceCode {
   /// Empty without kernels or without an assembler.
   std::string cubin;
-  /// Text and file name of the C header.
   std::string header, headerName;
 };
 
-/// Compiles `module` and lowers it in place. The header declares functions
-/// called `prefix`_ENTRY. An error with an empty message was already reported
-/// as a diagnostic.
+/// Compiles `module` in place. The header declares functions `prefix`_ENTRY. An
+/// error with an empty message was already reported as a diagnostic.
 llvm::Expected<CompiledModule>
 compileModule(mlir::ModuleOp module, const CompileModuleOptions &options,
               llvm::StringRef prefix);
 
-/// Returns the functions called `names` if they can be called on arrays.
-/// Without names, returns the public functions, except host code if there are
-/// others.
+/// Returns the functions called `names`. Fails unless all of them can be called
+/// on arrays. Without names, returns the public functions; host code is
+/// included only if there are no others.
 llvm::Expected<llvm::SmallVector<mlir::func::FuncOp>>
 selectEntries(mlir::ModuleOp module, llvm::ArrayRef<std::string> names);
 
-/// Gives function arguments the names that they have in the text of `module`.
-/// Bytecode stores no such names.
+/// Attaches the argument names of the MLIR text to the functions of `module`.
+/// Bytecode contains no such names.
 void nameArguments(mlir::ModuleOp module, llvm::SourceMgr &sources);
 
 /// Writes manifest.json, kernels.ptx, kernels.cubin, constants.bin and the
@@ -78,9 +76,8 @@ struct CompileToDirectoryOptions : CompileModuleOptions {
   bool quiet = false;
 };
 
-/// Compiles a file, writes the program and returns an ExitStatus (kExitFault if
-/// ptxas fails). Messages go to stderr. Nothing is written unless all parts
-/// were compiled.
+/// Compiles a file and returns an ExitStatus (kExitFault if ptxas fails).
+/// Prints messages to stderr. Writes files only if all parts were compiled.
 int compileToDirectory(const CompileToDirectoryOptions &options);
 
 } // namespace mx

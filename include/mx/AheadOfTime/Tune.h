@@ -13,27 +13,28 @@
 
 namespace mx {
 
-/// Measures the duration of launches and holds the parameters of a measurement.
+/// Measures launch durations and contains the parameters of a measurement.
 class Stopwatch {
 public:
   virtual ~Stopwatch();
-  /// Returns the microseconds of the work that `launch` puts on the default
-  /// stream.
+  /// Returns the time in microseconds of the work that `launch` enqueues on the
+  /// default stream.
   virtual llvm::Expected<double>
   measure(llvm::function_ref<llvm::Error()> launch) = 0;
-  /// Prepares for a turn of a program with these kernels.
+  /// Prepares the next turn, the timed launches of a program, with this PTX.
   virtual llvm::Error use(const std::string &ptx);
 
-  /// GPU name in the table; empty for the name of the device.
+  /// GPU name in the table; empty selects the name of the device.
   std::string gpu;
   /// Compare results and reject incorrect schedules.
   bool comparesResults = true;
-  /// Warm-up turns, and rounds. In each round every candidate takes a turn.
+  /// Number of warm-up turns, and of rounds in which every candidate has a
+  /// turn.
   int warmUps = 2, rounds = 15;
-  /// Minimum duration of a turn, and bounds of its number of launches.
+  /// Minimum duration of a turn, and limits on the number of launches per turn.
   double turnMicroseconds = 1000;
   int leastLaunches = 4, mostLaunches = 64;
-  /// Bytes touched between two uses of the same operands, so that operands are
+  /// Bytes touched between two uses of the same operands, so operands are
   /// read from memory and not from a cache.
   size_t bytesBetween = size_t(384) << 20;
 };
@@ -42,15 +43,15 @@ public:
 /// program cache of the Python package.
 std::string getTunedTablePath();
 
-/// Returns a stopwatch based on the simulator's time model, and makes the
-/// simulator the device in use. Fails if the simulator does not support `chip`.
-/// `ptxas` is as in CompileModuleOptions: prices derive from SASS, or from PTX
-/// with "none".
+/// Returns a stopwatch that uses the simulator's time model, and makes the
+/// simulator the current device. Fails if the simulator does not support
+/// `chip`. `ptxas` is as in CompileModuleOptions. The model prices SASS
+/// instructions, or PTX instructions if `ptxas` is "none".
 llvm::Expected<std::unique_ptr<Stopwatch>>
 makeModelStopwatch(const std::string &chip, const std::string &ptxas);
 
-/// Returns a stopwatch that uses events of the GPU in use. Fails unless it runs
-/// kernels of `chip`.
+/// Returns a stopwatch that uses events of the current GPU. Fails unless this
+/// GPU runs kernels of `chip`.
 llvm::Expected<std::unique_ptr<Stopwatch>> makeGpuStopwatch(std::string chip);
 
 /// Compile options that result from tuning.
@@ -58,9 +59,9 @@ struct Tuned {
   std::string table, gpu;
 };
 
-/// Measures the matmuls of `module` as `options` request. Public functions are
-/// entries. Matmuls that the table already contains are not measured again.
-/// `module` does not change; results are remarks at the matmuls.
+/// Measures the matmuls of all public functions of `module` as `options`
+/// request, except matmuls that the table already contains. Reports results as
+/// remarks at the matmuls and does not change `module`.
 llvm::Expected<Tuned> tuneModule(mlir::ModuleOp module,
                                  const CompileModuleOptions &options,
                                  Stopwatch &stopwatch);

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiled functions take and return .npy arrays. This file maps an MLIR type
-// to a dtype and a shape. Types that NumPy lacks appear as their bits, fp4 as
-// two elements per byte (low nibble first), and scales in the physical layout
-// of their type.
+// to a dtype and a shape. Types that NumPy lacks appear as bits, fp4 as two
+// elements per byte (low nibble first), and scales in their physical layout.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_ARRAYS_ARRAYS_H
@@ -17,13 +16,12 @@
 
 namespace mx {
 
-/// Array form of a type: dtype and shape.
 struct ArrayType {
   std::string dtype;
   /// ShapedType::kDynamic for any extent; empty for a scalar.
   llvm::SmallVector<int64_t> shape;
   int64_t packing = 1;
-  /// Scalar argument or result; the array has rank 0.
+  /// Scalar argument or result, an array of rank 0.
   bool isScalar = false;
 
   int64_t itemBytes() const { return npyItemSize(dtype); }
@@ -31,8 +29,7 @@ struct ArrayType {
   std::string str() const;
 };
 
-/// Returns an error with a message ("expected ..., found ...") and an exit
-/// status.
+/// Returns an error whose message reads "expected ..., found ...".
 llvm::Error makeError(const llvm::Twine &message,
                       ExitStatus status = kExitBadInput);
 
@@ -48,8 +45,8 @@ llvm::Expected<ArrayType> getArrayType(mlir::Type type);
 /// Fails unless `array` matches the dtype and shape of `type`.
 llvm::Error checkArray(const ArrayType &type, const NpyArray &array);
 
-/// Checks an argument with an MLIR type printed as `name`. Also accepts arrays
-/// of floats to be converted by mx/Support/FloatArguments.h.
+/// Checks an argument of the MLIR type `name`. Also accepts float arrays that
+/// mx/Support/FloatArguments.h converts.
 llvm::Error checkArray(const ArrayType &type, llvm::StringRef name,
                        const NpyArray &array);
 

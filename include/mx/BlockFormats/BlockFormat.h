@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Block formats: scale type, block shape, legal element types, codec of scales.
-// Verifiers, passes and emitters query a format and do not name it. Dialects
-// bring formats of their own by BlockFormatInterface.
+// A block format combines a scale type, a block shape, legal element types and
+// a scale codec. Verifiers, passes and emitters query these properties and so
+// support all formats. BlockFormatInterface adds formats of other dialects.
 //
 // Sources: OCP Microscaling Formats (MX) v1.0, section 5; PTX ISA, "Block
-// Scaling for tcgen05.mma" (types and vectors of scales).
+// Scaling for tcgen05.mma" (scale types and scale vectors).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,20 +23,19 @@
 
 namespace mx {
 
-/// Scale of a block, and the multiplier of its elements.
+/// Encoded scale of a block, and the factor that quantizes its elements.
 struct EncodedScale {
-  mlir::Value bits;   ///< Integer of the width of the scale type.
-  mlir::Value factor; ///< f32. An element is x * factor, rounded to f32 first.
+  mlir::Value bits;   ///< Integer as wide as the scale type.
+  mlir::Value factor; ///< f32. x * factor is rounded to f32, then quantized.
 };
 
-/// Emits conversions of scales with arith and math operations, for kernels and
-/// host code alike.
+/// Emits conversions of scales with arith and math, for kernels and host code.
 class ScaleCodec {
 public:
   virtual ~ScaleCodec() = default;
 
-  /// Encodes the scale of a block of `element` with the largest magnitude
-  /// `amax`, an f32 that may be infinite or NaN.
+  /// Encodes the scale of a block of elements of type `element`. The largest
+  /// magnitude `amax` is an f32 that may be infinite or NaN.
   virtual EncodedScale encode(mlir::OpBuilder &builder, mlir::Location loc,
                               mlir::Type element, mlir::Value amax) const = 0;
   /// Decodes the bits of a scale to f32.
@@ -46,32 +45,31 @@ public:
 
 /// A block-scaled format. The scale type and the block shape identify it.
 struct BlockFormat {
-  /// Block size of whole rows of any length: no dimension is longer.
+  /// Block size that stands for whole rows. Exceeds every dimension.
   static constexpr int64_t kWhole = int64_t{1} << 40;
 
   mlir::Type (*getScaleType)(mlir::MLIRContext *context);
   /// Elements along the blocked dimension that share a scale, or kWhole.
   int64_t blockSize;
-  /// Rows that share a scale. With more than 1 a matrix has compact scales:
-  /// one for each square, fewer rows in the last ones. kWhole with a block size
-  /// of kWhole means one scale for each matrix.
+  /// Rows that share a scale. If more than 1, the scales of a matrix are
+  /// compact: each block has a scale, and the last blocks may contain fewer
+  /// rows. If this and the block size are kWhole, a matrix has a single scale.
   int64_t blockRows = 1;
   /// Formats of legal elements.
   llvm::SmallVector<FloatFormat, 8> elements = {};
-  /// Legality of MXINT8 elements.
+  /// True if MXINT8 elements are legal.
   bool takesInt8 = false;
-  /// True for scales relative to a factor of the whole tensor, rounded to
-  /// nearest.
+  /// Scales are relative to a per-tensor factor and rounded to nearest.
   bool hasTensorFactor = false;
-  /// Legality of the layout sf_128x4, whose tiles hold bytes.
+  /// True if the layout sf_128x4, which requires one-byte scales, is legal.
   bool hasTiles = false;
-  /// Scales of matrix instructions. Without them a matmul dequantizes.
+  /// Scale format of matrix instructions; without one, matmuls dequantize.
   std::optional<FloatFormat> scale = std::nullopt;
-  /// Null for the formats of the table: each path specializes their emitters.
+  /// Codec of a dialect's format. Null for the built-in formats, because each
+  /// path implements specialized emitters.
   const ScaleCodec *codec = nullptr;
 
-  /// Returns true for a legal element type. i8, which is MXINT8, is legal only
-  /// `withIntegers`.
+  /// Returns true for a legal element type. `withIntegers` admits i8 (MXINT8).
   bool takes(mlir::Type element, bool withIntegers = true) const;
   /// Lists the types that `takes` accepts, for messages: "f4E2M1FN".
   std::string listElements(bool withIntegers = true) const;
@@ -97,7 +95,7 @@ private:
   llvm::ArrayRef<const BlockFormat *> formats;
 };
 
-/// Returns the formats of the table, without those of dialects.
+/// Returns the built-in formats, without formats of other dialects.
 llvm::ArrayRef<BlockFormat> getBlockFormats();
 
 /// Returns the format of a scale type and, if given, a block size; or null.
@@ -106,13 +104,13 @@ const BlockFormat *findBlockFormat(mlir::Type scale,
 /// Returns the format of a verified scale type.
 const BlockFormat &getBlockFormat(mlir::Type scale,
                                   std::optional<int64_t> blockSize = {});
-/// Returns the rows that share a scale in linear layout, 1 for no format.
+/// Returns the number of rows per scale in linear layout, or 1 if unknown.
 int64_t getBlockRows(mlir::Type scale, int64_t blockSize);
-/// Returns a block size as operations spell it: "row", or the number.
+/// Returns the spelling of a block size in operations: "row", or the number.
 std::string spellBlockSize(int64_t blockSize);
-/// Returns the divisor of K that kernels require for blocks of a size.
+/// Returns the divisor of K that kernels require for this block size.
 int64_t getKernelMultiple(int64_t blockSize);
-/// Returns the format of the table with a block size, or null.
+/// Returns the built-in format with this block size, or null.
 const BlockFormat *findBlockFormat(int64_t blockSize);
 
 /// Elements and scales of a matmul operand.
@@ -126,21 +124,19 @@ struct OperandFormat {
 
 llvm::ArrayRef<OperandFormat> getOperandFormats();
 
-/// Elements that share a power-of-two scale.
+/// Number of elements that share a power-of-two scale.
 inline constexpr int64_t kPowerOfTwoBlockSize = 32;
-/// Returns the format of power-of-two scales.
 const BlockFormat &getPowerOfTwoFormat();
-/// Returns true for the type of power-of-two scales, false for null.
+/// Returns true if `type` is the power-of-two scale type, false for null.
 bool isPowerOfTwoScale(mlir::Type scale);
-/// Returns true for scales that some matrix instruction takes.
+/// Returns true if some matrix instruction supports scales of this type.
 bool isMatrixScale(mlir::Type scale);
-/// Lists the scale types of the table, for messages: "f8E8M0FNU or f8E4M3FN".
+/// Lists the built-in scale types for messages: "f8E8M0FNU or f8E4M3FN".
 std::string listScaleTypes();
 
 /// Returns the number format of a floating-point type of at most 16 bits.
-/// f8E4M3FN gives E4M3; scales of that type are UE4M3, without the sign bit.
+/// Returns E4M3 for f8E4M3FN; scales of this type are UE4M3, without sign bit.
 std::optional<FloatFormat> getFloatFormat(mlir::Type type);
-/// Returns the type of a number format.
 mlir::Type getFloatType(mlir::MLIRContext *context, FloatFormat format);
 
 } // namespace mx

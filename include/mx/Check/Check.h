@@ -3,8 +3,8 @@
 //
 // Rules for judging the results of a device. Quantizers, dequantizers and
 // relayouts must agree in every bit. A matmul may round after every step of the
-// matrix instruction. Its bound is proportional to the sum of the magnitudes,
-// and tight enough to detect a single wrong scale.
+// matrix instruction. The bound of a matmul is proportional to the sum of the
+// magnitudes, and tight enough to detect a single wrong scale.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_CHECK_CHECK_H
@@ -24,13 +24,14 @@ struct ResultComparison {
   /// Results must agree in every bit.
   bool isExact = false;
   int64_t unequalBytes = 0;
-  /// Matmuls: largest |device - reference|, and largest quotient of that and
-  /// the bound of the element.
+  /// For matmuls: largest |device - reference|, and largest ratio of this
+  /// deviation to the bound of the element.
   double maxDeviation = 0, maxBoundRatio = 0;
-  /// Elements beyond the bound, NaN or infinite on one side only, or unequal.
+  /// Number of elements that exceed the bound, are NaN or infinite in only one
+  /// of the results, or differ although equality is required.
   int64_t violations = 0;
-  /// Elements without a bound: partial sums of both signs may overflow f32, or
-  /// an operand overflows bf16.
+  /// Number of elements without a bound, because partial sums of both signs may
+  /// overflow f32, or an operand overflows bf16.
   int64_t unbounded = 0;
   /// Index of the worst element.
   int64_t worst = 0;
@@ -50,22 +51,20 @@ struct OpComparison {
 };
 
 /// Comparison of a function result with a complete run of the reference path.
-/// Informative only: rounding differences of early stages accumulate in it.
+/// Informative only, because rounding differences of all stages accumulate.
 struct EndToEnd {
   unsigned result = 0;
   int64_t elements = 0;
-  /// Elements that differ, and the subset that is NaN or infinite on either
-  /// side.
+  /// Number of elements that differ, and of elements NaN or infinite in either.
   int64_t unequal = 0, notFinite = 0;
   /// 10 log10(sum ref^2 / sum (device - ref)^2) of the finite elements; absent
   /// if they are equal.
   std::optional<double> snr;
 };
 
-/// Array that no mx operation computes. All paths compute its elements in the
-/// same way from arguments and results of mx operations
-/// (docs/reference/Fusion.md, Results of simple kernels), so arrays must be
-/// equal.
+/// Comparison of an array that no mx operation computes. All paths compute it
+/// in the same way from arguments and results of mx operations, so the arrays
+/// must be equal (docs/reference/Fusion.md, Results of simple kernels).
 struct ValueComparison {
   /// "result 0", or the operation that takes the value as an operand.
   std::string value;
@@ -93,7 +92,7 @@ private:
   llvm::SmallVector<ResultComparison> all() const;
 };
 
-/// Error: the reference path cannot compute the result of a stage.
+/// Error that reports that the reference path cannot compute a stage.
 class NoReference : public llvm::ErrorInfo<NoReference> {
 public:
   static char ID;
@@ -105,13 +104,13 @@ public:
   std::string why;
 };
 
-/// Compiles without printing diagnostics; the first becomes the error.
+/// Compiles, and returns the first diagnostic as the error without printing it.
 llvm::Expected<std::unique_ptr<Program>>
 compileQuietly(mlir::ModuleOp module, llvm::StringRef entry,
                const CompileOptions &options);
 
-/// Cache of programs of the reference path. For example, the values and the
-/// magnitudes of a matmul share a program.
+/// Cache of compiled programs of the reference path. For example, the values
+/// and the magnitudes of a matmul are computed by the same program.
 class ReferencePrograms {
 public:
   /// Returns the program of the function `entry` of `module`. Lowers `module`
@@ -137,11 +136,9 @@ using ElementRanges = std::vector<std::pair<int64_t, int64_t>>;
 ElementRanges getDefinedElements(mlir::Operation *op,
                                  const IntermediateArrays &arrays);
 
-/// Compares two arrays byte by byte.
 ResultComparison compareBits(const NpyArray &device, const NpyArray &reference);
 
-/// Compares two arrays of `type` element by element. Elements must be equal in
-/// every bit or both NaN.
+/// Compares elements of `type`, which must be bitwise equal or both NaN.
 ResultComparison compareValues(mlir::Type type, const NpyArray &device,
                                const NpyArray &reference);
 

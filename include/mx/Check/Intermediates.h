@@ -1,11 +1,11 @@
 //===- Intermediates.h - Operands and results of each operation -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In a chain of quantizations and matmuls a wrong scale soon looks like
-// rounding. Therefore each operation is compared separately, with a reference
-// that starts from the operands on the device. The function is changed to
-// return operands and results of its mx operations, after fusion, because
-// additional uses would prevent fusion.
+// In a chain of quantizations and matmuls, the effect of a wrong scale soon
+// resembles rounding. Therefore each operation is compared separately with a
+// reference that starts from the operands on the device. To this end the
+// function also returns the operands and results of its mx operations. It is
+// changed after fusion, because additional uses would prevent fusion.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_CHECK_INTERMEDIATES_H
@@ -16,12 +16,12 @@
 
 namespace mx {
 
-/// Location of an SSA value's array after a run.
+/// Location of the array of an SSA value after a run.
 struct IntermediateValue {
   enum Kind {
     Argument, ///< argument `index` of the function
     Result,   ///< result `index` of the function
-    Constant, ///< defined by a constant operation, see `value`
+    Constant, ///< the constant that defines `value`
     Unread,   ///< destination; only the shape is used
     Number,   ///< the index value `index`
   };
@@ -32,7 +32,7 @@ struct IntermediateValue {
   std::vector<IntermediateValue> offsets = {}, sizes = {};
 };
 
-/// An mx operation of a function.
+/// An mx operation that is compared.
 struct ComparedOp {
   mlir::Operation *op = nullptr;
   /// Operands, followed by values that the regions capture.
@@ -49,16 +49,15 @@ struct HiddenOp {
 /// Result of `exposeIntermediates`.
 struct IntermediateList {
   llvm::SmallVector<ComparedOp> stages;
-  /// Number of each stage among all candidates.
+  /// Index of each stage among all candidates.
   llvm::SmallVector<unsigned> numbers;
-  /// Results of the function before the change.
+  /// Number of results of the function before the change.
   unsigned ownResults = 0;
   llvm::SmallVector<HiddenOp> hidden;
 };
 
 /// Inlines calls into `entry` and appends operands and results of mx operations
-/// to the results. Skips the operations numbered in `without`, a map from
-/// numbers to reasons.
+/// to the results. `without` maps indices of skipped operations to reasons.
 mlir::FailureOr<IntermediateList>
 exposeIntermediates(mlir::func::FuncOp entry,
                     const std::map<unsigned, std::string> &without = {});
@@ -83,8 +82,8 @@ enum class OpVariant {
   Disturbed,   ///< adds an extra last argument to the epilogue's input
 };
 
-/// Builds a module with a function `stage` that applies the operation to static
-/// shapes. The operands with a non-null array are arguments.
+/// Builds a module with a function `stage` that applies the operation to
+/// operands of static shape. Operands with a non-null array become arguments.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildAlone(const ComparedOp &stage, const IntermediateArrays &arrays,
            OpVariant variant);

@@ -1,7 +1,7 @@
 //===- DeviceCode.h - Compilation of modules for a GPU ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by in-process programs and programs written to a directory.
+// Compilation that in-process programs and programs in directories share.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_EXECUTION_DEVICECODE_H
@@ -20,11 +20,10 @@ struct DeviceOptions {
   std::string chip = target::kDefaultChip;
   /// Print the schedule of each matmul and its reasons to stderr.
   bool explain = false;
-  /// Fuse operations.
   bool fuse = true;
-  /// Maximum number of schedules for a matmul of dynamic sizes.
+  /// Maximum number of schedules for a matmul with dynamic sizes.
   int64_t maxSchedules = target::kMaxSchedules;
-  /// Table of measured schedules, and the GPU to look up.
+  /// Table of measured schedules, and the GPU whose entries are used.
   std::string tuned, tunedGpu;
 };
 

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiles a function of a module in process and calls it on arrays. Each call
-// copies arguments to the device and results back, so calls never modify their
-// inputs.
+// copies arguments to the device and results back, and modifies no inputs.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_EXECUTION_PROGRAM_H
@@ -19,16 +18,14 @@
 
 namespace mx {
 
-/// Device of a program. `Sim` and `CUDA` run the same code on different devices
-/// of the runtime.
+/// Device of a program. `Sim` and `CUDA` run the same code on the runtime.
 enum class DeviceKind { CPU, Sim, CUDA };
 
 llvm::StringRef stringifyDeviceKind(DeviceKind device);
 
 struct CompileOptions : DeviceOptions {
   DeviceKind device = DeviceKind::CPU;
-  /// Directory for the module after every pass and the PTX of every kernel;
-  /// empty to disable.
+  /// Directory for the IR after every pass and all PTX; empty to disable.
   std::string saveTemps;
   /// CPU only: end the process if a call finds invalid data, as tools do.
   /// Otherwise `run` returns the error.
@@ -47,8 +44,7 @@ std::string selectChip(llvm::StringRef device);
 llvm::Expected<DeviceKind> selectDevice(llvm::StringRef name,
                                         const std::string &chip);
 
-/// Returns the function `name` of `module`. Fails unless it can be called on
-/// arrays.
+/// Returns the function `name`. Fails unless it can be called on arrays.
 llvm::Expected<mlir::func::FuncOp> lookupEntry(mlir::ModuleOp module,
                                                llvm::StringRef name);
 
@@ -77,8 +73,8 @@ public:
   /// all ranks must call this function concurrently.
   virtual llvm::Expected<std::unique_ptr<Program>> makeRank(Ranks &ranks,
                                                             int rank) = 0;
-  /// Sets the collectives of later calls on the reference path. Devices use the
-  /// groups of the runtime.
+  /// Sets the collectives of later calls on the reference path. Programs on a
+  /// device use the rank groups of the runtime.
   void setCollectives(HostCollectives *given) { collectives = given; }
 
   /// Checks dtypes and shapes of `inputs` and calls the function.

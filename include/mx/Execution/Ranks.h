@@ -1,9 +1,8 @@
 //===- Ranks.h - Ranks of a program as threads ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs all ranks of a program as threads of a process. On a device the rank
-// groups of the runtime move the data, and this class only synchronizes the
-// ranks.
+// Runs all ranks of a program as threads. On a device the runtime's rank groups
+// move the data, and this class only synchronizes the ranks.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_EXECUTION_RANKS_H
@@ -19,9 +18,8 @@
 
 namespace mx {
 
-/// Collectives of programs on the reference path
-/// (mx/Conversion/MXToCPU/Collectives.h). Functions return an error message, or
-/// an empty string.
+/// Collectives of programs on the reference path, which return an error message
+/// or an empty string (mx/Conversion/MXToCPU/Collectives.h).
 class HostCollectives {
 public:
   virtual ~HostCollectives() = default;
@@ -43,13 +41,13 @@ public:
   int getCount() const { return int(given.size()); }
   Seconds getTimeout() const { return timeout; }
 
-  // Collective operations: every rank calls them in the same order. They return
-  // an empty string, or the reason why not all ranks arrived. After a rank left
-  // or a time-out expired, all later calls fail.
+  // Collective operations. All ranks call them in the same order. Each returns
+  // an empty string, or the reason why not all ranks arrived. After a rank
+  // leaves or a time-out expires, all later calls fail.
 
-  /// Gathers `bytes` of every rank in `all`, in the order of ranks.
+  /// Gathers `bytes` bytes from every rank in `all`, in rank order.
   std::string exchange(int rank, const void *mine, size_t bytes, void *all);
-  /// Replaces segment r of `window` (`bytes` long) by that of rank r.
+  /// Copies segment r (`bytes` long) of rank r's window to `window`, for all r.
   std::string allGather(int rank, void *window, size_t bytes);
   /// Copies this rank's segment of rank r's `from` to segment r of `to`.
   std::string allToAll(int rank, const void *from, void *to, size_t bytes);
@@ -58,8 +56,8 @@ public:
   void leave(int rank);
 
 private:
-  /// Waits until every rank has passed an address. Addresses remain valid until
-  /// the next meeting.
+  /// Waits until every rank calls this function with its address. The addresses
+  /// remain valid until the next call.
   std::string meet(int rank, const void *address = nullptr);
   /// Returns a description of the missing ranks and the time-out.
   std::string describeMissing() const;
@@ -74,7 +72,7 @@ private:
   std::string failure;
 };
 
-/// Collectives of a rank, which has the same number in all rank groups.
+/// Collectives of a rank. The rank has the same number in all rank groups.
 class ThreadCollectives final : public HostCollectives {
 public:
   ThreadCollectives(Ranks &ranks, int rank) : ranks(ranks), rank(rank) {}

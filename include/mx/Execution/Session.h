@@ -30,8 +30,8 @@ public:
   }
 };
 
-/// Prints diagnostics with their source line, as upstream's handler does, but
-/// escapes unprintable characters of file names and lines.
+/// Prints diagnostics with their source line, as upstream's handler does, and
+/// escapes unprintable characters in file names and source lines.
 class MessagePrinter {
 public:
   MessagePrinter(llvm::SourceMgr &sources, mlir::MLIRContext &context)

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Implements --mx-explain for a whole entry: lists the launches with the bytes
-// read and written, and the bytes of the unfused operations. Every operand
-// counts once and completely; cache hits and repeated reads of gathers are
-// ignored.
+// that they read and write. For comparison, also lists the bytes that unfused
+// operations would move. Each operand is counted once at its full size. Cache
+// hits and repeated reads of gathers are ignored.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_EXECUTION_TRAFFIC_H
@@ -27,7 +27,7 @@ struct TrafficStep {
 
 struct Traffic {
   std::vector<TrafficStep> steps;
-  /// Symbols of the byte counts: dimensions of arguments.
+  /// Dimension of an argument. The byte counts use these as symbols.
   struct Extent {
     unsigned argument, dim;
   };
@@ -38,14 +38,14 @@ struct Traffic {
                        mlir::MLIRContext *context) const;
 };
 
-/// Returns the traffic of a function with launches, as mx-to-mxgpu leaves it.
+/// Returns the traffic of a function with launches, the output of mx-to-mxgpu.
 Traffic countLaunches(mlir::func::FuncOp function);
-/// Returns the traffic of a function on tensors if each operation reads its
-/// operands and writes its results.
+/// Returns the traffic of a function on tensors, assuming that each operation
+/// reads its operands from memory and writes its results to memory.
 Traffic countOperations(mlir::func::FuncOp function);
 
-/// Prints the launches of `entries` (all public functions if empty) of a module
-/// that compiles. `arguments` are the arrays of a call, if known.
+/// Prints the traffic of `entries` (of all public functions if empty). `module`
+/// must compile without errors. `arguments` are the arrays of a call, if known.
 void explainTraffic(
     llvm::raw_ostream &os, mlir::ModuleOp module, DeviceOptions options,
     llvm::ArrayRef<std::string> entries,

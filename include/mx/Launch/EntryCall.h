@@ -17,7 +17,7 @@ namespace mx {
 
 /// Copies `inputs` to the device, launches the entry and copies the results
 /// back. The types of `inputs` must match the entry. On failure returns false
-/// and sets `why`; an empty `why` refers to the runtime's last error.
+/// and sets `why`. If `why` is empty, the error is the runtime's last error.
 bool callEntry(mxEntry entry, const std::vector<const NpyArray *> &inputs,
                std::vector<NpyArray> &results, std::string &why);
 
@@ -26,7 +26,7 @@ std::string takeRuntimeMessage(int &status);
 
 void printSimulatorCounters();
 
-/// Prints the time of each part to stderr, if enabled.
+/// Prints the duration of each part of a run to stderr, if enabled.
 class LapTimer {
 public:
   explicit LapTimer(bool enabled) : enabled(enabled) {}

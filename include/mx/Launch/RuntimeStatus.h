@@ -15,9 +15,9 @@ namespace mx {
 /// Notice that "auto" found no GPU and selected the simulator.
 inline constexpr char kSimulatedNotice[] =
     "no GPU here can run this program: it runs on the simulator, which is far "
-    "slower (--device=sim asks for it, and ends this notice)";
+    "slower (--device=sim selects it without this notice)";
 
-/// Returns the exit status of a tool that failed with this mxStatus.
+/// Returns the exit status of a tool for an mxStatus of the runtime.
 inline ExitStatus getExitStatus(int runtimeStatus) {
   switch (runtimeStatus) {
   case MX_SUCCESS:

@@ -1,8 +1,7 @@
 //===- Pipelines.h - Pass pipelines of mx -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pipelines are library functions so that other compilers can embed them; tools
-// only parse flags.
+// Pipelines are library functions, so other compilers can embed them.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_PIPELINES_PIPELINES_H
@@ -14,8 +13,8 @@
 
 namespace mx {
 
-/// First passes of all mx pipelines, before any folding: rejects missing sizes
-/// and rewrites views that upstream folds incorrectly.
+/// Builds the first passes of all mx pipelines. They run before any folding,
+/// reject missing sizes and rewrite views that upstream folds incorrectly.
 void buildMXBeginPipeline(mlir::OpPassManager &pm);
 
 /// Bufferizes functions on tensors to functions on memrefs with identity
@@ -29,73 +28,66 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
       llvm::cl::init(target::kDefaultChip)};
   Option<bool> fuse{
       *this, "fuse",
-      llvm::cl::desc("compute what is quantized where it is quantized, and "
-                     "finish matmuls where they are computed (the default)"),
+      llvm::cl::desc(
+          "fuse quantizers with the operations that compute their inputs, and "
+          "matmuls with the operations that use their results (the default)"),
       llvm::cl::init(true)};
   Option<bool> explain{
       *this, "explain",
-      llvm::cl::desc(
-          "print the choice of each schedule, its memory map and the "
-          "reason to stderr"),
+      llvm::cl::desc("print the schedule and memory map of each matmul, and "
+                     "why other schedules were rejected"),
       llvm::cl::init(false)};
   Option<int64_t> maxSchedules{
       *this, "max-schedules",
-      llvm::cl::desc("most schedules of a matmul whose rows, groups or "
-                     "reduction no type knows"),
+      llvm::cl::desc("maximum number of schedules for a matmul with dynamic "
+                     "rows, groups or reduction"),
       llvm::cl::init(target::kMaxSchedules)};
   Option<std::string> tuned{
       *this, "tuned",
-      llvm::cl::desc("table of measured schedules, which come before the "
-                     "model's (docs/guide/Tuning.md)"),
+      llvm::cl::desc("table of measured schedules, which take precedence over "
+                     "the model's (docs/guide/Tuning.md)"),
       llvm::cl::init("")};
   Option<std::string> tunedGpu{
       *this, "tuned-gpu",
-      llvm::cl::desc("the GPU whose entries of the table are taken (default: "
-                     "the only one that is there for the chip)"),
+      llvm::cl::desc("GPU whose table entries are used (default: the only GPU "
+                     "in the table for the chip)"),
       llvm::cl::init("")};
   Option<int64_t> unrollK{
       *this, "unroll-k",
-      llvm::cl::desc("steps of a reduction that the body of a loop has in "
-                     "kernels (default: 1)"),
+      llvm::cl::desc("reduction steps per loop body in kernels (default: 1)"),
       llvm::cl::init(1)};
   Option<bool> skipHostCode{
       *this, "skip-host-code",
-      llvm::cl::desc("leave functions alone that are not mx's, as "
-                     "mx-skip-host-code tells them (the default); otherwise "
-                     "the memory of all functions is the device's"),
+      llvm::cl::desc("leave functions without mx operations unchanged, as "
+                     "mx-skip-host-code does (the default); otherwise all "
+                     "functions use device memory"),
       llvm::cl::init(true)};
 };
 
-/// Lowers tensor functions with mx operations to host functions on memrefs in
-/// device memory with `gpu.launch_func`, and a `gpu.module` of `llvm.func`
-/// kernels.
+/// Lowers tensor functions with mx operations to host functions on device
+/// memory with `gpu.launch_func`, and a `gpu.module` of `llvm.func` kernels.
 void buildMXToNVVMPipeline(mlir::OpPassManager &pm,
                            const MXToNVVMOptions &options);
 
-/// First passes of `mx-to-nvvm`: inlines calls and fuses operations as
-/// `options` request. Later passes produce the same code from its output with
-/// and without `fuse`.
+/// Builds the first passes of `mx-to-nvvm`. They inline calls and fuse
+/// operations as `options` request. The later passes do not depend on `fuse`.
 void buildMXFusionPipeline(mlir::OpPassManager &pm,
                            const MXToNVVMOptions &options);
 
-/// First passes of `mx-to-mxgpu`: rewrites matmuls to the forms for which
-/// schedules are chosen.
+/// Builds the first passes of `mx-to-mxgpu`, which make matmuls schedulable.
 void buildMXToMatmulsPipeline(mlir::OpPassManager &pm,
                               const MXToNVVMOptions &options);
 
-/// First part of `mx-to-nvvm`: lowers to functions on memrefs that launch
-/// allocated `mxgpu.kernel`s. Attributes keep the original types of arguments
-/// and results.
+/// Builds the first part of `mx-to-nvvm`, down to functions on memrefs that
+/// launch allocated `mxgpu.kernel`s. Attributes keep the original signatures.
 void buildMXToMXGPUPipeline(mlir::OpPassManager &pm,
                             const MXToNVVMOptions &options);
 
-/// Runs `mx-to-mxgpu`, then lowers host code to plans of the `mxplan` dialect,
-/// which become manifests.
+/// Runs `mx-to-mxgpu`, then lowers host code to plans (the `mxplan` dialect).
 void buildMXToPlanPipeline(mlir::OpPassManager &pm,
                            const MXToNVVMOptions &options);
 
-/// Lowers kernels, the second part of `mx-to-nvvm`. Host code must be lowered
-/// already.
+/// Lowers kernels, the second part of `mx-to-nvvm`. Requires lowered host code.
 void buildMXGPUToNVVMPipeline(mlir::OpPassManager &pm);
 
 /// Lowers the output of `mx-to-nvvm` to the LLVM dialect, with embedded PTX

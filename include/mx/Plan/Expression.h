@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Grids, sizes and extents are computed from the arguments of a call. A plan
-// lists the expressions in order, so that each is evaluated once and without
+// lists expressions in order, so each is evaluated once and without
 // recursion. Size arithmetic uses 64-bit integers; overflow and division by
-// zero are errors. Other host arithmetic uses the types named by the
-// expression.
+// zero are errors. Other host arithmetic uses the types in the expression.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_PLAN_EXPRESSION_H
@@ -57,8 +56,8 @@ struct Number {
   static std::optional<Number> parse(std::string_view text);
 };
 
-/// Type of an operation. Every number is stored in 64 bits: integers
-/// sign-extended, i1 as 0 or 1, floats as their bits, zero-extended.
+/// Type of an operation. Every number is stored in 64 bits: integers are
+/// sign-extended, i1 is 0 or 1, and floats are their zero-extended bits.
 struct NumberType {
   enum Kind : uint8_t { None, Integer, F16, BF16, F32, F64 };
   Kind kind = None;
@@ -75,9 +74,9 @@ struct NumberType {
   static std::optional<NumberType> parse(std::string_view text);
 };
 
-/// Operators on sizes are first and have no type: 64 bits, overflow is an
-/// error. The others are operations of the arith and math dialects in a single
-/// type; conversions name two.
+/// Operators of expressions. The first operators compute sizes and have no
+/// type: they use 64 bits, and overflow is an error. The others are operations
+/// of the arith and math dialects on a type, or conversions between two types.
 enum class Operator : uint8_t {
 #define MX_OPERATOR(value, name, operands, form) value,
 #include "mx/Plan/Operators.def"
@@ -87,11 +86,12 @@ inline constexpr unsigned kNumOperators = unsigned(Operator::Bitcast) + 1;
 const char *getName(Operator op);
 std::optional<Operator> parseOperator(std::string_view name);
 unsigned getOperandCount(Operator op);
-/// Returns the number of types: 0, 1 or 2.
+/// Returns the number of types of an operator: 0, 1 or 2.
 unsigned getTypeCount(Operator op);
 /// Returns true if the operator supports these types.
 bool takesTypes(Operator op, NumberType type, NumberType to);
-/// Returns true if the operator fails for a divisor of 0 (sizes: below 1).
+/// Returns true if the operator fails for a divisor of 0 or, for operators on
+/// sizes, for a divisor below 1.
 bool isDivision(Operator op);
 
 using Operands = std::array<int64_t, 3>;
@@ -110,7 +110,7 @@ struct Expression {
   }
 };
 
-/// Returns the result, or nothing and sets `error`.
+/// Returns the result. On failure returns nothing and sets `error`.
 ///
 /// For sizes, divisors must be at least 1, quotients are rounded down or up,
 /// remainders are not negative, comparisons return 1 or 0, and `select` returns

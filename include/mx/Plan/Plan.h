@@ -25,19 +25,19 @@ inline constexpr int64_t kFormat = 4;
 inline constexpr int64_t kWorkspaceAlignment = 256;
 /// Alignment of arrays in device memory in bytes: kernels use 16-byte accesses.
 inline constexpr int64_t kArrayAlignment = 16;
-/// Extent that is taken from an argument's array.
+/// Extent that is read from the array of an argument at run time.
 inline constexpr int64_t kDynamic = -1;
 
-/// Maximum number of steps of a call, counting each iteration of a loop, so
-/// that every call terminates. Takes about a second of arithmetic.
+/// Maximum number of steps per call, which counts every loop iteration, so
+/// that each call terminates. This number of steps takes about a second.
 inline constexpr int64_t kMaxSteps = int64_t(1) << 25;
 
 /// Maximum nesting of blocks, limited by the nesting that Json.cpp reads.
 inline constexpr size_t kMaxDepth = 32;
 
-/// Device memory: passed by the caller, a slice of the workspace, a constant of
-/// the program, a window of a rank group, a buffer chosen by a step, or (in
-/// resolved form) memory allocated by a step.
+/// Reference to device memory: an argument or result of the caller, a slice of
+/// the workspace, a constant, a window of a rank group, or a buffer that a step
+/// chooses. Memory that a step allocates is Taken, but only after resolve().
 struct Buffer {
   enum Kind : uint8_t {
     Argument,
@@ -61,8 +61,7 @@ struct Buffer {
   Number getAddress() const;
 };
 
-/// Argument or result: an array of `dtype` (NumPy name without byte order), or
-/// a number.
+/// Argument or result: a number, or an array (`dtype` without byte order).
 struct Value {
   std::string name;
   /// MLIR type, for display.
@@ -80,14 +79,13 @@ struct Result : Value {
   std::vector<Number> shape;
   /// Value of a result that is a number.
   Number value;
-  /// The shape is only known at run time: the call allocates the memory and
-  /// returns the final value of `buffer`.
+  /// True if the shape is known only at run time. The call then allocates the
+  /// memory and returns the final value of `buffer`.
   bool isTaken = false;
   Buffer buffer;
 };
 
-/// Condition checked before any launch. `values` replace each "{}" in
-/// `message`.
+/// Condition checked before any launch; `values` replace "{}" in `message`.
 struct Requirement {
   Number condition;
   std::string message;
@@ -107,7 +105,7 @@ struct RankGroup {
   int64_t tokens = 0;
 };
 
-/// Slice of the memory of a rank group that receives rows of all ranks.
+/// Slice of a rank group's memory that receives rows from all ranks.
 struct Window {
   unsigned group = 0;
   /// Multiple of kWorkspaceAlignment.
@@ -169,21 +167,21 @@ struct Step {
   enum Kind : uint8_t {
     // Steps on the stream.
     Launch,    ///< a kernel
-    AllGather, ///< segment r of `to` (`bytes` long) becomes rank r's
-    AllToAll,  ///< segment r of `from` goes to this rank's in `to` on rank r
+    AllGather, ///< receive segment r (`bytes` long) of `to` from rank r
+    AllToAll,  ///< send segment r of `from` to this rank's segment on rank r
     Memset,    ///< fill the first `bytes` of `to`
     Copy,      ///< copy the first `bytes` of `from` to `to`
     // Steps on the host.
     Compute, ///< `results[0]` is the value of the expression
     Require, ///< check a requirement
     Encode,  ///< encode tensor map `index`
-    Read,    ///< wait, then `results[0]` is the number at `offset` of `from`
-    Choose,  ///< `results[0]` is the first of `among` not in `besides`
+    Read,    ///< wait, then set `results[0]` to the number at `from` + `offset`
+    Choose,  ///< `results[0]` is the first of `among` that is not in `besides`
     Take,    ///< `results[0]` is newly allocated memory of `bytes`
-    If,      ///< block 0 unless the condition is 0, else block 1
-    Switch,  ///< block of the case equal to the condition, else the last
-    For,     ///< block 0 for each number of a range
-    While    ///< block 1 while block 0 first yields a nonzero number
+    If,      ///< run block 0 unless the condition is 0, else block 1
+    Switch,  ///< run the block of the case equal to the condition, or the last
+    For,     ///< run block 0 for each number of a range
+    While    ///< run block 1 as long as the first yield of block 0 is not 0
   };
   Kind kind = Launch;
   // Launch
@@ -212,18 +210,18 @@ struct Step {
   std::array<Number, 3> range = {0, 0, 1};
   /// Induction variable.
   Number induction;
-  /// Values ("v7") and buffers ("buf0") that this step defines. For loops, the
-  /// loop-carried values: initialized to `inits`, then set to the yields of
-  /// each iteration. While: followed by the operands that block 0 passes to
-  /// block 1 and, at the end, to the steps after the loop.
+  /// Values ("v7") and buffers ("buf0") that this step defines. Loops define
+  /// their loop-carried values, initialized to `inits` and then set to the
+  /// yields of each iteration. While defines in addition the operands that
+  /// block 0 passes to block 1 and, at the end, to the steps after the loop.
   std::vector<Operand> results, inits;
   std::vector<Block> blocks;
 };
 
-/// Read-only array of the program: a slice of the file of constants, in device
+/// Read-only array of the program: a slice of the constants file, in device
 /// memory while the program is loaded.
 struct Constant {
-  /// Name for display: from the program, or a number.
+  /// Name for display: the name in the program, or a number.
   std::string name;
   /// Offset in the file, a multiple of kWorkspaceAlignment.
   int64_t offset = 0;
@@ -235,7 +233,7 @@ struct Kernel {
   std::array<int64_t, 3> block = {1, 1, 1};
   int64_t dynamicSharedMemory = 0;
   /// Programmatic dependent launch: the kernel may start before the previous
-  /// kernel ends, and waits for its completion.
+  /// kernel ends, and then waits until the previous kernel completes.
   bool programmatic = false;
   /// Schedule for display; may be empty.
   std::string schedule;
@@ -267,7 +265,7 @@ struct Manifest {
   std::vector<Entry> entries;
 };
 
-/// Returns the bytes of an item, or 0 for an unsupported dtype.
+/// Returns the size of an item in bytes, or 0 for an unsupported dtype.
 int64_t getItemBytes(const std::string &dtype);
 
 /// Returns the manifest as JSON. Output is deterministic.
@@ -286,10 +284,9 @@ std::string readManifest(std::string_view text, Manifest &manifest);
 struct Inputs {
   /// Extents of each argument; empty for numbers.
   std::vector<std::vector<int64_t>> shapes;
-  /// Value of each integer argument, bits of f32 arguments.
+  /// Value of each integer argument, and bits of each f32 argument.
   std::vector<int64_t> integers;
-  /// Device addresses. If absent, expressions that depend on an address are
-  /// skipped.
+  /// Without addresses, expressions that depend on an address are skipped.
   bool hasAddresses = false;
   std::vector<int64_t> argumentAddresses, resultAddresses;
   int64_t workspaceAddress = 0;
@@ -356,15 +353,14 @@ std::string check(const Entry &entry, const Step &step, const Numbers &numbers);
 int64_t getBytes(const Entry &entry, const Buffer &buffer,
                  const Numbers &numbers);
 
-/// Returns, for each value of an entry, true if it depends on an address.
-/// Values defined by steps count as dependent, because sizes must not depend on
-/// them either.
+/// Returns which values of an entry depend on an address or are defined by
+/// steps. Sizes must not depend on either.
 std::vector<bool> findAddresses(const Entry &entry);
 bool dependsOnAddress(const Number &number, const std::vector<bool> &values);
 bool dependsOnAddress(const Expression &expression,
                       const std::vector<bool> &values);
-/// Returns, for each argument of an entry, true if the workspace or the shape
-/// of a result depends on its value.
+/// Returns for each argument of an entry whether the workspace size or the
+/// shape of a result depends on its value.
 std::vector<bool> findSizeArguments(const Entry &entry);
 
 } // namespace mx::plan

@@ -10,7 +10,7 @@
 
 namespace mx {
 
-/// The step follows.
+/// Message of a loop with an invalid step; the step is appended.
 inline constexpr char kLoopStepMessage[] =
     "expected a loop with a step of at least 1, found ";
 

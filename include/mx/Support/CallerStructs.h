@@ -1,11 +1,11 @@
 //===- CallerStructs.h - Versioned structs of C callers ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A struct of a C interface begins with `size_t structSize`, set by the caller
-// to sizeof. Later versions only append fields. For a caller with an older
-// header the library assumes zeros for the missing fields. A caller with a
-// newer header must leave unknown fields zero, otherwise the call fails. (Same
-// rule as copy_struct_from_user in Linux.)
+// A struct of a C interface begins with `size_t structSize`. The caller sets it
+// to sizeof the struct. Later versions only append fields. For a caller with an
+// older header, the library assumes zeros for the missing fields. A call fails
+// if a caller with a newer header sets fields unknown to the library.
+// copy_struct_from_user in Linux follows the same rule.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SUPPORT_CALLERSTRUCTS_H
@@ -32,7 +32,7 @@ std::string checkStruct(const T *given, size_t least, const char *name) {
                 std::is_standard_layout_v<T>);
   static_assert(offsetof(T, structSize) == 0);
   size_t size = given->structSize;
-  // Sizes of all versions are multiples; any other size would truncate a field.
+  // The sizes of all versions are multiples of the alignment.
   if (size >= least && size % alignof(T) == 0)
     return {};
   return std::string("expected structSize of ") + name + " to be " +
@@ -41,8 +41,7 @@ std::string checkStruct(const T *given, size_t least, const char *name) {
          ", found " + std::to_string(size) + ": set it to sizeof(" + name + ")";
 }
 
-/// Copies a caller's struct to `result` and zeroes missing fields. Returns an
-/// error message, or "".
+/// Copies a caller's struct and zeroes missing fields. Returns an error or "".
 template <typename T>
 std::string readStruct(const T *given, size_t least, const char *name,
                        T &result) {
@@ -50,7 +49,7 @@ std::string readStruct(const T *given, size_t least, const char *name,
     return wrong;
   size_t size = given->structSize;
   const char *bytes = reinterpret_cast<const char *>(given);
-  // Larger than any future version: the size was never set.
+  // No future version is larger, so the caller did not set the size.
   constexpr size_t kMost = 1 << 16;
   bool isForeign = size > kMost;
   if (!isForeign && size > sizeof(T))
@@ -61,7 +60,7 @@ std::string readStruct(const T *given, size_t least, const char *name,
            std::to_string(sizeof(T)) + " bytes, found structSize " +
            std::to_string(size) +
            (size > kMost ? ": set it to sizeof(" + std::string(name) + ")"
-                         : " with fields that this library does not know: "
+                         : " with fields that this library does not support: "
                            "leave them zero, or use a newer library");
   result = T();
   memcpy(&result, bytes, std::min(size, sizeof(T)));
@@ -117,7 +116,7 @@ private:
       T ignored;
       std::string wrong = readStruct(element, least, name, ignored);
       if (wrong.empty() && element->structSize != first->structSize)
-        wrong = "expected one structSize in all elements, found " +
+        wrong = "expected the same structSize in all elements, found " +
                 std::to_string(first->structSize) + " and " +
                 std::to_string(element->structSize);
       if (!wrong.empty())

@@ -7,8 +7,7 @@
 //
 //   static_assert(isEnumTable<&KindInfo::kind>(kKinds));
 //
-// If a row is missing, the table ends with a row of zeros, which is also out of
-// order.
+// A missing row leaves a row of zeros at the end, which is also out of order.
 //===----------------------------------------------------------------------===//
 #ifndef MX_SUPPORT_ENUMTABLE_H
 #define MX_SUPPORT_ENUMTABLE_H

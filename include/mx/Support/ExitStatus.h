@@ -1,8 +1,8 @@
 //===- ExitStatus.h - Exit statuses of all tools ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Listed in docs/guide/Run.md. A fault has the same status in every tool and
-// with all options.
+// docs/guide/Run.md lists the statuses. A fault has the same status in every
+// tool and with all options.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SUPPORT_EXITSTATUS_H

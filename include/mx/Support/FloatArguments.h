@@ -1,18 +1,17 @@
 //===- FloatArguments.h - Conversion of float arguments ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Float types that an argument accepts besides its own, for all tools that read
-// .npy arguments:
+// Float types that an argument accepts in addition to its own type, in all
+// tools that read .npy arguments:
 //
 //   argument   accepts          conversion
 //   bf16       f16, f32, f64    rounded once, to nearest, ties to even
-//   f32        f16, f64         f16 exact, f64 rounded likewise
+//   f32        f16, f64         f16 exact, f64 rounded as for bf16
 //   f64        f16, f32         exact
 //
-// These types have at least the range of f32, or the source has less. f16
-// arguments accept no other type: the largest f16 is 65504, so ordinary f32
-// values would become infinite. Integers are never converted: u2 may be the
-// bits of bf16, or integers.
+// The argument types have at least the range of f32. f16 arguments accept no
+// other type, because ordinary f32 values above 65504 would become infinite.
+// Integers are never converted, because u2 may contain bits of bf16.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SUPPORT_FLOATARGUMENTS_H
@@ -31,19 +30,19 @@ namespace mx {
 bool convertsFloats(std::string_view type, std::string_view dtype);
 
 /// Returns a remedy for an array of `dtype` that an argument of `type` does not
-/// accept, to append to "expected ..., found ..."; often empty.
+/// accept, or an empty string. Callers append it to "expected ..., found ...".
 std::string adviseOnFloats(std::string_view type, std::string_view dtype);
 
-/// Conversions of a run.
+/// Conversions of the arguments of a run.
 class FloatConversions {
 public:
   /// Converts the items of `array`, read from `path`, to `type` if
-  /// convertsFloats. NaNs keep their sign, and values beyond the range become
+  /// convertsFloats. NaNs keep their sign. Values beyond the range become
   /// infinite. Returns an empty string or an error message.
   std::string convert(const std::string &path, std::string_view type,
                       NpyArray &array);
 
-  /// Returns a summary of one line, or an empty string without conversions.
+  /// Returns a one-line summary, or an empty string without conversions.
   std::string text() const;
 
 private:

@@ -36,7 +36,7 @@ struct FloatFormatInfo {
   const char *name;      ///< PTX spelling: "e4m3", "ue8m0", "bf16"
   const char *typeName;  ///< MLIR spelling: "f8E4M3FN", "bf16"
   unsigned bits;         ///< width of a code, sign included
-  unsigned exponentBits; ///< 8 for E8M0, which is all exponent
+  unsigned exponentBits; ///< 8 for E8M0, which consists of an exponent only
   unsigned mantissaBits; ///< stored bits, without the hidden bit
   int bias;
   int emax;           ///< exponent of the largest finite value
@@ -92,7 +92,7 @@ inline constexpr uint8_t kE8M0NaN = 0xFF;
 /// becomes 0x7FFFFFFF, except for bf16, which is widened by a shift.
 float decode(FloatFormat format, uint32_t code);
 
-/// Returns the values of all 256 codes of a format of at most 8 bits.
+/// Returns the values of all 256 codes of a format with at most 8 bits.
 const std::array<float, 256> &decodeTable(FloatFormat format);
 
 /// Rounds to nearest, ties to even, and keeps subnormals.
@@ -104,7 +104,7 @@ const std::array<float, 256> &decodeTable(FloatFormat format);
 /// - E8M0 has no nearest rounding in hardware: uses encodeE8M0Up.
 uint32_t encode(FloatFormat format, float value);
 
-/// Encodes a double with a single rounding, for E8M0 upwards.
+/// Encodes a double with a single rounding, which is upwards for E8M0.
 uint32_t encodeF64(FloatFormat format, double value);
 
 /// Returns the bits of the binary32 nearest to `value` (ties to even), with
@@ -114,15 +114,14 @@ inline float roundToF32(double value) {
   return floatFromBits(encodeF32Bits(value));
 }
 
-/// Implements cvt.rp.satfinite.ue8m0 and cvt.rz.satfinite.ue8m0. Drops the
-/// sign; NaN becomes 0xFF, infinities and values that round past 2^127 become
-/// 0xFE. Without `saturate` (no .satfinite) the latter become 0xFF.
+/// Implement cvt.rp.satfinite.ue8m0 and cvt.rz.satfinite.ue8m0. The sign is
+/// dropped and NaN becomes 0xFF. Infinities and values that round past 2^127
+/// become 0xFE, or 0xFF without `saturate` (no .satfinite).
 uint8_t encodeE8M0Up(float value, bool saturate = true);
 uint8_t encodeE8M0Down(float value, bool saturate = true);
 
 /// MXINT8: the value is i / 64. Encoding rounds to nearest even and saturates
-/// to -127..127; NaN becomes 0, as in float-to-integer cvt. Decoding also
-/// accepts -128.
+/// to -127..127; NaN becomes 0, as in cvt to integers. Decoding accepts -128.
 int8_t encodeInt8(float value);
 float decodeInt8(int8_t code);
 

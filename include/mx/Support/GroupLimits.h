@@ -1,7 +1,7 @@
 //===- GroupLimits.h - Limits of rank groups --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by the compiler, manifests and the runtime.
+// Limits that the compiler, manifests and the runtime share.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SUPPORT_GROUPLIMITS_H
@@ -13,8 +13,8 @@ namespace mx {
 
 /// Maximum number of ranks in a rank group.
 inline constexpr int64_t kMostRanks = 1024;
-/// Maximum number of tokens of all ranks, the rows of a window: positions of
-/// their pairs are i32.
+/// Maximum total number of tokens of all ranks, and of rows of a window.
+/// Positions of (token, expert) pairs are i32.
 inline constexpr int64_t kMostGroupTokens = INT32_MAX;
 
 } // namespace mx

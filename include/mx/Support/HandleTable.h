@@ -1,10 +1,10 @@
 //===- HandleTable.h - Handles of C interfaces ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A handle encodes a kind, an index in a table and a serial number. An index is
-// reused with the next serial, so stale handles are always detected, and
-// foreign values almost always. Lookups return shared ownership: a destroyed
-// object lives until concurrent calls on it end.
+// A handle encodes a kind, an index in a table and a serial number. Each reuse
+// of an index increments the serial number, so stale handles are always
+// detected. Foreign values are almost always detected. Lookups return shared
+// ownership, so a destroyed object lives until concurrent calls on it end.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SUPPORT_HANDLETABLE_H
@@ -40,8 +40,7 @@ inline std::mutex &getHandleMutex() {
   return mutex;
 }
 
-/// `Handle` is the pointer type of the C interface, which is never
-/// dereferenced.
+/// `Handle`, a pointer type of the C interface, is never dereferenced.
 template <typename Handle, typename Object>
 class HandleTable {
 public:
@@ -51,7 +50,7 @@ public:
   Handle add(std::shared_ptr<Object> object) {
     std::lock_guard<std::mutex> lock(getHandleMutex());
     if (unused.empty()) {
-      // Reserve space first, so that remove() never allocates.
+      // Reserve space first, so remove() never allocates.
       unused.reserve(places.size() + 1);
       places.emplace_back();
       unused.push_back(uint32_t(places.size() - 1));
@@ -75,7 +74,7 @@ public:
     auto *place = const_cast<Place *>(findPlace(handle));
     if (!place)
       return nullptr;
-    // An index without unused serials is retired.
+    // An index is retired when its serial numbers are used up.
     if (++place->serial < kSerials)
       unused.push_back(uint32_t(place - places.data()));
     return std::move(place->object);

@@ -10,8 +10,8 @@
 
 namespace mx {
 
-/// Checks paths of result files before a run, which would otherwise be wasted.
-/// Returns an empty string or an error message.
+/// Checks the paths of result files before a run, because an invalid path would
+/// waste the run. Returns an empty string or an error message.
 std::string checkResultFiles(const std::vector<std::string> &paths);
 
 } // namespace mx

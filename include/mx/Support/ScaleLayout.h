@@ -1,13 +1,14 @@
 //===- ScaleLayout.h - Layouts of block scales ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Maps rows x blocks scales of a byte to memory. `linear` is a row-major
-// matrix. `sf_128x4`, read by tcgen05.cp and block-scaled tcgen05.mma, stores
-// tiles of 128 rows and 4 blocks, in 512 contiguous bytes each, in row-major
-// order. Shapes and addresses in kernels and on the CPU derive from the tables
-// of modes. A test compares them with mx_compiler/_ops/scale_tiles.py. Sources:
-// PTX ISA, "tcgen05 Scale Factor" layouts and tcgen05.cp.32x128b.warpx4;
-// cuBLAS, "1D Block Scaling Factors Layout".
+// Maps a matrix of 1-byte scales (rows x blocks) to memory. The layout `linear`
+// is a row-major matrix. The layout `sf_128x4`, as read by tcgen05.cp and
+// block-scaled tcgen05.mma, stores tiles of 128 rows and 4 blocks in row-major
+// order. Each tile is 512 contiguous bytes. Shapes and addresses in kernels and
+// on the CPU are computed from the tables of modes below. A test compares the
+// tables with mx_compiler/_ops/scale_tiles.py. Sources: PTX ISA, "tcgen05 Scale
+// Factor" layouts and tcgen05.cp.32x128b.warpx4; cuBLAS, "1D Block Scaling
+// Factors Layout".
 //===----------------------------------------------------------------------===//
 #ifndef MX_SUPPORT_SCALELAYOUT_H
 #define MX_SUPPORT_SCALELAYOUT_H
@@ -23,8 +24,8 @@ namespace mx {
 // sf_128x4: tiles
 //===----------------------------------------------------------------------===//
 
-/// Mode of a tile: index = coordinate / divisor % size of a row or block, with
-/// a stride in bytes.
+/// Mode of a tile. The index is coordinate / divisor % size. The coordinate is
+/// a row or block number, and the stride is in bytes.
 struct ScaleTileMode {
   int64_t divisor, size, stride;
 };
@@ -34,7 +35,7 @@ struct ScaleTileMode {
 inline constexpr ScaleTileMode kScaleRowModes[] = {{1, 32, 16}, {32, 4, 4}};
 inline constexpr ScaleTileMode kScaleBlockModes[] = {{1, 4, 1}};
 
-/// Rank of a tensor of tiles minus that of the matrix.
+/// Rank of a tile tensor minus the rank of the matrix.
 inline constexpr int64_t kScaleTileRank =
     std::size(kScaleRowModes) + std::size(kScaleBlockModes);
 
@@ -104,14 +105,14 @@ constexpr int64_t tiledScaleOffset(int64_t row, int64_t block, int64_t blocks) {
 // Ragged rows: group g owns rows offsets[g-1] .. offsets[g] (offsets[-1] = 0)
 //===----------------------------------------------------------------------===//
 
-/// Returns the first row of tiles of a group that starts at row `expertStart`.
-/// Different groups never share a tile.
+/// Returns the first tile row of an expert group that starts at row
+/// `expertStart`. Different expert groups never share a tile.
 template <typename Int>
 constexpr Int raggedRowsTileRow(Int expertStart, Int group) {
   return expertStart / kScaleTileRows + group;
 }
-/// Returns the rows of tiles that suffice for any partition of `totalRows` into
-/// `groups`.
+/// Returns a number of tile rows that suffices for any partition of `totalRows`
+/// into `groups` expert groups.
 constexpr int64_t raggedRowsTileRowCount(int64_t totalRows, int64_t groups) {
   return totalRows / kScaleTileRows + groups;
 }
@@ -120,8 +121,8 @@ constexpr int64_t raggedRowsTileRowCount(int64_t totalRows, int64_t groups) {
 // Ragged reduction: group g owns elements offsets[g-1] .. offsets[g] of K
 //===----------------------------------------------------------------------===//
 
-/// Returns the physical extent along K, in elements, that suffices for any
-/// partition.
+/// Returns a physical extent along K, in elements, that suffices for any
+/// partition of `total` elements into `groups` expert groups.
 constexpr int64_t raggedReductionCapacity(int64_t total, int64_t groups) {
   return total + (kRaggedReductionAlign - 1) * groups;
 }

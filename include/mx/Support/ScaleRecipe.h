@@ -14,23 +14,24 @@ namespace mx {
 
 /// Constants for the block scale of an element type.
 struct ScaleRecipe {
-  /// Rule for the power of two of a block with largest magnitude a.
+  /// Rule for the power-of-two scale of a block with largest magnitude a.
   enum class Rounding : uint8_t {
     Ceil,  ///< cvt.rp.ue8m0(a * fl(1 / max)): no element saturates
     Floor, ///< OCP MX v1.0: exponent of a minus emax
-    Even,  ///< Floor after rounding a to the element's mantissa
-    Fit    ///< TOSA 1.1: smallest scale with which a does not overflow
+    Even,  ///< Floor, after a is rounded to the element's mantissa bits
+    Fit    ///< TOSA 1.1: smallest scale for which a does not overflow
   };
 
   uint32_t maxReciprocalBits; ///< fl(1 / largest element) as binary32
   int emax;                   ///< exponent of the largest element
   unsigned mantissaBits;
-  /// Addend of `Fit` to the bits of a: increments the exponent if a would be
-  /// rounded beyond the largest element. Equals half a unit of the mantissa, as
-  /// for `Even`, except for E4M3, which encodes NaN there.
+  /// `Fit` adds this value to the bits of `a`, which increments the exponent if
+  /// `a` would round to more than the largest element. The value is half a
+  /// unit of the element's mantissa, as for `Even`, except for E4M3, whose
+  /// largest mantissa encodes NaN.
   uint32_t fitCarry;
 
-  /// Returns the addend to the bits of a before its exponent is extracted.
+  /// Returns the value added to the bits of a before its exponent is read.
   uint32_t getCarry(Rounding rounding) const {
     return rounding == Rounding::Even  ? 1u << (22 - mantissaBits)
            : rounding == Rounding::Fit ? fitCarry

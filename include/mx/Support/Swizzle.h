@@ -1,11 +1,11 @@
 //===- Swizzle.h - Shared-memory XOR swizzles -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Address permutations applied to shared memory by TMA, and undone by
-// tcgen05.mma and wgmma through matrix descriptors. All xor bits of the
-// absolute shared-memory address, so each function is its own inverse. Source:
-// PTX ISA, "Tensors: Swizzling Modes" and "Shared memory matrix layouts:
-// canonical layouts".
+// Address permutations of shared memory. TMA applies them, and tcgen05.mma and
+// wgmma undo them as their matrix descriptors specify. Each permutation XORs
+// bits of the absolute shared-memory address and is therefore its own inverse.
+// Source: PTX ISA, "Tensors: Swizzling Modes" and "Shared memory matrix
+// layouts: canonical layouts".
 //===----------------------------------------------------------------------===//
 #ifndef MX_SUPPORT_SWIZZLE_H
 #define MX_SUPPORT_SWIZZLE_H
@@ -35,7 +35,7 @@ struct SwizzleInfo {
   uint32_t span;      ///< bytes of a line (row pitch); 0 without swizzle
   uint32_t atom;      ///< bytes that move as a unit
   uint32_t mask;      ///< bits of the line number that are used
-  uint32_t alignment; ///< of a buffer that starts at the pattern's start
+  uint32_t alignment; ///< period of the pattern, the alignment of a buffer
 };
 
 /// One row per Swizzle.
@@ -55,8 +55,8 @@ constexpr const SwizzleInfo &getInfo(Swizzle swizzle) {
 }
 
 /// Returns the swizzled address of the unswizzled absolute shared-memory
-/// `address`. `baseOffset` is that field of the matrix descriptor, subtracted
-/// from the line number; TMA has no such offset.
+/// `address`. `baseOffset`, a field of the matrix descriptor, is subtracted
+/// from the line number. TMA uses no such offset.
 constexpr uint32_t swizzleAddress(Swizzle swizzle, uint32_t address,
                                   uint32_t baseOffset = 0) {
   const SwizzleInfo &info = getInfo(swizzle);

@@ -7,9 +7,10 @@
 
 namespace mx {
 
-/// Returns a string like "0.1.0+52934cd0f1ab": the version and the commit of
-/// the build, with ".changed" if files differ from the commit. Without a
-/// repository the commit is omitted, unless the sources name it.
+/// Returns the version and the commit of the build, such as
+/// "0.1.0+52934cd0f1ab". The suffix ".changed" marks a build with files that
+/// differ from the commit. A build outside of a repository omits the commit,
+/// unless the sources contain it.
 const char *getVersion();
 
 } // namespace mx

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Descriptors of tcgen05.mma, tcgen05.cp and wgmma as structs of plain values.
-// `check` returns the first violated rule, and `encode` the descriptor word.
-// Sources: PTX ISA, "tcgen05 Shared memory descriptor" and "Instruction
-// descriptor"; for wgmma, "Matrix Descriptor Format".
+// `check` returns the first violated rule, or an empty string. `encode` returns
+// the descriptor word. Sources: PTX ISA, "tcgen05 Shared memory descriptor" and
+// "Instruction descriptor"; for wgmma, "Matrix Descriptor Format".
 //===----------------------------------------------------------------------===//
 #ifndef MX_TARGET_DESCRIPTORS_H
 #define MX_TARGET_DESCRIPTORS_H
@@ -18,15 +18,15 @@ namespace mx::target {
 // Shared-memory matrix descriptor
 //===----------------------------------------------------------------------===//
 
-/// Descriptors count in units of 16 bytes and contain 18 bits of an address
+/// Descriptors count in 16-byte units and contain 18 bits of an address
 /// (PTX ISA: matrix-descriptor-encode(x) = (x & 0x3FFFF) >> 4).
 inline constexpr unsigned kDescriptorUnit = 16;
 inline constexpr uint32_t kDescriptorAddressMask = 0x3FFFF;
-/// Units to add to the low word to advance by an instruction's K.
+/// Units added to the low word to advance by the K of an instruction.
 inline constexpr unsigned kDescriptorKStep = kMmaKBytes / kDescriptorUnit;
 
-/// Addresses and offsets are in bytes. Address 0 encodes the constant part, to
-/// which the kernel adds the address in units.
+/// Matrix descriptor with addresses and offsets in bytes. A descriptor with
+/// address 0 encodes to a constant, and the kernel adds the address in units.
 struct SmemDescriptor {
   uint32_t address = 0;
   uint32_t leadingByteOffset = 0;
@@ -42,12 +42,11 @@ uint64_t encode(const SmemDescriptor &desc);
 /// swizzle with 32-byte atoms.
 uint64_t encodeWgmma(const SmemDescriptor &desc);
 
-/// Returns the descriptor of a K-major operand with a row pitch of `span`
-/// bytes, in groups of 8 rows: the layout of a TMA box of a span with the same
-/// swizzle.
+/// Returns the descriptor of a K-major operand in 8-row groups with the
+/// swizzle's span as row pitch, the layout of a TMA box as wide as the span.
 SmemDescriptor kMajorDescriptor(Swizzle swizzle);
 /// Returns the descriptor of a 512-byte scale tile for
-/// tcgen05.cp.32x128b.warpx4: rows of 16 bytes without swizzle.
+/// tcgen05.cp.32x128b.warpx4: 16-byte rows without swizzle.
 SmemDescriptor scaleTileDescriptor();
 
 //===----------------------------------------------------------------------===//

@@ -1,11 +1,11 @@
 //===- MmaFamilies.h - Families of matrix instructions ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Families need differently structured kernels: they differ in the memory of
-// operands, scales and accumulators, in the issuing threads and in completion.
-// docs/reference/Chips.md shows the table. Sources: PTX ISA, "tcgen05.mma",
-// "Asynchronous Warpgroup Level Matrix Instructions" (wgmma), "mma" (block
-// scaling).
+// Families of matrix instructions need kernels of different structures, because
+// they differ in the memory of operands, scales and accumulators, the issuing
+// threads and the completion mechanism. docs/reference/Chips.md shows the
+// table. Sources: PTX ISA, "tcgen05.mma", "Asynchronous Warpgroup Level Matrix
+// Instructions" (wgmma), "mma" (block scaling).
 //===----------------------------------------------------------------------===//
 #ifndef MX_TARGET_MMAFAMILIES_H
 #define MX_TARGET_MMAFAMILIES_H

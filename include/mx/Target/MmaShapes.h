@@ -67,7 +67,7 @@ struct MmaKindInfo {
 const MmaKindInfo &getInfo(MmaKind kind);
 const char *getName(MmaType type);
 const char *getName(AccumulatorType type);
-/// Returns the bits of an element in its format.
+/// Returns the width of an element's format in bits.
 unsigned getBits(MmaType type);
 /// Returns the operand type of a format, or none for E8M0 and UE4M3.
 std::optional<MmaType> getMmaType(FloatFormat format);
@@ -82,8 +82,7 @@ struct MmaShapeRule {
   unsigned ctaGroup;
   unsigned m;
   unsigned nMin, nMax, nStep;
-  /// Step of N on which all published descriptions agree; compilers use it to
-  /// choose tiles.
+  /// Step of N on which all published descriptions agree, for choosing tiles.
   unsigned nStepPreferred;
 };
 
@@ -107,7 +106,7 @@ std::string checkMmaKind(const TargetInfo &target, MmaKind kind);
 // Scale vectors
 //===----------------------------------------------------------------------===//
 
-/// Supported scaling of a kind.
+/// Combination of scale format and block size that a kind supports.
 struct ScaleVectorRule {
   MmaKind kind;
   FloatFormat format;
@@ -126,8 +125,7 @@ const ScaleVectorRule *lookupScaleVector(MmaKind kind, unsigned blockSize,
 /// Returns an error message if the rule does not allow the scale id.
 std::string checkScaleId(const ScaleVectorRule &rule, unsigned scaleId);
 
-/// Returns the kind with the highest rate that multiplies A by B with this
-/// scaling, or none.
+/// Returns the fastest kind that multiplies A by B with this scaling, or none.
 std::optional<MmaKind> selectBlockScaledKind(MmaType a, MmaType b,
                                              unsigned blockSize,
                                              FloatFormat format);
@@ -140,16 +138,16 @@ std::optional<MmaKind> selectBlockScaledKind(MmaType a, MmaType b,
 inline constexpr unsigned kScaleRowsPerGroup = 128;
 inline constexpr unsigned kScaleColumnsPerGroup = 4;
 
-/// Lanes of tensor memory. A warp accesses the lanes of its index modulo
-/// kWarpGroupWarps (PTX ISA, tcgen05 access restrictions). Addresses encode the
-/// lane above the bits of the column.
+/// Lanes of tensor memory. The index of a warp modulo kWarpGroupWarps selects
+/// the 32 lanes that the warp accesses (PTX ISA, tcgen05 access restrictions).
+/// Addresses encode the lane above the column bits.
 inline constexpr unsigned kTmemLanes = 128;
 inline constexpr unsigned kTmemLaneShift = 16;
 
-/// Returns the columns of an M x N accumulator in each CTA.
+/// Returns the number of columns of an M x N accumulator in each CTA.
 unsigned accumulatorColumns(unsigned ctaGroup, unsigned m, unsigned n);
 
-/// Returns the columns of scale words that an instruction reads in each CTA.
+/// Returns the number of scale-word columns that an instruction reads per CTA.
 /// Copies always fill groups of four columns.
 unsigned scaleAColumns(unsigned ctaGroup, unsigned m);
 unsigned scaleBColumns(unsigned ctaGroup, unsigned m, unsigned n);

@@ -21,10 +21,9 @@ struct OperandForm {
   MmaType type;
   /// Shared memory stores 16 elements in 16 bytes, regardless of their width.
   bool padded;
-  /// Memory stores an element per byte; a separate kernel packs the rows for
-  /// the tensor map.
+  /// A separate kernel packs rows of one-byte elements for the tensor map.
   bool repacked;
-  /// Required divisor of the elements of a row in global memory.
+  /// Required divisor of the number of elements per row in global memory.
   unsigned rowMultiple;
   /// Alignment of the first row in bytes.
   unsigned alignment;
@@ -35,12 +34,12 @@ Table<OperandForm> getOperandForms();
 const OperandForm &getOperandForm(MmaKind kind, MmaType type);
 
 /// Returns the form of operands that threads load to registers, for
-/// dequantization or for mma.sync. 6-bit elements use a byte each, 4-bit
-/// elements are loaded as bytes of two.
+/// dequantization or for mma.sync. Each 6-bit element occupies a byte, and
+/// 4-bit elements are loaded in pairs, as bytes.
 const OperandForm &getDequantizedForm(MmaType type);
 
-/// K of a tile with dequantized operands: a row of bf16 spans the widest
-/// swizzle.
+/// K of a tile with dequantized operands. A row with this number of bf16
+/// elements is as long as the widest swizzle.
 inline constexpr unsigned kDequantizedTileK = 64;
 
 /// Instruction that multiplies two tiles.
@@ -48,7 +47,7 @@ struct MmaInstruction {
   /// Name in the PTX ISA. If null, messages use the kind of the MMA; otherwise
   /// the kind only names formats.
   const char *name;
-  /// Takes elements and scales directly; other instructions take bf16.
+  /// True if the instruction reads quantized elements and scales, not bf16.
   bool takesScales;
   /// K of an instruction (0: depends on the kind), and the granularity of K.
   unsigned k, wholeK;
@@ -59,8 +58,8 @@ struct MmaInstruction {
   bool readsRegisters = false;
 };
 
-/// tcgen05.mma with block scales and of bf16, wgmma of bf16, mma.sync with
-/// block scales and of bf16.
+/// tcgen05.mma with block scales and for bf16, wgmma for bf16, and mma.sync
+/// with block scales and for bf16.
 extern const MmaInstruction kTcgen05BlockScaled, kTcgen05F16, kWgmmaBF16,
     kMmaSyncBlockScaled, kMmaSyncBF16;
 
@@ -82,9 +81,8 @@ struct MmaForm {
   unsigned getK() const;
 };
 
-/// Returns the MMA of the operands with the highest rate, or none if no kind
-/// supports the block size and scales. Without a scale format, operands must be
-/// dequantized.
+/// Returns the fastest MMA of the operands, or none if no kind supports the
+/// block size and scales. Without a scale format, operands must be dequantized.
 std::optional<MmaForm> lookupMma(const MmaInstruction &instruction, MmaType a,
                                  MmaType b, unsigned blockSize,
                                  std::optional<FloatFormat> format);

@@ -1,9 +1,9 @@
 //===- TargetInfo.h - Limits and features of chips --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only table of supported chips: memory sizes, launch limits and
+// The only table of supported chips, with memory sizes, launch limits and
 // instruction families. Verifiers, schedulers, allocation and documentation
-// read it. Sources: CUDA C++ Programming Guide, "Compute Capabilities"
+// read this table. Sources: CUDA C++ Programming Guide, "Compute Capabilities"
 // (technical specifications per compute capability); PTX ISA, "Tensor Memory",
 // "mbarrier", "setmaxnreg" and the target notes of tcgen05.
 //===----------------------------------------------------------------------===//
@@ -35,9 +35,8 @@ struct TargetInfo {
   bool hasI8Mma = false; ///< tcgen05.mma.kind::i8
 
   uint32_t smemPerCta = 0; ///< dynamic and static together, opt-in limit
-  /// Shared memory that the system reserves per CTA. An SM has this much in
-  /// addition to the limit of a CTA (CUDA programming guide, technical
-  /// specifications).
+  /// Shared memory of an SM that the system reserves per CTA, beyond the limit
+  /// of a CTA (CUDA programming guide, technical specifications).
   uint32_t smemReserved = 0;
   unsigned tmemColumns = 0;    ///< 32-bit columns, 0 without tensor memory
   uint32_t registersPerSm = 0; ///< 32-bit registers
@@ -56,8 +55,8 @@ struct TargetInfo {
   const Rates *rates = nullptr;
 
   bool hasTcgen05() const;
-  /// Returns true if mx generates kernels of all operations except matmuls, and
-  /// of matmuls.
+  /// hasQuantizers returns true if mx generates kernels for all operations
+  /// except matmuls. hasMma returns true if mx generates kernels for matmuls.
   bool hasQuantizers() const;
   bool hasMma() const;
   /// Returns the shared memory of a CTA if `ctas` CTAs share an SM.
@@ -75,26 +74,26 @@ inline constexpr unsigned kWarpSize = 32;
 inline constexpr unsigned kWarpGroupSize = 128;
 inline constexpr unsigned kWarpGroupWarps = kWarpGroupSize / kWarpSize;
 inline constexpr unsigned kMaxThreadsPerCta = 1024;
-/// Named barriers of a CTA; barrier 0 is for all its threads.
+/// Number of named barriers of a CTA. Barrier 0 synchronizes all threads.
 inline constexpr unsigned kNamedBarriers = 16;
-/// With the non-portable attribute; all chips support clusters of 8.
+/// Maximum non-portable cluster size. Clusters of 8 are portable to all chips.
 inline constexpr unsigned kMaxClusterSize = 16;
 inline constexpr uint32_t kMBarrierBytes = 8;
 /// PTX ISA, setmaxnreg: the immediate is a multiple of 8 in this range.
 inline constexpr unsigned kSetMaxNRegMin = 24;
 inline constexpr unsigned kSetMaxNRegMax = 256;
 inline constexpr unsigned kSetMaxNRegStep = 8;
-/// Registers with which ptxas 13.0 compiles any matmul schedule without
-/// spilling: epilogue threads, and threads of issuing roles. Smaller limits
-/// work for some schedules.
+/// Registers per epilogue thread, and per thread of an issuing role. They
+/// suffice for ptxas 13.0 to compile every matmul schedule without spilling.
+/// Smaller limits suffice for some schedules.
 inline constexpr unsigned kEpilogueRegisters = 152;
 inline constexpr unsigned kIssueRegisters = 40;
 /// Grid limits: CUDA C++ Programming Guide, technical specifications.
 inline constexpr uint32_t kMaxGridX = 0x7FFFFFFFu;
 inline constexpr uint32_t kMaxGridYZ = 65535;
 /// Bit 24 of a shared-memory address is bit 0 of the CTA's rank in its cluster.
-/// Masking it yields the address in the pair's leader (measured on hardware;
-/// Sm100MmaPeerBitMask in CUTLASS).
+/// Clearing this bit yields the address in the pair's leader (measured on
+/// hardware; Sm100MmaPeerBitMask in CUTLASS).
 inline constexpr uint32_t kLeaderAddressMask = 0xFEFFFFFF;
 /// 64-bit L2 cache policies, as returned by createpolicy.fractional for all
 /// accesses (CUTLASS, cute/arch/copy_sm90_desc.hpp, TMA::CacheHintSm90).
@@ -103,34 +102,29 @@ inline constexpr uint64_t kEvictLastPolicy = 0x14F0000000000000;
 
 /// Default chip of tools and functions.
 inline constexpr const char *kDefaultChip = "sm_100a";
-/// Default maximum of schedules for a matmul of dynamic sizes; each needs
-/// separate kernels.
+/// Default maximum number of schedules for a matmul with dynamic sizes. Each
+/// schedule needs separate kernels.
 inline constexpr int64_t kMaxSchedules = 32;
 
-/// Returns all chips, in the order of messages.
+/// Returns all chips, in the order in which messages list them.
 Table<TargetInfo> getTargets();
-/// Adds a chip of a plug-in. Strings and rates must live as long as the
-/// process. Call this at start-up, because rows returned before become invalid.
+/// Adds a plug-in's chip. Call this at start-up, because it invalidates
+/// returned rows. Strings and rates must live as long as the process.
 void registerTarget(const TargetInfo &target);
 
 /// Returns the row of `chip`, or null.
 const TargetInfo *lookupTarget(std::string_view chip);
-/// Returns the row of `chip`. If there is none, returns null and lists all
-/// chips in `error`.
+/// Returns the row of `chip`, or null with a list of all chips in `error`.
 const TargetInfo *lookupTarget(std::string_view chip, std::string &error);
 
-/// Returns the chips with kernels for messages: "'sm_100a', 'sm_100f',
-/// 'sm_103a', 'sm_90a'".
+/// Returns the chips with kernels for messages: "'sm_100a', 'sm_90a'".
 std::string listChips();
-/// Returns an empty string if the chip supports tcgen05, else a message with a
-/// list of chips that do.
+/// Returns "" if the chip supports tcgen05, else a message with chips that do.
 std::string checkTcgen05(const TargetInfo &target);
-/// Returns the row of `chip`. If mx generates no kernels for it, returns null
-/// and sets `error`.
+/// Returns the row of `chip`. Without kernels, returns null and sets `error`.
 const TargetInfo *lookupKernelTarget(std::string_view chip, std::string &error);
 
-/// tcgen05.alloc allocates 32, 64, 128, 256 or 512 columns (PTX ISA,
-/// tcgen05.alloc).
+/// Column counts of tcgen05.alloc: 32, 64, 128, 256 or 512 (PTX ISA).
 inline constexpr unsigned kTmemAllocMin = 32;
 inline constexpr unsigned kTmemAllocMax = 512;
 /// Returns the smallest allocation of at least `columns` on any chip.

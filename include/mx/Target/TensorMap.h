@@ -51,8 +51,8 @@ inline constexpr unsigned kTensorMapMaxBox = 256;
 inline constexpr unsigned kTensorMapStrideUnit = 16;
 /// Inner box dimension of the padded types, in elements.
 inline constexpr unsigned kTensorMapPaddedBox = 128;
-/// Not documented: the driver rejects boxes that exceed the shared memory of an
-/// SM.
+/// Maximum size of a box. Undocumented: the driver rejects boxes larger than
+/// the shared memory of an SM.
 inline constexpr uint64_t kTensorMapMaxBoxBytes = 228 * 1024;
 inline constexpr uint64_t kTensorMapMaxDim = uint64_t(1) << 32;
 inline constexpr uint64_t kTensorMapStrideLimit = uint64_t(1) << 40;

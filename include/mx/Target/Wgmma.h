@@ -19,17 +19,17 @@ inline constexpr unsigned kWgmmaNMin = 8;
 inline constexpr unsigned kWgmmaNMax = 256;
 inline constexpr unsigned kWgmmaNStep = 8;
 
-/// Row of the table of types: A and B are any two of `operands`.
+/// Row of the type table. A and B may each be any of `operands`.
 struct WgmmaTypeRule {
   uint16_t operands; ///< bit mask over MmaType
   unsigned k;        ///< 32 bytes of elements
 };
 
-/// Returns the row that multiplies A by B, or null.
+/// Returns the row with the types of A and B, or null.
 const WgmmaTypeRule *lookupWgmma(MmaType a, MmaType b);
 
-/// Returns the violated rule, or an empty string if there is an instruction of
-/// `m` x `n` x `k` for A and B.
+/// Returns the violated rule, or an empty string if an `m` x `n` x `k`
+/// instruction exists for A and B.
 std::string checkWgmma(unsigned m, unsigned n, unsigned k, MmaType a,
                        MmaType b);
 

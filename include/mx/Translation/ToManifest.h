@@ -21,19 +21,19 @@ struct HostPart {
   std::string data;
 };
 
-/// Builds the plans of the public functions of a module from the output of
+/// Builds the plans of a module's public functions from the output of
 /// `mx-to-plan`. Kernels are allocated mxgpu.kernels. Operations that a plan
 /// cannot express are reported as errors.
 llvm::FailureOr<HostPart> buildHostPart(mlir::ModuleOp module);
 
-/// Reports a called function without a body, with the same message for all ways
-/// to run a program.
+/// Reports an error for a called function without a body. All ways to run a
+/// program use this message.
 llvm::LogicalResult refuseMissingBody(mlir::func::FuncOp function);
 
 /// Erases host functions and keeps the kernels for lowering.
 void eraseHostPart(mlir::ModuleOp module);
 
-/// Registers `--mx-to-manifest`, and `--mx-to-constants` for the bytes.
+/// Registers `--mx-to-manifest`, and `--mx-to-constants` for the constants.
 void registerToManifestTranslation();
 
 } // namespace mx

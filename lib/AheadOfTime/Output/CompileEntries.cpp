@@ -50,8 +50,8 @@ llvm::Error mx::keepEntries(ModuleOp module, ArrayRef<std::string> names) {
       continue;
     bool isEntry = llvm::is_contained(*entries, function);
     if (names.empty() && function.isPublic() && !isEntry)
-      function.emitRemark("is host code and not compiled: --entry=")
-          << function.getSymName() << " compiles it too";
+      function.emitRemark("is host code and is not compiled: --entry=")
+          << function.getSymName() << " also compiles the function";
     function.setVisibility(isEntry ? SymbolTable::Visibility::Public
                                    : SymbolTable::Visibility::Private);
   }

@@ -1,8 +1,8 @@
 //===- CompileEntries.h - Compilation of entries ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps of compileModule (mx/AheadOfTime/Compile.h) without tuning, shared with
-// the tuner, which compiles several single-matmul programs per second.
+// Steps of compileModule (mx/AheadOfTime/Compile.h) after tuning. The tuner
+// also uses them to compile several single-matmul programs per second.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_AHEADOFTIME_OUTPUT_COMPILEENTRIES_H
@@ -12,15 +12,14 @@
 
 namespace mx {
 
-/// File name of the assembled kernels.
 inline constexpr const char *kManifestCubin = "kernels.cubin";
 
-/// Makes the entries called `names` public (all if empty) and erases functions
-/// that they do not call.
+/// Makes the entries called `names` public, or all entries if `names` is empty,
+/// and erases the functions that no entry calls.
 llvm::Error keepEntries(mlir::ModuleOp module,
                         llvm::ArrayRef<std::string> names);
 
-/// Compiles a module of entries with the table in `options`. Does not tune.
+/// Compiles a module of entries with the tuned table, but measures nothing.
 llvm::Expected<CompiledModule>
 compileEntries(mlir::ModuleOp module, const CompileModuleOptions &options,
                llvm::StringRef prefix);

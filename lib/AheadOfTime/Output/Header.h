@@ -11,7 +11,6 @@
 
 namespace mx {
 
-/// Converts `text` to a C identifier.
 std::string getIdentifier(const std::string &text);
 
 /// Returns a header with functions named `prefix`_ENTRY.

@@ -50,8 +50,7 @@ std::string readFile(StringRef path) {
 
 } // namespace
 
-/// Runs `program` and stores its output. Returns the exit status, or -1 if
-/// execution fails.
+/// Runs `program` and returns its exit status, or -1 if execution fails.
 static int execute(StringRef program, ArrayRef<StringRef> arguments,
                    std::string &output) {
   TemporaryFile log("log");
@@ -78,15 +77,16 @@ static bool knows(const std::string &ptxas, StringRef word) {
          StringRef(help).contains(word);
 }
 
-/// Kernels are PTX 8.8 (feature +ptx88 of all chips), supported by ptxas and
-/// drivers from CUDA 12.9 on (PTX ISA, release notes).
+/// First CUDA version with a ptxas and drivers that support PTX 8.8 (PTX ISA,
+/// release notes). Kernels use PTX 8.8 (feature +ptx88) on all chips.
 constexpr unsigned kOldestCuda = 1209;
 
 constexpr llvm::StringLiteral kTooOld =
-    ": expected ptxas of CUDA 12.9 or newer, which reads PTX 8.8: name it, or "
-    "none for kernels that the driver assembles";
+    ": expected ptxas of CUDA 12.9 or newer, which reads PTX 8.8: pass its "
+    "path, "
+    "or none to let the driver assemble the kernels";
 
-/// Returns true if the version text names a CUDA that cannot read PTX 8.8:
+/// Returns true if ptxas is older than kOldestCuda. ptxas prints, for example,
 /// "Cuda compilation tools, release 12.8, V12.8.93".
 static bool isTooOld(const std::string &ptxas) {
   std::string text;
@@ -99,8 +99,7 @@ static bool isTooOld(const std::string &ptxas) {
          major * 100 + minor < kOldestCuda;
 }
 
-/// Adds NVIDIA's Python packages next to mx's package. Their folder names may
-/// contain a version.
+/// Adds NVIDIA's Python packages next to mx. Package names may have a version.
 static void addPackaged(std::vector<std::string> &places) {
   Dl_info self;
   if (!dladdr(reinterpret_cast<void *>(&addPackaged), &self))
@@ -127,7 +126,7 @@ std::string mx::findPtxas(const std::string &name, const std::string &chip) {
   if (asked == "none")
     return "";
   if (!asked.empty()) {
-    // As in a shell, names without a slash are searched on PATH.
+    // A name without a slash is searched on PATH, as in a shell.
     ErrorOr<std::string> found = sys::findProgramByName(asked);
     return found ? *found : asked;
   }
@@ -171,7 +170,7 @@ Expected<std::string> mx::assemble(const std::string &ptxas,
                                    const std::string &ptx) {
   if (!sys::path::has_parent_path(ptxas))
     return makeError("expected the assembler '" + ptxas +
-                     "' on PATH, found none: name its path, or none");
+                     "' on PATH, found none: pass its path, or 'none'");
   TemporaryFile output("cubin");
   if (output.error)
     return makeError("cannot make a temporary file: " + output.error.message());
@@ -183,10 +182,6 @@ Expected<std::string> mx::assemble(const std::string &ptxas,
     more.push_back(split);
   return assembleWith(ptxas, chip, ptx, more, output.path);
 }
-
-//===----------------------------------------------------------------------===//
-// Machine code
-//===----------------------------------------------------------------------===//
 
 static std::string findNvdisasm(const std::string &ptxas) {
   constexpr llvm::StringLiteral kName = "nvdisasm";
@@ -202,23 +197,23 @@ static std::string findNvdisasm(const std::string &ptxas) {
 Expected<MachineCodeTools> mx::findMachineCodeTools(const std::string &ptxas,
                                                     const std::string &chip) {
   constexpr llvm::StringLiteral kInstead =
-      ", or price instructions by their PTX with --ptxas=none";
+      ", or derive prices from PTX with --ptxas=none";
   MachineCodeTools tools;
   tools.ptxas = findPtxas(ptxas, chip);
   if (!sys::fs::can_execute(tools.ptxas))
-    return makeError("expected ptxas, by whose machine code instructions are "
-                     "priced, found none: name it with --ptxas" +
+    return makeError("expected ptxas, which generates the machine code for "
+                     "instruction prices, found none: name it with --ptxas" +
                      kInstead);
   tools.nvdisasm = findNvdisasm(tools.ptxas);
   if (!sys::fs::can_execute(tools.nvdisasm))
-    return makeError("expected nvdisasm, which lists the machine code that "
-                     "prices instructions, found " +
+    return makeError("expected nvdisasm, which lists the machine code for "
+                     "instruction prices, found " +
                      (tools.nvdisasm.empty() ? "none" : tools.nvdisasm) +
                      ": name it in MX_NVDISASM" + kInstead);
   return tools;
 }
 
-/// Removes .loc directives, which would replace the line numbers of the PTX.
+/// Removes .loc directives, so machine code refers to PTX lines.
 static std::string withoutPlaces(StringRef ptx) {
   std::string text;
   for (StringRef rest = ptx; !rest.empty();) {

@@ -37,9 +37,9 @@ static Role getRole(MatmulOpInterface op, Value value) {
   return Role::Other;
 }
 
-/// Returns the type of `value` with static sizes. The last dimension of A, B or
-/// their scales is the reduction; the first is the number of groups if the
-/// operand has a matrix per group. All others are rows.
+/// Returns the type of `value` with static sizes. The last dimension of A, B
+/// and their scales is the reduction. The first dimension of a matrix per
+/// expert group is the number of expert groups. All other dimensions are rows.
 static Type getSizedType(MatmulOpInterface op, Value value,
                          const MatmulProblem &sizes) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -73,7 +73,6 @@ static llvm::SetVector<Value> getUsedValues(MatmulOpInterface op) {
   return used;
 }
 
-/// Returns true if the matmul only writes `value`.
 static bool isOnlyWritten(MatmulOpInterface op, Value value) {
   if (op.readsOuts())
     return false;
@@ -125,7 +124,7 @@ llvm::Expected<MatmulModule> mx::tuning::isolate(MatmulOpInterface op,
     result.setType(type);
   func::ReturnOp::create(builder, loc, copy->getResults());
   if (failed(verify(*matmul.module)))
-    return makeError("expected a matmul that a function of its own can "
-                     "compute, found one that needs what is around it");
+    return makeError("expected a matmul that can be computed in a separate "
+                     "function, found a matmul that uses enclosing operations");
   return matmul;
 }

@@ -30,7 +30,7 @@ static void addCandidate(std::vector<ScheduleAttr> &found,
     found.push_back(schedule);
 }
 
-/// Ranks schedules for a choice of sizes; `first` comes first if not null.
+/// Ranks schedules for the sizes of `sized`, starting with `first` unless null.
 static SizedMatmul rankAt(MatmulOpInterface op, const MatmulProblem &typed,
                           const MatmulProblem &sized, ScheduleAttr first,
                           int64_t count, const target::TargetInfo &target) {
@@ -67,9 +67,9 @@ static size_t findFirst(ArrayRef<ScheduleCase> cases, const ScheduleCase &one) {
          cases.begin();
 }
 
-/// Returns the sizes to measure for a matmul with cases: for each schedule the
-/// largest modelled size of its first case. Requested rows replace these sizes;
-/// the largest request of a case applies.
+/// Returns the sizes to measure for a matmul with cases: the largest requested
+/// row count of each case. If no row counts are requested, measures each
+/// schedule at the example sizes of its first case.
 static std::vector<SizedMatmul> chooseSizes(MatmulOpInterface op,
                                             const MatmulProblem &typed,
                                             ArrayRef<ScheduleCase> cases,
@@ -82,7 +82,7 @@ static std::vector<SizedMatmul> chooseSizes(MatmulOpInterface op,
   std::vector<int64_t> rows = asked.rows;
   llvm::sort(rows);
   for (int64_t size : rows) {
-    // Use the example's number of groups if dynamic.
+    // A dynamic number of groups is taken from the example.
     MatmulProblem sized = cases.back().example;
     getSizeOf(sized, ShapedType::isDynamic(typed.m) ? SizeName::M
                                                     : SizeName::K) = size;
@@ -125,9 +125,9 @@ std::vector<Matmul> mx::tuning::findMatmuls(ModuleOp module,
         matmul.sizes =
             chooseSizes(op, *problem, matmul.cases, options.tune, target);
     } else {
-      op->emitRemark("is not tuned: expected static sizes, except rows, "
-                     "their expert groups or a reduction over rows: the model "
-                     "chooses");
+      op->emitRemark("is not tuned: only the numbers of rows, expert groups "
+                     "and reduced rows may be dynamic; the model chooses the "
+                     "schedule");
       return;
     }
     llvm::erase_if(matmul.sizes, [](const SizedMatmul &sized) {

@@ -12,12 +12,12 @@
 
 namespace mx::tuning {
 
-/// Matmul of a module with static sizes.
+/// A matmul of the module with a choice of static sizes.
 struct SizedMatmul {
   mxgpu::MatmulProblem problem;
   /// Schedules to measure, the model's choice first.
   std::vector<mxgpu::ScheduleAttr> candidates;
-  /// Case of the matmul for these sizes; 0 with a single schedule.
+  /// Index of the schedule case for these sizes, or 0 without cases.
   size_t index = 0;
 };
 
@@ -54,12 +54,12 @@ struct MatmulModule {
 llvm::Expected<MatmulModule> isolate(MatmulOpInterface op,
                                      const mxgpu::MatmulProblem &sizes);
 
-/// Returns the matmul of such a module.
+/// Returns the matmul of a module built by `isolate`.
 MatmulOpInterface getMatmul(mlir::ModuleOp module);
 
 /// Times all candidates at these sizes. Excludes candidates that fail to
-/// compile or run, or differ from the first in a bit. Fails if nothing can be
-/// measured.
+/// compile or run, or differ from the first candidate in any bit of a result.
+/// Fails if no candidate can be measured.
 llvm::Expected<mxgpu::TunedSizes>
 measureSchedules(MatmulOpInterface op, const SizedMatmul &sized,
                  const CompileModuleOptions &options, Stopwatch &stopwatch);

@@ -1,9 +1,9 @@
 //===- Measure.cpp - Measurement of schedules -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Candidates alternate, so that clock changes affect all equally, and the
-// median of many turns is used. A turn launches back to back, with operands
-// that the previous launch did not cache.
+// Candidates take turns, so clock changes affect all of them equally. The
+// result is the median of many turns. In a turn, launches run back to back with
+// alternating operand sets, so operands are not in the cache.
 //===----------------------------------------------------------------------===//
 
 #include "../Output/CompileEntries.h"
@@ -17,12 +17,11 @@ using namespace mx;
 using namespace mx::mxgpu;
 using namespace mx::tuning;
 
-/// Limit of operand sets for small operands.
+/// Maximum number of operand sets, reached if operands are small.
 static constexpr size_t kMostSets = 64;
 
 namespace {
 
-/// A compiled and loaded candidate.
 struct Loaded {
   static llvm::Expected<Loaded> compile(const MatmulModule &matmul,
                                         ScheduleAttr schedule,
@@ -169,8 +168,8 @@ void Measurement::compileAll() {
   }
 }
 
-/// Returns a candidate's results for the first operand set, after copying the
-/// values of the last set to it.
+/// Copies the values of the last operand set to the first set and returns the
+/// results of a candidate for the first set.
 llvm::Expected<std::vector<uint8_t>> Measurement::compute(const Timed &timed) {
   const OperandSet &set = sets.front();
   if (llvm::Error error = set.reset(signature, sets.back()))
@@ -192,7 +191,7 @@ llvm::Expected<std::vector<uint8_t>> Measurement::compute(const Timed &timed) {
   return bytes;
 }
 
-/// Allocates a workspace for all candidates.
+/// Allocates a workspace large enough for each candidate.
 llvm::Error Measurement::prepare() {
   size_t most = 0;
   llvm::Error error = forEach([&](Timed &timed) -> llvm::Error {
@@ -213,8 +212,8 @@ llvm::Error Measurement::prepare() {
   return llvm::Error::success();
 }
 
-/// Excludes candidates with results different from the first, for operands with
-/// exact sums.
+/// Excludes candidates with results different from the first candidate's. The
+/// operands have exact sums, so all results must be equal.
 llvm::Error Measurement::compareAll() {
   if (!stopwatch.comparesResults)
     return llvm::Error::success();
@@ -235,14 +234,15 @@ llvm::Error Measurement::compareAll() {
       differing += x != y;
     if (differing)
       timed.result.leftOut =
-          llvm::formatv("differs from the first schedule, with operands whose "
-                        "sums are exact in any order, in {0} of {1} bytes",
+          llvm::formatv("differs from the first schedule in {0} of {1} bytes, "
+                        "although the operands' sums are exact in any order",
                         differing, bytes->size());
     return llvm::Error::success();
   });
 }
 
-/// Creates random operand sets until their bytes suffice.
+/// Creates copies of a random operand set, so launches read at least
+/// `bytesBetween` other bytes before they use a set again.
 llvm::Error Measurement::makeSets() {
   sets.clear();
   size_t bytes = std::max<size_t>(signature.getBytes(), 1);
@@ -262,7 +262,7 @@ llvm::Error Measurement::makeSets() {
   return toError(mxSynchronize());
 }
 
-/// Returns the average microseconds per launch of a turn.
+/// Runs a turn of a candidate and returns the average microseconds per launch.
 llvm::Expected<double> Measurement::takeTurn(Timed &timed) {
   if (llvm::Error error = stopwatch.use(timed.program.ptx))
     return error;
@@ -310,7 +310,7 @@ llvm::Error Measurement::takeTurns() {
   return forEach([](Timed &timed) {
     auto middle = timed.turns.begin() + timed.turns.size() / 2;
     std::nth_element(timed.turns.begin(), middle, timed.turns.end());
-    // Round to the resolution of the measurement, a nanosecond.
+    // Round to nanoseconds, the resolution of the measurement.
     timed.result.microseconds = std::round(*middle * 1000) / 1000;
     return llvm::Error::success();
   });

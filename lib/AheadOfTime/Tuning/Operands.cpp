@@ -60,7 +60,7 @@ private:
   uint64_t state;
 };
 
-/// Encoder for a type.
+/// Encodes numbers in an element type.
 class Coder {
 public:
   explicit Coder(Type type) : type(type), format(getFloatFormat(type)) {}
@@ -118,8 +118,7 @@ static std::vector<uint64_t> getCodes(const Slot &slot, Values values) {
   else if (coder.isNarrow())
     codes = coder.getFiniteCodes();
   else {
-    // Normal distribution, similar to activations, with as many values as a
-    // narrow type.
+    // Draw 256 codes from a normal distribution, which resembles activations.
     std::mt19937 random(1);
     for (int i = 0; i < 256; ++i) {
       double u = (random() + 0.5) / 4294967296.0;
@@ -149,8 +148,8 @@ static std::vector<uint8_t> draw(const Slot &slot, Values values,
   return bytes;
 }
 
-/// Returns the end of a group. All groups have equal size; segments of a ragged
-/// reduction start at multiples of 128.
+/// Returns the end of an expert group, or its number of rows for counts. All
+/// groups have the same size. Ragged reduction segments are aligned to 128.
 static int64_t getExpertEnd(int64_t group, Role role,
                             const mxgpu::MatmulProblem &sizes) {
   constexpr int64_t kSegment = 128;
@@ -168,7 +167,7 @@ std::vector<uint8_t> mx::tuning::makeValues(const Slot &slot, Values values,
   bool isPlaces = slot.role == Role::Offsets || slot.role == Role::Counts ||
                   slot.role == Role::Rows;
   Type element = getElementTypeOrSelf(slot.type);
-  // Other integers are indices in regions, for which 0 is always valid.
+  // Other integer arguments are indices used by a region; 0 is always valid.
   if (!isPlaces)
     return element.isIntOrIndex() && slot.role != Role::Elements
                ? std::vector<uint8_t>(slot.bytes)

@@ -1,10 +1,10 @@
 //===- Operands.h - Operands of measured matmuls ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Exact values are small multiples of powers of two. Their sums of products are
-// exact in f32 in any order, so correct schedules agree in every bit. Random
-// values are any finite codes, with scales near 1, because toggling bits raise
-// the power and reduce the clock of a GPU.
+// Exact values are small multiples of powers of two. f32 sums of their products
+// are exact in any order, so correct schedules return identical bits. Random
+// values are arbitrary finite codes with scales near 1. They make many bits
+// toggle, which raises the power and reduces the clock of a GPU.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_AHEADOFTIME_TUNING_OPERANDS_H
@@ -24,7 +24,7 @@ struct FreeOnDevice {
 using DeviceBuffer = std::unique_ptr<void, FreeOnDevice>;
 llvm::Expected<DeviceBuffer> makeDeviceBuffer(size_t bytes);
 
-/// Argument or result of a measured function.
+/// An argument or a result of a measured function.
 struct Slot {
   mlir::Type type;
   Role role = Role::Other; ///< for arguments
@@ -35,12 +35,11 @@ struct Slot {
 
 struct Signature {
   std::vector<Slot> arguments, results;
-  /// Returns the total bytes of arguments and results.
   size_t getBytes() const;
 };
 Signature getSignature(const MatmulModule &matmul);
 
-/// Returns the bytes of an argument of a matmul with these sizes.
+/// Returns values, as bytes, for an argument of a matmul with these sizes.
 std::vector<uint8_t> makeValues(const Slot &slot, Values values,
                                 const mxgpu::MatmulProblem &sizes,
                                 uint64_t seed);
@@ -54,10 +53,10 @@ public:
   static llvm::Expected<OperandSet> make(const Signature &signature,
                                          Values values,
                                          const mxgpu::MatmulProblem &sizes);
-  /// Copies the values to other addresses.
+  /// Copies the set to new device memory.
   llvm::Expected<OperandSet> copy(const Signature &signature) const;
-  /// Copies argument values from `from`, because a matmul may accumulate in
-  /// place, and zeroes results.
+  /// Copies the argument values of `from`, because a matmul may accumulate in
+  /// place, and fills the results with zeros.
   llvm::Error reset(const Signature &signature, const OperandSet &from) const;
 
   llvm::ArrayRef<mxArgument> getArguments() const { return arguments; }

@@ -19,7 +19,6 @@ llvm::Error Stopwatch::use(const std::string &) {
 
 namespace {
 
-/// Stopwatch based on events.
 class EventStopwatch : public Stopwatch {
 public:
   ~EventStopwatch() override {
@@ -27,8 +26,8 @@ public:
       if (event)
         (void)mxEventDestroy(event);
   }
-  /// Before each measurement the GPU fills `bytes` of memory, so that the host
-  /// queues launches ahead.
+  /// Allocates `bytes` of memory that the GPU fills before each measurement.
+  /// Meanwhile the host enqueues the launches.
   llvm::Error prepare(size_t bytes);
   llvm::Expected<double>
   measure(llvm::function_ref<llvm::Error()> launch) override;
@@ -39,9 +38,9 @@ private:
   size_t filledBytes = 0;
 };
 
-/// Stopwatch of the simulator. Runs each launch once, because the model has no
-/// noise. Matmuls are not computed, so results are undefined
-/// (simulator/docs/TimeModel.md).
+/// Stopwatch for the simulator's time model. Runs each launch once, because the
+/// model is deterministic. Matmuls are not computed, so their results are
+/// undefined (simulator/docs/TimeModel.md).
 class ModelStopwatch final : public EventStopwatch {
 public:
   ModelStopwatch(std::string chip, MachineCodeTools tools)
@@ -91,16 +90,16 @@ static llvm::Error checkGpu(const std::string &chip) {
   if (mxGetDeviceInfo(&info) != MX_SUCCESS)
     found = llvm::toString(takeRuntimeError());
   else if (llvm::StringRef(info.kind) != "cuda")
-    found = "the simulator alone";
+    found = "only the simulator";
   else if (mxCanRunTarget(chip.c_str()))
     return llvm::Error::success();
   else
     found = llvm::formatv("{0} of compute capability {1}.{2}", info.name,
                           info.capabilityMajor, info.capabilityMinor);
-  return makeError("expected a GPU that runs " + chip + " to tune on, found " +
+  return makeError("tuning requires a GPU that runs " + chip + ", found " +
                    found +
-                   ": tune on a machine that has one, and compile here with "
-                   "the table that it writes (--tuned=FILE)");
+                   ": tune on a machine with such a GPU, and compile here "
+                   "with the resulting table (--tuned=FILE)");
 }
 
 llvm::Expected<std::unique_ptr<Stopwatch>>
@@ -113,10 +112,6 @@ mx::makeGpuStopwatch(std::string chip) {
   return stopwatch;
 }
 
-//===----------------------------------------------------------------------===//
-// The simulator's model
-//===----------------------------------------------------------------------===//
-
 static llvm::Error set(const char *option, const char *value) {
   return toError(mxSetSimulatorOption(option, value));
 }
@@ -125,7 +120,7 @@ llvm::Error ModelStopwatch::prepare() {
   if (llvm::Error error = toError(mxSetDevice("sim")))
     return error;
   if (mxSetSimulatorOption("time", chip.c_str()) != MX_SUCCESS)
-    return makeError("no model of time of a GPU for " + chip + ": " +
+    return makeError("no GPU time model for " + chip + ": " +
                      llvm::toString(takeRuntimeError()));
   for (const char *option : {"data", "checks", "warnings"})
     if (llvm::Error error = set(option, "none"))
@@ -134,7 +129,7 @@ llvm::Error ModelStopwatch::prepare() {
   comparesResults = false;
   warmUps = 0;
   rounds = leastLaunches = mostLaunches = 1;
-  // Larger than the cache.
+  // 128 MiB exceeds the cache.
   bytesBetween = size_t(128) << 20;
   return EventStopwatch::prepare(/*bytes=*/0);
 }

@@ -16,11 +16,11 @@ using namespace mx;
 using namespace mx::mxgpu;
 using namespace mx::tuning;
 
-/// Minimum gain of another schedule in thousandths of the time; smaller gains
-/// are noise, and the model's choice is kept.
+/// Minimum gain, in thousandths of the time, for which a schedule replaces the
+/// model's choice. Smaller gains are noise.
 static constexpr double kLeastGain = 5;
-/// Maximum modelled loss, in per cent, of a measured schedule at sizes that
-/// were not measured. Approximates the error of the model.
+/// Maximum loss, in percent, predicted by the model for a measured schedule at
+/// unmeasured sizes. Approximates the error of the model.
 static constexpr int64_t kMostLoss = 5;
 
 std::string mx::getTunedTablePath() {
@@ -95,7 +95,7 @@ bool Tuner::isKnown(const TunedTable &table, const TunedKey &key) const {
          entry->rows == options.tune.rows;
 }
 
-/// Adds an entry to the current file, which other processes may have changed.
+/// Rereads the table file, which other processes may change, and adds an entry.
 llvm::Error Tuner::keep(const TunedEntry &entry) const {
   llvm::Expected<TunedTable> table = readTable();
   if (!table)
@@ -122,12 +122,12 @@ void Tuner::tell(const Matmul &matmul, const TunedSizes &sizes) const {
   remark << sizes.m << " x " << sizes.n << " x " << sizes.k << ": "
          << llvm::formatv("{0:f2} us", fastest->microseconds).str();
   if (fastest == &first)
-    remark << " by the model's choice";
+    remark << " with the model's choice";
   else if (first.leftOut.empty())
-    remark << llvm::formatv(", the model's choice {0:f2} us",
+    remark << llvm::formatv(", {0:f2} us with the model's choice",
                             first.microseconds)
                   .str();
-  remark << ", of " << sizes.candidates.size() << " schedules on " << gpu;
+  remark << "; timed " << sizes.candidates.size() << " schedules on " << gpu;
 }
 
 /// Returns the modelled time of a schedule at a case's example sizes.
@@ -140,9 +140,9 @@ static int64_t getModelledTotal(MatmulOpInterface op, const ScheduleCase &one,
       .total;
 }
 
-/// Uses a measured schedule for a case. Without requested rows, also uses it
-/// for cases with the same former schedule, so that they share a kernel, unless
-/// the model predicts a loss.
+/// Uses a measured schedule for a case. If `isEverywhere`, also uses it for the
+/// cases that had the same schedule before, so they still share a kernel,
+/// unless the model predicts a loss above kMostLoss for a case.
 static void replaceSchedule(const Matmul &matmul, size_t index,
                             ScheduleAttr schedule, bool isEverywhere,
                             const target::TargetInfo &target,
@@ -177,7 +177,8 @@ llvm::Error Tuner::tune(const Matmul &matmul, TunedKey key,
         measureSchedules(matmul.op, sized, options, stopwatch);
     if (!sizes) {
       matmul.op->emitWarning("is not tuned: ")
-          << llvm::toString(sizes.takeError()) << ": the model chooses";
+          << llvm::toString(sizes.takeError())
+          << "; the model chooses the schedule";
       return llvm::Error::success();
     }
     tell(matmul, *sizes);
@@ -191,8 +192,8 @@ llvm::Error Tuner::tune(const Matmul &matmul, TunedKey key,
     entry.sizes.push_back(std::move(*sizes));
   }
   if (!chosen.front()) {
-    matmul.op->emitWarning("is not tuned: no schedule of those that were "
-                           "tried runs: the model chooses");
+    matmul.op->emitWarning("is not tuned: none of the tried schedules runs; "
+                           "the model chooses the schedule");
     return llvm::Error::success();
   }
   llvm::raw_string_ostream os(entry.schedule);
@@ -237,8 +238,8 @@ llvm::Expected<Tuned> mx::tuneModule(ModuleOp module,
   if (!target)
     return makeError(error);
   if (!target->rates)
-    return makeError("no rates of chip '" + options.chip +
-                     "' are known to choose schedules by");
+    return makeError("cannot choose schedules for chip '" + options.chip +
+                     "': its rates are not known");
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   if (mxGetDeviceInfo(&info) != MX_SUCCESS)
     return takeRuntimeError();

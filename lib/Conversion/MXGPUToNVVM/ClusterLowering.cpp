@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Lowers CTA ranks, additions of accumulators in a cluster, and programmatic
+// Lowers CTA ranks, the addition of accumulators in a cluster, and programmatic
 // dependent launch.
 //
-// To add accumulators, each CTA writes its own to its shared memory. Then the
-// first CTA reads the others, or each CTA reads the registers of its share.
+// To add accumulators, each CTA writes its own accumulator to its shared
+// memory. Then either the first CTA reads all other accumulators, or each CTA
+// reads its share of the registers from all other CTAs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +20,8 @@ using namespace mx::mxbar;
 
 namespace {
 
-/// Shared-memory layout of a partial: chunks of words, each for all threads, so
-/// that adjacent threads access adjacent words.
+/// Shared-memory layout of a partial accumulator. Chunk `i` of all threads
+/// precedes chunk `i + 1`, so adjacent threads access adjacent words.
 class PartialWords {
 public:
   PartialWords(NVVMBuilder &builder, ExchangePartialsOp op, Value thread,
@@ -38,8 +39,8 @@ public:
                           words.slice(i * chunk, chunk));
   }
 
-  /// Adds the partials of the other CTAs, in the order of ranks, to words
-  /// `first` to `end`, the share of CTA `rank`.
+  /// Adds the partials of the other CTAs to words `first` to `end`, the share
+  /// of CTA `rank`. Every word is summed in the order of CTA ranks.
   void add(MutableArrayRef<Value> words, int64_t rank, int64_t ctas,
            int64_t first, int64_t end) {
     // Keeps LLVM from hoisting these addresses out of the loop into registers.
@@ -64,7 +65,6 @@ public:
   }
 
 private:
-  /// Adds two words as f32.
   Value add(Value x, Value y) {
     Type f32 = builder.getF32Type();
     Value sum = arith::AddFOp::create(builder, builder.bitcast(f32, x),
@@ -79,7 +79,8 @@ private:
 
 } // namespace
 
-/// Emits a branch for each rank from `rank` on: registers cannot be indexed.
+/// Emits a branch for each rank, starting at `rank`, because registers cannot
+/// be indexed dynamically.
 static Value addShares(NVVMBuilder &builder, PartialWords &words,
                        ArrayRef<Value> partial, int64_t ctas, VectorType type,
                        int64_t rank = 0) {
@@ -104,7 +105,6 @@ static Value addShares(NVVMBuilder &builder, PartialWords &words,
   return ifOp.getResult(0);
 }
 
-/// Returns the cluster size of a lowered kernel.
 static std::optional<int64_t> getClusterSize(Operation *op) {
   auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
   auto size = function ? function->getAttrOfType<DenseI32ArrayAttr>(
@@ -115,14 +115,14 @@ static std::optional<int64_t> getClusterSize(Operation *op) {
   return size[0];
 }
 
-/// Partials are complete after the cluster barrier.
+/// Adds the partials after a cluster barrier, when all of them are complete.
 static LogicalResult
 lowerExchangePartials(ExchangePartialsOp op,
                       ExchangePartialsOp::Adaptor adaptor,
                       ConversionPatternRewriter &rewriter) {
   std::optional<int64_t> ctas = getClusterSize(op);
   if (!ctas)
-    return rewriter.notifyMatchFailure(op, "not of a lowered kernel");
+    return rewriter.notifyMatchFailure(op, "not in a lowered kernel");
   NVVMBuilder builder(op.getLoc(), rewriter);
   auto type = cast<VectorType>(adaptor.getAccumulator().getType());
   Value own = adaptor.getAccumulator();

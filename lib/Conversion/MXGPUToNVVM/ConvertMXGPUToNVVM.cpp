@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One pattern per operation. Earlier passes have lowered kernels to functions.
+// Applies a pattern to each operation. Earlier passes have lowered kernels to
+// functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,26 +49,25 @@ struct ConvertMXGPUToNVVMPass final
 
   LogicalResult verifyLowered() {
     for (auto kernel : getOperation().getOps<KernelOp>())
-      return kernel.emitOpError("expected a function in its place: run "
-                                "mxgpu-lower-kernels first");
-    WalkResult columns =
-        getOperation().walk([](ExtractColumnsOp extract) -> WalkResult {
-          if (matchPattern(extract.getColumn(), m_Constant()))
-            return success();
-          return extract.emitOpError(
-              "expected a constant column, as registers have no "
-              "addresses: run mxgpu-unroll-fragments on a loop "
-              "with a constant number of rounds");
-        });
+      return kernel.emitOpError("expected kernels to be lowered to functions: "
+                                "run mxgpu-lower-kernels first");
+    WalkResult columns = getOperation().walk([](ExtractColumnsOp extract)
+                                                 -> WalkResult {
+      if (matchPattern(extract.getColumn(), m_Constant()))
+        return success();
+      return extract.emitOpError(
+          "expected a constant column, because registers have no addresses: "
+          "run mxgpu-unroll-fragments on a loop with a constant trip count");
+    });
     WalkResult fragments = getOperation().walk([](Operation *op) -> WalkResult {
       if (isa_and_present<MXGPUDialect, mx::mxbar::MXBarDialect,
                           scf::SCFDialect>(op->getDialect()) ||
           isa<arith::SelectOp>(op) || !op->isRegistered() ||
           llvm::none_of(op->getResultTypes(), llvm::IsaPred<FragmentType>))
         return success();
-      return op->emitOpError(
-          "expected fragments to come from operations of mxgpu, "
-          "scf or arith.select: take rows of them to compute");
+      return op->emitOpError("expected fragments from mxgpu operations, scf "
+                             "operations or arith.select: convert fragments "
+                             "with mxgpu.to_rows for other operations");
     });
     return failure(columns.wasInterrupted() || fragments.wasInterrupted());
   }
@@ -113,7 +113,7 @@ struct ConvertMXGPUToNVVMPass final
     target.addLegalOp<mx::mxbar::PlacedRingOp>();
     target.addDynamicallyLegalOp<arith::SelectOp>(
         [](arith::SelectOp op) { return !isa<FragmentType>(op.getType()); });
-    // Upstream lowers other kinds.
+    // Upstream patterns lower all other reductions.
     target.addDynamicallyLegalOp<gpu::SubgroupReduceOp>(
         [](gpu::SubgroupReduceOp op) {
           return op.getOp() != gpu::AllReduceOperation::MAXUI ||
@@ -142,7 +142,7 @@ struct ConvertMXGPUToNVVMPass final
                                                          target);
     if (failed(applyPartialConversion(function, target, std::move(patterns))))
       return failure();
-    // Unused after conversion.
+    // Placed rings are unused after the conversion.
     function->walk([](mx::mxbar::PlacedRingOp ring) { ring.erase(); });
     return success();
   }
@@ -154,13 +154,13 @@ struct ConvertMXGPUToNVVMPass final
 // Locations
 //===----------------------------------------------------------------------===//
 
-// The region of a named linalg operation has no location. Inlining gives
-// callsite(unknown at X), on which ensure-debug-info-scope-on-llvm-func
-// crashes. Other call sites would get no .loc directive, since the inlined
-// caller has no scope.
+// The body of a named linalg operation has an unknown location, so inlining
+// creates callsite(unknown at X), and ensure-debug-info-scope-on-llvm-func
+// crashes on this location. Other call sites would get no .loc directive, since
+// the inlined caller has no scope.
 
-/// Appends the file and line of each part of `location` to `lines`: for an
-/// inlined operation, the innermost with a file.
+/// Appends the file and line of each part of `location` to `lines`. For an
+/// inlined operation, appends the innermost location with a file.
 static void collectLines(Location location, SetVector<Location> &lines) {
   if (auto line = dyn_cast<FileLineColLoc>(location)) {
     lines.insert(line);
@@ -178,12 +178,13 @@ static void collectLines(Location location, SetVector<Location> &lines) {
 }
 
 namespace {
-/// Source lines that share the code of a .loc.
+/// Maps the source line of each .loc directive to the other lines that produced
+/// the same code.
 using SharedLines = llvm::MapVector<Location, SetVector<Location>>;
 } // namespace
 
-/// Assigns the first line to each operation of `function` and returns the
-/// others.
+/// Sets the location of each operation of `function` to its first source line
+/// and returns its other source lines.
 static SharedLines resolveLocations(LLVM::LLVMFuncOp function) {
   SharedLines shared;
   DenseMap<Location, Location> resolved;
@@ -203,7 +204,7 @@ static SharedLines resolveLocations(LLVM::LLVMFuncOp function) {
   return shared;
 }
 
-/// Prints `location` in the format of the simulator: `"a.mlir" 3 5`.
+/// Prints `location` in the simulator's format: `"a.mlir" 3 5`.
 static void print(raw_ostream &os, Location location) {
   auto line = cast<FileLineColLoc>(location);
   os << '"';
@@ -217,7 +218,8 @@ struct ResolveLocations final
   void runOnOperation() override {
     StringAttr name = StringAttr::get(
         &getContext(), LLVM::LLVMDialect::getModuleLevelAsmAttrName());
-    // PTX lacks a directive for several lines, and ptxas refuses unknown ones.
+    // Emit comments, because PTX has no directive for several source lines and
+    // ptxas rejects unknown directives.
     SmallVector<Attribute> comments;
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
       for (auto &[line, others] : resolveLocations(function)) {

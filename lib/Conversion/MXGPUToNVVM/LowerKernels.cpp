@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Set-up and tear-down of a CTA: barriers are initialized and fenced before
-// use, and a warp allocates tensor memory and frees it after all uses.
+// Adds the set-up and tear-down of a CTA. The set-up initializes and fences
+// barriers. A warp allocates tensor memory and frees the memory after all uses.
 //
-// Each path through the chain of branches runs a single role, or none, so that
-// setmaxnreg in a role affects no other role (ptxas follows all paths).
+// Roles become a chain of branches. ptxas follows all paths, so each path runs
+// at most one role, and setmaxnreg in a role does not affect other roles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,7 @@ static void enterIf(NVVMBuilder &builder, Value condition) {
   builder.setInsertionPointToStart(ifOp.thenBlock());
 }
 
-/// Computes thread numbers within a role from those of the CTA.
+/// Computes thread numbers within a role from thread numbers within the CTA.
 static void lowerThreadIds(RoleOp role) {
   role.walk([&](ThreadIdOp id) {
     NVVMBuilder builder(id.getLoc(), id.getContext());
@@ -63,13 +63,13 @@ static void lowerThreadIds(RoleOp role) {
   });
 }
 
-/// Inlines the body of a role, for an elected thread if required. The warp
-/// reconverges afterwards: the next instruction may need all threads.
+/// Inlines the body of a role, for an elected thread if the role requires it.
+/// The warp then reconverges, as the next instruction may need all threads.
 static void inlineRole(NVVMBuilder &builder, RoleOp role,
                        std::optional<int64_t> launchedRegisters) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setLoc(role.getLoc());
-  // Runs in all warps of a warpgroup, for any roles.
+  // All warps of a warpgroup must set the limit, whatever their roles.
   if (launchedRegisters)
     setRegisters(builder, role, *launchedRegisters);
   if (role.getOnLeader())
@@ -107,7 +107,7 @@ static void lowerRoles(KernelOp kernel) {
     inlineRole(builder, role, registers);
     builder.restoreInsertionPoint(next);
   }
-  // Warps without a role also belong to a warpgroup.
+  // Warps without a role must also set the limit of their warpgroup.
   if (registers)
     setRegisters(builder, roles.back(), *registers);
   for (RoleOp role : roles) {
@@ -120,7 +120,6 @@ static void lowerRoles(KernelOp kernel) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Declares the dynamic shared memory of a module's kernels.
 static void declareSharedMemory(gpu::GPUModuleOp module) {
   if (module.lookupSymbol(kDynamicSharedName))
     return;
@@ -168,7 +167,7 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
   }
 }
 
-/// Initializes all barriers in a thread and makes them visible to the copy
+/// Lets a thread initialize all barriers and make them visible to the copy
 /// engine and the tensor core.
 static void initBarriers(NVVMBuilder &builder, KernelOp kernel,
                          ArrayRef<Value> maps) {
@@ -207,16 +206,16 @@ static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
   return scf::IfOp::create(builder, isWarp, /*withElse=*/false);
 }
 
-/// Bounds the registers of a thread at launch. Roles may change their bound by
-/// setmaxnreg, which ptxas honours only in code that no other role executes.
+/// Limits the registers per thread at launch. A role may change its limit with
+/// setmaxnreg, which ptxas honors only in code that no other role executes.
 static void boundRegisters(NVVMBuilder &builder, KernelOp kernel,
                            LLVM::LLVMFuncOp function) {
   std::optional<int64_t> registers = kernel.getLaunchRegisters();
   if (registers)
     function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                       builder.getI32IntegerAttr(*registers));
-  // Few CTAs with tensor memory share an SM. Without this bound ptxas assigns
-  // too few registers and spills.
+  // An SM runs few CTAs with tensor memory. Without this bound ptxas
+  // assumes more CTAs, assigns too few registers and spills.
   std::optional<int64_t> ctas = kernel.getMinCtas();
   if (!ctas && !registers && getTensorMemory(kernel))
     ctas = 1;
@@ -257,7 +256,7 @@ static SmallVector<Value> getMaps(LLVM::LLVMFuncOp function) {
 }
 
 /// Builds the set-up before all roles. Returns the first column of the tensor
-/// memory `memory`, if not null.
+/// memory, or null if `memory` is null.
 static Value setUp(NVVMBuilder &builder, KernelOp kernel, TensorMemoryOp memory,
                    ArrayRef<Value> maps) {
   bool hasRings = !kernel.getBody().getOps<PlacedRingOp>().empty();
@@ -293,7 +292,7 @@ static void tearDown(NVVMBuilder &builder, KernelOp kernel,
                      TensorMemoryOp memory, Value firstColumn) {
   if (memory)
     builder.fenceBeforeSync();
-  // A CTA of a pair must not end while the other may access its memory.
+  // A CTA of a pair must not end while the other CTA may access its memory.
   if (kernel.isPair())
     builder.syncCluster();
   else if (memory)

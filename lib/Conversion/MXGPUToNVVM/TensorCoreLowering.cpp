@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Lowers bulk copies into stages, scales into tensor memory, and accumulators
-// into registers. Attributes emit the MMAs (lib/Dialect/MXGPU/IR/Mma).
+// Lowers bulk copies into stages, copies of scales into tensor memory, and
+// loads of accumulators into registers. MMA attributes emit the MMAs
+// (lib/Dialect/MXGPU/IR/Mma).
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +46,9 @@ static Values lowerLoadBox(NVVMBuilder &builder, LoadBoxOp op,
   return {};
 }
 
-/// A tile of 128 rows by 4 scales is 512 bytes of shared memory and 4 columns
-/// of tensor memory. Tiles of the same scales are adjacent there for the MMA.
+/// Copies scale tiles. A tile of 128 rows by 4 scales occupies 512 bytes of
+/// shared memory and 4 columns of tensor memory. The MMA requires the tiles of
+/// the same 4 blocks in adjacent columns.
 static Values lowerCopyToColumns(NVVMBuilder &builder, CopyToColumnsOp op,
                                  CopyToColumnsOp::Adaptor adaptor) {
   Value descriptor = builder.matrixDescriptor(
@@ -71,8 +73,7 @@ static Values lowerCopyToColumns(NVVMBuilder &builder, CopyToColumnsOp op,
   return {column};
 }
 
-/// Returns the registers per thread at launch of the enclosing kernel, if they
-/// are limited.
+/// Returns the register limit at the launch of the enclosing kernel, if any.
 static std::optional<int64_t> getLaunchRegisters(Operation *op) {
   auto function = op->getParentOfType<FunctionOpInterface>();
   auto bound = function ? function->getAttrOfType<IntegerAttr>(
@@ -91,8 +92,8 @@ static Values lowerMma(NVVMBuilder &builder, MmaOp op, MmaOp::Adaptor adaptor) {
   return accumulators ? Values{accumulators} : Values();
 }
 
-/// Returns true if operations other than matrix instructions and loops, which
-/// accept an accumulator in progress, use the accumulator.
+/// Returns true if the accumulator must be complete. Only MMAs, waits for MMAs
+/// and loops accept an accumulator in progress.
 static bool isRead(MmaWaitOp op) {
   return !op.getPending() || llvm::any_of(op->getUsers(), [](Operation *user) {
     return !isa<MmaOp, MmaWaitOp, scf::YieldOp>(user);
@@ -106,11 +107,13 @@ static Values lowerMmaWait(NVVMBuilder &builder, MmaWaitOp op,
 }
 
 //===----------------------------------------------------------------------===//
-// Accumulators: a thread loads consecutive columns of its row
+// Accumulators
 //===----------------------------------------------------------------------===//
 
-/// A warp accesses the lanes given by its number modulo 4 (PTX ISA, tcgen05
-/// access restrictions). The role starts at a multiple of 4.
+/// Emits loads in which each thread reads consecutive columns of its row. The
+/// number of a warp modulo 4 determines the warp's accessible lanes (PTX ISA,
+/// tcgen05 access restrictions). The number of the role's first warp is a
+/// multiple of 4.
 static Values lowerLoadAccumulator(NVVMBuilder &builder, LoadAccumulatorOp op,
                                    LoadAccumulatorOp::Adaptor adaptor,
                                    const TypeConverter &converter) {
@@ -129,8 +132,8 @@ static Values lowerLoadAccumulator(NVVMBuilder &builder, LoadAccumulatorOp op,
   if (!adaptor.getEmpty()) {
     return {load()};
   }
-  // Do not read tensor memory that was never written. The branch is uniform in
-  // the role, since its warps share the work tile.
+  // Do not read tensor memory that was never written. All warps of the role
+  // take the same branch, because they share the work tile.
   auto ifOp =
       scf::IfOp::create(builder, type, adaptor.getEmpty(), /*withElse=*/true);
   builder.setInsertionPointToStart(ifOp.thenBlock());
@@ -142,8 +145,10 @@ static Values lowerLoadAccumulator(NVVMBuilder &builder, LoadAccumulatorOp op,
   return {ifOp.getResult(0)};
 }
 
-/// The shared columns are the last of stage 0 and the first of stage 1. With
-/// several matrices they are in the last or first of these.
+/// Returns the column at a position of the read order. The shared columns of
+/// both stages are first. They are the last columns of stage 0 and the first
+/// columns of stage 1. With several matrices B, the shared columns belong to
+/// the last matrix of stage 0 and to the first matrix of stage 1.
 static Values lowerEpilogueColumn(NVVMBuilder &builder, EpilogueColumnOp op,
                                   EpilogueColumnOp::Adaptor adaptor) {
   RingType ring = op.getStage().getType().getRing();

@@ -1,8 +1,9 @@
 //===- CommandPatterns.cpp - Memory and launches in plans -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lowers allocations, fills and copies of whole arrays, reads of numbers,
-// tensor maps and launches. A memref is passed to kernels as its fields.
+// Lowers allocations, fills and copies of whole arrays, host reads of single
+// numbers, tensor maps and launches. Kernels receive a memref as a pointer,
+// sizes, strides and an offset.
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/HostCode.h"
@@ -28,14 +29,14 @@ static LogicalResult lowerAlloc(memref::AllocOp op,
   return success();
 }
 
-/// Lowers a constant; convert-mx-to-mxgpu rejected other globals.
+/// Lowers a constant. convert-mx-to-mxgpu has rejected all other globals.
 static LogicalResult lowerGlobal(memref::GetGlobalOp op,
                                  OneToN<memref::GetGlobalOp>,
                                  ConversionPatternRewriter &rewriter) {
   Value buffer = mxplan::ConstantOp::create(
       rewriter, op.getLoc(), mxplan::BufferType::get(op.getContext()),
       op.getNameAttr());
-  // Its type is static.
+  // The type is static, so there are no dynamic sizes.
   replaceByBuffer(rewriter, op, buffer, {});
   return success();
 }
@@ -56,7 +57,7 @@ static void lowerCopy(memref::CopyOp op, View &from,
   for (auto [dim, size] : llvm::enumerate(target.sizes)) {
     if (size == from.sizes[dim])
       continue;
-    // Message of upstream's verification on the CPU path.
+    // Upstream's verification emits the same message on the CPU path.
     Value isSame = builder.isEqual(size, from.sizes[dim]);
     RequireOp::create(builder, isSame,
                       describeAccess(op, "size of " + std::to_string(dim) +
@@ -107,7 +108,7 @@ static void lowerLoad(memref::LoadOp op, View &view,
 
 static LogicalResult lowerAssert(cf::AssertOp op, OneToN<cf::AssertOp> operands,
                                  ConversionPatternRewriter &rewriter) {
-  // Requirement messages are format strings.
+  // Escape percent signs, because messages of requirements are format strings.
   std::string text = op.getMsg().str();
   for (size_t at = 0; (at = text.find('%', at)) != std::string::npos; at += 2)
     text.insert(at, "%");
@@ -118,7 +119,7 @@ static LogicalResult lowerAssert(cf::AssertOp op, OneToN<cf::AssertOp> operands,
   return success();
 }
 
-/// Poison memory is never accessed: null.
+/// Lowers poison memory, which is never accessed, to null.
 static LogicalResult lowerPoison(ub::PoisonOp op, OneToN<ub::PoisonOp>,
                                  ConversionPatternRewriter &rewriter) {
   auto type = dyn_cast<MemRefType>(op.getType());
@@ -135,10 +136,6 @@ static LogicalResult lowerPoison(ub::PoisonOp op, OneToN<ub::PoisonOp>,
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Tensor maps and launches
-//===----------------------------------------------------------------------===//
-
 static void lowerMap(EncodeTensorMapOp op, View &view, ArrayRef<ValueRange>,
                      PlanBuilder &builder,
                      ConversionPatternRewriter &rewriter) {
@@ -147,7 +144,7 @@ static void lowerMap(EncodeTensorMapOp op, View &view, ArrayRef<ValueRange>,
     Value stride = view.strides.back();
     Value isOne = builder.isEqual(stride, builder.index(1));
     RequireOp::create(builder, isOne,
-                      "expected elements side by side, found a stride of %lld",
+                      "expected contiguous elements, found a stride of %lld",
                       stride);
   }
   TensorMapNumbers numbers =
@@ -159,8 +156,8 @@ static void lowerMap(EncodeTensorMapOp op, View &view, ArrayRef<ValueRange>,
       op.getL2Promotion());
 }
 
-/// Returns the values of an argument in a plan. A contiguous memref inside its
-/// buffer becomes a slice of the buffer.
+/// Returns the plan values passed for an argument. A contiguous memref that
+/// covers part of a buffer becomes a slice of the buffer.
 static SmallVector<Value> getParameters(PlanBuilder &builder, Type type,
                                         ValueRange fields) {
   Type taken = getParameterType(type);

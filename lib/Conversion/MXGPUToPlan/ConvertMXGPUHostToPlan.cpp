@@ -56,13 +56,14 @@ static LogicalResult verifyAlloc(memref::AllocOp op) {
       !type.getElementType().isIntOrIndexOrFloat() ||
       getElementBits(type) % 8 ||
       op.getAlignment().value_or(1) > kBufferAlignment)
-    return op.emitOpError("expected whole bytes in identity layout at a "
-                          "multiple of at most ")
+    return op.emitOpError(
+               "expected an array of whole bytes with identity layout "
+               "and an alignment of at most ")
            << kBufferAlignment << " in a launch plan, found " << type;
   return verifyByteCount(op, type);
 }
 
-/// Checks that a fill uses a constant with equal bytes.
+/// Fails unless the value of a fill is a constant with equal bytes.
 static LogicalResult verifyMemset(gpu::MemsetOp op) {
   Attribute value;
   APInt bits;
@@ -70,8 +71,8 @@ static LogicalResult verifyMemset(gpu::MemsetOp op) {
     bits = getBits(value);
   if (!value || bits.getBitWidth() % 8 || !bits.isSplat(8) ||
       op.getAsyncToken() || !op.getAsyncDependencies().empty())
-    return op.emitOpError("expected a constant of equal bytes and no tokens "
-                          "in a launch plan");
+    return op.emitOpError("expected a constant with equal bytes and no async "
+                          "tokens in a launch plan");
   return verifyWhole(op, op.getDst());
 }
 
@@ -80,7 +81,7 @@ static LogicalResult verifyCast(memref::CastOp op) {
       isa<MemRefType>(op.getSource().getType()))
     return success();
   return op.emitOpError("expected a cast that keeps the rank in a launch plan, "
-                        "found one to ")
+                        "found a cast to ")
          << op.getType();
 }
 
@@ -115,13 +116,13 @@ static LogicalResult verifySupport(Operation *op) {
       .Case([](memref::GetGlobalOp op) -> LogicalResult {
         if (isConstant(op))
           return success();
-        return op.emitOpError("expected a global that is constant and has a "
-                              "value in a launch plan, found another one");
+        return op.emitOpError("expected a constant global with an initial "
+                              "value in a launch plan, found another global");
       })
       .Case([](memref::CopyOp op) -> LogicalResult {
         if (op.getTarget().getDefiningOp<memref::GetGlobalOp>())
           return op.emitOpError("expected an array that may be written, found "
-                                "a constant: copy it to one of your own");
+                                "a constant: copy it to a new array");
         return verifyWhole(op, op->getOperands());
       })
       .Case([](gpu::MemsetOp op) { return verifyMemset(op); })
@@ -158,7 +159,8 @@ static LogicalResult verifyFunction(func::FuncOp function) {
 // Interface for callers
 //===----------------------------------------------------------------------===//
 
-/// Describes an argument or result, from the attributes of mx-describe-entries.
+/// Describes an argument or result with the attributes that mx-describe-entries
+/// set.
 static Attribute describe(DictionaryAttr attributes, Type type,
                           const Twine &name) {
   Type source = type;
@@ -182,7 +184,7 @@ static void keepSignature(func::FuncOp function) {
   for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
     results.push_back(describe(function.getResultAttrDict(index), type,
                                "result" + Twine(index)));
-  // An argument may become several.
+  // Drop attributes, because an argument may become several arguments.
   function.removeArgAttrsAttr();
   function.removeResAttrsAttr();
   if (function.isExternal())
@@ -192,7 +194,8 @@ static void keepSignature(func::FuncOp function) {
   function->setAttr(mxplan::kResultsAttrName, builder.getArrayAttr(results));
 }
 
-/// Checks the bounds of host reads, with the messages of the CPU path.
+/// Inserts bounds checks for host reads, with the same messages as on the CPU
+/// path.
 static void checkReads(func::FuncOp function) {
   function.walk([](memref::LoadOp load) {
     auto op = dyn_cast<RuntimeVerifiableOpInterface>(load.getOperation());
@@ -205,7 +208,7 @@ static void checkReads(func::FuncOp function) {
 
 namespace {
 
-/// Upstream's control flow patterns do not support selects of memrefs.
+/// Lowers selects of memrefs, which no upstream control flow pattern supports.
 LogicalResult lowerSelect(arith::SelectOp op, OneToN<arith::SelectOp> operands,
                           ConversionPatternRewriter &rewriter) {
   Value condition = llvm::getSingleElement(operands.getCondition());

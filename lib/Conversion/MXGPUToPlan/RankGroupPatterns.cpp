@@ -1,8 +1,8 @@
 //===- RankGroupPatterns.cpp - Windows and collectives in plans -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies the rows of this rank to its segment of the window before the
-// collective. Rank groups of a single rank need neither.
+// Copies the rows of this rank to its segment of the window, and then runs the
+// collective. A rank group with a single rank needs neither.
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/HostCode.h"
@@ -25,7 +25,7 @@ static int64_t getRowBytes(MemRefType type) {
   return bits / 8;
 }
 
-/// Returns the bytes of a rank's rows in a window.
+/// Returns the size in bytes of a rank's segment of a window.
 static Value getRankBytes(PlanBuilder &builder, RankGroupOp group,
                           MemRefType type) {
   return builder.index(int64_t(group.getTokens()) * getRowBytes(type));
@@ -54,19 +54,20 @@ static LogicalResult lowerWindow(mx::WindowOp op, OneToN<mx::WindowOp>,
     buffer = mxplan::WindowOp::create(builder,
                                       mxplan::BufferType::get(op.getContext()),
                                       op.getGroup(), bytes);
-  // Its type is static.
+  // The type is static, so there are no dynamic sizes.
   replaceByBuffer(rewriter, op, buffer, {});
   return success();
 }
 
-/// Uses the message of the CPU path.
+/// Requires that `found` does not exceed the maximum number of tokens per rank.
+/// The CPU path emits the same message.
 static void requireTokens(PlanBuilder &builder, RankGroupOp group,
                           Value found) {
   Value most = builder.index(int64_t(group.getTokens()));
   Value fits =
       arith::CmpIOp::create(builder, arith::CmpIPredicate::ule, found, most);
   RequireOp::create(builder, fits,
-                    ("expected at most %lld tokens of a rank of group " +
+                    ("expected at most %lld tokens per rank of group " +
                      group.getSymName() + ", found %lld")
                         .str(),
                     ValueRange{most, found});

@@ -126,11 +126,8 @@ SmallVector<Value> mx::mxgpu::getSingles(ArrayRef<ValueRange> operands) {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Casts, slices and reshapes
-//===----------------------------------------------------------------------===//
-
-/// Requires the static extents of the new type.
+/// Lowers a cast. Checks sizes, strides and offsets that are static only in the
+/// new type.
 static void lowerCast(memref::CastOp op, View &view, ArrayRef<ValueRange>,
                       PlanBuilder &builder,
                       ConversionPatternRewriter &rewriter) {
@@ -158,10 +155,10 @@ static void lowerCast(memref::CastOp op, View &view, ArrayRef<ValueRange>,
   replaceByView(rewriter, op, view);
 }
 
-/// Requires the first and last element of a slice to be in bounds; an empty
-/// slice may start at the end. Uses condition and message of upstream's
-/// verification on the CPU path, but without branches, so that the result is
-/// known before a call.
+/// Requires the first and last element of a slice to be in bounds. An empty
+/// slice may start at the end. The condition and the message equal those of
+/// upstream's verification on the CPU path. The condition has no branches, so
+/// that its result is known before a call.
 static void requireInside(memref::SubViewOp op, size_t dim, Value offset,
                           Value size, Value step, Value extent,
                           PlanBuilder &builder) {
@@ -172,7 +169,8 @@ static void requireInside(memref::SubViewOp op, size_t dim, Value offset,
   auto compare = [&](CmpIPredicate predicate, Value a, Value b) -> Value {
     return arith::CmpIOp::create(builder, predicate, a, b);
   };
-  // Separate statements, because C++ does not order arguments.
+  // Create the operations in separate statements, because C++ does not define
+  // the evaluation order of arguments.
   auto isWithin = [&](Value position, Value end) -> Value {
     Value isBeforeEnd = compare(CmpIPredicate::slt, position, end);
     Value isNonNegative =
@@ -239,7 +237,7 @@ static int64_t getInner(MemRefType type, ArrayRef<int64_t> group) {
   return group.back();
 }
 
-/// Collapses contiguous dimensions; the last determines the stride.
+/// Collapses contiguous dimensions. The last dimension determines the stride.
 static void lowerCollapse(memref::CollapseShapeOp op, View &view,
                           ArrayRef<ValueRange>, PlanBuilder &builder,
                           ConversionPatternRewriter &rewriter) {
@@ -275,7 +273,7 @@ static void lowerExpand(memref::ExpandShapeOp op, View &view,
     if (group.size() > 1 && isOpen)
       builder.requireEqual(view.sizes[dim], elements,
                            "expected dimension " + Twine(dim) +
-                               " of what is reshaped to be %lld, found %lld");
+                               " of the reshaped array to be %lld, found %lld");
   }
   view.sizes = std::move(sizes);
   view.strides = std::move(strides);
@@ -303,7 +301,7 @@ static void lowerMetadata(memref::ExtractStridedMetadataOp op, View &view,
   rewriter.replaceOp(op, values);
 }
 
-/// Lowers to the address of the whole buffer.
+/// Returns the address of the whole buffer.
 static void lowerAddress(memref::ExtractAlignedPointerAsIndexOp op, View &view,
                          ArrayRef<ValueRange>, PlanBuilder &,
                          ConversionPatternRewriter &rewriter) {

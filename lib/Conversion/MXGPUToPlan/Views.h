@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A memref becomes a buffer and its dynamic sizes, strides and offset. Patterns
-// handle all numbers of a view, static or dynamic.
+// use a View, in which static numbers are constants.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXGPUTOPLAN_VIEWS_H
@@ -21,7 +21,8 @@ public:
   using ArithBuilder::ArithBuilder;
 
   mlir::Value multiply(mlir::ValueRange factors);
-  /// Returns `values`, with constants for known sizes.
+  /// Returns a value for each number in `known`: a constant for a static
+  /// number, or the next element of `values` for a dynamic number.
   llvm::SmallVector<mlir::Value> getValues(llvm::ArrayRef<int64_t> known,
                                            mlir::ValueRange values);
   /// Requires `a` == `b` at run time, with a message that contains both.
@@ -31,7 +32,7 @@ public:
   mlir::Value alloc(mlir::Value bytes);
 };
 
-/// Returns the bits of an integer or float.
+/// Returns the bits of an integer or float attribute.
 llvm::APInt getBits(mlir::Attribute number);
 
 /// Memref in a plan: a buffer with offset, sizes and strides in elements.
@@ -48,27 +49,27 @@ View getView(PlanBuilder &builder, mlir::MemRefType type,
 /// Returns the converted values of a memref of `type`.
 llvm::SmallVector<mlir::Value> getViewParameters(mlir::MemRefType type,
                                                  View view);
-/// Replaces the only result of an operation, a memref, by its converted values.
+/// Replaces the only result of an operation, a memref, by the converted values.
 void replaceByView(mlir::ConversionPatternRewriter &rewriter,
                    mlir::Operation *op, const View &view);
-/// Replaces the result by a whole buffer with these dynamic sizes.
+/// Replaces the result of `op` by a whole buffer with these dynamic sizes.
 void replaceByBuffer(mlir::ConversionPatternRewriter &rewriter,
                      mlir::Operation *op, mlir::Value buffer,
                      llvm::SmallVector<mlir::Value> sizes);
-/// Returns the bytes of a contiguous array with these dynamic sizes.
+/// Returns the size in bytes of a contiguous array with these dynamic sizes.
 mlir::Value getBytes(PlanBuilder &builder, mlir::MemRefType type,
                      mlir::ValueRange sizes);
 
-/// Returns the values of operands with unchanged types.
+/// Returns the operands if the conversion maps each operand to a single value.
 llvm::SmallVector<mlir::Value>
 getSingles(llvm::ArrayRef<mlir::ValueRange> operands);
 
 void addViewPatterns(const mlir::TypeConverter &converter,
                      mlir::RewritePatternSet &patterns);
-/// Memory, tensor maps and launches.
+/// Adds the patterns for memory, tensor maps and launches.
 void addCommandPatterns(const mlir::TypeConverter &converter,
                         mlir::RewritePatternSet &patterns);
-/// Windows, ranks and collectives.
+/// Adds the patterns for windows, ranks and collectives.
 void addRankGroupPatterns(const mlir::TypeConverter &converter,
                           mlir::RewritePatternSet &patterns);
 

@@ -1,8 +1,8 @@
 //===- Combine.cpp - Lowering of mx.combine -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Adds rows in order, in f32. Sums that overwrite `out` are accumulated in
-// separate memory and rounded at the end.
+// Adds the rows of each token in order, in f32. Sums that overwrite `out` are
+// accumulated in separate memory and rounded at the end.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -71,7 +71,7 @@ private:
                                    Value(flag));
   }
 
-  /// A sum starts with its first row: adding to 0 would change -0.
+  /// Adds a row to a token's sum. The first row is stored, because 0 + -0 is 0.
   void addRow(Int row, Int token) {
     Value isSum = loadFlag(token);
     forEachColumn([&](Int column) {
@@ -109,7 +109,7 @@ private:
   bool overwrites;
   Int count, columns, tokens, zero;
   Value sums;   ///< f32, shape of `out`
-  Value hasSum; ///< 0 or 1 for each token
+  Value hasSum; ///< 1 for each token with a sum, else 0
 };
 
 } // namespace

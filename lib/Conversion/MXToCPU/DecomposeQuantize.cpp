@@ -1,8 +1,8 @@
 //===- DecomposeQuantize.cpp - Dequantized destinations -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decomposes a quantization with dequantized destinations by its definition: a
-// quantization to elements and scales, and an mx.dequantize.
+// Decomposes a quantization with dequantized destinations into a quantization
+// to elements and scales, and an mx.dequantize.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -32,8 +32,8 @@ Value mx::cpu::allocateLike(OpBuilder &builder, Location loc, Value out,
                                  sizes);
 }
 
-/// Elements of a ragged reduction are dequantized as a matrix, with zeros
-/// between groups. Rows outside all expert groups are undefined.
+/// Dequantizes a ragged reduction as a single matrix with zeros between expert
+/// groups. Rows outside all expert groups are undefined.
 static void decompose(FusedQuantizeOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();

@@ -1,9 +1,8 @@
 //===- Dequantize.cpp - Dequantization and layout changes -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lowers mx.dequantize, inputs of mx.quantize through a prologue or gather, and
-// mx.relayout. All iterate over logical coordinates; Emitter computes
-// addresses.
+// Lowers mx.dequantize, mx.relayout, and the gathers and prologues of
+// quantizations. The loops use logical coordinates; Emitter computes addresses.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -16,17 +15,17 @@ using namespace mx::cpu;
 
 namespace {
 
-/// Multiplies an element by its block's scale and rounds once, for results of
+/// Multiplies an element by the scale of its block and rounds once. Implements
 /// mx.dequantize and quantized inputs of prologues.
 class Dequantizer {
 public:
-  /// `decode` is the factor of an NVFP4 tensor (f32), or null.
+  /// `decode` is the f32 factor of an NVFP4 tensor, or null.
   Dequantizer(Emitter &emitter, Elements elements, Scales scales,
               Type numberType, Value decode = {});
 
-  /// Returns the value of an element, given its scale.
+  /// Returns the value of an element with the given scale.
   Value loadNumber(ArrayRef<Value> place, Value scale);
-  /// Returns the value of an element, with blocks of this size.
+  /// Returns the value of an element. Loads the scale of its block.
   Value loadNumber(ArrayRef<Value> place, int64_t blockSize);
 
 private:
@@ -34,7 +33,7 @@ private:
   Elements elements;
   Scales scales;
   Type numberType;
-  /// Decode table, and the factor as f64.
+  /// Decode table of the elements, and `decode` as f64.
   Value values, factor;
 };
 
@@ -51,7 +50,7 @@ Dequantizer::Dequantizer(Emitter &emitter, Elements elements, Scales scales,
         emitter.wrap(decode).as(emitter.getBuilder().getI32Type())));
 }
 
-/// The products are exact in f64.
+// The f64 multiplications are exact.
 Value Dequantizer::loadNumber(ArrayRef<Value> place, Value scale) {
   OpBuilder &builder = emitter.getBuilder();
   auto multiply = [&](Value x, Value y) {
@@ -104,8 +103,8 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
 
   Dequantizer dequantizer(emitter, elements, scales, outType,
                           adaptor.getGlobalScale());
-  // Dequantizes elements `from` to `from + length` of rows [first, end) to
-  // columns `to` and following.
+  // Dequantizes elements [from, from + length) of rows [first, end). Stores the
+  // results in columns [to, to + length).
   auto dequantize = [&](const Scales &scales, ArrayRef<Value> batch, Int first,
                         Int end, Int from, Int length, Int to) {
     Int zero = emitter.index(0);
@@ -166,7 +165,7 @@ static void lowerRelayout(Emitter &emitter, RelayoutOp op,
     return;
   }
 
-  // The linear side determines the logical shape.
+  // The side with linear scales determines the logical shape.
   int64_t rank = std::min(inputType.getRank(), outType.getRank());
   Scales from = getScales(input, rank), to = getScales(out, rank);
   Value linear = to.tiled ? input : out;
@@ -215,8 +214,8 @@ void mx::cpu::populateDequantizePatterns(const TypeConverter &converter,
 // Inputs of quantizations
 //===----------------------------------------------------------------------===//
 
-// Results of a prologue are stored in arrays before they are quantized: the
-// reference is the unfused quantization.
+// Stores the results of a prologue in arrays before quantizing them, as in the
+// unfused program, which defines the expected bits.
 
 namespace {
 
@@ -260,7 +259,6 @@ public:
 private:
   struct Input {
     Elements elements;
-    /// Scales of a quantized input.
     std::optional<Scales> scales = {};
     int64_t blockSize = 0;
     std::optional<Dequantizer> dequantizer = {};
@@ -305,7 +303,8 @@ private:
           builder, loc, MemRefType::get(shape, type), sizes));
   }
 
-  /// Computes the values at `place` from the inputs at `from`.
+  /// Computes the values at position `place` from the inputs at position
+  /// `from`.
   void emit(ArrayRef<Value> place, ArrayRef<Value> from) {
     SmallVector<Value> elements;
     for (Input &input : inputs)
@@ -320,7 +319,7 @@ private:
     store(elements, place);
   }
 
-  /// Stores to separate arrays, or concatenated.
+  /// Stores the prologue's results in separate arrays, or concatenated in one.
   void store(ArrayRef<Value> elements, ArrayRef<Value> place) {
     for (auto [i, element] : llvm::enumerate(elements)) {
       SmallVector<Value> to(place);
@@ -337,7 +336,7 @@ private:
     emitter.loop(zero, emitter.dim(gather, 0), 1, [&](Int row) {
       Int source =
           emitter.wrap(emitter.load(gather, {row})).to(builder.getIndexType());
-      // As unsigned numbers, negative indices exceed the number of rows.
+      // The comparison is unsigned, so negative indices are out of range.
       Value exists = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::ult, source, getSize(0));
       auto ifOp = scf::IfOp::create(builder, loc, exists,

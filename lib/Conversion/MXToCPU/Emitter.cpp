@@ -1,8 +1,7 @@
 //===- Emitter.cpp - Loops and array accesses -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Implements packing of elements and layouts of scales; callers use logical
-// coordinates.
+// Maps the logical coordinates of callers to packed elements and scale layouts.
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
@@ -106,7 +105,8 @@ Value Emitter::load(Value memref, ArrayRef<Value> indices) {
   return memref::LoadOp::create(builder, loc, memref, indices);
 }
 
-/// Splits the last index of a packed array into byte and bit offset.
+/// Replaces the last index of a packed array by a byte index. Returns `column`
+/// and the bit offset of the element within the byte.
 static std::pair<Int, Int> getNibble(SmallVectorImpl<Value> &indices,
                                      Int column, Type i8) {
   indices.back() = column / 2;
@@ -204,9 +204,8 @@ Scales Emitter::inExpert(Scales scales, const ExpertGroup &group) {
 //===----------------------------------------------------------------------===//
 // Size checks at run time
 //
-// Verifiers check static sizes; dynamic sizes are checked before the first
-// access. A failure prints a line with the location and both values and ends
-// the program.
+// A failed check prints the location and both values, and ends the program.
+// Verifiers have already checked static sizes.
 //===----------------------------------------------------------------------===//
 
 void Emitter::check(Int condition, llvm::Twine text, ArrayRef<Int> values) {

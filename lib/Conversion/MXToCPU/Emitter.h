@@ -1,8 +1,8 @@
 //===- Emitter.h - Loops, array accesses and checks -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by all lowerings: loops, accesses to elements and scales in any
-// layout, iteration over expert groups, and checks at run time.
+// All lowerings use these helpers for loops, accesses to elements and scales in
+// any layout, iteration over expert groups, and run-time checks.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOCPU_EMITTER_H
@@ -13,9 +13,9 @@
 
 namespace mx {
 
-/// If the i1 `condition` is false, prints the location and `format`, a printf
-/// format for `values` (integers or indices, as %ld or %lld), and ends the
-/// program with kExitBadInput.
+/// Creates code that prints the location and a message and exits with
+/// kExitBadInput if the i1 `condition` is false. `format` is the printf format
+/// of the message for `values`, which are integers or indices (%ld or %lld).
 void createEndProgramUnless(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::ModuleOp module, mlir::Value condition,
                             const llvm::Twine &format, mlir::ValueRange values);
@@ -24,8 +24,7 @@ void createEndProgramUnless(mlir::OpBuilder &builder, mlir::Location loc,
 
 namespace mx::cpu {
 
-/// Array of elements: a memref, and the element type before its conversion to a
-/// storage type.
+/// Array of elements. `type` is the element type, not the storage type.
 struct Elements {
   mlir::Value memref;
   mlir::Type type;
@@ -35,14 +34,14 @@ struct Elements {
   }
 };
 
-/// Linear or tiled scales. If `expertStart` is set, the rows of an expert group
-/// start at a separate row of tiles.
+/// Linear or tiled scales. If `expertStart` is set, the scales belong to an
+/// expert group with its own rows of tiles.
 struct Scales {
   mlir::Value memref;
   bool tiled;
   std::optional<Int> expertStart = {}, expertTileRow = {};
-  /// Decode table, or codec of a format without a table; neither for copied
-  /// scales.
+  /// Decode table, or the codec of a format without a table. Both are null if
+  /// scales are only copied.
   mlir::Value values = {};
   const ScaleCodec *codec = nullptr;
   int64_t blockRows = 1; ///< rows of elements for each row of linear scales
@@ -61,9 +60,7 @@ public:
   }
   Int wrap(mlir::Value value) { return {builder, loc, value}; }
 
-  //===--------------------------------------------------------------------===//
-  // Loops
-  //===--------------------------------------------------------------------===//
+  // Loops.
 
   void loop(Int begin, Int end, int64_t step,
             llvm::function_ref<void(Int)> body);
@@ -74,27 +71,24 @@ public:
   void loopOverDims(mlir::Value memref, unsigned count,
                     llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)> body);
 
-  /// Begin and end of expert group g in `total` rows or columns, and its start
-  /// p[g] in a ragged reduction. docs/reference/Spec.md defines invalid
-  /// offsets.
+  /// Begin and end of an expert group in `total` rows or columns. `start` is
+  /// p[number], the start of the group in a ragged reduction.
+  /// docs/reference/Spec.md defines the groups for invalid offsets.
   struct ExpertGroup {
     Int number, begin, end, start;
   };
   void forEachExpert(mlir::Value offsets, Int total,
                      llvm::function_ref<void(ExpertGroup)> body);
-  /// Loads an offset, sign-extended.
+  /// Loads an offset and sign-extends it.
   Int loadOffset(mlir::Value offsets, Int group);
   /// Loads the end of the last expert group.
   Int loadEnd(mlir::Value offsets, Int total);
 
-  /// Inlines an epilogue or prologue for an element and returns the yielded
-  /// values.
+  /// Inlines an epilogue or prologue for an element and returns its results.
   llvm::SmallVector<mlir::Value> inlineRegion(mlir::Region &region,
                                               mlir::ValueRange arguments);
 
-  //===--------------------------------------------------------------------===//
-  // Arrays
-  //===--------------------------------------------------------------------===//
+  // Arrays.
 
   Int dim(mlir::Value memref, int64_t dimension);
   /// Returns a size of the logical array, in elements.
@@ -105,7 +99,7 @@ public:
   Int loadCode(const Elements &array, llvm::ArrayRef<mlir::Value> indices);
   void storeCode(Int code, const Elements &array,
                  llvm::ArrayRef<mlir::Value> indices);
-  /// Loads the bits of a scale as an integer of their width.
+  /// Loads the bits of a scale as an integer of the same width.
   Int loadScale(const Scales &scales, llvm::ArrayRef<mlir::Value> batch,
                 Int row, Int block);
   /// Loads a scale as f64.
@@ -115,32 +109,30 @@ public:
   void storeScale(Int bits, const Scales &scales,
                   llvm::ArrayRef<mlir::Value> batch, Int row, Int block);
   mlir::Value lookup(mlir::Value table, Int code);
-  /// Zeroes all bytes.
   void fillZero(mlir::Value memref);
   void fillZero(const Elements &array) { fillZero(array.memref); }
 
-  /// Returns `scales` offset to expert group g of ragged rows.
+  /// Returns the scales of an expert group of ragged rows.
   Scales inExpert(Scales scales, const ExpertGroup &group);
 
-  //===--------------------------------------------------------------------===//
-  // Checks at run time
-  //===--------------------------------------------------------------------===//
+  // Checks at run time.
 
-  /// Ends the program with "expected TEXT" if `condition` is false; %ld are
-  /// replaced by `values`. Emits nothing for conditions known to hold.
+  /// Ends the program with "expected TEXT" if `condition` is false at run time.
+  /// `values` replace the %ld. Emits nothing if the condition is the constant
+  /// true.
   void check(Int condition, llvm::Twine text, llvm::ArrayRef<Int> values);
-  /// Checks a dimension of `name`.
+  /// Checks the size of a dimension. Messages call the array `name`.
   void checkDim(llvm::StringRef name, const Elements &array, int64_t dimension,
                 Int expected);
-  /// Checks that `offsets`, if present, are not empty.
+  /// Checks that `offsets` is not empty, unless it is null.
   void checkExperts(mlir::Value offsets);
-  /// Checks the shape of the scales of `rows` x `columns` elements with the
-  /// batch dimensions of `like`.
+  /// Checks the shape of scales for `rows` x `columns` elements with the batch
+  /// dimensions of `like`.
   void checkScales(llvm::StringRef name, const Scales &scales,
                    const Elements &like, Int rows, Int columns,
                    int64_t blockSize, std::optional<Int> groups = {});
-  /// Checks that a dimension of `name`, of size `found`, consists of whole
-  /// blocks and bytes.
+  /// Checks that `found`, the size of a dimension of `name`, is a multiple of
+  /// the block size and fills whole bytes.
   void checkMultiple(llvm::StringRef name, int64_t dimension, Int found,
                      int64_t blockSize);
 

@@ -1,8 +1,8 @@
 //===- ExpandHostCode.cpp - Expansion of host operations ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Expands arithmetic and views that LLVM, or upstream's lowering, computes
-// differently from GPUs or does not support.
+// Expands arithmetic that LLVM computes differently from GPUs, and views that
+// upstream's lowering does not support.
 //===----------------------------------------------------------------------===//
 
 #include "FormatArith.h"
@@ -31,14 +31,16 @@ namespace mx {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-// GPUs have instructions for f16 and bf16 fma and for maxima that order zeros,
-// and move bf16 as bits. On hosts LLVM calls a library or rounds twice, returns
-// either zero, and converts values.
+// GPUs support f16 and bf16 fma and maxima that order -0 below 0, and copy bf16
+// values as bits. On hosts, LLVM calls a library or rounds twice for fma,
+// returns either zero as a maximum of 0 and -0, and converts bf16 values that
+// are copied.
 
 namespace {
 
-/// Returns the larger or smaller number. Equal numbers differ at most in the
-/// sign of zero: the maximum is the and of the bits, the minimum the or.
+/// Returns the maximum or minimum. If the operands are equal, their bits differ
+/// at most in the sign of zero. In this case the maximum is the bitwise AND of
+/// the operands, and the minimum is their bitwise OR.
 template <typename EqualOp>
 Value getExtreme(OpBuilder &builder, Location loc, Value a, Value b,
                  arith::CmpFPredicate isBetter) {
@@ -59,8 +61,8 @@ Value getExtreme(OpBuilder &builder, Location loc, Value a, Value b,
   return choose(a, b, choose(b, a, equal));
 }
 
-/// LLVM's maximum and minimum on x86 may miss a signaling NaN, and the variants
-/// that ignore NaN do not order zeros.
+/// Expands a maximum or minimum. On x86, LLVM may not propagate a signaling
+/// NaN, and the variants that ignore NaN do not order zeros.
 template <typename OpT, typename EqualOp, bool leavesOutNaN>
 struct ExpandExtreme final : OpRewritePattern<OpT> {
   ExpandExtreme(MLIRContext *context, arith::CmpFPredicate isBetter)
@@ -91,9 +93,10 @@ struct ExpandExtreme final : OpRewritePattern<OpT> {
 
 } // namespace
 
-/// Rounds once: the product is exact in f64, and the sum is rounded to odd, so
-/// the last bit represents all lost bits. f64 has more than two bits beyond f16
-/// and bf16, so truncf rounds as if given the exact sum.
+/// Expands an fma of f16 or bf16 with one rounding. The f64 product is exact.
+/// The sum is rounded to odd, so its last bit represents all lost bits. The f64
+/// significand has at least two more bits than those of f16 and bf16, so truncf
+/// rounds correctly.
 static LogicalResult expandHalfFma(math::FmaOp op, PatternRewriter &rewriter) {
   Type element = getElementTypeOrSelf(op.getType());
   if (!element.isF16() && !element.isBF16())
@@ -122,7 +125,7 @@ static LogicalResult expandHalfFma(math::FmaOp op, PatternRewriter &rewriter) {
   auto bitsOf = [&](Value x) -> Value {
     return arith::BitcastOp::create(b, integers, x);
   };
-  // Separate statements, because they determine the order of operations.
+  // Lambdas called in separate statements fix the order of operations.
   auto add = [&](Value x, Value y) -> Value {
     return arith::AddFOp::create(b, x, y);
   };
@@ -193,8 +196,8 @@ struct ExpandHostArithPass final
 //===----------------------------------------------------------------------===//
 // Conversions of f16 and bf16
 //
-// LLVM calls a library, which a JIT may not find, or uses instructions that
-// differ between hosts in NaNs and, from f64, round twice.
+// LLVM calls a library that a JIT may not find, or uses host instructions. Such
+// instructions return different NaNs on different hosts and round f64 twice.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -263,14 +266,13 @@ struct ExpandHalfConversionsPass final
 //===----------------------------------------------------------------------===//
 // Dimensions that expand to several dynamic dimensions
 //
-// Upstream divides the dimension by the static sizes to get the dynamic size.
-// With two dynamic sizes or a size of 0 it crashes. The operation itself lists
-// its sizes.
+// Upstream computes the dynamic size with a division, and crashes if a second
+// size is dynamic or a static size is 0. This pattern uses the size operands.
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Returns true if the static sizes leave a dynamic size undetermined.
+/// Returns true if the static sizes do not determine the dynamic size.
 bool isOpen(memref::ExpandShapeOp op) {
   ArrayRef<int64_t> shape = op.getResultType().getShape();
   return llvm::any_of(op.getReassociationIndices(),
@@ -322,8 +324,8 @@ struct ExpandReshapesPass final
 //===----------------------------------------------------------------------===//
 // Copies between views as loops
 //
-// For non-contiguous arrays, memref.copy is lowered to memrefCopy of MLIR's
-// runner library, which the process may not contain.
+// For non-contiguous arrays, upstream lowers memref.copy to a call of
+// memrefCopy in MLIR's runner library, which the process may not contain.
 //===----------------------------------------------------------------------===//
 
 namespace {

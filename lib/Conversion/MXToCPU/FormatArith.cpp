@@ -1,10 +1,10 @@
 //===- FormatArith.cpp - Number formats as IR functions -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A single integer rounding routine serves all formats. A number is split into
-// a significand with its hidden bit and the exponent field of the target
-// format. If the field is below 1, the significand is shifted right further,
-// which yields subnormals.
+// All formats share an integer rounding routine. It splits a number into a
+// significand with its hidden bit and the exponent field of the target format.
+// If the field is below 1, the number is subnormal in the target format, and
+// the significand is shifted right further.
 //===----------------------------------------------------------------------===//
 
 #include "FormatArith.h"
@@ -111,10 +111,10 @@ FormatArith::Rounding FormatArith::getRounding(Type type) {
           info.nanCode,      1ll << (info.bits - 1)};
 }
 
-/// Shifts a significand right by at least one bit and rounds. Adding half an
-/// ulp minus one, plus the last kept bit, rounds to nearest even. Adding a
-/// random number below the kept bits rounds stochastically; only 32 bits below
-/// the kept bits are used.
+/// Shifts a significand right by at least one bit and rounds. To round to
+/// nearest even, adds the last kept bit and half an ulp minus one. To round
+/// stochastically, adds the random number to the 32 bits below the last kept
+/// bit, and ignores lower bits.
 Int FormatArith::cutOff(Int significand, Int shift, std::optional<Int> random) {
   int64_t width = significand.type().getIntOrFloatBitWidth();
   if (!random) {
@@ -131,9 +131,9 @@ Int FormatArith::cutOff(Int significand, Int shift, std::optional<Int> random) {
   return ((wide + below) >> drawn).to(significand.type());
 }
 
-/// Returns the code, without sign, of a significand with `fraction` bits below
-/// the hidden bit and the target's exponent field. A carry increments the
-/// exponent.
+/// Rounds a significand and returns its code without the sign. `fraction` is
+/// the number of bits below the hidden bit. `field` is the exponent field of
+/// the target format. A carry increments the exponent.
 Int FormatArith::roundMagnitude(const Rounding &to, Int significand,
                                 unsigned fraction, Int field,
                                 std::optional<Int> random) {
@@ -174,8 +174,9 @@ Value FormatArith::round(Value f64, Type type) {
 // Widening
 //===----------------------------------------------------------------------===//
 
-/// f32 with its hidden bit at bit 23. Subnormals have a field of at most 0.
-/// Infinities and NaNs have a huge field, zero has a significand of 0.
+/// An f32 number. Bit 23 of the significand is the hidden bit. The field is at
+/// most 0 for subnormals and kHugeField for infinities and NaNs. The
+/// significand of zero is 0.
 struct FormatArith::Unpacked {
   Int magnitude, significand, field;
 };
@@ -202,10 +203,11 @@ Int FormatArith::widenToF32(Value value) {
       call("widen_f16", {half}, i32, [&](FormatArith &n, ArrayRef<Int> args) {
         Int code = args[0].to(i32);
         Int magnitude = code & 0x7FFF;
-        // The biases differ by 112, twice that for infinity and NaN.
+        // The exponent biases differ by 112. Infinity and NaN need another 112
+        // to fill the exponent field.
         Int normal = (magnitude << 13) + (112 << 23);
         normal = (magnitude >= 0x7C00).select(normal + (112 << 23), normal);
-        // A subnormal is magnitude * 2^-24: shift its first bit to bit 10.
+        // A subnormal is magnitude * 2^-24, so shift its first bit to bit 10.
         Int shift = n.countLeadingZeros(magnitude) - 21;
         Int exponent = (shift.like(113) - shift) << 23;
         Int subnormal = exponent | (((magnitude << shift) & 0x3FF) << 13);
@@ -230,7 +232,7 @@ Value FormatArith::widenToF64(Int f32Bits) {
   return number(bits).as(builder.getF64Type());
 }
 
-/// Returns RN(x * y) as f32 bits: the product of two f32 is exact in f64.
+/// Returns RN(x * y) as f32 bits. The product of two f32 is exact in f64.
 Value FormatArith::multiply(Int xBits, Int yBits) {
   return call("mul_f32", {xBits, yBits}, xBits.type(),
               [](FormatArith &n, ArrayRef<Int> args) -> Value {
@@ -260,8 +262,8 @@ Int FormatArith::blockScale(Type element, ScaleRounding mode, Int absMax) {
                      int64_t(recipe.getCarry(ScaleRecipe::Rounding(mode)))) >>
                     23) -
                    recipe.emax;
-          // cvt.rp.satfinite.ue8m0: the next power of two; 2^-127 is the f32
-          // subnormal 0x00400000.
+          // cvt.rp.satfinite.ue8m0 rounds up to a power of two. 2^-127 is the
+          // f32 subnormal 0x00400000.
           Int t = n.number(
               n.multiply(a, a.like(int64_t(recipe.maxReciprocalBits))));
           Int exact = (t < 0x800000).select(0x400000, t.like(0));
@@ -274,8 +276,8 @@ Int FormatArith::blockScale(Type element, ScaleRounding mode, Int absMax) {
       }));
 }
 
-/// The value is significand * 2^(field - byte - 17) / 64. A right shift below
-/// 17 exceeds 127.
+/// Quantizes to int8. The value is significand * 2^(field - byte - 17) / 64.
+/// With a right shift of less than 17 bits, the result exceeds 127.
 Int FormatArith::quantizeInt8(Int xBits, Int scaleByte,
                               std::optional<Int> random) {
   Unpacked x = unpackF32(xBits);
@@ -303,9 +305,9 @@ Int FormatArith::quantize(Type element, Int xBits, Int scaleByte,
                return n.quantizeInt8(args[0], args[1], drawn).to(i8);
              Rounding to = getRounding(element);
              Unpacked x = n.unpackF32(args[0]);
-             // RN(x * 2^(127 - byte)) in f32 only differs from the exact
-             // product below 2^-126, where every element type rounds to 0, so a
-             // single rounding suffices.
+             // A single rounding is enough. RN(x * 2^(127 - byte)) in f32
+             // differs from the exact product only below 2^-126, where every
+             // element type rounds to 0.
              Int field = x.field + to.bias - args[1];
              Int code = n.roundMagnitude(to, x.significand, 23, field, drawn);
              Int sign = (args[0] < 0).select(to.signCode, code.like(0));

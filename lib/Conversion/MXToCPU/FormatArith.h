@@ -1,9 +1,9 @@
 //===- FormatArith.h - Number formats as IR functions -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Roundings, decode tables and scale recipes. Each is a private function or
-// constant table of the module, created on first use, with constants from
-// Support's tables. f32 bits are i32, f64 bits are i64.
+// Roundings and scale computations are private functions, and decode tables are
+// constants. They are added to the module on first use. The constants are
+// defined in mx/Support. f32 bits are i32, f64 bits are i64.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOCPU_FORMATARITH_H
@@ -24,34 +24,35 @@ public:
               mlir::ModuleOp module)
       : builder(builder), loc(loc), module(module) {}
 
-  /// Widens f16, bf16 or f32 to f32 bits, exactly.
+  /// Widens f16, bf16 or f32 to f32 bits. The result is exact.
   Int widenToF32(mlir::Value number);
-  /// Widens f32 bits to f64, exactly and regardless of flush-to-zero modes.
+  /// Widens f32 bits to f64. The result is exact in all flush-to-zero modes.
   mlir::Value widenToF64(Int f32Bits);
-  /// Rounds f64 once to f32, f16 or bf16: nearest even, with infinities. NaN
-  /// becomes 0x7FFFFFFF or 0x7FFF.
+  /// Rounds f64 once, to nearest even, to f32, f16 or bf16. Overflow returns
+  /// infinity. NaN becomes 0x7FFFFFFF or 0x7FFF.
   mlir::Value round(mlir::Value f64, mlir::Type type);
 
-  /// Returns the memref<256xf64> of the values of an element or scale type.
+  /// Returns a memref<256xf64> with the value of each code of an element or
+  /// scale type.
   mlir::Value decodeTable(mlir::Type type, bool isScale);
 
-  /// Returns the E8M0 byte (i32) of a block with largest magnitude `absMax`.
+  /// Returns the E8M0 scale (i32) of a block. `absMax` is the largest magnitude
+  /// in the block.
   Int blockScale(mlir::Type element, ScaleRounding mode, Int absMax);
-  /// Returns the code (i8) of x * 2^(127 - byte) in `element`, saturated, and
-  /// rounded to nearest even or stochastically by a random i32.
+  /// Returns the code (i8) of x * 2^(127 - scaleByte) in `element`, saturated.
+  /// Rounds stochastically if `random` (i32) is given, else to nearest even.
   Int quantize(mlir::Type element, Int xBits, Int scaleByte,
                std::optional<Int> random = {});
 
-  /// NVFP4: return the E4M3 scale (i32) of a block, and the f32 bits of the
-  /// factor for its elements.
+  /// Return the E4M3 scale (i32) of an NVFP4 block, and the f32 bits of the
+  /// factor that multiplies the block's elements.
   Int nvfp4Scale(Int absMax, Int encodeBits);
   Int nvfp4Inverse(Int scale, Int encodeBits);
   /// Returns the code (i8) of RN(x * factor) in `element`, saturated.
   Int quantizeBy(mlir::Type element, Int xBits, Int factorBits,
                  std::optional<Int> random = {});
 
-  /// Returns the random i32 of the element with a linear index; both operands
-  /// are i64.
+  /// Returns an element's random i32. The linear index and the seed are i64.
   Int random(Int index, Int seed);
 
 private:

@@ -1,8 +1,8 @@
 //===- GroupRows.cpp - Lowering of mx.group_rows --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counting sort: counts the pairs of each expert, then assigns each pair, in
-// order, the next row of its expert.
+// Sorts token-expert pairs by counting. Counts the pairs of each expert, and
+// then assigns each pair, in order, the next row of its expert.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -42,13 +42,11 @@ private:
     int64_t most = std::numeric_limits<int32_t>::max();
     Int pairs = tokens * choices;
     emitter.check(pairs <= most,
-                  "at most " + Twine(most) +
-                      " pairs of a token and an expert, "
-                      "found %ld",
+                  "at most " + Twine(most) + " token-expert pairs, found %ld",
                   {pairs});
   }
 
-  /// Stores the first row of each expert in `ends`.
+  /// Counts the pairs of each expert and stores its first row in `ends`.
   void countPairs() {
     Int none = emitter.index(-1);
     emitter.loop(zero, places, 1, [&](Int place) {
@@ -68,7 +66,7 @@ private:
     store(count, {}, all);
   }
 
-  /// Stores the end of each expert's rows in `ends`.
+  /// Assigns rows to pairs, and leaves the end of each expert's rows in `ends`.
   void placePairs() {
     forEachPair([&](Int token, Int choice, Int expert) {
       Int place = load(ends, expert);
@@ -84,12 +82,12 @@ private:
   void forEachPair(llvm::function_ref<void(Int, Int, Int)> body) {
     emitter.loop(zero, tokens, 1, [&](Int token) {
       emitter.loop(zero, choices, 1, [&](Int choice) {
-        // Sign-extended.
+        // index_cast sign-extends the id.
         Int id = emitter.wrap(arith::IndexCastOp::create(
             builder, emitter.getLoc(), builder.getIndexType(),
             emitter.load(ids, {token, choice})));
         Int expert = id - first;
-        // As unsigned numbers, negative ids exceed the number of experts.
+        // The comparison is unsigned, so negative ids are out of range.
         Value exists =
             arith::CmpIOp::create(builder, emitter.getLoc(),
                                   arith::CmpIPredicate::ult, expert, experts);

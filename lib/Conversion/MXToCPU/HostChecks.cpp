@@ -1,8 +1,8 @@
 //===- HostChecks.cpp - Checks at run time --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Passes that check assumptions of upstream's lowerings at run time and end the
-// program with a message if they fail.
+// Passes that check assumptions of upstream's lowerings at run time, and end
+// the program with a message if an assumption is false.
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/HostCode.h"
@@ -33,8 +33,9 @@ namespace mx {
 // Termination
 //===----------------------------------------------------------------------===//
 
-// Calls exit: cf.assert would abort, dump core and hide the values. Every C
-// library has dprintf and exit, so stock mlir-runner finds them.
+// A failed check prints a message and calls exit, because cf.assert would
+// abort, dump core and not print the values. Every C library contains dprintf
+// and exit, so an unmodified mlir-runner finds these functions.
 
 static LLVM::LLVMFuncOp declare(OpBuilder &builder, ModuleOp module,
                                 StringRef name, LLVM::LLVMFunctionType type) {
@@ -72,7 +73,7 @@ void mx::createEndProgramUnless(OpBuilder &builder, Location loc,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   constexpr int32_t kStandardError = 2;
-  // Pass the location as an argument, because it may contain '%'.
+  // Print the location with %s, because it may contain '%'.
   SmallVector<Value> arguments = {constant(kStandardError), text("%s" + format),
                                   text(getPlace(loc))};
   for (Value value : values) {
@@ -89,9 +90,9 @@ void mx::createEndProgramUnless(OpBuilder &builder, Location loc,
 //===----------------------------------------------------------------------===//
 // Accesses
 //
-// Indices, slices and sizes from data may be out of bounds. Upstream's
-// operations describe the checks; here a failure ends the program with a
-// message instead of the abort of cf.assert.
+// Indices, slices and sizes read from data may be out of bounds. The pass turns
+// the cf.assert operations of upstream's RuntimeVerifiableOpInterface into
+// checks that print a message and exit.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -100,7 +101,7 @@ struct CheckAccessesPass final
     : mx::impl::MXCheckAccessesBase<CheckAccessesPass> {
   void runOnOperation() override {
     SmallVector<RuntimeVerifiableOpInterface> accesses;
-    // `checkSizes` is stricter than upstream's check of reshapes.
+    // `checkSizes` checks memref.expand_shape more strictly than upstream.
     getOperation().walk([&](RuntimeVerifiableOpInterface op) {
       if (!isa<memref::ExpandShapeOp>(op.getOperation()))
         accesses.push_back(op);
@@ -151,13 +152,14 @@ struct CheckAccessesPass final
                                          found, elements);
       createEndProgramUnless(builder, op.getLoc(), getOperation(), same,
                              "error: expected dimension " + Twine(dim) +
-                                 " of what is reshaped to be %lld, found "
+                                 " of the reshaped array to be %lld, found "
                                  "%lld\n",
                              {elements, found});
     }
   }
 
-  /// User assertions also exit, because tools must not end by a signal.
+  /// Replaces an assertion by a check that exits. Assertions in the user's
+  /// program are also replaced, because a signal must not terminate tools.
   void end(cf::AssertOp op) {
     OpBuilder builder(op);
     std::string text = op.getMsg().str();
@@ -182,14 +184,13 @@ struct CheckAccessesPass final
 //===----------------------------------------------------------------------===//
 // Allocations
 //
-// The LLVM lowering of memref.alloc ignores overflow of sizes and null from
-// malloc: programs with too large arrays would write anywhere.
+// The LLVM lowering of memref.alloc ignores size overflow and malloc failures,
+// so a program with very large arrays would write to invalid addresses.
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Returns a string like "error: expected memory for an array of 3x%ldxf32,
-/// ...".
+/// Returns text like "error: expected memory for an array of 3x%ldxf32, ...".
 std::string describe(MemRefType type) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -246,8 +247,8 @@ struct CheckAllocationsPass final
 //===----------------------------------------------------------------------===//
 // Loops
 //
-// scf assumes that loops count upwards. A step from data may be 0 or negative,
-// and the loop would not end.
+// scf assumes that loops count upwards. If a step read from data is 0
+// or negative, the loop does not terminate.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -257,7 +258,7 @@ bool isUnsigned(Operation *loop) {
   return forOp && forOp.getUnsignedCmp();
 }
 
-/// Extends to 64 bits for messages.
+/// Extends a step to 64 bits for messages.
 Value widen(OpBuilder &builder, Location loc, Value step, bool isUnsigned) {
   Type i64 = builder.getI64Type();
   if (step.getType() == i64)

@@ -1,8 +1,8 @@
 //===- MXToCPU.cpp - Lowering of mx operations to loops -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Converts a module: lowers each operation, and converts sub-byte arrays to
-// their storage type.
+// Lowers the mx operations of a module, and converts arrays with sub-byte
+// elements to their storage type.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -28,8 +28,8 @@ namespace mx {
 // Matmuls with several B matrices or quantized results
 //===----------------------------------------------------------------------===//
 
-// Decomposes such a matmul by its definition: an f32 matmul, and an elementwise
-// operation or quantization of the result.
+// Each such matmul becomes an f32 matmul followed by an elementwise operation
+// or a quantization.
 
 namespace {
 class Decomposition {
@@ -138,12 +138,11 @@ private:
   GroupedMatmulOp op;
   OpBuilder builder;
   Location loc;
-  SmallVector<Value> rows; // preceded by groups if masked
+  SmallVector<Value> rows; // for masked groups: number of groups, rows
   Value columns, accumulators;
 };
 } // namespace
 
-/// Decomposes matmuls with quantized results or several B matrices.
 static void decomposeMatmuls(Operation *root) {
   SmallVector<GroupedMatmulOp> ops;
   root->walk([&](GroupedMatmulOp op) {
@@ -156,7 +155,8 @@ static void decomposeMatmuls(Operation *root) {
 
 namespace {
 
-/// Rejects arithmetic on 8-bit floats and addresses of narrower floats.
+/// Rejects arithmetic on floats of at most 8 bits, and loads and stores of
+/// floats narrower than 8 bits.
 LogicalResult checkElements(Operation *op) {
   auto report = [&](StringRef expected, unsigned bits) -> LogicalResult {
     Type found = mx::findNarrowFloat(op, bits);
@@ -167,7 +167,7 @@ LogicalResult checkElements(Operation *op) {
                            << mx::adviseOnNarrowFloats(op);
   };
   if (isa<memref::LoadOp, memref::StoreOp>(op))
-    return report("elements of 8 bits or more where one is read or written",
+    return report("loads and stores of elements of at least 8 bits",
                   /*bits=*/7);
   bool computes =
       isa_and_present<arith::ArithDialect, math::MathDialect>(
@@ -212,7 +212,7 @@ struct ConvertMXToCPUPass final
     target.addLegalDialect<arith::ArithDialect, LLVM::LLVMDialect,
                            math::MathDialect, vector::VectorDialect>();
     target.addIllegalDialect<mx::MXDialect>();
-    // The terminator of an epilogue is erased with its operation.
+    // The terminator of an epilogue is erased together with the operation.
     target.addLegalOp<mx::YieldOp>();
     target.addLegalOp<mx::RankGroupOp>();
     mx::cpu::populateQuantizePatterns(converter, patterns);
@@ -237,8 +237,8 @@ struct ConvertMXToCPUPass final
 //===----------------------------------------------------------------------===//
 // C interfaces of public functions
 //
-// llvm-request-c-wrappers also wraps declarations, which would require
-// _mlir_ciface_ symbols of external C functions.
+// llvm-request-c-wrappers would also wrap declarations, and external C
+// functions would need _mlir_ciface_ symbols.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -258,8 +258,8 @@ struct RequestEntryWrappersPass final
 //===----------------------------------------------------------------------===//
 // Verification of the result
 //
-// Otherwise an unconverted operation would cause a message about a missing
-// dialect in the tool that runs the module.
+// Without this pass, the tool that runs the module would report an unconverted
+// operation as a missing dialect.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -279,8 +279,8 @@ struct VerifyLoweredPass final
           !isa_and_present<LLVM::LLVMDialect>(op->getDialect()))
         report(op);
     });
-    // Casts are traces of unconverted operations, so report casts only if there
-    // is no other.
+    // Unconverted operations leave casts, so report a cast only if no other
+    // operation was reported.
     if (!failed)
       getOperation().walk([&](UnrealizedConversionCastOp op) { report(op); });
     if (failed)

@@ -1,8 +1,9 @@
 //===- Matmul.cpp - Lowering of matmuls -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks sizes, computes accumulators (MatmulLoops.h), and applies scaling,
-// accumulation, epilogue and a single rounding.
+// Checks sizes and computes accumulators (MatmulLoops.h). Then multiplies by
+// alpha, adds the contents of `outs` if required, applies the epilogue, and
+// rounds once.
 //===----------------------------------------------------------------------===//
 
 #include "MatmulLoops.h"
@@ -20,8 +21,9 @@ using namespace mx::cpu;
 
 namespace {
 
-/// Finishes an accumulator: alpha, accumulate, epilogue, a single rounding (to
-/// f32 before an epilogue).
+/// Multiplies an accumulator by alpha, adds the old element if required, rounds
+/// once (to f32 before an epilogue), applies the epilogue, and stores the
+/// result.
 class Store {
 public:
   Store(Emitter &emitter, Value out, Value alpha, bool accumulate,
@@ -33,8 +35,8 @@ public:
           emitter.wrap(emitter.wrap(alpha).as(builder.getI32Type())));
   }
 
-  /// Stores the sum over `k` products at a row and column of the matrix at
-  /// `batch`, offset by `firstRow`. With `scatter` adds to the listed row.
+  /// Stores a sum of `k` terms at `row` and `column` of the matrix at `batch`.
+  /// With `scatter`, adds the result to the listed row instead.
   void emit(Int row, Int column, Value sum, Int k, ArrayRef<Value> batch,
             Value scatter = {}) {
     Type type = getElementTypeOrSelf(out.getType());
@@ -95,7 +97,7 @@ static Side makeSide(Emitter &emitter, MatmulOpInterface op,
   return side;
 }
 
-/// Checks the scales of an operand, if any.
+/// Checks the shape of an operand's scales, if any.
 static void checkScales(Emitter &emitter, StringRef name, const Side &side,
                         Int rows, Int columns, int64_t blockSize,
                         std::optional<Int> groups = {}) {
@@ -104,16 +106,16 @@ static void checkScales(Emitter &emitter, StringRef name, const Side &side,
                         blockSize, groups);
 }
 
-/// Checks that K, dimension `dim` of a, consists of whole blocks if there are
-/// scales.
+/// If an operand has scales, checks that K, the size of dimension `dim` of
+/// operand `a`, is a multiple of the block size.
 static void checkBlocks(Emitter &emitter, const Side &a, const Side &b,
                         int64_t dim, Int k, int64_t blockSize) {
   if (a.scales || b.scales)
     emitter.checkMultiple("a", dim, k, blockSize);
 }
 
-/// Returns both operands in row-major order. Tiles do not contain the number of
-/// rows of B, which are columns of `out`.
+/// Returns both operands in row-major order. A tiled B does not store its
+/// number of rows, which equals the number of columns of `out`.
 static std::pair<Side, Side> makeSides(Emitter &emitter, MatmulOpInterface op,
                                        ValueRange operands, Value out) {
   Elements a = getElements(op.getA(), operands[0]);
@@ -132,8 +134,8 @@ static std::pair<Side, Side> makeSides(Emitter &emitter, MatmulOpInterface op,
           makeSide(emitter, op, b, op.getBScales(), operands[3])};
 }
 
-/// C[b, m, n] = sum of A[b, m, k] * B[b, n, k], with `counts` for the first
-/// rows of each matrix.
+/// Emits C[b, m, n] = sum of A[b, m, k] * B[b, n, k]. `counts` limits the rows
+/// that are computed in each matrix.
 static void lowerMatrices(Emitter &emitter, MatmulOpInterface op, Value out,
                           Value alpha, Side a, Side b, Value counts = {}) {
   int64_t blockSize = op.getBlockSize(), rank = a.elements.getRank();
@@ -177,7 +179,7 @@ static void lowerMatmul(Emitter &emitter, MatmulOp op,
   lowerMatrices(emitter, op, adaptor.getOut(), adaptor.getAlpha(), a, b);
 }
 
-/// C[m, n] = sum of A[m, k] * B[g, n, k] for the rows m of group g.
+/// Emits C[m, n] = sum of A[m, k] * B[g, n, k] for rows m of expert group g.
 static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
                       GroupedMatmulOp::Adaptor adaptor, Side a, Side b) {
   int64_t blockSize = op.getBlockSize();
@@ -214,7 +216,7 @@ static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
   });
 }
 
-/// C[g, m, n] = sum of A[m, k] * B[n, k] for the k of group g.
+/// Emits C[g, m, n] = sum of A[m, k] * B[n, k] for the k of expert group g.
 static void lowerReduction(Emitter &emitter, GroupedMatmulOp op,
                            GroupedMatmulOp::Adaptor adaptor, Side a, Side b) {
   int64_t blockSize = op.getBlockSize();
@@ -265,7 +267,7 @@ void mx::cpu::emitIfRowExists(Emitter &emitter, Value rows, Int row, Int count,
   OpBuilder &builder = emitter.getBuilder();
   Location loc = emitter.getLoc();
   Int to = emitter.wrap(emitter.load(rows, {row})).to(builder.getIndexType());
-  // As unsigned numbers, negative indices exceed the number of rows.
+  // The comparison is unsigned, so negative indices are out of range.
   Value exists =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, to, count);
   scf::IfOp::create(builder, loc, exists, [&](OpBuilder &, Location) {

@@ -1,11 +1,11 @@
 //===- MatmulLoops.cpp - Loops of matmuls ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An element times its scale is exact in f64, and so is the product of two. The
-// f64 sum adds a product per k in ascending order and is rounded once. Blocking
-// does not change this order: rows of A and panels of B are decoded to f64
-// buffers for a kernel of 4 x 8 accumulators, which fits the registers of all
-// processors.
+// Scaled elements and the product of two scaled elements are exact in f64. The
+// products are added in f64 in ascending order of k, and the sum is rounded
+// once. Blocking does not change this order. Rows of A and panels of B are
+// decoded to f64 buffers. The kernel computes 4 x 8 accumulators, which fit in
+// the registers of all processors.
 //===----------------------------------------------------------------------===//
 
 #include "MatmulLoops.h"
@@ -102,8 +102,9 @@ void Matmul::emitKernel(Int row, Int k) {
         for (auto [i, sum] : llvm::enumerate(running)) {
           Value a = emitter.load(rowsOfA, {row + int64_t(i), position});
           a = vector::BroadcastOp::create(builder, loc, vector, a);
-          // An fma would return the same, as the product is exact, but is a
-          // library call on processors without it.
+          // An fma would return the same result, because the product is exact.
+          // On processors without an fma instruction it would be a library
+          // call.
           Value product = arith::MulFOp::create(builder, loc, a, b);
           next.push_back(arith::AddFOp::create(builder, loc, sum, product));
         }

@@ -11,8 +11,8 @@
 
 namespace mx::cpu {
 
-/// Operand A or B with optional scales. Row r and position k of the matmul are
-/// row firstRow + r and position firstK + k of the array.
+/// Operand A or B with optional scales. Element (r, k) of the matmul is element
+/// (firstRow + r, firstK + k) of the array.
 struct Side {
   Elements elements;
   std::optional<Scales> scales = {};
@@ -21,25 +21,25 @@ struct Side {
   std::optional<Int> firstRow = {}, firstK = {};
 };
 
-/// Emits the matmuls of an operation, which share buffers.
+/// Emits the matmuls of an operation. All of them use the same buffers.
 class Matmul {
 public:
   Matmul(Emitter &emitter, int64_t blockSize, Int maxK);
 
-  /// Calls `store` with row, column and f64 accumulator of each element.
+  /// Calls `store` with the row, column and f64 accumulator of each element.
   void emit(const Side &a, const Side &b, Int rows, Int columns, Int k,
             llvm::function_ref<void(Int, Int, mlir::Value)> store);
 
 private:
-  /// Decodes rows [first, first + count) to `buffer`; rows from `end` on become
-  /// zero. `place` returns the buffer indices of a row and k.
+  /// Decodes rows [first, first + count) to `buffer`, with zeros for row `end`
+  /// and later rows. `place` returns the buffer indices of a row and k.
   void
   decode(const Side &side, Int first, int64_t count, Int end, Int k,
          mlir::Value buffer,
          llvm::function_ref<llvm::SmallVector<mlir::Value>(Int, Int)> place);
   /// Returns the unscaled value of an element.
   mlir::Value loadValue(const Side &side, llvm::ArrayRef<mlir::Value> place);
-  /// Emits the kernel of 4 x 8 accumulators.
+  /// Emits the kernel that computes 4 x 8 accumulators.
   void emitKernel(Int row, Int k);
 
   Emitter &emitter;

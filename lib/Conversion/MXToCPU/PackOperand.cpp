@@ -1,8 +1,8 @@
 //===- PackOperand.cpp - Packed operand orders ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An order maps stored positions to rows and columns, so packing and unpacking
-// use the same loop. Matmuls read an unpacked copy.
+// An operand order maps stored positions to rows and columns, so packing and
+// unpacking share a loop. Matmuls read an unpacked copy of a packed operand.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -31,8 +31,8 @@ static void checkStored(Emitter &emitter, StringRef name,
     emitter.checkDim(name, stored, batch + 2 + i, emitter.index(size));
 }
 
-/// Calls `body` with each position in `stored` and the position of its element
-/// in the operand. Skips padding.
+/// Calls `body` with each position in `stored` and the row and column of its
+/// element in the operand. Skips padding.
 static void
 forEachStored(Emitter &emitter, OperandOrderAttrInterface order,
               const Elements &stored, int64_t batch, Int rows, Int columns,

@@ -27,7 +27,8 @@ void populateCombinePatterns(const mlir::TypeConverter &converter,
 void populateRankGroupPatterns(const mlir::TypeConverter &converter,
                                mlir::RewritePatternSet &patterns);
 
-/// Emits `body` with the entry of `rows` for `row`, if valid.
+/// Loads the entry of `rows` for `row`, and emits `body` for entries less than
+/// `count`.
 void emitIfRowExists(Emitter &emitter, mlir::Value rows, Int row, Int count,
                      llvm::function_ref<void(Int)> body);
 
@@ -37,32 +38,30 @@ void emitAddition(Emitter &emitter, mlir::Value term, mlir::Value out,
 
 /// Decomposes quantizations with dequantized destinations.
 void decomposeQuantizations(mlir::Operation *root);
-/// Allocates elements of `type` in the shape of `out`, or a scale for each
-/// `block` elements of a row.
+/// Allocates an array of `type` with the shape of `out`. The last dimension is
+/// divided by `block` to allocate scales.
 mlir::Value allocateLike(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value out, mlir::Type type, int64_t block = 1);
 /// Dequantizes scaled inputs before they are packed.
 void decomposePackings(mlir::Operation *root);
 
-/// Returns the converted array; `original` is the operand before type
-/// conversion.
+/// Returns the converted array. `original` is the unconverted operand.
 inline Elements getElements(mlir::Value original, mlir::Value converted) {
   return {converted, mlir::getElementTypeOrSelf(original.getType())};
 }
-/// Copies a `rows x columns` operand, or a batch, from `order` to row-major
-/// order, after checking its shape.
+/// Copies a `rows x columns` operand, or a batch of operands, from `order` to
+/// row-major order. Checks the shape of `stored`.
 Elements toRows(Emitter &emitter, llvm::StringRef name, const Elements &stored,
                 OperandOrderAttrInterface order, Int rows, Int columns);
-/// Returns scales of an array of rank `logicalRank`, for writing or copying.
+/// Returns scales to write or copy. The elements have rank `logicalRank`.
 Scales getScales(mlir::Value scales, int64_t logicalRank,
                  int64_t blockRows = 1);
-/// Returns scales for decoding; `original` is the operand before type
-/// conversion.
+/// Returns scales to decode. `original` is the unconverted operand.
 Scales getScales(Emitter &emitter, mlir::Value original, mlir::Value converted,
                  int64_t logicalRank, int64_t blockSize);
 
-/// Returns arrays of the values to quantize if these are not plain inputs:
-/// gathered rows, and results of the prologue. Buffer deallocation frees them.
+/// Computes the values to quantize if the quantization has a gather or a
+/// prologue. Returns arrays that buffer deallocation frees.
 llvm::SmallVector<mlir::Value>
 computeValues(Emitter &emitter, FusedQuantizeOp op, mlir::ValueRange inputs,
               mlir::ValueRange inputScales, mlir::Value gather);

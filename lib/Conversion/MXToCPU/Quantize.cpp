@@ -1,9 +1,9 @@
 //===- Quantize.cpp - Lowering of quantizations ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A line is a row of a destination: a row of the input for axis 1, a column for
-// axis 0. Each block of a line is read twice, for its maximum and for its
-// elements.
+// A line is a row of a destination: an input row for axis 1, or an input column
+// for axis 0. Each block is read twice, first to compute the maximum and then
+// to quantize the elements.
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/HostCode.h"
@@ -22,7 +22,7 @@ struct Copied {
   Value gather; // or null
 };
 
-/// Axis of a quantization.
+/// A destination of a quantization along one axis.
 struct Orientation {
   Value input;
   bool transposed; // axis 0
@@ -33,12 +33,12 @@ struct Orientation {
   std::optional<Int> encodeBits; // NVFP4
   const ScaleCodec *codec;       // or null
   std::optional<Int> seed;       // for stochastic rounding
-  int64_t lines;                 // share a scale
+  int64_t lines;                 // number of lines with the same scale
   std::optional<Copied> copied;  // copied instead of quantized
 };
 
-/// Slice of an orientation that quantizeLines processes. Position `from` of the
-/// input is written to position `to` of the destination.
+/// Part of an orientation, processed by quantizeLines. `length` positions of
+/// the input, starting at `from`, are written to the destination at `to`.
 struct Extent {
   ArrayRef<Value> batch;
   Int firstLine, endLine, from, length, to;
@@ -46,7 +46,7 @@ struct Extent {
 
 } // namespace
 
-/// Returns the input indices of a position of a line.
+/// Returns the input indices of a position in a line.
 static SmallVector<Value> getPlace(const Orientation &o, const Extent &extent,
                                    Int line, Int position) {
   SmallVector<Value> place(extent.batch);
@@ -58,7 +58,7 @@ static SmallVector<Value> getPlace(const Orientation &o, const Extent &extent,
   return place;
 }
 
-/// Returns the random number for an element, or none for nearest even.
+/// Returns an element's random number, or none without stochastic rounding.
 static std::optional<Int> drawRandom(Emitter &emitter, const Orientation &o,
                                      ArrayRef<Value> place) {
   if (!o.seed)
@@ -69,8 +69,8 @@ static std::optional<Int> drawRandom(Emitter &emitter, const Orientation &o,
   return emitter.getNumbers().random(index.to(o.seed->type()), *o.seed);
 }
 
-/// Returns the scale of a block, and the factor for its elements, or the
-/// divisor for power-of-two scales.
+/// Returns the scale of a block, and the factor for its elements. For
+/// power-of-two scales the second value is the divisor.
 static std::pair<Int, Int> getScale(Emitter &emitter, const Orientation &o,
                                     Int absMax) {
   FormatArith &numbers = emitter.getNumbers();
@@ -90,8 +90,7 @@ static std::pair<Int, Int> getScale(Emitter &emitter, const Orientation &o,
   return {scale, numbers.nvfp4Inverse(scale, *o.encodeBits)};
 }
 
-/// Quantizes a block of a line, or for squares of all lines with the same
-/// scale, starting at `line`.
+/// Quantizes a block of all lines that share a scale, starting at `line`.
 static void quantizeBlock(Emitter &emitter, const Orientation &o,
                           const Extent &extent, Int line, Int block) {
   FormatArith &numbers = emitter.getNumbers();
@@ -112,7 +111,7 @@ static void quantizeBlock(Emitter &emitter, const Orientation &o,
   };
   Int absMax = o.lines > 1 ? emitter.reduce(line, lineEnd, zero, findMax)
                            : findMax(line, zero);
-  // Elements need the scale, or for NVFP4 and codecs the factor.
+  // Quantize elements with the scale or, for NVFP4 and codecs, with the factor.
   std::pair<Int, Int> encoded = getScale(emitter, o, absMax);
   Int scale = encoded.first, factor = encoded.second;
   auto storeScale = [&](Int line) {
@@ -178,7 +177,7 @@ static void copyBlock(Emitter &emitter, const Orientation &o,
 static void quantizeLines(Emitter &emitter, const Orientation &o,
                           const Extent &extent) {
   Int zero = emitter.index(0), blocks = extent.length.ceilDiv(o.blockSize);
-  // What has no elements has a scale, too.
+  // A whole matrix or row has one scale, even if it has no elements.
   bool isMatrix = o.lines == BlockFormat::kWhole;
   Int endLine = isMatrix ? emitter.index(1) : extent.endLine;
   if (o.blockSize == BlockFormat::kWhole)
@@ -186,7 +185,7 @@ static void quantizeLines(Emitter &emitter, const Orientation &o,
   auto forEachLine = [&](function_ref<void(Int)> body) {
     emitter.loop(extent.firstLine, endLine, o.lines, body);
   };
-  // The inner loop follows the rows of the input.
+  // The inner loop iterates along the rows of the input.
   if (o.transposed)
     emitter.loop(zero, blocks, 1, [&](Int block) {
       forEachLine(
@@ -227,7 +226,7 @@ static void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
   emitter.checkScales("scales", o.scales, o.elements, lines, columns,
                       o.blockSize, reduction ? std::nullopt : groups);
 
-  // Zero padding, and the ends of expert groups of a ragged reduction.
+  // Zero the padding, including the ends of a ragged reduction's expert groups.
   if (o.scales.tiled || reduction)
     emitter.fillZero(o.scales.memref);
   if (reduction)
@@ -250,7 +249,7 @@ static void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
   });
 }
 
-/// Raises `out` to the magnitude of an element.
+/// Replaces `out` by the maximum of `out` and the magnitude of an element.
 static void raiseMagnitude(Emitter &emitter, Value input, ArrayRef<Value> place,
                            Value out) {
   OpBuilder &builder = emitter.getBuilder();
@@ -264,7 +263,8 @@ static void raiseMagnitude(Emitter &emitter, Value input, ArrayRef<Value> place,
                           largest.as(builder.getF32Type()), out, ValueRange());
 }
 
-/// Computes the largest magnitude of all elements, or of the expert groups.
+/// Stores the largest magnitude of all elements, or of each expert group, in
+/// `out`.
 static void storeMagnitude(Emitter &emitter, Value input, Value out,
                            Value offsets = {},
                            RaggedKind ragged = RaggedKind::None) {
@@ -310,7 +310,8 @@ static void lowerQuantize(Emitter &emitter, FusedQuantizeOp op,
             ? emitter.wrap(emitter.wrap(adaptor.getGlobalScale()).as(i32))
             : Int::constant(builder, op.getLoc(), i32, 0x3F800000);
     Int isPositive = *encodeBits > 0, isFinite = *encodeBits < 0x7F800000;
-    // As on the GPU, where the host does not wait for values in memory.
+    // An invalid factor in memory becomes NaN, as on the GPU, where the host
+    // does not wait for values in memory.
     if (op.getGlobalScale() && followsFromMemory(op.getGlobalScale()))
       encodeBits = (isPositive & isFinite).select(*encodeBits, 0x7FC00000);
     else

@@ -1,9 +1,9 @@
 //===- RankGroups.cpp - Collectives of the reference path -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A window is host memory. Collectives call C functions of the embedder with
-// the index of the rank group in the module (Collectives.h). A rank group of a
-// single rank calls none.
+// A window is host memory. Collectives call C functions of the embedding
+// process with the index of the rank group in the module (Collectives.h). A
+// rank group with a single rank needs no calls.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -26,8 +26,8 @@ public:
   int64_t getTokens() const { return RankGroupOp(group).getTokens(); }
   StringRef getName() const { return RankGroupOp(group).getSymName(); }
 
-  /// Calls an embedder function with the index of the rank group, sizes and
-  /// addresses.
+  /// Calls a function of the embedding process. The arguments are the index of
+  /// the rank group and `rest`, which contains sizes and addresses.
   Value call(OpBuilder &builder, Location loc, StringRef function,
              ArrayRef<Value> rest, bool hasResult) {
     int64_t number = 0;
@@ -66,7 +66,7 @@ static Value getAddress(OpBuilder &builder, Location loc, Value memref) {
   return memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, memref);
 }
 
-/// Returns the bytes of a rank's rows.
+/// Returns the number of bytes of a rank's rows in `window`.
 static Value getRankBytes(Emitter &emitter, const RankGroup &group,
                           Value window) {
   auto type = cast<MemRefType>(window.getType());
@@ -113,7 +113,7 @@ static void lowerAllGather(Emitter &emitter, AllGatherOp op,
     Int rows = emitter.dim(input, 0);
     emitter.check(rows <= group.getTokens(),
                   "at most " + Twine(group.getTokens()) +
-                      " tokens of a rank of group " + group.getName() +
+                      " tokens per rank of group " + group.getName() +
                       ", found %ld",
                   {rows});
     emitter.loopOverDims(input, cast<MemRefType>(input.getType()).getRank(),

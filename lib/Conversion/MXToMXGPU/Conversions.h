@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each conversion builds a kernel and replaces the operation by a launch, or
-// emits an error at an unsupported operation.
+// Each conversion replaces an operation with a kernel launch, or emits an error
+// if the operation is not supported.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,12 +27,12 @@ llvm::LogicalResult convertQuantize(FusedQuantizeOp op,
                                     mlir::gpu::GPUModuleOp module,
                                     const target::TargetInfo &target);
 
-/// Common operands of mx.dequantize and mx.pack_operand in #mxgpu.k_order; null
-/// if absent.
+/// Operands that mx.dequantize and mx.pack_operand with #mxgpu.k_order share.
+/// Absent operands are null.
 struct DequantizeOperands {
   mlir::Operation *op;
   mlir::Value input, scales, globalScale, offsets, out;
-  RaggedKind ragged; ///< dimension that the expert groups divide
+  RaggedKind ragged; ///< dimension divided by the expert groups
   int64_t blockSize;
   int64_t permuted; ///< columns permuted together, or 0
 
@@ -49,14 +49,15 @@ llvm::LogicalResult convertGroupRows(GroupRowsOp op,
                                      mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertRelayout(RelayoutOp op,
                                     mlir::gpu::GPUModuleOp module);
-/// Puts compact scales of matrices of `rows` in tiles, by a kernel. Scales of
-/// several bytes share the word of a row with as many fewer blocks.
+/// Launches a kernel that copies compact scales to tiles, for matrices with
+/// `rows` rows. The word of a row contains four 1-byte scales or fewer wider
+/// scales.
 mlir::Value tileScales(KernelBuilder &host, mlir::gpu::GPUModuleOp module,
                        mlir::Value scales, mlir::Value rows, int64_t blockRows);
 llvm::LogicalResult convertPackOperand(PackOperandOp op,
                                        mlir::gpu::GPUModuleOp module);
 
-/// Launches a kernel that packs 6-bit elements, and returns the packed rows in
+/// Launches a kernel to pack 6-bit elements, and returns the packed rows in
 /// device memory. The caller frees them.
 mlir::Value packSixBits(KernelBuilder &host, mlir::Value operand,
                         mlir::gpu::GPUModuleOp module);

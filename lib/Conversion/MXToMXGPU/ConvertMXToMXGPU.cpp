@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Operands in a workspace are dequantized first, on tensors. After
-// bufferization, memrefs are device memory that only kernels may access. Last,
-// memrefs of narrow elements become bytes.
+// bufferization, memrefs refer to device memory that only kernels may access.
+// Finally, memrefs of narrow elements are converted to memrefs of bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ namespace mx::mxgpu {
 // all expert groups are skipped, because only the device knows their number.
 
 namespace {
-/// Expert groups that divide an operand, if any.
+/// Expert groups of an operand, if any.
 struct OperandExperts {
   RaggedKind ragged = RaggedKind::None;
   Value offsets;
@@ -117,7 +117,7 @@ static void dequantizeOperands(OpT op, Workspace workspace,
     op.getBScalesMutable().clear();
     op.setBOrderAttr(order);
   }
-  // bf16 operands have no blocks; 32 is the default and not printed.
+  // bf16 operands are without blocks; 32 is the default and not printed.
   if (!op.getAScales() && !op.getBScales())
     op.setBlockSize(32);
 }
@@ -183,8 +183,7 @@ static bool isHostCommand(Operation *op) {
              mx::AllToAllOp>(op);
 }
 
-/// Rejects host operations that write device memory. mx-sink-scalars handles
-/// the reads.
+/// Rejects host writes to device memory. mx-sink-scalars handles host reads.
 static LogicalResult verifyHost(ModuleOp module) {
   WalkResult result =
       module.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
@@ -192,8 +191,8 @@ static LogicalResult verifyHost(ModuleOp module) {
           return WalkResult::skip();
         if (isa<memref::AllocaOp>(op) || isVariable(op))
           return op->emitOpError(
-              "expected tensors in device memory, found one in the "
-              "memory of the host");
+              "expected tensors in device memory, found a tensor in "
+              "host memory");
         auto isSliced = [](Type type) {
           auto memref = dyn_cast<MemRefType>(type);
           return memref && !memref.getLayout().isIdentity();
@@ -201,10 +200,10 @@ static LogicalResult verifyHost(ModuleOp module) {
         if (isa<memref::CopyOp>(op) &&
             llvm::any_of(op->getOperandTypes(), isSliced))
           return op->emitOpError(
-              "expected copies of whole tensors on the GPU, found one "
-              "of a slice that is returned, inserted or put "
-              "beside another: return the whole tensor, or let the "
-              "caller put the slices together");
+              "expected whole tensors to be copied on the GPU, found a "
+              "copy of a slice that is returned, inserted or "
+              "concatenated: return the whole tensor, or let the "
+              "caller concatenate the slices");
         auto effects = dyn_cast<MemoryEffectOpInterface>(op);
         // The runtime implements copies, fills and collectives.
         if (!effects || isHostCommand(op) ||
@@ -217,7 +216,7 @@ static LogicalResult verifyHost(ModuleOp module) {
                effects.getEffectOnValue<MemoryEffects::Write>(operand)))
             return op->emitOpError(
                 "expected only mx operations on tensors in device "
-                "memory, found one that the host would run");
+                "memory, found an operation that the host would run");
         return WalkResult::advance();
       });
   return failure(result.wasInterrupted());
@@ -243,11 +242,11 @@ static LogicalResult verifyCarriers(Operation *op) {
     if (!carrier)
       continue;
     InFlightDiagnostic diag = carrier->emitOpError(
-        "expected each tensor that it carries to stay in one buffer on the "
-        "GPU, found one that moves to another, so that only the run knows its "
-        "layout: unroll it, or call the function once a round");
+        "expected each carried tensor to stay in the same buffer on the GPU, "
+        "found a tensor that moves to a buffer of another layout: unroll the "
+        "loop, or call the function once per iteration");
     diag.attachNote(op->getLoc())
-        << "'" << op->getName() << "' takes the tensor";
+        << "'" << op->getName() << "' uses the tensor";
     return diag;
   }
   return success();
@@ -280,7 +279,7 @@ struct ConvertMXToMXGPUPass final
         continue;
       if (!op->getParentOfType<FunctionOpInterface>() ||
           op->getParentOfType<gpu::GPUModuleOp>()) {
-        op->emitOpError("expected to be inside a function of the host");
+        op->emitOpError("expected to be inside a host function");
         return signalPassFailure();
       }
       for (Value operand : op->getOperands())
@@ -337,8 +336,8 @@ struct ConvertMXToMXGPUPass final
 // Memrefs of narrow elements
 //===----------------------------------------------------------------------===//
 
-// Kernels and tensor maps use bytes; only host types still contain elements
-// narrower than a byte.
+// Kernels and tensor maps already use bytes. Only host types still contain
+// elements narrower than a byte.
 
 namespace {
 

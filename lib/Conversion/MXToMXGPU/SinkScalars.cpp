@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A scalar computed from an array element would make the host wait for the
-// device, only to pass the scalar to the next launch. The kernel loads the
-// element instead and computes the scalar at its start.
+// To pass a scalar that depends on an array element to a launch, the host would
+// have to wait for the device. This pass lets the kernel load the element and
+// compute the scalar at its start instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,9 +27,9 @@ namespace mx::mxgpu {
 // Equivalence of kernel and host loads
 //===----------------------------------------------------------------------===//
 
-/// Returns the array underlying a view or tensor map, or null if ambiguous.
-/// Arguments of an entry do not overlap, but calls may pass the same array
-/// twice.
+/// Returns the array underlying a view or tensor map, or null if the array is
+/// unknown. Arguments of an entry do not overlap, but a call within the module
+/// may pass the same array twice.
 static Value findArray(Value memref) {
   if (auto map = memref.getDefiningOp<EncodeTensorMapOp>())
     memref = map.getSource();
@@ -38,7 +38,7 @@ static Value findArray(Value memref) {
       memref = view.getViewSource();
     else if (auto bytes = memref.getDefiningOp<UnrealizedConversionCastOp>();
              bytes && bytes.getNumOperands() == 1)
-      memref = bytes.getOperand(0); // f4 and f6, until mx-store-as-bytes
+      memref = bytes.getOperand(0); // mx-store-as-bytes removes the cast
     else
       break;
   }
@@ -126,8 +126,7 @@ static bool hasKnownIndices(memref::LoadOp load) {
   return llvm::none_of(load.getIndices(), followsFromMemory);
 }
 
-/// Keeps the bounds check of a sunk load on the host, with the message of the
-/// CPU path.
+/// Inserts a host bounds check of a sunk load with the CPU path's message.
 static void requireElement(memref::LoadOp load) {
   OpBuilder builder(load);
   Location loc = load.getLoc();
@@ -149,11 +148,11 @@ static void requireElement(memref::LoadOp load) {
                       ValueRange());
 }
 
-/// Returns the operations that compute `argument` from loads if the kernel can
-/// execute all of them; otherwise empty.
+/// Returns the operations that compute `argument` from loads. Returns an empty
+/// set if the kernel cannot execute all of them.
 static llvm::SetVector<Operation *> findSinkable(Value argument,
                                                  LaunchOp launch) {
-  // Sizes stay on the host, which checks them and computes grids.
+  // Sizes stay on the host, which checks them and computes grids from them.
   if (!argument.getType().isIntOrFloat())
     return {};
   llvm::SetVector<Operation *> ops = findArithmetic(argument);
@@ -170,8 +169,7 @@ static llvm::SetVector<Operation *> findSinkable(Value argument,
 }
 
 namespace {
-/// Sinks scalars of a launch into its kernel. The kernel must have no other
-/// launch.
+/// Sinks scalars of a launch into its kernel, which no other launch may use.
 class Sinker {
 public:
   Sinker(LaunchOp launch, KernelOp kernel)
@@ -183,7 +181,8 @@ public:
       builder.setInsertionPointAfter(wait);
   }
 
-  /// Sinks scalars and returns the host operations now computed by the kernel.
+  /// Sinks scalars and returns the host operations that the kernel now
+  /// computes.
   llvm::SetVector<Operation *> run() {
     llvm::SetVector<Operation *> sunk;
     llvm::BitVector isSunk(arguments.size());
@@ -292,9 +291,9 @@ struct SinkScalarsPass final
             return WalkResult::advance();
           op->emitOpError(
               "expected tensors to stay in device memory, where the host "
-              "cannot read an element: return the tensor, and give what "
-              "depends on it to another function as an argument; launch plans, "
-              "those of mx-compile and mx-run, read it");
+              "cannot read an element: return the tensor and pass the element "
+              "to another function, or use a launch plan (mx-compile, "
+              "mx-run), which can read elements");
           return WalkResult::interrupt();
         });
     return failure(result.wasInterrupted());

@@ -15,8 +15,8 @@ namespace mx {
 template <typename Op>
 using OneToN = typename mlir::OpConversionPattern<Op>::OneToNOpAdaptor;
 
-/// Conversion pattern of a function, which may take the type converter last.
-/// Other headers add more forms.
+/// Conversion pattern that calls `rewrite`. Its last parameter may be the type
+/// converter. Other headers specialize the template for further signatures.
 template <auto rewrite>
 class PatternOf;
 
@@ -35,7 +35,6 @@ public:
   }
 };
 
-/// Adds the pattern of each function.
 template <auto... rewrite>
 void addPatterns(const mlir::TypeConverter &converter,
                  mlir::RewritePatternSet &patterns,

@@ -32,13 +32,14 @@ bool mx::isConstant(memref::GetGlobalOp reference) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sizes of arrays: products of extents use f64, which does not wrap around
+// Array sizes (multiplied in f64, which does not wrap around)
 //===----------------------------------------------------------------------===//
 
-/// Address space of a process on 64-bit hosts.
+/// Size of the address space of a process on 64-bit hosts.
 static constexpr double kMostBytes = double(int64_t(1) << 47);
 
-/// Returns true for array sizes and non-negative arithmetic on them.
+/// Returns true if `value` is an array size or non-negative arithmetic on
+/// sizes.
 static bool isNeverNegative(Value value) {
   Operation *op = value.getDefiningOp();
   if (std::optional<int64_t> number = getConstantIntValue(value))
@@ -95,7 +96,7 @@ Value mx::createFitsAddressSpace(OpBuilder &builder, Location loc,
   for (Value size : sizes) {
     Value wide =
         arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
-    // As unsigned numbers, negative extents are too large.
+    // A negative extent, read as an unsigned number, exceeds the address space.
     Value factor =
         arith::UIToFPOp::create(builder, loc, builder.getF64Type(), wide);
     bytes = arith::MulFOp::create(builder, loc, bytes, factor);
@@ -142,7 +143,7 @@ std::string mx::describeAccess(Operation *op, StringRef message) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult mx::verifyMapElements(mxgpu::EncodeTensorMapOp op) {
-  // Narrower elements were converted to bytes.
+  // Elements narrower than a byte were converted to bytes.
   Type stored = cast<MemRefType>(op.getSource().getType()).getElementType();
   bool isBelowByte = stored.getIntOrFloatBitWidth() < 8;
   if (mxgpu::getMapType(op.getType()) && !isBelowByte)
@@ -177,7 +178,7 @@ TensorMapNumbers mx::getTensorMapNumbers(OpBuilder &builder,
   TensorMapNumbers numbers;
   for (int64_t rank = source.getRank(), dim = rank - 1; dim >= 0; --dim) {
     Value size = sizes[dim];
-    // Narrow elements are counted without gaps.
+    // The last dimension counts narrow elements, packed without gaps.
     if (dim + 1 == rank && bits < 8)
       size = arith::DivUIOp::create(
           builder, loc, arith::MulIOp::create(builder, loc, size, constant(8)),

@@ -1,8 +1,7 @@
 //===- HostCode.h - Utilities for host code ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Constants, sizes, messages and tensor maps of host code, shared by compiled
-// host code and launch plans.
+// Helpers that compiled host code and launch plans share.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_UTILS_HOSTCODE_H
@@ -22,12 +21,12 @@ namespace mx {
 /// Returns true if `value` is a constant with all bits 0 (+0.0, not -0.0).
 bool isZeroBits(mlir::Value value);
 
-/// Returns true if a global is a constant with a value, which can be copied to
-/// a device.
+/// Returns true if a global is constant and initialized, and can therefore be
+/// copied to a device.
 bool isConstant(mlir::memref::GetGlobalOp reference);
 
 //===----------------------------------------------------------------------===//
-// Sizes of arrays: products of extents may exceed 64 bits
+// Sizes of arrays (products of extents may exceed 64 bits)
 //===----------------------------------------------------------------------===//
 
 /// Reports an error at `op` if the static extents exceed the address space.
@@ -40,7 +39,7 @@ mlir::Value createFitsAddressSpace(mlir::OpBuilder &builder, mlir::Location loc,
                                    mlir::ValueRange sizes);
 
 /// Calls `each` for every dynamic extent that may be negative, with an i1 (true
-/// if not negative) and a printf format.
+/// if the extent is not negative) and a printf format for the error.
 void forEachDoubtfulExtent(
     mlir::OpBuilder &builder, mlir::Location loc, mlir::MemRefType type,
     mlir::ValueRange sizes,
@@ -49,25 +48,25 @@ void forEachDoubtfulExtent(
         each);
 
 //===----------------------------------------------------------------------===//
-// Messages at run time, for conditions that verifiers cannot check
+// Run-time messages for conditions that verifiers cannot check
 //===----------------------------------------------------------------------===//
 
 /// Returns the address of the NUL-terminated constant `text` of `module`. Equal
-/// texts share a constant, with a name that starts with `prefix`.
+/// texts share a constant. Its name starts with `prefix`.
 mlir::Value getConstantText(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::ModuleOp module, llvm::StringRef prefix,
                             const std::string &text);
 
-/// Returns a message about an access of `op` out of bounds; `message` is
-/// upstream's.
+/// Returns the message for an out-of-bounds access by `op`, based on upstream's
+/// `message`.
 std::string describeAccess(mlir::Operation *op, llvm::StringRef message);
 
 //===----------------------------------------------------------------------===//
 // Tensor maps
 //===----------------------------------------------------------------------===//
 
-/// Arguments of the driver: dimensions innermost first, in elements; strides in
-/// bytes, from dimension 1.
+/// Arguments of the driver function, innermost dimension first. Dimensions are
+/// in elements. Strides are in bytes and begin with dimension 1.
 struct TensorMapNumbers {
   llvm::SmallVector<mlir::Value> dims, strides;
 };
@@ -75,7 +74,7 @@ struct TensorMapNumbers {
 /// Reports an error unless tensor maps support the element type of the source.
 llvm::LogicalResult verifyMapElements(mxgpu::EncodeTensorMapOp op);
 
-/// Returns the strides of a contiguous array of these sizes, in elements.
+/// Returns the strides of a contiguous array with these sizes, in elements.
 llvm::SmallVector<mlir::Value> getIdentityStrides(mlir::OpBuilder &builder,
                                                   mlir::Location loc,
                                                   mlir::ValueRange sizes);
@@ -87,7 +86,7 @@ TensorMapNumbers getTensorMapNumbers(mlir::OpBuilder &builder,
                                      mlir::ValueRange strides);
 
 //===----------------------------------------------------------------------===//
-// Arithmetic on array elements that the host reads
+// Host arithmetic on array elements
 //===----------------------------------------------------------------------===//
 
 /// Returns the arithmetic and loads that compute `value`, operands first.

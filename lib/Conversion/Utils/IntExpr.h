@@ -1,7 +1,7 @@
 //===- IntExpr.h - Integer arithmetic in operator syntax --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Int wraps a Value of an integer or index type, so that arithmetic on number
+// Int wraps a Value of an integer or index type, so arithmetic on number
 // formats reads like formulas. Constants fold on construction. Upstream's
 // arith::ArithBuilder supports only seven operations, and no constants, bit
 // operations, shifts or conversions.
@@ -75,7 +75,6 @@ public:
   }
   Int min(int64_t other) const { return min(like(other)); }
 
-  /// Select on an i1: `then` if true, else `otherwise`.
   Int select(Int then, Int otherwise) const {
     return make<mlir::arith::SelectOp>(value, then.value, otherwise.value);
   }
@@ -86,13 +85,14 @@ public:
     return select(then, then.like(otherwise));
   }
 
-  /// Round up to a quotient or multiple; this value must not be negative.
+  /// Round a quotient up, or round up to a multiple. This value must not be
+  /// negative.
   Int ceilDiv(int64_t divisor) const {
     return (*this + (divisor - 1)) / divisor;
   }
   Int roundUp(int64_t multiple) const { return ceilDiv(multiple) * multiple; }
 
-  /// Zero-extends, truncates, or converts from or to `index`.
+  /// Converts to an integer type or `index` by zero extension or truncation.
   Int to(mlir::Type type) const {
     if (type == value.getType())
       return *this;

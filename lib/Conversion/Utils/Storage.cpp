@@ -1,9 +1,9 @@
 //===- Storage.cpp - Storage of sub-byte elements -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLVM stores f4 and f6 in a byte each, with undefined upper bits. Arrays are
-// exchanged with files and GPUs, so mx defines their bytes: two f4 per byte,
-// the first in the low nibble, and an f6 per byte.
+// LLVM stores each f4 or f6 element in a byte with undefined upper bits. Arrays
+// are exchanged with files and GPUs, so mx defines their bytes. A byte contains
+// two f4 elements, the first in the low nibble, or one f6 element.
 //===----------------------------------------------------------------------===//
 
 #include "Storage.h"
@@ -34,11 +34,11 @@ std::optional<StringRef> getPackingFault(Type type) {
   if (!memref || !isa<Float4E2M1FNType>(memref.getElementType()))
     return {};
   if (!memref.getLayout().isIdentity() && !getHalvedLayout(memref))
-    return "packed f4E2M1FN elements in rows of their own, without gaps";
+    return "packed f4E2M1FN elements in contiguous rows of whole bytes";
   int64_t size = memref.getRank() ? memref.getShape().back() : 1;
   if (!ShapedType::isDynamic(size) && size % 2 != 0)
-    return "an even number of f4E2M1FN elements in the last dimension, which "
-           "share bytes";
+    return "an even number of f4E2M1FN elements, which are stored two per "
+           "byte, in the last dimension";
   return {};
 }
 
@@ -51,8 +51,8 @@ bool takesWholeRows(memref::SubViewOp op) {
          op.getStaticSizes()[last] == columns;
 }
 
-/// Returns the type with the rows that a reshape combines or splits, if their
-/// dynamic length may be odd; else null.
+/// If a reshape joins or splits rows with a dynamic length, which may be odd,
+/// returns the type with these rows. Returns null otherwise.
 MemRefType getCutRows(Operation *op) {
   MemRefType rows;
   SmallVector<ReassociationIndices> groups;
@@ -66,15 +66,15 @@ MemRefType getCutRows(Operation *op) {
   if (!isHalved(rows) || groups.empty() ||
       !rows.isDynamicDim(rows.getRank() - 1))
     return {};
-  // A single row of any length is unchanged.
+  // A single row is not joined or split, so its length may be odd.
   bool isOneRow =
       llvm::all_of(ArrayRef(groups.back()).drop_back(),
                    [&](int64_t dim) { return rows.getDimSize(dim) == 1; });
   return isOneRow ? MemRefType() : rows;
 }
 
-/// Rebuilds an operation on the converted types, if it accesses neither
-/// elements nor the last dimension of packed arrays.
+/// Rebuilds an operation with the converted types. Supports operations that
+/// access neither elements nor the last dimension of packed arrays.
 struct ConvertMemRefOp final : ConversionPattern {
   ConvertMemRefOp(const TypeConverter &converter, MLIRContext *context)
       : ConversionPattern(converter, MatchAnyOpTypeTag(), 1, context) {}
@@ -111,7 +111,7 @@ struct ConvertMemRefOp final : ConversionPattern {
                     : MemRefType();
     if (isa<memref::AllocOp, memref::AllocaOp>(op) && packed &&
         ShapedType::isDynamic(type.getShape().back())) {
-      // Its size is the last dynamic size.
+      // The last dimension's size is the last dynamic size.
       Value &size = values[type.getNumDynamicDims() - 1];
       size = Int(rewriter, op->getLoc(), size).ceilDiv(2);
     }
@@ -128,8 +128,8 @@ struct ConvertMemRefOp final : ConversionPattern {
   }
 
 private:
-  /// Expands to the sizes of `type`. A dynamic last dimension is a separate row
-  /// with the bytes of `source`.
+  /// Expands `source` to the sizes of `type`. If the last dimension is dynamic,
+  /// there is a single row with all bytes of `source`.
   static LogicalResult expandBytes(memref::ExpandShapeOp op, Value source,
                                    MemRefType type,
                                    ConversionPatternRewriter &rewriter) {
@@ -162,8 +162,8 @@ static LogicalResult convertDim(memref::DimOp op,
   return success();
 }
 
-/// Converts constant elements to bytes. A resource stays a resource, because
-/// attributes are compared and never freed.
+/// Converts constant elements to bytes. A resource remains a resource, because
+/// MLIR uniques other attributes and never frees them.
 static ElementsAttr convertElements(ElementsAttr elements, MemRefType type) {
   std::string bytes;
   appendConstantBytes(elements, bytes);
@@ -180,7 +180,8 @@ static ElementsAttr convertElements(ElementsAttr elements, MemRefType type) {
       HeapAsmResourceBlob::allocateAndCopyInferAlign(data));
 }
 
-/// LLVM's translation does not support resources of i1 or without elements.
+/// Returns true for resources of i1 and resources without elements, because the
+/// translation to LLVM IR does not support them.
 static bool isUnknownResource(memref::GlobalOp op) {
   return (op.getType().getElementType().isInteger(1) ||
           op.getType().getNumElements() == 0) &&
@@ -228,13 +229,13 @@ LogicalResult mx::verifyStorage(Operation *root) {
     if (auto slice = dyn_cast<memref::SubViewOp>(op);
         slice && isHalved(slice.getType()) && !takesWholeRows(slice))
       return op->emitError()
-             << "expected slices of whole rows of f4E2M1FN elements, "
-                "which share bytes, found one of slices of rows";
+             << "expected slices of whole rows of f4E2M1FN elements, which "
+                "are stored two per byte, found a slice of partial rows";
     if (MemRefType rows = getCutRows(op))
       return op->emitError()
-             << "expected rows of a static even length where rows of "
-                "f4E2M1FN elements, which share bytes, are joined or "
-                "one is divided, found "
+             << "expected rows with a static even length in a reshape that "
+                "joins or splits rows of f4E2M1FN elements, which are stored "
+                "two per byte, found "
              << rows;
     for (Type type : types)
       if (std::optional<StringRef> expected = getPackingFault(type))

@@ -1,4 +1,4 @@
-//===- ElementBits.cpp - Bits of elements in arrays -----------------------===//
+//===- ElementBits.cpp - Element sizes in arrays --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

@@ -18,8 +18,8 @@ from .elements import (FP4, UNPACKED_FP4, as_numpy, find_element, normalize_bool
 
 
 def dlpack_device(name=None):
-    """Returns DLPack's (type, number) of a device, by default the current device. The simulator
-    counts as the host."""
+    """Returns DLPack's (type, number) of a device, by default the current device. The simulator is
+    described as the host."""
     number = number_of(name or device_name())
     return (dlpack.CPU, 0) if number < 0 else (dlpack.CUDA, number)
 
@@ -32,7 +32,7 @@ class DeviceArray:
     Owns its memory unless created from existing memory.
 
     `device` names the device, as for set_device, and `element` the element type. Arrays of
-    f4E2M1FN have dtype uint8 and hold two elements in a byte; their shape counts bytes."""
+    f4E2M1FN have dtype uint8 and contain two elements per byte; their shape counts bytes."""
 
     def __init__(self, shape, dtype, device=None):
         self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -48,18 +48,18 @@ class DeviceArray:
             raise ValueError("expected a size that fits into 64 bits, found shape "
                              f"{self.shape} of {self.dtype}")
         self.device = device or device_name()
-        # Compared by prepared calls.
+        # Prepared calls compare signatures.
         self.signature = self.element.mlir, self.shape, self.device
         self._pointer = None
         self._owned = False
         self._owner = None  # keeps the memory of another library alive
-        self._stream = None  # stream whose work produces the contents
+        self._stream = None  # stream that produces the contents
 
     @staticmethod
     def from_pointer(pointer, shape, dtype, owner=None, device=None):
         """Wraps memory of another library at a device address, such as a tensor's `data_ptr()`.
-        The memory must outlive the array; `owner` is kept alive with it. The device is looked
-        up unless named."""
+        The memory must outlive the array, which keeps `owner` alive. Without `device`, the runtime
+        looks up the device of the address."""
         require_device(*_ON_HOST)
         array = DeviceArray(shape, dtype, device or device_of(pointer))
         array._pointer = int(pointer)
@@ -76,15 +76,15 @@ class DeviceArray:
 
     @property
     def pointer(self):
-        """Device address. Raises ValueError if the array was freed."""
+        """Device address of the first element. Raises ValueError if the array was freed."""
         if self._pointer is None:
             raise ValueError(f"{self!r} was freed")
         return self._pointer
 
     def view(self, dtype):
-        """Returns an array of the same memory with another dtype of the same size: `view("u2")`
-        reads the bits of bfloat16, `view("f4E2M1FN")` names the type of packed bytes. Raises
-        TypeError if the sizes differ."""
+        """Returns an array of the same memory with another dtype of the same size. For example,
+        `view("u2")` reads the bits of bfloat16, and `view("f4E2M1FN")` interprets bytes as packed
+        pairs. Raises TypeError if the sizes differ."""
         array = DeviceArray.from_pointer(self.pointer, self.shape, dtype, self,
                                          self.device)
         if array.nbytes != self.nbytes:
@@ -96,8 +96,8 @@ class DeviceArray:
     # --- Copies -------------------------------------------------------------------
 
     def copy_from(self, source, stream=None):
-        """Copies from a NumPy array or a DeviceArray of the same shape and of the same dtype or
-        its bits. Stream-ordered. Returns the array."""
+        """Copies from a NumPy array or a DeviceArray of the same shape. The source has the same
+        dtype, or the dtype of its bits. The copy is stream-ordered. Returns the array."""
         to = self.pointer
         if isinstance(source, DeviceArray):
             self._check(source, "the source")
@@ -122,9 +122,9 @@ class DeviceArray:
         return self
 
     def numpy(self, out=None, stream=None, dtype=None):
-        """Copies to the host and returns a NumPy array, complete on return. `dtype`
-        reinterprets the bits as a dtype of the same size, such as "u2" for bfloat16. `out` is
-        an optional contiguous destination."""
+        """Copies to the host, waits for the copy, and returns a NumPy array. `dtype` reinterprets
+        the bits as a dtype of the same size, such as "u2" for bfloat16. `out` is an optional
+        contiguous destination."""
         if out is None:
             out = np.empty(self.shape, self.dtype)
         self._check(out, "`out`")
@@ -136,14 +136,14 @@ class DeviceArray:
         return out if dtype is None else out.view(dtype)
 
     def __array__(self, dtype=None, copy=None):
-        """Raises TypeError: NumPy cannot read device memory, and an implicit copy would hide
-        its cost and go stale."""
+        """Raises TypeError, because NumPy cannot read device memory, and an implicit copy would hide
+        its cost and become stale."""
         raise TypeError(
             f"{self!r} is device memory, which NumPy cannot read: "
             "x.numpy() copies it to the host")
 
     def fill(self, byte, stream=None):
-        """Sets every byte to `byte`. Stream-ordered. Returns the array."""
+        """Sets every byte to `byte` in stream order. Returns the array."""
         call("mxMemset", self.pointer, byte, self.nbytes, stream_handle(stream))
         self._stream = stream
         return self
@@ -155,9 +155,9 @@ class DeviceArray:
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None,
                    copy=None):
-        """Exports a capsule of DLPack 1.1, or of a version before 1.0 for older consumers. A
-        GPU array is exported without a copy. The host cannot read memory of the simulator, so
-        the capsule holds a copy."""
+        """Returns a capsule of DLPack 1.1, or of a version before 1.0 for older consumers. An array
+        on a GPU is exported without a copy unless `copy` is true. The host cannot read the
+        simulator's memory, so the capsule of a simulator array contains a copy."""
         device = self.__dlpack_device__()
         if dl_device is not None and tuple(dl_device) != device:
             raise BufferError(f"expected dl_device {device} of {self!r}, found "
@@ -166,7 +166,7 @@ class DeviceArray:
         if device[0] == dlpack.CPU:
             if copy is False:
                 raise BufferError(
-                    f"{self!r} lies in the simulator's memory, which the host "
+                    f"{self!r} is in the simulator's memory, which the host "
                     "cannot read: expected copy=None or True, found False")
             if stream is not None:
                 raise BufferError("expected no stream for memory of the host, "
@@ -197,13 +197,15 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self):
-        """Version 3 of the interface, on a GPU. Types unknown to NumPy are exported as bits."""
+        """Version 3 of the interface, for arrays on a GPU. Types unknown to NumPy are exported as
+        bits."""
         if number_of(self.device) < 0:
-            raise AttributeError(f"{self!r} lies on the simulator, not on a GPU")
+            raise AttributeError(f"{self!r} is on the simulator, not on a GPU")
         return cuda_array.describe(self, stream_handle(self._live_stream()))
 
     def _live_stream(self):
-        """Returns the stream, or None if it was closed, because closing waits."""
+        """Returns the stream, or None if the stream was closed. Closing a stream waits for its
+        work."""
         if isinstance(self._stream, Stream) and self._stream._handle is None:
             self._stream = None
         return self._stream
@@ -219,8 +221,8 @@ class DeviceArray:
     # --- Lifetime -----------------------------------------------------------------
 
     def free(self):
-        """Frees the memory; later use of the array is an error. May wait for kernels that use
-        it."""
+        """Frees the memory. Later use of the array is an error. May wait for kernels that use the
+        memory."""
         pointer, self._pointer = self._pointer, None
         self._owner = None
         if self._owned and pointer is not None:
@@ -250,8 +252,8 @@ class DeviceArray:
 
 def empty(shape, dtype):
     """Allocates an uninitialized array on the current device. `dtype` is a dtype of NumPy,
-    ml_dtypes or PyTorch, or an MLIR name. The shape of f4E2M1FN counts bytes of two elements
-    each."""
+    ml_dtypes or PyTorch, or an MLIR name. The shape of an f4E2M1FN array counts bytes, each with
+    two elements."""
     require_device(*_ON_HOST)
     array = DeviceArray(shape, dtype)
     pointer = ctypes.c_void_p()
@@ -263,16 +265,16 @@ def empty(shape, dtype):
 def array(source, stream=None, dtype=None):
     """Copies a NumPy array, or anything NumPy converts to one, to the device. `dtype`
     reinterprets the bits as a type of the same size. Arrays of ml_dtypes' float4_e2m1fn are
-    packed, two elements in a byte. Raises TypeError for dtypes that are not numeric."""
+    packed, two elements per byte. Raises TypeError for dtypes that are not numeric."""
     source = as_numpy(source)
     if source.dtype == UNPACKED_FP4:
         source, dtype = pack_fp4(source), dtype or FP4
     if source.dtype.hasobject:
-        raise TypeError(f"expected a dtype of numbers, found {source.dtype}")
+        raise TypeError(f"expected a numeric dtype, found {source.dtype}")
     result = empty(source.shape, source.dtype if dtype is None else dtype)
     if result.dtype.itemsize != source.dtype.itemsize:
-        raise TypeError(f"expected a dtype of {source.dtype.itemsize} bytes, as "
-                        f"{source.dtype} has, found {result.dtype}")
+        raise TypeError(f"expected a dtype of {source.dtype.itemsize} bytes, like "
+                        f"{source.dtype}, found {result.dtype}")
     return result.copy_from(source.view(result.dtype), stream)
 
 
@@ -287,13 +289,13 @@ def host_view(address, shape, element, owner):
 
 
 def borrow(source, stream=None):
-    """Returns a DeviceArray of the same memory, or a NumPy array for host memory, and the
-    element type. Raises BufferError."""
+    """Returns an array that shares the memory of `source`, and its element type. The array is a
+    NumPy array for host memory and a DeviceArray otherwise. Raises BufferError."""
     expected = dlpack_device()
     kind, number = map(int, source.__dlpack_device__())
     if kind == dlpack.CUDA_MANAGED:
         kind = dlpack.CUDA
-    # With a GPU selected, arrays of any GPU are accepted: each names its own device.
+    # If the current device is a GPU, arrays on any GPU are accepted.
     if kind != expected[0] or kind != dlpack.CUDA and number != expected[1]:
         raise BufferError(f"expected memory of {_name(expected)}, found "
                           f"{_name((kind, number))}")
@@ -320,10 +322,10 @@ def _name(device):
 
 
 def from_dlpack(source, stream=None):
-    """Converts an object with `__dlpack__`, such as a PyTorch tensor or an array of CuPy or
-    JAX. On a GPU the result shares the memory and is ready in the order of `stream` (None: the
-    default stream). On the simulator it is a copy of host memory. On "cpu" it is a NumPy array
-    of the same memory. Raises BufferError for strided arrays, arrays on another device, and
+    """Converts an object with `__dlpack__`, such as a PyTorch tensor or an array of CuPy or JAX. On
+    a GPU, the result shares the memory and can be used on `stream`, by default the default stream.
+    On the simulator, the result is a copy of host memory. On "cpu", the result is a NumPy array of
+    the same memory. Raises BufferError for strided arrays, arrays on another device, and
     unsupported element types."""
     if isinstance(source, DeviceArray):
         return source.view(source.element)

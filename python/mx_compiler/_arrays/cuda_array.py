@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Import and export by __cuda_array_interface__ version 3. Types unknown to NumPy are passed as
-bits."""
+"""Import and export of arrays through __cuda_array_interface__ version 3. Types unknown to NumPy
+are passed as bits."""
 
 from typing import NamedTuple, Optional
 
@@ -20,7 +20,7 @@ class Tensor(NamedTuple):
 
 
 def describe(array, stream):
-    """Returns the interface of a DeviceArray that is ready in the order of a stream."""
+    """Returns the interface of a DeviceArray. Later work on `stream` can use the contents."""
     return {"shape": array.shape, "typestr": array.element.storage.str,
             "data": (array.pointer, False), "strides": None, "version": 3,
             "stream": stream or DEFAULT_STREAM}
@@ -30,11 +30,11 @@ def read(source):
     """Reads the interface of an object. Raises BufferError."""
     found = source.__cuda_array_interface__
     if found.get("mask") is not None:
-        raise BufferError("expected an array without a mask, found one with it")
+        raise BufferError("expected an array without a mask, found a masked array")
     dtype, shape = np.dtype(found["typestr"]), tuple(found["shape"])
     element = OF_DTYPE.get(dtype)
     if element is None:
-        raise BufferError("expected elements that mx has, found typestr "
+        raise BufferError("expected a supported element type, found typestr "
                           f"{found['typestr']!r}")
     strides = found.get("strides")
     if strides is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""DLPack 1.1 by ctypes: import and export of tensors in capsules."""
+"""Import and export of tensors in DLPack 1.1 capsules, with ctypes."""
 
 import ctypes
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int32,
@@ -29,7 +29,7 @@ class Managed(Structure):
     """DLManagedTensor, for versions before 1.0."""
     _fields_ = [("tensor", DLTensor), ("context", c_void_p),
                 ("deleter", c_void_p)]
-    # Constants, because a capsule stores the address of its name.
+    # These must be constants, because a capsule stores the address of its name.
     capsule, used = b"dltensor", b"used_dltensor"
 
 
@@ -45,8 +45,8 @@ _new = ctypes.pythonapi.PyCapsule_New
 _new.restype, _new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
 _rename = ctypes.pythonapi.PyCapsule_SetName
 _rename.restype, _rename.argtypes = c_int, [py_object, c_char_p]
-# A capsule's destructor receives an object without references, which must not become a Python
-# object again.
+# A capsule's destructor receives a capsule with a reference count of 0. ctypes must not convert the
+# address to a Python object again.
 _is_valid = ctypes.PYFUNCTYPE(c_int, c_void_p, c_char_p)(
     ("PyCapsule_IsValid", ctypes.pythonapi))
 _get = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(
@@ -54,7 +54,7 @@ _get = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(
 
 # --- Export ---------------------------------------------------------------------
 
-# Exported structures and their owners, by address.
+# Exported structures and their owners, keyed by the address of the structure.
 _given = {}
 
 
@@ -65,14 +65,15 @@ def _delete(address):
 
 @CFUNCTYPE(None, c_void_p)
 def _drop(capsule):
-    """Frees the contents of an unconsumed capsule; consumers rename a capsule."""
+    """Frees the contents of an unconsumed capsule. A consumer renames the capsule."""
     for kind in (Managed, Versioned):
         if _is_valid(capsule, kind.capsule):
             _given.pop(_get(capsule, kind.capsule), None)
 
 
 def make_capsule(address, shape, element, device, owner, versioned, copied):
-    """Returns a capsule of a dense array and keeps `owner` alive until the consumer is done."""
+    """Returns a capsule for a dense array. The capsule keeps `owner` alive until the consumer
+    releases the array."""
     if element.padded and not versioned:
         raise BufferError(f"expected a consumer of DLPack 1.1 for {element}, "
                           "found an older one: pass the bits, x.view('u1')")
@@ -107,7 +108,7 @@ def make_capsule(address, shape, element, device, owner, versioned, copied):
 
 
 class Taken:
-    """Tensor of a capsule, released with the last reference."""
+    """Owner of a tensor taken from a capsule. The tensor is released with the last reference."""
 
     def __init__(self, place, kind):
         self._deleter = kind.from_address(place).deleter
@@ -133,7 +134,7 @@ def take_capsule(capsule):
         if _is_valid(id(capsule), kind.capsule):
             break
     else:
-        raise BufferError("expected a capsule of DLPack that is not consumed yet, "
+        raise BufferError("expected a DLPack capsule that was not consumed yet, "
                           f"found {capsule!r}")
     place = _get(id(capsule), kind.capsule)
     managed = kind.from_address(place)
@@ -150,13 +151,13 @@ def take_capsule(capsule):
     items = 1 if element is None else element.lanes
     if element is None or tensor.lanes not in (1, items) or (
             element.padded and not flags & IS_PADDED):
-        raise BufferError("expected elements that mx has, found DLPack's code "
+        raise BufferError("expected a supported element type, found DLPack's code "
                           f"{tensor.code} of {tensor.bits} bits and "
                           f"{tensor.lanes} lanes"
                           + ("" if element is None else ", without padding"))
     if tensor.lanes != items:  # one element in a byte
         if flags & IS_PADDED:
-            raise BufferError(f"expected {element} with two to a byte, found one")
+            raise BufferError(f"expected two {element} elements per byte, found one")
         if not shape or shape[-1] % items or (
                 strides and not _is_dense(shape, strides)):
             raise BufferError(f"expected dense {element} and an even last "
@@ -179,8 +180,8 @@ def _is_dense(shape, strides):
 
 
 def ask(source, stream):
-    """Requests the tensor of an object with __dlpack__, ordered after its library's work on the
-    stream. Older libraries do not take a version."""
+    """Returns the tensor of an object with __dlpack__. The tensor can be used on `stream`. Older
+    libraries do not accept a version."""
     try:
         capsule = source.__dlpack__(stream=stream, max_version=VERSION)
     except TypeError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types and their names in MLIR, NumPy with ml_dtypes, DLPack and PyTorch."""
+"""Element types and their names in MLIR, NumPy, ml_dtypes, DLPack and PyTorch."""
 
 from typing import NamedTuple, Optional
 
@@ -19,13 +19,13 @@ class Element(NamedTuple):
 
     @property
     def storage(self):
-        """Dtype of the bits, or the dtype itself if built into NumPy."""
+        """The dtype itself if it is built into NumPy, else the unsigned integer of its size."""
         native = self.dtype.kind in "biuf" and self.dtype.isbuiltin == 1
         return self.dtype if native else np.dtype(f"u{self.dtype.itemsize}")
 
     @property
     def is_packed(self):
-        """True if an item of `dtype` holds several elements."""
+        """True if an item of `dtype` contains several elements."""
         return self.lanes > 1
 
     def __str__(self):
@@ -56,7 +56,7 @@ ELEMENTS = (
              torch="float8_e8m0fnu"),
     _element("f6E2M3FN", ml_dtypes.float6_e2m3fn, 15, 6, padded=True),
     _element("f6E3M2FN", ml_dtypes.float6_e3m2fn, 16, 6, padded=True),
-    # Two elements in a byte, the first in the low bits. ml_dtypes stores one in a byte.
+    # A byte contains two elements, the first in the low bits. In ml_dtypes, a byte contains one.
     _element("f4E2M1FN", np.uint8, 17, 4, lanes=2, torch="float4_e2m1fn_x2"),
 )
 
@@ -66,7 +66,7 @@ OF_DTYPE = {e.dtype: e for e in ELEMENTS if not e.is_packed}
 OF_TORCH = {f"torch.{e.torch}": e for e in ELEMENTS if e.torch}
 OF_DLPACK = {(e.code, e.bits): e for e in ELEMENTS}
 FP4 = OF_MLIR["f4E2M1FN"]
-# Dtype of ml_dtypes with one element in a byte.
+# Dtype of ml_dtypes with one element per byte.
 UNPACKED_FP4 = np.dtype(ml_dtypes.float4_e2m1fn)
 _OF_NAME = {**{e.dtype.name: e for e in OF_DTYPE.values()}, **OF_MLIR,
             **{e.torch: e for e in ELEMENTS if e.torch},
@@ -87,13 +87,13 @@ def find_element(dtype):
             given = None
         if given is not None and not given.isnative:
             raise TypeError("expected numbers in the byte order of this machine, found "
-                            f"{given.str}: convert them, as by x.astype("
+                            f"{given.str}: convert them, for example with x.astype("
                             f"{given.newbyteorder('=').name!r})")
         found = FP4 if given == UNPACKED_FP4 else OF_DTYPE.get(given)
     if found is None:
-        raise TypeError(f"expected a dtype of numbers, found {dtype!r}; known are "
-                        + ", ".join(OF_MLIR) + ", and the dtypes of NumPy, "
-                        "ml_dtypes and PyTorch that are one of these")
+        raise TypeError(f"expected a numeric dtype, found {dtype!r}; supported are "
+                        + ", ".join(OF_MLIR) + ", and the corresponding dtypes of NumPy, "
+                        "ml_dtypes and PyTorch")
     return found
 
 
@@ -107,16 +107,16 @@ def as_numpy(x):
 
 
 def normalize_bools(array):
-    """Returns a bool array with bytes 0 and 1. Any nonzero byte is true, and NumPy and PyTorch
-    keep such bytes."""
+    """Returns a bool array with bytes 0 and 1. NumPy and PyTorch treat any nonzero byte as
+    true and do not convert it to 1."""
     codes = array.view(np.uint8)
     return array if codes.max(initial=0) <= 1 else codes != 0
 
 
 def pack_fp4(array):
-    """Packs an array of ml_dtypes.float4_e2m1fn along the last dimension: two elements in a
-    byte, the first in the low bits. The last extent is halved and must be even. Returns uint8.
-    Raises TypeError or ValueError."""
+    """Packs an array of ml_dtypes.float4_e2m1fn along the last dimension. Its extent must be even.
+    Each byte of the uint8 result contains two elements, the first in the low bits. Raises TypeError or
+    ValueError."""
     array = as_numpy(array)
     if array.dtype != UNPACKED_FP4:
         raise TypeError("expected an array of ml_dtypes.float4_e2m1fn, found "
@@ -129,11 +129,11 @@ def pack_fp4(array):
 
 
 def unpack_fp4(array):
-    """Unpacks bytes of pack_fp4 to an array of ml_dtypes.float4_e2m1fn with twice the last
-    extent. Raises TypeError unless the array is uint8 and at least one-dimensional."""
+    """Unpacks the result of pack_fp4 to an array of ml_dtypes.float4_e2m1fn. Its last extent is
+    twice as large. Raises TypeError unless the array is uint8 and at least one-dimensional."""
     bits = as_numpy(array)
     if bits.dtype != np.uint8 or not bits.ndim:
-        raise TypeError("expected an array of uint8 with a dimension, found "
+        raise TypeError("expected a uint8 array of rank at least 1, found "
                         f"{bits.dtype} of shape {bits.shape}")
     codes = np.stack([bits & 15, bits >> 4], axis=-1)
     return codes.reshape(*bits.shape[:-1], 2 * bits.shape[-1]).view(UNPACKED_FP4)

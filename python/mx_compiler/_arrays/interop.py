@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays of other libraries as arguments and results of entries.
+"""Arrays of NumPy, PyTorch, CuPy and this package as arguments and results of entries.
 
-Each library provides a signature for prepared calls, the element type, shape and device of an
-array, and its address. Arrays are device arrays except for Host."""
+The class of each library computes an array's signature for prepared calls, its element type, shape,
+device and address. All arrays except NumPy's may be in device memory."""
 
 import functools
 import sys
@@ -24,7 +24,7 @@ class Operand(NamedTuple):
     element: object
     shape: tuple
     device: str  # "cuda:0", or "cpu" for host arrays, which are copied to the device
-    wrong: str = ""  # layout error
+    wrong: str = ""  # text of an error if the array cannot be passed
 
 
 class Mine:
@@ -53,8 +53,9 @@ class Mine:
 
     @staticmethod
     def maker(shape, element, zeros=False):
-        """Returns a function that allocates a result. `zeros` is set if the program leaves
-        bytes unwritten. Our memory on a GPU belongs to no stream and is not cleared."""
+        """Returns a function that allocates a result. `zeros` is True if the program leaves some
+        bytes unwritten. These are cleared only on the simulator, because memory of this class on a
+        GPU belongs to no stream."""
         if zeros and is_simulator(device_name()):
             return lambda: empty(shape, element).fill(0)
         return functools.partial(empty, shape, element)
@@ -65,17 +66,17 @@ class Mine:
 
     @staticmethod
     def to_host(x):
-        raise TypeError(f"expected an array of the host, found {x!r}: pass x.numpy()")
+        raise TypeError(f"expected a host array, found {x!r}: pass x.numpy()")
 
     @staticmethod
     def view(x, element):
-        """Returns the same memory with another element type, or as bits if the library lacks
-        the type."""
+        """Returns an array of the same memory with another element type. If the library lacks that
+        type, the elements are the bits."""
         return x.view(element)
 
 
 class Numpy:
-    """NumPy arrays, copied to the device; results are copied back."""
+    """NumPy arrays. Arguments are copied to the device, and results are copied back."""
     priority = 0
 
     @staticmethod
@@ -118,8 +119,8 @@ class Numpy:
 
 
 class Masked(Numpy):
-    """NumPy's masked arrays, which are refused. They need their own signature, so calls
-    prepared for plain arrays do not accept them."""
+    """NumPy's masked arrays, which are rejected. Their signature differs from that of plain arrays,
+    so a call that was prepared for plain arrays does not accept them."""
 
     @staticmethod
     def sign(x):
@@ -147,11 +148,11 @@ class Torch:
         self.pointer = torch.Tensor.data_ptr
         self.arrays = self._exchange()
         self._templates = {}
-        # Reads the stream without an object; missing in some versions.
+        # Returns the stream without creating an object. Some versions lack this function.
         self._raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
     def _exchange(self):
-        """Returns the extension's Arrays for tensors, or None if calls use ctypes."""
+        """Returns the extension's Arrays object for tensors, or None if calls must use ctypes."""
         module, torch = extension(), self.torch
         capsule = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
         if module is None or capsule is None:
@@ -159,11 +160,11 @@ class Torch:
         try:
             return module.Arrays(capsule, (torch.Tensor, torch.nn.Parameter),
                                  torch.is_grad_enabled)
-        except ValueError:  # a newer DLPack
+        except ValueError:  # the DLPack version is too new
             return None
 
     def sign(self, x):
-        # Reads the device without creating an object.
+        # get_device() and is_cuda do not create an object for the device.
         return (x.dtype, x.shape, x.get_device(), x.is_cuda, x.is_cpu,
                 x.is_contiguous(),
                 x.requires_grad and self.torch.is_grad_enabled())
@@ -171,14 +172,14 @@ class Torch:
     def operand(self, x):
         element = self.elements.get(x.dtype)
         if element is None:
-            raise TypeError(f"expected a dtype that mx has, found {x.dtype}")
+            raise TypeError(f"expected a supported dtype, found {x.dtype}")
         wrong = ""
         if not x.is_contiguous():
             wrong = (f"a contiguous tensor, found strides {tuple(x.stride())} of "
                      f"shape {tuple(x.shape)}: pass x.contiguous()")
         elif x.requires_grad and self.torch.is_grad_enabled():
-            wrong = ("a tensor without requires_grad, as an entry has no gradient, "
-                     "found one with it: call it under torch.no_grad() or in a "
+            wrong = ("a tensor without requires_grad, because entries have no gradient, "
+                     "found a tensor with requires_grad: call under torch.no_grad() or in a "
                      "torch.autograd.Function, or pass x.detach()")
         return Operand(element, tuple(x.shape), str(x.device), wrong)
 
@@ -192,13 +193,13 @@ class Torch:
         return self.torch.cuda.current_stream(number).cuda_stream
 
     def maker(self, shape, element, zeros=False):
-        """Returns a function that allocates from PyTorch for the current stream."""
+        """Returns a function that allocates a tensor with PyTorch for the current stream."""
         return self._maker(shape, element, self.torch.device(device_name()), zeros)
 
     def _maker(self, shape, element, device, zeros=False):
         dtype, torch = self._dtype(element), self.torch
-        # PyTorch cannot fill packed types, and fills new memory if deterministic algorithms are
-        # enabled.
+        # PyTorch fills new memory if deterministic algorithms are enabled, but cannot fill packed
+        # types. So these are allocated as bytes.
         made = torch.uint8 if element.is_packed else dtype
         make = functools.partial(
             torch.zeros_like if zeros else torch.empty_like,
@@ -207,8 +208,8 @@ class Torch:
         return (lambda: make().view(dtype)) if element.is_packed else make
 
     def _template(self, dtype, device):
-        """Returns a single-element tensor of the type and device. Allocating like a tensor
-        takes half the time of parsing shape, type and device."""
+        """Returns a single-element tensor of the type on the device. torch.empty_like takes half
+        the time of torch.empty, which parses shape, type and device."""
         key = dtype, device
         if key not in self._templates:
             with self.torch.inference_mode(False):
@@ -216,11 +217,11 @@ class Torch:
         return self._templates[key]
 
     def _dtype(self, element):
-        """Returns PyTorch's dtype of the elements, or of their bits."""
+        """Returns PyTorch's dtype of the elements, or the dtype of their bits if there is none."""
         return self.dtypes.get(element) or self.dtypes[OF_DTYPE[element.storage]]
 
     def within(self, stream):
-        """Returns a context that allocates for a stream other than the current one."""
+        """Returns a context in which PyTorch allocates for `stream`."""
         cuda, number = self.torch.cuda, dlpack_device()[1]
         return cuda.stream(cuda.ExternalStream(stream, device=number))
 
@@ -255,8 +256,8 @@ class Torch:
 
 
 class WrappedTorch(Torch):
-    """Wrapper tensors such as torch.masked's, which are refused because their own memory is not
-    their value. Fake tensors have a type and a shape."""
+    """Wrapper tensors, such as torch.masked's. They are rejected, because their own memory
+    does not contain their value."""
 
     def sign(self, x):
         return (type(x), *super().sign(x))
@@ -264,7 +265,7 @@ class WrappedTorch(Torch):
     def operand(self, x):
         found = super().operand(x)
         return found._replace(wrong=f"a plain tensor, found a {type(x).__name__}, which "
-                              "stands for another: pass that one")
+                              "wraps another tensor: pass the wrapped tensor")
 
 
 class Cupy:
@@ -341,8 +342,8 @@ def find_library(kind):
 
 
 def place_of(arrays):
-    """Returns the device of the first array on a device, else the current device. On "cpu"
-    every array belongs to the host."""
+    """Returns the device of the first array in device memory, or the current device if there is no
+    such array. If the current device is "cpu", returns "cpu"."""
     current = device_name()
     if current == HOST:
         return current
@@ -355,8 +356,8 @@ def place_of(arrays):
 
 
 def convert(x, stream):
-    """Converts any object with __dlpack__ or __cuda_array_interface__ to a DeviceArray (on
-    "cpu" to a NumPy array), and other objects by NumPy. Raises BufferError, ValueError or
+    """Converts an object with __dlpack__ or __cuda_array_interface__ to a DeviceArray, or to a NumPy
+    array on "cpu". Converts other objects to NumPy arrays. Raises BufferError, ValueError or
     TypeError."""
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
         return from_dlpack(x, stream)
@@ -366,10 +367,10 @@ def convert(x, stream):
 
 
 def from_cuda_array(x, stream=None):
-    """Returns a DeviceArray that shares the memory of an object with __cuda_array_interface__,
-    in the order of `stream`. Raises BufferError."""
+    """Returns a DeviceArray that shares the memory of an object with __cuda_array_interface__. The
+    array can be used on `stream`. Raises BufferError."""
     if not device_name().startswith("cuda:"):
-        raise BufferError(f"expected memory of {device_name()}, found that of a GPU")
+        raise BufferError(f"expected memory of {device_name()}, found memory of a GPU")
     found = cuda_array.read(x)
     if found.strides is not None:
         raise BufferError(f"expected a dense row-major array, found shape "

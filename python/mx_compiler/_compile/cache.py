@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Disk cache of compiled programs, one file each, shared by any number of processes.
+"""Disk cache of compiled programs. Each program is a file. Any number of processes can share it.
 
-A file is a hash followed by a zip of mx-compile's output. It is written under a temporary name
-and renamed, so processes never read a partial file; a file with a wrong hash counts as missing.
-Above the size limit the least recently used files are removed."""
+A file contains a hash, followed by a zip of mx-compile's output. The cache writes a file under a
+temporary name and renames it, so processes never read a partial file. A file with a wrong hash is
+treated as missing. If the size limit is exceeded, the least recently used files are removed."""
 
 import functools
 import grp
@@ -29,31 +29,31 @@ DEFAULT_MEGABYTES = 1024
 ROOT = 0  # may write everywhere
 
 _warned = set()
-_replaced = {}  # folders owned by other users, and their replacements
+_replaced = {}  # replacement for each folder that another user owns
 
 
 def directory(asked=None):
-    """Returns the cache folder: `asked`, MX_CACHE_DIR, or the user's cache."""
+    """Returns the cache folder: `asked` if given, else MX_CACHE_DIR, else the user's cache."""
     asked = asked or os.environ.get("MX_CACHE_DIR")
     if asked:
         return pathlib.Path(asked)
     try:
         import platformdirs  # imported on demand
         place = platformdirs.user_cache_dir("mx_compiler")
-    except (ImportError, RuntimeError):  # RuntimeError: a user without a home
-        # Same folder as platformdirs on Linux, so programs are found with and without that
+    except (ImportError, RuntimeError):  # RuntimeError: no home directory
+        # This is the folder of platformdirs on Linux, so programs are found with and without the
         # package.
         base = os.environ.get("XDG_CACHE_HOME", "")
         place = os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.cache"),
                              "mx_compiler")
-    if not os.path.isabs(place):  # without a home
+    if not os.path.isabs(place):  # no home directory
         place = _temporary_folder()
     return pathlib.Path(place)
 
 
 def _temporary_folder():
-    """Returns a folder owned and writable by this user only: mx_compiler-UID, or a new folder
-    for this process if another user created that name."""
+    """Returns a folder owned and writable only by this user: mx_compiler-UID, or a new folder for
+    this process if another user created a file of that name."""
     place = os.path.join(tempfile.gettempdir(), f"mx_compiler-{os.getuid()}")
     try:
         os.mkdir(place, 0o700)
@@ -89,17 +89,17 @@ def pack(parts):
 
 
 def unpack(data):
-    """Returns the packed parts, or None if damaged."""
+    """Returns the packed parts, or None if `data` is damaged."""
     head, rest = data[:32], data[32:]
     if hashlib.sha256(rest).digest() != head:
         return None
-    # The hash only proves that the writer finished.
+    # The hash proves only that the file is complete, so the contents are checked.
     try:
         with zipfile.ZipFile(io.BytesIO(rest)) as file:
             parts = {name: file.read(name) for name in file.namelist()}
         if not isinstance(json.loads(parts["manifest.json"])["target"], str):
             return None
-        if not all(map(is_beside, parts)):  # Program.save writes files of these names
+        if not all(map(is_beside, parts)):  # Program.save writes files with these names
             return None
         return parts
     except Exception:  # zipfile, zlib and json raise many types
@@ -121,12 +121,12 @@ def load(folder, key):
         else:
             os.utime(path)  # marks the file as recently used
     except OSError:
-        pass  # owned by another user, or removed
+        pass  # the file belongs to another user or was removed
     return parts
 
 
 def store(folder, key, parts):
-    """Stores a program; warns once if that fails."""
+    """Stores a program. Warns once for each folder if that fails."""
     data, most = pack(parts), limit()
     if len(data) > most:
         return
@@ -146,16 +146,16 @@ def store(folder, key, parts):
         if folder not in _warned:
             _warned.add(folder)
             warnings.warn(f"mx_compiler: {folder}: cannot keep compiled programs: {error}; "
-                          "MX_CACHE_DIR names another folder, mx_compiler.compile(..., "
-                          "cache=False) keeps none", RuntimeWarning, caller_depth())
+                          "set MX_CACHE_DIR to another folder, or call mx_compiler.compile(..., "
+                          "cache=False)", RuntimeWarning, caller_depth())
         return
     _evict(folder, most)
 
 
 @functools.lru_cache(None)
 def _find_others(folder):
-    """Returns the reason why others can add programs to the folder, or None. Parents with the
-    sticky bit (/tmp) are safe."""
+    """Returns the reason why other users can add programs to the folder, or None. A parent folder
+    with the sticky bit, such as /tmp, is safe."""
     for place in (folder, *folder.parents):
         state = place.stat()
         if state.st_uid not in (ROOT, os.getuid()):
@@ -171,8 +171,7 @@ def _find_others(folder):
 
 
 def _is_own_unix_group(group):
-    """Returns True if this user is the only member of a Unix group, as on systems with one
-    group for each user."""
+    """Returns True if the Unix group is the private group of this user and has no other member."""
     try:
         found, user = grp.getgrgid(group), pwd.getpwuid(os.getuid())
     except KeyError:
@@ -189,21 +188,23 @@ def _name_of(find, number):
 
 
 def _warn_of_others(folder):
-    """Warns once about a folder writable by others, because its programs run here."""
+    """Warns once about a folder writable by other users, because this process runs the programs
+    in the folder."""
     try:
         others = _find_others(folder.resolve(strict=True))
     except OSError:  # missing folder
         return
     if others and (folder, others) not in _warned:
         _warned.add((folder, others))
-        warnings.warn(f"mx_compiler: {folder}: expected a folder for compiled programs that "
-                      f"no one else can write, as they run as they are, found that {others}. "
-                      "Change its permissions (chmod go-w), or name "
-                      "another one in MX_CACHE_DIR", RuntimeWarning, caller_depth())
+        warnings.warn(f"mx_compiler: {folder}: expected a program folder that no other user can "
+                      f"write, because its programs are run, found that {others}. "
+                      "Change the permissions (chmod go-w), or set "
+                      "MX_CACHE_DIR to another folder", RuntimeWarning, caller_depth())
 
 
 def _evict(folder, most):
-    """Removes least recently used programs and abandoned files."""
+    """Removes the least recently used programs until at most `most` bytes remain, and removes
+    abandoned temporary files."""
     files, total = [], 0
     try:
         listed = list(os.scandir(folder))
@@ -212,7 +213,7 @@ def _evict(folder, most):
     for entry in listed:
         try:
             state = entry.stat()
-        except OSError:  # removed meanwhile
+        except OSError:  # the file was removed meanwhile
             continue
         if entry.name.endswith(BEGUN) and time.time() - state.st_mtime > HOUR:
             _remove(entry.path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""mx.compile: compiles text to a program, with a memory cache and a disk cache."""
+"""mx.compile. Compiles text to a program and caches programs in memory and on disk."""
 
 import collections
 import hashlib
@@ -26,17 +26,17 @@ from .templates import Template, is_template
 
 # Format version of cached files.
 FORMAT = 1
-# Limits of the memory cache: programs, and bytes, because constants may be large.
+# Limits of the memory cache. The bytes are limited because constants may be large.
 MOST_IN_MEMORY = 64
 MOST_BYTES = 256 << 20
-# Chip without a GPU, as in mx-run.
+# Default chip if there is no GPU, as in mx-run.
 DEFAULT_CHIP = "sm_100a"
 
 log = logging.getLogger("mx_compiler.compile")
 
 _lock = threading.Lock()
-_locks = weakref.WeakValueDictionary()  # one for each key, so that a single thread compiles
-_memory = collections.OrderedDict()  # parts, or HostCode, by key
+_locks = weakref.WeakValueDictionary()  # a lock for each key, held by the thread that compiles
+_memory = collections.OrderedDict()  # parts of a program, or a HostCode, for each key
 _loaded = weakref.WeakValueDictionary()
 
 
@@ -49,33 +49,33 @@ class _Lock:
 
 def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
             fuse=True, cache=True, tune=False, tune_rows=None, **sizes):
-    """Compiles a program, or finds it in the cache, and returns a Program. The first access to an
-    entry loads the program on the device. On "cpu" the program is compiled to code of this
-    process and kept in memory only.
+    """Returns a Program that is compiled or read from the cache. The first access to an entry
+    loads the program on the device. On "cpu", the program is compiled to host code, which is cached
+    in memory only.
 
-    source    text of MLIR, a pathlib.Path of a file with text or bytecode, or a
+    source    MLIR text, a pathlib.Path of a file with text or bytecode, or a
               Template. Text that contains `${name}` is a template.
-    chip      "sm_100a", ...; default: MX_CHIP, else the GPU that is the current
-              device, else sm_100a
+    chip      "sm_100a", ...; default: MX_CHIP, else the chip of the current GPU,
+              else sm_100a
     entries   names of the functions to compile; default: all public functions
-    pipeline  passes to run first: "builtin.module(mx-quantize-matmuls)"
-    ptxas     path of the assembler, or "none"; default: the first one found
+    pipeline  passes to run first, such as "builtin.module(mx-quantize-matmuls)"
+    ptxas     path of the assembler, or "none"; default: the first ptxas found
     fuse      False: do not fuse operations
-    cache     False: do not cache; a folder: cache programs there
-    tune      True: measure the 8 schedules of each matmul with the best predicted
-              time on the current GPU, and use the fastest; a number: measure that
-              many. Times are stored beside the programs (docs/guide/Tuning.md), and
-              a tuned program is found in the cache
-    tune_rows numbers of rows at which matmuls with a dynamic number of rows are
+    cache     False: do not cache; a folder: cache programs in that folder
+    tune      True: for each matmul, measure the 8 schedules with the best predicted
+              times on the current GPU, and use the fastest; a number: measure that
+              many schedules. The cache folder stores the times
+              (docs/guide/Tuning.md) and the tuned program
+    tune_rows row counts at which matmuls with a dynamic number of rows are
               measured; default: one size for each range with its own schedule
-    sizes     values of the template's names (Template)
+    sizes     values for the names of the template
 
-    chip, ptxas, fuse and cache folders have no effect on "cpu", which cannot be tuned for.
+    On "cpu", chip, ptxas, fuse and cache folders have no effect, and tune must be False.
 
-    Raises CompileError with the compiler's located messages, TypeError or ValueError for a
-    wrong argument, and ImportError without a compiler. Compiler warnings become Python warnings
-    (CompileWarning) and remarks go to the logger "mx_compiler.compile", only if the compiler
-    runs."""
+    Raises CompileError with the compiler's messages and their locations, TypeError or ValueError for
+    a wrong argument, and ImportError if no compiler is installed. If the compiler runs, its warnings
+    become Python warnings (CompileWarning), and its remarks are sent to the logger
+    "mx_compiler.compile"."""
     for argument, value, kinds, wanted in (
             ("chip", chip, str, 'a name such as "sm_90a"'),
             ("pipeline", pipeline, str, 'text such as "builtin.module(...)"'),
@@ -138,7 +138,7 @@ def _compile_for_host(text, name, entries, pipeline, cache):
 
 
 def _read(source, sizes):
-    """Returns the text as bytes, and its name for messages."""
+    """Returns the text or bytecode as bytes, and its name for messages."""
     if isinstance(source, Template):
         return _substitute(source, sizes), source.name
     name = "text"
@@ -159,7 +159,7 @@ def _read(source, sizes):
     return source.encode(), name
 
 
-# Arguments of `compile`, forbidden as template names.
+# Arguments of `compile`, which templates must not use as names.
 _TAKEN = {"source", "chip", "entries", "pipeline", "ptxas", "fuse", "cache", "tune",
           "tune_rows"}
 
@@ -167,9 +167,9 @@ _TAKEN = {"source", "chip", "entries", "pipeline", "ptxas", "fuse", "cache", "tu
 def _substitute(template, sizes):
     taken = sorted(_TAKEN.intersection(template.names))
     if taken:
-        raise TypeError(f"{template.name}: expected names that are no arguments of "
-                        f"mx_compiler.compile, found {', '.join(taken)}: pass it the text of "
-                        "template.substitute(...)")
+        raise TypeError(f"{template.name}: expected names that are not arguments of "
+                        f"mx_compiler.compile, found {', '.join(taken)}: pass the text that "
+                        "template.substitute(...) returns")
     return template.substitute(**sizes).encode()
 
 
@@ -184,7 +184,7 @@ def _read_entries(entries):
 
 
 def default_chip():
-    """Returns the chip for programs that name none."""
+    """Returns the default chip of `compile`."""
     if os.environ.get("MX_CHIP"):
         return os.environ["MX_CHIP"]
     info = device_info()
@@ -194,16 +194,16 @@ def default_chip():
 
 
 def _make_key(text, name, options, places):
-    """Returns the cache key, which covers every input of compilation. File names appear in
-    messages and in the program's own name."""
+    """Returns the cache key, which covers every input of the compilation. The file name is an input,
+    because messages and the program's name contain it."""
     about = json.dumps([FORMAT, name, options, _ptxas.identify(places),
                         identify_library(library.compiler_path())])
     return hashlib.sha256(about.encode() + b"\0" + text).hexdigest()
 
 
 def _recall(key, find):
-    """Returns the cached result for the key, or runs `find()`. One thread runs it; other
-    threads with the same key wait."""
+    """Returns the cached result for the key, or the result of `find()`. Only one thread calls
+    `find`; other threads with the same key wait."""
     with _lock:
         lock = _locks.setdefault(key, _Lock())
     with lock.lock:
@@ -212,7 +212,7 @@ def _recall(key, find):
         if found is None:
             found = find()
         if isinstance(found, HostCode) and found.is_of_ranks:
-            return found  # bound to one rank
+            return found  # not cached, because the code is bound to one rank
         with _lock:
             _memory[key] = found
             _memory.move_to_end(key)

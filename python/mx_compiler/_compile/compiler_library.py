@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bindings of the compiler library: mx-c/Compiler.h by ctypes."""
+"""ctypes bindings of the compiler library, mx-c/Compiler.h."""
 
 import ctypes
 import functools
@@ -10,7 +10,7 @@ from .._runtime.errors import CompileError, Diagnostic
 from .._runtime.headers import Interface
 
 SEVERITIES = ("error", "warning", "remark", "note")
-# Values of mxcPart by file name in the manifest.
+# The mxcPart constant of each file that the manifest names.
 PARTS = {"manifest.json": "MXC_MANIFEST", "kernels.ptx": "MXC_PTX",
          "kernels.cubin": "MXC_CUBIN", "program.h": "MXC_HEADER",
          "constants.bin": "MXC_CONSTANTS"}
@@ -18,13 +18,13 @@ PARTS = {"manifest.json": "MXC_MANIFEST", "kernels.ptx": "MXC_PTX",
 
 @functools.lru_cache(None)
 def interface():
-    """Returns the compiler's declarations, which a runtime-only installation lacks."""
+    """Returns the declarations of the compiler. Requires an installation with the compiler."""
     return Interface("mx-c/Compiler.h")
 
 
 @functools.lru_cache(None)
 def load(path):
-    """Loads the library on first compilation."""
+    """Loads the compiler library. Raises ImportError if that fails."""
     try:
         found = ctypes.CDLL(path)
         interface().bind(found)
@@ -35,15 +35,15 @@ def load(path):
 
 
 class Module:
-    """Parsed module in its own context, after the passes of `pipeline`. Calls must not overlap.
-    Raises CompileError."""
+    """Module parsed in its own context and transformed by the passes of `pipeline`. Calls
+    must not overlap. All methods raise CompileError on failure."""
 
     def __init__(self, text, name, pipeline):
         self.library = load(library.compiler_path())
         self.diagnostics = []
         self.handle = None
-        # The callback must live as long as C may call it, without a reference cycle: the module
-        # owns much memory.
+        # The callback must live as long as C may call it. It must not refer to the module, because
+        # a reference cycle would delay the release of the module's memory.
         diagnostics = self.diagnostics
         self._tell = interface().mxcMessageCallback(
             lambda severity, message, _: diagnostics.append(Diagnostic.read(
@@ -74,7 +74,7 @@ class Module:
         return [name.decode() for name in names]
 
     def close(self):
-        """Frees the module; all objects derived from it must be gone."""
+        """Frees the module. All objects derived from the module must be destroyed first."""
         if self.handle:
             self.library.mxcModuleDestroy(self.handle)
         if self._context:
@@ -89,8 +89,9 @@ class Module:
 
 
 def compile_parts(text, name, chip, entries, pipeline, fuse, ptxas, tuning=None, table=None):
-    """Compiles a program. Returns its files by name, as bytes, and the diagnostics. `tuning` is
-    measured first and stored in the file `table`. Raises CompileError."""
+    """Compiles a program. Returns a dictionary with the bytes of its files, and the diagnostics. If
+    `tuning` is given, schedules are measured first, and the times are stored in the file `table`.
+    Raises CompileError."""
     with Module(text, name, pipeline) as module:
         names = (ctypes.c_char_p * max(len(entries), 1))(*[e.encode() for e in entries])
         options = interface().mxcCompileOptions(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reading of whole files."""
+"""Reads whole files."""
 
 import os
 import pathlib
@@ -10,8 +10,8 @@ _KINDS = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a named pipe",
 
 
 def check_file(path):
-    """Raises OSError unless the path is a regular file: named pipes block and some devices are
-    endless. A missing file is reported by open."""
+    """Raises OSError if the path exists and is not a regular file, because reading a named pipe
+    blocks and some devices are endless."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -27,6 +27,6 @@ def read_bytes(path):
 
 
 def is_beside(name):
-    """Returns True if a stored name refers to a file beside the document: a single path
-    component."""
+    """Returns True if `name`, which a document contains, is a single path component. Such a name
+    refers to a file in the same folder as the document."""
     return name not in ("", ".", "..") and not set(name) & set("/\\\0")

@@ -56,7 +56,7 @@ def _identify_library(path, size, changed):
 
 
 def identify_library(path):
-    """Returns the build id of a library, else its hash."""
+    """Returns the build id of a library, or the hash of the file if there is no build id."""
     state = os.stat(path)
     return _identify_library(path, state.st_size, state.st_mtime_ns)
 

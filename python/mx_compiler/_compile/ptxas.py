@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Search for ptxas: like mx-compile (docs/guide/Run.md), and in the package nvidia-cuda-nvcc."""
+"""Search for ptxas in the places that mx-compile searches (docs/guide/Run.md) and in the package
+nvidia-cuda-nvcc."""
 
 import importlib.util
 import os
@@ -15,8 +16,9 @@ NONE = "none"
 
 
 def candidates(asked=None):
-    """Returns the paths of assemblers in search order, and whether the caller or MX_PTXAS named
-    one. "none" disables the search; other names without a slash are looked up on PATH."""
+    """Returns the paths of assemblers in search order, and True if the caller or MX_PTXAS named the
+    assembler. The name "none" disables the search. Other names without a slash are searched on
+    PATH."""
     asked = asked or os.environ.get("MX_PTXAS")
     if asked:
         asked = os.fspath(asked)
@@ -32,7 +34,7 @@ def candidates(asked=None):
 
 
 def identify(places):
-    """Returns the part of a program's key that identifies the assemblers."""
+    """Returns the part of a program's cache key that identifies the assemblers."""
     return [identify_tool(place) if os.path.exists(place) else place
             for place in places]
 

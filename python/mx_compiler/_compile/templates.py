@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs with named sizes and types."""
+"""Templates of programs, with names in place of sizes and types."""
 
 import operator
 import os
@@ -10,19 +10,19 @@ from .files import read_bytes
 
 
 class _Text(string.Template):
-    # Only ${name}, because MLIR uses `$` in names and strings.
+    # Matches only ${name}, because MLIR uses `$` in names and strings.
     pattern = r"\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}" \
               r"|(?P<escaped>(?!))(?P<named>(?!))(?P<invalid>(?!))"
 
 
 class Template:
-    """MLIR text in which `${name}` stands for a size or an element type:
+    """MLIR text in which `${name}` stands for a size or an element type. For example:
 
         mx.Template("func.func @f(%x: tensor<${rows}x${hidden}x${dtype}>) ...")
 
-    `source` is the text, or a pathlib.Path of a file. `names` lists its names. A size is an
-    integer of at least 1, or "?" for an extent that each call decides. A type is a name of MLIR
-    or NumPy, or a dtype of NumPy, ml_dtypes or PyTorch."""
+    `source` is the text, or a pathlib.Path of a file. `names` lists the names in the text. A size is
+    an integer of at least 1, or "?" for an extent that may differ between calls. A type is a name of
+    MLIR or NumPy, or a dtype of NumPy, ml_dtypes or PyTorch."""
 
     def __init__(self, source, name=None):
         if isinstance(source, os.PathLike):
@@ -74,5 +74,5 @@ def _as_text(where, value):
 
 
 def is_template(text):
-    """Returns True if the text contains a name."""
+    """Returns True if the text contains a `${name}`."""
     return bool(_Text(text).get_identifiers())

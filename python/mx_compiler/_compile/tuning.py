@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tuning requests of mx.compile and the table of results."""
+"""Tuning arguments of mx.compile, and the table of measured schedules."""
 
 import contextlib
 import operator
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from .._runtime.device import device_info, is_host
 from . import cache as disk
 
-TABLE = "tuned-schedules.json"  # beside the programs; the tools use the same name
+TABLE = "tuned-schedules.json"  # in the cache folder; the tools use the same name
 COUNT = 8  # schedules measured for each matmul by default
 MOST = 1000
 
@@ -22,16 +22,16 @@ class Tuning(NamedTuple):
 
 
 def read(tune, rows):
-    """Returns the Tuning requested by the arguments, or None."""
+    """Returns the requested Tuning, or None."""
     count = _read_count(tune)
     if rows is not None and not count:
-        raise TypeError("tune_rows: expected tune=True with it, found tune=False")
+        raise TypeError("tune_rows requires tune=True, found tune=False")
     sizes = _read_rows(rows)
     if not count:
         return None
     if is_host():
-        raise ValueError("tune: expected a GPU to tune on, found cpu: "
-                         "mx_compiler.set_device(\"cuda\") chooses one")
+        raise ValueError("tuning requires a GPU, found the device cpu: "
+                         "mx_compiler.set_device(\"cuda\") selects a GPU")
     return Tuning(count, sizes, device_info().name)
 
 
@@ -41,7 +41,7 @@ def _read_count(tune):
     try:
         count = operator.index(tune)
     except TypeError:
-        raise TypeError("tune: expected True, False or how many schedules are timed, "
+        raise TypeError("tune: expected True, False or a number of schedules, "
                         f"found {tune!r}") from None
     if not 1 <= count <= MOST:
         raise ValueError(f"tune: expected a number of schedules from 1 to {MOST}, found {count}")
@@ -60,8 +60,8 @@ def _read_rows(rows):
 
 @contextlib.contextmanager
 def table(cache):
-    """Yields the table of measured schedules in the cache folder; without a cache, a temporary
-    file."""
+    """Yields the path of the table of measured schedules. The table is in the cache folder, or is a
+    temporary file if there is no cache."""
     if cache is not False:
         yield disk.directory(None if cache is True else cache) / TABLE
         return

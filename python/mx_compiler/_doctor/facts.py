@@ -15,15 +15,15 @@ from .._compile import cache, ptxas
 from .._runtime import library
 from .._runtime.chips import CHIPS
 
-# Settings to try if programs fail by default, and their explanations.
+# Settings to try if programs fail on the default device, and their explanations.
 REMEDIES = {"MX_DEVICE=sim": "the simulator works here, and needs no GPU and no driver",
             "MX_PTXAS=none": "programs work without this assembler"}
-# Time limit in seconds: a busy GPU answers late, and PyTorch loads slowly from a slow disk.
+# Time limit of a probe in seconds. A busy GPU responds late, and PyTorch may load from a slow disk.
 SECONDS = 120
 
 
 def collect():
-    """Collects all facts. A fact that cannot be determined is {"error": why}."""
+    """Returns all facts. A fact that cannot be determined is {"error": reason}."""
     names = ["runtime", "driver", "gpus", "default"]
     if importlib.util.find_spec("torch"):
         names.append("torch")
@@ -33,7 +33,7 @@ def collect():
     return {
         "versions": versions(), "runtime": answers["runtime"], "compiler": compiler(),
         "driver": answers["driver"], "gpus": gpus.get("gpus", []),
-        # Reason for missing GPUs.
+        # Reason why no GPU was found.
         "no_gpu": None if gpus.get("gpus") else gpus.get("error") or gpus["end"],
         "ptxas": assemblers(), "cache": describe_cache(), "torch": answers.get("torch"),
         "environment": {name: value for name, value in sorted(os.environ.items())
@@ -49,7 +49,8 @@ def find_remedy():
 
 
 def ask(name, **variables):
-    """Returns the answer of a probe, or an error."""
+    """Runs a probe in its own process with the environment `variables`. Returns the fact, or an
+    error."""
     environment = {**os.environ, "MX_QUIET": "1", "MX_SIM_WARNINGS": "none", **variables}
     try:
         done = subprocess.run([sys.executable, "-m", f"{__package__}.probe", name],
@@ -85,8 +86,8 @@ def compiler():
 
 
 def assemblers():
-    """Lists each ptxas in search order with the targets for which it assembles kernels of mx;
-    no targets if it is too old for the kernels' PTX."""
+    """Returns each ptxas in search order with the targets for which it can assemble kernels of mx.
+    The list of targets is empty if ptxas is too old for the kernels' PTX."""
     places, is_asked = ptxas.candidates()
     found = []
     for place in places:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""python -m mx_compiler._doctor.probe NAME: determines one fact and prints it as JSON.
+"""python -m mx_compiler._doctor.probe NAME
+Determines the fact NAME and prints it as JSON.
 
 Each probe runs in its own process, because a broken driver or library may crash or hang, and a
 process selects its device once."""
@@ -23,7 +24,7 @@ PROGRAM = """func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 
 def probe_driver():
-    """Returns the CUDA version of the driver, and the version of the kernel module."""
+    """Returns the driver's CUDA version and the version of the kernel module."""
     driver = ctypes.CDLL(os.environ.get("MX_CUDA_DRIVER") or "libcuda.so.1")
     version = ctypes.c_int()
     driver.cuDriverGetVersion(ctypes.byref(version))
@@ -40,8 +41,8 @@ def _find_module():
 
 
 def probe_runtime():
-    """Returns the runtime's version and file, the extension for tensor calls, and the
-    simulator's targets."""
+    """Returns the version and file of the runtime, the file of the extension for tensor calls, and
+    the targets of the simulator."""
     import mx_compiler as mx
     from mx_compiler._runtime.extension import extension
     mx.set_device("sim")
@@ -51,7 +52,7 @@ def probe_runtime():
 
 
 def probe_gpus():
-    """Returns the GPUs with the targets that each runs."""
+    """Returns the GPUs, each with its targets."""
     import mx_compiler as mx
     found = []
     while True:
@@ -71,7 +72,7 @@ def _find_targets(library):
 
 
 def probe_default():
-    """Returns the default device, after running a program on it."""
+    """Runs a program on the default device and describes the device."""
     import numpy as np
 
     import mx_compiler as mx
@@ -113,7 +114,7 @@ def describe(error):
 
 
 def main(name):
-    # Output of libraries is redirected, so only the answer goes to standard output.
+    # Libraries print to standard error, so standard output contains only the answer.
     answer, sys.stdout = sys.stdout, sys.stderr
     try:
         found = PROBES[name]()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """python -m mx_compiler [--json]
 
-Reports on this installation of mx: versions, GPUs and their targets, driver, ptxas, program
-cache, PyTorch, and the default device with the reason for its choice. Runs a program on that
+Describes this installation of mx: versions, GPUs and their targets, driver, ptxas, program cache,
+PyTorch, and the default device with the reason for its choice. Runs a program on the default
 device.
 
-Exit status 0 if the program works, else 1; the last line then names a remedy."""
+The exit status is 0 if the program works. Otherwise it is 1, and the last line names a remedy."""
 
 import argparse
 import json
@@ -23,7 +23,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         prog="python -m mx_compiler", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print all of it as JSON")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
     wants_json = parser.parse_args(arguments).json
     facts = collect()
     why = explain_default(facts)
@@ -43,27 +43,27 @@ def main(arguments=None):
 
 
 def explain_default(facts):
-    """Returns the reason for the default device."""
+    """Returns the reason why the default device was chosen."""
     asked = os.environ.get("MX_DEVICE")
     if asked and asked != "auto":
-        return f"MX_DEVICE={asked} asks for it"
+        return f"MX_DEVICE={asked} selects it"
     kind = facts["default"].get("kind")
     if kind == "cuda":
-        return "it is the first GPU that runs programs of mx"
+        return "it is the first GPU that runs mx programs"
     if facts["gpus"]:
-        return "no GPU here runs programs of mx, which need sm_90 or newer"
+        return "no GPU here runs mx programs, which need sm_90 or newer"
     return facts["no_gpu"] or "there is no GPU"
 
 
 def advise(facts):
-    """Returns a remedy if the default device does not work."""
+    """Returns the error of the default device, with a remedy."""
     error = facts["default"]["error"]
     if "error" in facts["runtime"]:
         return f"mx does not work: {facts['runtime']['error']}"
     remedy = facts["remedy"]
     if not remedy:
         return (f"mx does not work: {error}. Install the package again; python -m "
-                "mx_compiler.selftest --device=sim says more")
+                "mx_compiler.selftest --device=sim reports details")
     asked = os.environ.get("MX_DEVICE")
     where = f" with MX_DEVICE={asked}" if asked else ""
     return (f"mx does not work{where}: {error}. Until it does, set {remedy}: "
@@ -71,7 +71,7 @@ def advise(facts):
 
 
 def lines(facts, why):
-    """Yields a name and a text for each line."""
+    """Yields the name and the text of each line of the report."""
     found = facts["versions"]
     runtime = facts["runtime"]
     yield "mx", runtime.get("version") or "?"
@@ -80,7 +80,7 @@ def lines(facts, why):
                             if name != "python" and (found[name] or name != "safetensors"))])
     yield "runtime", runtime.get("file") or f"none: {runtime['error']}"
     if "error" not in runtime:
-        yield "calls", runtime["calls"] or "of PyTorch by ctypes, without mx_calls.abi3.so"
+        yield "calls", runtime["calls"] or "PyTorch calls use ctypes, without mx_calls.abi3.so"
     yield "compiler", facts["compiler"].get("file") or f"none: {facts['compiler']['error']}"
     yield "driver", describe_driver(facts["driver"])
     for gpu in facts["gpus"]:
@@ -100,7 +100,7 @@ def lines(facts, why):
 
 
 def runs(targets):
-    return f"runs {enumerate_names(targets)}" if targets else "runs no program of mx"
+    return f"runs {enumerate_names(targets)}" if targets else "runs no mx programs"
 
 
 def enumerate_names(names):
@@ -122,14 +122,14 @@ def describe_assemblers(ptxas):
         texts.append(f"{one['file']}: {says}")
     if texts:
         return "; ".join(texts)
-    asked = " as MX_PTXAS says" if ptxas["is_asked"] else ""
+    asked = ", as set by MX_PTXAS" if ptxas["is_asked"] else ""
     return f"none{asked}: the driver assembles programs when they are loaded"
 
 
 def _describe_targets(one):
     if is_too_old(one["cuda"]):
-        return "too old for kernels of mx: CUDA {}.{} or newer reads their PTX".format(*OLDEST_CUDA)
-    return f"knows {enumerate_names(one['knows']) or 'no target of mx'}"
+        return "too old for mx kernels: CUDA {}.{} or newer reads their PTX".format(*OLDEST_CUDA)
+    return f"supports {enumerate_names(one['knows']) or 'no mx target'}"
 
 
 def describe_cache(cache):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Argument checks of the functions. Errors name the argument, the expected and the found value.
-Properties that the programs check themselves are not repeated."""
+"""Argument checks of the functions. An error names the argument, the expected value and the found
+value. Properties that the compiled programs check are not checked here."""
 
 import operator
 
@@ -45,12 +45,12 @@ def element(name, dtype, known):
 
 
 def operand(name, x):
-    """Returns the element type and shape of an array of any library. Raises TypeError."""
+    """Returns the element type and shape of an array of any supported library. Raises TypeError."""
     found = find_library(type(x))
     if found is None:
         raise TypeError(f"{name}: expected an array of NumPy, PyTorch or CuPy or a "
                         f"mx_compiler.DeviceArray, found {type(x).__name__}: convert other "
-                        "arrays by mx_compiler.from_dlpack")
+                        "arrays with mx_compiler.from_dlpack")
     try:
         given = found.operand(x)
     except TypeError as error:
@@ -59,8 +59,8 @@ def operand(name, x):
 
 
 def matrix(name, x, known, advice=""):
-    """Returns element type and shape of an array with at least 2 dimensions and a type in
-    `known`. `advice` ends the message about other types."""
+    """Returns the element type and shape of an array. The array must have at least 2 dimensions and an
+    element type in `known`. The message about another type ends with `advice`."""
     found, shape = operand(name, x)
     if found.mlir not in known:
         raise TypeError(f"{name}: expected an array of {', '.join(known)}, found "
@@ -72,7 +72,7 @@ def matrix(name, x, known, advice=""):
 
 
 def vector(name, x):
-    """Returns the length of an index array of i32 or i64; None for None."""
+    """Returns the length of an index array of i32 or i64, or None if `x` is None."""
     if x is None:
         return None
     found, shape = operand(name, x)
@@ -100,7 +100,7 @@ def multiple(name, what, number, block):
 
 def both_or_none(name, value, other, why):
     if (value is None) != (other is None):
-        wanted = f"an array, as {why}" if other else f"None, unless {why}"
+        wanted = f"an array, because {why}" if other else f"None, unless {why}"
         raise ValueError(f"{name}: expected {wanted}, found "
                          f"{'None' if value is None else 'an array'}")
 
@@ -110,7 +110,7 @@ def is_number(x):
 
 
 def scalar(name, x):
-    """Returns an f32 factor without dimensions; numbers become arrays. Raises TypeError."""
+    """Returns an f32 factor without dimensions. A number becomes a NumPy array. Raises TypeError."""
     if is_number(x):
         return np.asarray(x, np.float32)
     found, shape = operand(name, x)
@@ -121,7 +121,7 @@ def scalar(name, x):
 
 
 def size(name, number, block):
-    """Checks a static size, a multiple of `block`."""
+    """Checks a static size. It must be a positive multiple of `block`."""
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
         raise TypeError(f"{name}: expected a number of at least 1, found "
                         f"{type(number).__name__}")
@@ -131,7 +131,7 @@ def size(name, number, block):
 
 
 def training_format(name, format):
-    """Returns the Format of operands of training matmuls."""
+    """Returns the Format with the name `format`. The matmuls of training must support it."""
     found = find_format(format, name)
     if found.block != 32 or not found.has_matmul:
         raise ValueError(f"{name}: expected a format with blocks of 32 that supports matmuls, "
@@ -140,8 +140,8 @@ def training_format(name, format):
 
 
 def quantized(name, q):
-    """Checks that the arrays of a Quantized match the size of its matrix, because programs
-    compare only tiles."""
+    """Checks that the arrays of a Quantized match the size of its matrix, because programs compare
+    only numbers of tiles."""
     if q.packed and q.groups:
         raise ValueError(f"{name}: expected packed weights without expert groups, found {q!r}")
     for what, x, shape in (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Mixture-of-experts layers on one device and with experts divided among ranks, sorting of
-tokens by expert, and exchanges of rows between ranks."""
+"""Mixture-of-experts layers on one device or with experts divided among ranks. Also sorts tokens by
+expert, and exchanges rows between ranks."""
 
 import contextlib
 import functools
@@ -25,13 +25,13 @@ from . import scale_tiles
 from .chip_sizes import named_reductions
 from .specialize import find_entry
 
-# First partially written results of the forward pass: x and h in expert groups along the rows,
-# and their scales.
+# Indices of partially written results of the forward pass: x and h, transposed and divided
+# into expert groups, and their scales.
 _PADDED, _PADDED_OF_RANKS = (frozenset(range(first, first + 4)) for first in (2, 7))
 GROUP = "ep"  # name in programs
-# Largest number of choices of a token, and of tokens of all ranks (Spec.md).
+# Maximum number of choices per token, and of tokens on all ranks together (Spec.md).
 _MOST_CHOICES, _MOST_TOKENS = 32, 2**31 - 1
-# Limit on unchecked counts; a call then waits for them.
+# Limit of unchecked counts. A call that would exceed this limit waits for the counts.
 MOST_COUNTS = 4096
 
 
@@ -39,8 +39,8 @@ MOST_COUNTS = 4096
 
 
 class MoEWeights(NamedTuple):
-    """Weights of a layer, quantized along the reduction dimension of each matmul: `w1` and `w2`
-    for the forward pass, their transposes for the backward pass."""
+    """Weights of a layer, quantized along the reduction dimension of each matmul. The forward pass
+    reads `w1` and `w2`, and the backward pass reads their transposes."""
     w1: Any
     w1_scales: Any
     w1_transposed: Any
@@ -73,12 +73,12 @@ class MoESaved(NamedTuple):
 
 
 class RoutedSaved(NamedTuple):
-    """Values saved by the forward pass for the backward pass: rows of this rank. P is the
-    capacity, and `count` (i32, no dimensions) the number of rows used.
+    """Values of this rank's rows, which the forward pass saves for the backward pass. P is the
+    capacity, and `count` (i32, no dimensions) is the number of rows used.
 
-    Row p holds token t of rank s if rows[p] is s * tokens + t, and choice j of that token if
-    slots[p] is rows[p] * choices + j. The rows of expert g end at ends[g] and are sorted by
-    slot. Both lists are -1 from `count` on."""
+    If row p belongs to choice j of token t of rank s, rows[p] is s * tokens + t, and slots[p] is
+    rows[p] * choices + j. The rows of expert g end at ends[g] and are sorted by slot. `rows` and
+    `slots` contain -1 from index `count` on."""
     rows: Any
     slots: Any
     ends: Any
@@ -95,7 +95,8 @@ class RoutedSaved(NamedTuple):
 
 
 class _Layer:
-    """Common part of both layers: a template of examples/ in the sizes and formats of a layer."""
+    """Base class of the layers. A layer runs a program of examples/, adapted to the layer's sizes
+    and formats."""
 
     def _begin(self, experts, hidden, intermediate, activations, weights, gradients):
         self.formats = {}
@@ -107,7 +108,7 @@ class _Layer:
             check.size(name, size, block)
         self.experts, self.hidden, self.intermediate = experts, hidden, intermediate
         whole = all(scale_tiles.are_whole(size, size // 32) for size in (hidden, intermediate))
-        # Partially written results of quantize_weights.
+        # Indices of partially written results of quantize_weights.
         self._padded_scales = frozenset(() if whole else (1, 3, 5, 7))
 
     def _compile(self, text, name, chip, cache):
@@ -136,10 +137,10 @@ def _check_kind(name, x, kind, maker):
 
 
 class MoELayer(_Layer):
-    """SwiGLU experts on tokens that are sorted by expert:
+    """SwiGLU experts for tokens sorted by expert:
 
-        y[t] = sum over the rows p of t of  W2[g] (silu(gate) * up * probs[p])
-        gate, up = the halves of  W1[g] x[t],  g the expert of row p
+        y[t] = sum over the rows p of token t:  W2[g] (silu(gate) * up * probs[p])
+        gate, up = the halves of  W1[g] x[t],  where g is the expert of row p
 
     experts       G
     hidden        H, a multiple of 32
@@ -149,17 +150,17 @@ class MoELayer(_Layer):
                   activations
     chip, cache   as for mx.compile
 
-    T tokens and P rows, both of any size. The routing is in device memory and read by no host
-    code:
+    There may be any number of tokens, T, and of rows, P. These arrays describe the routing. They are
+    in device memory, and the host does not read them:
 
     tokens  i32, [P]: the token of row p. Rows are sorted by expert
     probs   f32, [P]: the weight of row p
     ends    i32, [G]: the rows of expert g end at ends[g]; rows past the last end
             belong to no expert
 
-    `mx.route` computes these arrays from a router's choice on the host. The program is
-    examples/moe_layer.mlir: 9 launches forward and 12 backward. Rows of a token are added in
-    order, so results are bitwise reproducible."""
+    `mx.route` computes these arrays on the host from a router's choices. The program is
+    examples/moe_layer.mlir, with 9 launches in the forward pass and 12 in the backward pass. The
+    rows of a token are added in order, so results are bitwise reproducible."""
 
     def __init__(self, experts, hidden, intermediate, *, activations="mxfp8_e4m3",
                  weights="mxfp8_e4m3", gradients=None, chip=None, cache=True):
@@ -168,7 +169,7 @@ class MoELayer(_Layer):
                       "moe_layer", chip, cache)
 
     def quantize_weights(self, w1, w2, *, stream=None):
-        """Quantizes w1, bf16, [G, 2 I, H] (gate, then up), and w2, bf16, [G, H, I]. Needed
+        """Quantizes w1, bf16, [G, 2 I, H] (gate, then up), and w2, bf16, [G, H, I]. Must be called
         again after each change of the weights. Returns MoEWeights."""
         return self._quantize(w1, w2, stream)
 
@@ -181,7 +182,7 @@ class MoELayer(_Layer):
 
     def backward(self, dy, weights, saved, tokens, probs, ends, *, stream=None):
         """Returns the gradients of x (f32, [T, H]), w1 (f32, [G, 2 I, H]), w2 (f32, [G, H, I])
-        and probs (f32, [P]) for the gradient dy of y (bf16, [T, H]). Gradients of probs are
+        and probs (f32, [P]). `dy` is the gradient of y (bf16, [T, H]). The gradients of probs are
         undefined for rows that belong to no expert."""
         _check_kind("weights", weights, MoEWeights, "quantize_weights")
         _check_kind("saved", saved, MoESaved, "forward")
@@ -193,9 +194,9 @@ class MoELayer(_Layer):
 
 
 def moe_layer(x, w1, w2, tokens, probs, ends, *, stream=None, **formats):
-    """Runs the layer in one call, for weights that are used once. Returns y, f32, [T, H].
+    """Quantizes the weights and runs the forward pass of a MoELayer. Returns y, f32, [T, H].
 
-    x, w1 and w2 are bf16; all arguments are as for MoELayer. w1 determines the sizes."""
+    x, w1 and w2 are bf16, and w1 determines the sizes. The other arguments are described in MoELayer."""
     _, shape = check.matrix("w1", w1, ("bf16",))
     if len(shape) != 3 or shape[1] % 2:
         raise ValueError("w1: expected [experts, 2 * intermediate, hidden], found shape "
@@ -212,32 +213,33 @@ def _find_layer(changes, *sizes, **formats):
 
 
 class RoutedMoELayer(_Layer):
-    """SwiGLU experts divided among the ranks of a rank group, on the tokens of all ranks:
+    """SwiGLU experts divided among the ranks of a rank group. They process the tokens of all
+    ranks:
 
-        y[t] = sum over j of  weights[t, j] W2[e] (silu(gate) * up),  e = ids[t, j]
+        y[t] = sum over j:  weights[t, j] W2[e] (silu(gate) * up),  e = ids[t, j]
         gate, up = the halves of  W1[e] x[t]
 
-    experts       experts of all ranks, a multiple of the number of ranks; rank r owns
-                  experts / ranks experts from r * experts / ranks on
+    experts       number of experts on all ranks, a multiple of the number of ranks; rank
+                  r owns experts / ranks experts, starting with r * experts / ranks
     hidden        H, a multiple of 32
     intermediate  I, a multiple of 32
-    choices       k, the experts of a token
+    choices       k, the number of experts per token
     group         a Group, or None for one rank
-    tokens        largest number of tokens of a rank in a call, equal on all ranks
+    tokens        maximum number of tokens per rank and call, equal on all ranks
     activations, weights, gradients
                   formats with blocks of 32 (mx.FORMATS); gradients default to
                   activations. Activations and gradients are sent in these formats
-    capacity      default capacity of a call: rows that fit on this rank. Without it
-                  the largest number that can arrive. Matmuls process the rows that
-                  arrived; memory is sized by the capacity. Excess rows are dropped:
-                  `check` raises CapacityError, and so does the next call if the
-                  count is known by then
+    capacity      default capacity of a call, which is the number of rows that fit on this
+                  rank; default: the largest number of rows that can arrive. The
+                  capacity determines the memory, but matmuls process only the rows
+                  that arrived. Excess rows are dropped. `check` then raises
+                  CapacityError, and the next call raises it if the count is known
     chip, cache   as for mx.compile
 
-    Collective, like `forward` and `backward`: all ranks create the layer with the same sizes.
-    Routing stays on the device. Sums have a fixed order, so results are bitwise reproducible.
-    The program is examples/moe_layer_ranks.mlir: a token is sent once to each rank that owns
-    some of its experts, and a bf16 sum returns."""
+    The constructor, `forward` and `backward` are collective. All ranks must create the layer with
+    the same sizes. The host does not read the routing. Sums have a fixed order, so results are
+    bitwise reproducible. The program is examples/moe_layer_ranks.mlir. A token is sent once to each
+    rank that owns some of its experts, and each of these ranks returns a bf16 sum."""
 
     def __init__(self, experts, hidden, intermediate, choices, group=None, *, tokens,
                  activations="mxfp8_e4m3", weights="mxfp8_e4m3", gradients=None,
@@ -249,14 +251,14 @@ class RoutedMoELayer(_Layer):
         for name, size in (("choices", choices), ("tokens", tokens)):
             check.size(name, size, 1)
         if experts % ranks:
-            raise ValueError(f"experts: expected a multiple of {ranks}, the ranks of the "
-                             f"rank group, found {experts}")
+            raise ValueError(f"experts: expected a multiple of {ranks}, the number of ranks, "
+                             f"found {experts}")
         if choices > min(experts, _MOST_CHOICES):
-            raise ValueError(f"choices: expected at most {min(experts, _MOST_CHOICES)}, of "
+            raise ValueError(f"choices: expected at most {min(experts, _MOST_CHOICES)} for "
                              f"{experts} experts, found {choices}")
         if ranks * tokens > _MOST_TOKENS:
-            raise ValueError(f"tokens: expected at most {_MOST_TOKENS} of {ranks} ranks "
-                             f"together, found {tokens} of each")
+            raise ValueError(f"tokens: expected at most {_MOST_TOKENS} on {ranks} ranks "
+                             f"together, found {tokens} on each")
         self.choices, self.tokens, self.group = choices, tokens, group
         self.ranks, self.rank = ranks, 0 if group is None else group.rank
         self.most = most_rows(ranks, tokens, choices)
@@ -275,15 +277,15 @@ class RoutedMoELayer(_Layer):
         return self.experts // self.ranks
 
     def quantize_weights(self, w1, w2, *, stream=None):
-        """Quantizes this rank's experts: w1, bf16, [E, 2 I, H] (gate, then up), and w2, bf16,
-        [E, H, I], E = experts / ranks. Returns MoEWeights. Not collective."""
+        """Quantizes the weights of this rank's E = experts / ranks experts: w1, bf16, [E, 2 I, H]
+        (gate, then up), and w2, bf16, [E, H, I]. Returns MoEWeights. Not collective."""
         return self._quantize(w1, w2, stream)
 
     def forward(self, x, ids, weights, quantized, *, capacity=None, stream=None):
-        """Returns y, f32, [T, H], and a RoutedSaved. x is bf16, [T, H]; ids, i32, [T, k], are
-        the experts of each token (ids outside [0, experts) are ignored); weights are f32, [T,
-        k]; `quantized` are the MoEWeights of quantize_weights. T may be 0. Raises CapacityError
-        if an earlier call exceeded its capacity, which ends the rank group."""
+        """Returns y, f32, [T, H], and a RoutedSaved. x is bf16, [T, H], and T may be 0. ids, i32,
+        [T, k], are the experts of each token; ids outside [0, experts) are ignored. weights are
+        f32, [T, k], and `quantized` is the result of quantize_weights. If an earlier call exceeded
+        its capacity, ends the rank group and raises CapacityError."""
         _check_kind("weights", quantized, MoEWeights, "quantize_weights")
         capacity = self.capacity if capacity is None else self._read_capacity(capacity)
         self._check_choices(x, ids=ids, weights=weights)
@@ -291,14 +293,14 @@ class RoutedMoELayer(_Layer):
         y, rows, slots, ends, count, *rest = self._program["forward"].call(
             (x, ids, weights, capacity, *quantized.of_forward), None, stream,
             _PADDED_OF_RANKS)
-        if capacity < self.most:  # otherwise every row fits
+        if capacity < self.most:  # otherwise all rows fit
             self._counts.add(count, capacity)
         return y, RoutedSaved(rows, slots, ends, count, *rest)
 
     def backward(self, dy, ids, quantized, saved, *, stream=None):
         """Returns the gradients of x (f32, [T, H]), of this rank's w1 (f32, [E, 2 I, H]) and w2
-        (f32, [E, H, I]), summed over the tokens of all ranks, and of the weights (f32, [T, k])
-        for the gradient dy of y (bf16, [T, H])."""
+        (f32, [E, H, I]), and of the weights (f32, [T, k]). `dy` is the gradient of y (bf16, [T,
+        H]). The gradients of w1 and w2 are sums over the tokens of all ranks."""
         _check_kind("weights", quantized, MoEWeights, "quantize_weights")
         _check_kind("saved", saved, RoutedSaved, "forward")
         self._check_choices(dy, ids=ids)
@@ -307,7 +309,7 @@ class RoutedMoELayer(_Layer):
 
     def check(self):
         """Waits for all calls. Raises CapacityError if a call exceeded its capacity. Not
-        collective: other ranks are not notified."""
+        collective; other ranks are not notified."""
         self._counts.check()
 
     def close(self):
@@ -315,7 +317,8 @@ class RoutedMoELayer(_Layer):
         self._program.close()
 
     def _check_choices(self, tokens, **arrays):
-        """Checks that every token has its choices; the call refuses objects without a shape."""
+        """Checks that each of `arrays` contains `choices` values for each token. Objects without a
+        shape are not checked here, because the call refuses them."""
         count = getattr(tokens, "shape", (None,))[0]
         for name, array in arrays.items():
             found = getattr(array, "shape", None)
@@ -333,8 +336,8 @@ class RoutedMoELayer(_Layer):
 
 
 def most_rows(ranks, tokens, choices):
-    """Returns the largest number of rows of one rank: all choices of all tokens, because a
-    token may choose an expert twice."""
+    """Returns the largest number of rows on one rank. All choices of all tokens may arrive at one
+    rank, because a token may choose an expert twice."""
     return ranks * tokens * choices
 
 
@@ -343,20 +346,21 @@ def on_device_of(group):
     if group is None:
         return contextlib.nullcontext()
     if (group.device == HOST) != is_host():
-        raise ValueError("group: expected a rank group that was made on the device in use, "
-                         f"found one on {group.device}")
+        raise ValueError("group: expected a rank group on the current device, found a rank "
+                         f"group on {group.device}")
     return contextlib.nullcontext() if is_host() else on_device(group.device)
 
 
 # --- Programs: examples in other sizes and formats -------------------------------------
 
-# Installed packages contain the examples they compile.
+# Folders of the examples, in an installed package and in the source tree.
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 _FOLDERS = _PACKAGE / "templates", _PACKAGE.parent.parent / "examples"
 _ELEMENT = "f8E4M3FN"  # element type of all formats in the examples
-# Alias letters by the role of the format; all other aliases are activations.
+# Patterns of the type aliases of weights and gradients. All other aliases are activations.
 _ALIASES = {"weights": r"!w\d", "gradients": r"!([zg]|[tw]d)"}
-# Patterns of the places of each size ({}) in an example. The first matching pattern applies.
+# Patterns that find each size in an example; {} stands for the number. Several patterns may match a
+# number, and the first of them applies.
 _PLACES = {
     "hidden_blocks": "(?<=x){}(?=xf8E8M0FNU)",
     "intermediate_blocks": "(?<=x){}(?=xf8E8M0FNU)",
@@ -374,7 +378,8 @@ _PLACES = {
 
 
 def _sizes_of(experts, hidden, intermediate, ranks=0, tokens=0, choices=0):
-    """Returns the sizes of a program by name; sizes of rank programs only are 0 otherwise."""
+    """Returns the sizes of a program, keyed by name. Without `ranks`, the sizes that only programs for
+    several ranks contain are 0."""
     own, window = experts // max(ranks, 1), ranks * tokens
     return dict(experts=own, hidden=hidden, intermediate=intermediate,
                 gate_up=2 * intermediate, hidden_blocks=hidden // 32,
@@ -385,8 +390,8 @@ def _sizes_of(experts, hidden, intermediate, ranks=0, tokens=0, choices=0):
 
 
 def _resize(name, example, sizes, formats):
-    """Returns the text of an example with its sizes `example` replaced by `sizes`, and with the
-    element types `formats` by role."""
+    """Returns the text of an example. The sizes `example` are replaced by `sizes`, and the element
+    types by `formats`, which maps a role to an element type."""
     folder = next((folder for folder in _FOLDERS if (folder / name).exists()), _FOLDERS[0])
     text = read_bytes(folder / name).decode()
     pattern = "|".join(
@@ -403,7 +408,7 @@ def _resize(name, example, sizes, formats):
 
 def template_text(experts, hidden, intermediate, activations="f8E4M3FN",
                   weights="f8E4M3FN", gradients="f8E4M3FN"):
-    """Returns the MLIR program of a MoELayer for these element types."""
+    """Returns the MLIR program of a MoELayer with these sizes and element types."""
     return _resize("moe_layer.mlir", _sizes_of(8, 384, 256),
                    _sizes_of(experts, hidden, intermediate),
                    dict(activations=activations, weights=weights, gradients=gradients))
@@ -411,7 +416,7 @@ def template_text(experts, hidden, intermediate, activations="f8E4M3FN",
 
 def ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
                         activations="f8E4M3FN", weights="f8E4M3FN", gradients="f8E4M3FN"):
-    """Returns the MLIR program of a RoutedMoELayer for these element types."""
+    """Returns the MLIR program of a RoutedMoELayer with these sizes and element types."""
     return _resize("moe_layer_ranks.mlir", _sizes_of(8, 384, 256, 2, 64, 2),
                    _sizes_of(experts, hidden, intermediate, ranks, tokens, choices),
                    dict(activations=activations, weights=weights, gradients=gradients))
@@ -421,7 +426,7 @@ def ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
 
 
 class GroupedRows(NamedTuple):
-    """Positions of (token, expert) pairs from `group_rows`: arrays of i32."""
+    """Result of `group_rows`: i32 arrays that describe the sorted (token, expert) pairs."""
     rows: Any
     slots: Any
     ends: Any
@@ -429,7 +434,7 @@ class GroupedRows(NamedTuple):
 
 
 def group_rows(ids, experts, *, capacity=None, stream=None):
-    """Sorts (token, expert) pairs by expert, on the device.
+    """Sorts (token, expert) pairs by expert on the device.
 
     ids       i32 or i64, [T, k]: the experts of each token; ids outside
               [0, experts) are ignored
@@ -437,11 +442,12 @@ def group_rows(ids, experts, *, capacity=None, stream=None):
     capacity  length of rows and slots; default T * k
     stream    as for an entry
 
-    Returns GroupedRows. rows[p] is the token of row p, and slots[p] is t * k + j for choice j
-    of token t. The rows of expert g end at ends[g] and are sorted by slot. count (no
-    dimensions) is the number of pairs with an expert. Both lists are -1 from count on; shorter
-    lists keep the first pairs, and ends are clipped to them. Never waits for the device.
-    `quantize` takes rows as gather and ends as offsets; MoELayer takes them as tokens and ends."""
+    Returns GroupedRows. rows[p] is the token of row p, and slots[p] is t * k + j for choice j of
+    token t. The rows of expert g end at ends[g] and are sorted by slot. count (no dimensions) is the
+    number of pairs with an expert. rows and slots contain -1 from index count on. If count exceeds
+    the capacity, rows and slots contain only the first pairs, and ends are at most the capacity. Never
+    waits for the device.
+    Pass rows and ends to `quantize` as gather and offsets, or to MoELayer as tokens and ends."""
     check.size("experts", experts, 1)
     element, shape = check.matrix("ids", ids, ("i32", "i64"))
     if len(shape) != 2 or shape[1] == 0:
@@ -474,14 +480,14 @@ func.func @main(%ids: !ids, %capacity: index) -> (!list, !list, !ends, tensor<i3
 
 
 def route(chosen, weights, experts):
-    """Sorts the choices of a router on the host by expert.
+    """Sorts the choices of a router by expert on the host.
 
     chosen   integers, [T, k]: the experts of each token; -1 for none
     weights  numbers, [T, k]: the router's weight of each choice
     experts  G
 
-    Returns tokens (i32, [P]), probs (f32, [P]) and ends (i32, [G]) as NumPy arrays, P = T * k.
-    Rows of no expert are last. Raises TypeError or ValueError."""
+    Returns tokens (i32, [P]), probs (f32, [P]) and ends (i32, [G]) as NumPy arrays, with P = T * k.
+    Rows without an expert are last. Raises TypeError or ValueError."""
     check.size("experts", experts, 1)
     chosen, weights = as_numpy(chosen), as_numpy(weights)
     if chosen.ndim != 2 or chosen.dtype.kind not in "iu":
@@ -501,18 +507,18 @@ def route(chosen, weights, experts):
 
 
 class RowCounts:
-    """Row counts of a layer's calls on rank `rank` of `group` (None: a single rank). Counts
-    that can be read without waiting are checked by the next call, which ends the group if one
-    exceeds its capacity, because other ranks wait. `check` reads the rest."""
+    """Checks the row counts of a layer's calls on rank `rank` of `group` (None: a single rank). Each
+    call checks the earlier counts that can be read without waiting. If a count exceeds its capacity,
+    the call ends the group, because other ranks would wait. `check` checks the remaining counts."""
 
     def __init__(self, rank, group):
         self._rank, self._group = rank, group
         self._waiting = []  # (count on the host once `is_there`, capacity, is_there)
-        self._worst = {}  # largest count by capacity, for GPU calls including graphs
+        self._worst = {}  # largest count for each device and capacity, also updated by CUDA graphs
 
     def add(self, count, capacity):
-        """Adds a count: an i32 array without dimensions, of any library. Raises CapacityError
-        if the count is known to exceed the capacity."""
+        """Adds a count, an i32 array without dimensions of any library. Raises CapacityError if the
+        count is in host memory and exceeds the capacity."""
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(count, torch.Tensor) and count.is_cuda:
             self._add_on_gpu(torch, count, capacity)
@@ -529,8 +535,8 @@ class RowCounts:
         is_captured = torch.cuda.is_current_stream_capturing()
         if key not in self._worst:
             if is_captured:
-                raise RuntimeError("expected a call with this capacity before a CUDA graph "
-                                   "captures one, found none: call the layer once before")
+                raise RuntimeError("expected a call with this capacity before the capture of a "
+                                   "CUDA graph, found none: call the layer once before the capture")
             self._worst[key] = torch.zeros_like(count)
         torch.maximum(self._worst[key], count, out=self._worst[key])
         if not is_captured:
@@ -565,12 +571,13 @@ class RowCounts:
 
 
 class RoutedRows:
-    """Exchanges of rows of `hidden` values between the ranks of `group` (None: a single rank).
-    `experts` is the number of experts on all ranks, `choices` the experts of a token, and
-    `tokens` the largest number of tokens of a rank. Collective, like its methods.
+    """Exchanges rows of `hidden` values between the ranks of `group` (None: a single rank).
+    `experts` is the number of experts on all ranks, `choices` the number of experts per token, and
+    `tokens` the maximum number of tokens per rank. The constructor, `dispatch` and `collect` functions
+    are collective.
 
-    P is the capacity. slots[p] is (s * tokens + t) * choices + j if row p is choice j of token
-    t of rank s, and -1 for unused rows. Rows are sorted by expert; the rows of this rank's
+    P is the capacity. slots[p] is (s * tokens + t) * choices + j if row p belongs to choice j of
+    token t of rank s, and -1 if row p is unused. Rows are sorted by expert. The rows of this rank's
     expert g end at ends[g]."""
 
     def __init__(self, experts, hidden, choices, group, *, tokens):
@@ -583,9 +590,9 @@ class RoutedRows:
                 self._program.bind(GROUP, group)
 
     def dispatch(self, x, ids, weights, capacity):
-        """Returns rows (bf16, [P, H]), their weights (f32, [P]), slots (i32, [P]), ends (i32)
-        and their number (i32, no dimensions), for x (bf16, [T, H]), ids (i32, [T, k]) and
-        weights (f32, [T, k]). Unused rows are zeros."""
+        """Sends x (bf16, [T, H]) and weights (f32, [T, k]) to the ranks of the experts ids (i32, [T,
+        k]). Returns this rank's rows (bf16, [P, H]), their weights (f32, [P]), slots (i32, [P]),
+        ends (i32), and the number of rows (i32, no dimensions). Unused rows are zeros."""
         self._counts.look()
         found = self._program["dispatch"].call((x, ids, weights, capacity), None, None)
         if capacity < self.most:  # otherwise every row fits
@@ -593,7 +600,7 @@ class RoutedRows:
         return found
 
     def dispatch_again(self, x, ids, slots):
-        """Returns the rows for known slots."""
+        """Sends x again, and returns its rows in the slot order of an earlier dispatch."""
         return self._program["dispatch_again"](x, ids, slots)[0]
 
     def collect(self, z, slots, ids):
@@ -602,8 +609,8 @@ class RoutedRows:
         return self._program["collect"](z, slots, ids)[0]
 
     def collect_with_weights(self, z, probs, slots, ids):
-        """Returns y as `collect`, and the row values probs (f32, [P]) at their choices (f32,
-        [T, k])."""
+        """Returns y like `collect`. Also returns an array (f32, [T, k]) that contains the value in
+        probs (f32, [P]) for the row of each choice."""
         return self._program["collect_with_weights"](z, probs, slots, ids)
 
     def check(self):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Block-scaled formats, named as in the OCP MX specification, and NVFP4."""
+"""Block-scaled formats of the OCP MX specification, with its names, and NVFP4."""
 
 from typing import NamedTuple
 
 
 class Format(NamedTuple):
-    """Block-scaled format. `elements` and `scales` are MLIR types; `block` elements share a
-    scale. `bits` is the width of an element, and `per_byte` the number of elements in a byte of
+    """Block-scaled format. `elements` and `scales` are MLIR types, and `block` elements share a
+    scale. `bits` is the width of an element, and `per_byte` is the number of elements in a byte of
     an array."""
     name: str
     elements: str
@@ -21,11 +21,11 @@ class Format(NamedTuple):
 
     @property
     def has_global_scale(self):
-        """True if a tensor has a global scale besides the block scales."""
+        """True if a tensor needs a global scale in addition to the block scales."""
         return self.scales == "f8E4M3FN"
 
 
-# Written by test/Package/formats.py --update.
+# test/Package/formats.py --update generates this table.
 FORMATS = {format.name: format for format in (
     Format("mxfp8_e4m3", "f8E4M3FN", "f8E8M0FNU", 32, 8),
     Format("mxfp8_e5m2", "f8E5M2", "f8E8M0FNU", 32, 8),

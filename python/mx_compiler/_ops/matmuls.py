@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Block-scaled matmuls: single, batched and grouped by expert."""
+"""Block-scaled matmuls. They may be batched or grouped by expert."""
 
 from . import checks as check
 from .chip_sizes import named_reductions
@@ -8,23 +8,24 @@ from .quantized import Quantized, elements_type, scales_type
 from .specialize import find_entry, find_plan
 
 MODES = ("rows", "masked", "reduction")
-# Ragged dimensions of a and b.
+# Ragged dimensions of operands `a` and `b`.
 RAGGED = dict(zip(MODES, (("rows", None), (None, None), ("reduction", "reduction"))))
 
 
 def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
-    """Computes a b^T with f32 accumulation: c[m, n] = sum over k of a[m, k] * b[n, k].
+    """Computes c[m, n] = sum over k of a[m, k] * b[n, k] with f32 accumulation.
 
-    a         a Quantized, [batch..., M, K], or an array of bf16 used unquantized
+    a         a Quantized, [batch..., M, K], or a bf16 array, which is not quantized
               (weight-only quantization, docs/reference/Formats.md)
-    b         a Quantized, [batch..., N, K], also from `pack_weights` if a is bf16, or
-              an array of bf16 used unquantized ("sm_90a" and the reference path)
-    dtype     of the result: bf16, f16 or f32
-    alpha     factor of the result: a number, or f32 without dimensions in device
-              memory. The global scales of NVFP4 are applied in any case
+    b         a Quantized, [batch..., N, K], which may be a result of `pack_weights` if
+              `a` is bf16; or a bf16 array, which is not quantized (only "sm_90a" and
+              the reference path)
+    dtype     element type of the result: bf16, f16 or f32
+    alpha     factor of the result: a number, or an f32 array without dimensions in
+              device memory. The global scales of NVFP4 are applied in addition
 
-    Returns an array [batch..., M, N]. Raises TypeError or ValueError, naming the argument,
-    before any launch."""
+    Returns an array [batch..., M, N]. Raises TypeError or ValueError before any launch. The error
+    names the argument."""
     arrays, about = _take_apart(a, b, None, alpha)
     entry, signature = find_plan(_plan_matmul, (dtype, *about), arrays,
                                  (a, b, alpha, dtype))
@@ -51,17 +52,18 @@ def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
                    stream=None):
     """Computes a matmul for each expert group, as in a mixture of experts.
 
-    offsets   i32 or i64, [groups], in device memory; never read by the host
-    mode      "rows": a is [T, K], quantized with these offsets (or bf16), b [G, N,
-              K], the result [T, N]; the rows of group g end at offsets[g], and rows
-              past the last offset are undefined.
-              "masked": a is [G, M, K], b [G, N, K], the result [G, M, N]; group g
-              uses its first offsets[g] rows, and other rows are undefined.
-              "reduction": a and b are [M, T] and [N, T], quantized along axis -2 with
-              these offsets; the result [G, M, N] is the sum over each group's T
+    offsets   i32 or i64, [groups], in device memory; the host does not read them
+    mode      "rows": `a` is [T, K], quantized with these offsets (or bf16), `b` is
+              [G, N, K], and the result is [T, N]. The rows of group g end at
+              offsets[g], and rows past the last offset are undefined.
+              "masked": `a` is [G, M, K], `b` is [G, N, K], and the result is [G, M, N].
+              Group g uses its first offsets[g] rows, and other rows are undefined.
+              "reduction": `a` is [M, T] and `b` is [N, T], both quantized along axis -2
+              with these offsets. The result is [G, M, N]; matrix g is the sum over the
+              part of T that belongs to group g
     dtype, alpha  as in `matmul`
 
-    Raises TypeError or ValueError, naming the argument, before any launch."""
+    Raises TypeError or ValueError before any launch. The error names the argument."""
     arrays, about = _take_apart(a, b, offsets, alpha)
     entry, signature = find_plan(_plan_grouped, (dtype, mode, *about), arrays,
                                  (a, b, offsets, alpha, dtype, mode))
@@ -91,14 +93,14 @@ def _plan_grouped(a, b, offsets, alpha, dtype, mode):
 
 
 def _find_matmul(make_text, left, right, is_dynamic, *about):
-    """Returns the entry of a matmul; `is_dynamic` means any number of rows."""
+    """Returns the entry of a matmul. If `is_dynamic`, the number of rows is dynamic."""
     with named_reductions("a, b", (left.kind, right.kind),
                           f"shapes {left.shape} and {right.shape}"):
         return find_entry(make_text, left.about(is_dynamic), right.about(), *about)
 
 
 class _Side:
-    """Operand: a Quantized, or an array of bf16."""
+    """Checked operand of a matmul: a Quantized or a bf16 array."""
 
     def __init__(self, name, x):
         self.name = name
@@ -116,8 +118,8 @@ class _Side:
                                  f"found {x.format.name}")
         else:
             found, self.shape = check.matrix(
-                name, x, ("bf16",), f": quantize it, as by mx_compiler.quantize({name}), or "
-                "convert it to bfloat16")
+                name, x, ("bf16",), f": quantize the array with mx_compiler.quantize({name}), "
+                "or convert it to bfloat16")
             self.element = found.mlir
 
     @property
@@ -131,11 +133,12 @@ class _Side:
             def name(ragged, count):
                 return f"{count} expert groups of {ragged}" if ragged else "no expert groups"
             raise ValueError(f"{self.name}: expected an mx_compiler.Quantized with "
-                             f"{name(kind, groups)}, as mode and offsets say, found "
+                             f"{name(kind, groups)}, as mode and offsets require, found "
                              f"{name(self.ragged, self.groups)}")
 
     def about(self, dynamic=False):
-        """Returns the key of the operand's program; `dynamic` means any number of rows."""
+        """Returns the operand's part of the program's key. If `dynamic`, the number of rows is
+        dynamic."""
         dims = list(self.shape)
         if dynamic:
             dims[-2] = None
@@ -148,26 +151,26 @@ class _Side:
 def _check_pair(left, right, both=None):
     if left.is_packed:
         raise ValueError("a: expected a matrix that is not packed, found packed weights: "
-                         "give them as b, or what mx_compiler.unpack_weights(a) returns")
+                         "pass them as b, or pass mx_compiler.unpack_weights(a)")
     if left.format is not None and right.is_packed:
-        raise ValueError("b: expected weights that are not packed where a is quantized, found "
-                         "packed ones: give a as bf16, or what "
-                         "mx_compiler.unpack_weights(b) returns")
+        raise ValueError("b: expected weights that are not packed if 'a' is quantized, found "
+                         "packed weights: pass 'a' as bf16, or pass "
+                         "mx_compiler.unpack_weights(b)")
     if both and left.format is not None and right.format is None:
-        raise TypeError(f"b: expected an mx_compiler.Quantized where a is one, with mode "
-                        f"\"{both}\", found an array: quantize both, or neither")
+        raise TypeError(f"b: expected an mx_compiler.Quantized if 'a' is quantized and mode is "
+                        f"\"{both}\", found an array: quantize both operands or neither")
     if left.format and right.format and left.format.scales != right.format.scales:
-        raise ValueError(f"b: expected scales of {left.format.scales}, as "
-                         f"{left.format.name} has, found {right.format.name}: "
-                         "quantize one as the other")
+        raise ValueError(f"b: expected a format with scales of {left.format.scales}, like "
+                         f"{left.format.name}, found {right.format.name}: "
+                         "quantize both operands to the same format")
     if both is None and left.shape[-1] != right.shape[-1]:
         raise ValueError(f"b: expected K = {left.shape[-1]}, the last dimension of a, "
                          f"found shape {right.shape}")
 
 
 def _take_apart(a, b, offsets, alpha):
-    """Returns the arrays of a matmul in the order of its program, and the other parts of the
-    program's key. Runs on every call, so it is as short as possible."""
+    """Returns the arrays of a matmul in argument order, and the other parts of
+    the program's key. Every call runs this function, so the code is short."""
     arrays, about, factors = [], [alpha is None], []
     for x in (a, b):
         if type(x) is Quantized:
@@ -187,7 +190,8 @@ def _take_apart(a, b, offsets, alpha):
 
 
 def _factor_types(a, b, alpha):
-    """Returns the types of the factors. A Python number is passed as a number, to avoid a copy."""
+    """Returns the MLIR types of the factors. A Python number is passed as f32, which avoids a copy
+    to the device."""
     types = ["tensor<f32>" for x in (a, b)
              if isinstance(x, Quantized) and x.global_scale is not None]
     if alpha is not None:
@@ -205,7 +209,8 @@ def _types(about):
 
 
 def _alpha(body, types):
-    """Returns the factor arguments, and the operation's clause with their product."""
+    """Returns the names and types of the factor arguments, and the `alpha` clause of the operation
+    with their product."""
     arguments = [(f"factor{i}", type) for i, type in enumerate(types)]
     product = None
     for name, type in arguments:

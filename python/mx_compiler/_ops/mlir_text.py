@@ -3,13 +3,13 @@
 
 
 def tensor(dims, element, encoding=""):
-    """Returns a tensor type; a dimension of None is dynamic."""
+    """Returns a tensor type. A dimension of None is dynamic."""
     extents = "".join("?x" if d is None else f"{d}x" for d in dims)
     return f"tensor<{extents}{element}{', ' + encoding if encoding else ''}>"
 
 
 class Body:
-    """Function body, one operation on each line."""
+    """Body of a function, with an operation on each line."""
 
     def __init__(self):
         self.lines = []
@@ -31,7 +31,7 @@ class Body:
         return self.add(f"tensor.dim {value}, {self.index(number)} : {type}")
 
     def empty(self, type, sizes=()):
-        """Adds an output tensor with the dynamic sizes missing from its type."""
+        """Adds a tensor.empty of `type`. `sizes` are the values of the dynamic dimensions."""
         return self.add(f"tensor.empty({', '.join(sizes)}) : {type}")
 
     def function(self, arguments, results, returned):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Packing of weights in the fragment order of matmul threads, and unpacking."""
+"""Packs weights in the fragment order of matmul threads, and unpacks them."""
 
 from .._arrays.elements import OF_MLIR
 from .._arrays.interop import find_library
@@ -12,25 +12,26 @@ from .specialize import find_entry, find_plan
 
 def pack_weights(q, *, stream=None):
     """Packs the elements of weights in the fragment order of matmul threads
-    (docs/reference/Formats.md), once for all matmuls that read them.
+    (docs/reference/Formats.md). Weights are packed once for all matmuls that read them.
 
     q         a Quantized without expert groups, [batch..., N, K], in a format that
               supports matmuls
 
-    Returns a Quantized that `matmul` and `grouped_matmul` accept as b if a is bf16, with
-    bitwise equal results. Its elements are [batch..., ceil(N / 64), ceil(K / 64), 128, 32]
-    (last extent 16 bytes for 4-bit elements), with zeros beyond N and K; its scales are those
-    of q. Raises TypeError or ValueError, naming the argument."""
+    Returns a Quantized that `matmul` and `grouped_matmul` accept as `b` if `a` is bf16. The results
+    of these matmuls are bitwise equal to the results with `q`. The packed elements are [batch...,
+    ceil(N / 64), ceil(K / 64), 128, 32] bytes (for 4-bit elements, the last extent is 16), with
+    zeros beyond N and K. The scales are shared with `q`. Raises TypeError or ValueError. The error
+    names the argument."""
     return _rearrange(q, False, stream)
 
 
 def unpack_weights(q, *, stream=None):
-    """Reverses `pack_weights`: returns a Quantized with the original bytes."""
+    """Reverses `pack_weights`. Returns a Quantized with the original bytes."""
     return _rearrange(q, True, stream)
 
 
 def rearrange(elements, shape, format, is_packed, stream=None):
-    """Returns packed elements of weights of `shape`, or plain ones if `is_packed`."""
+    """Packs the elements of weights of `shape`, or unpacks them if `is_packed`."""
     about = tuple(shape), format, is_packed
     entry, _ = find_plan(_find, about, [elements], about)
     if not is_packed:
@@ -73,8 +74,8 @@ def _pack_text(shape, format):
 
 
 def _unpack_text(shape, per_byte):
-    """Returns the program that unpacks bytes: tile dimensions are permuted to matrix order, and
-    the padding is cut off."""
+    """Returns a program to unpack bytes. The program permutes the tile dimensions to matrix
+    order and removes the padding."""
     *batch, rows, columns = shape
     tiles = weight_tiles.packed_shape((rows, columns), per_byte)
     split = weight_tiles.split_tiles(*weight_tiles.padded(rows, columns), per_byte)
@@ -102,7 +103,7 @@ def _unpack_text(shape, per_byte):
 
 
 def _reassociation(outer, *counts):
-    """Returns reassociation lists: `outer` unchanged dimensions, then a list for each of
-    `counts`."""
+    """Returns the reassociation of tensor.expand_shape or collapse_shape. Its first `outer` lists
+    contain one dimension each, and the next lists contain `counts` dimensions."""
     numbers = iter(range(outer + sum(counts)))
     return [[next(numbers) for _ in range(count)] for count in (*[1] * outer, *counts)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantize, dequantize, and SwiGLU with quantization."""
+"""Quantizes and dequantizes matrices, and computes SwiGLU with quantization."""
 
 from . import checks as check
 from . import scale_tiles
@@ -16,29 +16,30 @@ ROUNDINGS = ("ceil", "floor", "even", "fit")
 def quantize(x, format="mxfp8_e4m3", *, axis=-1, scale_rounding="ceil",
              layout="sf_128x4", global_scale=None, offsets=None, gather=None,
              stream=None):
-    """Quantizes a matrix, or a batch of matrices, in blocks along an axis.
+    """Quantizes a matrix or a batch of matrices in blocks along an axis.
 
     x         f32, bf16 or f16, [batch..., rows, columns]
     format    a name of mx.FORMATS
-    axis      -1: blocks along the columns of a row; -2: along the rows of a column,
-              with a transposed result, [columns, rows]; (-1, -2): both, from one
-              read. The blocked dimension is a multiple of the format's block
-    scale_rounding  rounding of a block's scale from its largest magnitude: "ceil",
-              "floor" (OCP MX 1.0), "even" or "fit" (TOSA 1.1); docs/reference/Spec.md.
-              "nvfp4" supports only "ceil"
-    layout    of the scales: "sf_128x4", the tiles read by tensor cores, or "linear",
-              row by row
-    global_scale  for "nvfp4": the factor of the tensor, f32 without dimensions;
+    axis      -1: a block contains consecutive columns of a row; -2: a block contains
+              consecutive rows of a column, and the result is transposed, [columns,
+              rows]; (-1, -2): both results, from one read of x. The blocked dimension
+              must be a multiple of the format's block size
+    scale_rounding  rounding of a block's scale, which is computed from the block's
+              largest magnitude: "ceil", "floor" (OCP MX 1.0), "even" or "fit" (TOSA
+              1.1); docs/reference/Spec.md. "nvfp4" supports only "ceil"
+    layout    layout of the scales: "sf_128x4", the tiles read by tensor cores, or
+              "linear", row by row
+    global_scale  for "nvfp4": factor of the tensor, f32 without dimensions;
               default: largest magnitude / 2688, computed on the device
     offsets   i32 or i64, [groups]: the rows of expert group g end at offsets[g].
-              Each group has its own scale tiles; along axis -2 the groups divide the
+              Each group uses its own scale tiles. With axis -2, the groups divide the
               last dimension ("reduction", docs/reference/Spec.md)
-    gather    i32 or i64, [rows]: row i is x[gather[i]], and zeros for -1
+    gather    i32 or i64, [rows]: row i is x[gather[i]], or zeros if gather[i] is -1
               (docs/guide/Python.md describes other values of offsets and gather)
     stream    as for an entry
 
-    Returns a Quantized, or a pair for both axes. Raises TypeError or ValueError, naming the
-    argument, before any launch."""
+    Returns a Quantized, or a pair of them for both axes. Raises TypeError or ValueError before any
+    launch. The error names the argument."""
     return _quantize(x, None, format, axis, scale_rounding, layout, global_scale,
                      offsets, gather, stream, is_swiglu=False)
 
@@ -51,22 +52,23 @@ def swiglu_quantize(gate_up, format="mxfp8_e4m3", *, probs=None, axis=-1,
     gate_up   f32, bf16 or f16, [rows, 2 * columns]: gate, then up
     probs     f32, [rows]: a factor for each row; default 1
 
-    The values are computed in f32, rounded once to the type of gate_up, then quantized as by
-    `quantize`, which describes the other arguments."""
+    The values are computed in f32, rounded once to the type of gate_up, and quantized like the
+    input of `quantize`, which describes the other arguments."""
     return _quantize(gate_up, probs, format, axis, scale_rounding, layout,
                      global_scale, offsets, None, stream, is_swiglu=True)
 
 
 def dequantize(q, dtype="bfloat16", *, offsets=None, stream=None):
-    """Dequantizes a matrix: each element times its scale, rounded once to `dtype` (f32, bf16 or
-    f16).
+    """Dequantizes a matrix. Each element is multiplied by its scale and rounded once to `dtype`
+    (f32, bf16 or f16).
 
-    offsets   for a Quantized with expert groups of rows, as for `quantize`. A
-              "reduction" needs none: the result has its capacity, in which each
-              group starts at a multiple of 128 columns and is followed by zeros
+    offsets   for a Quantized with expert groups of rows: the offsets passed to
+              `quantize`. For a "reduction", offsets must be None. Its result includes
+              the padding: each group starts at a multiple of 128 columns, and zeros
+              follow the group
 
-    Returns an array of q.shape, which is [columns, rows] after quantization along axis -2.
-    Raises TypeError or ValueError, naming the argument."""
+    Returns an array of q.shape, which is [columns, rows] after quantization along axis -2. Raises
+    TypeError or ValueError. The error names the argument."""
     if not isinstance(q, Quantized):
         raise TypeError(f"q: expected an mx_compiler.Quantized, found {type(q).__name__}")
     if q.packed:
@@ -94,7 +96,7 @@ def _quantize(x, probs, format, axis, rounding, layout, global_scale, offsets,
         if not 0 < factor < float("inf"):
             raise ValueError("global_scale: expected a finite number above 0, found "
                              f"{factor!r}")
-        # Kernels also use the reciprocal in f32.
+        # Kernels also compute the reciprocal in f32. It must be finite.
         if not 2.0**-127 <= factor <= 2.0**127:
             raise ValueError("global_scale: expected a number from 2^-127 to 2^127, found "
                              f"{factor!r}")
@@ -109,7 +111,7 @@ def _quantize(x, probs, format, axis, rounding, layout, global_scale, offsets,
 
 
 class _Plan:
-    """Checked quantization of arrays of these types and shapes."""
+    """Checked arguments and entry for the quantization of arrays of these types and shapes."""
 
     def __init__(self, x, probs, gather, offsets, global_scale, format, axis,
                  rounding, layout, is_swiglu):
@@ -121,7 +123,7 @@ class _Plan:
         check.one_of("layout", layout, LAYOUTS)
         if format.has_global_scale and rounding != "ceil":
             raise ValueError("scale_rounding: expected ceil with nvfp4, whose scales "
-                             f"are no powers of two, found {rounding!r}")
+                             f"are not powers of two, found {rounding!r}")
         element, shape = check.matrix(name, x, check.MATRICES)
         self.is_ragged = offsets is not None
         if (self.is_ragged or gather is not None or is_swiglu) and len(shape) != 2:
@@ -131,8 +133,8 @@ class _Plan:
             raise ValueError(f"{name}: expected gate and up side by side, an even "
                              f"number of columns, found shape {shape}")
         if global_scale is not None and not format.has_global_scale:
-            raise ValueError("global_scale: expected None, as only nvfp4 has a factor "
-                             f"of a tensor, found one for {format.name}")
+            raise ValueError("global_scale: expected None, because only nvfp4 has a global "
+                             f"scale, found a global scale for {format.name}")
         self.groups = check.vector("offsets", offsets)
         self.batch = shape[:-2]
         self.rows = rows = (check.vector("gather", gather) if gather is not None
@@ -160,7 +162,7 @@ class _Plan:
         self.padded = frozenset(self._find_padded())
 
     def _find_padded(self):
-        """Yields the indices of partially written results."""
+        """Yields the indices of the partially written results."""
         for index, axis in enumerate(self.axes):
             rows, columns = ((self.rows, self.columns) if axis == -1
                              else (self.columns, self.rows))
@@ -173,7 +175,7 @@ class _Plan:
                 yield 2 * index + 1
 
     def wrap(self, results, factor):
-        """Returns a Quantized, or a tuple with one for each axis."""
+        """Returns a Quantized, or a tuple of them if there are two axes."""
         if factor is None and self.format.has_global_scale:
             factor = results[-1]
         found = [self._wrap(axis, *results[2 * i:2 * i + 2], factor)
@@ -202,7 +204,7 @@ def _read(q):
 
 def _dequantize_text(about, to, index):
     batch, rows, columns, static_rows, format, layout, ragged, groups = about
-    if ragged == "reduction":  # an ordinary matrix in memory
+    if ragged == "reduction":  # dequantized like an ordinary matrix, with its padding
         rows, ragged, groups = static_rows, None, None
     dims = (*(batch or ()), rows, columns)
     elements = elements_type(dims, format, ragged, groups)

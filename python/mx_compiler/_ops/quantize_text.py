@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MLIR programs of quantizers, and the quantize operation for larger programs."""
+"""MLIR text of programs that quantize, and of quantize operations in larger programs."""
 
 from typing import NamedTuple, Optional
 
@@ -8,13 +8,13 @@ from .formats import Format
 from .mlir_text import Body, tensor
 from .quantized import elements_type, scales_type
 
-# Range of NVFP4: E2M1 codes up to 6 times E4M3 scales up to 448.
+# Largest magnitude in NVFP4: the largest E4M3 scale, 448, times the largest E2M1 element, 6.
 _NVFP4_MAX = 448.0 * 6.0
 
 
 class Matrix(NamedTuple):
-    """Matrix or batch in a program. `rows` is None if a call decides; `count` is then the value
-    with their number."""
+    """Matrix or batch in a program. `rows` is None if the number of rows is dynamic. In this case,
+    the SSA value `count` is the number of rows."""
     value: str
     batch: tuple
     rows: Optional[int]
@@ -28,13 +28,14 @@ class Matrix(NamedTuple):
 
 
 class Operand(NamedTuple):
-    """Quantized matrix in a program: K-major, with scales as matmuls read them."""
+    """Quantized matrix in a program: the elements and the scales of a matmul's operand."""
     values: tuple
     types: tuple
 
 
 class ExpertGroups(NamedTuple):
-    """`count` expert groups of rows, with ends in the argument %offsets."""
+    """Expert groups of rows. There are `count` of them, and the argument %offsets contains their
+    ends as integers of type `index`."""
     count: int
     index: str
 
@@ -83,8 +84,8 @@ def quantize_text(batch, rows, columns, source, format, axes, rounding, layout,
 
 def add_quantize(body, x: Matrix, format: Format, axes, rounding, groups=None,
                  layout="sf_128x4", factor=""):
-    """Adds mx.quantize of `x` and returns an Operand for each axis, all from one read. `factor`
-    is the factor clause of NVFP4."""
+    """Adds an mx.quantize of `x` and returns an Operand for each axis. The operation reads `x` once.
+    `factor` is the global_scale clause for NVFP4."""
     count = groups.count if groups else None
     outs, types = [], []
     for axis in axes:
@@ -116,8 +117,8 @@ def add_quantize(body, x: Matrix, format: Format, axes, rounding, groups=None,
 
 
 def _capacity(body, x, groups):
-    """Computes scale_tiles.capacity in a program. Returns the number, or None and the dynamic
-    size."""
+    """Computes scale_tiles.capacity for the rows of `x`. Returns the number and no sizes if the
+    number of rows is static, or None and the dynamic size."""
     if x.rows is not None:
         return scale_tiles.capacity(x.rows, groups.count), []
     align = scale_tiles.REDUCTION_ALIGN
@@ -129,7 +130,8 @@ def _capacity(body, x, groups):
 
 
 def _factor(body, value, type, is_given):
-    """Returns the factor for quantization to NVFP4, and a tensor of its reciprocal for readers."""
+    """Returns the factor by which values are multiplied before quantization to NVFP4. Also returns a
+    tensor with its reciprocal, the global scale, or None if the caller passed the global scale."""
     if is_given:
         decode = body.add("tensor.extract %factor[] : tensor<f32>")
         one = body.add("arith.constant 1.0 : f32")
@@ -138,7 +140,7 @@ def _factor(body, value, type, is_given):
     largest = body.add(f"mx.amax ins({value} : {type}) outs({empty} : tensor<f32>) "
                        "-> tensor<f32>")
     number = body.add(f"tensor.extract {largest}[] : tensor<f32>")
-    # For all zeros any finite factor is valid.
+    # If all values are zeros, any finite factor is valid.
     least = body.add("arith.constant 1.0e-30 : f32")
     number = body.add(f"arith.maximumf {number}, {least} : f32")
     most = body.add(f"arith.constant {_NVFP4_MAX:e} : f32")
@@ -148,7 +150,7 @@ def _factor(body, value, type, is_given):
 
 
 def _gather(body, x, index):
-    """Gathers rows of %x; missing rows are zeros."""
+    """Gathers rows of %x. Rows with an index outside of %x are zeros."""
     rows = body.dim("%x", x.type, 0)
     out = body.empty(x.type, [x.count])
     return body.add(f"""linalg.generic {{

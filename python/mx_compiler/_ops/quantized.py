@@ -12,23 +12,24 @@ LAYOUTS = ("sf_128x4", "linear")
 
 
 class Quantized(NamedTuple):
-    """Block-scaled matrix, or a batch.
+    """Block-scaled matrix, or a batch of them.
 
-    elements  array of the matrix, K-major: blocks run along the last dimension, also
-              for a matrix quantized along its columns, which is stored transposed.
-              4-bit elements are stored two in a byte
-    scales    array of the scales. `layout` "linear": the matrix's shape with the last
-              dimension divided by the block. "sf_128x4": tiles,
+    elements  array of the elements. Blocks run along the last dimension; a matrix that is
+              quantized along its columns is stored transposed. A byte contains two
+              4-bit elements
+    scales    array of the scales. For the layout "linear", its shape is that of the
+              matrix with the last dimension divided by the block size. For "sf_128x4",
+              the array consists of tiles and has the shape
               [batch..., ceil(rows / 128), ceil(columns / block / 4), 32, 4, 4]
-    shape     of the matrix, in elements
+    shape     shape of the matrix in elements
     format    a Format
-    layout    of the scales
+    layout    layout of the scales
     ragged    dimension divided by expert groups, "rows" or "reduction", or None
     groups    number of expert groups, or None
-    global_scale  factor of NVFP4 applied on reading: an array without dimensions in
-              device memory; else None
-    packed    True if elements are ordered as by `pack_weights`, as an array of
-              [batch..., ceil(rows / 64), ceil(columns / 64), 128, 32]"""
+    global_scale  for NVFP4, the factor of the dequantized values: an array without
+              dimensions in device memory; None for other formats
+    packed    True if the elements are in the order of `pack_weights`, in an array of
+              shape [batch..., ceil(rows / 64), ceil(columns / 64), 128, 32]"""
     elements: Any
     scales: Any
     shape: tuple
@@ -42,13 +43,13 @@ class Quantized(NamedTuple):
     @property
     @internal
     def about(self):
-        """Key of all fields except the arrays."""
+        """Key with all fields except the arrays."""
         return *self[2:7], self.global_scale is None, self.packed
 
     def __array__(self, *_, **__):
-        """Raises TypeError: NumPy would convert the tuple of fields."""
-        raise TypeError("an mx_compiler.Quantized is no array: mx_compiler.dequantize(q) gives "
-                        "the matrix that it stands for, q.elements and q.scales its parts")
+        """Raises TypeError, because NumPy would convert the tuple of fields to an array."""
+        raise TypeError("an mx_compiler.Quantized is not an array: mx_compiler.dequantize(q) "
+                        "returns its matrix, and q.elements and q.scales are its parts")
 
     def __repr__(self):
         ragged = f", {self.groups} expert groups of {self.ragged}" if self.groups else ""
@@ -75,7 +76,7 @@ def elements_shape(shape, format, is_packed=False):
 
 
 def elements_type(dims, format, ragged=None, groups=None, is_packed=False):
-    """Returns the MLIR type of the elements; None is a dynamic dimension."""
+    """Returns the MLIR type of the elements. A dimension of None is dynamic."""
     if is_packed:
         return tensor(dims, format.elements, "#mxgpu.fragment_64x64")
     encoding = (f"#mx.ragged<groups = {groups}, align = {scale_tiles.REDUCTION_ALIGN}>"
@@ -84,7 +85,7 @@ def elements_type(dims, format, ragged=None, groups=None, is_packed=False):
 
 
 def scales_type(dims, format, layout, ragged=None, groups=None):
-    """Returns the MLIR type of the scales of elements of `dims`."""
+    """Returns the MLIR type of the scales of a matrix with dimensions `dims`."""
     last = None if dims[-1] is None else dims[-1] // format.block
     encoding = ""
     if layout != "linear" or groups:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Linear layers for training, also in expert groups: one program for the forward pass and one
-for the backward pass (training_text). The caller checks the arguments. Nothing is padded: a
-number of rows that is not a multiple of the block is passed as a single expert group."""
+"""Linear layers for training, with or without expert groups. A layer has a program for the forward
+pass and a program for the backward pass (training_text). The caller checks the arguments. Rows are
+not padded; if their number is not a multiple of the block size, the caller passes the rows as a
+single expert group."""
 
 from typing import NamedTuple
 
@@ -16,33 +17,34 @@ from .scale_tiles import round_up
 from .specialize import find_entry, find_plan
 from .training_text import Layer, backward_text, forward_text
 
-# Limit on row counts with their own programs; the first ones win. With static sizes the
-# compiler chooses the output of quantizers, such as bf16 for a bf16 matmul. A training run has
-# a few row counts.
+# Number of row counts for which a layer has programs with static sizes; later row counts share a
+# program with a dynamic size. With static sizes, the compiler chooses the output of quantizers, such
+# as bf16 for a bf16 matmul. A training run has only a few row counts.
 MOST_ROWS = 8
 _rows_of = {}
 
 
 class Formats(NamedTuple):
-    """Formats of x, the weight and the gradient of y, and the rounding of scales."""
+    """Formats of x, the weight and the gradient of y, and the rounding of their scales."""
     activations: Format
     weights: Format
     gradients: Format
     rounding: str
 
     def pad_rows(self, rows):
-        """Returns the size of a reduction over `rows`: whole blocks, or for 4-bit elements the
-        largest step of any chip."""
+        """Returns the size of a reduction over `rows`, rounded up to whole blocks. With 4-bit
+        elements, the size is rounded up to 128, the largest reduction step of any chip."""
         return round_up(rows, 128 if any(format.bits == 4 for format in self[:3]) else 32)
 
 
 def forward(x, weight, offsets, formats, saves):
-    """Returns [y], or y and the saved arrays. x is [T, K] and y, of the same type, [T, N]. The
-    weight is [N, K], or [G, N, K] with expert groups of rows that end at offsets (i32 or i64,
-    [G]).
+    """Returns [y], or a list of y and the saved arrays. x is [T, K], and y is [T, N] and has the
+    type of x. The weight is [N, K], or [G, N, K] if the rows are divided into expert groups that end
+    at offsets (i32 or i64, [G]).
 
-    saves   append elements and scales of x along its rows, which `backward` accepts
-            instead of x; without offsets T must then be a multiple of the block"""
+    saves   also return the elements and scales of x, quantized along its rows.
+            `backward` accepts them instead of x. Without offsets, T must be a
+            multiple of the block size"""
     arrays = [x, weight] if offsets is None else [x, weight, offsets]
     entry, signature = find_plan(_plan_forward, (formats, saves, offsets is None), arrays,
                                  (x, weight, offsets, formats, saves))
@@ -51,8 +53,8 @@ def forward(x, weight, offsets, formats, saves):
 
 
 def _saved_padded(x, offsets, formats):
-    """Returns the indices of saved results that the program writes partially, which would
-    otherwise differ from call to call."""
+    """Returns the indices of the saved results that the program writes partially. Unless they are
+    cleared, their contents differ from call to call."""
     if offsets is not None:
         return (1, 2)
     rows, columns = x.shape
@@ -64,8 +66,8 @@ def backward(dy, x, weight, offsets, formats, needs_dx, needs_dw):
     """Returns a list of the requested gradients of x and the weight. dy, [T, N], is the
     gradient of y and has the type of x.
 
-    x       as passed to `forward`, or the pair that it saved
-    T       a multiple of the block unless there are offsets"""
+    x       argument of `forward`, or the pair that `forward` saved
+    T       must be a multiple of the block size unless there are offsets"""
     is_saved = type(x) is tuple
     arrays = [dy]
     about = formats, needs_dx, needs_dw, is_saved, offsets is None
@@ -97,11 +99,11 @@ def _plan_backward(dy, weight, offsets, formats, needs_dx, needs_dw, is_saved):
 def _named(name, format, layer, dimension):
     shape = (*layer.batch, layer.outputs, layer.inputs)
     return named_reductions(f"{name}, weight", (format.name, layer.weights.name),
-                            f"a weight of shape {shape}, of which {dimension} are summed over")
+                            f"a weight of shape {shape}, which is summed over its {dimension}")
 
 
 def _layer(rows, weight, offsets, formats):
-    """Returns the Layer for `rows`, which is x or dy."""
+    """Returns the Layer for the array `rows` (x or dy)."""
     element, shape = check.operand("x", rows)
     weight_element, (*_, outputs, inputs) = check.operand("weight", weight)
     groups = check.vector("offsets", offsets)
@@ -112,9 +114,9 @@ def _layer(rows, weight, offsets, formats):
 
 
 def _own_rows(layer, rows):
-    """Returns the row count if the layer has programs for it, else None for any number. The
-    answer never changes, because the order of sums may differ. The reference path gains nothing
-    from static rows."""
+    """Returns `rows` if the layer has programs for this row count, or None for the programs with
+    a dynamic row count. The choice for a row count never changes, because the order of sums may
+    differ between programs. The reference path always uses a dynamic row count."""
     if device_name() == HOST:
         return None
     known = _rows_of.setdefault((device_key(), layer), set())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Forward and backward programs of a linear layer, or of one for each expert group. Each
-program quantizes its operands, so the compiler knows the matmul that reads them and writes its
-operand form.
+"""Forward and backward programs of a linear layer, or of a linear layer for each expert group. Each
+program quantizes the operands of its matmuls, so the compiler can write them in the form that the
+matmul reads.
 
     y  = q(x)   q(w)^T     blocks along K
     dx = q(dy)  q(w)       blocks along N
@@ -18,9 +18,10 @@ from .quantized import elements_type, scales_type
 
 
 class Layer(NamedTuple):
-    """Key of the programs: sizes, MLIR types and formats. `rows` is None for any number. With
-    expert `groups` weights are [groups, outputs, inputs]. Without groups the rows of a backward
-    pass, or of a forward pass that saves x, are a multiple of the block."""
+    """Sizes, MLIR types and formats, which determine the programs. `rows` is None if the number of
+    rows is dynamic. With expert `groups`, weights are [groups, outputs, inputs]. Without groups, the
+    number of rows of a backward pass, or of a forward pass that saves x, must be a multiple of the
+    block size."""
     rows: Optional[int]
     outputs: int
     inputs: int
@@ -38,8 +39,9 @@ class Layer(NamedTuple):
 
 
 def forward_text(layer, saves):
-    """Returns @main(x, weight[, offsets]) with results y and, if it `saves`, elements and
-    scales of x along its rows, which backward_text accepts instead of x."""
+    """Returns @main(x, weight[, offsets]) with the result y. If `saves`, the function also returns
+    the elements and scales of x, quantized along its rows, which backward_text accepts instead of
+    x."""
     body = Body()
     x = _rows(body, "x", layer, layer.inputs)
     weight = _weight(layer)
@@ -52,9 +54,9 @@ def forward_text(layer, saves):
 
 
 def backward_text(layer, needs_dx, needs_dw, is_saved):
-    """Returns @main(dy[, weight][, x][, offsets]) with results dx, dw or both. The weight is
-    needed for dx. x is needed for dw; if `is_saved`, its elements and scales along the rows
-    replace it."""
+    """Returns @main(dy[, weight][, x][, offsets]) with the results dx, dw or both. The argument
+    `weight` exists if dx is computed, and `x` if dw is computed. If `is_saved`, the arguments are
+    the saved elements and scales of x instead of x."""
     body = Body()
     dy = _rows(body, "dy", layer, layer.outputs)
     arguments, results = [(dy.value, dy.type)], []
@@ -74,7 +76,7 @@ def backward_text(layer, needs_dx, needs_dw, is_saved):
 
 
 def _rows(body, name, layer, columns):
-    """Returns x or dy, which share a type."""
+    """Returns the Matrix of argument x or dy. Both have the same element type."""
     matrix = Matrix(f"%{name}", (), layer.rows, columns, layer.x_type)
     if layer.rows is not None:
         return matrix
@@ -86,7 +88,7 @@ def _weight(layer):
 
 
 def _x_by_rows(body, layer, is_saved, count):
-    """Returns x quantized along its rows, and the arguments it is computed from."""
+    """Returns x quantized along its rows, and the arguments of the function for x."""
     if not is_saved:
         x = Matrix("%x", (), layer.rows, layer.inputs, layer.x_type, count)
         operand, = add_quantize(body, x, layer.activations, (-2,), layer.rounding, layer.groups)
@@ -103,7 +105,7 @@ def _x_by_rows(body, layer, is_saved, count):
 
 
 def _multiply_rows(body, layer, a, b, columns, count):
-    """Returns a b^T of all rows as (value, type)."""
+    """Adds the matmul a b^T over all rows. Returns its (value, type)."""
     result = tensor((layer.rows, columns), layer.x_type)
     out = body.empty(result, [] if count is None else [count])
     if not layer.groups:
@@ -112,7 +114,8 @@ def _multiply_rows(body, layer, a, b, columns, count):
 
 
 def _multiply_reduction(body, layer, a, b):
-    """Returns a b^T, summed over the rows of each expert group, as (value, type)."""
+    """Adds a matmul a b^T for each expert group, which sums over the group's rows. Returns its
+    (value, type)."""
     result = tensor((*layer.batch, layer.outputs, layer.inputs), layer.weight_type)
     out = body.empty(result)
     if not layer.groups:
@@ -133,7 +136,7 @@ def _ends(layer):
 
 
 def _function(body, layer, arguments, results):
-    """Returns the function; `arguments` and `results` are (value, type) pairs."""
+    """Returns the text of the function. `arguments` and `results` are (value, type) pairs."""
     if layer.groups:
         arguments = [*arguments, ("%offsets", layer.groups.type)]
     return body.function([(value.removeprefix("%"), type) for value, type in arguments],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prepared calls of an entry: types and shapes of arguments are processed once, and a call only
-fills in addresses."""
+"""Prepared calls of an entry. The types and shapes of the arguments are processed once, so a call
+only fills in addresses and numbers."""
 
 import contextlib
 import ctypes
@@ -21,13 +21,13 @@ from .values import ALIGNMENT
 
 _MISALIGNED = ALIGNMENT - 1
 _NOTHING = contextlib.nullcontext()
-# Type codes of numbers that the extension stores.
+# Type codes of the numbers that the extension supports.
 _KINDS = {("i", 4): "i", ("i", 8): "q", ("f", 4): "f", ("f", 8): "d"}
 
-# Functions by argument type that return an argument's part of the signature; for numbers the
-# type.
+# Functions that return an argument's part of the signature, keyed by the type of the argument. For
+# numbers, this part is the type.
 SIGNS = {int: type, float: type, bool: type}
-# Functions of the extension that sign all arguments at once.
+# Functions of the extension that return the signature of all arguments at once.
 _signers = []
 
 
@@ -56,8 +56,7 @@ def sign(arguments):
 
 
 def read_operand(value, x, place):
-    """Returns the library of an array argument and its operand description. Raises TypeError or
-    ValueError."""
+    """Returns the library of an array argument and its Operand. Raises TypeError or ValueError."""
     source = find_library(type(x))
     if source is None:
         raise TypeError(f"{value.where}: expected an array for {value.type}, "
@@ -82,7 +81,7 @@ def read_operand(value, x, place):
 
 
 def describe_call(entry, arguments, shapes):
-    """Returns a suffix for errors about a call as a whole."""
+    """Returns a description of all arguments. Errors about a call append it."""
     return "; called with " + ", ".join(
         f"{printable(value.name)}: " + (f"{x!r}" if value.is_number else
                              f"{value.element}{tuple(shape)}")
@@ -90,7 +89,7 @@ def describe_call(entry, arguments, shapes):
 
 
 class Frame:
-    """Arguments for the runtime, used by one call at a time."""
+    """Arguments for the runtime. Only one call uses a frame at a time."""
 
     def __init__(self, entry, shapes):
         count = max(len(entry.arguments), 1)
@@ -118,8 +117,8 @@ class Frame:
 
 
 class PreparedCall:
-    """Calls with arguments of one signature. Frames and the entry's workspaces (by stream) are
-    pooled; a call takes its own, so threads do not share them."""
+    """Calls an entry with arguments of one signature. Each call uses a frame and a workspace for
+    its stream from pools, so threads do not share them."""
 
     def __init__(self, entry, arguments, padded=()):
         self.entry = entry
@@ -147,8 +146,9 @@ class PreparedCall:
         self.run = self._find_run(arguments)
 
     def _find_run(self, arguments):
-        """Returns the extension's call, or None if only Python supports it: on the simulator,
-        with arrays of other libraries, and with result sizes known only at run time."""
+        """Returns the `run` method of an extension's Call. Returns None if the extension does not
+        support the call: on the simulator, with arrays of libraries without an exchange table, or
+        if the launch determines the size of a result."""
         arrays = getattr(self.library, "arrays", None)
         kinds = [_KINDS.get((v.dtype.kind, v.dtype.itemsize)) if v.is_number else "a"
                  for v in self.entry.arguments]
@@ -162,11 +162,11 @@ class PreparedCall:
                 tuple(arguments), tuple(self.makers),
                 self.make_workspace if self.workspace_bytes else None,
                 self.workspace_bytes).run
-        except ValueError:  # an array of another type
+        except ValueError:  # the extension does not support an array
             return None
 
     def _read(self, arguments):
-        """Checks the arguments and records the handling of each."""
+        """Checks the arguments, and records how each argument is passed."""
         entry, device = self.entry, self.place
         self.pointers, self.numbers, self.uploads = [], [], []
         self.shapes, self.library, hosts = [], NUMPY, set()
@@ -213,7 +213,7 @@ class PreparedCall:
 
     @contextlib.contextmanager
     def blame(self, arguments):
-        """Adds the arguments to errors of the runtime."""
+        """Appends a description of the arguments to errors of the runtime."""
         try:
             yield
         except library.InvalidValueError as error:
@@ -236,8 +236,8 @@ class PreparedCall:
     # --- Calls --------------------------------------------------------------------
 
     def call(self, arguments, stream):
-        """Allocates results and launches, on the device of the arguments. Waits only if host
-        arrays are copied."""
+        """Allocates results and launches on the device of the arguments. Waits only if host arrays
+        are copied."""
         if self.run is not None and stream is None:
             results = self.run(arguments)
             if type(results) is list:
@@ -279,7 +279,7 @@ class PreparedCall:
             results = [self.download(x, ordered)
                        if type(x) is DeviceArray else x for x in results]
         elif self.uploads:
-            # Copies must be complete before they are freed.
+            # The device copies of host arrays are freed on return, so the launch must be complete.
             wait(handle)
         return results
 
@@ -314,8 +314,8 @@ class PreparedCall:
                 for v, make in zip(self.entry.results, self.makers)]
 
     def launch(self, arguments, results, workspace, handle, pointer=None):
-        """Launches into checked results; memory allocated by the launch becomes a DeviceArray
-        in the list. `pointer` returns addresses of results and workspace."""
+        """Launches with checked results. If the launch allocates a result, its entry in the list is
+        replaced by a DeviceArray. `pointer` returns the address of a result or of the workspace."""
         entry, frame = self.entry, self._take_frame()
         try:
             words, pointer = frame.words, pointer or self.library.pointer
@@ -354,7 +354,7 @@ class PreparedCall:
 
 
 def convert_all(entry, arguments, stream):
-    """Converts arrays of other libraries to DeviceArrays by their protocols."""
+    """Converts numbers to their dtype, and arrays of other libraries to DeviceArrays."""
     converted = list(arguments)
     for index, (value, x) in enumerate(zip(entry.arguments, arguments)):
         if value.is_number:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Entries of programs: functions on arrays."""
+"""Entries of programs: functions on arrays and numbers."""
 
 import ctypes
 import math
@@ -18,7 +18,7 @@ from .._runtime.streams import stream_handle
 from .calls import PreparedCall, convert_all, sign
 from .values import ALIGNMENT, read_value
 
-# Limit on signatures of an entry; the oldest are dropped.
+# Limit of prepared calls of an entry. If the limit is exceeded, the oldest calls are dropped.
 MOST_SIGNATURES = 256
 
 
@@ -38,12 +38,12 @@ class Entry:
                                     info.argument_count)
         self.results = self._read("mxEntryGetResult", "result",
                                   info.result_count)
-        # Numbers that determine sizes are part of the signature.
+        # The values of size arguments are part of the signature.
         self._size_arguments = [
             index for index, value in enumerate(self.arguments)
             if value.is_number and self._is_size(index)]
         self._prepared = {}
-        self.workspaces = {}  # unused workspaces, by device and stream
+        self.workspaces = {}  # unused workspaces, keyed by device and stream
 
     def _read(self, function, what, count):
         values = []
@@ -55,12 +55,12 @@ class Entry:
 
     @internal
     def note_place(self, place):
-        """Records a device used by calls, which unloading waits for."""
+        """Records a device used by calls. Unloading the program waits for this device."""
         self._program.note_place(place)
 
     @internal
     def forget_calls(self):
-        """Invalidates the sizes of prepared calls."""
+        """Drops all prepared calls, because their sizes are no longer valid."""
         self._prepared.clear()
 
     def _is_size(self, index):
@@ -71,23 +71,23 @@ class Entry:
     def __call__(self, *arguments, stream=None):
         """Calls the entry and returns a list of its results.
 
-        Results belong to the library of the arguments: PyTorch tensors, from PyTorch's
-        allocator, if any argument is a tensor on the GPU, else CuPy arrays, else DeviceArrays.
-        If all arguments are host arrays of NumPy or (on the simulator) PyTorch, results are
-        too, and the call waits. Numbers are NumPy scalars.
+        If an argument is a PyTorch tensor on the GPU, the results are PyTorch tensors from PyTorch's
+        allocator. Otherwise, they are CuPy arrays if an argument is a CuPy array, else DeviceArrays.
+        If all arguments are host arrays of NumPy or (on the simulator) of PyTorch, the results are
+        arrays of that library, and the call waits. Numbers are NumPy scalars.
 
-        `stream` is a Stream, a stream of PyTorch or CuPy, or its number; default: the current
-        stream of PyTorch or CuPy if that library provides the results, else the default stream.
-        The call waits for the device only if an argument is a host array or the program reads
-        numbers from the device.
+        `stream` is a Stream, a stream of PyTorch or CuPy, or the number of a stream. The default is
+        the current stream of PyTorch or CuPy if that library allocates the results, else the default
+        stream. The call waits for the device only if an argument is a host array or the program
+        reads numbers from the device.
 
-        Raises TypeError or ValueError, naming the argument, before any launch, and Error if the
-        device fails."""
+        Raises TypeError or ValueError before any launch, with the name of the argument. Raises Error
+        if the device fails."""
         return self.call(arguments, None, stream)
 
     @internal
     def call(self, arguments, signature, stream, padded=()):
-        """Calls the entry with a known signature (calls.sign). `padded` lists results with
+        """Calls the entry with a known signature (calls.sign). `padded` lists the results with
         memory to clear, because the program writes them partially."""
         program = self._program
         program.enter()
@@ -121,7 +121,7 @@ class Entry:
             signature += (value.number(arguments[index]).tobytes(),)
         prepared = self._prepared.get(signature)
         if prepared is not None and prepared.download:
-            # With host arrays only, the call runs on the current device.
+            # If all arrays are host arrays, the call runs on the current device.
             signature += (device_name(),)
             if prepared.place != signature[-1]:
                 prepared = self._prepared.get(signature)
@@ -135,8 +135,8 @@ class Entry:
     # --- The steps of a call --------------------------------------------------------
 
     def result_shapes(self, *arguments):
-        """Returns the shape of each result of a call with these arguments; () for a number,
-        None for a shape known only at run time."""
+        """Returns the shape of each result of a call with these arguments. The shape is () for a
+        number, and None if the launch determines the shape."""
         with self._program.use():
             return list(self._prepare(arguments)[0].result_shapes)
 
@@ -146,8 +146,9 @@ class Entry:
             return self._prepare(arguments)[0].workspace_bytes
 
     def make_results(self, *arguments):
-        """Allocates results for a call with these arguments: DeviceArrays, NumPy arrays without
-        dimensions for numbers, and None for results allocated by the launch."""
+        """Allocates the results of a call with these arguments. The list contains DeviceArrays,
+        NumPy arrays without dimensions for numbers, and None for results that the launch
+        allocates."""
         shapes = self.result_shapes(*arguments)
         with on_device(place_of(arguments)):
             return [np.zeros((), value.dtype) if value.is_number
@@ -160,18 +161,18 @@ class Entry:
             return empty(count, np.uint8)
 
     def launch(self, arguments, results, workspace=None, stream=None):
-        """Launches all steps of the entry on the stream. `results` are device arrays of any
-        library, like the arguments. The call neither allocates device memory nor waits, unless
-        the entry reads numbers from the device. Number results are known on return. For a
-        result with a shape known only at run time, None in the list is replaced by a
-        DeviceArray that owns its memory. Raises TypeError or ValueError, naming the argument."""
+        """Launches all steps of the entry on the stream. Arguments and `results` are device arrays
+        of any library. The call neither allocates device memory nor waits, unless the entry reads
+        numbers from the device. Results that are numbers are valid on return. If the launch
+        determines the shape of a result, its list element must be None and is replaced by a
+        DeviceArray that owns its memory. Raises TypeError or ValueError. Errors name the argument."""
         with self._program.use():
             prepared, arguments = self._prepare(arguments, stream)
             if prepared.uploads:
                 value = self.arguments[prepared.uploads[0][0]]
-                raise TypeError(f"{value.where}: expected an mx_compiler.DeviceArray, found an "
-                                "array of the host, as NumPy's: call the entry, or "
-                                "copy it by mx_compiler.array")
+                raise TypeError(f"{value.where}: expected an mx_compiler.DeviceArray, found a "
+                                "host array: call the entry, or copy the array with "
+                                "mx_compiler.array")
             if len(results) != len(self.results):
                 raise ValueError(f"entry '{printable(self.name)}': expected "
                                  f"{len(self.results)} results, found "
@@ -200,10 +201,10 @@ def _pointer(x):
 
 
 def _check_result(x, value, shape, place):
-    """Checks a destination, because the runtime cannot check types and devices."""
+    """Checks the array for a result, because the runtime cannot check types and devices."""
     if value.is_taken:
         if x is not None:
-            raise TypeError(f"{value.where}: expected None, as only the run knows its "
+            raise TypeError(f"{value.where}: expected None, because the launch determines the "
                             f"shape, found {x!r}")
         return
     if value.is_number:

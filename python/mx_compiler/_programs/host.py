@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device "cpu": functions compiled to code of this process, on host arrays. Uses the compiler's
-reference path (mxcHostProgram of mx-c/Compiler.h)."""
+"""Programs on the device "cpu". The compiler's reference path (mxcHostProgram in mx-c/Compiler.h)
+compiles functions to host code. It runs in this process on host arrays."""
 
 import ctypes
 import threading
@@ -21,9 +21,9 @@ from .values import read_value
 
 
 class HostCode:
-    """Compiled functions of a text, shared by Programs unless it uses rank groups. Calls are
-    serialized, because the compiler allows one at a time."""
-    what = "one for the device cpu"
+    """Compiled functions of a text. Programs share a HostCode unless the text uses rank groups. Calls
+    are serialized, because the compiler allows only one call at a time."""
+    what = "a program for cpu"
     size = 4 << 20  # estimate in bytes
 
     def __init__(self, text, name, entries, pipeline):
@@ -45,7 +45,7 @@ class HostCode:
         return self
 
     def close(self):
-        """Releases the rank groups. The code is freed with the last reference."""
+        """Releases the rank groups. The code is freed with the last reference to this object."""
         self.ranks.close()
 
     @staticmethod
@@ -73,7 +73,8 @@ class HostCode:
     # --- Interface for HostEntry -------------------------------------------------------
 
     def describe(self, name, what):
-        """Returns the Values of a function's arguments or results."""
+        """Returns the Values of a function's arguments or results. `what` is "Argument" or
+        "Result"."""
         compiler, handle = self._module.library, self.functions[name]
         values = []
         for index in range(getattr(compiler, f"mxcHostProgram{what}Count")(handle)):
@@ -84,8 +85,8 @@ class HostCode:
         return tuple(values)
 
     def call(self, name, arrays, results):
-        """Runs a function on dense NumPy arrays. Returns copies of the results, described by
-        `results`. Raises InvalidValueError with the message of the compiled code."""
+        """Runs a function on dense NumPy arrays. Returns copies of the results; `results` are their
+        Values. Raises InvalidValueError with the message of the compiled code."""
         given = interface().mxcHostArray.array(len(arrays))
         for place, x in zip(given, arrays):
             place.data = x.ctypes.data
@@ -114,15 +115,15 @@ class HostCode:
 
 
 def _place_and_text(message):
-    """Formats a message like the runtime's, without the severity."""
+    """Formats a diagnostic like the messages of the runtime, without the severity."""
     place = "" if message.file is None else (
         f"{message.file}:{message.line}:{message.column}: ")
     return place + message.text
 
 
 class HostEntry(Entry):
-    """Function of a program on "cpu". Called like every Entry; launch steps, memory and streams
-    exist only on other devices."""
+    """Function of a program on "cpu", called like any Entry. Launches, device memory and
+    streams exist only on other devices."""
 
     def __init__(self, program, code, name):
         self._program = program
@@ -132,16 +133,17 @@ class HostEntry(Entry):
         self.results = code.describe(name, "Result")
 
     def call(self, arguments, signature, stream, padded=()):
-        """Calls the entry. Signatures are not used, and all memory starts as zeros."""
+        """Calls the entry. `signature` and `padded` are not used; all memory is initially zero."""
         return self(*arguments, stream=stream)
 
     def __call__(self, *arguments, stream=None):
-        """Calls the entry and returns a list of its results: PyTorch tensors if an argument is
-        one, else NumPy arrays. Arguments are unchanged. Numbers are NumPy scalars.
+        """Calls the entry and returns a list of its results. The results are PyTorch tensors if an
+        argument is a PyTorch tensor, else NumPy arrays. Numbers are NumPy scalars. Arguments are not
+        modified.
 
-        `stream` must be None or the default stream: a call is complete on return.
+        `stream` must be None or the default stream, because a call is complete on return.
 
-        Raises TypeError or ValueError, naming the argument."""
+        Raises TypeError or ValueError. Errors name the argument."""
         with self._program.use():
             self._check_count(arguments)
             self._code.ranks.check_bound(self.name)
@@ -172,7 +174,7 @@ class HostEntry(Entry):
                     for x, value in zip(results, self.results)]
 
     def forget_calls(self):
-        """Does nothing: no calls are prepared."""
+        """Does nothing, because calls on "cpu" are not prepared."""
 
     def _prepare(self, arguments, stream=None):
         raise ValueError(f"entry '{self.name}': expected the device sim or a GPU for "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of mx-compile or mx.compile, loaded on a device."""
+"""Programs compiled by mx-compile or mx.compile and loaded on a device."""
 
 import collections
 import contextlib
@@ -19,19 +19,19 @@ from .rank_group import Group, GroupInfo
 
 
 class Loaded:
-    """Program in the runtime, shared by Programs and unloaded with the last. HostCode is the
-    counterpart for the device "cpu"."""
-    what = "one that is a directory already"
+    """Program in the runtime. Several Programs may share it, and the program is unloaded when the
+    last of them is closed. HostCode is the counterpart for the device "cpu"."""
+    what = "a program loaded from a directory"
 
     def __init__(self, load):
         self.lock = threading.Lock()
         self._load = load
         self._handle = None
         self._users = 0
-        self.places = set()  # devices used by calls
+        self.places = set()  # devices on which calls ran
 
     def open(self):
-        """Returns the handle, loading the program on first use."""
+        """Adds a user and returns the handle. Loads the program on first use."""
         with self.lock:
             if self._handle is None:
                 self._handle = self._load()
@@ -56,8 +56,8 @@ class Loaded:
     @staticmethod
     def bind(handle, name, group):
         if group.device == HOST:
-            raise ValueError(f"group '{name}': expected a rank group that was made on sim or "
-                             "a GPU, as the program is of one, found one on cpu")
+            raise ValueError(f"group '{name}': expected a rank group on sim or a GPU, like the "
+                             "program, found a rank group on cpu")
         with on_device(group.device):
             call("mxProgramBindGroup", handle, name.encode(), group.handle)
 
@@ -78,12 +78,12 @@ class Loaded:
             call("mxProgramUnload", handle)
 
 
-_ON_HOST = "compile the source by mx_compiler.compile"
+_ON_HOST = "compile the source with mx_compiler.compile"
 
 
 def is_of_ranks(parts):
-    """Returns True if a program, given as the files of its directory, has rank groups. Each
-    rank then loads its own copy, which is bound to a rank."""
+    """Returns True if the program with the files `parts` contains rank groups. Each rank must load its
+    own copy of such a program, because a copy is bound to a rank."""
     return b'"groups"' in parts["manifest.json"]
 
 
@@ -95,11 +95,11 @@ def load_directory(directory):
 
 
 def load_parts(parts, name):
-    """Loads a program from the files of its directory, as bytes by name in the manifest."""
+    """Loads a program from its files. `parts` maps the names in the manifest to bytes."""
     require_device(name, _ON_HOST)
     manifest = parts["manifest.json"]
     target = json.loads(manifest)["target"].encode()
-    # Selects a device by the target if none was chosen.
+    # If no device was chosen, this call selects a device for the target.
     library.library().mxCanRunTarget(target)
     kernels = parts.get("kernels.ptx", b"")
     if device_info().kind == "cuda":  # the simulator reads only PTX
@@ -118,8 +118,8 @@ def _address(data):
 
 
 class Program(Closing):
-    """Loaded directory of mx-compile. `program[name]` is an entry, and `entries` maps names to
-    all entries."""
+    """Program loaded from a directory of mx-compile, or returned by mx.compile.
+    `program[name]` is an entry, and `entries` maps names to all entries."""
 
     def __init__(self, directory):
         self._begin(Loaded(lambda: load_directory(directory)),
@@ -168,15 +168,15 @@ class Program(Closing):
 
     @property
     def groups(self):
-        """Rank groups of the program, as GroupInfos by name."""
+        """Rank groups of the program: GroupInfos, keyed by name."""
         self._open()
         return {group.name: group for group in self._loaded.groups(self._handle)}
 
     def bind(self, name, group):
-        """Binds `group`, a Group of matching size, to the program's rank group of that name
-        before the first call. Collective: every rank calls it and waits for the others, and all
-        programs must be equal. Reserves the group's memory for the program's windows. Another
-        group may be bound later."""
+        """Binds `group`, a Group of matching size, to the program's rank group `name`. A group must
+        be bound before the first call, and another group may be bound later. Collective: every rank
+        must call this method, and waits for the others. All ranks must have the same program.
+        Reserves memory of `group` for the program's windows."""
         if not isinstance(group, Group):
             raise TypeError(f"group: expected an mx_compiler.Group, found {group!r}")
         with self._lock:
@@ -187,9 +187,9 @@ class Program(Closing):
                 entry.forget_calls()  # sizes may depend on the rank
 
     def save(self, directory):
-        """Writes the directory that mx-compile would write, for mx-launch, C or
-        Program(directory). Raises ValueError unless mx.compile made the program for the
-        simulator or a GPU."""
+        """Writes the directory that mx-compile would write. mx-launch, the C interface and
+        Program(directory) can load it. Raises ValueError unless mx.compile compiled the program for
+        the simulator or a GPU."""
         if self._parts is None:
             raise ValueError(f"{self.directory}: expected a program of mx_compiler.compile "
                              f"for sim or a GPU, found {self._loaded.what}")
@@ -203,8 +203,9 @@ class Program(Closing):
 
     @internal
     def enter(self):
-        """Prevents unloading until `leave`. Lock-free, because calls are short: the use is
-        recorded before the check for a closed program, and `close` does the reverse."""
+        """Prevents unloading until `leave`. Takes no lock, because calls are short. Instead, this
+        method records the use before it checks for a closed program, and `close` marks the program
+        as closed before it checks for uses."""
         self._uses.append(None)
         if self._closed:
             self._uses.pop()
@@ -230,8 +231,8 @@ class Program(Closing):
             self._closed = True
             if self._uses:
                 self._closed = False
-                raise RuntimeError(f"{self.directory}: expected no calls of "
-                                   f"entries under way, found {len(self._uses)}")
+                raise RuntimeError(f"{self.directory}: expected no running calls, "
+                                   f"found {len(self._uses)}")
             opened, self._handle = self._handle is not None, None
         if opened:
             self._loaded.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rank groups: ranks that run a program, each on its own device, and exchange rows."""
+"""Rank groups. The ranks of a group run a program, each on its own device, and exchange rows."""
 
 import contextlib
 import ctypes
@@ -17,14 +17,14 @@ from .._runtime.internal import internal
 from .._runtime.library import call
 from .._runtime.streams import stream_handle
 
-# The runtime has no device cpu; a rank group there uses the simulator, which exchanges host
-# memory directly and runs no kernel.
+# The runtime does not have the device cpu. Rank groups on cpu use the simulator, which exchanges
+# host memory directly and runs no kernel for this.
 _UNDER_HOST = "sim"
 
 
 class GroupInfo(NamedTuple):
-    """Rank group that a program was compiled for: number of ranks, largest number of tokens of
-    a rank, group memory for windows in bytes, and the bound rank, or None."""
+    """Rank group of a compiled program: the number of ranks, the maximum number of tokens per rank, the
+    size of the group memory for windows in bytes, and the rank of the bound group, or None."""
 
     name: str
     size: int
@@ -34,9 +34,9 @@ class GroupInfo(NamedTuple):
 
 
 class GroupFailure(NamedTuple):
-    """Failure of a rank group, equal on all ranks. `status` is an mxStatus, and `name` its name
-    as in Error. `rank` is the rank at fault, or None if unknown. `entry` and `step` identify
-    the collective of a program; outside of programs they are "" and None."""
+    """Failure of a rank group, equal on all ranks. `status` is an mxStatus, and `name` is its name
+    as in Error. `rank` is the rank at fault, or None if unknown. `entry` and `step` identify a
+    collective in a program. For collectives outside of programs, they are "" and None."""
 
     name: str
     rank: int
@@ -47,8 +47,9 @@ class GroupFailure(NamedTuple):
 
 
 class SharedRankGroup:
-    """Rank group of the runtime, shared by a Group and the programs on cpu bound to it; the
-    last to close it destroys it. For device programs the runtime counts references."""
+    """Rank group of the runtime. A Group shares it with the programs on cpu that are bound to it.
+    The group is destroyed when its last user closes it. For programs on other devices, the runtime
+    counts references."""
 
     def __init__(self, handle, rank, device):
         self.handle, self.rank = handle, rank
@@ -70,32 +71,32 @@ class SharedRankGroup:
         call("mxGroupDestroy", self.handle)
 
     def gather_at(self, address, count, stream=0):
-        """Runs all_gather on segments of `count` bytes at an address."""
+        """Runs an all-gather on segments of `count` bytes at an address."""
         with _in_runtime(self._device):
             call("mxGroupAllGather", self.handle, address, count, stream)
 
     def exchange_at(self, source, target, count, stream=0):
-        """Runs all_to_all on segments of `count` bytes at two addresses."""
+        """Runs an all-to-all on segments of `count` bytes at two addresses."""
         with _in_runtime(self._device):
             call("mxGroupAllToAll", self.handle, source, target, count, stream)
 
 
 class Group(Closing):
-    """Rank of a rank group, on the current device. All ranks create the group together; ranks
-    are processes, or threads with a device each.
+    """One rank's handle of a rank group, on the current device. All ranks create the group together.
+    A rank is a process, or a thread with its own device.
 
-    rank       rank of this process, 0 to size - 1
+    rank       rank of this process or thread, 0 to size - 1
     size       number of ranks
-    exchange   host all-gather, called once: receives the bytes of this rank and
-               returns those of all ranks, in rank order. Optional if size is 1, and
-               not needed by `Group.connect`
-    name       used in messages
+    exchange   all-gather on the host, called once. The function receives the
+               bytes of this rank and returns a list of the bytes of all ranks in rank
+               order. Optional if size is 1. `Group.connect` needs no such function
+    name       name of the group in messages
     timeout    longest wait for other ranks, in seconds, before the rank group ends
-    transport  "nccl" on GPUs, "host" on the simulator and on cpu; "auto" selects
-               the one for the device
+    transport  "nccl" on GPUs, "host" on the simulator and on cpu, or "auto" for the
+               transport of the device
 
     Once a rank exits, stalls beyond the time-out or calls `abort`, every collective on every
-    rank raises an Error that names the rank."""
+    rank raises an Error that names this rank."""
 
     def __init__(self, rank, size, exchange=None, *, name="ep", timeout=100.0,
                  transport="auto"):
@@ -122,8 +123,8 @@ class Group(Closing):
 
     @classmethod
     def connect(cls, address, rank, size, *, name="ep", timeout=100.0, transport="auto"):
-        """Creates a rank group: rank 0 listens on `address` ("host:port") and the other ranks
-        connect. All ranks must run as one user on one machine, or share the same
+        """Creates a rank group over TCP. Rank 0 listens on `address` ("host:port"), and the other
+        ranks connect to it. All ranks must run as the same user on the same machine, or have the same
         MX_GROUP_SECRET."""
         group = cls.__new__(cls)
         group._make("mxGroupConnect", rank, size, name, timeout, transport,
@@ -135,7 +136,7 @@ class Group(Closing):
         on_host = is_host()
         if on_host and transport == "nccl":
             raise ValueError('transport: expected "host" or "auto" on cpu, found "nccl", '
-                             "which is of GPUs")
+                             "which requires GPUs")
         if not 0 < timeout < 1e6:
             raise ValueError(f"timeout: expected up to a million seconds, found {timeout!r}")
         handle = ctypes.c_void_p()
@@ -171,11 +172,11 @@ class Group(Closing):
 
     @property
     def window_bytes(self):
-        """Memory for windows of programs in bytes, reserved by `Program.bind`."""
+        """Size of the memory reserved by `Program.bind` for windows, in bytes."""
         return self._info().window_bytes
 
     def status(self):
-        """Returns None while the rank group works, else a GroupFailure. Never waits."""
+        """Returns None while the rank group works, and a GroupFailure afterwards. Never waits."""
         report = library.INTERFACE.mxGroupReport()
         call("mxGroupGetStatus", self.handle, report)
         if not report.status:
@@ -187,15 +188,15 @@ class Group(Closing):
             report.status)
 
     def abort(self, why):
-        """Ends the rank group on all ranks; their collectives raise an Error with this text."""
+        """Ends the rank group on all ranks. Later collectives raise an Error with the text `why`."""
         call("mxGroupAbort", self.handle, why.encode())
 
     def all_gather(self, array, *, stream=None):
-        """Gathers in place: segment r of the array receives segment r of rank r. The first
-        dimension is divided evenly among the ranks. Returns the array.
+        """Gathers in place. The first dimension of the array is divided into a segment for each
+        rank, and segment r receives segment r of rank r. Returns the array.
 
-        array   on the rank group's device: a DeviceArray, a PyTorch tensor or a CuPy
-                array; on cpu a NumPy array
+        array   a DeviceArray, PyTorch tensor or CuPy array on the rank group's device;
+                on cpu, a NumPy array
         stream  as for an entry"""
         address, stream = self._read("array", array, stream)
         self.shared.gather_at(address, array.nbytes // self.size, stream)
@@ -207,13 +208,13 @@ class Group(Closing):
         source, handle = self._read("array", array, stream)
         target, _ = self._read("out", out, stream)
         if (array.shape, array.dtype) != (out.shape, out.dtype):
-            raise ValueError(f"out: expected shape {tuple(array.shape)} of {array.dtype}, as "
-                             f"array has, found {tuple(out.shape)} of {out.dtype}")
+            raise ValueError(f"out: expected shape {tuple(array.shape)} of {array.dtype}, like "
+                             f"'array', found {tuple(out.shape)} of {out.dtype}")
         self.shared.exchange_at(source, target, array.nbytes // self.size, handle)
         return out
 
     def _read(self, what, x, stream):
-        """Returns the address of an array, and the stream."""
+        """Checks an array. Returns its address, and the number of the stream."""
         if self.device == HOST:
             return self._read_host(what, x, stream)
         source = find_library(type(x))
@@ -226,8 +227,8 @@ class Group(Closing):
                 f"group, "
                 f"found {found}")
         if not operand.shape or operand.shape[0] % self.size:
-            raise ValueError(f"{what}: expected a first dimension that {self.size} ranks "
-                             f"divide, found shape {tuple(operand.shape)}")
+            raise ValueError(f"{what}: expected a first dimension that is a multiple of {self.size}, "
+                             f"the number of ranks, found shape {tuple(operand.shape)}")
         return source.pointer(x), (source.current_stream(number_of(self.device))
                                    if stream is None else stream_handle(stream))
 
@@ -238,16 +239,16 @@ class Group(Closing):
             raise TypeError(f"{what}: expected an array of NumPy, as the rank group is on cpu, "
                             f"found {type(x).__name__}")
         if not (x.flags.c_contiguous and x.flags.writeable):
-            raise ValueError(f"{what}: expected a dense array that can be written, found "
-                             "another one")
+            raise ValueError(f"{what}: expected a dense writable array, found an array that is "
+                             "not dense or not writable")
         if not x.shape or x.shape[0] % self.size:
-            raise ValueError(f"{what}: expected a first dimension that {self.size} ranks "
-                             f"divide, found shape {x.shape}")
+            raise ValueError(f"{what}: expected a first dimension that is a multiple of {self.size}, "
+                             f"the number of ranks, found shape {x.shape}")
         return x.ctypes.data, 0
 
     def close(self):
-        """Releases this rank's handle. A program bound to the rank group shares ownership, also
-        on cpu, and can be called until it is closed or bound to another group."""
+        """Releases this rank's handle. Programs bound to the rank group share its ownership
+        and can be called until they are closed or bound to another group."""
         shared, self._shared = self._shared, None
         if shared is not None:
             shared.close()
@@ -261,6 +262,6 @@ def _in_runtime(device):
 def _check_parts(parts, size, count):
     parts = [bytes(part) for part in parts]
     if [len(part) for part in parts] != [count] * size:
-        raise ValueError(f"exchange: expected {count} bytes of each of {size} ranks, found "
+        raise ValueError(f"exchange: expected {count} bytes from each of {size} ranks, found "
                          f"lengths {[len(part) for part in parts]}")
     return parts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arguments and results of entries, and the checks of values passed for them."""
+"""Descriptions of the arguments and results of entries, and checks of the values passed for them."""
 
 import dataclasses
 from typing import Optional
@@ -10,7 +10,7 @@ from .._arrays.elements import OF_DTYPE, OF_MLIR, Element, as_numpy
 from .._runtime.errors import printable
 from .._runtime.internal import internal
 
-# Kernels load 16 bytes at once.
+# Required alignment of arrays in bytes, because kernels load 16 bytes at once.
 ALIGNMENT = 16
 
 
@@ -20,18 +20,18 @@ class Value:
     name: str
     type: str  # MLIR type
     element: Element
-    shape: Optional[tuple]  # None for extents that a call decides; for a number: None
-    is_taken: bool = False  # allocated by the launch, which determines its shape
-    where: str = ""  # for messages
+    shape: Optional[tuple]  # None for a number; an extent is None if it is dynamic
+    is_taken: bool = False  # True if the launch allocates the result and determines its shape
+    where: str = ""  # prefix of messages
 
     @property
     def dtype(self):
-        """Dtype of NumPy or ml_dtypes. f4E2M1FN is uint8, two elements in a byte."""
+        """Dtype of NumPy or ml_dtypes. For f4E2M1FN, it is uint8, with two elements in a byte."""
         return self.element.dtype
 
     @property
     def storage(self):
-        """Dtype of the bits: uint16 for bfloat16, float32 for float32."""
+        """Dtype of the bits, such as uint16 for bfloat16. Dtypes of NumPy are unchanged."""
         return self.element.storage
 
     @property
@@ -65,13 +65,13 @@ class Value:
     @internal
     def refuse_address(self, address):
         """Raises the error for a misaligned address."""
-        raise ValueError(f"{self.where}: expected memory at a multiple of "
+        raise ValueError(f"{self.where}: expected memory aligned to "
                          f"{ALIGNMENT} bytes, found address {address:#x}: copy it")
 
     @internal
     def number(self, given):
-        """Converts a number to an array of its dtype. Raises TypeError or ValueError if out of
-        range."""
+        """Converts a number to an array of this Value's dtype. Raises TypeError for other objects,
+        and ValueError if the number is out of range."""
         try:
             found = as_numpy(given)
         except Exception:
@@ -92,8 +92,8 @@ class Value:
 
     @internal
     def reader(self, kind):
-        """Returns a conversion for numbers of a Python type: `number`, or a faster function if
-        no check is needed."""
+        """Returns a function that converts numbers of the Python type `kind`. The function is
+        `number`, or a faster function for common types."""
         if kind is float and self.dtype in (np.float32, np.float64):
             return float
         if kind is not int or self.dtype.kind not in "iu":
@@ -104,8 +104,8 @@ class Value:
 
 
 def read_value(info, where):
-    """Reads an mxValueInfo, or an mxcHostValueInfo, which has no results allocated by the
-    launch."""
+    """Returns the Value that an mxValueInfo or an mxcHostValueInfo describes. The latter lacks the
+    field is_taken."""
     shape = tuple(None if extent < 0 else extent
                   for extent in info.shape[:info.rank])
     name, kind = info.name.decode(), printable(info.type.decode())
@@ -115,8 +115,8 @@ def read_value(info, where):
 
 
 def _read_element(kind, dtype):
-    """Returns the Element of an MLIR type; types without a name here are bits of the runtime's
-    size."""
+    """Returns the Element of an MLIR type. If the element type is unknown here, returns the Element
+    of the runtime's `dtype`."""
     name = kind.partition("<")[2].partition(",")[0] or kind
     name = name.rstrip(">").rpartition("x")[2]
     element = OF_MLIR.get(name)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Current device of the thread, and options of the simulator.
 
-An array belongs to a device, and calls run there; the current device is used for new objects."""
+Each array belongs to a device, and calls run on the device of their arrays. New objects are created
+on the current device."""
 
 import contextlib
 import ctypes
@@ -20,13 +21,13 @@ AUTO = "auto"
 
 
 class Choice:
-    """Device choice of a thread, with a unique key."""
+    """Choice of a device. `key` is unique for each call of set_device."""
     _count = itertools.count()
 
     def __init__(self, asked=None, name=None):
         self.key = next(self._count) if name is None else name
-        self._asked = asked  # None until the caller chooses: MX_DEVICE decides
-        self._name = name  # once resolved
+        self._asked = asked  # None until the caller chooses a device; MX_DEVICE then applies
+        self._name = name  # device, or None until the choice is resolved
 
     @property
     def asked(self):
@@ -48,12 +49,12 @@ class Choice:
 
 
 class Threads(threading.local):
-    own = None  # choice by set_device, except in the first thread to choose
-    over = None  # override by on_device
+    own = None  # choice of set_device, except in the thread that called it first
+    over = None  # device substituted by on_device
 
 
 _threads, _lock = Threads(), threading.Lock()
-_process, _first = Choice(), None  # choice of the first thread to choose
+_process, _first = Choice(), None  # choice of the thread that called set_device first; that thread
 
 
 def _current():
@@ -62,19 +63,19 @@ def _current():
 
 def set_device(name="auto", target=None):
     """Selects the device of this thread: `sim`, `sim:N`, `cuda`, `cuda:N`, `cpu` or `auto`.
-    Threads without a choice use the first choice of any thread. `auto` is resolved by the first
-    loaded program, or at once if `target` ("sm_100a") is given. It never selects `cpu`, the
-    reference path in this process.
+    A thread that does not call set_device uses the device of the thread that called it first.
+    `auto` is resolved by the first loaded program, or immediately if `target` ("sm_100a") is given,
+    and never selects `cpu`, the reference path.
 
-    Existing arrays keep their device, and calls on them run there. Raises TypeError or
+    Existing arrays stay on their device, and calls with these arrays run there. Raises TypeError or
     ValueError for an invalid name, and Error for an unavailable device."""
     global _process, _first
     if not isinstance(name, str):
         raise TypeError("name: expected auto, sim, sim:N, cpu, cuda or cuda:N, found "
                         f"{name!r}")
     choice = Choice(name)
-    with _lock:  # keeps the first choice here and in the runtime equal
-        if name == HOST:  # unknown to the runtime
+    with _lock:  # the runtime must record the same thread as the first
+        if name == HOST:  # the runtime does not have this device
             call("mxSetDevice", b"auto")
         elif target is None:
             call("mxSetDevice", name.encode())
@@ -88,7 +89,7 @@ def set_device(name="auto", target=None):
     _threads.over = None
 
 
-_devices = {}  # by name
+_devices = {}  # keyed by name
 
 
 @contextlib.contextmanager
@@ -111,7 +112,7 @@ _NOTHING = contextlib.nullcontext()
 
 
 def on_device(name):
-    """Returns a context with another current device, for this thread only."""
+    """Returns a context in which `name` is the current device of this thread."""
     return _NOTHING if name == device_name() else _put_over(name)
 
 
@@ -133,15 +134,14 @@ def require_device(what, instead):
 
 
 def device_key():
-    """Returns a key that changes with each choice of a device, for caches that depend on the
-    device."""
+    """Returns a key that changes with each choice of a device. Caches that depend on the device use
+    this key."""
     return _current().key
 
 
 @dataclasses.dataclass(frozen=True)
 class DeviceInfo:
-    """Device properties: `kind` is "cuda", "sim" or "cpu"; `capability` is (0, 0) for the host;
-    memory is in bytes."""
+    """Properties of a device. `kind` is "cuda", "sim" or "cpu". Memory sizes are in bytes."""
     kind: str
     name: str
     multiprocessors: int
@@ -175,7 +175,7 @@ def short_name(name):
 
 
 def device_of(pointer):
-    """Returns the device of an address, or the current device for addresses outside of devices."""
+    """Returns the device of an address, or the current device for an address outside of devices."""
     info = library.INTERFACE.mxDeviceInfo()
     if library.library().mxGetMemoryDevice(pointer, info):
         library.library().mxClearError()
@@ -184,18 +184,18 @@ def device_of(pointer):
 
 
 def number_of(name):
-    """Returns N of "cuda:N", or -1."""
+    """Returns N for "cuda:N", and -1 for other devices."""
     return int(name[5:]) if name.startswith("cuda:") else -1
 
 
 def device_name():
-    """Returns the current device, as accepted by set_device: "sim", "sim:1", "cuda:0", "cpu"."""
+    """Returns the name of the current device: "sim", "sim:1", "cuda:0", "cpu", ..."""
     return _current().name
 
 
 def set_simulator_option(option, value):
-    """Sets an option of mxSetSimulatorOption: "seed", "checks", "sm-count", ... Raises Error
-    for an unknown option or invalid value."""
+    """Sets an option of the simulator, such as "seed", "checks" or "sm-count" (mxSetSimulatorOption).
+    Raises Error for an unknown option or an invalid value."""
     call("mxSetSimulatorOption", option.encode(), str(value).encode())
 
 

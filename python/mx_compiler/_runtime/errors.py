@@ -7,7 +7,7 @@ from typing import NamedTuple, Optional
 
 
 class Error(RuntimeError):
-    """Error of the runtime. `status` is its mxStatus, and `name` the status in words ("not
+    """Error of the runtime. `status` is the mxStatus, and `name` is the status in words ("not
     found", "check failed", ...)."""
 
     def __init__(self, text, status, name):
@@ -17,13 +17,13 @@ class Error(RuntimeError):
 
 
 class InvalidValueError(Error, ValueError):
-    """Invalid argument, such as an unknown option or a size that is not a multiple required by
-    a kernel. Nothing was done."""
+    """Error about an invalid argument, such as an unknown option or a size that is not a multiple
+    that a kernel requires. The call had no effect."""
 
 
 class CapacityError(RuntimeError):
-    """More rows arrived at a rank's experts than the capacity, so rows were dropped and results
-    of the call are wrong. `rank` received `needed` rows and had room for `available`."""
+    """Error about too many rows for the experts of a rank. Rows were dropped, so
+    the results of the call are wrong. `rank` received `needed` rows and had room for `available`."""
 
     def __init__(self, rank, needed, available):
         super().__init__(
@@ -33,8 +33,8 @@ class CapacityError(RuntimeError):
 
 
 class Diagnostic(NamedTuple):
-    """Compiler message. `file`, `line` and `column` are None without a location. str() formats
-    it like mx-compile."""
+    """Message of the compiler. `file`, `line` and `column` are None without a location.
+    str() formats the message like mx-compile."""
 
     severity: str  # "error", "warning", "remark" or "note"
     file: Optional[str]
@@ -59,8 +59,8 @@ class Diagnostic(NamedTuple):
 
 
 class CompileError(Error):
-    """Program that does not compile. `diagnostics` are all compiler messages in order; the text
-    contains one on each line."""
+    """Error about a program that does not compile. `diagnostics` contains all compiler messages in
+    order, and the text of the error lists them."""
 
     def __init__(self, diagnostics, status):
         super().__init__("\n".join(map(str, diagnostics)), status, "compile")
@@ -72,18 +72,18 @@ class CompileWarning(UserWarning):
 
 
 class SimulatorWarning(RuntimeWarning):
-    """Finding of the simulator in a launch that succeeded, of class warning
-    (simulator/docs/Simulator.md). MX_SIM_WARNINGS=error or the simulator option `warnings`
-    turns it into an error."""
+    """Warning of the simulator about a successful launch (simulator/docs/Simulator.md).
+    MX_SIM_WARNINGS=error or the simulator option `warnings` turns warnings into errors."""
 
 
 def printable(text):
-    """Escapes control characters in a name, which a terminal would obey."""
+    """Escapes control characters in a name, so a terminal does not interpret them."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def caller_depth():
-    """Returns the `stacklevel` of the package's caller, for a warning by the calling function."""
+    """Returns the `stacklevel` with which a warning in the calling function refers to the code that
+    called this package."""
     ours, frame, depth = __package__.partition("._")[0], sys._getframe(1), 1
     while frame.f_back and (frame.f_globals.get("__package__") or "").partition("._")[0] == ours:
         frame, depth = frame.f_back, depth + 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""mx_calls, the extension for prepared calls with tensors without ctypes. Built against
-Python's stable ABI, so a single file serves all versions. If it cannot be loaded, as on
-interpreters other than CPython or without a GIL, calls use ctypes: slower, with the same
-results."""
+"""Loads mx_calls, the extension that runs prepared calls with tensors without ctypes. The extension
+uses Python's stable ABI, so one file supports all versions of Python. If it cannot be loaded, for
+example because the interpreter is not CPython or has no GIL, calls use ctypes. Such calls are slower
+and have the same results."""
 
 import functools
 import importlib.machinery
@@ -20,8 +20,8 @@ _NONE = "none"
 
 
 def path():
-    """Returns the path: MX_EXTENSION, in the wheel, or beside the runtime. None if missing or
-    if MX_EXTENSION is "none"."""
+    """Returns the path of the extension: MX_EXTENSION if set, else the file in the wheel or in the
+    folder of the runtime. Returns None if there is no file or MX_EXTENSION is "none"."""
     named = os.environ.get("MX_EXTENSION")
     if named:
         return None if named == _NONE else named
@@ -34,7 +34,7 @@ def path():
 
 @functools.lru_cache(None)
 def extension():
-    """Returns the module, or None if calls use ctypes. Raises ImportError if MX_EXTENSION names
+    """Returns the module, or None if calls must use ctypes. Raises ImportError if MX_EXTENSION names
     a module that cannot be loaded or has another version."""
     found = path() if _is_served() else None
     if found is None:
@@ -48,8 +48,8 @@ def extension():
 
 
 def _is_served():
-    """Returns True if this interpreter has the stable ABI; loading by path skips Python's own
-    check."""
+    """Returns True if this interpreter supports the stable ABI. Python does not check this if a
+    module is loaded by path."""
     return (sys.implementation.name == "cpython" and sys.maxsize > 2**32
             and not sysconfig.get_config_var("Py_GIL_DISABLED"))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ctypes declarations read from the headers of the C interface, so they are declared once.
-Wheels and installations contain the headers."""
+"""Reads ctypes declarations from the headers of the C interface, so functions and structs are
+declared only once. Wheels and installations contain the headers."""
 
 import ctypes
 import pathlib
@@ -21,23 +21,24 @@ _FUNCTION = re.compile(r"MXC?_API ([\w ]+?[ *]*)(mxc?[A-Z]\w+)\(([^)]*)\);")
 
 
 class Sized(ctypes.Structure):
-    """Struct that starts with its size, like all structs of the interface. Field names are in
-    snake case: struct_size."""
+    """Struct with its size, struct_size, as the first field, like all structs of the interface. Field
+    names are in snake case."""
 
     def __init__(self, *values, **named):
         super().__init__(ctypes.sizeof(type(self)), *values, **named)
 
     @classmethod
     def array(cls, count):
-        """Returns an array of `count` structs, and at least one, because C has no empty arrays."""
+        """Returns an array of `count` structs. The array is not empty, because C has no
+        empty arrays."""
         return (cls * max(count, 1))(*[cls() for _ in range(count)])
 
 
 class Interface:
-    """Declarations of headers: constants, structs and callback types are attributes with their
-    C names; `functions` maps names to (result, arguments).
+    """Declarations of C headers. Constants, structs and callback types are attributes with their C
+    names. `functions` maps the names of functions to (result, arguments).
 
-    Text is bytes. Callback arguments and results are addresses: C may pass bytes without a
+    Text is passed as bytes. In callbacks, text is an address, because C may pass text without a
     terminating zero, and ctypes would not keep returned text alive."""
 
     def __init__(self, *headers):
@@ -47,7 +48,7 @@ class Interface:
             self._read(_text(header))
 
     def bind(self, library):
-        """Declares the functions of a library. Raises AttributeError if one is missing."""
+        """Declares the functions of a library. Raises AttributeError if a function is missing."""
         for name, (result, arguments) in self.functions.items():
             function = getattr(library, name)
             function.restype, function.argtypes = result, arguments

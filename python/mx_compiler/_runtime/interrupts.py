@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Signals while the simulator runs. Python handles signals in the main thread between bytecode
-instructions, so a long simulation would block Ctrl-C. Another thread therefore makes the call
-while the main thread waits in Python."""
+"""Handles signals while the simulator runs. Python handles signals in the main thread between
+bytecode instructions, so a long simulation would block Ctrl-C. Therefore another thread runs the
+simulation while the main thread waits in Python."""
 
 import _thread
 import ctypes
@@ -12,8 +12,9 @@ from .library import library, told
 
 
 def run_interruptibly(function, *arguments):
-    """Runs `function(*arguments)`, which launches on the simulator. If a signal handler raises,
-    as for Ctrl-C, the launches are interrupted and the exception is raised after they end."""
+    """Runs `function(*arguments)`, which launches on the simulator. If a signal handler raises an
+    exception, for example on Ctrl-C, the launches are interrupted. The exception is raised after
+    they end."""
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
     set_flag, flag = library().mxSetThreadInterrupt, ctypes.c_int32(0)
@@ -39,8 +40,8 @@ def run_interruptibly(function, *arguments):
                 texts.extend(told.texts)
                 done.set()
 
-    # A signal may arrive at any point, so it is unknown whether a thread was started. A second
-    # thread does nothing if the first has begun.
+    # A signal may arrive at any point, so it is unknown whether the thread was started, and the loop
+    # starts another thread. The second thread does nothing if the first thread ran.
     while not done.is_set():
         try:
             try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Location and ctypes bindings of libmx_runtime and the compiler library."""
+"""Finds libmx_runtime and the compiler library, and binds the runtime with ctypes."""
 
 import ctypes
 import os
@@ -15,16 +15,17 @@ INTERFACE = Interface("mx_runtime.h", "mx_group.h", "mx_program.h")
 INVALID_VALUE = INTERFACE.MX_ERROR_INVALID_VALUE
 
 _SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
-# A wheel contains a single library with runtime and compiler. A build, an installation and the
-# runtime-only wheel have a separate runtime.
+# A wheel contains one library with both the runtime and the compiler. A build folder, an
+# installation and the runtime-only wheel contain the runtime as a separate library.
 WHOLE = "libmx" + _SUFFIX
 FILE = "libmx_runtime" + _SUFFIX
 COMPILER = "libMXCAPI" + _SUFFIX
 
 
 def candidates():
-    """Returns paths to try for the library: MX_RUNTIME, the wheel, beside this package and the
-    install folder, the loader's search path."""
+    """Returns the paths of the runtime to try in order. If MX_RUNTIME is set, only this path is
+    tried. Otherwise, these are the existing libraries in the wheel and in the installation, and the
+    name for the loader's search path."""
     named = os.environ.get("MX_RUNTIME")
     if named:
         return [named]
@@ -34,19 +35,20 @@ def candidates():
 
 
 def compiler_path():
-    """Returns the library with the functions of mx-c/Compiler.h: MX_COMPILER, the wheel's
-    library, or beside the runtime. Raises ImportError if this installation has no compiler."""
+    """Returns the path of the library with the functions of mx-c/Compiler.h: MX_COMPILER if set, else
+    the library in the wheel or in the folder of the runtime. Raises ImportError if this installation
+    has no compiler."""
     named = os.environ.get("MX_COMPILER")
     if named:
         if not os.path.exists(named):
             raise ImportError(
                 f"expected the compiler of mx in {named}, found no file: set "
                 f"MX_COMPILER to the path of {COMPILER} or {WHOLE}, or unset "
-                "it to use the one beside the runtime")
+                "MX_COMPILER to use the library beside the runtime")
         return named
     for path in map(pathlib.Path, candidates()):
         found = path if path.name == WHOLE else path.parent / COMPILER
-        # A bare name is found by the loader and has no folder.
+        # A bare name, for the loader, is without a folder.
         if path.name != str(path) and found.exists():
             return str(found)
     raise ImportError(
@@ -71,20 +73,20 @@ def load():
     try:
         INTERFACE.bind(library)
     except AttributeError as error:
-        raise ImportError(f"{path} is no runtime for this package: {error}")
-    # Prepared calls pass addresses of their arrays.
+        raise ImportError(f"{path} is not a runtime for this package: {error}")
+    # Prepared calls pass the addresses of their arrays as integers.
     types = library.mxEntryLaunch.argtypes
     types[1] = types[3] = ctypes.c_void_p
     library.mxEntryLaunch.argtypes = types
-    # Errors become exceptions and must not be printed too.
+    # Errors become exceptions, so the runtime must not print them.
     library.mxSetErrorPolicy(INTERFACE.MX_ERRORS_RETURN)
     library.mxSetWarningHandler(_keep_warning, None)
     return library
 
 
 class Told(threading.local):
-    """Warnings of this thread's launches, stored because a filter may turn a warning into an
-    exception, which must not pass through C."""
+    """Warnings of this thread's launches. They are stored and issued later, because a filter may
+    turn a warning into an exception, which must not pass through C."""
 
     def __init__(self):
         self.texts = []
@@ -99,7 +101,7 @@ def _keep_warning(text, _):
 
 
 def warn():
-    """Issues the warnings of a launch."""
+    """Issues the stored warnings."""
     while told.texts:
         warnings.warn(told.texts.pop(0), SimulatorWarning,
                       stacklevel=caller_depth())
@@ -110,7 +112,7 @@ _library = None
 
 
 def library():
-    """Returns the library, loaded on first use."""
+    """Returns the runtime library. Loads it on first use."""
     global _library
     with _lock:
         if _library is None:
@@ -119,8 +121,8 @@ def library():
 
 
 def call(name, *arguments):
-    """Calls a function that returns a status. Raises the thread's error for a status other than
-    0."""
+    """Calls a function that returns a status. If the status is not 0, raises the error of this
+    thread."""
     number = getattr(library(), name)(*arguments)
     if number:
         fail(number)
@@ -138,9 +140,9 @@ _DEVICES = "sim:N, cuda or cuda:N, found", "sim:N, cuda, cuda:N or cpu, found"
 def fail(number, more=""):
     """Raises the error of this thread's last call, with `more` appended."""
     lib = library()
-    # Read before anything else can fail in this thread.
+    # The text must be read before another call of this thread can fail.
     text = lib.mxGetThreadError().decode(errors="replace").replace(*_DEVICES)
-    # The exception replaces the runtime's error.
+    # The exception replaces the runtime's error, so the error is cleared.
     lib.mxClearError()
     kind = InvalidValueError if number == INVALID_VALUE else Error
     raise kind(text + more, *status(number))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Notices on standard error, disabled by MX_QUIET (docs/guide/Python.md, Notices). The tools do
-the same (mxsim/io/Notices.h)."""
+"""Prints notices to standard error unless MX_QUIET is set (docs/guide/Python.md, Notices). The tools
+use mxsim/io/Notices.h for the same purpose."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ _said = set()
 
 
 def say_once(text):
-    """Prints a line once in this process."""
+    """Prints a line, but only once in this process."""
     if os.environ.get("MX_QUIET", "") not in ("", "0"):
         return
     with _lock:
@@ -23,7 +23,7 @@ def say_once(text):
 
 
 def say_simulated():
-    """Notes that the simulator was selected by default."""
+    """Prints a notice about the default choice of the simulator."""
     say_once("no GPU here can run programs of mx: they run on the simulator, which is far "
-             "slower (what is compiled is for sm_100a unless MX_CHIP is set; MX_DEVICE=sim asks "
-             "for the simulator, and ends this notice; python -m mx_compiler says more)")
+             "slower (programs are compiled for sm_100a unless MX_CHIP is set; MX_DEVICE=sim "
+             "selects it without this notice; python -m mx_compiler reports details)")

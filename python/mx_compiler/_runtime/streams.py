@@ -10,14 +10,14 @@ from .library import call
 
 
 class Stream(Closing):
-    """Stream of the runtime. `handle` is its handle, on a GPU the driver's CUstream."""
+    """Stream of the runtime. `handle` is the runtime's handle, a CUstream on a GPU."""
 
     def __init__(self):
         self._handle = None
-        require_device("mx_compiler.Stream", "leave the stream out, calls there are complete "
+        require_device("mx_compiler.Stream", "omit the stream, because calls on cpu are complete "
                        "when they return")
         self._handle = ctypes.c_void_p()
-        # Host memory that pending copies may read.
+        # Host arrays of pending copies.
         self._read = []
         call("mxStreamCreate", self._handle)
 
@@ -28,7 +28,7 @@ class Stream(Closing):
         return self._handle
 
     def __cuda_stream__(self):
-        """Implements the protocol of CUDA's Python libraries: (version, handle)."""
+        """Implements the stream protocol of CUDA's Python libraries. Returns (version, handle)."""
         return 0, self.handle.value or 0
 
     @internal
@@ -42,12 +42,12 @@ class Stream(Closing):
         del self._read[:read]
 
     def wait(self, other=None):
-        """Orders later work on this stream after the current work on `other` (any value
-        accepted as `stream=`). The host does not wait."""
+        """Orders later work on this stream after the current work on `other`, which may be any value
+        that `stream_handle` accepts. The host does not wait."""
         call("mxStreamWait", self.handle, stream_handle(other))
 
     def close(self):
-        """Waits and destroys the stream."""
+        """Waits for the work on the stream and destroys the stream."""
         if self._handle is None:
             return
         self.synchronize()
@@ -56,9 +56,9 @@ class Stream(Closing):
 
 
 def stream_handle(stream):
-    """Returns the number of a stream; 0 for None, the default stream. Accepts a Stream, an int,
-    a torch.cuda.Stream, a cupy.cuda.Stream, or an object with __cuda_stream__. Raises
-    TypeError."""
+    """Returns the handle of a stream as a number, or 0 for None, the default stream. Accepts a
+    Stream, an int, a torch.cuda.Stream, a cupy.cuda.Stream, or an object with __cuda_stream__.
+    Raises TypeError."""
     if stream is None:
         return 0
     if isinstance(stream, Stream):
@@ -78,7 +78,8 @@ def stream_handle(stream):
 
 
 def wait(stream):
-    """Waits for a stream. Copies on the default stream are complete already."""
+    """Waits for a stream. Does not wait for the default stream, because its copies are already
+    complete."""
     if isinstance(stream, Stream):
         stream.synchronize()
     elif stream_handle(stream):

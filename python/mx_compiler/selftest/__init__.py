@@ -3,9 +3,9 @@
 
     python -m mx_compiler.selftest [--device=sim|cpu|cuda|cuda:N] [PART...]
     python -m mx_compiler.selftest --write=DIR      # compile only, for another machine
-    python -m mx_compiler.selftest --program=DIR    # run what --write made
+    python -m mx_compiler.selftest --program=DIR    # run programs from --write
     python -m mx_compiler.selftest --report=FILE    # times and deviations as JSON
 
-Without --device the test uses the simulator, then the GPU if present. Without PART it runs all
-parts. Without a compiler it tests the runtime, and with --program a compiled program. Exit
-status 1 if a part fails."""
+Without --device, the test runs on the simulator, and then on the GPU if there is one. Without PART,
+all parts run. If no compiler is installed, the test checks the runtime, and with --program also a
+compiled program. The exit status is 1 if a part fails."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check of the program cache across processes."""
+"""Checks that processes share the program cache."""
 
 import os
 import subprocess
@@ -14,18 +14,18 @@ from .program import SOURCE
 _FIND = """
 import sys
 import mx_compiler as mx
-mx._compile.compile.compile_parts = None  # what would compile
+mx._compile.compile.compile_parts = None  # fails if this process compiles
 program = mx.compile(sys.stdin.read(), chip=sys.argv[1], cache=sys.argv[2])
 print(*program.entries)
 """
 
 
 def check_cache():
-    """Checks that another process finds a program compiled here."""
+    """Checks that another process finds a program that this process compiled."""
     if mx.device_name() == "cpu":
         return "programs of cpu stay in memory"
     chip = "sm_100a"
-    # A new program, because this process keeps compiled programs in memory.
+    # The program must be new, because this process keeps compiled programs in memory.
     text = f"{SOURCE}// {uuid.uuid4()}\n"
     with tempfile.TemporaryDirectory() as folder:
         mx.compile(text, chip=chip, cache=folder)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks of the package's functions against NumPy in float64.
+"""Checks the package's functions against NumPy in float64.
 
-Quantizers: scales by formula, elements by search for the nearest code of the type. Matmuls:
-float64 sums of the dequantized operands."""
+The scales of quantizers are compared with the formula, and their elements with the nearest code of
+the type. The results of matmuls are compared with float64 sums of the dequantized operands."""
 
 import itertools
 import threading
@@ -15,7 +15,7 @@ from .reference import BF16, code_values, codes, group_starts, largest, scales, 
 
 
 class Local(threading.local):
-    """Random generator of a thread; all threads draw the same values."""
+    """Random generator of a thread. All threads draw the same values."""
 
     def __init__(self):
         self.rng = np.random.default_rng(7)
@@ -24,19 +24,20 @@ class Local(threading.local):
 local = Local()
 
 def matrix(*shape):
-    """Returns a bf16 matrix whose blocks of 16 differ widely in magnitude."""
+    """Returns a bf16 matrix with blocks of 16 of widely different magnitudes."""
     sizes = 2.0 ** local.rng.integers(-6, 6, (*shape[:-1], -(-shape[-1] // 16)))
     sizes = np.repeat(sizes, 16, axis=-1)[..., :shape[-1]]
     return (local.rng.standard_normal(shape) * sizes).astype(BF16)
 
 
 def check_quantized(x, q, starts=None, zeros=None):
-    """Checks a Quantized against x, float64 in the orientation of q. `zeros` marks padding."""
+    """Checks the Quantized `q` against `x`, a float64 matrix in the orientation of `q`. `zeros` marks
+    padding, which is not checked."""
     block, format = scales(q, starts), q.format
     blocks = x.reshape(*x.shape[:-1], -1, format.block)
     most = np.abs(blocks).max(axis=-1)
     if format.has_global_scale:
-        # Nearest E4M3 of most / 6 / factor, within half an ulp.
+        # The scale is the E4M3 value nearest to most / 6 / decode, so it is within half an ulp.
         decode = float(np.asarray(q.global_scale))
         wanted = np.minimum(most / 6 / decode, 448)
         assert (np.abs(block - wanted) <= np.maximum(wanted / 16, 2.0 ** -10) *
@@ -79,7 +80,7 @@ def near(found, left, right, count, dtype="bf16", sums="mk,nk->mn", factor=1.0):
 
 
 def segments(ends):
-    """Returns begin and length of each expert group of a reduction."""
+    """Returns the begin and the length of each expert group in a reduction."""
     counts = np.diff(ends, prepend=0)
     return np.cumsum(-(-counts // 128) * 128) - (-(-counts // 128) * 128), counts
 
@@ -98,7 +99,7 @@ def quantizers():
         back = mx.dequantize(rows, "float32")
         assert back.dtype == np.float32
         assert np.allclose(back, values(rows), rtol=2e-7, atol=0)
-    # Other input types, batches, rounding modes.
+    # Checks other input types, batches and another rounding mode.
     for dtype in (np.float32, np.float16):
         x = matrix(7, 64).astype(dtype)
         check_quantized(x.astype(np.float64), mx.quantize(x))
@@ -107,12 +108,12 @@ def quantizers():
     floor = mx.quantize(x[0], scale_rounding="floor", layout="linear")
     most = np.abs(x[0].astype(np.float64).reshape(40, 3, 32)).max(axis=-1)
     assert (scales(floor) == np.exp2(np.floor(np.log2(most)) - 8)).all()
-    # Explicit global scale; all zeros.
+    # Checks an explicit global scale, and a matrix of zeros.
     given = mx.quantize(x[0], "nvfp4", global_scale=0.03125)
     check_quantized(x[0].astype(np.float64), given)
     assert not np.asarray(mx.dequantize(mx.quantize(np.zeros((4, 32), BF16),
                                                     "nvfp4"))).any()
-    # No rows.
+    # Checks a matrix without rows.
     assert mx.quantize(np.zeros((0, 64), BF16)).shape == (0, 64)
 
 
@@ -168,7 +169,7 @@ def matmuls():
     packed = mx.pack_weights(b)
     assert (np.asarray(mx.unpack_weights(packed).elements) == np.asarray(b.elements)).all()
     near(mx.matmul(x, packed), exact, values(b), 256)
-    # Batch; linear scales.
+    # Checks a batch, and scales in the linear layout.
     x, w = matrix(3, 20, 64), matrix(3, 40, 64)
     a, b = mx.quantize(x), mx.quantize(w)
     near(mx.matmul(a, b), values(a), values(b), 64, sums="gmk,gnk->gmn")
@@ -202,7 +203,7 @@ def grouped_matmuls():
         for g, (place, count) in enumerate(zip(*segments(ends))):
             rows = slice(place, place + count)
             near(np.asarray(y)[g], left[:, rows], right[:, rows], max(count, 1), "f32")
-    # bf16 activations.
+    # Checks bf16 activations.
     x = matrix(170, 128)
     y = np.asarray(mx.grouped_matmul(x, mx.quantize(w, "mxfp4"), ends))
     right = values(mx.quantize(w, "mxfp4"))
@@ -225,8 +226,8 @@ def swiglu():
 
 
 def layer():
-    """Checks signal-to-noise ratios for MXFP8 as predicted by docs/guide/MoE.md, and other
-    sizes and formats."""
+    """Checks that the signal-to-noise ratios of MoE layers reach the values of docs/guide/MoE.md, for
+    several sizes and formats."""
     for sizes, formats, least in (
             ((4, 128, 64), {}, 22.0),
             ((2, 96, 160), {"gradients": "mxfp8_e5m2"}, 18.0),
@@ -247,12 +248,13 @@ def layer():
         names = ("y", "dx", "dw1", "dw2", "dprobs")
         ratios = ref.by_ratio(dict(zip(names, found)), dict(zip(names, exact)), least)
         for name, ratio in ratios["found_db"].items():
-            # The ratio of 48 values varies by 1 dB, of the others by 0.3 dB.
+            # The ratio of dprobs, with only 48 values, varies by 1 dB. The others vary by
+            # 0.3 dB.
             few = 3.0 if name == "dprobs" else 0.0
             assert ratio is not None and ratio > least - few, (sizes, formats, name, ratio)
         one_call = mx.moe_layer(x, w1, w2, tokens, probs, ends,
                                 **{"weights": formats.get("weights", "mxfp8_e4m3")})
-        # Two rows for each token: the order of additions does not matter.
+        # There are two rows for each token, so the order of additions does not matter.
         assert np.array_equal(np.asarray(one_call), np.asarray(y))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check of CUDA graphs of calls on PyTorch tensors."""
+"""Checks CUDA graphs that capture calls on PyTorch tensors."""
 
 from importlib.util import find_spec
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def check_graphs():
-    """Checks that a captured layer replayed with new tokens matches calls bitwise."""
+    """Checks that a captured layer, replayed with new tokens, returns the same bits as calls."""
     if mx.device_info().kind != "cuda":
         return "there is no GPU"
     if not find_spec("torch"):
@@ -37,8 +37,8 @@ def check_graphs():
     step(x)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    # Other threads may allocate meanwhile, and may capture on PyTorch's default capture stream,
-    # of which each process has one.
+    # Other threads may allocate during the capture, and may capture on PyTorch's default capture
+    # stream. All threads of the process share it.
     with torch.cuda.graph(graph, stream=torch.cuda.Stream(),
                           capture_error_mode="thread_local"):
         captured = step(x)
@@ -47,4 +47,4 @@ def check_graphs():
         x.copy_(fresh)
         graph.replay()
         for a, b in zip(captured, step(fresh)):
-            assert torch.equal(a, b), "a graph does not compute what calls do"
+            assert torch.equal(a, b), "results of a graph differ from results of calls"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small program of a quantizer and a matmul, which can also run precompiled."""
+"""Checks a small program with a quantizer and a matmul. The program may be compiled in advance."""
 
 import threading
 
@@ -10,7 +10,8 @@ import mx_compiler as mx
 
 from . import reference as ref
 
-# Quantizes rows of X, with a scale for 32 elements. Tensor cores read scales in tiles.
+# Quantizes the rows of operand {0}, with a scale for every 32 elements. Tensor cores read scales in
+# tiles.
 _QUANTIZE = """
   %{0}_rows = tensor.dim %{0}, %c0 : tensor<?x?xbf16>
   %{0}_elements = tensor.empty(%{0}_rows, %k) : tensor<?x?xf8E4M3FN>
@@ -54,7 +55,7 @@ BLOCK, FORMAT = 32, mx.FORMATS["mxfp8_e4m3"]
 
 
 def _quantize(x):
-    """Returns values, elements and scales (as bits) of the rows of X."""
+    """Quantizes the rows of x. Returns the dequantized values, the elements and the scale bits."""
     elements, unit = ref.quantized(x, FORMAT)
     values = ref.code_values(FORMAT.elements)[elements] * np.repeat(unit, BLOCK, axis=-1)
     return values, elements, (np.log2(unit) + 127).astype(np.uint8)
@@ -68,7 +69,7 @@ def _matrix(rng, rows, columns):
     return x, x.view(np.uint16)
 
 
-# --- Checks: each raises an exception on failure --------------------------------
+# --- Checks. They raise an exception on failure ---------------------------------
 
 
 def _expect(isRight, text):
@@ -88,14 +89,14 @@ def check_memory():
 
 
 def check_quantize(program):
-    """Checks every bit of elements and scales."""
+    """Checks that all bits of the elements and scales are as expected."""
     x, bits = _matrix(np.random.default_rng(1), 100, 256)
     _, elements, scales = _quantize(x)
     found = program["quantize"](bits)
     for name, expected, array in zip(("elements", "scales"), (elements, scales), found):
         wrong = expected != array.view(np.uint8)
-        _expect(not wrong.any(), f"{wrong.sum()} of {wrong.size} {name} are not "
-                "as NumPy computes them")
+        _expect(not wrong.any(), f"{wrong.sum()} of {wrong.size} {name} "
+                "differ from NumPy's")
 
 
 def check_matmul(program):
@@ -104,11 +105,11 @@ def check_matmul(program):
     (x, x_bits), (w, w_bits) = _matrix(rng, 70, 256), _matrix(rng, 90, 256)
     a, b = _quantize(x)[0], _quantize(w)[0]
     found, = program["matmul"](x_bits, w_bits)
-    # Each of K additions may round once, relative to all terms.
+    # Each of the K additions may round once, with an error relative to the sum of all magnitudes.
     bound = a.shape[1] * 2.0**-23 * (np.abs(a) @ np.abs(b).T)
     wrong = ~(np.abs(found - a @ b.T) <= bound)
-    _expect(not wrong.any(), f"{wrong.sum()} of {wrong.size} results are beyond "
-            "their bound of float64's")
+    _expect(not wrong.any(), f"{wrong.sum()} of {wrong.size} results "
+            "exceed the error bound of a float64 matmul")
 
 
 def check_threads(program):
@@ -136,15 +137,15 @@ def check_threads(program):
         _expect(results is not None, "a thread ended without results")
         for expected, array in zip(_quantize(x)[1:], results):
             _expect(np.array_equal(expected, array.view(np.uint8)),
-                    "results of threads are not as NumPy computes them")
+                    "results of threads differ from NumPy's")
 
 
 def check_messages():
-    """Checks that errors in a program text include a location."""
+    """Checks that errors about a program text include a location."""
     try:
         mx.compile("func.func @f() {\n  return 1\n}", cache=False)
     except mx.CompileError as error:
         _expect(str(error).startswith("text:2:"), "expected a message with a "
-                f"place in the text, found '{error}'")
+                f"location in the text, found '{error}'")
     else:
-        raise AssertionError("a wrong text was compiled")
+        raise AssertionError("an invalid text was compiled")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reference implementation of the functions in NumPy by the formulas of docs/reference/Spec.md:
-bitwise for quantizers, float64 for sums. Scale layouts and expert groups follow that page."""
+"""Reference implementation of the functions in NumPy, as docs/reference/Spec.md defines them. The
+results of quantizers are bitwise exact, and sums are in float64."""
 
 import math
 
@@ -9,7 +9,7 @@ import numpy as np
 
 BF16 = ml_dtypes.bfloat16
 
-# All values of an element type, by code.
+# Dtypes of ml_dtypes, keyed by element type.
 TYPES = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
          "f6E3M2FN": ml_dtypes.float6_e3m2fn, "f6E2M3FN": ml_dtypes.float6_e2m3fn,
          "f4E2M1FN": ml_dtypes.float4_e2m1fn}
@@ -29,7 +29,7 @@ def largest(elements):
 
 
 def raw_codes(q):
-    """Returns the codes of a Quantized, one in a byte."""
+    """Returns the codes of a Quantized, with one code in each byte."""
     raw = np.asarray(q.elements).view(np.uint8)
     if q.format.bits == 4:
         raw = np.stack([raw & 15, raw >> 4], axis=-1).reshape(*raw.shape[:-1], -1)
@@ -42,8 +42,8 @@ def codes(q):
 
 
 def scales(q, starts=None):
-    """Returns a scale for each block, row by row. With expert groups of rows, `starts` holds
-    the tile row and the base row of each row."""
+    """Returns a scale for each block, row by row. With expert groups of rows, `starts` is the result
+    of group_starts."""
     raw = np.asarray(q.scales)
     if q.format.has_global_scale:
         raw = raw.view(np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64)
@@ -65,7 +65,7 @@ def values(q, starts=None):
 
 
 def group_starts(ends, rows):
-    """Returns the tile row and the row within its expert group of each row
+    """Returns, for each row, the row of tiles that contains its scales, and its position in the tile
     (docs/reference/Spec.md)."""
     group = np.searchsorted(ends, np.arange(rows), side="right")
     begins = np.concatenate([[0], ends])[group]
@@ -74,7 +74,7 @@ def group_starts(ends, rows):
 
 
 def encode(x, elements):
-    """Encodes f32 values: nearest code, ties to even, saturating."""
+    """Encodes f32 values with the nearest code. Ties are rounded to even, and values saturate."""
     if elements == "i8":
         return np.clip(np.rint(x * 64), -127, 127).astype(np.int8).view(np.uint8)
     most = largest(elements)
@@ -82,8 +82,8 @@ def encode(x, elements):
 
 
 def quantized(x, format, decode=None):
-    """Returns the element codes and scale values of finite rows. `decode` is the global scale
-    of an NVFP4 tensor, a power of two."""
+    """Returns the element codes and the scale values of finite rows. `decode` is the global scale of
+    an NVFP4 tensor and must be a power of two."""
     x = x.astype(np.float32).reshape(len(x), -1, format.block)
     most = np.abs(x).max(axis=-1)
     if format.has_global_scale:
@@ -104,7 +104,7 @@ def quantized(x, format, decode=None):
 
 
 def layer(x, dy, w1, w2, tokens, probs, ends):
-    """Returns y and the gradients of x, w1, w2 and probs of an MoE layer, in float64."""
+    """Returns y and the gradients of x, w1, w2 and probs of an MoE layer in float64."""
     x, dy, w1, w2 = (v.astype(np.float64) for v in (x, dy, w1, w2))
     y, dx = np.zeros_like(x), np.zeros_like(x)
     dw1, dw2, dprobs = np.zeros_like(w1), np.zeros_like(w2), np.zeros(len(probs))
@@ -129,17 +129,18 @@ def layer(x, dy, w1, w2, tokens, probs, ends):
 
 
 def by_bits(**pairs):
-    """Compares bits of (found, expected) arrays by name."""
+    """Compares the bits of pairs of (found, expected) arrays."""
     wrong = {name: int((a != b).sum()) for name, (a, b) in pairs.items()}
     compared = sum(b.size for _, b in pairs.values())
     return {"by": "bits", "compared": compared, "different": sum(wrong.values())}
 
 
 def by_bound(found, expected, bound):
-    """Compares with an error bound; `of_bound` is the largest deviation relative to its bound."""
+    """Compares deviations with an error bound. `of_bound` in the result is the largest ratio of a
+    deviation to its bound."""
     found = np.asarray(found).astype(np.float64)
     deviation = np.abs(found - expected)
-    # NaN counts as the largest.
+    # NaN is treated as the largest deviation.
     parts = np.where(deviation == 0, 0, deviation / np.maximum(bound, 1e-300))
     worst = np.unravel_index(np.argmax(np.where(np.isnan(parts), np.inf, parts)),
                              parts.shape)
@@ -149,7 +150,8 @@ def by_bound(found, expected, bound):
 
 
 def by_ratio(found, expected, least):
-    """Computes signal-to-noise ratios in dB by name, from `found` and `expected` by name."""
+    """Computes the signal-to-noise ratio of each array in dB. `found` and `expected` map names to
+    arrays, and `least` is the smallest accepted ratio."""
     ratios = {}
     for name, exact in expected.items():
         noise = ((np.asarray(found[name]).astype(np.float64) - exact) ** 2).sum()
@@ -159,7 +161,7 @@ def by_ratio(found, expected, least):
 
 
 def finite(x):
-    """Returns x for JSON, or None unless finite."""
+    """Returns x as a float for JSON, or None if x is not finite."""
     return float(x) if np.isfinite(x) else None
 
 
@@ -174,17 +176,17 @@ def is_right(comparison):
 
 
 def matmul_bound(terms, count, expected, dtype="bf16"):
-    """Returns the error bound of a sum of `count` terms in f32 with one final rounding
-    (docs/guide/Run.md, Checking): steps of 16 terms, in which a tensor core may truncate.
-    `terms` is the sum of magnitudes."""
+    """Returns the error bound of an f32 sum of `count` terms with one final rounding to `dtype`
+    (docs/guide/Run.md, Checking). A tensor core adds 16 terms in a step and may truncate in each
+    step. `terms` is the sum of the terms' magnitudes."""
     rounding = {"bf16": 2.0 ** -8, "f16": 2.0 ** -11, "f32": 2.0 ** -24}[dtype]
     return ((5.25 * math.ceil(count / 16) + 4) * 2.0 ** -23 * terms +
             np.abs(expected) * rounding * 1.01 + 2.0 ** -24 * (dtype == "f16"))
 
 
 def swiglu(gate_up, q, probs=1.0, starts=None):
-    """Returns values and error bound of swiglu_quantize: the element of a value that was
-    rounded twice."""
+    """Returns the expected values of swiglu_quantize and their error bound, which covers the
+    quantization of a rounded value."""
     gate, up = np.split(gate_up.astype(np.float64), 2, axis=1)
     expected = gate / (1 + np.exp(-gate)) * up * np.reshape(probs, (-1, 1))
     block = np.repeat(scales(q, starts), q.format.block, axis=-1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runner of the self-test's parts on a device."""
+"""Runs the parts of the self-test on a device."""
 
 import ctypes
 import time
@@ -9,8 +9,8 @@ import mx_compiler as mx
 
 from . import cache, functions, graphs, program
 
-# Each part raises an exception on failure, and may return a reason for skipping. Parts of a
-# program take it as argument.
+# Each part raises an exception on failure, and may return the reason why it was skipped. The parts
+# in OF_PROGRAM take the program as an argument.
 OF_PROGRAM = {"quantize": program.check_quantize, "matmul": program.check_matmul,
               "threads": program.check_threads}
 PARTS = {"memory": program.check_memory, **OF_PROGRAM,
@@ -18,8 +18,8 @@ PARTS = {"memory": program.check_memory, **OF_PROGRAM,
          **functions.PARTS, "graphs": graphs.check_graphs}
 
 
-# CPU time of the longest parts in seconds with an empty cache, mostly compilation, also for a
-# GPU. Other parts take less than a second.
+# CPU time of the longest parts in seconds with an empty cache. Most of it is compilation, which also
+# applies to a GPU. The other parts take less than a second.
 SECONDS = {"quantizers": 5, "matmuls": 8, "grouped_matmuls": 4, "layer": 12}
 
 
@@ -35,18 +35,18 @@ def has_gpu():
 
 
 def why_no_device(device):
-    """Selects the device. Returns None, or the reason for failure with a remedy."""
+    """Selects the device. Returns None, or the reason for the failure with a remedy."""
     try:
         mx.set_device(device)
     except (mx.Error, ValueError) as error:
-        advice = f": leave out --device={device}, and the simulator is used"
+        advice = f": omit --device={device} to use the simulator"
         return f"{error}{advice * device.startswith('cuda')}"
     return None
 
 
 def run(directory=None, parts=()):
-    """Runs the parts (default: all), or the parts of the compiled program in `directory`, on
-    the current device. Returns True if they passed."""
+    """Runs `parts`, by default all, on the current device. If `directory` contains a compiled
+    program, runs the parts of this program instead. Returns True if all parts passed."""
     info = mx.device_info()
     print(f"mx {mx.__version__} on {info.kind}: {info.name}", flush=True)
     names = list(parts or PARTS)
@@ -56,7 +56,7 @@ def run(directory=None, parts=()):
         try:
             mx.library.compiler_path()
         except ImportError:
-            print("compile: left out, this installation has no compiler")
+            print("compile: skipped, this installation has no compiler")
             names = ["memory"]
     count = len(names)
     seconds = sum(SECONDS.get(name, 0.5) for name in names)
@@ -79,6 +79,6 @@ def _run(name, directory):
         print(f"{name}: FAILED: {error}", flush=True)
         return False
     took = f" ({time.perf_counter() - start:.1f} s)"
-    print(f"{name}: " + (f"left out, {left_out}" if left_out else f"passed{took}"),
+    print(f"{name}: " + (f"skipped, {left_out}" if left_out else f"passed{took}"),
           flush=True)
     return True

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checkpoints of gpt-oss in safetensors in the layout of Transformers: expert weights in MXFP4,
-everything else in bf16. Reads, checks and writes checkpoints.
+"""Reads and checks checkpoints of gpt-oss: safetensors files in the layout of Transformers.
+The weights of experts are in MXFP4, and all other tensors in bf16.
 
 Each layer N stores, under `model.layers.N.mlp.experts.`, for E experts, hidden size H and
 intermediate size I:
 
-| tensor | shape | dtype | is |
+| tensor | shape | dtype | contents |
 |---|---|---|---|
-| `gate_up_proj_blocks` | [E, 2 I, H / 32, 16] | uint8 | elements, two to a byte: the first in the low four bits |
+| `gate_up_proj_blocks` | [E, 2 I, H / 32, 16] | uint8 | elements, two in a byte, the first in the low four bits |
 | `gate_up_proj_scales` | [E, 2 I, H / 32] | uint8 | scales of 32 elements along H: 2 to the power of (value - 127) |
 | `gate_up_proj_bias` | [E, 2 I] | bf16 | |
 | `down_proj_blocks` | [E, H, I / 32, 16] | uint8 | |
 | `down_proj_scales` | [E, H, I / 32] | uint8 | |
 | `down_proj_bias` | [E, H] | bf16 | |
 
-Rows of gate_up_proj alternate: 0, 2, 4, ... are the gate, 1, 3, 5, ... are up.
+Rows 0, 2, 4, ... of gate_up_proj are the gate, and rows 1, 3, 5, ... are up.
 
-Elements have the same bytes as in mx. Scales are plain here, while mx's matmuls read them in
-tiles (`mx_compiler.torch.rearrange_scales`).
+The bytes of elements are the same as in mx. The scales are plain, while the matmuls of mx read them
+in tiles (`mx_compiler.torch.rearrange_scales`).
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ NAN_SCALE = 255
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
-    """Sizes of a layer of experts. `hidden` and `intermediate` are multiples of 32."""
+    """Sizes of an expert layer. `hidden` and `intermediate` are multiples of 32."""
 
     experts: int
     hidden: int
@@ -54,17 +54,17 @@ class Sizes:
         for name in ("hidden", "intermediate"):
             value = getattr(self, name)
             if value % BLOCK:
-                raise ValueError(f"{name}: expected a multiple of {BLOCK}, which is how many "
-                                 f"elements a scale has, found {value}")
+                raise ValueError(f"{name}: expected a multiple of {BLOCK}, the number of elements "
+                                 f"that share a scale, found {value}")
 
     def matrix(self, projection):
-        """Returns rows and columns of a projection's matrix for one expert."""
+        """Returns the numbers of rows and columns in the matrix of a projection for one expert."""
         return {"gate_up_proj": (2 * self.intermediate, self.hidden),
                 "down_proj": (self.hidden, self.intermediate)}[projection]
 
 
 def expert_tensors(sizes):
-    """Returns the tensors of a layer of experts: shape and possible dtypes by name."""
+    """Returns the shape and the possible dtypes of each tensor in a layer of experts, keyed by name."""
     tensors = {}
     for projection in PROJECTIONS:
         rows, columns = sizes.matrix(projection)
@@ -84,13 +84,13 @@ def names(dtypes):
 
 
 class Checkpoint:
-    """Tensors of a safetensors file, or of all such files in a folder, by key.
+    """Tensors of a safetensors file, or of all safetensors files in a folder, keyed by tensor name.
 
-    `config` is the content of the folder's config.json, or {}. Only headers are read until a
-    tensor is requested.
+    `config` is the content of config.json in the folder, or {} if there is none. Only headers are
+    read until a tensor is requested.
 
-    Raises FileNotFoundError for a missing file and ValueError for a damaged one; both name the
-    file.
+    Raises FileNotFoundError if a file is missing, and ValueError if a file is damaged. Both errors
+    name the file.
     """
 
     def __init__(self, path):
@@ -119,8 +119,8 @@ class Checkpoint:
                                  f"found {type(weights).__name__}")
             for key, name in weights.items():
                 if not isinstance(name, str) or not is_beside(name):
-                    raise ValueError(f"{index}: expected the name of a file beside it for {key} "
-                                     f"of weight_map, found {name!r}")
+                    raise ValueError(f"{index}: expected the name of a file in the same folder for "
+                                     f"{key} of weight_map, found {name!r}")
             files = [self.path / name for name in sorted(set(weights.values()))]
         else:
             files = sorted(self.path.glob("*.safetensors"))
@@ -129,7 +129,7 @@ class Checkpoint:
         for file in files:
             if not file.is_file():
                 raise FileNotFoundError(
-                    f"{file}: {index.name} names it, but it is not there" if index.exists()
+                    f"{file}: {index.name} names this file, but it does not exist" if index.exists()
                     else f"{file}: expected a file, found a folder")
         return files
 
@@ -145,8 +145,8 @@ class Checkpoint:
     def read(self, key, shape, dtypes=NUMBERS, device="cpu"):
         """Reads a tensor to a device.
 
-        Raises ValueError for a missing key, shape or dtype; the text contains the file, the
-        key, and the expected and found values.
+        Raises ValueError if the key is missing, or if the tensor has another shape or dtype. The
+        error names the file, the key, and the expected and found values.
         """
         file = self._file(key)
         with open_file(file, device) as opened:
@@ -161,8 +161,8 @@ class Checkpoint:
             return opened.get_tensor(key)
 
     def sizes(self, layer):
-        """Returns the Sizes of a layer's experts from config.json, else from the shape of
-        gate_up_proj_blocks."""
+        """Returns the Sizes of a layer's experts. They are read from config.json, or from the shape of
+        gate_up_proj_blocks if config.json does not contain them."""
         wanted = ("num_local_experts", "hidden_size", "intermediate_size")
         if all(name in self.config for name in wanted):
             return Sizes(*(self.config[name] for name in wanted))
@@ -176,17 +176,18 @@ class Checkpoint:
 
     def _file(self, key):
         if key not in self.files:
-            raise ValueError(f"{self.path}: expected a tensor {key}, found none of this key"
+            raise ValueError(f"{self.path}: expected a tensor {key}, found no tensor with this key"
                              + self._what_there_is(key))
         return self.files[key]
 
     def _what_there_is(self, key):
-        """Returns a hint for a missing key: neighboring keys, or the layout of another program."""
+        """Returns a hint for a missing key: the keys with the same prefix, or a note that the checkpoint
+        has another layout."""
         if any(other.startswith("block.") for other in self.files):
             return (" (keys here begin with block., as in gpt-oss's own layout: "
                     "convert the checkpoint to Transformers' layout)")
         beside = sorted(other for other in self.files if other.startswith(key.rpartition(".")[0] + "."))
-        return f" (beside it there are {', '.join(beside)})" if beside else ""
+        return f" (similar keys are {', '.join(beside)})" if beside else ""
 
 
 def import_safetensors():
@@ -196,8 +197,8 @@ def import_safetensors():
     except ModuleNotFoundError as error:
         if error.name != "safetensors":
             raise
-        raise ImportError("a checkpoint: expected the package safetensors to read it, found "
-                          "none: pip install safetensors") from error
+        raise ImportError("expected the package safetensors to read a checkpoint, found no such "
+                          "package: pip install safetensors") from error
     return safetensors
 
 
@@ -222,12 +223,12 @@ def read_json(file):
 
 
 def read_experts(checkpoint, layer, device="cpu"):
-    """Reads the tensors of a layer's experts, by name, as stored.
+    """Reads the tensors of a layer's experts. Returns a dictionary of the unchanged tensors, keyed by name.
 
     checkpoint: a Checkpoint, or its path.
 
-    Raises ValueError if a tensor is missing, has another shape or dtype, or contains a NaN
-    scale; the text names the file and the key.
+    Raises ValueError if a tensor is missing, has another shape or dtype, or contains a NaN scale.
+    The error names the file and the key.
     """
     if not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
@@ -239,6 +240,6 @@ def read_experts(checkpoint, layer, device="cpu"):
         bad = int((tensors[name] == NAN_SCALE).sum())
         if bad:
             raise ValueError(f"{checkpoint.files[prefix + name]}: {prefix}{name}: expected scales "
-                             f"of at most {NAN_SCALE - 1}, found {NAN_SCALE}, which is no number, "
+                             f"of at most {NAN_SCALE - 1}, found {NAN_SCALE}, which is a NaN, "
                              f"in {bad} places")
     return tensors

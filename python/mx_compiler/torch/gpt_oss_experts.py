@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Experts of gpt-oss for inference: MXFP4 weights and bf16 activations.
+"""Experts of gpt-oss for inference, with MXFP4 weights and bf16 activations:
 
     experts = MXFP4Experts.from_checkpoint("gpt-oss-20b", layer=0, device="cuda")
     y = experts(x, indices, weights)
 
-BF16Experts computes the same with weights dequantized to bf16, for comparison. Neither waits
-for the device, so a CUDA graph can capture calls.
+For comparison, BF16Experts computes the same with weights dequantized to bf16. Neither class waits
+for the device, so a CUDA graph can capture their calls.
 """
 
 import torch
@@ -28,10 +28,11 @@ FORMAT = "mxfp4"
 
 
 def clamped_swiglu(gate_up, alpha=1.702, limit=7.0):
-    """Returns gate sigmoid(alpha gate) (up + 1), with gate clamped to at most `limit` and up to
-    [-limit, limit].
+    """Returns gate * sigmoid(alpha * gate) * (up + 1). The gate is clamped to at most `limit`, and up
+    is clamped to [-limit, limit].
 
-    gate_up: [..., 2 I], columns 0, 2, ... gate and 1, 3, ... up. The result is [..., I].
+    gate_up: [..., 2 I]; columns 0, 2, ... are the gate, and columns 1, 3, ... are up. The result is
+    [..., I].
     """
     gate, up = gate_up[..., ::2], gate_up[..., 1::2]
     gate = gate.clamp(max=limit)
@@ -39,7 +40,7 @@ def clamped_swiglu(gate_up, alpha=1.702, limit=7.0):
 
 
 class _Experts(nn.Module):
-    """Common part of both classes: everything except the weight matmuls."""
+    """Base class of MXFP4Experts and BF16Experts. They implement the matmuls."""
 
     def __init__(self, sizes, alpha, limit, device):
         super().__init__()
@@ -55,21 +56,23 @@ class _Experts(nn.Module):
             self.register_buffer(f"{projection}_bias", bias)
         self.register_buffer("_numbers", None, persistent=False)
         _number_experts(self)
-        # Not part of a state dict, so to_empty and the meta device lose the values.
+        # A state dict does not contain the numbers, so they are set again after to_empty or a move
+        # from the meta device.
         self.register_load_state_dict_post_hook(_number_experts)
 
     def matmul(self, projection, x, ends):
-        """Multiplies rows of x by the weights of their experts, in bf16, without the bias."""
+        """Multiplies the rows of x by the weights of their experts in bf16, without the bias."""
         raise NotImplementedError
 
     def forward(self, x, indices, weights):
         """Returns the weighted sum over each token's experts, bf16, [T, hidden].
 
-        x: bf16, [T, hidden]. indices: int32 or int64, [T, k], the experts of each token.
-        weights: floating point, [T, k], their weights. All are on the device of the module.
+        x is bf16, [T, hidden]. indices, int32 or int64, [T, k], are the experts of each token, and
+        weights, floating point, [T, k], are the weights of these experts. All tensors must be on the
+        device of the module.
 
-        Raises TypeError or ValueError for a wrong dtype or shape. The host does not read
-        indices: an index outside [0, experts) is a device error.
+        Raises TypeError or ValueError for a wrong dtype or shape. The host does not read indices, so
+        an index outside [0, experts) causes a device error.
         """
         self._check(x, indices, weights)
         tokens, k = indices.shape
@@ -84,7 +87,7 @@ class _Experts(nn.Module):
         return unsorted.view(tokens, k, self.sizes.hidden).sum(1).to(x.dtype)
 
     def _layer(self, projection, x, experts, ends):
-        # index_select rejects invalid experts; indexing would accept negative numbers.
+        # index_select rejects invalid experts, while indexing would accept negative numbers.
         bias = getattr(self, f"{projection}_bias").index_select(0, experts)
         return self.matmul(projection, x, ends).float() + bias
 
@@ -108,8 +111,8 @@ class _Experts(nn.Module):
                              f"found {list(weights.shape)}")
         for name, tensor in (("x", x), ("indices", indices), ("weights", weights)):
             if tensor.device != self._numbers.device:
-                raise ValueError(f"{name}: expected a tensor on {self._numbers.device}, where "
-                                 f"the experts are, found one on {tensor.device}")
+                raise ValueError(f"{name}: expected a tensor on {self._numbers.device}, like the "
+                                 f"experts, found a tensor on {tensor.device}")
 
     def weight_bytes(self):
         """Returns the memory of the weights in bytes."""
@@ -120,21 +123,20 @@ class _Experts(nn.Module):
 
 
 def _number_experts(module, *_):
-    """Sets 0 ... experts - 1 on the device of the other buffers."""
+    """Sets the buffer _numbers to 0 ... experts - 1 on the device of the other buffers."""
     module._numbers = torch.arange(module.sizes.experts, dtype=torch.int32,
                                    device=module.down_proj_bias.device)
 
 
 class MXFP4Experts(Replacement, _Experts):
-    """Layer of gpt-oss experts with MXFP4 weights, which matmuls read directly or convert on
-    the fly.
+    """Layer of gpt-oss experts with MXFP4 weights. Matmuls read the weights directly or convert them
+    on the fly.
 
     sizes: a `gpt_oss.Sizes`. alpha, limit: as for `clamped_swiglu`.
 
-    A state dict has the same tensors, names and layout as the checkpoint
-    (`mx_compiler.torch.gpt_oss`), so tensors can be exchanged both ways. The module stores
-    scales in tiles, and elements packed where matmuls read packed elements faster
-    (docs/guide/TorchTraining.md).
+    A state dict has the tensors, names and layout of a checkpoint (`mx_compiler.torch.gpt_oss`), so
+    tensors can be loaded from one into the other. The module stores scales in tiles, and packs
+    elements if matmuls read packed elements faster (docs/guide/TorchTraining.md).
     """
 
     def __init__(self, sizes, *, alpha=1.702, limit=7.0, device=None):
@@ -150,24 +152,24 @@ class MXFP4Experts(Replacement, _Experts):
 
     @classmethod
     def from_checkpoint(cls, checkpoint, layer, *, device=None, **options):
-        """Creates the experts of a layer from a `gpt_oss.Checkpoint` or its path. Raises the
-        errors of `gpt_oss.read_experts`."""
+        """Creates the experts of a layer from a `gpt_oss.Checkpoint` or the path of a checkpoint.
+        Raises the errors of `gpt_oss.read_experts`."""
         if not isinstance(checkpoint, gpt_oss.Checkpoint):
             checkpoint = gpt_oss.Checkpoint(checkpoint)
         experts = cls(checkpoint.sizes(layer), device=device, **options)
         device = experts._numbers.device
-        # Assigned, so that an f32 bias stays f32.
+        # Tensors are assigned, so an f32 bias stays f32.
         experts.load_state_dict(gpt_oss.read_experts(checkpoint, layer, device), assign=True)
         return experts
 
     def to_plain(self):
-        """Returns the BF16Experts of these weights."""
+        """Returns BF16Experts with the dequantized weights."""
         return BF16Experts(self).train(self.training)
 
     def weight(self, projection):
-        """Returns elements (float4_e2m1fn_x2, [experts, rows, columns / 2]) and blocked scales
-        (float8_e8m0fnu) of a projection for matmuls of mx_compiler.torch. The results are views
-        unless elements are packed."""
+        """Returns the elements (float4_e2m1fn_x2, [experts, rows, columns / 2]) and the blocked
+        scales (float8_e8m0fnu) of a projection, which matmuls of mx_compiler.torch accept. The
+        scales are a view, and so are the elements unless they are packed."""
         check.one_of("projection", projection, gpt_oss.PROJECTIONS)
         elements, is_packed = self._elements(projection)
         if is_packed:
@@ -181,8 +183,8 @@ class MXFP4Experts(Replacement, _Experts):
         return weight_only_grouped_mm(x, elements, scales, ends, FORMAT, packed=is_packed)
 
     def _elements(self, projection):
-        """Returns the elements for matmuls, and whether they are packed; packed elements have
-        one more dimension than in a checkpoint."""
+        """Returns the elements for matmuls, and True if they are packed. Packed elements have one
+        dimension more than the elements in a checkpoint."""
         blocks = getattr(self, f"{projection}_blocks")
         return (blocks, True) if blocks.dim() == 5 else (blocks.flatten(2), False)
 
@@ -197,12 +199,12 @@ class MXFP4Experts(Replacement, _Experts):
 
 
 class BF16Experts(_Experts):
-    """Experts with the weights of `experts`, a MXFP4Experts, dequantized to bf16. The values
-    are equal unless scales exceed the range of bf16."""
+    """Experts with the weights of `experts`, an MXFP4Experts, dequantized to bf16. The dequantized
+    values are exact unless scales exceed the range of bf16."""
 
     def __init__(self, experts):
         if not isinstance(experts, MXFP4Experts):
-            raise TypeError("experts: expected a MXFP4Experts, found "
+            raise TypeError("experts: expected an MXFP4Experts, found "
                             f"{type(experts).__name__}")
         super().__init__(experts.sizes, experts.alpha, experts.limit, experts._numbers.device)
         for projection in gpt_oss.PROJECTIONS:
@@ -214,11 +216,11 @@ class BF16Experts(_Experts):
         return F.grouped_mm(x, getattr(self, projection).transpose(-2, -1), offs=ends)
 
 
-# --- Scales and elements: plain in checkpoints, tiled for matmuls ------------------------
+# --- Conversion of scales and elements between checkpoints and matmuls -------------------
 
 
 def to_tiles(scales):
-    """Rearranges bits of plain scales, [experts, rows, blocks], to tiles."""
+    """Rearranges the bits of plain scales, [experts, rows, blocks], to tiles."""
     return rearrange_scales(scales.view(torch.float8_e8m0fnu)).view(torch.uint8)
 
 
@@ -232,7 +234,7 @@ def from_tiles(tiles, rows, blocks):
 
 
 def _arrange(module, *_):
-    """Packs or unpacks elements for the fastest matmuls on their device."""
+    """Brings elements into the order selected by weight_layout for their device."""
     for projection in gpt_oss.PROJECTIONS:
         elements, was_packed = module._elements(projection)
         found = arrange(elements, find_format(FORMAT), was_packed)
@@ -242,7 +244,7 @@ def _arrange(module, *_):
 
 
 def _shapes(module):
-    """Returns the shapes of the tensors of bits in checkpoints."""
+    """Returns the shapes of the elements and scales in checkpoints, keyed by name."""
     tensors = gpt_oss.expert_tensors(module.sizes)
     return {name: shape for name, (shape, dtypes) in tensors.items() if dtypes is gpt_oss.BITS}
 
@@ -253,7 +255,7 @@ def _save_plain(module, state, prefix, _):
     if saving and not getattr(config, "quantization_config", None):
         raise ValueError(f"{prefix}gate_up_proj: expected floats, which from_pretrained reads "
                          f"without a quantization_config of the model's config, found {FORMAT}: "
-                         f"set it to {{'quant_method': '{FORMAT}'}}, or save by "
+                         f"set quantization_config to {{'quant_method': '{FORMAT}'}}, or call "
                          "safetensors.torch.save_file(model.state_dict(), ...)")
     for name, shape in _shapes(module).items():
         found = state[prefix + name]
@@ -269,8 +271,7 @@ def _load_plain(module, state, prefix, *_):
         is_scales = name.endswith("_scales")
         if not isinstance(bits, torch.Tensor) or not (
                 is_scales or getattr(module, name).dim() == 5):
-            # load_state_dict reports missing tensors, values that are not tensors, and wrong
-            # shapes.
+            # load_state_dict reports missing tensors, values that are not tensors, and wrong shapes.
             continue
         dtypes = (torch.uint8, torch.float8_e8m0fnu) if is_scales else (torch.uint8,)
         if bits.dtype not in dtypes or bits.shape != shape:
@@ -281,5 +282,5 @@ def _load_plain(module, state, prefix, *_):
                                 pack_weights(bits.flatten(2), FORMAT))
 
 
-# Hook names in modules pickled by earlier versions.
+# Modules that earlier versions pickled refer to the hooks by these names.
 _save_plain_scales, _load_plain_scales = _save_plain, _load_plain

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check for a recent PyTorch, before a missing name in an old version raises an obscure error."""
+"""Checks that PyTorch is recent enough. Without this check, a name that is missing in an old version
+would raise an obscure error."""
 
-# Versions tested by scripts/test-torch-versions in the nightly checks. Older versions are
-# rejected, newer versions accepted.
+
+# Range of versions that scripts/test-torch-versions tests in the nightly checks. Older versions are
+# rejected, and newer versions are accepted.
 OLDEST, NEWEST = "2.10", "2.15"
 
 _WANTED = f"mx_compiler.torch: expected PyTorch {OLDEST} or newer, found "

@@ -1,7 +1,8 @@
 //===- Calls.h - Device calls of exported functions -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Build functions for `attempt` that find a device and call a method on it.
+// The helpers return callables for `attempt`. Each callable finds a device and
+// calls a method of the device.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_ABI_CALLS_H
@@ -15,7 +16,7 @@
 
 namespace mx::runtime {
 
-/// Returns a call on the device found by `find`.
+/// Returns a callable for the device found by `find`.
 template <typename Find, typename Call>
 auto onDeviceOf(Find find, Call call) {
   return [find, call]() -> Error {
@@ -25,13 +26,14 @@ auto onDeviceOf(Find find, Call call) {
   };
 }
 
-/// Returns a call on the current device.
+/// Returns a callable for the current device.
 template <typename Call>
 auto onDeviceInUse(Call call) {
   return onDeviceOf([](Device *&device) { return getDevice(device); }, call);
 }
 
-/// Returns a call on the device of `memory`, else on the current device.
+/// Returns a callable for the device of `memory`, or for the current device if
+/// no device owns the address.
 template <typename Call>
 auto onOwner(const void *memory, Call call) {
   return onDeviceOf(

@@ -46,7 +46,7 @@ static Error readConfig(const mxGroupConfig &given, GroupConfig &config) {
   size_t length = read.name ? strlen(read.name) : 0;
   if (length < 1 || length > 63)
     return invalidValue(
-        "expected a name of a group of 1 to 63 bytes, found " +
+        "expected a group name of 1 to 63 bytes, found " +
         (read.name ? std::to_string(length) : std::string("a null pointer")));
   if (read.size < 1 || read.size > kMostRanks)
     return invalidValue("group " + std::string(read.name) + ": expected 1 to " +
@@ -73,7 +73,7 @@ static Error readConfig(const mxGroupConfig &given, GroupConfig &config) {
                              void *all) -> Error {
       if (int status = read.exchange(read.user, mine, bytes, all))
         return invalidValue("group " + std::string(read.name) +
-                            ": the exchange of the caller failed with " +
+                            ": the caller's exchange function returned " +
                             std::to_string(status));
       return {};
     };
@@ -103,7 +103,7 @@ template <class F>
 static int make(mxGroup *group, const mxGroupConfig *given, F complete,
                 const char *function) {
   if (!group)
-    return reportNull("a place for the group", function);
+    return reportNull("an address for the group", function);
   *group = nullptr;
   if (!given)
     return reportNull("a configuration", function);
@@ -158,7 +158,7 @@ int mxGroupConnect(mxGroup *group, const mxGroupConfig *config,
 
 int mxGroupGetInfo(mxGroup group, mxGroupInfo *info) {
   if (!info)
-    return reportNull("a place for the answer");
+    return reportNull("an address for the answer");
   return onGroup(group, [&](Group &found) {
     return give(info, "mxGroupInfo", found.getInfo());
   });
@@ -193,7 +193,7 @@ int mxGroupAllToAll(mxGroup group, const void *from, void *to, size_t bytes,
 
 int mxGroupGetStatus(mxGroup group, mxGroupReport *report) {
   if (!report)
-    return reportNull("a place for the answer");
+    return reportNull("an address for the answer");
   return onGroup(group, [&](Group &found) {
     mxGroupReport answer = {sizeof(answer), MX_SUCCESS, -1, -1, "", ""};
     if (const Failure *failure = found.getFailure())
@@ -209,7 +209,7 @@ int mxGroupAbort(mxGroup group, const char *why) {
   return onGroup(group, [&](Group &found) { return found.abort(why); });
 }
 
-// Null is accepted, like by free().
+// Null is accepted, as in free().
 int mxGroupDestroy(mxGroup group) {
   return group ? attempt([&] { return removeGroup(group); }) : int(MX_SUCCESS);
 }

@@ -1,10 +1,10 @@
 //===- Mgpu.cpp - mgpu functions called by stock MLIR ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// gpu-to-llvm of LLVM 22 calls these names and signatures. They return no
-// status, so after an error the thread's further calls do nothing: no kernel
-// runs on memory that failed to allocate. Messages begin like MLIR's CUDA
-// wrappers.
+// Code from gpu-to-llvm of LLVM 22 calls functions with these names and
+// signatures. The functions return no status, so after an error the thread's
+// later calls do nothing: no kernel uses an allocation that failed. Messages
+// begin like the messages of MLIR's CUDA wrappers.
 //===----------------------------------------------------------------------===//
 
 #include "../Error.h"
@@ -121,7 +121,7 @@ MX_MGPU void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
                parameters, extra, int64_t(std::min<size_t>(count, INT64_MAX)));
 }
 
-// The kernel's parameter list gives the number of pointers.
+// The kernel's parameter list determines the number of pointers.
 MX_MGPU void mgpuLaunchClusterKernel(void *function, intptr_t clusterX,
                                      intptr_t clusterY, intptr_t clusterZ,
                                      intptr_t gridX, intptr_t gridY,
@@ -161,8 +161,7 @@ MX_MGPU void mgpuStreamDestroy(void *stream) {
            }));
 }
 
-// Runs even after an error: earlier kernels may use resources that are released
-// next.
+// Runs even after an error, because resources of kernels are released next.
 MX_MGPU void mgpuStreamSynchronize(void *stream) {
   always({"cuStreamSynchronize"}, onOwnerOfStream(stream, [&](Device &device) {
            return device.synchronizeStream(stream);
@@ -327,7 +326,7 @@ Error denseRange(int64_t rank, const MemRef &memref, int64_t elementBytes,
                   std::to_string(memref.strides(rank)[i])};
     if (memref.sizes()[i] < 0)
       return {MX_ERROR_INVALID_VALUE,
-              "host memref: expected a size from 0 in dimension " +
+              "host memref: expected a size of at least 0 in dimension " +
                   std::to_string(i) + ", found " +
                   std::to_string(memref.sizes()[i])};
     if (__builtin_mul_overflow(stride, memref.sizes()[i], &stride))
@@ -339,9 +338,10 @@ Error denseRange(int64_t rank, const MemRef &memref, int64_t elementBytes,
   return {};
 }
 
-/// Allocates device memory initialized with `data`, valid for every stream.
+/// Allocates device memory and fills the memory with `data`. Every stream may
+/// use the memory on return.
 Error place(Device &device, const void *data, size_t bytes, void *&memory) {
-  // At least one byte, so empty arrays have an address.
+  // Allocate at least one byte, so that empty arrays have an address.
   if (Error error = device.alloc(std::max<size_t>(bytes, 1), false, memory))
     return error;
   Error error;
@@ -355,8 +355,8 @@ Error place(Device &device, const void *data, size_t bytes, void *&memory) {
   return error;
 }
 
-/// Copies a tensor map to device memory, once for each content, because
-/// generated code cannot free maps.
+/// Copies a tensor map to device memory. Maps with equal contents share one
+/// copy, because generated code cannot free maps.
 Error placeOnDevice(Device *device, const std::array<uint8_t, 128> &image,
                     void *&result) {
   static std::mutex *mutex = new std::mutex;
@@ -380,7 +380,7 @@ void *mxLoadConstant(void **keep, const void *data, int64_t bytes) {
     reportNull(keep ? "the bytes of the constant" : "an address that keeps it");
     return nullptr;
   }
-  // `keep` holds the address for the first device only.
+  // `keep` stores the address on the first device; `others` stores the rest.
   static auto *mutex = new std::mutex;
   static auto *others = new std::map<std::pair<void **, Device *>, void *>;
   void *result = nullptr;
@@ -433,7 +433,7 @@ MX_MGPU void mgpuTensorMapEncodeTiled(
   });
 }
 
-// Dimensions of memref and box are outermost first.
+// The dimensions of the memref and the box are ordered outermost first.
 static Error encodeMemRef(int64_t rank, const MemRef &memref, int64_t dataType,
                           int64_t interleave, int64_t swizzle,
                           int64_t l2Promotion, int64_t oobFill,
@@ -482,7 +482,7 @@ static Error encodeMemRef(int64_t rank, const MemRef &memref, int64_t dataType,
   return error ? error : placeOnDevice(device, image, result);
 }
 
-// Takes enumerations as i64.
+// Enumerations are passed as i64.
 MX_MGPU void *mgpuTensorMapEncodeTiledMemref(
     int64_t rank, const MemRef *memref, int64_t dataType, int64_t interleave,
     int64_t swizzle, int64_t l2Promotion, int64_t oobFill, int64_t *boxDims) {

@@ -39,7 +39,7 @@ static int onProgram(mxProgram program, F call,
 
 int mxProgramLoad(mxProgram *program, const char *directory) {
   if (!program)
-    return reportNull("a place for the program");
+    return reportNull("an address for the program");
   *program = nullptr;
   if (!directory)
     return reportNull("a directory");
@@ -48,7 +48,7 @@ int mxProgramLoad(mxProgram *program, const char *directory) {
 
 int mxProgramLoadParts(mxProgram *program, const mxProgramParts *parts) {
   if (!program)
-    return reportNull("a place for the program");
+    return reportNull("an address for the program");
   *program = nullptr;
   if (!parts)
     return reportNull("the parts");
@@ -69,7 +69,7 @@ int mxProgramLoadData(mxProgram *program, const char *manifest,
   if (program)
     *program = nullptr;
   if (!program || !manifest)
-    return reportNull(program ? "a manifest" : "a place for the program");
+    return reportNull(program ? "a manifest" : "an address for the program");
   mxProgramParts parts = {
       sizeof(parts), manifest, manifestBytes, kernels, kernelBytes,
       nullptr,       0,        name};
@@ -83,7 +83,7 @@ int mxProgramUnload(mxProgram program) {
 
 int mxProgramGetEntry(mxEntry *entry, mxProgram program, const char *name) {
   if (!entry || !name)
-    return reportNull(entry ? "a name" : "a place for the entry");
+    return reportNull(entry ? "a name" : "an address for the entry");
   *entry = nullptr;
   return attempt([&] { return getEntry(program, name, *entry); });
 }
@@ -96,7 +96,7 @@ int32_t mxProgramEntryCount(mxProgram program) {
 
 int mxProgramGetEntryAt(mxEntry *entry, mxProgram program, int32_t index) {
   if (!entry)
-    return reportNull("a place for the entry");
+    return reportNull("an address for the entry");
   *entry = nullptr;
   return attempt([&] { return getEntry(program, index, *entry); });
 }
@@ -113,7 +113,7 @@ int32_t mxProgramGroupCount(mxProgram program) {
 int mxProgramGetGroup(mxProgram program, int32_t index,
                       mxProgramGroupInfo *info) {
   if (!info)
-    return reportNull("a place for the answer");
+    return reportNull("an address for the answer");
   return onProgram(program, [&](Program &found) -> Error {
     const std::vector<plan::RankGroup> &groups = found.manifest.groups;
     if (index < 0 || size_t(index) >= groups.size())
@@ -141,7 +141,7 @@ int mxProgramBindGroup(mxProgram program, const char *name, mxGroup group) {
 
 int mxEntryGetInfo(mxEntry entry, mxEntryInfo *info) {
   if (!info)
-    return reportNull("a place for the answer");
+    return reportNull("an address for the answer");
   return onEntry(entry, [&](const Entry &found) {
     const plan::Entry &plan = *found.plan;
     return give(info, "mxEntryInfo",
@@ -159,7 +159,7 @@ static int getValue(const char *function, mxEntry entry, int32_t index,
                     mxValueInfo *info, std::vector<T> plan::Entry::*values,
                     F shapeOf) {
   if (!info)
-    return reportNull("a place for the answer", function);
+    return reportNull("an address for the answer", function);
   auto answer = [&](const Entry &found) -> Error {
     const std::vector<T> &list = found.plan->*values;
     if (index < 0 || size_t(index) >= list.size())
@@ -189,7 +189,7 @@ int mxEntryGetArgument(mxEntry entry, int32_t index, mxValueInfo *info) {
 int mxEntryIsSizeArgument(mxEntry entry, int32_t index, int32_t *answer) {
   mxValueInfo info = mxSized<mxValueInfo>();
   if (!answer)
-    return reportNull("a place for the answer");
+    return reportNull("an address for the answer");
   if (int status = mxEntryGetArgument(entry, index, &info))
     return status;
   return onEntry(entry, [&](const Entry &found) {
@@ -219,7 +219,7 @@ int mxEntryGetResultShape(mxEntry entry, const mxArgument *arguments,
 int mxEntryGetWorkspaceBytes(mxEntry entry, const mxArgument *arguments,
                              int32_t argumentCount, size_t *bytes) {
   if (!bytes)
-    return reportNull("a place for the answer");
+    return reportNull("an address for the answer");
   return onEntry(entry, [&](const Entry &found) {
     return getWorkspaceBytes(found, {arguments, argumentCount}, *bytes);
   });

@@ -14,7 +14,8 @@ using namespace mx::runtime;
 
 namespace {
 
-/// Copies on the device of the stream, else on the device of the memory `of`.
+/// Copies on the stream's device. If the stream is null, copies on the device
+/// that owns the memory `of`.
 int copyBytes(Copy kind, void *to, const void *from, size_t bytes, void *stream,
               const void *of, const char *function = __builtin_FUNCTION()) {
   if (bytes == 0)
@@ -41,7 +42,7 @@ int mxGetInterfaceVersion() { return MX_INTERFACE_VERSION; }
 int mxSetDevice(const char *name) {
   if (!name)
     return reportNull("a device name");
-  // A named device must exist now; "auto" may wait for a module.
+  // A named device must exist now; "auto" may be resolved by a later module.
   return attempt(
       [&] { return setDevice(name, {}, std::string_view(name) != "auto"); });
 }
@@ -57,7 +58,7 @@ int mxSetThreadDevice(const char *name) {
 
 int mxGetDeviceInfo(mxDeviceInfo *info) {
   if (!info)
-    return reportNull("a place for the answer");
+    return reportNull("an address for the answer");
   return attempt(onDeviceInUse([&](Device &device) {
     return give(info, "mxDeviceInfo", device.info());
   }));
@@ -65,7 +66,7 @@ int mxGetDeviceInfo(mxDeviceInfo *info) {
 
 int mxGetMemoryDevice(const void *memory, mxDeviceInfo *info) {
   if (!memory || !info)
-    return reportNull(memory ? "a place for the answer" : "memory");
+    return reportNull(memory ? "an address for the answer" : "memory");
   return attempt([&]() -> Error {
     if (Device *device = askOwner(memory))
       return give(info, "mxDeviceInfo", device->info());
@@ -77,7 +78,7 @@ int mxGetMemoryDevice(const void *memory, mxDeviceInfo *info) {
 
 int mxGetDeviceNumber(int32_t *number) {
   if (!number)
-    return reportNull("a place for the answer");
+    return reportNull("an address for the answer");
   return attempt(onDeviceInUse([&](Device &device) {
     *number = device.kind == Device::Kind::Cuda ? device.ordinal : -1;
     return Error();
@@ -111,7 +112,7 @@ int mxSetSimulatorOption(const char *option, const char *value) {
 
 int mxGetSimulatorCounters(mxSimulatorCounters *counters) {
   if (!counters)
-    return reportNull("a place for the answer");
+    return reportNull("an address for the answer");
   return attempt(
       [&] { return give(counters, "mxSimulatorCounters", getSimCounters()); });
 }
@@ -122,7 +123,7 @@ int mxGetSimulatorCounters(mxSimulatorCounters *counters) {
 
 int mxStreamCreate(mxStream *stream) {
   if (!stream)
-    return reportNull("a place for the stream");
+    return reportNull("an address for the stream");
   *stream = nullptr;
   return attempt(onDeviceInUse(
       [&](Device &device) { return device.createStream(*stream); }));
@@ -151,9 +152,10 @@ int mxStreamWait(mxStream stream, mxStream other) {
       if (Error error = findStreamOwner(stream, waiting))
         return error;
     if (waiting->kind != device.kind)
-      return invalidValue("expected two streams of GPUs or two of the "
-                          "simulator, found one of " +
-                          waiting->name() + " and one of " + device.name());
+      return invalidValue("expected two GPU streams or two simulator "
+                          "streams, found a stream of " +
+                          waiting->name() + " and a stream of " +
+                          device.name());
     void *event = nullptr;
     if (Error error = device.createEvent(event))
       return error;
@@ -173,7 +175,7 @@ int mxSynchronize() {
 
 int mxEventCreate(mxEvent *event) {
   if (!event)
-    return reportNull("a place for the event");
+    return reportNull("an address for the event");
   *event = nullptr;
   return attempt(onDeviceInUse(
       [&](Device &device) { return device.createTimedEvent(*event); }));
@@ -197,7 +199,7 @@ int mxEventRecord(mxEvent event, mxStream stream) {
 
 int mxEventElapsed(mxEvent begin, mxEvent end, double *microseconds) {
   if (!begin || !end || !microseconds)
-    return reportNull("two events and a place for the time");
+    return reportNull("two events and an address for the time");
   *microseconds = 0;
   return attempt(onOwnerOfEvent(end, [&](Device &device) {
     return device.elapsed(begin, end, *microseconds);
@@ -206,7 +208,7 @@ int mxEventElapsed(mxEvent begin, mxEvent end, double *microseconds) {
 
 int mxMemAlloc(void **memory, size_t bytes) {
   if (!memory)
-    return reportNull("a place for the address");
+    return reportNull("an address for the result");
   *memory = nullptr;
   return attempt(onDeviceInUse(
       [&](Device &device) { return device.alloc(bytes, false, *memory); }));
@@ -252,7 +254,7 @@ int mxMemset(void *memory, uint8_t byte, size_t bytes, mxStream stream) {
 int mxModuleLoad(mxModule *module, const void *image, size_t bytes,
                  const char *name) {
   if (!module)
-    return reportNull("a place for the module");
+    return reportNull("an address for the module");
   *module = nullptr;
   return attempt([&] {
     return loadModule(image, bytes, name, /*optLevel=*/-1,
@@ -260,7 +262,7 @@ int mxModuleLoad(mxModule *module, const void *image, size_t bytes,
   });
 }
 
-// Null is accepted, like by free().
+// Null is accepted, as in free().
 int mxModuleUnload(mxModule module) {
   return module ? attempt([&] { return unloadModule(module); })
                 : int(MX_SUCCESS);
@@ -269,7 +271,7 @@ int mxModuleUnload(mxModule module) {
 int mxModuleGetFunction(mxFunction *function, mxModule module,
                         const char *name) {
   if (!function)
-    return reportNull("a place for the function");
+    return reportNull("an address for the function");
   *function = nullptr;
   return attempt([&] { return getFunction(module, name, *function); });
 }

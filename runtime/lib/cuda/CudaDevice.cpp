@@ -71,8 +71,8 @@ Error CudaDevice::alloc(size_t bytes, bool shared, void *&memory) {
   return error;
 }
 
-/// Frees memory after the last use: cuMemFree waits for kernels, but not for
-/// memory from a pool.
+/// Frees memory after the last use. cuMemFree waits for kernels unless the
+/// memory comes from a pool.
 Error CudaDevice::free(void *memory) {
   bool isFromPool = takeInOrder(memory);
   return release("freeing memory", [&]() {
@@ -258,7 +258,7 @@ Error CudaDevice::synchronize() {
 bool CudaDevice::isCapturing(void *stream) {
   int status = CU_STREAM_CAPTURE_STATUS_NONE;
   return stream && driver.streamIsCapturing &&
-         !run("asking a stream",
+         !run("querying a stream",
               [&]() { return driver.streamIsCapturing(stream, &status); }) &&
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
@@ -280,7 +280,7 @@ Error mx::runtime::countCudaDevices(int &count) {
   return {};
 }
 
-/// GPUs in use, and the number of GPUs of the machine.
+/// GPUs in use, and the number of GPUs in the machine.
 static std::atomic<CudaDevice *> openGpus[kMostGpus];
 static std::atomic<int> gpuCount = 0;
 
@@ -325,7 +325,8 @@ Device *mx::runtime::askGpuOfMemory(const void *memory) {
   const Driver *driver;
   if (!gpuCount || getDriver(driver))
     return nullptr;
-  // One query for both: an unknown address sets zeros and succeeds.
+  // One query returns both attributes. For an unknown address, the query
+  // succeeds and sets them to zero.
   unsigned type = 0;
   int ordinal = -1;
   int attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
@@ -341,7 +342,7 @@ Device *mx::runtime::askGpuOfMemory(const void *memory) {
 Device *mx::runtime::findGpuOfStream(void *stream) {
   if (Device *only = getOnlyGpu())
     return only;
-  // The driver's default stream handles, valid for any current device.
+  // The driver's handles of default streams are valid on every device.
   if (uintptr_t(stream) <= kStreamPerThread)
     return nullptr;
   const Driver *driver;

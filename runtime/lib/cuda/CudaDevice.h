@@ -1,8 +1,8 @@
 //===- CudaDevice.h - GPU device on top of the CUDA driver ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Uses the device's primary context, shared with PyTorch and the CUDA runtime,
-// and makes it current only during a call.
+// Uses the device's primary context, which PyTorch and the CUDA runtime share,
+// and makes this context current only during a call.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_CUDA_CUDADEVICE_H
@@ -22,7 +22,7 @@ namespace mx::runtime::cuda {
 class Current {
 public:
   Current(const Driver &driver, CUcontext context) : driver(driver) {
-    // Usually current already (PyTorch uses the same context), and the query is
+    // The context is usually current (PyTorch uses the same), and the query is
     // cheaper than a push.
     CUcontext now = nullptr;
     if (driver.ctxGetCurrent(&now) == CUDA_SUCCESS && now == context)
@@ -132,8 +132,8 @@ public:
     else
       return driver.error(what, result);
   }
-  /// Runs a driver call that releases a resource. Ignores a driver that has
-  /// shut down, as happens in global destructors.
+  /// Runs a driver call that releases a resource. Ignores the error that the
+  /// driver returns after its shutdown, as in global destructors.
   template <typename Call>
   Error release(const std::string &what, Call call) {
     Current current(driver, context);
@@ -142,8 +142,7 @@ public:
                ? driver.error(what, result)
                : Error();
   }
-  /// Runs a driver call that waits, and names the last kernel if a kernel
-  /// failed.
+  /// Runs a driver call that waits. If a kernel failed, names the last kernel.
   template <typename Call>
   Error wait(const std::string &what, Call call) {
     Error error = run(what, call);

@@ -43,9 +43,9 @@ Error CudaDevice::load(Image &image, int optLevel,
   });
   if (error) {
     if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-      error.text += ": expected a driver that reads this PTX, CUDA 12.9 or "
-                    "newer for that of mx; update it, or have ptxas assemble "
-                    "the kernels before (docs/guide/Run.md)";
+      error.text += ": expected a driver that reads this PTX (CUDA 12.9 or "
+                    "later for PTX from mx): update the driver, or assemble "
+                    "the kernels with ptxas first (docs/guide/Run.md)";
     log.resize(strnlen(log.c_str(), log.size()));
     while (!log.empty() && strchr(" \n", log.back()))
       log.pop_back();
@@ -195,7 +195,7 @@ Error CudaDevice::launch(Function &base, const Launch &launch,
     attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
     attribute.value.cooperative = 1;
   }
-  // Written only on change, because launching threads share the cache line.
+  // Write only on change, because launching threads share the cache line.
   if (lastKernel != &function)
     lastKernel = &function;
   auto shape = [](const uint32_t *v) {
@@ -226,15 +226,15 @@ Error CudaDevice::launch(Function &base, const Launch &launch,
 
 namespace {
 
-/// Cached tensor map of a device. `desc` holds all inputs of the driver call.
+/// Cached tensor map of a device. `desc` lists all inputs of the driver call.
 struct EncodedMap {
   const CudaDevice *device;
   mx::target::TensorMapDesc desc;
   std::array<uint8_t, mx::target::kTensorMapBytes> bytes;
 };
 
-/// Returns the cache slot for a description. Each thread caches recent maps:
-/// loops encode the same maps again, which takes longer than the rest of a
+/// Returns the cache slot for a description. Each thread caches recent maps,
+/// because loops repeat maps and encoding takes longer than the rest of a
 /// launch.
 EncodedMap &findEncoded(const mx::target::TensorMapDesc &desc) {
   static thread_local std::array<EncodedMap, 64> encoded = {};

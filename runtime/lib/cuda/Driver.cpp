@@ -1,8 +1,7 @@
 //===- Driver.cpp - Loader of the CUDA driver -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Machines without a driver are common, so errors describe the missing part in
-// words.
+// Machines without a driver are common, so errors name the missing part.
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
@@ -41,7 +40,7 @@ Error Driver::error(const std::string &what, CUresult result) const {
   for (const auto &entry : statuses)
     if (entry.result == result)
       status = entry.status;
-  // Errors of kernels, which leave the context unusable.
+  // Errors of kernels leave the context unusable.
   if (result == CUDA_ERROR_ILLEGAL_ADDRESS ||
       result == CUDA_ERROR_LAUNCH_TIMEOUT ||
       (result >= CUDA_ERROR_HARDWARE_STACK_ERROR &&

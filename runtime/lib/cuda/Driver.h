@@ -1,8 +1,8 @@
 //===- Driver.h - Subset of the CUDA driver API -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Declared here instead of in cuda.h, so the build needs no CUDA. Values match
-// the driver's stable ABI.
+// These declarations replace cuda.h, so the build does not require CUDA. Values
+// match the driver's stable ABI.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_CUDA_DRIVER_H
@@ -39,7 +39,7 @@ enum : CUresult {
   CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
 };
 
-/// CU_STREAM_PER_THREAD, a macro of cuda.h: the largest handle that denotes a
+/// CU_STREAM_PER_THREAD of cuda.h, the largest handle that denotes a default
 /// stream of the current context.
 constexpr uintptr_t kStreamPerThread = 2;
 
@@ -161,7 +161,8 @@ static_assert(sizeof(CUlaunchConfig) == 56);
     (void *, int, unsigned, void *, const uint64_t *, const uint64_t *,        \
      const unsigned *, const unsigned *, int, int, int, int))
 
-// Not required: newer than the oldest supported driver (12.4).
+// Optional functions. cuFuncGetParamInfo requires CUDA 12.4, later than the
+// oldest supported driver.
 #define MX_CUDA_OPTIONAL_FUNCTIONS(X)                                          \
   X(funcGetParamInfo, cuFuncGetParamInfo,                                      \
     (CUfunction, size_t, size_t *, size_t *))                                  \

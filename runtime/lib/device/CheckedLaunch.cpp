@@ -1,9 +1,9 @@
 //===- CheckedLaunch.cpp - Checks of launches and tensor maps -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The driver reports a bad launch as "invalid value". Limits common to all
-// devices are checked here to name the argument at fault (CUDA programming
-// guide, technical specifications per compute capability).
+// The driver reports a bad launch as "invalid value" without naming the
+// argument at fault, so limits common to all devices are checked here (CUDA
+// programming guide, technical specifications per compute capability).
 //===----------------------------------------------------------------------===//
 
 #include "CheckedLaunch.h"
@@ -138,9 +138,10 @@ Error mx::runtime::encodeTensorMap(void *map,
     if (int64_t found = a.*range.value; found < range.low || found > range.high)
       return outOfRange(range.what, range.low, range.high, found);
   if (!map || !a.dims || !a.box || (a.rank > 1 && !a.strides))
-    return {MX_ERROR_INVALID_VALUE,
-            "tensor map: expected a place for the map, dimensions, strides and "
-            "a box, found a null pointer"};
+    return {
+        MX_ERROR_INVALID_VALUE,
+        "tensor map: expected an address for the map, dimensions, strides and "
+        "a box, found a null pointer"};
 
   TensorMapDesc desc;
   desc.globalAddress = reinterpret_cast<uint64_t>(a.globalAddress);

@@ -9,8 +9,9 @@
 
 namespace mx::runtime {
 
-/// Checks rules common to all devices and launches; does nothing for an empty
-/// grid. `hostCode` is the device for a launch by GPU host code.
+/// Checks the rules common to all devices and launches the kernel, unless the
+/// grid is empty. `hostCode` is the device selected by GPU host code, else
+/// null.
 Error launch(mxFunction function, const mxLaunchConfig &config,
              void **parameters, int64_t count, Device *hostCode = nullptr);
 Error launch(Device &device, Function &function, const mxLaunchConfig &config,
@@ -24,8 +25,8 @@ struct TensorMapArguments {
   const int32_t *box, *elementStrides;
   int64_t interleave, swizzle, l2Promotion, oobFill;
 };
-/// Encodes a map for `device`, else for the device of the address, else for the
-/// current device.
+/// Encodes a map for `device`. A null `device` selects the owner of the
+/// address, or the current device if there is none.
 Error encodeTensorMap(void *map, const TensorMapArguments &arguments,
                       Device *device = nullptr);
 

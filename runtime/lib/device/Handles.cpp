@@ -1,8 +1,8 @@
 //===- Handles.cpp - Handles of modules and functions ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions live as long as their module; a repeated lookup returns the same
-// handle.
+// Functions live as long as their module. Repeated lookups of a function return
+// the same handle.
 //===----------------------------------------------------------------------===//
 
 #include "Handles.h"
@@ -22,8 +22,8 @@ namespace {
 struct LoadedModule {
   Device *device;
   std::unique_ptr<Module> module;
-  /// Image for loading on further devices, and the modules loaded there. Host
-  /// code only.
+  /// Image for loading on further devices, and the modules loaded there. Used
+  /// only for modules of host code.
   Image image;
   int optLevel;
   std::map<Device *, std::unique_ptr<Module>> others;
@@ -56,8 +56,7 @@ Functions &functions() {
 
 Error noModule(mxModule handle) {
   return invalidValue(handle
-                          ? "expected a loaded module, found a handle that is "
-                            "none"
+                          ? "expected a loaded module, found an invalid handle"
                           : "expected a loaded module, found a null pointer");
 }
 
@@ -103,9 +102,9 @@ Error mx::runtime::getFunction(mxModule handle, const char *name,
   if (!module)
     return noModule(handle);
   std::lock_guard<std::mutex> lock(module->mutex);
-  if (module->isUnloaded) // since the lookup
+  if (module->isUnloaded) // by another thread after the lookup
     return noModule(handle);
-  // Null if an earlier lookup failed midway.
+  // Null for a new name, or if an earlier lookup ran out of memory.
   mxFunction &known = module->functions[name];
   if (!known) {
     auto function = std::make_shared<FunctionOfModule>();
@@ -118,8 +117,8 @@ Error mx::runtime::getFunction(mxModule handle, const char *name,
   return {};
 }
 
-/// Returns the function on a device other than its module's, loading the module
-/// there once.
+/// Returns the function on a device other than the module's device. Loads the
+/// module there once.
 static Error findOther(FunctionOfModule &function, Device &device,
                        Function *&result) {
   LoadedModule &module = *function.module;
@@ -143,8 +142,8 @@ Error mx::runtime::resolveFunction(mxFunction handle, Device *wanted,
   std::shared_ptr<FunctionOfModule> function = functions().find(handle);
   if (!function)
     return invalidValue(
-        handle ? "expected a kernel of a loaded module, found a handle that is "
-                 "none"
+        handle ? "expected a kernel of a loaded module, found an invalid "
+                 "handle"
                : "expected a kernel of a loaded module, found a null pointer");
   loaded.device = function->module->device;
   Function *object = function->function.get();

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Callers may pass stale handles, so a handle is looked up and never
-// dereferenced. An unloaded module stays until launches of its kernels by other
-// threads have returned.
+// dereferenced. An unloaded module is destroyed when all launches of the
+// module's kernels in other threads have returned.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_DEVICE_HANDLES_H
@@ -13,8 +13,8 @@
 
 namespace mx::runtime {
 
-/// Loads a module. Host code loads modules before selecting a device, so they
-/// are loaded again on the device of a launch.
+/// Loads a module. Host code loads modules before selecting a device, so such
+/// modules are loaded again on the device of a launch.
 Error loadModule(const void *image, size_t bytes, const char *name,
                  int optLevel, bool isOfHostCode, mxModule &module);
 Error unloadModule(mxModule module);
@@ -25,8 +25,8 @@ struct LoadedFunction {
   Device *device = nullptr;
   std::shared_ptr<Function> function;
 };
-/// Finds a function. `wanted` is the target device of host code; null selects
-/// the device of the load.
+/// Finds a function. `wanted` is the device selected by host code; null selects
+/// the device on which the module was loaded.
 Error resolveFunction(mxFunction handle, Device *wanted,
                       LoadedFunction &loaded);
 

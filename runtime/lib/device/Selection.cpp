@@ -20,12 +20,12 @@ namespace {
 
 /// Requested device, and the resolution so far.
 struct Choice {
-  std::string requested; // "": unset, the environment decides
+  std::string requested; // empty: the environment decides
   Device *device = nullptr;
 };
 
-/// Choice of the first thread that selected a device, shared by all threads
-/// without a choice.
+/// Selection of the first thread that selected a device, shared by all threads
+/// that select none.
 struct Selection {
   std::mutex mutex;
   Choice choice;
@@ -38,7 +38,7 @@ Selection &selection() {
 }
 
 struct ThreadSelection {
-  /// True if this thread made the choice of the process.
+  /// True if this thread was the first to select a device.
   bool isFirst = false;
   bool hasOwn = false;
   Choice own;
@@ -113,13 +113,13 @@ static Error resolveDefault(std::string_view requested, std::string_view target,
   if (!variable || !*variable)
     return resolve("auto", target, device);
   Error error = resolve(variable, target, device);
-  // The text may name a variable already.
+  // The error may name another variable already.
   if (error && error.text.compare(0, 3, "MX_") != 0)
     error.text = "MX_DEVICE: " + error.text;
   return error;
 }
 
-/// Resolves a choice once.
+/// Resolves a selection once.
 static Error resolve(Choice &choice, std::string_view target, Device *&device) {
   if (!choice.device)
     if (Error error = resolveDefault(choice.requested, target, choice.device)) {

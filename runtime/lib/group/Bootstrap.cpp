@@ -23,7 +23,7 @@ using namespace mx::runtime;
 
 namespace {
 
-/// Description of a rank that is exchanged with all ranks.
+/// Description of a rank, sent to all ranks.
 struct Card {
   static constexpr uint32_t kMagic = 0x6d786733;
   static constexpr size_t kAddresses = 8;
@@ -39,7 +39,7 @@ struct Card {
   /// Unique number and descriptor limit of the process.
   uint64_t process = 0, descriptorLimit = 0;
   char addresses[kAddresses][48] = {};
-  /// The token of rank 0 is used.
+  /// Random token; the group uses the token of rank 0.
   uint8_t token[16] = {};
 };
 
@@ -62,8 +62,8 @@ static std::string take(const char (&place)[N]) {
   return std::string(place, strnlen(place, N));
 }
 
-/// Identifies this boot and network namespace, because a container may have its
-/// own network.
+/// Identifies this boot of the machine and the network namespace, because a
+/// container may use a separate network.
 static std::string describeMachine() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
@@ -141,13 +141,14 @@ static Error checkDescriptors(const std::vector<Card> &cards) {
                 std::to_string(ranks) + " of the " +
                 std::to_string(cards.size()) + " ranks, found a limit of " +
                 std::to_string(card.descriptorLimit) +
-                ": raise it (ulimit -n)" +
+                ": raise the limit (ulimit -n)" +
                 (ranks > 1 ? ", or start ranks in several processes" : "")};
   }
   return {};
 }
 
-/// Compares the cards. Every rank computes the same result.
+/// Fails if the cards differ in a common setting. Every rank computes the same
+/// result.
 static Error checkCards(const GroupConfig &config,
                         const std::vector<Card> &cards) {
   const Card &first = cards[0];
@@ -158,11 +159,11 @@ static Error checkCards(const GroupConfig &config,
     std::string who = "rank " + std::to_string(i);
     if (card.magic != Card::kMagic || card.rank != i)
       return invalidValue(
-          begin + "expected the exchange to give what " + who +
-          " gave at place " + std::to_string(i) +
+          begin + "expected the exchange to return the bytes of " + who +
+          " at index " + std::to_string(i) +
           (card.magic == Card::kMagic
-               ? ", found that of rank " + std::to_string(card.rank)
-               : ", found other bytes"));
+               ? ", found those of rank " + std::to_string(card.rank)
+               : ", found unknown bytes"));
     const struct {
       const char *what;
       std::string expected, found;
@@ -194,8 +195,8 @@ static Error checkCards(const GroupConfig &config,
 
 namespace {
 
-/// Connects a rank to all others: connects to lower ranks and accepts higher
-/// ranks.
+/// Connects a rank to all others. Each rank connects to lower ranks and accepts
+/// connections from higher ranks.
 class Connector {
 public:
   Connector(const GroupConfig &config, const std::vector<Card> &cards,
@@ -227,14 +228,14 @@ private:
     return (isData ? mesh.data : mesh.control)[size_t(peer)];
   }
   Error call(int peer, uint32_t isData);
-  /// Connects to one address. Sets `mayRetry` if the peer may not listen yet
-  /// (ranks on other machines listen after the exchange of cards), or if the
-  /// lobby dropped the connection.
+  /// Connects to one address. On failure, sets `mayRetry` if the peer may not
+  /// listen yet (ranks on several machines listen only after the exchange of
+  /// cards) or if the peer's lobby dropped the connection.
   bool callAt(const Endpoint &endpoint, int peer, uint32_t isData,
               Deadline until, bool &mayRetry);
   Error waitForOthers();
   std::vector<int> missing() const;
-  /// Returns true if the connection is no longer a guest.
+  /// Authenticates a guest. Returns true if the connection leaves the lobby.
   bool welcome(Lobby::Guest &guest);
 
   const GroupConfig &config;
@@ -277,9 +278,9 @@ Error Connector::call(int peer, uint32_t isData) {
     for (const auto &address : card.addresses)
       if (*address)
         addresses.push_back(take(address));
-  // An unreachable address must not use up the time of the next.
+  // An unreachable address must not use up the time of the next address.
   auto share = config.timeout / int64_t(addresses.size() + 1);
-  // Rounds, because another machine may own the first addresses too.
+  // Retry all addresses, because the first may also belong to another machine.
   for (bool mayRetry = true; mayRetry && Clock::now() < deadline;) {
     mayRetry = false;
     for (const std::string &address : addresses)
@@ -297,8 +298,9 @@ Error Connector::call(int peer, uint32_t isData) {
                              std::to_string(config.rank) +
                              " cannot connect to rank " + std::to_string(peer) +
                              " at " + (tried.empty() ? "no address" : tried) +
-                             ": it has left, or the network does not let them "
-                             "(MX_GROUP_INTERFACE names an interface)"};
+                             ": the peer has left, or the network blocks the "
+                             "connection (MX_GROUP_INTERFACE selects an "
+                             "interface)"};
 }
 
 std::vector<int> Connector::missing() const {
@@ -333,7 +335,7 @@ bool Connector::welcome(Lobby::Guest &guest) {
       theirs.isData > 1 || place(theirs.rank, theirs.isData))
     return true;
   Hello mine = makeHello(theirs.isData);
-  // Fits the send buffer of a new connection.
+  // The send does not wait, because a new connection's buffer fits the message.
   if (sendAll(guest.socket, &mine, sizeof(mine), Clock::now()))
     place(theirs.rank, theirs.isData) = std::move(guest.socket);
   return true;

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each rank opens two ports and publishes them in a single exchange. The first
-// port listens on the loopback interface only; the second listens once ranks
-// are known to be on several machines. The exchange also carries all common
-// settings, so every rank finds the same differences, and a random token that
-// authenticates connections.
+// port listens on the loopback interface only. The second port listens only if
+// the exchange shows ranks on several machines. The exchange also carries all
+// common settings, so every rank finds the same differences, and a random token
+// to authenticate connections.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_BOOTSTRAP_H
@@ -26,18 +26,17 @@ struct GroupConfig {
   Clock::duration timeout = {};
   /// "host" or "nccl".
   std::string transport;
-  /// Reason why this rank cannot take part, sent to the other ranks; else no
-  /// error.
+  /// Reason why this rank cannot take part, sent to other ranks, or no error.
   Error cannot;
   int ncclVersion = 0;
   std::function<Error(const void *mine, size_t bytes, void *all)> exchange;
 };
 
-/// Connects every pair of ranks by an exchange of `config`.
+/// Connects every pair of ranks, using the exchange function of `config`.
 Error connectRanks(const GroupConfig &config, Mesh &mesh);
 
-/// Builds an exchange without the caller's help: rank 0 listens on `address`
-/// and the other ranks connect. Copies `config`.
+/// Builds an exchange function for callers without one: rank 0 listens on
+/// `address` and the other ranks connect. Copies `config`.
 Error makeExchange(const GroupConfig &config, const char *address,
                    std::function<Error(const void *, size_t, void *)> &result);
 

@@ -21,12 +21,13 @@ public:
   const std::string name;
   const int rank, size;
 
-  /// Collective, stream-ordered. Fills segment s of `window`, `bytes` long,
-  /// with segment s of rank s. `entry` and `step` are used in messages.
+  /// Collective, stream-ordered. Fills segment s of `window` with segment s of
+  /// rank s. A segment is `bytes` long. Messages contain `entry` and `step`.
   virtual Error allGather(Device &device, void *window, size_t bytes,
                           void *stream, const char *entry, int64_t step) = 0;
-  /// Collective, stream-ordered. Copies segment d of `from`, `bytes` long, to
-  /// segment `rank` of `to` on rank d. The two buffers must not overlap.
+  /// Collective, stream-ordered. Copies segment d of `from` to segment `rank`
+  /// of `to` on rank d. A segment is `bytes` long. The buffers must not
+  /// overlap.
   virtual Error allToAll(Device &device, const void *from, void *to,
                          size_t bytes, void *stream, const char *entry,
                          int64_t step) = 0;
@@ -43,8 +44,7 @@ public:
   virtual Error status() const = 0;
 };
 
-/// Finds the group of a handle and keeps the group alive; fails for a stale
-/// handle.
+/// Finds the group of a handle and keeps it alive. Fails for a stale handle.
 Error findCollectives(mxGroup handle, std::shared_ptr<Collectives> &ranks);
 
 } // namespace mx::runtime

@@ -22,7 +22,8 @@ struct MessageHeader {
   uint32_t kind, bytes;
 };
 constexpr uint32_t kMostMessageBytes = 1 << 16;
-/// Limit on an error text, because simulator reports may exceed a message.
+/// Largest size of an error text in bytes, because simulator reports may not
+/// fit in a message.
 constexpr size_t kMostText = 1 << 13;
 
 int64_t now() {
@@ -33,8 +34,8 @@ int64_t now() {
 
 } // namespace
 
-/// Time to wait for other ranks' findings, which they send at once unless
-/// stopped.
+/// Returns the time to wait for failures found by other ranks. A rank sends
+/// failures at once unless the process is stopped.
 static Clock::duration getAgreementTime(Clock::duration timeout) {
   return std::clamp<Clock::duration>(timeout / 8, std::chrono::milliseconds(10),
                                      std::chrono::milliseconds(500));
@@ -51,7 +52,8 @@ Error Control::start(std::vector<Socket> connections, Watcher &watching) {
   failed = Socket::make(open);
   if (!news || !failed)
     return {MX_ERROR_OUT_OF_MEMORY,
-            beginMessage(name) + "cannot make an eventfd: " + strerror(reason)};
+            beginMessage(name) +
+                "cannot create an eventfd: " + strerror(reason)};
   watcher = &watching;
   gone = std::vector<std::atomic<bool>>(size_t(size));
   peers.resize(size_t(size));
@@ -136,8 +138,8 @@ void Control::run() {
   }
 }
 
-/// Ends the group if there is no memory for a message: other ranks detect the
-/// closed connections.
+/// Ends the group if there is no memory for a message. Other ranks detect that
+/// the connections are closed.
 void Control::collapse() {
   for (Peer &peer : peers)
     if (peer.socket)
@@ -210,8 +212,8 @@ void Control::sendTo(Peer &peer, Message kind, std::string_view bytes) {
   MessageHeader header = {kind, uint32_t(bytes.size())};
   std::string message(reinterpret_cast<char *>(&header), sizeof(header));
   message += bytes;
-  // Messages are few and short, so they fit the buffer of a peer that does not
-  // read. After a partial message the stream cannot be parsed.
+  // Messages are few and short, so they fit in the buffer of a peer that reads
+  // nothing. The peer cannot parse anything after a partial message.
   size_t sent = sendSome(peer.socket, message.data(), message.size()).bytes;
   if (sent && sent < message.size())
     shutdown(peer.socket.get(), SHUT_WR);
@@ -223,7 +225,7 @@ void Control::readFrom(int number) {
   for (;;) {
     Moved moved = receiveSome(peer.socket, bytes, sizeof(bytes));
     peer.received.append(bytes, moved.bytes);
-    // Messages sent before the peer left still count.
+    // Handle the messages received before the connection closed.
     if (!takeMessages(number) || moved.isClosed)
       return lose(number);
     if (moved.bytes == 0)
@@ -297,7 +299,7 @@ void Control::takeFound() {
     originate(std::move(failure));
 }
 
-/// Asks the other ranks once about a stall.
+/// Queries the positions of the other ranks once after a stall.
 void Control::inquire() {
   std::optional<Stall> stall;
   {
@@ -322,8 +324,9 @@ void Control::inquire() {
   originate(inquiry->judge(isGone));
 }
 
-/// Proposes a failure found by this rank, unless a failure is known: a rank
-/// that has agreed to another rank's failure never proposes an earlier one.
+/// Proposes a failure found by this rank unless a failure is already known. A
+/// rank that agreed to another rank's failure never proposes an earlier
+/// failure.
 void Control::originate(Failure failure) {
   if (candidate)
     return;

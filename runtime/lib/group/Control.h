@@ -1,11 +1,11 @@
 //===- Control.h - Agreement of ranks on a failure --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each group has a watchdog thread that reads one connection to every peer. The
-// system closes the connections of a process that ends, so peers notice at
-// once. A rank that finds a failure sends it to all others, and the earliest
-// failure becomes that of the group. Ranks wait briefly for this agreement, so
-// all name the same culprit.
+// On each rank of a group, a watchdog thread reads one connection to every
+// peer. When a process ends, the system closes all connections, so the peers
+// notice at once. A rank sends its failures to all others, and the earliest
+// failure becomes the failure of the group. Ranks wait briefly for this
+// agreement, so all of them name the same culprit.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_CONTROL_H
@@ -22,12 +22,12 @@ namespace mx::runtime {
 
 class Control {
 public:
-  /// Callbacks of the watchdog thread; they must not wait.
+  /// Callbacks on the watchdog thread. They must not wait.
   class Watcher {
   public:
     virtual ~Watcher() = default;
     virtual Place getPlace() = 0;
-    /// Called on failure: ends the running operation.
+    /// Called on failure to end the running operation.
     virtual void stop() {}
     /// Called every getPeriod() while the group works; may call find() and
     /// stalls().
@@ -46,14 +46,14 @@ public:
   /// the result never changes once set.
   const Failure *getFailure() const { return published.load(); }
   Error getStatus() const;
-  /// Returns a descriptor, readable on failure.
+  /// Returns a descriptor. On failure, the descriptor becomes readable.
   int getEvent() const { return failed.get(); }
   /// Reports a failure found by this rank.
   void find(Failure failure);
   /// Ends the connections if there is no memory for a report.
   void giveUp();
-  /// Reports a wait that is too long; the other ranks are asked, and a failure
-  /// follows.
+  /// Reports an overlong wait. The watchdog then queries the other ranks and
+  /// reports a failure.
   void stalls(Stall stall);
   /// Returns the first failure after waiting for agreement.
   Error await();
@@ -61,7 +61,7 @@ public:
     find(std::move(failure));
     return await();
   }
-  /// Returns true if a rank has left, regularly or not.
+  /// Returns true if a rank left, with or without a goodbye.
   bool isGone(int peer) const { return gone[size_t(peer)]; }
 
   const std::string name;
@@ -113,7 +113,7 @@ private:
 
   std::mutex mutex;
   std::condition_variable agreed;
-  /// Reports of other threads.
+  /// Reports from other threads, not yet handled by the watchdog.
   std::vector<Failure> found;
   std::optional<Stall> stalled;
   bool isFinished = false;

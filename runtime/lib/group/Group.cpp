@@ -29,7 +29,7 @@ Error Group::create(const GroupConfig &config, Device &device,
   if (Error error = connectRanks(config, mesh))
     return error;
   std::vector<Socket> connections = std::move(mesh.control);
-  // A forked child holds copies of locked mutexes and none of the threads.
+  // A forked child has copies of locked mutexes but none of the threads.
   auto destroy = [](Group *group) {
     if (group->forks == getForkCount())
       delete group;
@@ -90,8 +90,9 @@ Error Group::checkProcess() const {
              ? Error()
              : invalidValue(
                    beginMessage(name) +
-                   "expected a call of the process that made the group, found "
-                   "one of its forked children: make groups after the fork");
+                   "expected a call from the process that created the group, "
+                   "found a call from a forked child: create groups after the "
+                   "fork");
 }
 
 template <typename Body>
@@ -99,7 +100,7 @@ Error Group::endOnException(Body body) {
   try {
     return body();
   } catch (const std::exception &thrown) {
-    // The other ranks wait for this one.
+    // The other ranks wait for this rank.
     try {
       if (!control.getFailure())
         (void)refuse(links.getPlace().operation,
@@ -146,12 +147,12 @@ Error Group::check(Device &given, const Operation &operation, const void *first,
                    const void *second, void *stream) const {
   size_t bytes = 0;
   if (__builtin_mul_overflow(operation.bytes, size_t(size), &bytes))
-    return invalidValue("expected segments that memory can hold, found " +
+    return invalidValue("expected segments that fit in memory, found " +
                         std::to_string(operation.bytes) + " bytes of each of " +
                         std::to_string(size) + " ranks");
   if (&given != &device)
     return invalidValue("expected memory and a stream of " + device.name() +
-                        ", which the group was made on, found " + given.name());
+                        ", where the group was created, found " + given.name());
   for (const void *each : {first, second}) {
     if (!each && bytes)
       return invalidValue("expected " + std::to_string(bytes) +
@@ -159,7 +160,7 @@ Error Group::check(Device &given, const Operation &operation, const void *first,
     Device *owner = bytes ? findOwner(each) : nullptr;
     if (owner && owner != &device)
       return invalidValue("expected memory of " + device.name() +
-                          ", which the group was made on, found memory of " +
+                          ", where the group was created, found memory of " +
                           owner->name());
   }
   if (Error error = checkStream(device, stream))
@@ -203,7 +204,7 @@ Error Group::allToAll(Device &given, const void *from, void *to, size_t bytes,
                  from, to, stream, [&](const Operation &operation) -> Error {
                    if (from == to && bytes)
                      return invalidValue("expected two blocks that do not "
-                                         "overlap, found one");
+                                         "overlap, found the same block twice");
                    return transport->allToAll(operation, from, to, stream);
                  });
 }
@@ -259,7 +260,7 @@ Error Group::compare(std::string_view what, const void *mine, size_t bytes) {
 
 Error Group::compareAlone(std::string_view what, const void *mine,
                           size_t bytes) {
-  // Sizes are exchanged first, because all ranks send as many bytes as the
+  // Exchange the sizes first, because all ranks must send as many bytes as the
   // largest value.
   uint64_t own = bytes;
   std::vector<uint64_t> sizes(static_cast<size_t>(size));
@@ -303,7 +304,7 @@ Error Group::reserveAlone(Device &given, size_t bytes) {
   Error mine;
   if (&given != &device)
     mine = invalidValue("expected " + device.name() +
-                        ", which the group was made on, found " + given.name());
+                        ", where the group was created, found " + given.name());
   else if (most > memoryBytes)
     mine = device.alloc(most, /*shared=*/false, made);
   Error error = agree("memory for windows", mine);
@@ -324,10 +325,10 @@ Error Group::adoptWindows(void *given, size_t bytes) {
     mine = invalidValue("expected memory for windows, found a null pointer");
   else if (owner && owner != &device)
     mine = invalidValue("expected memory of " + device.name() +
-                        ", which the group was made on, found memory of " +
+                        ", where the group was created, found memory of " +
                         owner->name());
   std::string size = std::to_string(bytes) + " bytes";
-  if (Error error = compare("the size of windows", size.data(), size.size()))
+  if (Error error = compare("the window size", size.data(), size.size()))
     return error;
   return runAlone([&]() -> Error {
     if (Error error = agree("memory for windows", mine))
@@ -349,7 +350,7 @@ static HandleTable<mxGroup, Group> &groups() {
 
 static Error noGroup(mxGroup handle) {
   return invalidValue(std::string("expected a group, found ") +
-                      (handle ? "a handle that is none" : "a null pointer"));
+                      (handle ? "an invalid handle" : "a null pointer"));
 }
 
 Error mx::runtime::findGroup(mxGroup handle, std::shared_ptr<Group> &group) {

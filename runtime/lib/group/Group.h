@@ -1,10 +1,11 @@
 //===- Group.h - Group of ranks ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All ranks create a group together; each destroys a handle. After a failure
-// every collective returns at once with the same error on all ranks. Argument
-// errors and exceptions in a collective end the group, because the other ranks
-// wait. A forked child is not a rank and may only destroy the parent's groups.
+// All ranks create a group together, and each rank destroys one handle. After a
+// failure every collective returns at once with the same error on all ranks.
+// Argument errors and exceptions in a collective end the group, because the
+// other ranks would wait forever. A forked child is not a rank and may only
+// destroy the parent's groups.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_GROUP_H
@@ -31,8 +32,7 @@ public:
                  void *stream, const char *entry, int64_t step) override;
   Error compare(std::string_view what, const void *mine, size_t bytes) override;
   Error reserveWindows(Device &device, size_t bytes) override;
-  /// Collective. Uses the caller's memory for windows; ownership stays with the
-  /// caller.
+  /// Collective. Uses memory for windows that the caller owns.
   Error adoptWindows(void *memory, size_t bytes);
   void *windows() const override { return memory; }
   size_t windowBytes() const override { return memoryBytes; }

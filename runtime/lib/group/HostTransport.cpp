@@ -1,8 +1,8 @@
 //===- HostTransport.cpp - Collectives through host memory ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The device copies device memory, so the simulator tracks the writes; host
-// memory is used directly.
+// Device memory is copied by the device, so the simulator tracks the writes.
+// Host memory is accessed directly.
 //===----------------------------------------------------------------------===//
 
 #include "Transport.h"
@@ -57,13 +57,14 @@ public:
   }
 
 private:
-  /// Copies to or from the device; complete on return.
+  /// Copies to or from the device. The copy is complete on return.
   Error copy(void *to, const void *from, size_t bytes, void *stream) {
     Device &device = links.device;
     if (device.isCapturing(stream))
-      return {MX_ERROR_UNSUPPORTED,
-              "expected a stream that no CUDA graph captures, as transport "
-              "\"host\" waits for it: use \"nccl\""};
+      return {
+          MX_ERROR_UNSUPPORTED,
+          "expected a stream that no CUDA graph captures, because transport "
+          "\"host\" waits for it: use \"nccl\""};
     if (bytes == 0)
       return {};
     Error error = device.copy(Copy::Guess, to, from, bytes, stream);

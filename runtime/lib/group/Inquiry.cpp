@@ -43,8 +43,8 @@ Failure Inquiry::blame(const std::vector<int> &ranks, const std::string &before,
               describeDuration(Clock::now() - stall.begin) + ")" + after};
 }
 
-/// Returns the comparable part: collectives on a GPU are identified by content,
-/// not by number, and long entry names are truncated.
+/// Returns the comparable fields. Collectives on a GPU are identified by
+/// content instead of number, and long entry names are truncated.
 static Header toComparable(const Operation &operation) {
   Header header(Header(operation).toOperation());
   header.sequence = 0;
@@ -79,5 +79,5 @@ Failure Inquiry::judge(const std::vector<bool> &isGone) const {
   if (other >= 0)
     return describeMismatch(group, rank, stall.operation, other,
                             places[size_t(other)]->operation);
-  return blame({}, "all ranks are at ", ", and nothing moves");
+  return blame({}, "all ranks are at ", ", and no data moves");
 }

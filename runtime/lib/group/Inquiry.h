@@ -1,9 +1,10 @@
 //===- Inquiry.h - Search for the blocking rank -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A rank that has waited too long queries the position of all ranks. Each
-// watchdog answers unless its process is stopped. The rank at fault is a silent
-// rank or one that has not arrived, not a rank that waits for another.
+// After an overlong wait, a rank queries the positions of all ranks. Each
+// watchdog answers unless the process is stopped. A rank is at fault if the
+// rank sends no answer or is not at the collective, but not if the rank waits
+// for another rank.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_INQUIRY_H
@@ -16,7 +17,7 @@
 
 namespace mx::runtime {
 
-/// Overdue collective.
+/// Overdue collective of this rank.
 struct Stall {
   Operation operation;
   Clock::time_point begin;

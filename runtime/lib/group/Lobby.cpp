@@ -10,9 +10,9 @@
 
 using namespace mx::runtime;
 
-/// Time for a connection to authenticate; ranks do so at once.
+/// Time in which a connection must authenticate. Ranks do so at once.
 static constexpr std::chrono::seconds kIdleTime(5);
-/// Pause in accepting when descriptors are exhausted.
+/// Pause before the next accept when descriptors are exhausted.
 static constexpr std::chrono::milliseconds kRest(50);
 
 bool Lobby::Guest::receive(size_t count) {
@@ -38,7 +38,7 @@ bool Lobby::hasChallenged() const {
   });
 }
 
-/// Accepts one connection; returns false if none is pending.
+/// Accepts one connection. Returns false if none is pending, or during a pause.
 bool Lobby::accept(const Socket &listener) {
   bool isShort = false;
   Socket accepted = acceptNext(listener, isShort);
@@ -72,7 +72,7 @@ void Lobby::serve(const Socket &listener, Deadline until, const Hear &hear) {
     until = std::min(until, guest.deadline);
   }
   waitFor(waiting, until);
-  // Bounded, so a flood of connections cannot block the loop.
+  // Limit the number of accepts, so that a flood cannot block the loop.
   for (size_t i = 0; i < most && Clock::now() >= rest; ++i) {
     if (guests.size() >= most)
       hearAll(hear);

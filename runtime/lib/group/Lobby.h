@@ -1,9 +1,9 @@
 //===- Lobby.h - Connections of unauthenticated peers -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any process may connect to a port. The number and age of unauthenticated
-// connections are limited. They never block ranks: at the limit, or without
-// free descriptors, the oldest connection is closed.
+// Any process may connect to a port, so the number and age of unauthenticated
+// connections are limited. At the limit, or without free descriptors, the
+// oldest connection is closed, so strangers never block ranks.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_LOBBY_H
@@ -22,19 +22,17 @@ public:
     /// Nonce sent to the guest.
     std::string challenge;
 
-    /// Receives up to `count` bytes in total; returns true once they are
-    /// complete.
+    /// Receives up to `count` bytes in total. Returns true after the last byte.
     bool receive(size_t count);
     bool isClosed = false;
   };
-  /// Handler of received bytes. Returns true if the connection is no longer a
-  /// guest: the handler has moved the socket, or the lobby closes the
-  /// connection.
+  /// Handler of received bytes. Returns true to remove the guest. The lobby
+  /// then closes the connection unless the handler moved the socket.
   using Hear = std::function<bool(Guest &)>;
 
   /// Creates a lobby for a group of `size` ranks.
   explicit Lobby(int size);
-  /// Waits until `until` at most, accepts guests and calls `hear` for each.
+  /// Accepts guests until the deadline `until`, and calls `hear` for each.
   void serve(const Socket &listener, Deadline until, const Hear &hear);
   /// Returns true if a guest was sent a challenge.
   bool hasChallenged() const;

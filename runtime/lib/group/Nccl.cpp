@@ -35,8 +35,8 @@ Error mx::runtime::nccl::checkVersion(int version, const std::string &path) {
   return {MX_ERROR_UNSUPPORTED,
           "expected NCCL " + describeVersion(kLeastVersion) +
               " or later, found " + describeVersion(version) + " in " + path +
-              ": install a later one, or name it by MX_NCCL_LIBRARY before "
-              "another library of the process loads this one"};
+              ": install a later version, or set MX_NCCL_LIBRARY to its path "
+              "before another library of the process loads this version"};
 }
 
 /// Returns the path of the library that contains a function.
@@ -57,8 +57,8 @@ Error mx::runtime::nccl::load(Library &library) {
     return {MX_ERROR_UNSUPPORTED,
             std::string("cannot load ") + path + ": " +
                 (reason ? reason : "unknown reason") +
-                ": install NCCL and name it by MX_NCCL_LIBRARY, or ask for "
-                "transport \"host\", which is slow"};
+                ": install NCCL and set MX_NCCL_LIBRARY to its path, or select "
+                "the slower transport \"host\""};
   }
   std::string missing;
 #define X(member, symbol, result, types)                                       \

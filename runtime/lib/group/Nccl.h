@@ -1,8 +1,8 @@
 //===- Nccl.h - Subset of the NCCL API --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Declared here instead of in nccl.h, so the build needs no NCCL. The host
-// interface is stable.
+// These declarations replace nccl.h, so the build does not require NCCL. NCCL's
+// host interface is stable.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_NCCL_H
@@ -98,8 +98,8 @@ std::string describeVersion(int version);
 /// Fails if the library version is unsupported.
 Error checkVersion(int version, const std::string &path);
 
-/// Loads NCCL: a copy already in the process (as with PyTorch), else
-/// MX_NCCL_LIBRARY, else libnccl.so.2 from the loader's path.
+/// Loads NCCL. Prefers a copy already in the process (for example, loaded by
+/// PyTorch), then MX_NCCL_LIBRARY, then libnccl.so.2 from the loader's path.
 Error load(Library &library);
 /// Loads NCCL once and caches the outcome.
 Error getLibrary(const Library *&library);

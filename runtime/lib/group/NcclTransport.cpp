@@ -1,11 +1,11 @@
 //===- NcclTransport.cpp - Collectives between GPUs by NCCL ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NCCL calls may wait for peers: communicator creation, and the first
-// collective of each kind. Creation runs in its own thread, and the watchdog
-// aborts the communicator in another thread while a call waits. A nonblocking
-// communicator would run each launch in a thread, which is slower and cannot be
-// captured by a CUDA graph.
+// Two NCCL calls may wait for peers: the creation of a communicator, and the
+// first collective of each kind. Creation therefore runs in a separate thread,
+// and the watchdog can abort the communicator from another thread while a call
+// waits. A nonblocking communicator would run each launch in a separate thread,
+// but this is slower, and a CUDA graph cannot capture such a launch.
 //===----------------------------------------------------------------------===//
 
 #include "Nccl.h"
@@ -30,13 +30,15 @@ struct Shared {
   nccl::Communicator communicator = nullptr;
   /// Result of communicator creation.
   std::optional<nccl::Result> made;
-  /// Set when calls are no longer allowed, and when the communicator is gone.
+  /// `isEnded` is set when calls are no longer allowed, `isGone` when the
+  /// communicator is destroyed.
   std::atomic<bool> isEnded = false;
   bool isGone = false;
 };
 
-/// Longest wait for a running call before an abort, and for the abort itself:
-/// NCCL waits for CUDA graphs with collectives of the communicator.
+/// Longest wait for a running call before an abort, and longest wait for the
+/// abort itself. During an abort, NCCL waits for CUDA graphs that use the
+/// communicator.
 constexpr std::chrono::milliseconds kPatience(100), kFarewell(2000);
 
 /// Set at process exit: NCCL must not be called while its own exit handlers
@@ -115,7 +117,7 @@ private:
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// Runs an NCCL call with the device current.
+/// Runs an NCCL call while the device is current.
 template <typename Call>
 Error NcclTransport::call(const char *what, Call call) {
   nccl::Result result = nccl::kSuccess;
@@ -165,7 +167,7 @@ Error NcclTransport::allToAll(const Operation &operation, const void *from,
   });
 }
 
-/// Exchanges segments by send and receive, for NCCL before 2.28.
+/// Exchanges segments with send and receive, for NCCL before 2.28.
 Error NcclTransport::exchangeAll(const Operation &operation, const void *from,
                                  void *to, void *stream) {
   size_t bytes = size_t(operation.bytes);
@@ -191,8 +193,7 @@ Error NcclTransport::exchangeAll(const Operation &operation, const void *from,
 Error NcclTransport::open() {
   if (Error error = nccl::getLibrary(library))
     return error;
-  // Registered after loading the library, to run before the library's exit
-  // handlers.
+  // Register the handler after loading NCCL, to run before NCCL's own handlers.
   [[maybe_unused]] static const int noted =
       std::atexit([] { isExiting = true; });
   if (Error error = progress.open())
@@ -258,8 +259,8 @@ Error NcclTransport::connect(const nccl::UniqueId &id) {
              : Error();
 }
 
-/// Runs each kind of collective once. The first run connects the GPUs, which is
-/// slow and may fail, and must not happen in a program's first step.
+/// Runs each kind of collective once. The first run connects the GPUs. This is
+/// slow and may fail, so the first step of a program must not do so.
 Error NcclTransport::tryOut() {
   constexpr size_t kBytes = 4096;
   size_t size = size_t(links.control.size), rank = size_t(links.control.rank);
@@ -292,13 +293,13 @@ Error NcclTransport::tryOut() {
     return links.control.getStatus();
   for (size_t i = 0; i < size * kBytes && !error; ++i)
     if (gathered[i] != char(i / kBytes + 1) || sent[i] != char(rank + 1))
-      error = {MX_ERROR_DRIVER, "NCCL " +
-                                    nccl::describeVersion(library->version) +
-                                    " moved other bytes than it was given"};
+      error = {MX_ERROR_DRIVER,
+               "NCCL " + nccl::describeVersion(library->version) +
+                   " delivered wrong bytes in a test transfer"};
   return error;
 }
 
-/// Destroys the communicator, in a background thread if this takes long.
+/// Destroys the communicator. A background thread takes over if this is slow.
 void NcclTransport::close() {
   Deadline deadline = Clock::now() + std::min<Clock::duration>(
                                          links.control.timeout, kFarewell);
@@ -358,7 +359,7 @@ void NcclTransport::stop() {
   });
 }
 
-/// Returns the position of the GPU, because the host runs ahead.
+/// Returns the position of the GPU instead of the host, which runs ahead.
 Place NcclTransport::getPlace() {
   Place gpu = progress.getPlace(), host = links.getPlace();
   if (gpu.isRunning || (!host.isRunning && gpu.operation.sequence))

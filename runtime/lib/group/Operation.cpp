@@ -107,7 +107,7 @@ Failure mx::runtime::describeMismatch(const std::string &group, int rank,
                                       const Operation &mine, int other,
                                       const Operation &theirs) {
   auto describe = [&](int who, const Operation &operation) {
-    // The order is shown only if everything else is equal.
+    // Show the sequence number only if all other fields are equal.
     std::string text = "rank " + std::to_string(who) + " is at " +
                        operation.describe() + " of " +
                        std::to_string(operation.bytes) + " bytes";

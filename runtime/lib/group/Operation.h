@@ -19,7 +19,7 @@ struct Operation {
   uint64_t bytes = 0;
   /// Number among the group's collectives, from 1.
   uint64_t sequence = 0;
-  /// Entry of the program; for an exchange, its subject.
+  /// Entry of the program, or the subject of an exchange.
   std::string entry;
   int64_t step = -1;
 
@@ -27,14 +27,14 @@ struct Operation {
   std::string describe() const;
 };
 
-/// Operation as sent between ranks ahead of the data.
+/// Form in which ranks send the operation ahead of its data.
 struct Header {
   static constexpr uint32_t kMagic = 0x6d786772;
   uint32_t magic = kMagic;
   uint32_t kind = 0;
   uint64_t bytes = 0, sequence = 0, entryHash = 0;
   int64_t step = 0;
-  /// Truncated name; the hash covers the whole name.
+  /// Truncated name. The hash covers the whole name.
   char entry[64] = {};
 
   Header() = default;
@@ -43,13 +43,13 @@ struct Header {
   bool operator==(const Header &other) const;
 };
 
-/// Failure of a group, sent by the finder to all ranks.
+/// Failure of a group. The finder sends the failure to all ranks.
 struct Failure {
   int32_t status = MX_SUCCESS;
   /// Rank at fault (-1 if unknown), and rank that found the failure.
   int32_t rank = -1, finder = -1;
   int64_t step = -1;
-  /// Nanoseconds since 1970; the earliest failure wins.
+  /// Nanoseconds since 1970; the group reports the earliest failure.
   int64_t time = 0;
   std::string entry, text;
 
@@ -66,7 +66,7 @@ struct Failure {
 std::string beginMessage(const std::string &group);
 /// Formats ranks: "rank 1", "ranks 1, 2 and 5".
 std::string listRanks(const std::vector<int> &ranks);
-/// Describes two ranks' operations, which should match.
+/// Returns a failure for two operations that should match.
 Failure describeMismatch(const std::string &group, int rank,
                          const Operation &mine, int other,
                          const Operation &theirs);

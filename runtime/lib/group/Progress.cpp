@@ -13,7 +13,7 @@ Error Progress::open() {
   constexpr size_t kPage = 4096;
   void *page = std::aligned_alloc(kPage, kPage);
   if (!page)
-    return {MX_ERROR_OUT_OF_MEMORY, "no memory for the words of a group"};
+    return {MX_ERROR_OUT_OF_MEMORY, "no memory for a group's progress"};
   memset(page, 0, kPage);
   if (Error error = device.registerHost(page, kPage)) {
     std::free(page);
@@ -59,7 +59,7 @@ Operation Progress::find(uint32_t number) const {
 std::optional<Stall> Progress::look() {
   uint32_t begun = words->begun;
   bool isRunning = begun && !(begun & kEnded);
-  // `ended` reveals an operation that ended and began again between two looks.
+  // `ended` reveals an operation that ended and restarted between two checks.
   if (words->ended || !isRunning || begun != last) {
     words->ended = 0;
     since = Clock::now();

@@ -1,12 +1,12 @@
 //===- Progress.h - Progress of collectives on a GPU ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The stream writes two host words around each collective, also in replays of a
-// CUDA graph, so the watchdog reads the GPU's position without driver calls,
-// which might block. Before a collective, the first word becomes its number.
-// Afterwards, both words become the number with the top bit set. The watchdog
-// clears the second word, so a collective is slow if that word stayed zero for
-// long.
+// The stream writes two words in host memory around each collective, even in
+// replays of a CUDA graph. The watchdog thus reads the GPU's position without
+// driver calls, because calls might block. Before a collective, the stream
+// writes the number of the collective to the first word. Afterwards, the stream
+// writes the number with the top bit set to both words. The watchdog clears the
+// second word; if the word remains zero for long, the collective is slow.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_PROGRESS_H
@@ -25,13 +25,13 @@ public:
   explicit Progress(Device &device) : device(device) {}
   Error open();
 
-  /// Returns the number of a collective; equal collectives share a number.
+  /// Returns the number of a collective. Equal collectives share a number.
   uint32_t getNumber(const Operation &operation);
   Error markBegin(uint32_t number, void *stream);
   Error markEnd(uint32_t number, void *stream);
 
-  /// Called regularly by the watchdog. Returns the running collective and a
-  /// lower bound of the running time, or none.
+  /// Called regularly by the watchdog. Returns the running collective with a
+  /// lower bound of the running time, or nothing.
   std::optional<Stall> look();
   /// Returns the position of the GPU; `sequence` is 0 before the first
   /// collective.

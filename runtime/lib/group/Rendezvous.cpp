@@ -6,11 +6,12 @@
 //
 //   request     rank, size, name of the group, size of the payload, a nonce
 //   challenge   a nonce of rank 0
-//   proof       HMAC of both and of the payload, then the payload
-//   reply       HMAC of both and of the body, then the body: all payloads
+//   proof       HMAC of request, challenge and payload, then the payload
+//   reply       HMAC of request, challenge and body, then the body, which
+//               contains all payloads
 //
-// The key is the job's secret. A connection without a valid proof cannot affect
-// the group.
+// The job's secret is the key of the HMACs. A connection without a valid proof
+// cannot affect the group.
 //===----------------------------------------------------------------------===//
 
 #include "Bootstrap.h"
@@ -45,17 +46,17 @@ struct Challenge {
 
 struct Reply {
   static constexpr uint32_t kMagic = 0x6d786762;
-  /// Status, sent without rank 0's proof, for a wrong proof.
+  /// Status for a wrong proof. Rank 0 sends this status without a proof.
   static constexpr int32_t kRefused = -1;
   uint32_t magic = kMagic;
   int32_t status = MX_SUCCESS;
-  uint64_t bytes = 0; ///< of a text, or of all payloads
+  uint64_t bytes = 0; ///< size of the error text or of all payloads
   Digest proof = {};
 };
 
-/// Limit on a rank's payload and on a text.
+/// Largest size of a rank's payload and of an error text, in bytes.
 constexpr uint64_t kMostTextBytes = 1 << 16;
-/// Longest wait for a challenge, because the listener may not be a rank 0.
+/// Longest wait for a challenge, because the listener may be another program.
 constexpr std::chrono::seconds kChallengeTime(5);
 /// Time that rank 0 keeps waiting for proofs before reporting an error to all.
 constexpr std::chrono::seconds kFarewellTime(1);
@@ -107,12 +108,12 @@ private:
                                        toBytes(reply.bytes) + toBytes(body));
   }
   std::string describeRefusal(const std::string &whose) const {
-    return ": " + whose + " was refused, as the secrets of the job differ (" +
+    return ": " + whose + " was refused because the job's secrets differ (" +
            (secret.isLocal ? "MX_GROUP_SECRET is not set here"
                            : "MX_GROUP_SECRET is set here") +
-           "; all ranks need the same one)";
+           "; all ranks need the same secret)";
   }
-  /// keepLocal() may have replaced the address by the loopback address.
+  /// keepLocal() may have replaced the address with the loopback address.
   std::string describeReach() const {
     return secret.isLocal && endpoint.host == "127.0.0.1" &&
                    address.rfind("127.0.0.1:", 0) != 0
@@ -129,7 +130,7 @@ private:
   const Deadline deadline;
   Socket listener;
   std::vector<Member> members;
-  /// Ranks that were refused; they receive the error.
+  /// Authenticated ranks. They receive an error instead of the payloads.
   std::vector<Member> others;
   bool wasRefused = false;
 };
@@ -166,7 +167,7 @@ Error Rendezvous::serve(const void *mine, size_t bytes, char *all) {
                    (wasRefused ? describeRefusal("another process")
                                : describeReach())};
   }
-  // Ranks that are authenticating receive the error too.
+  // Ranks in the middle of authentication receive the error as well.
   Error ignored = error;
   for (Deadline end = Clock::now() + kFarewellTime;
        error && lobby.hasChallenged() && Clock::now() < end;)
@@ -198,8 +199,7 @@ Error Rendezvous::check(const Request &request, size_t bytes) const {
   return {};
 }
 
-/// Answers a request with a nonce; returns false if the request is not for this
-/// group.
+/// Answers a request with a nonce. Returns false for requests of other groups.
 bool Rendezvous::challenge(Lobby::Guest &guest) const {
   Request request;
   memcpy(&request, guest.received.data(), sizeof(request));
@@ -211,11 +211,11 @@ bool Rendezvous::challenge(Lobby::Guest &guest) const {
       drawRandom(sent.nonce, sizeof(sent.nonce)))
     return false;
   guest.challenge = toBytes(sent);
-  // Fits the send buffer of a new connection.
+  // The challenge fits in the send buffer of a new connection.
   return sendAll(guest.socket, &sent, sizeof(sent), Clock::now());
 }
 
-/// Handles a guest; returns true if the connection is no longer a guest.
+/// Handles a guest. Returns true if the connection leaves the lobby.
 bool Rendezvous::hear(Lobby::Guest &guest, size_t bytes, char *all,
                       Error &error) {
   Request request;
@@ -281,7 +281,7 @@ void Rendezvous::answer(const Error &error, const void *all, size_t bytes) {
 // Other ranks
 //===----------------------------------------------------------------------===//
 
-/// Sends a request; returns false unless rank 0 of this job answers.
+/// Sends a request. Returns false unless rank 0 of this job answers.
 bool Rendezvous::ask(const void *mine, size_t bytes, void *all, Error &error) {
   Socket socket;
   Request request;
@@ -340,7 +340,7 @@ Error Rendezvous::join(const void *mine, size_t bytes, void *all) {
               " (rank " + std::to_string(config.rank) + " waited " +
               describeDuration(config.timeout) + ")" +
               (wasRefused ? describeRefusal("this rank") : describeReach())};
-    // Another job's rank 0 may end soon.
+    // The address may belong to rank 0 of another job. That job may end soon.
     std::this_thread::sleep_for(
         std::chrono::milliseconds(wasRefused ? 100 : 5));
   }

@@ -107,7 +107,7 @@ bool mx::runtime::isSameDigest(const Digest &a, const Digest &b) {
 Error mx::runtime::drawRandom(void *bytes, size_t count) {
   if (getrandom(bytes, count, 0) == ssize_t(count))
     return {};
-  return {MX_ERROR_INTERNAL, "the system gives no random numbers"};
+  return {MX_ERROR_INTERNAL, "reading random bytes from the system failed"};
 }
 
 //===----------------------------------------------------------------------===//
@@ -117,13 +117,13 @@ Error mx::runtime::drawRandom(void *bytes, size_t count) {
 static constexpr size_t kLeastBytes = 16, kMostBytes = 4096, kFileBytes = 32;
 
 static Error describeFile(const std::string &path, const std::string &found) {
-  return invalidValue("expected the secret of groups of this user in " + path +
+  return invalidValue("expected the user's group secret in " + path +
                       ", found " + found +
                       ": set MX_GROUP_SECRET to the same random text on all "
                       "ranks, or remove the file");
 }
 
-/// Creates the file atomically with its content, unless another process is
+/// Creates the file with content in one atomic step, unless another process is
 /// first.
 static Error makeFile(const std::string &path) {
   uint8_t bytes[kFileBytes], suffix[8];
@@ -139,8 +139,9 @@ static Error makeFile(const std::string &path) {
                 O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   });
   if (!file)
-    return describeFile(path, std::string("none and cannot make it (") +
-                                  strerror(errno) + ")");
+    return describeFile(path,
+                        std::string("no file, and creating the file failed (") +
+                            strerror(errno) + ")");
   bool isWritten =
       write(file.get(), bytes, sizeof(bytes)) == ssize_t(sizeof(bytes));
   bool isMade =
@@ -148,11 +149,13 @@ static Error makeFile(const std::string &path) {
   int reason = errno;
   unlink(beside.c_str());
   return isMade ? Error()
-                : describeFile(path, std::string("none and cannot make it (") +
-                                         strerror(reason) + ")");
+                : describeFile(
+                      path,
+                      std::string("no file, and creating the file failed (") +
+                          strerror(reason) + ")");
 }
 
-/// Reads the file; sets `isMissing` for a missing file.
+/// Reads the file. Sets `isMissing` if there is no file.
 static Error readFile(const std::string &path, std::string &bytes,
                       bool &isMissing) {
   Socket file = Socket::make([&] {
@@ -163,12 +166,12 @@ static Error readFile(const std::string &path, std::string &bytes,
     return describeFile(path, strerror(errno));
   struct stat found = {};
   if (fstat(file.get(), &found) || !S_ISREG(found.st_mode))
-    return describeFile(path, "no regular file");
+    return describeFile(path, "something other than a regular file");
   if (found.st_uid != geteuid())
-    return describeFile(path, "one of user " + std::to_string(found.st_uid) +
+    return describeFile(path, "a file of user " + std::to_string(found.st_uid) +
                                   " instead of " + std::to_string(geteuid()));
   if (found.st_mode & 077)
-    return describeFile(path, "one that other users may open");
+    return describeFile(path, "a file that other users may open");
   bytes.resize(kFileBytes);
   if (found.st_size != off_t(kFileBytes) ||
       read(file.get(), bytes.data(), kFileBytes) != ssize_t(kFileBytes))
@@ -187,7 +190,7 @@ Error mx::runtime::readSecret(Secret &secret, const char *path) {
                           std::to_string(kLeastBytes) + " to " +
                           std::to_string(kMostBytes) + " bytes, found " +
                           std::to_string(length) +
-                          ": \"openssl rand -hex 16\" makes one");
+                          ": generate it with \"openssl rand -hex 16\"");
     secret = {given, false};
     return {};
   }

@@ -1,10 +1,10 @@
 //===- Secret.h - Secret of a job -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks that meet at an address prove knowledge of the job's secret without
-// sending the secret, which is MX_GROUP_SECRET. Without the variable, all ranks
-// must be processes of one user on one machine, and the secret is a file
-// readable only by that user.
+// Ranks that connect to a common address prove that they know the job's secret,
+// but do not send the secret. The secret is the value of MX_GROUP_SECRET.
+// Without the variable, all ranks must be processes of one user on one machine,
+// and the secret is a file readable only by that user.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_SECRET_H
@@ -30,7 +30,8 @@ Error drawRandom(void *bytes, size_t count);
 
 struct Secret {
   std::string bytes;
-  /// Read from the user's file, so unknown to other machines.
+  /// True if the secret comes from the user's file, so other machines do not
+  /// know the secret.
   bool isLocal = false;
 };
 

@@ -55,8 +55,8 @@ void mx::runtime::waitFor(std::vector<pollfd> &events, Deadline deadline) {
 
 namespace {
 
-/// All open sockets. A forked child closes all copies first; FD_CLOEXEC covers
-/// children that execute another program.
+/// All open sockets. A forked child closes all copies at once. FD_CLOEXEC does
+/// the same for children that execute another program.
 class OpenSockets {
 public:
   /// Returns the registry. Never destroyed, because threads may close sockets
@@ -91,7 +91,7 @@ uint32_t mx::runtime::getForkCount() { return OpenSockets::get().forks; }
 Socket Socket::make(const std::function<int()> &open) {
   OpenSockets &sockets = OpenSockets::get();
   Socket made;
-  // Allocated first: nothing may throw once the descriptor is open.
+  // Allocate first, because nothing may throw once the descriptor is open.
   std::set<int> fresh = {-1};
   auto node = fresh.extract(fresh.begin());
   std::lock_guard<std::mutex> lock(sockets.mutex);
@@ -145,7 +145,8 @@ bool mx::runtime::isClosed(const Socket &socket) {
       .isClosed;
 }
 
-/// Transfers all bytes by `some`, which receives the number of bytes done.
+/// Transfers all bytes. Repeats calls of `some`, which receives the number of
+/// bytes transferred so far.
 template <typename Some>
 static bool moveAll(const Socket &socket, short events, size_t count,
                     Deadline deadline, Some some) {
@@ -379,8 +380,7 @@ std::vector<std::string> mx::runtime::getAddresses() {
     else if (each->ifa_addr->sa_family == AF_INET6) {
       const in6_addr &address =
           reinterpret_cast<sockaddr_in6 *>(each->ifa_addr)->sin6_addr;
-      // Link-local addresses need an interface name, which differs between
-      // machines.
+      // Link-local addresses need an interface name, which differs by machine.
       if (!IN6_IS_ADDR_LINKLOCAL(&address))
         inet_ntop(AF_INET6, &address, text, sizeof(text));
     }

@@ -61,7 +61,7 @@ private:
 /// sleeps briefly, so loops never spin.
 void waitFor(std::vector<pollfd> &events, Deadline deadline);
 
-/// Result of a transfer: number of bytes, or a closed connection.
+/// Number of transferred bytes, and whether the connection is closed.
 struct Moved {
   size_t bytes = 0;
   bool isClosed = false;
@@ -87,8 +87,9 @@ Error parseEndpoint(std::string_view text, Endpoint &endpoint);
 /// can reach.
 enum class Location { Unknown, Loopback, Here, Elsewhere };
 Location locate(const Endpoint &endpoint);
-/// Listens on an endpoint; an empty host means any address, port 0 any port. A
-/// backlog of 0 only reserves the port for startListening().
+/// Listens on an endpoint. An empty host selects all addresses, and port 0
+/// selects any free port. A backlog of 0 only reserves the port for
+/// startListening().
 Error listenAt(Endpoint &endpoint, int backlog, Socket &socket);
 /// Starts listening; returns false and sets `errno` on failure.
 bool startListening(const Socket &socket, int backlog);
@@ -98,11 +99,12 @@ Socket acceptNext(const Socket &listener, bool &isShort);
 /// Tries to connect once before the deadline. On failure returns false; `errno`
 /// is ECONNREFUSED if nothing listens.
 bool connectTo(const Endpoint &endpoint, Deadline deadline, Socket &socket);
-/// Returns numeric addresses by which other machines may reach this one: from
-/// the interface MX_GROUP_INTERFACE, or from all active interfaces.
+/// Returns numeric addresses at which other machines may reach this machine:
+/// the addresses of the interface MX_GROUP_INTERFACE, or of all active
+/// interfaces.
 std::vector<std::string> getAddresses();
 
-/// Connections of a group, indexed by peer; none to itself.
+/// Connections of a rank, indexed by peer. The rank's own entry is empty.
 struct Mesh {
   std::vector<Socket> control, data;
 };

@@ -15,11 +15,11 @@ public:
   Links(Device &device, Control &control, Wire &wire)
       : device(device), control(control), wire(wire) {}
 
-  /// Collective, on host memory. Fills `all` with `bytes` bytes of every rank
-  /// in rank order. `what` is used in messages.
+  /// Collective. Fills `all`, in host memory, with `bytes` bytes from every
+  /// rank in rank order. `what` is used in messages.
   Error exchange(std::string_view what, const void *mine, size_t bytes,
                  void *all);
-  /// Mark the begin and end of a collective; `begin` assigns the next number.
+  /// Mark the start and end of a collective. `begin` assigns the next number.
   Operation begin(Operation operation);
   void end();
   /// Returns the position of this rank's host.
@@ -58,10 +58,10 @@ protected:
 
 /// Creates the transport for a group of one rank.
 std::unique_ptr<Transport> makeLocalTransport(Links &links);
-/// Creates a transport by copies through the host and the group's connections,
-/// for simulated devices and for GPUs without NCCL.
+/// Creates a transport based on copies through host memory and the group's
+/// connections, for simulated devices and for GPUs without NCCL.
 std::unique_ptr<Transport> makeHostTransport(Links &links);
-/// Creates an NCCL transport on the caller's stream.
+/// Creates a transport based on NCCL collectives on the caller's stream.
 std::unique_ptr<Transport> makeNcclTransport(Links &links);
 
 } // namespace mx::runtime

@@ -15,7 +15,7 @@ struct Wire::Lane {
   const Socket *socket;
   Segment segment;
   Header mine, theirs;
-  /// Bytes, header included.
+  /// Numbers of bytes, including the header.
   size_t total, sent = 0, received = 0;
 
   bool isDone() const { return sent == total && received == total; }

@@ -1,8 +1,9 @@
 //===- Decompress.cpp - LZ4 and Zstandard decompression -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LZ4 takes a page of code (LZ4 Block Format Description). Zstandard is larger,
-// and available as a library wherever LLVM is.
+// The LZ4 decoder is short, so no library is needed (LZ4 Block Format
+// Description). Zstandard is larger and is available as a library wherever LLVM
+// is installed.
 //===----------------------------------------------------------------------===//
 
 #include "Decompress.h"
@@ -15,8 +16,8 @@ using namespace mx::runtime;
 
 namespace {
 
-/// Decoder of one block: sequences of literals and a match; the last lacks the
-/// match.
+/// Decoder of one block. A block is a list of sequences, each of literals and a
+/// match. The last sequence contains only literals.
 class Lz4Reader {
 public:
   Lz4Reader(std::string_view data, std::string &out) : data(data), out(out) {}
@@ -58,7 +59,8 @@ private:
     }
     return static_cast<unsigned char>(data[at++]);
   }
-  /// Reads a length: nibble 15 adds bytes up to the first below 255.
+  /// Reads a length. After nibble 15, adds the following bytes up to and
+  /// including the first byte below 255.
   size_t length(size_t nibble) {
     if (nibble < 15)
       return nibble;
@@ -82,7 +84,7 @@ struct Zstd {
   const char *(*errorName)(size_t) = nullptr;
 };
 
-/// Returns the library; members are null if missing.
+/// Returns the library, with null members if the library is missing.
 const Zstd &zstd() {
   static const Zstd loaded = [] {
     Zstd z;

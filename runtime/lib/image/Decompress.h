@@ -1,8 +1,8 @@
 //===- Decompress.h - LZ4 and Zstandard decompression -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvcc and fatbinary compress images in these formats. Input is untrusted: all
-// accesses are bounds checked.
+// nvcc and fatbinary compress images in these formats. The input is untrusted,
+// so all accesses are bounds checked.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_IMAGE_DECOMPRESS_H
@@ -13,8 +13,8 @@
 
 namespace mx::runtime {
 
-/// Decompresses into `out`, which has the expanded size. Returns "" or an error
-/// message.
+/// Decompresses `data` into `out`. The caller sets the size of `out` to the
+/// decompressed size. Returns "" or an error message.
 std::string decompressLz4(std::string_view data, std::string &out);
 /// Decompresses like decompressLz4. Loads libzstd.so.1 on first use.
 std::string decompressZstd(std::string_view data, std::string &out);

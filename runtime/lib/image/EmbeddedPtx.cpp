@@ -27,7 +27,7 @@ struct FatbinHeader {
   uint32_t magic;
   uint16_t version;
   uint16_t headerBytes;
-  uint64_t bytes; ///< after the header
+  uint64_t bytes; ///< size without the header
 };
 
 struct FatbinEntry {
@@ -70,8 +70,8 @@ bool slice(std::string_view data, uint64_t offset, uint64_t bytes,
   return true;
 }
 
-/// Collects the PTX of an image. Nesting is at most two levels: a host file
-/// contains fatbins, and a fatbin contains machine code.
+/// Collects the PTX of an image. Images nest at most two levels deep: a host
+/// file contains fatbins, and a fatbin contains machine code.
 class Search {
 public:
   /// Search one container; return "" or an error message.
@@ -221,8 +221,8 @@ std::string Search::elf(std::string_view data, uint32_t arch, bool isInFatbin) {
       continue;
     searched += contents.size();
     if (searched > data.size())
-      return "expected ELF sections side by side, found sections with PTX or "
-             "fatbins that overlap";
+      return "expected ELF sections with PTX or fatbins that do not overlap, "
+             "found overlapping sections";
     if (isFatbin && isInFatbin)
       return "expected machine code in a fatbin, found a fatbin within it";
     if (isFatbin) {
@@ -262,7 +262,7 @@ Error mx::runtime::unpackPtx(Image &image) {
                 "gpu-lower-to-nvvm-pipeline=\"cubin-format=isa\", "
                 "nvcc -gencode arch=compute_XX,code=compute_XX and nvcc -ptx"};
   std::string text = std::move(search.ptx), name = image.name;
-  // A size of 0 would mean NUL-terminated text.
+  // readImage() treats a size of 0 as NUL-terminated text.
   Error error = readImage(text.data(), text.size(), name.c_str(), image);
   if (error || image.kind == Image::Ptx)
     return error;

@@ -54,8 +54,7 @@ bool mx::runtime::targetRunsOn(std::string_view text, int major, int minor) {
          (target.major == major && target.minor <= minor);
 }
 
-/// Returns the text after a directive up to a blank or comma, skipping
-/// comments.
+/// Returns the text after a directive up to a blank or comma, without comments.
 static std::string findDirective(const std::string &ptx, const char *name) {
   size_t size = strlen(name);
   for (size_t pos = 0; (pos = ptx.find_first_of("/.{", pos)) < ptx.size();) {
@@ -87,11 +86,11 @@ static T readAt(const char *data, uint64_t offset) {
   return value;
 }
 
-/// Size limit for images that state their own size.
+/// Largest size that an image may encode.
 constexpr uint64_t kMost = uint64_t(1) << 32;
 
-/// Returns the end of an ELF file, after its headers and contents, or 0 unless
-/// 64-bit, little-endian and at most `kMost` bytes.
+/// Returns the size of an ELF file, including headers and contents, or 0 unless
+/// the file is 64-bit, little-endian and at most `kMost` bytes long.
 static uint64_t elfBytes(const char *data) {
   if (data[EI_CLASS] != ELFCLASS64 || data[EI_DATA] != ELFDATA2LSB)
     return 0;
@@ -123,7 +122,7 @@ static uint64_t elfBytes(const char *data) {
   return end <= kMost ? end : 0;
 }
 
-/// Returns the size of a fatbin including the header, or 0 if above `kMost`.
+/// Returns the size of a fatbin, including the header, or 0 above `kMost`.
 static uint64_t fatbinBytes(const char *data) {
   uint64_t bytes = readAt<uint64_t>(data, 8);
   return bytes > kMost ? 0 : readAt<uint16_t>(data, 6) + bytes;

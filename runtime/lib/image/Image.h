@@ -12,8 +12,8 @@
 
 namespace mx::runtime {
 
-/// Copies and classifies an image. With `bytes` 0, the image determines the
-/// size: text by a NUL, cubins and fatbins by their headers.
+/// Copies and classifies an image. If `bytes` is 0, text extends to a NUL, and
+/// the headers of cubins and fatbins determine the size.
 Error readImage(const void *data, size_t bytes, const char *name, Image &image);
 
 /// Returns true if compute capability major.minor runs PTX for `target`: sm_90

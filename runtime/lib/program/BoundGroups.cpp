@@ -10,7 +10,7 @@
 using namespace mx;
 using namespace mx::runtime;
 
-/// Serial number of bindings, only incremented.
+/// Serial number of the latest binding. Never decreases.
 static std::atomic<int64_t> groupSerials;
 
 static std::string describe(const plan::RankGroup &group) {
@@ -23,7 +23,7 @@ size_t mx::runtime::getWindowBytes(const plan::Manifest &manifest,
   for (const plan::Entry &entry : manifest.entries)
     for (const plan::Window &window : entry.windows)
       if (window.group == index)
-        // The manifest reader bounds both.
+        // The manifest reader limits both values, so the sum cannot overflow.
         bytes = std::max(bytes, window.offset + window.bytes);
   return size_t(bytes);
 }
@@ -34,9 +34,9 @@ Error BoundGroups::bind(const plan::Manifest &manifest, size_t index,
   const plan::RankGroup &group = manifest.groups[index];
   if (ranks->size != group.size)
     return invalidValue(
-        describe(group) + ": expected " + std::to_string(group.size) +
-        " ranks, for which the program was compiled, found " +
-        std::to_string(ranks->size) + ": compile it for as many");
+        describe(group) + ": expected the " + std::to_string(group.size) +
+        " ranks for which the program was compiled, found " +
+        std::to_string(ranks->size) + ": recompile for this number");
   // No lock is held while waiting for other ranks.
   if (Error error =
           ranks->compare("the hash of the manifest and the mx version",
@@ -66,12 +66,12 @@ Error mx::runtime::checkBound(const plan::Manifest &manifest,
                               const BoundGroupList *groups) {
   for (size_t i = 0; i < manifest.groups.size(); ++i)
     if (!groups || !(*groups)[i].ranks)
-      return invalidValue(
-          "expected a program that is bound to its " +
-          describe(manifest.groups[i]) + " of " +
-          std::to_string(manifest.groups[i].size) +
-          " ranks, found one that is not: call mxProgramBindGroup (in Python "
-          "Program.bind) on each rank");
+      return invalidValue("expected a program that is bound to its " +
+                          describe(manifest.groups[i]) + " of " +
+                          std::to_string(manifest.groups[i].size) +
+                          " ranks, found an unbound program: call "
+                          "mxProgramBindGroup (in Python Program.bind) on each "
+                          "rank");
   return {};
 }
 
@@ -87,7 +87,7 @@ Error mx::runtime::checkReady(const plan::Manifest &manifest,
     if (bound.device != &device)
       return invalidValue(describe(manifest.groups[i]) +
                           ": expected a call on " + bound.device->name() +
-                          ", where it was bound, found one on " +
+                          ", where the group was bound, found a call on " +
                           device.name());
     size_t found = bound.ranks->windowBytes();
     if (found < bound.windowBytes)

@@ -1,8 +1,8 @@
 //===- BoundGroups.h - Rank groups bound to a program -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A manifest names groups; the process binds ranks to them. A failed group may
-// be replaced; running calls keep their groups.
+// A manifest names groups, and the process binds a group of ranks to each name.
+// A failed group may be replaced while running calls keep the previous group.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_PROGRAM_BOUNDGROUPS_H
@@ -16,7 +16,7 @@
 namespace mx::runtime {
 
 struct BoundGroup {
-  /// Null if unbound.
+  /// Null before the first binding.
   std::shared_ptr<Collectives> ranks;
   /// Device of the arrays of all calls.
   Device *device = nullptr;
@@ -37,8 +37,8 @@ public:
   Error bind(const plan::Manifest &manifest, size_t index,
              std::shared_ptr<Collectives> ranks, Device &device,
              uint64_t fingerprint);
-  /// Returns the bound groups. Returns null, without locking, for programs
-  /// without groups and before the first binding.
+  /// Returns the bound groups, or null if the program names no groups or none
+  /// is bound yet. Returns null without locking.
   std::shared_ptr<const BoundGroupList> get(const plan::Manifest &manifest);
 
 private:
@@ -49,11 +49,10 @@ private:
 /// Returns the size of group `index`'s memory for the windows of all entries.
 size_t getWindowBytes(const plan::Manifest &manifest, size_t index);
 
-/// Fails, naming the function to call, unless all groups of the manifest are
-/// bound.
+/// Fails unless all groups of the manifest are bound. The error names the
+/// function to call.
 Error checkBound(const plan::Manifest &manifest, const BoundGroupList *groups);
-/// Fails unless all groups are bound to this device, provide memory for all
-/// windows and work.
+/// Fails if a group failed, lacks window memory, or is bound to another device.
 Error checkReady(const plan::Manifest &manifest, const BoundGroupList *groups,
                  const Device &device);
 

@@ -14,12 +14,12 @@ using plan::Step;
 
 namespace {
 
-/// Exceeds the total parameter size of a kernel (PTX ISA, kernel function
-/// parameters): a kernel with larger parameters than the plan states reads
-/// zeros after the last slot.
+/// Number of zero bytes after the last slot, at least the total parameter size
+/// of any kernel (PTX ISA, kernel function parameters). A kernel with more
+/// parameter bytes than in the plan reads these zeros.
 constexpr size_t kParameterLimit = 32768;
 
-/// Parameter storage for launches; the driver copies it.
+/// Parameter storage for launches. The driver copies the parameters.
 class Slots {
 public:
   /// Returns the addresses of `count` parameters.
@@ -28,7 +28,7 @@ public:
 private:
   std::vector<uint8_t> values;
   std::vector<void *> pointers;
-  /// Bytes used by the previous launch; zeros follow.
+  /// Bytes used by the previous launch. All later bytes are zero.
   size_t used = 0;
 };
 
@@ -52,7 +52,7 @@ void **Slots::fill(const uint8_t *from, size_t count) {
 
 Error Commands::submit(Device &device, void *stream, const char *name,
                        const BoundGroupList *groups) const {
-  // Kept between calls, because allocation takes longer than a launch.
+  // Keep the storage between calls, because allocation is slower than a launch.
   Slots &slots = PerThread<Slots>::get();
   auto submit = [&](const Command &command) {
     if (command.kind == Step::AllGather)

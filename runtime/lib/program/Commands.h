@@ -1,8 +1,9 @@
 //===- Commands.h - Stream commands of a call -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launches, collectives, fills and copies with all arguments, in order.
-// Submission does not change them, so they can be submitted again.
+// A call becomes an ordered list of launches, collectives, fills and copies
+// with all arguments. Submission does not change the list, so later calls can
+// submit the list again.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_PROGRAM_COMMANDS_H
@@ -12,7 +13,7 @@
 
 namespace mx::runtime {
 
-/// Distance between parameters in bytes: the size of the largest, a tensor map.
+/// Bytes between parameters: the size of a tensor map, the largest parameter.
 inline constexpr size_t kParameterSlot = target::kTensorMapBytes;
 
 struct Command {

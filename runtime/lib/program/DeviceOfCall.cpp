@@ -68,8 +68,8 @@ private:
         firstName = name(place, index);
       } else if (owner != first) {
         text = name(place, index) + ": expected memory of " + first->name() +
-               ", as " + firstName + " is, found memory of " + owner->name() +
-               ": copy it to one device";
+               ", the device of " + firstName + ", found memory of " +
+               owner->name() + ": copy all arrays to one device";
       }
     });
     return invalidValue(text);

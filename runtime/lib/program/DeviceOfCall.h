@@ -9,8 +9,8 @@
 
 namespace mx::runtime {
 
-/// Finds the device of the arrays, else of the stream. Fails, naming the
-/// arrays, if they are on several devices.
+/// Finds the device of the arrays, or the device of the stream if there are no
+/// arrays. Fails and names the arrays if they are on several devices.
 Error findDevice(const plan::Entry &plan, const Call &call, Device *&device);
 
 /// Formats a value: "argument 1 'x'".

@@ -37,7 +37,7 @@ bool mx::runtime::canCache(const plan::Entry &entry) {
 
 LaunchCache &LaunchCache::get() { return PerThread<LaunchCache>::get(); }
 
-/// Collects the words of a call; everything that affects the call must be
+/// Collects the words of a call. Everything with an effect on the call must be
 /// included. Returns false if a required pointer is null.
 bool LaunchCache::readWords(const Entry &entry, Device &device,
                             const Call &call, const BoundGroupList *groups) {
@@ -49,7 +49,7 @@ bool LaunchCache::readWords(const Entry &entry, Device &device,
   };
   *next++ = entry.serial;
   *next++ = device.index;
-  // Depends on an option of the simulator.
+  // An option of the simulator may change this number.
   *next++ = device.limits().multiprocessors;
   int64_t index = 0;
   for (const plan::Argument &expected : plan.arguments) {
@@ -84,7 +84,8 @@ const CachedLaunch *LaunchCache::find(const Entry &entry, Device &device,
     return nullptr;
   }
   hash = 0;
-  // Short, because hashing dominates the lookup; equal words decide.
+  // The hash is simple, because hashing dominates the lookup. A hit also
+  // requires equal words.
   for (int64_t word : words)
     hash = (hash ^ uint64_t(word)) * 0x9E3779B97F4A7C15;
   hash ^= hash >> 32;
@@ -93,7 +94,7 @@ const CachedLaunch *LaunchCache::find(const Entry &entry, Device &device,
                                                               : nullptr;
 }
 
-/// Returns the slot for the call, evicting the oldest.
+/// Returns the slot for the call. Evicts the oldest call if the cache is full.
 CachedLaunch &LaunchCache::getPlace() {
   order.reserve(kMostCalls);
   if (auto found = calls.find(hash); found != calls.end())
@@ -103,7 +104,7 @@ CachedLaunch &LaunchCache::getPlace() {
     order.push_back(hash);
     return place;
   }
-  // The node keeps allocated memory.
+  // Reusing the node also reuses the memory.
   auto node = calls.extract(order[oldest]);
   node.key() = order[oldest] = hash;
   oldest = (oldest + 1) % kMostCalls;
@@ -115,7 +116,7 @@ void LaunchCache::keep(const Commands &commands,
   if (words.empty() || commands.getBytes() > kMostBytes)
     return;
   CachedLaunch &place = getPlace();
-  // Invalid while the copies may run out of memory.
+  // The slot is invalid during the copies, because memory may run out.
   place.words.clear();
   place.commands = commands;
   place.numbers = numbers;

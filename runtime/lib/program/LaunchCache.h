@@ -1,11 +1,11 @@
 //===- LaunchCache.h - Cache of a thread's calls ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs repeat the same launches on the same arrays. A call is determined by
-// *words*: the entry, shapes, numbers and addresses, the bound groups and their
-// windows, and mutable device settings. The first call with given words is
-// checked and computed; later calls with equal words submit the same commands
-// to their own stream.
+// Programs repeat the same launches on the same arrays. The *words* of a call
+// determine its commands: the entry, shapes, numbers and addresses, the bound
+// groups and their windows, and mutable device settings. The first call with
+// given words is checked and computed. Later calls with equal words submit the
+// same commands to their own stream.
 //
 // Only calls that read no number from the device and allocate no memory are
 // cached.
@@ -32,8 +32,9 @@ struct CachedLaunch {
 /// Recent calls of a thread.
 class LaunchCache {
 public:
-  /// More calls than a step of a 60-layer model. Larger calls are not cached,
-  /// so a thread uses at most 16 MiB, usually a few hundred KiB.
+  /// `kMostCalls` exceeds the number of calls in a step of a 60-layer model.
+  /// Calls with more than `kMostBytes` are not cached, so a thread uses at most
+  /// 16 MiB, usually a few hundred KiB.
   static constexpr size_t kMostCalls = 256, kMostBytes = 64 << 10;
 
   /// Returns the cache of this thread.
@@ -59,7 +60,7 @@ private:
   size_t oldest = 0;
 };
 
-/// Returns the number of words of a call of the entry.
+/// Returns the number of words for a call of the entry.
 size_t countWords(const plan::Manifest &manifest, const plan::Entry &entry);
 /// Returns true if the words determine the call.
 bool canCache(const plan::Entry &entry);

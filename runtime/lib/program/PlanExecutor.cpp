@@ -1,7 +1,8 @@
 //===- PlanExecutor.cpp - Execution of an entry's plan --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Call-wide parts: arguments, memory, tensor maps, results.
+// This file prepares arguments, memory and tensor maps for a whole call, and
+// writes its results.
 //===----------------------------------------------------------------------===//
 
 #include "PlanExecutor.h"
@@ -103,7 +104,8 @@ Error PlanExecutor::readArguments() {
   return {};
 }
 
-/// Reads this rank, and the addresses of windows in their groups' memory.
+/// Reads this rank's number in each group, and the addresses of windows in
+/// group memory.
 void PlanExecutor::readGroups() {
   const plan::Manifest &manifest = entry.program->manifest;
   inputs.groups = &manifest.groups;
@@ -134,8 +136,8 @@ Error PlanExecutor::prepare(bool withAddresses) {
   return wrong.empty() ? Error() : invalidValue(wrong);
 }
 
-/// Returns an error text for an invalid array address; empty arrays may use any
-/// address.
+/// Returns an error text if the address of an array is invalid, else "". Empty
+/// arrays may have any address.
 std::string PlanExecutor::checkAddress(plan::Buffer buffer) const {
   int64_t address = numbers.getAddress(buffer);
   if ((address && address % plan::kArrayAlignment == 0) ||
@@ -145,9 +147,8 @@ std::string PlanExecutor::checkAddress(plan::Buffer buffer) const {
     return "expected device memory, found a null pointer";
   char digits[24];
   snprintf(digits, sizeof digits, "%#" PRIx64, uint64_t(address));
-  return "expected memory at a multiple of " +
-         std::to_string(plan::kArrayAlignment) + " bytes, found address " +
-         digits + ": copy it";
+  return "expected memory aligned to " + std::to_string(plan::kArrayAlignment) +
+         " bytes, found address " + digits + ": copy it";
 }
 
 /// Checks that all nonempty arrays have aligned addresses.
@@ -168,7 +169,7 @@ Error PlanExecutor::checkMemory() {
     else if (!call.results[i])
       wrong =
           std::string("expected ") +
-          (result.isNumber ? "a place for the number" : "an mxTakenMemory") +
+          (result.isNumber ? "an address for the number" : "an mxTakenMemory") +
           ", found a null pointer";
     else if (result.isTaken)
       wrong = checkStruct(static_cast<mxTakenMemory *>(call.results[i]),
@@ -332,7 +333,7 @@ Error mx::runtime::getResultShape(const Entry &entry, const Call &call,
                    invalidValue(describe("result", size_t(index),
                                          plan.results[size_t(index)]) +
                                 ": expected a shape that is known before the "
-                                "call, found one that only the run knows"));
+                                "call, found a shape that the call computes"));
   return inEntry(
       plan, computeSizes(entry, call, [&](const plan::Numbers &numbers) {
         for (const plan::Number &extent : plan.results[size_t(index)].shape)

@@ -3,12 +3,12 @@
 //
 // Numbers are computed first, so argument errors are found before the first
 // launch. Steps then run in order. Their commands are deferred until the plan
-// ends or waits for a number from the device: a call that fails before that has
-// launched nothing.
+// ends or waits for a number from the device, so nothing is launched by a call
+// that fails earlier.
 //
-// Memory with a size known only at run time is allocated on the way. Memory
-// that no name refers to is reused; everything except results is freed when the
-// device has completed the call.
+// If a size is known only at run time, a step of the plan allocates the memory.
+// Memory to which no buffer refers is reused. All memory except the results is
+// freed after the device has completed the call.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_PROGRAM_PLANEXECUTOR_H
@@ -27,9 +27,10 @@ struct Scratch {
   std::vector<std::array<uint8_t, target::kTensorMapBytes>> maps;
   /// Buffers that the maps describe.
   std::vector<plan::Buffer> mapBuffers;
-  /// Size of each allocation in `numbers.taken`; 0 if passed to the caller.
+  /// Size of each allocation in `numbers.taken`, or 0 if the caller is now the
+  /// owner.
   std::vector<int64_t> capacities;
-  /// Commands on the stream or pending.
+  /// Commands of the call, both submitted and deferred.
   Commands commands;
   /// Arguments of the tensor map being encoded.
   std::vector<int64_t> dims, strides;
@@ -48,8 +49,8 @@ inline void *toPointer(int64_t address) {
 
 class PlanExecutor {
 public:
-  /// Creates an executor. `loaded` is the program on the device, or null to
-  /// compute only sizes. `groups` contains all groups of the program.
+  /// Creates an executor. `loaded` is the program on the device; if null, only
+  /// sizes can be computed. `groups` contains all groups of the program.
   PlanExecutor(const Entry &entry, Device &device,
                const ProgramOnDevice *loaded, const BoundGroupList *groups,
                const Call &call);
@@ -57,8 +58,8 @@ public:
   PlanExecutor(const PlanExecutor &) = delete;
   PlanExecutor &operator=(const PlanExecutor &) = delete;
 
-  /// Computes all numbers known before the steps. `withAddresses` also requires
-  /// valid addresses of arguments, results and workspace.
+  /// Computes all numbers known before the steps. If `withAddresses` is set,
+  /// fails unless the addresses of arguments, results and workspace are valid.
   Error prepare(bool withAddresses);
   const plan::Numbers &getNumbers() const { return numbers; }
   /// Runs the plan and stores its commands in `cache` unless that is null.
@@ -122,11 +123,12 @@ private:
   plan::Inputs &inputs = scratch.inputs;
   plan::Numbers &numbers = scratch.numbers;
   int64_t stepCount = 0;
-  /// True once Scratch::commands no longer contains the whole call.
+  /// True once Scratch::commands no longer contains all commands of the call.
   bool hasBegun = false;
 };
 
-/// Reads an integer argument or an integer from the device.
+/// Reads an integer of type `dtype`: an argument, or a number copied from the
+/// device.
 int64_t readInteger(const std::string &dtype, const void *data);
 
 } // namespace mx::runtime

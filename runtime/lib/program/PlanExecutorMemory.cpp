@@ -1,9 +1,9 @@
 //===- PlanExecutorMemory.cpp - Memory sized at run time ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A loop may allocate memory in every iteration. Memory without references from
-// a plan buffer or a tensor map is reused at once: remaining users precede on
-// the same stream.
+// A loop may allocate memory in every iteration. Memory is reused once no
+// buffer of the plan and no tensor map refers to the memory, because earlier
+// users precede the new user on the same stream.
 //===----------------------------------------------------------------------===//
 
 #include "PlanExecutor.h"
@@ -74,7 +74,7 @@ Error PlanExecutor::findMemory(int64_t bytes, size_t &index) {
   void *memory = nullptr;
   if (Error error = allocate(bytes, memory))
     return error;
-  // Reuses the slot of a released allocation, so slots never outnumber names.
+  // Reuse the slot of a released allocation, so slots never outnumber names.
   auto free =
       std::find(scratch.capacities.begin(), scratch.capacities.end(), 0);
   index = size_t(free - scratch.capacities.begin());
@@ -89,7 +89,8 @@ Error PlanExecutor::findMemory(int64_t bytes, size_t &index) {
 
 Error PlanExecutor::getMemory(int64_t bytes, Buffer &buffer) {
   size_t index = 0;
-  // At least one full line, aligned like the workspace.
+  // Round up to a multiple of the workspace's alignment above `bytes`, so the
+  // size is never zero.
   int64_t rounded;
   if (bytes < 0 ||
       __builtin_add_overflow(bytes, plan::kWorkspaceAlignment, &rounded))
@@ -113,8 +114,8 @@ Error PlanExecutor::takeMemory(const plan::Step &step) {
   return {};
 }
 
-/// Passes memory to the results. A result is copied if the memory belongs to
-/// the caller, the workspace or another result.
+/// Passes the memory of results to the caller. A result is copied if the memory
+/// belongs to the caller, the workspace or another result.
 Error PlanExecutor::giveResults() {
   if (std::none_of(plan.results.begin(), plan.results.end(),
                    [](const plan::Result &result) { return result.isTaken; }))
@@ -142,7 +143,7 @@ Error PlanExecutor::giveResults() {
     if (buffer.kind != Buffer::Taken ||
         std::find(given.begin(), given.end(), buffer) != given.end()) {
       Buffer copy;
-      // Protects earlier results from reuse.
+      // Prevent reuse of the memory of earlier results.
       numbers.chosen.insert(numbers.chosen.end(), given.begin(), given.end());
       if (Error error = getMemory(bytes, copy))
         return error;

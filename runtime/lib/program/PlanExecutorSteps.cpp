@@ -1,8 +1,8 @@
 //===- PlanExecutorSteps.cpp - Execution of a plan's steps ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only steps that read a number wait for the device. The number of steps is
-// limited for any input file.
+// Only steps that read a number wait for the device. The number of executed
+// steps is limited, so even an invalid plan ends.
 //===----------------------------------------------------------------------===//
 
 #include "PlanExecutor.h"
@@ -17,7 +17,8 @@ using plan::Operand;
 using plan::Parameter;
 using plan::Step;
 
-/// Limit on deferred commands; longer plans start before they end.
+/// Largest number of deferred commands. The commands of a longer plan are
+/// submitted in several batches.
 static constexpr size_t kMostCommands = 1 << 14;
 
 Error PlanExecutor::atStep(const std::string &text) const {
@@ -97,7 +98,8 @@ Error PlanExecutor::takeLaunch(const Step &step) {
   return {};
 }
 
-/// Ranks wait for each other, so empty collectives run too.
+/// Adds a collective. Ranks wait for each other, so even an empty collective
+/// runs.
 Error PlanExecutor::takeCollective(const Step &step) {
   Command command = {};
   command.kind = step.kind;
@@ -123,7 +125,7 @@ Error PlanExecutor::takeMove(const Step &step) {
       toPointer(numbers.getAddress(step.to) + numbers.get(step.offset));
   if (step.kind == Step::Copy)
     command.from = toPointer(numbers.getAddress(step.from));
-  // A result may be the argument that the function returns.
+  // Skip the copy if the result is the argument.
   if (!command.bytes || command.from == command.to)
     return {};
   if (Error error = flushIfFull())
@@ -153,7 +155,7 @@ Error PlanExecutor::takeCompute(const Step &step) {
   std::string why;
   std::optional<int64_t> value = numbers.compute(step.expression, why);
   const plan::Number &name = step.results[0].number;
-  if (!value) // a source location is more precise than the step
+  if (!value) // the source location is more precise than the step
     return step.expression.place.empty() ? atStep(name.str() + " = " + why)
                                          : Error(MX_ERROR_INVALID_VALUE, why);
   numbers.set(name, *value);
@@ -183,12 +185,12 @@ void PlanExecutor::takeChoose(const Step &step) {
                          return numbers.resolve(taken) == buffer;
                        });
   };
-  // `among` has more entries than can be in use.
+  // `among` lists more buffers than can be in use, so one is free.
   auto free = std::find_if_not(step.among.begin(), step.among.end(), isTaken);
   numbers.choose(step.results[0].buffer, *free);
 }
 
-/// Assigns in parallel, because a name may be among the values.
+/// Assigns all values at once, because a name may also be one of the values.
 void PlanExecutor::assign(const std::vector<Operand> &names,
                           const std::vector<Operand> &values) {
   std::vector<int64_t> given;
@@ -268,7 +270,7 @@ Error PlanExecutor::takeWhile(const Step &step) {
   }
 }
 
-/// Checks and runs a step; numbers known before the call were checked earlier.
+/// Checks a step against the numbers of the call, then runs the step.
 Error PlanExecutor::takeChecked(const Step &step,
                                 Error (PlanExecutor::*takeStep)(const Step &)) {
   std::string wrong = plan::check(plan, step, numbers);

@@ -63,7 +63,7 @@ static Error readFile(const std::string &path, std::string &text) {
   return ferror(file.get()) ? fail("read") : Error();
 }
 
-/// Serial number of entries, only incremented.
+/// Serial number of the latest entry. Never decreases.
 static std::atomic<int64_t> entrySerials;
 
 /// Hashes manifest and version (64-bit FNV-1a). Ranks of a group need equal
@@ -117,7 +117,7 @@ Error FileStamps::check() const {
             then.path +
                 ": expected the file that the program was loaded from, "
                 "found " +
-                (now.missing ? "none" : "one that was written since") +
+                (now.missing ? "none" : "a file that was changed since") +
                 ": load the program again"};
   }
   return {};
@@ -160,9 +160,9 @@ Error Program::load(Device &device, void *stream,
     return {};
   if (device.isCapturing(stream))
     return {MX_ERROR_BAD_LAUNCH,
-            "expected a program that was launched on " + device.name() +
-                " before, as it is loaded there first, which waits; found a "
-                "stream that a CUDA graph captures: launch it once before"};
+            "expected a program that is already loaded on " + device.name() +
+                ", found a stream that a CUDA graph captures: launch the "
+                "program once before the capture, because loading waits"};
   if (Error error = files.check())
     return error;
   auto made = std::make_unique<ProgramOnDevice>(device);
@@ -208,13 +208,13 @@ static Error checkConstants(uint64_t bytes, const std::string &name,
                             const plan::Manifest &manifest) {
   uint64_t expected = 0;
   for (const plan::Constant &constant : manifest.constants)
-    // The manifest reader bounds both.
+    // The manifest reader limits both values, so the sum cannot overflow.
     expected = std::max(expected, uint64_t(constant.offset + constant.bytes));
   if (bytes == expected)
     return {};
   return {MX_ERROR_BAD_MODULE, name + ": expected the " +
                                    std::to_string(expected) +
-                                   " bytes that the manifest tells of, found " +
+                                   " bytes that the manifest declares, found " +
                                    std::to_string(bytes)};
 }
 
@@ -222,7 +222,7 @@ Error Program::loadConstants(ProgramOnDevice &loaded) const {
   std::string file, path = name + ": constants";
   if (!directory.empty()) {
     path = directory + "/" + manifest.data;
-    // Checked before reading, because the file may have any size.
+    // Check the size before reading, because the file may be huge.
     std::error_code code;
     uint64_t bytes = std::filesystem::file_size(path, code);
     if (!code)
@@ -249,7 +249,7 @@ Error Program::loadConstants(ProgramOnDevice &loaded) const {
                           size_t(constant.bytes), /*stream=*/nullptr))
         return error;
   }
-  // Launches may use any stream.
+  // Later launches may use any stream, so wait for the copies.
   return device.synchronize();
 }
 
@@ -258,7 +258,7 @@ Error Program::loadConstants(ProgramOnDevice &loaded) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Removes the registered entries again unless publication completes.
+/// Removes registered entries unless the publication completes.
 struct Publication {
   const Program &program;
   bool isComplete = false;
@@ -291,7 +291,8 @@ static Error publish(std::shared_ptr<Program> program, mxProgram &result) {
 Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
   std::string path = directory + std::string("/manifest.json"), text;
   auto program = std::make_shared<Program>();
-  // The host may change its working directory before the next device.
+  // The host may change the working directory before another device loads the
+  // program.
   std::error_code code;
   std::string absolute = std::filesystem::absolute(directory, code).string();
   if (code)
@@ -305,7 +306,7 @@ Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
   for (const std::string &name : {manifest.ptx, manifest.cubin, manifest.data})
     if (!name.empty())
       program->files.note(absolute + "/" + name);
-  program->directory = directory; // relative as given, for messages
+  program->directory = directory; // as given by the caller, for messages
   if (Error error = publish(program, result))
     return error;
   program->directory = absolute;
@@ -328,8 +329,8 @@ Error mx::runtime::loadProgram(const mxProgramParts &parts, mxProgram &result) {
 }
 
 static Error noProgram(mxProgram handle) {
-  return invalidValue(handle ? "expected a loaded program, found a handle that "
-                               "is none"
+  return invalidValue(handle ? "expected a loaded program, found an invalid "
+                               "handle"
                              : "expected a loaded program, found a null "
                                "pointer");
 }
@@ -418,7 +419,6 @@ Error mx::runtime::findEntry(mxEntry handle,
   if (entry)
     return {};
   return invalidValue(
-      handle ? "expected an entry of a loaded program, found a handle that is "
-               "none"
+      handle ? "expected an entry of a loaded program, found an invalid handle"
              : "expected an entry of a loaded program, found a null pointer");
 }

@@ -30,13 +30,13 @@ struct ProgramOnDevice {
   std::unique_ptr<Module> module;
   /// Kernels in manifest order, destroyed before their module.
   std::vector<std::unique_ptr<Function>> kernels;
-  /// Addresses; null for empty constants.
+  /// Addresses of the constants. Null for empty constants.
   std::vector<int64_t> constants;
 };
 
-/// Stamps of files that are read again for each device. Changed files are
-/// rejected, because kernels of a later compilation may take different
-/// arguments.
+/// Stamps of a program's files. Each device reads the files again. Changed
+/// files are rejected, because kernels of a later compilation may take
+/// different arguments.
 class FileStamps {
 public:
   void note(const std::string &path);
@@ -74,8 +74,8 @@ struct Entry {
 class Program {
 public:
   ~Program();
-  /// Returns the program on a device, loaded on demand. Loading waits, so
-  /// `stream` must not be captured then.
+  /// Returns the program on a device. The first use loads the program and waits
+  /// for the device, so the call fails if a CUDA graph captures `stream`.
   Error find(Device &device, void *stream, const ProgramOnDevice *&loaded) {
     loaded = places[size_t(device.index)].load(std::memory_order_acquire);
     return loaded ? Error() : load(device, stream, loaded);
@@ -90,8 +90,8 @@ public:
   std::vector<Entry> entries;
   std::vector<mxEntry> handles;
 
-  /// Sources of kernels and constants, read for each device: a directory, or
-  /// else the caller's data.
+  /// Sources of kernels and constants, read for each device: either a directory
+  /// or the caller's data.
   std::string directory, kernels, constants, name;
   /// Stamps of the directory's files.
   FileStamps files;

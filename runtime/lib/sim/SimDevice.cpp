@@ -48,8 +48,9 @@ SimDevice::SimDevice(int ordinal, int count)
     : Device(Kind::Sim, ordinal),
       memory(DeviceMemory::defaultCapacity() / uint64_t(count),
              unsigned(ordinal)) {
-  // Keeps host memory out of the devices' addresses. If the reservation fails
-  // (limit on address space), Linux does not map there by default.
+  // Reserve the devices' addresses, so host memory is not mapped there. If the
+  // reservation fails because address space is limited, Linux still does not
+  // place memory there by default.
   [[maybe_unused]] static void *reserved = mmap(
       reinterpret_cast<void *>(DeviceMemory::kBase), kRangeBytes, PROT_NONE,
       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -116,7 +117,7 @@ Error SimDevice::allocShared(size_t bytes, void *&result) {
   if (!isMapped) {
     shared.erase(entry);
     return {MX_ERROR_OUT_OF_MEMORY,
-            "the host's memory lies where the device has its addresses"};
+            "host memory overlaps the device's address range"};
   }
   ++hostPieces;
   memory.fillPoison(address(host.get()), bytes);
@@ -131,7 +132,7 @@ Error SimDevice::registerHost(void *host, size_t bytes) {
     return {};
   }
   return {MX_ERROR_INVALID_VALUE,
-          "registering host memory: expected memory of the host that is not "
+          "registering host memory: expected host memory that is not "
           "registered, found " +
               memory.describe(address(host), bytes)};
 }
@@ -185,7 +186,8 @@ Error SimDevice::copy(Copy kind, void *to, const void *from, size_t bytes,
     toDevice = onDevice(to);
     fromDevice = onDevice(from);
   }
-  // The host access would be a segmentation fault, as with a GPU.
+  // Without this check the host's access would cause a segmentation fault, as
+  // with a GPU.
   if ((!toDevice && onDevice(to)) || (!fromDevice && onDevice(from)))
     return {MX_ERROR_INVALID_VALUE,
             "copy: expected host memory, found an address of the device"};
@@ -327,7 +329,7 @@ Error SimDevice::checkKind(Handle::Kind kind, void *handle) {
   return invalidValue(
       std::string("expected ") + kHandleNames[kind] +
       " of the simulator, found " +
-      (isNone ? "a handle that is none" : kHandleNames[found->second.kind]));
+      (isNone ? "an invalid handle" : kHandleNames[found->second.kind]));
 }
 
 Error SimDevice::check(Handle::Kind kind, void *handle) {
@@ -374,8 +376,8 @@ Error mx::runtime::countSimDevices(int &count) {
 static std::atomic<SimDevice *> simDevices[kMostSimDevices];
 
 Error mx::runtime::getSimDevice(int ordinal, Device *&device) {
-  // The environment is read before any option is set through the interface,
-  // which takes precedence.
+  // Read the environment before any option is set through the interface,
+  // because the interface takes precedence.
   static Error *error = [] {
     Simulator &simulator = Simulator::get();
     std::lock_guard<std::mutex> lock(simulator.mutex);
@@ -390,7 +392,7 @@ Error mx::runtime::getSimDevice(int ordinal, Device *&device) {
     return {MX_ERROR_NO_DEVICE, "expected a simulated device below " +
                                     std::to_string(count) + ", found " +
                                     std::to_string(ordinal) +
-                                    ": MX_SIM_DEVICES is their number"};
+                                    ": MX_SIM_DEVICES sets the number"};
   static auto *mutex = new std::mutex;
   device = simDevices[ordinal];
   if (device)
@@ -410,7 +412,8 @@ Device *mx::runtime::getOpenSimDevice(int ordinal) {
 }
 
 Device *mx::runtime::findSimSharing(const void *memory) {
-  // Usually zero: avoids waiting for a launch that holds the lock.
+  // The count is usually zero. Then there is no need to wait for a launch to
+  // release the lock.
   if (!SimDevice::hostPieces)
     return nullptr;
   for (std::atomic<SimDevice *> &device : simDevices)

@@ -1,8 +1,8 @@
 //===- SimDevice.h - Simulated device ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every operation is complete when its call returns, which is a legal order of
-// streams and events. Streams and events are therefore mere handles.
+// Every operation is complete when the call returns. This order is legal for
+// all uses of streams and events, so streams and events are only handles.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_SIM_SIMDEVICE_H
@@ -46,11 +46,11 @@ public:
 
 /// State shared by the simulated devices of a process.
 struct Simulator {
-  /// Held briefly; locked after a device's mutex.
+  /// Held only briefly. Locked after a device's mutex.
   std::mutex mutex;
   SimOptions options;
   mxSimulatorCounters counters = {};
-  /// Modelled time of all timed launches so far, in microseconds.
+  /// Modeled time of all timed launches so far, in microseconds.
   double modelled = 0;
 
   /// Stream or event and its device.
@@ -61,9 +61,9 @@ struct Simulator {
   };
   std::map<void *, Handle> handles;
 
-  /// Guards output files; locked before `mutex`.
+  /// Guards output files. Locked before `mutex`.
   std::mutex fileMutex;
-  /// Reports of launches while a report is requested.
+  /// Reports of all launches since a report was requested.
   std::vector<sim::LaunchReport> reports;
   /// Number of launches recorded so far.
   int64_t records = 0;
@@ -73,7 +73,7 @@ struct Simulator {
 
 class SimDevice : public Device {
 public:
-  /// Creates one of `count` devices, which divide the host's memory.
+  /// Creates one of `count` devices, each with an equal share of the capacity.
   SimDevice(int ordinal, int count);
 
   mxDeviceInfo info() override;
@@ -109,7 +109,7 @@ public:
     return settle(check(Handle::Event, event));
   }
   Error recordEvent(void *event, void *stream) override;
-  /// Creates an event of modelled time; requires timed launches.
+  /// Creates an event for modeled time. Requires timed launches.
   Error createTimedEvent(void *&event) override;
   Error elapsed(void *begin, void *end, double &microseconds) override;
   /// Accepts an event of any simulated device.
@@ -128,7 +128,7 @@ public:
   /// Returns true if the device shares this host memory.
   bool sharesHost(const void *memory);
 
-  /// Guards the memory; held by a launch while its kernel runs.
+  /// Guards the memory. A launch holds the mutex while the kernel runs.
   std::mutex mutex;
 
 private:
@@ -140,15 +140,16 @@ private:
   /// Fails unless the handle exists on any simulated device.
   Error checkKind(Handle::Kind kind, void *handle);
   Error copyBetween(SimDevice &from, void *to, const void *bytes, size_t count);
-  /// Returns `error`; otherwise all kernels have ended.
+  /// Returns `error`. If there is none, notes that all kernels have ended.
   Error settle(Error error);
   Error allocShared(size_t bytes, void *&memory);
   Error notAllocated(const char *what, const void *pointer, size_t bytes);
 
-  /// Locks `mutex`, which a launch of another thread may hold for long. Returns
-  /// without the lock once `*interrupt` is nonzero.
+  /// Locks `mutex`, which a launch of another thread may hold for a long time.
+  /// Returns without the lock once `*interrupt` is nonzero.
   std::unique_lock<std::mutex> lockUnless(const int32_t *interrupt);
-  /// Runs the kernel; `warning` receives the text for the host on success.
+  /// Runs the kernel. On success, stores the findings for the host in
+  /// `warning`.
   Error run(SimFunction &function, const Launch &launch,
             sim::LaunchConfig &config, std::string &warning);
   /// Adds a report to `file`.
@@ -158,7 +159,7 @@ private:
               const std::string &directory);
 
   sim::DeviceMemory memory;
-  /// Host memory allocated by alloc(); all other shared memory was registered.
+  /// Host memory allocated by alloc(). All other shared memory was registered.
   std::set<void *> shared;
   /// Number of host ranges shared with simulated devices, read without a lock.
   static inline std::atomic<int> hostPieces = 0;

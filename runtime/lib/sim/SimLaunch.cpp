@@ -125,7 +125,7 @@ static std::string newFindings(SimModule &module,
          turn + ")\n" + text;
 }
 
-/// Rewrites the whole file, to be valid whenever the host ends.
+/// Rewrites the whole file, so the file is valid whenever the host ends.
 Error SimDevice::write(const mx::sim::LaunchReport &report,
                        const std::string &path) {
   Simulator &simulator = Simulator::get();
@@ -138,7 +138,8 @@ Error SimDevice::write(const mx::sim::LaunchReport &report,
   return {MX_ERROR_INVALID_VALUE, "simulator option report: " + why};
 }
 
-/// Writes to DIRECTORY/NUMBER-KERNEL; the name is truncated for file systems.
+/// Writes to DIRECTORY/NUMBER-KERNEL. Long kernel names are truncated to the
+/// limit of file systems.
 Error SimDevice::write(const mx::sim::LaunchRecord &record,
                        const SimFunction &function,
                        const std::string &directory) {
@@ -193,7 +194,8 @@ static Error interrupted(const mx::sim::KernelInfo &kernel) {
                                     "' on the simulator: interrupted"};
 }
 
-// Polls, because GCC's thread sanitizer does not model timed mutex locks.
+// This function polls, because GCC's thread sanitizer does not model timed
+// mutex locks.
 std::unique_lock<std::mutex> SimDevice::lockUnless(const int32_t *interrupt) {
   if (!interrupt)
     return std::unique_lock<std::mutex>(mutex);
@@ -239,7 +241,7 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   config.threads = options.threads;
   config.truncatesTensorSums = options.truncatesTensorSums;
   config.profile = !options.report.empty();
-  // Kernels built for a GPU run like on a GPU unless checks were requested.
+  // Kernels of GPU host code run as on a GPU unless checks were requested.
   bool isLenient = launch.isForeign && !options.looksForBugs;
   config.keepsPace = isLenient;
   std::optional<mx::sim::LaunchRecord> record;

@@ -1,7 +1,7 @@
 //===- SimOptions.cpp - Options of the simulated device -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A single table of options. Values that do not parse are errors.
+// A single table lists all options. Malformed values are errors.
 //===----------------------------------------------------------------------===//
 
 #include "SimOptions.h"
@@ -179,9 +179,9 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     return {};
   }
   return {MX_ERROR_INVALID_VALUE,
-          "expected a simulator option out of seed, checks, sm-count, "
+          "expected one of the simulator options seed, checks, sm-count, "
           "instruction-limit, jobs, tensor-sums, warnings, report, record, "
-          "time, machine-code, data, clock, time-figure, time-without and "
+          "time, machine-code, data, clock, time-figure, time-without or "
           "time-lines, found '" +
               std::string(option) + "'"};
 }
@@ -193,7 +193,7 @@ Error SimOptions::setTimeChange(std::string_view option,
     why = setWithout(timeChanges, value);
   else if (option == "clock")
     why = setClock(timeChanges, value);
-  // Comma-separated list.
+  // The value is a comma-separated list.
   for (size_t begin = 0;
        option == "time-figure" && why.empty() && begin <= value.size();) {
     size_t end = std::min(value.find(',', begin), value.size());

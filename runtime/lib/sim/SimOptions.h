@@ -26,7 +26,7 @@ struct SimOptions {
   uint64_t maxInstructions = 10'000'000'000ull;
   unsigned threads = 0; ///< host threads; 0: one for each core
   bool truncatesTensorSums = false;
-  /// Handling of findings of a successful launch.
+  /// Handling of findings after a successful launch.
   enum class Warnings { Print, Error, None } warnings = Warnings::Print;
   std::string report; ///< file for reports of all launches, or empty
   std::string record; ///< directory for recorded launches, or empty
@@ -39,8 +39,8 @@ struct SimOptions {
   Error readEnvironment();
 };
 
-/// Returns this thread's flag of mxSetThreadInterrupt
-/// (LaunchConfig::interrupt).
+/// Returns the flag passed by this thread to mxSetThreadInterrupt. Launches
+/// pass the flag on as LaunchConfig::interrupt.
 const int32_t *threadInterrupt();
 
 } // namespace mx::runtime

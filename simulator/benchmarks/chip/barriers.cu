@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Latency of barriers: from the arrival of a warp at an mbarrier to the wake-up
-// of another warp, within a CTA and between two CTAs of a cluster; and of
-// bar.sync.
+// Measures the latency of bar.sync, and the latency from the arrival of a warp
+// at an mbarrier to the wake-up of another warp, within a CTA and between two
+// CTAs of a cluster.
 
 #include "common.h"
 

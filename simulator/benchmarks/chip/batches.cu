@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// wgmma with waits: batches with none or one batch left in flight, alternating
-// warpgroups, and wgmma beside other shared memory traffic.
+// Measures batches of wgmma from one or two warpgroups. After each batch, a wait
+// leaves zero or one batch in flight. Also measures wgmma next to other shared
+// memory traffic.
 
 #include "wgmma.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Clock of SMs after a pause, starting with the first wgmma, by utilization of
-// the tensor cores and by operand values.
+// Measures the clock of SMs from the first wgmma after a pause, for several
+// utilizations of the tensor cores and several operand values.
 
 #include "wgmma.h"
 
@@ -18,8 +18,8 @@ __device__ Stamp now() {
   return s;
 }
 
-/// Alternates 16 wgmma of 256 columns with `pause` idle cycles; takes a stamp
-/// every `each` cycles.
+/// Alternates 16 wgmma of 256 columns with `pause` idle cycles; records the
+/// time every `each` cycles.
 __global__ void __launch_bounds__(128) multiplies(Stamp *stamps, int pause, int each, int random, float *out) {
   extern __shared__ __align__(1024) uint8_t memory[];
   uint32_t state = threadIdx.x * 747796405u + blockIdx.x * 2891336453u + 1;
@@ -61,7 +61,8 @@ __global__ void __launch_bounds__(128) multiplies(Stamp *stamps, int pause, int 
     *out = sum;
 }
 
-/// `pause`: idle cycles after each round; negative: no wgmma.
+/// Pauses for `pause` cycles after each round. If `pause` is negative, no wgmma
+/// is executed.
 static void measure(const std::string &name, int pause, int random) {
   int sms = countSMs();
   Stamp *device;

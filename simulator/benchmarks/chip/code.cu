@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cost of control flow: taken branches, divergence, and loops larger than the
-// instruction caches.
+// Measures the cost of taken branches, of divergence, and of loops larger
+// than the instruction caches.
 
 #include "common.h"
 
 
-/// A loop of COUNT instructions. The first pass warms the caches, the second is
-/// measured.
+/// Runs a loop of COUNT instructions. The first pass warms the caches, and the
+/// second pass is measured.
 template <int COUNT> __global__ void loop(long long *cycles, uint32_t *out, uint32_t y, int rounds) {
   uint32_t x[8];
   for (int c = 0; c < 8; ++c)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cold misses of a kernel: code, parameters and pages of memory. A kernel runs
-// three times in a CUDA graph, and the third run is measured. Before it, other
-// kernels may evict caches: long code those of an SM, large data those of L2.
+// Measures cold misses of code, parameters and pages of memory. A kernel runs
+// three times in a CUDA graph, and the third run is measured. Before the third
+// run, long code may evict the caches of an SM, and large data may evict L2.
 
 #include "common.h"
 
@@ -36,7 +36,7 @@ __global__ void jumps(long long *cycles, uint32_t *out, uint32_t limit, uint32_t
     *out = x;
 }
 
-/// Straight code, executed once.
+/// Runs straight code once.
 template <int COUNT> __global__ void straight(long long *cycles, uint32_t *out, uint32_t y) {
   uint32_t x[8];
   for (int c = 0; c < 8; ++c)
@@ -122,11 +122,11 @@ static const char *const kNames[] = {"the same kernel before", "other code befor
 constexpr size_t kBytes = size_t(512) << 20;
 
 struct Cold {
-  uint4 *memory; ///< twice kBytes; the first half is read before
+  uint4 *memory; ///< twice kBytes; reads of the first half evict L2
   long long *scratch;
 
-  /// `launch(stream, cycles)` writes `parts` numbers for each of `ctas`.
-  /// Returns the median of each part.
+  /// Returns the medians over `ctas` CTAs of the `parts` numbers that
+  /// `launch(stream, cycles)` writes for each CTA.
   template <typename F>
   std::vector<double> measure(int before, int parts, int ctas, F launch) const {
     Cycles cycles(parts * ctas);
@@ -182,7 +182,7 @@ struct Cold {
     }
   }
 
-  /// Emits the first reads and the last.
+  /// Emits the times of the first reads and of the last read.
   template <typename F> void measureReads(const std::string &name, int before, F launch) const {
     auto found = measure(before, kReads, countSMs(), launch);
     for (int i : {0, 1, 2, kReads - 1})

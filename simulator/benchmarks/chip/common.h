@@ -80,8 +80,8 @@ __device__ inline void fenceInit() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-/// Returns the time of one of `count` launches in a CUDA graph, the best of
-/// ten.
+/// Returns the time per launch of `count` launches in a CUDA graph, the best of
+/// ten runs.
 template <typename F>
 double microseconds(int count, F launch) {
   cudaStream_t stream;

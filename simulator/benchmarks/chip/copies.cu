@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copy engine of one SM and of all SMs: rows of 32 to 128 bytes, latency by
-// size, copies without a tensor map, stores, additions, and the fetch of a map.
+// Measures the copy engine on one SM and on all SMs: boxes with rows of 32 to
+// 128 bytes, latency per size, copies without a tensor map, stores, additions,
+// and the fetch of a tensor map.
 
 #include "maps.h"
 
-/// Loads a box with a map, or `bytes` contiguous bytes without.
+/// Loads a box, or `bytes` contiguous bytes if `map` is null.
 __device__ void load(const CUtensorMap *map, const uint8_t *data, uint32_t to, uint32_t bar,
                      int column, int row, uint32_t bytes) {
   if (map)
@@ -17,8 +18,8 @@ __device__ void load(const CUtensorMap *map, const uint8_t *data, uint32_t to, u
                  "[%0], [%1], %2, [%3];" ::"r"(to), "l"(data), "r"(bytes), "r"(bar) : "memory");
 }
 
-/// One thread keeps `inFlight` boxes in flight, a power of two, and waits for
-/// the oldest.
+/// One thread keeps `inFlight` boxes in flight and waits for the oldest box.
+/// `inFlight` is a power of two.
 __global__ void stream(const __grid_constant__ CUtensorMap map, const uint8_t *data, bool hasMap,
                        uint32_t boxBytes, int boxRows, int rowBytes, int boxes, int inFlight,
                        int panelBits, int groupBits, long long *cycles) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lifetime of CTAs: from the end of a CTA to the first instruction of its
+// Measures the time from the end of a CTA to the first instruction of its
 // successor on the SM, the overhead of a kernel, and the overlap of consecutive
 // launches.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arithmetic without register reuse between consecutive instructions, with one
-// to three warps per scheduler, alone and beside wgmma.
+// Measures arithmetic without register reuse between consecutive instructions,
+// with one to three warps per scheduler, alone and next to wgmma.
 
 #include "wgmma.h"
 #include <utility>
@@ -12,8 +12,8 @@ enum class Work {
   Fadd, Fmul, Ffma, FfmaReused, Lop3, Lop3Two, Prmt, Pack, Halves, Ex2, Softmax, Unpack, LogicHalves
 };
 
-/// Instruction K of kLength. Its operands are the results of 23, 16 and 9
-/// instructions before.
+/// Executes instruction K of kLength. Its operands are the results of the
+/// instructions 23, 16 and 9 positions earlier.
 template <Work WORK, int K> __device__ void step(uint32_t (&x)[kValues], const uint32_t (&y)[3]) {
   constexpr int kPart = K % 7;
   constexpr Work kWork =
@@ -72,8 +72,8 @@ __device__ void multiply(float (&d)[N / 2], const uint32_t (&x)[4], uint64_t a, 
   commitMmas();
 }
 
-/// Warpgroup 0 runs `batches` batches of wgmma or idles. The other warpgroups
-/// run arithmetic until it ends, and count.
+/// Warpgroup 0 runs `batches` batches of wgmma, or idles. Until it ends, the
+/// other warpgroups run arithmetic and count the instructions.
 template <int N, bool REGISTERS, Work WORK, int WARPGROUPS>
 __global__ void __launch_bounds__(128 * (WARPGROUPS + 1), 1)
     beside(long long *cycles, long long *mmas, uint32_t y0, uint32_t y1, uint32_t y2, int batches,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Power and clock while one part of the chip is busy: watts from NVML, and the
-// SM clock from cycles and nanoseconds, after one second.
+// Measures power and clock after one part of the chip has been busy for one
+// second. NVML reports the power; cycles and nanoseconds give the SM clock.
 
 #include "wgmma.h"
 

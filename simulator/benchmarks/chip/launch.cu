@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Consecutive kernels in a CUDA graph: microseconds per kernel, with and
+// Measures the time per kernel of consecutive kernels in a CUDA graph, with and
 // without programmatic dependent launch, by CTAs, threads and shared memory.
 
 #include "common.h"

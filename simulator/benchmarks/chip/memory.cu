@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// L2 and HBM by ordinary loads and stores: bandwidth of all SMs per second and
-// per cycle, and the latency of a load.
+// Measures L2 and HBM with ordinary loads and stores: the bandwidth of all SMs
+// per second and per cycle, and the latency of a load.
 
 #include "reads.h"
 
@@ -29,7 +28,7 @@ __global__ void copyAll(const uint4 *from, uint4 *to, size_t pieces) {
   }
 }
 
-/// Links `count` lines to a chain.
+/// Links `count` lines to form a chain of pointers.
 __global__ void link(uint64_t *data, uint64_t count, uint64_t step) {
   for (uint64_t i = threadIdx.x; i < count; i += blockDim.x)
     data[i * 32] = uint64_t(data + (i + step) % count * 32);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mma.sync: cycles per instruction and SM, with 1 to 16 warps of 1 and 4
-// accumulators. One warp with one accumulator gives the latency.
+// Measures the cycles of mma.sync per instruction and SM, with 1 to 16 warps
+// and 1 or 4 accumulators. A single warp with a single accumulator shows
+// the latency.
 
 #include "common.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// GPU memory mapped by another process, and its state after the owner is
-// killed: by file descriptors of cuMemCreate and by handles of
-// cudaIpcGetMemHandle. Prints nothing on a single-GPU host.
+// Tests GPU memory mapped by another process, and its state after the owner is
+// killed. The memory is shared by file descriptors of cuMemCreate and by
+// handles of cudaIpcGetMemHandle. Prints nothing on a single-GPU host.
 
 #include "common.h"
 #include <csignal>
@@ -80,7 +80,7 @@ static int receiveDescriptor(int socket) {
   return descriptor;
 }
 
-/// Method of sharing memory of the owner's GPU.
+/// Method of sharing the memory of a GPU.
 struct Way {
   const char *name;
   std::function<uint32_t *(int socket)> share, map;

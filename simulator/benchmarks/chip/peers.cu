@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Access to the memory of another GPU of the host within one process: stores
-// and loads by number of SMs, copies, and the latency of a flag. Prints nothing
-// on a single-GPU host.
+// Measures accesses of one process to the memory of a second GPU on the same
+// host: stores and loads by number of SMs, copies, and the latency of a flag.
+// Prints nothing on a single-GPU host.
 
 #include "common.h"
 
@@ -73,8 +73,8 @@ __global__ void pingPong(uint32_t *mine, uint32_t *theirs, int rounds, int first
   }
 }
 
-/// A CTA per row waits for the row's flag, loads the row by the copy engine and
-/// counts words that differ from the sender's.
+/// A CTA per row waits for the row's flag, loads the row with the copy engine
+/// and counts words that differ from the sender's.
 __global__ void receiveRows(const char *rows, const uint32_t *flags, uint32_t bytes, uint32_t value,
                             int isFenced, unsigned long long *wrong) {
   extern __shared__ __align__(128) char row[];

@@ -4,9 +4,9 @@
 
 static constexpr int kThreads = 512;
 
-/// Keeps UNROLL loads of 16 bytes in flight per thread. `pieces`: number of
-/// 16-byte pieces, a multiple of 512 * UNROLL. `sharing` consecutive CTAs read
-/// the same pieces.
+/// Reads `pieces` pieces of 16 bytes, with UNROLL loads in flight per thread.
+/// `pieces` is a multiple of 512 * UNROLL. Groups of `sharing` consecutive CTAs
+/// read the same pieces.
 template <int UNROLL>
 __global__ void __launch_bounds__(kThreads)
     readAll(const uint4 *data, size_t pieces, int rounds, int sharing,

@@ -4,9 +4,9 @@
 
 usage: run.py [--only=NAME,...] [--csv=FILE]
 
-Needs nvcc and the GPU, for peers and peer_processes two GPUs. Prints lines of CSV, or writes
-FILE: program, name, value and unit, as in ../results/chip.csv. Standard error reports the GPU,
-its driver and the date."""
+Needs nvcc and the GPU; peers and peer_processes need two GPUs. Prints or writes CSV with the
+columns program, name, value and unit, as in ../results/chip.csv. Prints the GPU, its driver and
+the date to standard error."""
 
 import argparse
 import concurrent.futures
@@ -33,7 +33,7 @@ KINDS = {"BF16": ("bf16", 16), "F16": ("f16", 16), "E4M3": ("e4m3", 32)}
 
 
 def wgmma_header():
-    """Returns a `wgmma` function for each shape, with N / 2 accumulator operands."""
+    """Returns the text of a C++ header with a `wgmma` function for each shape and kind."""
     text = f"enum Kind {{ {', '.join(KINDS)} }};\ntemplate <int N, Kind KIND> struct Wgmma;\n"
     for n in (8, 16, 32, 64, 128, 192, 256):
         for kind, (element, k) in KINDS.items():
@@ -41,7 +41,7 @@ def wgmma_header():
             common = dict(n=n, kind=kind, type=element, k=k,
                           count=count, d=", ".join(f"%{i}" for i in range(count)),
                           outs=", ".join(f'"+f"(d[{i}])' for i in range(count)))
-            # 16-bit operands have flags for transposition.
+            # wgmma of 16-bit elements also takes transposition flags.
             order = ["", ""] if k == 32 else [", 0", ", 0, 0"]
             shared = WGMMA.format(what="Shared", a_type="uint64_t a", a=f"%{count}", b=count + 1,
                                   ins='"l"(a)', last=order[1], **common)
@@ -60,7 +60,7 @@ def build(topic, directory):
 
 
 def measure(topic, directory):
-    """Returns [(name, value, unit)]."""
+    """Runs the program of a topic, and returns [(name, value, unit)]."""
     done = subprocess.run([directory / topic], stdout=subprocess.PIPE, text=True, timeout=60)
     if done.returncode:
         print(f"{topic}: exit status {done.returncode}", file=sys.stderr)
@@ -87,7 +87,7 @@ def main():
     topics = options.only.split(",")
     unknown = [topic for topic in topics if topic not in TOPICS]
     if unknown:
-        parser.error(f"expected of {', '.join(TOPICS)}, found {', '.join(unknown)}")
+        parser.error(f"expected some of {', '.join(TOPICS)}, found {', '.join(unknown)}")
     directory = pathlib.Path(tempfile.mkdtemp())
     (directory / "wgmma.inc").write_text(wgmma_header())
     with concurrent.futures.ThreadPoolExecutor() as pool:

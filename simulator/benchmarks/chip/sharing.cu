@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// GPCs: SMs of each GPC, found by clusters; SMs that share responses of L2, and
-// the bandwidth of L2 per GPC; and the assignment of CTAs to SMs.
+// Finds the SMs of each GPC by launching clusters. Measures which SMs share
+// responses of L2, the L2 bandwidth of each GPC, and the number of consecutive
+// CTAs on a GPC.
 
 #include "common.h"
 
@@ -15,7 +16,7 @@ __device__ unsigned smId() {
   return id;
 }
 
-/// CTAs that run until all have started.
+/// Records the SM of each CTA. CTAs run until all CTAs have started.
 __global__ void where(unsigned *sms) {
   if (threadIdx.x == 0)
     sms[blockIdx.x] = smId();
@@ -26,7 +27,7 @@ __global__ void where(unsigned *sms) {
 
 constexpr int kLines = 1024, kRounds = 128; // 128 KiB of each region
 
-/// Warps read the region of their SM, each with 2 KiB in flight.
+/// Warps read the region of their SM. Each warp keeps 2 KiB in flight.
 __global__ void __launch_bounds__(1024)
     reads(const uint4 *data, const int *regionOf, long long *cycles, uint4 *out) {
   unsigned sm = smId();
@@ -81,9 +82,8 @@ static std::vector<unsigned> launch(int ctas, int cluster, int bytes) {
   return host;
 }
 
-/// Groups SMs by clusters, which lie within a GPC. SMs that no large cluster
-/// contains belong to the GPC with the fewest SMs so far, because consecutive
-/// CTAs fill GPCs in turn.
+/// Groups the SMs of each cluster, because a cluster lies within a GPC. Assigns
+/// the remaining SMs to the GPC with the fewest SMs.
 static void findGpcs() {
   std::vector<int> parent(sms);
   std::iota(parent.begin(), parent.end(), 0);
@@ -122,7 +122,7 @@ static double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// SMs read the regions assigned by `regionOf`.
+/// Measures reads by all SMs. `regionOf` returns the region of an SM.
 static void measure(const char *name, const uint4 *data, std::function<int(int)> regionOf,
                     bool byGpc = false) {
   static int *regions = nullptr;
@@ -157,7 +157,7 @@ static void measure(const char *name, const uint4 *data, std::function<int(int)>
          ofGpcs[g], "bytes/cycle");
 }
 
-/// Number of consecutive CTAs on one GPC.
+/// Measures the number of consecutive CTAs on the same GPC.
 static void order(int ctas, int cluster) {
   std::vector<unsigned> host = launch(ctas, cluster, 200 << 10);
   int most = 0, run = 0;

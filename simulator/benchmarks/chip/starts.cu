@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Consecutive kernels in a CUDA graph, by the clock of an SM: from the last
-// instruction of a kernel to the first of the next, by CTAs per SM, shared
-// memory, clusters and stores at the end of the kernel; and the bandwidth of
-// such stores.
+// Measures the cycles from the last instruction of a kernel to the first
+// instruction of the next kernel in a CUDA graph, for several numbers of CTAs,
+// shared memory sizes, cluster sizes and numbers of stores at the end. Also
+// measures the bandwidth of such stores.
 
 #include "common.h"
 
@@ -29,8 +29,8 @@ __global__ void lives(Life *lives, int work, int stores, uint4 *out) {
   }
 }
 
-/// Stores a warp's 16 rows and 256 columns of a 2048 x 2048 matrix of 16-bit
-/// values in wgmma fragments: by columns (8 rows per store) or by rows. All
+/// Each warp stores 16 rows and 256 columns of a 2048 x 2048 matrix of 16-bit
+/// values from wgmma fragments, by columns (8 rows per store) or by rows. All
 /// CTAs store at their end.
 enum class Order { Nothing, Columns, Rows, Lines };
 template <Order ORDER> __global__ void storesTile(uint16_t *out) {

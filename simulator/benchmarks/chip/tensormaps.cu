@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modification of a tensor map by a kernel, as in grouped matmuls: cycles of
-// each step, from the change in shared memory to the first box loaded with the
-// map.
+// Measures the cycles of each step by which a kernel modifies a tensor map, as
+// in grouped matmuls: from the change in shared memory to the first box
+// loaded with the map.
 
 #include "maps.h"
 
@@ -15,7 +15,7 @@ __device__ void load(const CUtensorMap *map, uint32_t to, uint32_t bar, int row)
 
 enum Step { Replace, Copy, Acquire, First, Next, kSteps };
 
-/// Runs one warp. `cycles`: kSteps values for each CTA.
+/// Runs one warp. Writes kSteps values to `cycles` for each CTA.
 __global__ void change(const __grid_constant__ CUtensorMap map, CUtensorMap *maps,
                        const char *data, int rounds, long long *cycles) {
   extern __shared__ __align__(1024) uint8_t memory[];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loads by the copy engines of all SMs: bytes per cycle and SM by rows of 128
-// bytes in a box, from L2 and from HBM, and with multicast to both CTAs of a
-// cluster (each loads half); and the latency of one load.
+// Measures loads by the copy engines of all SMs: bytes per cycle and SM for
+// boxes of several heights with rows of 128 bytes, from L2 and from HBM, and
+// with multicast to both CTAs of a cluster (each loads half). Also measures the
+// latency of a single load.
 
 #include "maps.h"
 
@@ -20,8 +21,9 @@ __device__ void load(const CUtensorMap *map, uint32_t to, uint32_t bar, int colu
                  : "memory");
 }
 
-/// Stages of 32 KiB, `inFlight` in flight: one thread loads, another consumes.
-/// CTAs (clusters) load adjacent stages: panels of the same rows.
+/// One thread loads stages of 32 KiB, at most `inFlight` in flight, and another
+/// thread consumes them. Adjacent CTAs or clusters load adjacent panels of the
+/// same rows.
 template <bool MULTICAST>
 __global__ void stream(const __grid_constant__ CUtensorMap map, long long *cycles, int boxRows,
                        int rows, int stages, int inFlight) {

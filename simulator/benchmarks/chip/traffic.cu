@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// L2 and HBM by access: few SMs and all, lines shared by SMs, working sets
-// around the capacity of L2, near and far slices; stores by pattern, and
-// atomics.
+// Measures loads from L2 and HBM by few and by all SMs, of lines shared by SMs,
+// of working sets around the capacity of L2, and from near and far slices. Also
+// measures stores in several patterns, atomics and fences.
 
 #include "reads.h"
 
-/// Loads 4 KiB apart on an idle SM.
+/// Records the latencies of loads with a stride of 4 KiB, on an idle SM.
 __global__ void latencies(const uint32_t *data, int count, uint32_t *times) {
   uint32_t sum = 0;
   for (int i = 0; i < count; ++i) {
@@ -22,8 +22,8 @@ __global__ void latencies(const uint32_t *data, int count, uint32_t *times) {
 
 enum class Pattern { Wide, Words, Columns, Partial };
 
-/// Stores of all threads: 16 or 4 contiguous bytes, 16 bytes in rows of 4 KiB
-/// (a row per lane), or 8 of each 32 bytes.
+/// Each thread stores 16 or 4 contiguous bytes, 16 bytes of a 4 KiB row (a
+/// different row for each lane), or 8 of each 32 bytes.
 template <Pattern PATTERN>
 __global__ void __launch_bounds__(kThreads)
     writeAll(uint8_t *data, size_t bytes, int rounds, long long *cycles) {

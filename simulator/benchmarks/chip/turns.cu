@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Warps that share schedulers: arithmetic with one to four warps per scheduler,
-// alone and beside wgmma; and alternation of arithmetic with awaited batches of
-// wgmma, as in kernels with A in registers.
+// Measures warps that share schedulers: arithmetic with one to four warps per
+// scheduler, alone and next to wgmma, and arithmetic that alternates with
+// awaited batches of wgmma, as in kernels with A in registers.
 
 #include "wgmma.h"
 #include <utility>
@@ -11,7 +11,7 @@ static constexpr int kRounds = 128, kOperandBytes = 48 * 1024, kLength = 128;
 
 enum class Work { Logic, Halves, Mads, Floats, Both, HalvesMads, HalvesFloats, MadsFloats, Unpack };
 
-/// Instruction K of kLength.
+/// Executes instruction K of kLength.
 template <Work WORK, int K> __device__ void step(uint32_t &value, uint32_t y) {
   constexpr int kTurn = K / 8 % 4;
   constexpr bool kOdd = kTurn % 2;
@@ -38,7 +38,7 @@ __device__ void fill(uint32_t (&x)[8]) {
     x[c] = threadIdx.x + c;
 }
 
-/// kLength instructions on eight chains.
+/// Executes kLength instructions on eight independent chains.
 template <Work WORK, int... K>
 __device__ void workOf(uint32_t (&x)[8], uint32_t y, std::integer_sequence<int, K...>) {
   (step<WORK, K>(x[K % 8], y), ...);
@@ -70,8 +70,8 @@ template <int N> __device__ void keep(const float (&d)[N / 2], const uint32_t (&
     *out = sum;
 }
 
-/// Warpgroup 0 runs `batches` batches of wgmma or idles. The other warpgroups
-/// run arithmetic until it ends, and count.
+/// Warpgroup 0 runs `batches` batches of wgmma, or idles. Until it ends, the
+/// other warpgroups run arithmetic and count the instructions.
 template <int N, bool REGISTERS, Work WORK>
 __global__ void __launch_bounds__(512)
     beside(long long *cycles, long long *mmas, uint32_t y, int batches, float *out) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Simultaneous loads of all SMs, by bytes in flight per SM: throughput and
-// latency for loads of threads and for copies, from L2 and from HBM.
+// Measures simultaneous loads of all SMs for several numbers of bytes in flight
+// per SM: throughput and latency of loads by threads and of copies, from L2 and
+// from HBM.
 
 #include "common.h"
 
-/// Each warp keeps LOADS loads of 512 bytes in flight and waits for all of
-/// them. Warps of all SMs read adjacent data. KEEPS: allocate in L1.
+/// Each warp issues LOADS loads of 512 bytes and waits for all loads. Warps of
+/// all SMs read adjacent data. With KEEPS, loads allocate in L1.
 template <int LOADS, bool KEEPS>
 __global__ void loads(const uint4 *data, size_t mask, int rounds, long long *cycles,
                       uint4 *out) {
@@ -79,7 +80,8 @@ void measureLoads(const uint8_t *data, int warps, int from, int ctas, size_t byt
   Cycles cycles(ctas);
   bytes = bytes ? bytes : kBytes[from];
   constexpr int kRounds = 192;
-  // HBM: another part each time; L2: the same part.
+  // Loads from HBM read a different part each time; loads from L2 read the same
+  // part.
   for (int i = 0; i < 3; ++i)
     loads<LOADS, KEEPS><<<ctas, warps * 32>>>(
         (const uint4 *)(data + (from ? size_t(i) << 30 : 0)), bytes / 16 - 1, kRounds,

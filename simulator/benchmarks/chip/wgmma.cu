@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// wgmma by N for bf16, f16 and e4m3, with A in shared memory and in registers:
-// cycles per instruction and SM with 1 and 2 warpgroups. Batches of 4 with one
-// batch in flight, as in main loops. run.py generates wgmma.inc.
+// Measures the cycles of wgmma per instruction and SM for several N, for bf16,
+// f16 and e4m3, with A in shared memory and in registers, and with 1 and 2
+// warpgroups. As in main loops, batches of 4 run with one batch in flight.
+// run.py generates wgmma.inc.
 
 #include "wgmma.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// wgmma on zero operands, for timing. run.py generates wgmma.inc.
+// Runs wgmma on zero operands, for timing. run.py generates wgmma.inc.
 #pragma once
 #include "common.h"
 #include "wgmma.inc"

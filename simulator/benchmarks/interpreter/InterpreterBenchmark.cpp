@@ -1,8 +1,8 @@
 //===- InterpreterBenchmark.cpp - Warp instructions per second ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Typical kernel loops on one host thread: without checks, with cheap checks
-// (all defaults except the order of accesses), and with all checks.
+// Runs typical kernel loops on one host thread: without checks, with cheap
+// checks (all checks except the order of accesses), and with all checks.
 // items_per_second counts warp instructions.
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ namespace {
 constexpr unsigned kBlock = 256, kGrid = 16;
 constexpr uint64_t kElements = 1u << 22;
 
-// A loop body. %r0: thread, %r1: counter, %rd1 and %rd2: input and output of
-// the thread, %r2: its shared memory.
+// Loop body. %r0 contains the thread index, %r1 the counter, %rd1 and %rd2 the
+// addresses of the thread's input and output, %r2 its shared memory address.
 struct Loop {
   const char *name, *body;
   unsigned trips;

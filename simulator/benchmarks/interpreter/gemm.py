@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times the simulator on MXFP8 GEMMs by the hand-written kernel of simulator/test: wall-clock
-time and peak memory of each process.
+"""Measures the wall-clock time and the peak memory of the simulator on MXFP8 GEMMs. The GEMMs
+use the hand-written kernel of simulator/test.
 
     gemm.py BUILD_DIR [--size M N K] [--repeat N]
 
-Prints the median of the repetitions, after comparing the result with a matmul in float64."""
+Prints the median time of the repetitions, after comparing the result with a matmul in float64."""
 
 import argparse
 import os

@@ -17,8 +17,8 @@ import surface
 
 @dataclasses.dataclass(frozen=True)
 class Timed:
-    """A program and the time of a launch after a pause: "burst", or in a graph that accesses
-    more memory than the L2 capacity."""
+    """A program and the time of a launch after a pause. The launch is timed alone ("burst") or
+    in a graph with a working set larger than L2."""
     family: str
     case: object
     way: str
@@ -32,14 +32,15 @@ class Timed:
 
 
 def timed(family, case, way, entry, about):
-    """Returns None for times from the host, which exceed the time of short launches."""
+    """Returns the Timed of `entry`, or None if only the host measured the time, because a launch
+    from the host takes longer than a short kernel."""
     found = entry.get("graph_us") or (about.get("launch") == cases.LAUNCH and entry.get("burst_us"))
     return found and Timed(family, case, way, found, entry.get("sustained_us"), entry.get("sm_mhz"))
 
 
 def of_surface(data, name):
-    """Yields the timed schedules of each case: the compiler's choice and the next in its ranking.
-    The seed determines the shapes, as in surface.py."""
+    """Yields the timed schedules of each case: the compiler's choice and the schedules
+    after it in the ranking. The seed determines the shapes, as in surface.py."""
     for row in surface.ROWS:
         measured = data["rows"].get(row.name, {})
         drawn = {case.name: case for case in row.cases(data["seed"], len(measured))}

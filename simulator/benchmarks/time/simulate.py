@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modelled times of programs of mx-compile."""
+"""Models the times of programs that mx-compile compiles."""
 
 import json
 import os
@@ -17,8 +17,8 @@ import find_ptxas
 import machine_code
 
 CHIP, TARGET = "h200", "sm_90a"
-# Scales that avoid the slow paths of kernels. Elements are zeros: no kernel inspects them before
-# the MMA.
+# Scales that avoid the slow paths of kernels. Elements are zeros, because no kernel inspects them
+# before the MMA.
 SCALES = {"f8E8M0FNU": 120, "f8E4M3FN": 0x38}
 INSTRUCTIONS = 10**12
 
@@ -29,12 +29,12 @@ class Failed(Exception):
 
 def need(what, path):
     return path or sys.exit(f"expected {what}, found none: install it, name it in "
-                            f"MX_{what.upper()}, or say --ptx-prices")
+                            f"MX_{what.upper()}, or pass --ptx-prices")
 
 
 class Simulator:
-    """The simulator of the build folder `binaries`, with a limit of `most` seconds per program.
-    Instructions are priced by machine code or by PTX."""
+    """Runs the simulator of the build folder `binaries` for at most `most` seconds per program.
+    Instruction costs are taken from machine code, or from PTX if `ptx_prices` is set."""
 
     def __init__(self, binaries, most, ptx_prices=False):
         self.binaries, self.most, self.ptxas = binaries, most, None
@@ -53,15 +53,15 @@ class Simulator:
         return dict(chip=CHIP, ptxas=version, commit=commit)
 
     def run(self, case, way):
-        """Returns the reports of the launches of the entry "main", and the seconds of the
-        simulation."""
+        """Returns the reports of the launches of the entry "main", and the simulation time in
+        seconds."""
         with tempfile.TemporaryDirectory() as name:
             directory = pathlib.Path(name)
             program = self.compile(case, way, directory)
             return self.launch(program, arguments(case, program, directory), self.prices(program))
 
     def prices(self, program):
-        """Returns environment variables that select prices by machine code."""
+        """Returns environment variables that select instruction costs from machine code."""
         if not self.ptxas:
             return {}
         ptx, listing = (program / "kernels.ptx").read_text(), program / "listing"

@@ -69,8 +69,8 @@ def tau(pairs):
 
 
 def ranking(rows):
-    """Returns a table of cases with several schedules: the measured time of the model's best
-    schedule relative to the fastest."""
+    """Returns a table of the cases with several schedules. It gives the measured time of the
+    model's first schedule, relative to the fastest schedule."""
     text = header("case", "schedules", "the model's best to the fastest", "Kendall's tau")
     for case, found in by(rows, lambda row: row["name"].split(", ")[0]).items():
         if len(found) < 3:
@@ -111,7 +111,8 @@ def pair(row, key, form):
 
 
 def clocks(rows):
-    """Returns a table of all rows by descending error: after a pause, back to back, and clocks."""
+    """Returns a table of times after a pause, times back to back, and clocks, sorted by
+    descending error."""
     text = header("kernel", "measured, µs", "modelled", "error", "sustained, µs", "modelled",
                   "error", "MHz", "modelled", "error", "MHz, sustained", "modelled", "error")
     for row in largest_first(rows):

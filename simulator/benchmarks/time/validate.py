@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Errors of the model of time against measurements on an H200.
+"""Compares the time model with measurements on an H200.
 
     validate.py run MEASURED.json... --results=FILE.json [--only=REGEX] [--sample=N]
                     [--most=SECONDS] [--again] [--bin=DIR] [--ptx-prices]
     validate.py show [--matmul=FILE] [--kernels=FILE]
 
 `run` models the programs in raw results of surface.py and tune.py, and stores modelled and
-measured times in FILE.json. Programs with a modelled time are skipped without --again.
---sample: a fixed sample of at most N programs of each family. --most: limit of the simulation
-of a program, in seconds. --ptx-prices: needs neither ptxas nor nvdisasm.
+measured times in FILE.json. Without --again, it skips programs with a modelled time.
+--sample selects a fixed sample of at most N programs of each family. --most limits the simulation
+of a program, in seconds. --ptx-prices takes instruction costs from PTX, without ptxas or nvdisasm.
 
 `show` prints tables of modelled-matmul.csv and modelled-kernels.csv in ../results, or of raw
 results. modelled-kernels.csv covers kernels of other projects, which are not in this

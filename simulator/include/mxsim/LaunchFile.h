@@ -34,7 +34,7 @@ struct LaunchFileOptions {
   std::string machineCode;
 
   /// Files that the caller writes after the run, each with the option that
-  /// names it. They must differ from every other file of the run.
+  /// names the file. They must differ from every other file of the run.
   std::vector<std::pair<std::string, std::string>> reports;
 
   /// Contents of the launch file, if already in memory. `launchFile` then only

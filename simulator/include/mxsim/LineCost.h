@@ -1,7 +1,7 @@
 //===- LineCost.h - Cycles attributed to kernel lines -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every cycle of a warp is charged to an instruction: for its issue, or for the
+// Each cycle of a warp is charged to an instruction, for its issue or for the
 // resource that delays it. simulator/docs/TimeModel.md defines the accounting.
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ enum class Spent : uint8_t {
   Mbarrier, ///< mbarrier phases, and branches on a test
   Barrier,  ///< CTA or cluster barrier, warpgroup, other lanes
   Group,    ///< groups of asynchronous copies
-  Mma,      ///< tensor cores, and space in their pipe
+  Mma,      ///< tensor cores, or free space in their pipe
   Count
 };
 constexpr unsigned kSpent = unsigned(Spent::Count);
@@ -53,7 +53,7 @@ struct SpentInfo {
 };
 const SpentInfo &infoOf(Spent spent);
 
-/// Cost of a line, over all warps of a launch.
+/// Cost of a line, summed over all warps of a launch.
 struct LineCost {
   /// Line of the PTX; 0 for functions of other modules. For costs by source
   /// line, the first such line.

@@ -60,7 +60,7 @@ public:
     std::string name;
   };
 
-  /// Returns 64 GiB, or less to leave the host a quarter of its memory.
+  /// Returns 64 GiB, but at most three quarters of the host's memory.
   static uint64_t defaultCapacity();
 
   /// `device` is the index of the device in the process.
@@ -98,8 +98,8 @@ public:
   /// Turns the allocation at `address` into a window that other devices of the
   /// world can access. Returns false if no allocation starts there.
   bool share(uint64_t address);
-  /// Lets the devices access each other's windows. Their indices must be
-  /// unique, and all must stay alive as long as any is used.
+  /// Lets the devices access each other's windows. The devices must have unique
+  /// indices, and all must stay alive as long as any of them is used.
   static void connect(const std::vector<DeviceMemory *> &devices);
   unsigned device() const { return unsigned((base - kBase) / kBytes); }
   /// Returns true if `address` is in the range of another device.
@@ -114,9 +114,9 @@ public:
   /// 4096 of buffer 'A' (4096 bytes)".
   std::string describe(uint64_t address, uint64_t bytes) const;
 
-  /// Marks all launched kernels as finished: the host, or the next operation in
-  /// the stream, has waited for them. Later `programmatic` launches cannot
-  /// overlap them.
+  /// Marks all launched kernels as finished, because the host or the next
+  /// operation in the stream has waited for them. Later `programmatic` launches
+  /// cannot overlap them.
   void settle();
   Overlap &overlap() { return *overlapping; }
   void beginLaunch(bool isProgrammatic);
@@ -183,7 +183,7 @@ struct ParameterWord {
 
 struct ParameterInfo {
   std::string name;
-  uint32_t offset = 0; ///< in the parameter block of the kernel
+  uint32_t offset = 0; ///< offset in the kernel's parameter block
   uint32_t bytes = 0;
   uint32_t align = 1;
   std::string type; ///< as declared: "u64", "b8[128]"
@@ -206,8 +206,8 @@ struct KernelInfo {
   std::array<uint32_t, 3> requiredBlock = {0, 0, 0};
   std::array<uint32_t, 3> maximumBlock = {0, 0, 0};
   std::array<uint32_t, 3> requiredCluster = {0, 0, 0};
-  /// Instructions that the simulator does not support ("line 12: ..."). They
-  /// are an error only if a launch of this kernel reaches them.
+  /// Instructions that the simulator does not support ("line 12: ..."). A
+  /// launch fails only if it reaches such an instruction.
   std::vector<Diagnostic> unsupported;
 };
 
@@ -236,8 +236,9 @@ public:
   const KernelInfo *findKernel(std::string_view name) const;
 
   /// Resolves .extern declarations of functions and variables across `modules`.
-  /// Call before any of them is loaded; all must be loaded before a launch and
-  /// stay alive together. Returns an error message or an empty string.
+  /// Call before any of the modules is loaded. All must be loaded before a
+  /// launch and stay alive while any of them is used. Returns an error message
+  /// or an empty string.
   static std::string link(const std::vector<Module *> &modules);
 
   /// Allocates and initializes the .global and .const variables. The first
@@ -331,9 +332,9 @@ struct LaunchConfig {
   /// the issuing warp next waits. Other seeds select other legal orders.
   uint64_t seed = 0;
   /// Programmatic dependent launch: the kernel may start before its
-  /// predecessors end and synchronizes by griddepcontrol.wait. The simulator
-  /// still runs it afterwards, but reports conflicting accesses before the wait
-  /// as races.
+  /// predecessors end, and synchronizes with griddepcontrol.wait. The simulator
+  /// still runs the kernel after its predecessors, but reports conflicting
+  /// accesses before the wait as races.
   bool programmatic = false;
   /// Cooperative launch: the launch fails unless all CTAs are resident
   /// together. %envreg1 and %envreg2 contain the high and the low half of the
@@ -357,15 +358,15 @@ struct LaunchConfig {
   /// The report is then incomplete and contains no finding for the
   /// interruption. May be null.
   const int32_t *interrupt = nullptr;
-  /// Limits that a host program sets by cuFuncSetAttribute.
+  /// Limits that a host program sets with cuFuncSetAttribute.
   uint32_t maxDynamicSharedBytes = 232448;
   bool nonPortableCluster = true;
   /// Counts the activity of each instruction for LaunchStatistics::profiles.
-  /// Slower.
+  /// The launch is then slower.
   bool profile = false;
-  /// Number of leading CTAs that record a timeline, rounded up to whole
-  /// clusters (kTwoClusters: two clusters; 0: none), and the limit on its
-  /// spans.
+  /// The timeline records the first `timelineCtas` CTAs, rounded up to whole
+  /// clusters, and at most `timelineSpans` spans. 0 disables the timeline, and
+  /// kTwoClusters records two clusters.
   static constexpr uint32_t kTwoClusters = ~0u;
   uint32_t timelineCtas = 0;
   uint64_t timelineSpans = 200'000;
@@ -373,7 +374,7 @@ struct LaunchConfig {
   /// model. Timed launches ignore the seed.
   std::string timedChip;
   TimeChanges timeChanges;
-  /// Fills LaunchTime::lines of a timed launch. Slower.
+  /// Fills LaunchTime::lines of a timed launch. The launch is then slower.
   bool timeLines = false;
   /// Output of nvdisasm for the kernel. If set, instruction costs are taken
   /// from the machine code.
@@ -386,7 +387,7 @@ struct LaunchConfig {
   uint32_t maxFindings = 20;
 };
 
-/// Worst first; the status of a launch is the worst that applies.
+/// Status of a launch, worst first. If several apply, the worst is reported.
 enum class LaunchStatus {
   BadInput, ///< wrong launch arguments or an unsupported instruction
   Deadlock,
@@ -424,8 +425,8 @@ std::string_view toString(LaunchStatus status);
 
 struct Finding {
   FindingKind kind = FindingKind::BadLaunch;
-  /// Undefined by the PTX ISA but correct on all known chips. The launch counts
-  /// as clean.
+  /// True if the PTX ISA leaves the behavior undefined, but all known chips
+  /// behave correctly. The launch still counts as clean.
   bool isWarning = false;
   std::string message;
   std::string module;
@@ -437,15 +438,15 @@ struct Finding {
   Dim3 cta = {0, 0, 0};
   int warp = -1;
   uint32_t lanes = 0;
-  /// Second access or instruction of a finding between two parties.
+  /// Second access or instruction, for findings that involve two.
   std::string other;
   unsigned otherLine = 0;
   SourceChain otherSource;
-  /// Lines of all copies of a source line that the compiler has unrolled, with
-  /// this line first. Empty unless the compiler made several copies.
+  /// PTX lines of all copies of an unrolled source line, with this line first.
+  /// Empty unless the compiler made several copies.
   std::vector<unsigned> lines;
-  /// Number of occurrences, and of CTAs affected. All other members describe
-  /// the first occurrence.
+  /// Number of occurrences, and number of affected CTAs. All other members
+  /// describe the first occurrence.
   uint64_t occurrences = 1, ctas = 1;
 
   size_t count() const { return lines.empty() ? 1 : lines.size(); }
@@ -465,7 +466,7 @@ struct WarpStatistics {
   uint64_t sharedLoadBytes = 0, sharedStoreBytes = 0;
   uint64_t tensorLoadBytes = 0, tensorStoreBytes = 0; ///< tcgen05.ld, .st
   uint64_t bulkLoadBytes = 0;   ///< bulk copies to shared memory
-  uint64_t bulkReadBytes = 0;   ///< read by these; a multicast reads once
+  uint64_t bulkReadBytes = 0;   ///< source bytes; a multicast counts once
   uint64_t bulkStoreBytes = 0;  ///< bulk copies from shared memory
   uint64_t copyBytes = 0;       ///< cp.async to shared memory
   uint64_t tensorCopyBytes = 0; ///< tcgen05.cp, from shared to tensor memory

@@ -20,7 +20,7 @@ namespace mx::sim {
 
 /// Provenance of a figure.
 enum class Origin : uint8_t {
-  Measured,  ///< by simulator/benchmarks/chip on this chip
+  Measured,  ///< with simulator/benchmarks/chip on this chip
   Published, ///< by others
   Derived,   ///< computed from measured or published figures
   Assumed,   ///< by analogy with other chips
@@ -42,7 +42,7 @@ struct TimeChanges {
   std::vector<std::pair<std::string, double>> figures;
   /// Key of a part of the chip that takes no time, or empty.
   std::string without;
-  /// Use the clock of a sustained load.
+  /// Use the clock under sustained load.
   bool isSustained = false;
 };
 /// Adds an override "KEY=NUMBER". Returns an error message or an empty string.
@@ -70,12 +70,12 @@ struct PartTime {
   double busy = 0;  ///< fraction of the time, averaged over SMs
 };
 
-/// Share of a figure, or of instruction issue, in the critical path: the causal
-/// chain that ends with the launch.
+/// Share of the critical path that is caused by a figure or by instruction
+/// issue. The critical path is the causal chain up to the end of the launch.
 struct CauseTime {
-  std::string key, name;   ///< of the figure
-  std::string part;        ///< that the figure belongs to
-  double microseconds = 0; ///< adds up to the time of the launch
+  std::string key, name;   ///< key and name of the figure
+  std::string part;        ///< part of the chip
+  double microseconds = 0; ///< all causes add up to the time of the launch
   /// The figure and its provenance.
   double value = 0, low = 0, high = 0;
   std::string unit;
@@ -91,13 +91,12 @@ struct LaunchTime {
   std::string chip;
   /// True if instruction costs were taken from machine code.
   bool hasMachineCode = false;
-  uint64_t cycles = 0; ///< from the start of the first CTA to the end of the
-                       ///< last
+  uint64_t cycles = 0; ///< from the first CTA's start to the last one's end
   double mhz = 0;
   double overheadMicroseconds = 0; ///< launch overhead, added to the cycles
   std::vector<PartTime> parts;
-  /// Critical path by part, as fractions of the time, largest first; and by
-  /// cause, in table order.
+  /// Critical path by part, as fractions of the time in descending order, and
+  /// by cause, in table order.
   std::vector<PartTime> boundBy;
   std::vector<CauseTime> causes;
   /// Time at either end of the ranges of the figures.
@@ -114,8 +113,7 @@ struct LaunchTime {
   }
 };
 
-/// Returns the assumed figures with an uncertainty of more than 1 % in the
-/// time.
+/// Returns the assumed figures that make the time uncertain by more than 1 %.
 std::vector<const CauseTime *> assumedThatMatter(const LaunchTime &time);
 
 } // namespace mx::sim

@@ -64,7 +64,8 @@ struct TimelineSpan {
   /// ends at `lastLine`.
   uint32_t line = 0, lastLine = 0;
   uint32_t text = 0; ///< label, an index in Timeline::strings
-  /// Step and warp track that issued an asynchronous operation.
+  /// Step at which an asynchronous operation was issued, and track of the
+  /// issuing warp.
   uint64_t issued = kNever;
   uint32_t issuer = kNoTrack;
   uint64_t bytes = 0;
@@ -85,7 +86,7 @@ struct TimelineTrack {
   std::vector<TimelineSpan> spans; ///< sorted by row, then by step
 };
 
-/// Finding, at the step where it was made.
+/// Finding, placed at the step in which it was made.
 struct TimelineMark {
   uint32_t track = 0;
   uint64_t step = 0;

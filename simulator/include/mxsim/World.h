@@ -43,7 +43,7 @@ public:
   DeviceMemory &memory(unsigned device);
 
   /// Appends a launch to the stream of a device. A module belongs to one
-  /// device: the device of its first launch, or of the memory into which it was
+  /// device: the device of its first launch, or the device into which it was
   /// loaded. The module must stay alive until run() returns.
   void launch(unsigned device, Module &module, LaunchConfig config);
   /// Appends a host operation to the stream of a device. Other devices do not
@@ -51,9 +51,9 @@ public:
   void call(unsigned device, std::function<void()> step);
 
   /// Runs all streams to their end and empties them. Returns the reports of all
-  /// launches that started, by device and then in stream order. Bad input, a
-  /// deadlock, or a finding that ends a launch stops the world: running
-  /// launches are incomplete, and the remaining launches do not start.
+  /// launches that started, sorted by device and then by stream order. Bad
+  /// input, a deadlock, or a finding that ends a launch stops the world:
+  /// running launches are incomplete, and the remaining launches do not start.
   std::vector<LaunchReport> run();
 
 private:

@@ -1,8 +1,8 @@
 //===- Accesses.cpp - Order checks of memory accesses ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares accesses with the shadows of memory, and reports both accesses of an
-// unordered pair.
+// Compares each access with the earlier accesses recorded in shadow memory, and
+// reports both accesses of an unordered pair.
 //===----------------------------------------------------------------------===//
 
 #include "Order.h"
@@ -45,10 +45,9 @@ bool Order::isObserved(const Knowledge &known, uint64_t cell, Epoch old,
                      });
 }
 
-/// Returns true if both accesses are to memory of their own CTA and ordered by
-/// a barrier. A relaxed cluster barrier also orders the threads of a CTA in
-/// their own memory; kernels rely on this to read the address from
-/// tcgen05.alloc.
+/// Returns true if both warps access the shared memory of their own CTA and a
+/// barrier orders them. Even a relaxed cluster barrier orders such accesses;
+/// kernels rely on this to read the address written by tcgen05.alloc.
 bool Order::isWithinCta(Warp &w, const Cta &cta, const Knowledge &known,
                         Epoch old, Epoch now) const {
   const Agent &a = agents[old.agent()];
@@ -63,7 +62,7 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   WorstConflict worst;
   bool isWrite = touch != Touch::Read;
   bool isObserver = !isWrite && e.isAtomic() && !e.isAsync();
-  uint64_t good = 0; // last epoch found in order
+  uint64_t good = 0; // last epoch found to be ordered
   // Inline: a call per granule would cost a tenth of the launch time.
   auto visit = [&](uint64_t g, unsigned mask) __attribute__((always_inline)) {
     if (g >= shadow.size())
@@ -145,7 +144,8 @@ void Order::engineShared(Cta &cta, uint32_t offset, uint32_t bytes,
 // Global memory
 //===----------------------------------------------------------------------===//
 
-/// Checks memory shared by a programmatic launch and earlier kernels.
+/// Checks an access of a programmatic launch to memory used by preceding
+/// kernels.
 void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
                          const Knowledge &known, uint64_t address,
                          uint64_t bytes, bool isWrite) {
@@ -162,10 +162,11 @@ void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
   w.note(i, FindingKind::Race,
          std::string(isWrite ? "the write" : "the read") +
              " of global memory, " + machine.memory.describe(address, bytes) +
-             " races with the kernels before: the launch is programmatic, and "
-             "they use that memory: expected griddepcontrol.wait before it" +
-             (isEnded ? " (they have ended, as the last of them executes no "
-                        "griddepcontrol.launch_dependents)"
+             " races with earlier kernels: the launch is programmatic, and "
+             "those kernels use the same memory: expected griddepcontrol.wait "
+             "before the access" +
+             (isEnded ? " (the earlier kernels have ended, because the last "
+                        "executes no griddepcontrol.launch_dependents)"
                       : ""),
          lanes, /*isWarning=*/isEnded);
 }
@@ -213,9 +214,9 @@ void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
   visitGlobal(w, i, lanes, e, o.known, false, address, bytes, touch);
 }
 
-/// Checks a map read through the tensormap proxy. A map written by the generic
-/// proxy needs fences on both sides (PTX ISA, fence.proxy.tensormap and
-/// tensormap.cp_fenceproxy).
+/// Checks the read of a tensor map through the tensormap proxy. If the generic
+/// proxy wrote the map, both the writer and the reader need a fence (PTX ISA,
+/// fence.proxy.tensormap and tensormap.cp_fenceproxy).
 void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   WarpOrder &o = of(w);
   checkOverlap(w, i, lanes, o.known, address, 128, /*isWrite=*/false);
@@ -224,7 +225,7 @@ void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
     bool isOwn = r.cluster == id && r.epoch.agent() == o.self;
     return !isOwn && !hasStep(o.known.generic, r.cluster, r.epoch);
   };
-  WorstConflict first; // all are errors
+  WorstConflict first; // every conflict is an error
   shadow.visit(
       address, 128, shadow.record(id, e), id, Touch::Read, e,
       [&](const GlobalShadow::Record &r, bool) {
@@ -326,7 +327,7 @@ void Order::freeTensor(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
     }
   if (worst.conflict)
     report(w, i, lanes, known, false, true, *worst.conflict,
-           "tensor memory (it is freed) at column " +
+           "tensor memory (by its deallocation) at column " +
                std::to_string(worst.conflict->granule));
 }
 
@@ -430,8 +431,8 @@ void Order::ended(Cta &cta) {
     f.message = "the CTA may have ended before " + describeAgent(agent) +
                 " is done with its memory: expected a wait for it, or a "
                 "cluster barrier, before the CTA exits";
-    // Only a warning: the memory of a CTA seems to persist until copies have
-    // read it, and widely used libraries do not wait at the end.
+    // Only a warning: hardware seems to keep the memory of a CTA until copies
+    // have read it, and widely used libraries do not wait at the end.
     f.isWarning = agents[agent].kind == AgentKind::BulkRead;
     f.other = describeAgent(agent);
     f.otherLine = f.ptxLine;

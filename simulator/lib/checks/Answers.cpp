@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // CUDA programming guide, "Cluster Launch Control": a reader of a response must
-// release it to the async proxy before the next response is written. For other
-// memory overwritten by copies, kernels omit this release and hardware does not
-// need one.
+// release it to the async proxy before the next response is written. This check
+// covers responses only: for other memory overwritten by copies, kernels omit
+// the release and hardware does not need one.
 //===----------------------------------------------------------------------===//
 
 #include "Order.h"
@@ -36,7 +36,8 @@ void Order::engineAnswer(Cta &cta, uint32_t offset, uint32_t bytes) {
   std::vector<Epoch> readers;
   readers.swap(answers[placeOfAnswer(cta, offset)]);
   for (Epoch e : readers) {
-    bool isOrdered = known.generic[e.agent()] >= e.step(); // otherwise a race
+    // An unordered read is a race, reported by engineShared.
+    bool isOrdered = known.generic[e.agent()] >= e.step();
     if (!isOrdered || known.async[e.agent()] >= e.step())
       continue;
     Conflict conflict{e, false, 0};

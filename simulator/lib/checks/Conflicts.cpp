@@ -1,7 +1,7 @@
 //===- Conflicts.cpp - Reports of unordered accesses ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Describes both accesses and the missing synchronization.
+// Describes both accesses of a conflict and the missing synchronization.
 //===----------------------------------------------------------------------===//
 
 #include "Order.h"
@@ -43,7 +43,7 @@ bool Order::hasStep(const Clock &c, uint64_t inCluster, Epoch e) const {
     return true;
   if (!machine.device)
     return false;
-  // A launch precedes every observer of its end.
+  // All accesses of a launch precede an agent that has observed its end.
   const WorldLaunch &launch = machine.device->world.launchOf(inCluster);
   return c.ofForeign(Clock::launchesKey(launch.device)) > launch.number;
 }
@@ -100,8 +100,8 @@ void Order::nameOther(const Conflict &c) {
   nameOther(describeEarlier(c), programOf(c), c.earlier.instr());
 }
 
-/// Reports a conflict by its kind: unordered, or ordered but not for the proxy
-/// or the tensor memory.
+/// Reports a race, or ordered accesses without the required proxy fence or
+/// tcgen05 fence. `what` describes the memory.
 void Order::report(Warp &w, const Instr *i, uint32_t lanes,
                    const Knowledge &known, bool isTensor, bool isWrite,
                    const Conflict &c, const std::string &what) {
@@ -111,7 +111,8 @@ void Order::report(Warp &w, const Instr *i, uint32_t lanes,
     nameOther(c);
 }
 
-/// Returns true if the instruction is a strong access of a thread.
+/// Returns true if the instruction is a strong access (PTX ISA, "Strong
+/// operations").
 static bool isStrongOpcode(const InstrInfo &info) {
   if (!info.source)
     return false;
@@ -123,9 +124,8 @@ static bool isStrongOpcode(const InstrInfo &info) {
   return false;
 }
 
-/// Returns true for a race between an atomic operation and a weak access of two
-/// threads (PTX ISA, "Strong operations"). Making the weak access strong would
-/// fix the race.
+/// Returns true if an atomic operation of a thread races with a weak access of
+/// another thread. Making the weak access strong would fix the race.
 static bool isHalfStrong(const Conflict &c, const InstrInfo &later) {
   std::string_view opcode = later.source ? later.source->opcode : "";
   bool isAtomic = opcode == "atom" || opcode == "red";
@@ -141,9 +141,9 @@ std::string Order::adviceOnRace(Warp &w, const Knowledge &known,
                                 const Conflict &c, const InstrInfo &later,
                                 bool warns) const {
   if (warns)
-    return "one lane has arrived or released alone, and speaks for itself "
-           "only: expected bar.warp.sync before it, unless the access was its "
-           "own";
+    return "a lane has arrived or released alone and published only its own "
+           "accesses: expected bar.warp.sync before the arrival or release, "
+           "unless the same lane made the access";
   std::string text = "no synchronization orders the two";
   if (known.rare && isIn(known.rare->narrow, c))
     return text + ": they are on different devices, and a release, an acquire, "
@@ -152,29 +152,30 @@ std::string Order::adviceOnRace(Warp &w, const Knowledge &known,
   for (const Knowledge &read :
        warps[w.cta->rank * machine.warpsPerCta + w.index]->unfenced)
     if (isIn(read.generic, c))
-      return text + ": a relaxed load has read what releases it, and no fence "
-                    "comes after that load: expected ld.acquire, or "
+      return text + ": a relaxed load has read the released value, and no "
+                    "fence follows that load: expected ld.acquire, or "
                     "fence.acq_rel of the same scope";
   if (c.earlier.isAtomic() && c.cluster != ~0ull && c.cluster != id &&
       !c.earlier.isAsync() && isStrongOpcode(later))
-    return text + ", and the scope of one of them does not have the other: "
-                  "expected a scope that has both";
+    return text + ", and the scope of one does not include the other: "
+                  "expected a scope that includes both";
   if (isHalfStrong(c, later))
     return text + ", and one of them is weak: expected a barrier between them "
-                  "or, if any order is right, .relaxed on the weak one, of a "
-                  "scope that has both";
+                  "or, if either order is correct, .relaxed on the weak "
+                  "access, with a scope that includes both";
   return text;
 }
 
 bool Order::isWarning(const Knowledge &known, bool isTensor, bool isWrite,
                       const Conflict &c) const {
-  // The accessing lane is unknown, and may be the lane that arrived.
+  // Only a warning: the accessing lane is unknown, and may be the arriving
+  // lane.
   if (!isIn(known.generic, c))
     return isIn(known.ofOthers, c);
   // Hardware seems to need no tcgen05 fence if both sides have waited, and
-  // widely used libraries omit the fence. They also let tensor cores read the
-  // data of cp.async without a proxy fence, and hardware returns the correct
-  // bytes.
+  // widely used libraries omit the fence. These libraries also omit the proxy
+  // fence before tensor cores read data copied by cp.async, and hardware
+  // returns the correct bytes.
   return isTensor || (!isWrite && c.cluster == ~0ull &&
                       agents[c.earlier.agent()].kind == AgentKind::Copies);
 }

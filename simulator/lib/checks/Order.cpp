@@ -174,8 +174,9 @@ void Order::arrive(const Knowledge &from, Cta &cta, uint32_t offset) {
 }
 
 void Order::initBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
-  // Reinitialization reuses the agent and continues its steps: agents are
-  // limited, and a loop must not consume an agent per iteration.
+  // Reinitialization reuses the agent and continues to count its steps. The
+  // number of agents is limited, and a loop may reinitialize an mbarrier in
+  // each iteration.
   std::shared_ptr<BarrierOrder> &b = cta.mbarriers[offset].order;
   if (b) {
     auto fresh = std::make_shared<BarrierOrder>();
@@ -240,7 +241,8 @@ void Order::noteUse(BarrierOrder &b, Epoch e) {
 
 void Order::noteUse(Warp &w, const Instr *i, uint32_t step, Cta &cta,
                     uint32_t offset) {
-  // A lane restricted to its own actions has also waited alone.
+  // If the lane must not publish joint actions of the warp, attribute the use
+  // to the lane's own agent.
   WarpOrder &o = of(w);
   uint32_t agent =
       hidesOthers(w) ? agentOf(o.alone, w, AgentKind::Warp) : o.self;
@@ -283,9 +285,9 @@ void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
     nameOther(init, machine.program, b.init.instr());
 }
 
-/// Returns true if the arrivals of the current phase follow the observation. If
-/// a warpgroup executes wgmma together, all warps share the progress of the
-/// most advanced warp.
+/// Returns true if an arrival of the current phase follows the observation. If
+/// the observer's warpgroup executes wgmma, an observation by any of its warps
+/// suffices.
 bool Order::hasSeen(const BarrierOrder &b,
                     const BarrierOrder::Observer &o) const {
   const Knowledge &k = b.arriving;
@@ -311,10 +313,10 @@ bool Order::hasSeen(const BarrierOrder &b,
   return false;
 }
 
-/// Checks that all observers of the previous phase have arrived. Only the end
-/// of the preceding phase can be waited for (PTX ISA, mbarrier.test_wait): a
-/// warp must pass its wait before the next phase completes, or the wait only
-/// ends with the following phase.
+/// Completes a phase, after checking that its arrivals follow all observations
+/// of the preceding phase. A wait only recognizes the end of the immediately
+/// preceding phase (PTX ISA, mbarrier.test_wait). A warp that is late by one
+/// phase would therefore wait until a further phase ends.
 void Order::completePhase(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
                           uint32_t offset) {
   BarrierOrder &b = barrier(cta, offset);
@@ -326,8 +328,8 @@ void Order::completePhase(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
                      machine.describeSharedOffset(offset) + ofRank(cta.rank) +
                      " may complete before " + describeAgent(o.warp) +
                      ", which waits at line " + line +
-                     ", has seen the phase before it complete: expected an "
-                     "arrival that comes after the wait",
+                     ", has observed the end of the preceding phase: expected "
+                     "an arrival after the wait",
                  lanes, /*isWarning=*/true))
         nameOther("the wait at line " + line + " by " + describeAgent(o.warp),
                   machine.program, o.instr);
@@ -398,8 +400,8 @@ Knowledge Order::copiesSoFar(Warp &w) {
   return k;
 }
 
-/// Returns the wgmma agent of a warpgroup. Operations are executed jointly, so
-/// a wait by one warp covers all four.
+/// Returns the wgmma agent of a warpgroup. The four warps execute wgmma
+/// jointly, so a wait by one warp covers the operations of all four.
 uint32_t Order::wgmmaAgent(Warp &w) {
   Warp &first = w.cta->warps[w.index / 4 * 4];
   return agentOf(of(first).wgmma, first, AgentKind::Wgmma);

@@ -38,8 +38,8 @@ enum class AgentKind : uint8_t {
   Inits, ///< mbarrier.init of a warp, published by fence.mbarrier_init
 };
 
-/// Originator of engine accesses. Set while an asynchronous operation takes
-/// effect, for observers of memory.
+/// Instruction and epochs to which the accesses of an asynchronous engine are
+/// attributed while its operation takes effect.
 struct EngineScope {
   Warp *warp = nullptr;
   const Instr *instr = nullptr;
@@ -57,19 +57,21 @@ struct WarpOrder {
   uint32_t self = 0;
   /// Agent for lanes executing alone; 0 until used.
   uint32_t alone = 0;
-  /// Steps of the last joint access to memory by several lanes, and of their
-  /// last meeting.
+  /// Step of the last memory access by several lanes together, and step of the
+  /// last meeting of all lanes (see Order).
   uint32_t touched = 0, met = 0;
-  /// Lanes with joint accesses since they last met, and two subsets: lanes that
-  /// met other lanes since, and lanes that released alone.
+  /// Lanes with joint accesses since the last meeting. Of these, `meeting`
+  /// contains the lanes that have since met other lanes, and `speaking` the
+  /// lanes that have released.
   uint32_t touching = 0, meeting = 0, speaking = 0;
   /// Agents of background engines; 0 until used.
   uint32_t copies = 0, bulkReads = 0, bulkWrites = 0, wgmma = 0, pipe = 0,
            loads = 0, stores = 0, inits = 0;
   Knowledge known;
-  /// Acquired, but not yet followed by tcgen05.fence::after_thread_sync.
+  /// Knowledge about tensor memory that the next
+  /// tcgen05.fence::after_thread_sync makes valid.
   Clock tensorAcquired;
-  /// Published by tcgen05.fence::before_thread_sync.
+  /// Knowledge released by tcgen05.fence::before_thread_sync.
   Clock tensorReleased;
   /// Tensor maps made visible to copies by an acquire fence.
   Clock maps;
@@ -89,17 +91,17 @@ struct WarpOrder {
 /// Synchronization state of an mbarrier.
 struct BarrierOrder {
   uint32_t agent = 0;
-  /// Last mbarrier.init, and last mbarrier.inval since.
+  /// Last mbarrier.init, and the mbarrier.inval after it, if any.
   Epoch init, inval;
-  /// Last use by each agent since the init. The barrier is an object in memory,
-  /// and all uses must precede an inval or init.
+  /// Last use by each agent since the init. Each use must precede the next
+  /// inval or init, because the barrier is an object in memory.
   std::vector<Epoch> users;
   /// Number of completed phases.
   uint32_t phase = 0;
-  /// Knowledge collected from arrivals, and knowledge published by the last
-  /// completed phase.
+  /// Knowledge collected from arrivals of the current phase, and knowledge
+  /// published by the last completed phase.
   Knowledge arriving, completed;
-  /// Observer of the last completed phase: the agent of a warp and its step.
+  /// Agent and step of a warp that observed the last completed phase.
   struct Observer {
     uint32_t warp, step, phase, instr;
   };
@@ -111,17 +113,19 @@ struct BarrierOrder {
 ///
 /// All lanes of a warp share their knowledge. However, a lane executing alone
 /// only publishes its own actions, and joint actions up to the last meeting of
-/// the lanes: at bar.warp.sync or another .sync, or at a barrier completion
-/// observed by the warp. Joint actions published by every lane count as met.
+/// the lanes. Lanes meet at bar.warp.sync or another .sync, and at a barrier
+/// completion observed by the warp. Joint actions published by every lane are
+/// treated like actions before a meeting.
 ///
-/// Agents are warps, lanes executing alone, and background engines:
-///   - the bytes that an mbarrier phase waits for (bulk copies into shared
-///     memory): known to every observer of the completed phase;
-///   - bulk groups of a warp, separately for reading and for writing: known
-///     after cp.async.bulk.wait_group[.read];
-///   - cp.async groups, wgmma groups;
+/// Agents are warps, lanes executing alone, and the following background
+/// engines:
+///   - bulk copies into shared memory, counted by an mbarrier: known to every
+///     observer of the completed phase;
+///   - bulk groups of a warp, separately for reading and writing: the warp
+///     knows them after cp.async.bulk.wait_group[.read];
+///   - cp.async groups and wgmma groups: known after their wait_group;
 ///   - the tcgen05 pipe of a warp: known through tcgen05.commit;
-///   - tcgen05.ld and .st of a warp: known after tcgen05.wait.
+///   - tcgen05.ld and tcgen05.st of a warp: known after tcgen05.wait.
 class Order final : public ClusterObserver {
 public:
   Order(Machine &machine, Cluster &cluster);
@@ -131,8 +135,8 @@ public:
   //===--------------------------------------------------------------------===//
 
   void meet(Warp &w, uint32_t lanes) override;
-  /// Handles the exit of lanes. The last lanes publish all knowledge of the
-  /// warp.
+  /// Handles the exit of lanes. The lanes that exit last publish all knowledge
+  /// of the warp.
   void exited(Warp &w) override;
   void completeBarrier(Cta &cta, uint32_t number) override;
   void completeCluster() override;
@@ -149,7 +153,7 @@ public:
   /// Executes fence.proxy.async: makes all knowledge of `w` about shared
   /// memory, global memory or both valid for the async proxy.
   void proxyFence(Warp &w, bool isShared, bool isGlobal);
-  /// Execute fence.proxy.tensormap: generic.release, and generic.acquire.
+  /// Execute fence.proxy.tensormap::generic.release and .acquire.
   void releaseMaps(Warp &w, MemoryScope scope);
   void acquireMaps(Warp &w, MemoryScope scope);
   void fenceInits(Warp &w);
@@ -170,21 +174,22 @@ public:
   BarrierOrder &barrier(Cta &cta, uint32_t offset);
   void initBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
   void invalBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
-  /// Returns a use not ordered before mbarrier.inval, or before a repeated
-  /// mbarrier.init: "the use at line 7 by warp 1". Returns an empty string if
-  /// all uses are ordered.
+  /// Describes a use that is not ordered before an mbarrier.inval or a repeated
+  /// mbarrier.init, for example "the use at line 7 by warp 1". Returns an empty
+  /// string if all uses are ordered.
   std::string unorderedWithChange(Warp &w, Cta &cta, uint32_t offset);
-  /// Record a use of a barrier: by the executing lanes in a step of `w`, by the
-  /// copies of its phase, or by an engine of `w` (tensor pipe or cp.async) with
-  /// the knowledge `known`.
+  /// Record a use of a barrier: by the executing lanes in a step of `w`, by
+  /// bulk copies of the current phase, or by an engine of `w` (tensor pipe or
+  /// cp.async) with the knowledge `known`.
   void noteUse(Warp &w, const Instr *i, uint32_t step, Cta &cta,
                uint32_t offset);
   void noteCopyUse(const Instr *i, Cta &cta, uint32_t offset);
   void noteEngineUse(Warp &w, const Instr *i, AgentKind engine,
                      const Knowledge &known, Cta &cta, uint32_t offset);
-  /// Returns an arrival of the last generation of a named barrier not ordered
-  /// before the current arrival, as "warp 1 (line 7)", or an empty string. The
-  /// barrier may count two unordered arrivals in either order.
+  /// Describes an arrival of the last generation of a named barrier that is not
+  /// ordered before the current arrival, for example "warp 1 (line 7)". Returns
+  /// an empty string if all are ordered. The barrier may count unordered
+  /// arrivals in either order.
   std::string unorderedArrival(Warp &w, const std::vector<Epoch> &last);
   Epoch arrivalEpoch(Warp &w, const Instr *i);
   /// Checks that a use of a barrier is ordered after its initialization.
@@ -193,7 +198,7 @@ public:
   /// Records an arrival by an agent with the knowledge `from` only
   /// (tcgen05.commit).
   void arrive(const Knowledge &from, Cta &cta, uint32_t offset);
-  /// Completes a phase by an arrival of `lanes` of `w`.
+  /// Completes a phase with an arrival of `lanes` of `w`.
   void completePhase(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
                      uint32_t offset);
   void observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
@@ -230,12 +235,12 @@ public:
   /// Checks a read of a tensor map by a copy.
   void readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes);
 
-  /// Records a use other than a data access: an arrival on a barrier of another
-  /// CTA. The CTA must still be running.
+  /// Records an arrival on a barrier of another CTA. That CTA must still be
+  /// running.
   void useRemote(Warp &w, const Instr *i, Cta &cta, uint32_t step);
   void noteUser(Cta &cta, Epoch e);
 
-  // Scopes of engine accesses, for `scope`.
+  // Create values of `scope`.
   EngineScope loadScope(Warp &w, const Instr *i, uint32_t lanes,
                         const Knowledge &known, Cta &cta, uint32_t barrier);
   EngineScope bulkScope(Warp &w, const Instr *i, uint32_t lanes,
@@ -256,13 +261,12 @@ public:
   Epoch engineEpoch() const override { return scope ? scope->write : Epoch(); }
   const EngineScope *scope = nullptr;
 
-  /// If set, collects publications at system scope, with their address, until
-  /// the store arrives.
+  /// If set, collects the addresses and knowledge published at system scope
+  /// until the store arrives at the peer.
   std::vector<std::pair<uint64_t, Knowledge>> *late = nullptr;
   /// Returns the epoch of an access by the executing lanes.
   Epoch epochOf(Warp &w);
-  /// Returns true if an access, of any cluster, precedes the next action of
-  /// `w`.
+  /// Returns true if an access of any cluster precedes the next action of `w`.
   bool knows(Warp &w, uint64_t inCluster, Epoch e);
 
   /// Checks that all uses of the CTA's memory precede its end.
@@ -279,8 +283,8 @@ private:
     AgentKind kind;
     uint32_t cta, warp; ///< offset for an mbarrier
   };
-  /// Stands for no agent, or for the preceding kernels; their only step is
-  /// their end.
+  /// Agent 0 means no agent, or represents the preceding kernels. The only step
+  /// of agent 0 is the end of these kernels.
   static constexpr uint32_t kKernelsBefore = 0;
   uint32_t newAgent(AgentKind kind, uint32_t cta, uint32_t warp);
   uint32_t wgmmaAgent(Warp &w);
@@ -299,12 +303,12 @@ private:
   void passOn(Warp &w, Clock &to, const Clock &from);
   /// Allows any lane to publish all actions of the warp up to `step`.
   void setMet(WarpOrder &o, uint32_t step);
-  /// Records that the executing lanes publish their actions, possibly as the
-  /// last lanes of the warp.
+  /// Records the publication of actions by the executing lanes. After a
+  /// publication by every lane, any lane may publish all joint actions.
   void speak(Warp &w);
   uint32_t instrNumber(const Instr *i) const;
-  /// Returns true if `w` is ordered after a step. Considers publishable
-  /// knowledge only.
+  /// Returns true if `e` happens before the next step of `w`. Includes
+  /// knowledge from lanes that arrived without the rest of their warp.
   bool comesAfter(Warp &w, Epoch e);
   static void noteUse(BarrierOrder &b, Epoch e);
   std::string describeAgent(uint32_t agent) const;
@@ -313,17 +317,17 @@ private:
   Published &published(Warp &w, MemoryScope level);
   /// Acquires the relaxed reads of all scopes up to `scope`.
   void acquireUnfenced(Warp &w, MemoryScope scope);
-  /// Records the publication of a strong write in a world, regardless of scope.
+  /// Records the publication of a strong write to all devices of a world,
+  /// regardless of scope. Only used for advice on narrow scopes.
   void publishNarrow(Warp &w, uint64_t address, bool isRelease);
   void passOnFenced(Warp &w, Knowledge &to);
   /// Returns the knowledge published by a relaxed write of `w` in a scope.
   Knowledge fencedBy(Warp &w, MemoryScope level);
   /// Returns true if the scopes of two strong accesses include each other.
   bool areMorallyStrong(const GlobalShadow::Record &r, Epoch e) const;
-  /// Returns true if `c` contains a step of an agent of any cluster.
+  /// Returns true if `c` contains the step `e` of an agent of `inCluster`.
   bool hasStep(const Clock &c, uint64_t inCluster, Epoch e) const;
-  /// Describes the missing synchronization of a race, or returns an empty
-  /// string.
+  /// Describes the missing synchronization of a race.
   std::string adviceOnRace(Warp &w, const Knowledge &known, const Conflict &c,
                            const InstrInfo &later, bool warns) const;
   std::string describeEarlier(const Conflict &c) const;
@@ -366,16 +370,17 @@ private:
   uint64_t id;
   std::vector<Agent> agents;
   std::vector<std::unique_ptr<WarpOrder>> warps;
-  std::unordered_map<uint64_t, Knowledge> cells; ///< in shared memory
-  /// Observed writes in shared memory, by CTA and granule.
+  /// Knowledge published by strong writes to shared memory, keyed by address.
+  std::unordered_map<uint64_t, Knowledge> cells;
+  /// Observed writes in shared memory, keyed by CTA and granule.
   std::unordered_map<uint64_t, Observation<uint64_t, Epoch>> observed;
   /// Publications in global memory at cluster scope, and at the scope of each
   /// CTA.
   Published ofCluster;
   std::vector<std::unique_ptr<Published>> ofCtas;
-  /// Readers of clusterlaunchcontrol responses, by location of the response.
+  /// Readers of clusterlaunchcontrol responses, keyed by response location.
   std::unordered_map<uint64_t, std::vector<Epoch>> answers;
-  /// Last record of a global memory access, for reuse.
+  /// Last global memory access and its record, reused for equal epochs.
   Epoch lastEpoch;
   uint32_t lastRecord = 0;
 };

@@ -1,8 +1,8 @@
 //===- Release.cpp - Publication by releases ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Release and acquire patterns" and "Causality order": fences, strong
-// reads and writes, and the scopes in which they order threads.
+// Implements fences, strong reads and strong writes in their scopes (PTX ISA,
+// "Release and acquire patterns" and "Causality order").
 //===----------------------------------------------------------------------===//
 
 #include "Order.h"
@@ -18,8 +18,8 @@ void Order::release(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
   speak(w);
   to.executed.join(o.known.executed);
-  // Pass on knowledge that a fence has released, and acquired knowledge that
-  // still awaits a fence.
+  // Pass on knowledge released by a tcgen05 fence, and knowledge acquired
+  // without such a fence.
   to.tensor.join(o.tensorReleased);
   to.tensor.join(o.tensorAcquired);
   to.ofOthers.join(o.known.ofOthers);
@@ -66,7 +66,8 @@ void Order::acquire(Warp &w, const Knowledge &from) {
   o.known.fenced.join(from.fenced);
   o.known.ofOthers.join(from.ofOthers);
   o.known.joinRare(from);
-  // The release covers these steps of all lanes, so the lanes have met there.
+  // The release covers the steps of all lanes up to this step, so the lanes are
+  // treated as having met.
   setMet(o, from.generic[o.self]);
   o.tensorAcquired.join(from.tensor);
   // Within one thread, waiting for completion suffices (PTX ISA, "tcgen05
@@ -99,8 +100,8 @@ void Order::acquireMaps(Warp &w, MemoryScope scope) {
   o.maps.join(o.known.maps);
 }
 
-/// Executes fence.mbarrier_init, after which a relaxed arrival at the cluster
-/// barrier publishes mbarriers, but nothing else.
+/// Executes fence.mbarrier_init. A later relaxed arrival at the cluster barrier
+/// publishes the initialized mbarriers, but nothing else.
 void Order::fenceInits(Warp &w) {
   WarpOrder &o = of(w);
   for (MemoryScope level : machine.scopes)
@@ -138,8 +139,8 @@ void Order::fence(Warp &w, MemoryScope scope) {
   o.nextStep();
 }
 
-/// Publishes knowledge collected by fences, for relaxed writes of the
-/// receivers.
+/// Passes on the knowledge collected by fences, for publication by later
+/// relaxed writes of the receivers.
 void Order::passOnFenced(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
   passOn(w, to.fenced, o.known.fenced);
@@ -229,7 +230,8 @@ void Order::publishNarrow(Warp &w, uint64_t address, bool isRelease) {
 void Order::strongWrite(Warp &w, bool isGlobal, uint64_t address,
                         bool isRelease, MemoryScope scope) {
   WarpOrder &o = of(w);
-  // Nothing to publish: reductions into a large buffer need no memory.
+  // Without a preceding fence there is nothing to publish. Returning early
+  // keeps reductions into a large buffer from consuming memory.
   if (!isRelease && isGlobal &&
       std::as_const(o.known).fencedIn(machine.scopes.front()).empty())
     return;

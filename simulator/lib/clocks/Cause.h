@@ -1,8 +1,8 @@
-//===- Cause.h - Causes of modelled time ------------------------*- C++ -*-===//
+//===- Cause.h - Causes of modeled time -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Time is spent on figures of a chip, such as a latency or a rate. Paths add up
-// cycles by figure. time/Facts.h describes the figures.
+// Each modeled cycle is attributed to a figure of the chip, such as a latency
+// or a rate. Paths add up cycles by figure. time/Facts.h describes the figures.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_CAUSE_H
@@ -138,7 +138,7 @@ constexpr Cause kIssue = Cause(kFacts);
 constexpr Cause kOther = Cause(kFacts + 1);
 constexpr unsigned kCauses = kFacts + 2;
 
-/// Memory that serves a request of threads.
+/// Memory serving a request.
 enum class Source : uint8_t { Shared, L1, L2Port, L2, Hbm };
 
 } // namespace mx::sim::time

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Vector clocks (Lamport 1978, Mattern 1988) over the agents of a cluster: its
-// warps and asynchronous engines. An agent counts its own steps; a clock holds,
-// for each agent, the last step known to happen before. Agents of other
-// clusters matter only after communication through global memory and are kept
-// in a map that most clocks leave empty.
+// warps and asynchronous engines. An agent counts its own steps. For each
+// agent, a clock stores the last step that is ordered before the current point.
+// Agents of other clusters matter only after communication through global
+// memory, so they are stored in a map. Most clocks leave the map empty.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_CLOCK_H
@@ -23,9 +23,10 @@ namespace mx::sim {
 
 class Clock {
 public:
-  /// Agents of other clusters: cluster << 16 | agent.
+  /// Steps of agents of other clusters, by foreignKey.
   using Foreign = std::unordered_map<uint64_t, uint32_t>;
-  /// Key of the launches of a device in a world. A step is the end of a launch.
+  /// Key for the launches of a device in a world. Each step is the end of a
+  /// launch.
   static uint64_t launchesKey(unsigned device) {
     return foreignKey((1ull << 47) + device, 0);
   }
@@ -85,8 +86,8 @@ public:
     c.foreign = std::move(map);
     return c;
   }
-  /// Returns the clock without local agents and without `count` clusters from
-  /// `first` on.
+  /// Returns the foreign part of the clock without the `count` clusters
+  /// starting at `first`.
   Clock ofClustersBeyond(uint64_t first, uint64_t count) const {
     Clock c;
     if (!foreign)
@@ -98,7 +99,7 @@ public:
     c.foreign = std::move(map);
     return c;
   }
-  /// Joins an exported clock. Agents of `cluster` become local again.
+  /// Joins an exported clock. Agents of `cluster` also become local again.
   void import(const Clock &other, uint64_t cluster) {
     if (!other.foreign)
       return;
@@ -131,30 +132,29 @@ private:
 /// Steps that happen before the next step of an agent or a synchronization
 /// object.
 struct Knowledge {
-  /// Accesses that happen before (PTX ISA, "Causality order").
+  /// Accesses that precede that step in the causality order of the PTX ISA.
   Clock generic;
-  /// Accesses of the generic proxy that a proxy fence made visible to the async
-  /// proxy: in shared memory, and in global memory.
+  /// Accesses of the generic proxy to shared and to global memory, made
+  /// visible to the async proxy by a proxy fence.
   Clock async, asyncGlobal;
   /// Accesses that a release fence made visible to the tensormap proxy.
   Clock maps;
   /// Operations on tensor memory that tcgen05 fences have ordered.
   Clock tensor;
-  /// Steps beyond `generic` that were executed before without visible effects,
-  /// used to check the lifetime of memory. Examples: a phase that waits for a
-  /// copy completes after everything the issuer of the copy waited for; a
-  /// relaxed arrival at the cluster barrier follows the earlier steps of its
-  /// thread.
+  /// Steps beyond `generic` that have been executed but are not necessarily
+  /// visible. Used to check the lifetime of memory. For example, an mbarrier
+  /// phase that counts a copy completes after all steps before the issue of the
+  /// copy, and a relaxed arrival at the cluster barrier follows the earlier
+  /// steps of its thread.
   Clock executed;
   /// Steps before a fence of device scope or wider. A later relaxed store
-  /// publishes them to the device ("Release and acquire patterns").
+  /// publishes these steps to the device ("Release and acquire patterns").
   Clock fenced;
-  /// Steps beyond `generic` that lanes knew when they arrived without the rest
-  /// of their warp.
+  /// Steps beyond `generic` by warps of which one lane arrived alone.
   Clock ofOthers;
-  /// State that few kernels need.
+  /// State used by few kernels.
   struct Rare {
-    /// Like `fenced` (device scope), for each scope.
+    /// Like `fenced`, for each scope other than device scope.
     Clock fenced[kMemoryScopes];
     /// Steps beyond `generic` that other devices of a world would have
     /// published if every scope involved were system scope.
@@ -181,7 +181,7 @@ struct Knowledge {
                                         : none;
   }
 
-  /// Returns true if the step was executed before, visible or not.
+  /// Returns true if the step has been executed, even if it is not visible.
   bool isDone(uint32_t agent, uint32_t step) const {
     return generic[agent] >= step || executed[agent] >= step;
   }

@@ -1,11 +1,11 @@
 //===- Path.h - Causal chains of clocks -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A clock results from a chain of causes, each with its cycles: work of an
-// engine, a latency, a wait for a slot. The later of two times determines the
-// chain. The chain of the group that ends last is the critical path, and its
-// cycles add up to the time of the launch. A path stores only the sums by
-// cause, in a vector shared copy-on-write.
+// Each modeled time results from a chain of causes, such as the work of an
+// engine, a latency or the wait for a slot, and each cause contributes cycles.
+// If an event waits for two others, the later one determines the chain. The
+// chain of the lanes that end last is the critical path, and its cycles add up
+// to the launch time. A path stores only sums by cause, shared copy-on-write.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_PATH_H
@@ -39,7 +39,7 @@ public:
   }
   ~Path() { drop(); }
 
-  /// Sum of all causes.
+  /// Sum of the cycles of all causes.
   uint64_t cycle() const { return node ? node->cycle : 0; }
   uint64_t of(Cause cause) const { return node ? node->of(cause) : 0; }
   void add(Cause cause, uint64_t cycles) {
@@ -121,18 +121,19 @@ private:
   Node *node = nullptr;
 };
 
-/// Time and its last cause, packed so that comparison orders by time. Data from
-/// memory also has a path of its own.
+/// Time and its last cause, packed so that comparison orders by time. If data
+/// arrives from memory, the moment refers to the path of the request instead.
 class Moment {
 public:
   Moment() = default;
   Moment(uint64_t cycle, Cause cause) : bits(cycle << 16 | unsigned(cause)) {}
-  /// `number`: number of the request.
+  /// Creates the moment at which request `number` is answered.
   Moment(uint64_t cycle, Source source, uint32_t number)
       : bits(cycle << 16 | kRequest | unsigned(source) << 12 |
              number % kNumbers) {}
 
-  /// Moment of an unanswered request: later than all others.
+  /// Returns the moment of an unanswered request, which is later than all other
+  /// moments.
   static Moment open(uint32_t number) {
     Moment m;
     m.bits = ~0ull << 16 | uint16_t(number);
@@ -147,7 +148,7 @@ public:
   Source source() const { return Source(bits >> 12 & 7); }
   uint32_t number() const { return uint32_t(bits % kNumbers); }
   bool operator<(const Moment &o) const { return bits < o.bits; }
-  /// Adds cycles with the same cause.
+  /// Returns the moment `cycles` later, with the same cause.
   Moment later(uint64_t cycles) const {
     Moment m = *this;
     m.bits += cycles << 16;

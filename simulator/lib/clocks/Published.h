@@ -1,11 +1,11 @@
 //===- Published.h - Clocks published by strong writes ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A strong read of a word of global memory may acquire the clock of its
+// A strong read of a global memory word may acquire the clocks of the word's
 // writers. Each scope (CTA, cluster, device, system) has a table. A write
 // publishes to the tables of its scope and of all narrower scopes; a read
-// queries the table of its own scope. Both match if each scope includes the
-// other thread (PTX ISA, "Morally strong operations").
+// queries the table of its own scope. So a read finds a write only if the scope
+// of each includes the other thread (PTX ISA, "Morally strong operations").
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_PUBLISHED_H
@@ -17,7 +17,8 @@ namespace mx::sim {
 
 class Published {
 public:
-  /// `known`: clock of an agent of `cluster`. Thread-safe.
+  /// Publish and acquire `known`, the knowledge of an agent of `cluster`.
+  /// Thread-safe.
   void release(uint64_t address, const Knowledge &known, uint64_t cluster);
   void acquire(uint64_t address, Knowledge &known, uint64_t cluster);
 

@@ -1,9 +1,9 @@
 //===- Readiness.h - Readiness of registers ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A result is ready some cycles after its instruction. Most registers that an
-// instruction reads were written long ago; a bit for each register avoids the
-// comparison of times.
+// Models when the result of an instruction is ready. Most registers read by an
+// instruction were written long ago, so a bit for each register avoids most
+// comparisons of times.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_READINESS_H
@@ -16,7 +16,7 @@
 
 namespace mx::sim::time {
 
-/// Registers 64 * word + n for each set bit n.
+/// Set of the registers 64 * word + n for each set bit n.
 struct RegisterPart {
   uint32_t word;
   uint64_t bits;
@@ -53,7 +53,7 @@ public:
       latest = std::max(latest, ready);
   }
 
-  /// Sets the registers written with the open moment `before` to `ready`.
+  /// Replaces the open moment `before` by `ready` in the written registers.
   void fill(RegisterRange written, Moment before, Moment ready) {
     for (const RegisterPart &part : written)
       for (uint64_t left = part.bits; left; left &= left - 1)
@@ -65,8 +65,8 @@ public:
   /// Returns true if a load is unanswered.
   bool hasOpen() const { return open; }
 
-  /// Returns the latest of `due` and the registers read. `horizon`: lower bound
-  /// of most later values of `due`.
+  /// Returns the time when all registers in `read` are ready, but no earlier
+  /// than `due`. `horizon` is a lower bound for most later values of `due`.
   Moment await(RegisterRange read, Moment due, uint64_t horizon) {
     return open || due < latest ? awaitEach(read, due, horizon) : due;
   }
@@ -84,7 +84,7 @@ private:
   /// Registers without a set bit were ready before the cycle `settled`.
   std::vector<uint64_t> recent;
   uint64_t settled = 0;
-  Moment latest;     ///< of the answered loads
+  Moment latest;     ///< latest known time of readiness
   uint32_t open = 0; ///< unanswered loads
 };
 

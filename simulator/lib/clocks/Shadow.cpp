@@ -12,8 +12,8 @@ GlobalShadow::GlobalShadow(uint64_t maxBytes)
     : pagesPerShard(std::max<uint64_t>(maxBytes / sizeof(Page) / kShards, 1)) {}
 
 uint32_t GlobalShadow::record(uint64_t cluster, Epoch epoch) {
-  // Allocated on first use, since launches without the order check need no
-  // ring. Zero pages of the system cost nothing until they are written.
+  // Allocate on first use, since launches without the order check need no ring.
+  // The zero pages from calloc use no memory until they are written.
   std::call_once(isMade, [&] {
     ring.reset(static_cast<Slot *>(std::calloc(kRing, sizeof(Slot))));
     if (!ring)

@@ -1,11 +1,11 @@
 //===- Shadow.h - Last accesses of each memory granule ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keeps the last write and the last reads of two agents for each granule, since
-// two roles often read a tile, or a reader later writes the word. FastTrack
-// (Flanagan and Freund, PLDI 2009) finds most races by comparing a step of one
-// agent with the clock of the next. A forgotten access (a third reader) can
-// hide a race, never report a false race.
+// Keeps the last write of each granule, and the last reads of two agents,
+// because a tile is often read by two warps. As in FastTrack (Flanagan and
+// Freund, PLDI 2009), a race is found by comparing one step of the earlier
+// agent with the clock of the later agent. A forgotten access (a third reader)
+// can hide a race, but cannot cause a false report.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_SHADOW_H
@@ -22,8 +22,8 @@
 
 namespace mx::sim {
 
-/// Access of an agent: step, instruction and bytes of a granule. 0 means no
-/// agent. Packed into 64 bits because shadows hold millions of them.
+/// Access of an agent: step, instruction and bytes of a granule. Agent 0 means
+/// no agent. Packed into 64 bits because shadows contain millions of epochs.
 class Epoch {
 public:
   static constexpr uint32_t kMaxAgents = 1u << 12;
@@ -46,13 +46,14 @@ public:
   uint32_t step() const { return bits >> 12 & kMaxStep; }
   uint32_t instr() const { return bits >> 38 & kMaxInstr; }
   bool isAtomic() const { return bits >> 58 & 1; }
-  /// Compare and swap. CUDA's loops for atomics that the hardware lacks first
-  /// read the word by a plain load; the swap checks the value again.
+  /// Returns true for compare-and-swap. CUDA emulates missing atomics with a
+  /// loop of a plain load and a compare-and-swap. The load is harmless because
+  /// the compare-and-swap checks the loaded value.
   bool isCas() const { return bits >> 37 & 1; }
-  /// Access of the async proxy.
+  /// Returns true for an access of the async proxy.
   bool isAsync() const { return bits >> 59 & 1; }
-  /// Scope of a strong access to global memory, where only whole granules are
-  /// tracked.
+  /// Scope of a strong access to global memory. Replaces the byte mask, since
+  /// only whole granules of global memory are tracked.
   MemoryScope scope() const { return MemoryScope(bits >> 60); }
   Epoch withScope(MemoryScope scope) const {
     return withBytes(unsigned(scope));
@@ -77,7 +78,7 @@ private:
   uint64_t bits = 0;
 };
 
-/// Write and reads of a granule.
+/// Last write of a granule, and last reads of two agents.
 struct ShadowCell {
   Epoch write, read, other;
 };
@@ -90,8 +91,8 @@ inline bool isReadBeforeCas(Epoch old, bool wasWrite, Epoch e, bool isWrite) {
 }
 
 /// Strong reads that observed a strong write (PTX ISA, "Observation order").
-/// Accesses after such a read follow the write for this word only; other writes
-/// of the writer remain unordered.
+/// Accesses to the same word after such a read are ordered after the write;
+/// other writes of the writer remain unordered.
 template <class Write, class Reader>
 struct Observation {
   Write write = {};
@@ -115,8 +116,8 @@ struct Conflict {
   uint64_t cluster = ~0ull; ///< cluster of the earlier access, if different
 };
 
-/// Conflict of an access that is reported: the first error, or else the first
-/// warning.
+/// Conflict to report for an access: the first error, or the first warning if
+/// there is no error.
 struct WorstConflict {
   std::optional<Conflict> conflict;
   bool isWarning = false;
@@ -128,13 +129,13 @@ struct WorstConflict {
   }
 };
 
-/// Kind of access. A silent write stores the value already present: several
-/// warps may store the same flag.
+/// Kind of access. A silent write stores the value already present, for example
+/// if several warps set the same flag.
 enum class Touch : uint8_t { Read, Write, SilentWrite };
 
-/// Records an access in `c`. `isOrdered(epoch, wasWrite)` returns true if an
-/// earlier access happens before; `onClash(epoch, wasWrite)` is called for each
-/// other.
+/// Records an access in `c`. `isOrdered(epoch, wasWrite)` returns true if the
+/// earlier access happens before this access. `onClash(epoch, wasWrite)` is
+/// called for each conflicting access that is not ordered.
 template <class F, class G>
 __attribute__((always_inline)) inline void
 visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered, G &&onClash) {
@@ -162,7 +163,8 @@ visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered, G &&onClash) {
     c.read = c.read.withBytes(c.read.bytes() | e.bytes());
     return;
   }
-  // An earlier ordered read need not be kept.
+  // Replace an earlier read of the same agent, and keep the read of another
+  // agent.
   if (c.read && c.read.agent() != e.agent())
     c.other = c.read;
   c.read = e;
@@ -183,8 +185,9 @@ inline void forGranules(uint64_t begin, uint64_t bytes, F &&fn) {
 }
 
 /// Shadow of global memory, shared by all clusters. Pages are created on
-/// access, and the oldest is evicted at the limit. Access records take two
-/// words and are kept in a ring; an overwritten number means no agent.
+/// access; at the size limit, the oldest page is evicted. Access records are
+/// stored in a ring, and cells refer to records by number. An access is
+/// forgotten when its record is overwritten.
 class GlobalShadow {
 public:
   explicit GlobalShadow(uint64_t maxBytes = 160ull << 20);
@@ -196,10 +199,11 @@ public:
   /// Adds a record and returns its number.
   uint32_t record(uint64_t cluster, Epoch epoch);
 
-  /// Visits a range for the access with record `number`, by an agent of
-  /// `cluster`. `isOrdered(record, wasWrite)` as above. `onClash(conflict)` is
-  /// called for each conflict, `areStrong(record)` for pairs of atomic
-  /// accesses. Thread-safe.
+  /// Enters record `number`, an access by an agent of `cluster`, in each
+  /// granule of a range. `isOrdered(record, wasWrite)` returns true if an
+  /// earlier access happens before this access; `onClash(conflict)` is called
+  /// for each conflict. `areStrong(record)` returns true if two atomic accesses
+  /// are morally strong. Thread-safe.
   template <class F, class G, class H>
   void visit(uint64_t address, uint64_t bytes, uint32_t number,
              uint64_t cluster, Touch touch, Epoch e, F &&isOrdered, G &&onClash,
@@ -248,8 +252,8 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
                          uint64_t cluster, Touch touch, Epoch e, F &&isOrdered,
                          G &&onClash, H &&areStrong) {
   bool isWrite = touch != Touch::Read;
-  // Adjacent sub-word accesses share a cell. Only whole granules are tracked,
-  // which can hide a race between bytes.
+  // Track whole granules only, because adjacent sub-word accesses share a cell.
+  // This can hide a race between bytes.
   uint64_t begin = (address + 3) / 4, end = (address + bytes) / 4;
   uint32_t lastFine = 0, lastOwn = 0;
   auto isOwn = [&](uint32_t old) {

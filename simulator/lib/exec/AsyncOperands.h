@@ -1,9 +1,8 @@
 //===- AsyncOperands.h - Operands of asynchronous copies --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Addresses with offsets stored in Program::extra, resolution of shared
-// addresses to CTAs, and the scope in which the accesses of an engine are
-// checked.
+// Stores addresses in Program::extra, finds the CTA of a shared address, and
+// attributes the accesses of an engine to its instruction.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_ASYNCOPERANDS_H
@@ -20,6 +19,7 @@ namespace mx::sim {
 
 constexpr unsigned kPlaceSlots = 4;
 
+/// Adds the four slots of an address to Program::extra.
 void addPlace(Decoder &d, const Address &a);
 /// Returns the address of a lane from the four slots written by addPlace.
 uint64_t addressOf(Warp &w, const Slot *s, unsigned lane);
@@ -37,8 +37,8 @@ Cta *sharedOwner(Warp &w, const Instr *i, uint64_t address, const char *what,
 /// Checks the CTAs of a 16-bit multicast mask. Returns false after a finding.
 bool checkMulticast(Warp &w, const Instr *i, uint32_t ranks, unsigned lane);
 
-/// Returns the knowledge of the issuer at the start of an asynchronous
-/// operation. The result is a copy unless the operation completes immediately.
+/// Returns the knowledge of the issuer when an asynchronous operation starts.
+/// The result is a copy unless the operation completes immediately.
 std::shared_ptr<const Knowledge> knowledgeAtIssue(Warp &w,
                                                   bool isDeferred = false);
 
@@ -61,7 +61,8 @@ private:
   EngineScope scope;
 };
 
-/// Returns true if shared memory may contain uncomputed bytes.
+/// Returns true if shared memory may contain uncomputed bytes (see
+/// machine/LeftOut.h).
 inline bool followsLeftOut(const Warp &w) {
   return w.cta->leftOut && !w.cta->leavesOut;
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA: atom and red in global and shared memory, on scalars and vectors.
-// Lanes take effect in ascending order.
+// The operations of a warp take effect in ascending lane order.
 //===----------------------------------------------------------------------===//
 
 #include "AsyncOperands.h"
@@ -70,9 +70,10 @@ uint16_t half(Op op, uint16_t old, uint16_t b) {
   return (op == Min) == (y < x) ? b : old;
 }
 
-/// Floating-point additions with the results of an H200. The L2 cache adds in
-/// global memory: it flushes subnormal f32 to zero, and propagates NaN f64
-/// unchanged. Additions in shared memory run in the kernel.
+/// Compute floating-point additions with the results of an H200. The L2 cache
+/// performs additions in global memory: it flushes subnormal f32 to zero, and
+/// propagates f64 NaNs unchanged. In shared memory, kernel code performs the
+/// additions.
 uint32_t addSingles(uint32_t old, uint32_t b, bool isShared) {
   float x = asFloat(old), y = asFloat(b);
   return bitsOf(canonical(isShared ? x + y : flush(flush(x) + flush(y))));
@@ -127,8 +128,8 @@ uint64_t apply(Op op, Kind kind, uint64_t old, uint64_t b, uint64_t c,
   }
 }
 
-/// Encoding of ordering semantics: bit 0 acquire, bit 1 release, then the
-/// scope.
+/// Encoding of ordering semantics: bit 0 for acquire, bit 1 for release, and
+/// the scope in the bits above.
 enum : uint32_t { kAcquire = 1, kRelease = 2, kScopeShift = 2 };
 
 /// Reports the access of a lane to the order check.
@@ -182,8 +183,8 @@ struct Operands {
   }
 };
 
-/// Returns true if the lanes wait in a world, because they repeat an atomic
-/// operation without effect, such as an attempt to take a lock.
+/// Returns true if the operation leaves memory unchanged, as a failed attempt
+/// to take a lock does. Lanes that repeat such an operation are polling.
 bool changesNothing(Warp &w, const Instr *i, const Operands &o, uint32_t mask,
                     uint64_t addresses[32], uint8_t *at[32]) {
   if (o.kind == B128)
@@ -206,8 +207,9 @@ bool changesNothing(Warp &w, const Instr *i, const Operands &o, uint32_t mask,
   return true;
 }
 
-/// Prepares atomic operations on peer memory, which execute immediately:
-/// earlier stores arrive first if the operation releases.
+/// Prepares atomic operations, which execute immediately even in the memory of
+/// a peer: delivers late stores to the same bytes and, if the operation
+/// releases at system scope, all stores before it.
 void settleForAtomic(Warp &w, const Instr *i, const Operands &o,
                      uint32_t mask) {
   if (i->b & kRelease &&

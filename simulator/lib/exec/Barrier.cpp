@@ -15,14 +15,14 @@ namespace {
 
 enum : uint32_t { kSync = 0, kArrive = 1, kRed = 2 };
 
-/// a: barrier, b: threads or kNoSlot; aux: kSync, kArrive, or kRed | 4 * (popc,
-/// and, or) | 16 * (done: reading the result); c: predicate, d: result.
+/// a: barrier, b: threads or kNoSlot, c: predicate of .red; aux: kSync, kArrive
+/// or kRed.
 const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t number = uniform32(w, i->a, mask);
   if (number >= 16)
     return w.fail(i, FindingKind::Barrier,
                   "barrier " + std::to_string(number) +
-                      ", a CTA has barriers 0 to 15",
+                      ": expected a barrier from 0 to 15",
                   mask);
   uint32_t threads = i->b == kNoSlot ? 0 : uniform32(w, i->b, mask);
   if (i->b != kNoSlot && (threads == 0 || threads % 32 || threads > 1024))
@@ -39,7 +39,7 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
                   "barrier " + std::to_string(number) + " for " +
                       (warps ? std::to_string(threads) + " threads"
                              : std::string("all threads")) +
-                      ", others are there for " +
+                      ", but other warps arrived at it for " +
                       (b.expectedWarps
                            ? std::to_string(b.expectedWarps * 32) + " threads"
                            : std::string("all threads")),
@@ -51,7 +51,7 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   if (b.lanes[w.index] & mask)
     return w.fail(i, FindingKind::Barrier,
                   "the warp arrives at barrier " + std::to_string(number) +
-                      " again before the others have come",
+                      " again before the other warps have arrived",
                   mask);
   ++w.cta->cluster->effects;
   b.active = true;
@@ -65,12 +65,11 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
           !other.empty())
         return w.fail(i, FindingKind::Barrier,
                       "the warp arrives at barrier " + std::to_string(number) +
-                          ", and so did " + other +
-                          " the last time: no synchronization orders the two, "
-                          "so that the barrier may count either for the "
-                          "threads that the other one waits for: expected "
-                          "another barrier, or a barrier that both pass in "
-                          "between",
+                          ", where " + other +
+                          " arrived last: no synchronization orders the two "
+                          "arrivals, so the barrier may count either of them "
+                          "first: expected different barriers, or another "
+                          "barrier between the two arrivals",
                       mask);
     b.arrivals.push_back(order->arrivalEpoch(w, i));
     order->release(w, b.arriving);
@@ -104,7 +103,8 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   return nullptr;
 }
 
-/// Reads the result of a bar.red from the last completed generation.
+/// Reads the result of a bar.red from the last completed generation. a:
+/// barrier, d: result; aux: 0 popc, 1 and, 2 or.
 const Instr *barrierResult(Warp &w, const Instr *i, uint32_t mask) {
   NamedBarrier &b = w.cta->barriers[uniform32(w, i->a, mask)];
   switch (i->aux) {
@@ -122,7 +122,7 @@ const Instr *barrierResult(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// aux: .relaxed.
+/// aux: true for .relaxed.
 const Instr *clusterArrive(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &c = *w.cta->cluster;
   if (c.order) {
@@ -146,7 +146,8 @@ const Instr *clusterArrive(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *clusterWait(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &c = *w.cta->cluster;
   // Divergent groups of lanes wait one after another. Lanes that have not
-  // arrived again wait for a completed phase, regardless of other arrivals.
+  // arrived again wait for the completed phase, even if other lanes of the warp
+  // have arrived for the next phase.
   if (c.generation != w.clusterTicket || !(w.clusterLanes & mask)) {
     if (c.order)
       c.order->acquire(w, c.barrierCompleted);

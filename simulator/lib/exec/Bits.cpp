@@ -1,8 +1,8 @@
 //===- Bits.cpp - Logic, shifts and bit fields ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Logic and shift instructions", and the bit manipulation part of the
-// integer instructions.
+// PTX ISA, "Logic and shift instructions", and the integer instructions for bit
+// manipulation.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -74,8 +74,8 @@ template <class T>
 T bitFieldExtract(T a, uint32_t posIn, uint32_t lenIn) {
   constexpr unsigned msb = 8 * sizeof(T) - 1;
   using U = std::make_unsigned_t<T>;
-  // The 32-bit form uses the low bytes of pos and len, the 64-bit form all bits
-  // (seen on sm_90).
+  // The 32-bit form reads the low bytes of pos and len, and the 64-bit form
+  // reads all bits (seen on sm_90).
   constexpr uint32_t most = sizeof(T) == 8 ? ~0u : 0xff;
   unsigned pos = std::min(posIn & most, 255u);
   unsigned len = std::min(lenIn & most, 255u);
@@ -108,7 +108,7 @@ uint32_t bmskWrap(uint32_t a, uint32_t b) {
   return bitMask<uint32_t>(a & 31, b & 31);
 }
 
-/// szext: extends the low n bits.
+/// Computes szext: extends the low n bits.
 template <class T, bool Wrap>
 T extend(T a, uint32_t n) {
   n = Wrap ? n & 31 : std::min(n, 32u);
@@ -116,8 +116,8 @@ T extend(T a, uint32_t n) {
     return 0;
   return T(std::make_unsigned_t<T>(a) << (32 - n)) >> (32 - n);
 }
-/// Returns the offset-th set bit of a mask, counted from bit `base` and
-/// downwards if negative.
+/// Computes fns: returns the position of the `offset`-th set bit, counted
+/// upwards from bit `base`, or downwards if `offset` is negative.
 uint32_t findNthSet(uint32_t mask, uint32_t base, int32_t offset) {
   if (base > 31)
     return ~0u;
@@ -131,7 +131,8 @@ uint32_t findNthSet(uint32_t mask, uint32_t base, int32_t offset) {
   return ~0u;
 }
 
-/// bfi d, a (insert), b (into), c (pos), d (len).
+/// Computes bfi. a: bits to insert, b: destination of the insertion, c:
+/// position; aux: slot of the length.
 template <class T>
 const Instr *bitFieldInsert(Warp &w, const Instr *i, uint32_t mask) {
   auto *d = w.at<LaneOf<T>>(i->d);
@@ -160,7 +161,8 @@ uint32_t funnelRightWrap(uint32_t a, uint32_t b, uint32_t c) {
 uint32_t funnelRightClamp(uint32_t a, uint32_t b, uint32_t c) {
   return c >= 32 ? b : funnelRightWrap(a, b, c);
 }
-/// Selects bytes of {b, a} by nibbles; bit 3 of a nibble replicates the sign.
+/// Selects the bytes of {b, a} named by the nibbles of `c`. Bit 3 of a nibble
+/// replicates the sign.
 uint32_t permute(uint32_t a, uint32_t b, uint32_t c) {
   uint64_t pool = uint64_t(b) << 32 | a;
   uint32_t r = 0;
@@ -215,7 +217,7 @@ const Instr *lop3(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// Predicate logic by a four-bit table, indexed by (a, b).
+/// Combines predicates by the four-bit truth table `aux`, indexed by (a, b).
 const Instr *predicateLogic(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t a = w.predicate(i->a), b = w.predicate(i->b), r = 0;
   if (i->aux & 1)
@@ -279,7 +281,7 @@ void decodeShf(Decoder &d) {
                {'B', 32}, 3);
 }
 
-/// p = (d != 0) or/and q; b: d of lop3, aux: 1 for and.
+/// Computes p = (a != 0) or/and q. a: result of lop3, b: q; aux: 1 for and.
 const Instr *testNonZero(Warp &w, const Instr *i, uint32_t mask) {
   const uint32_t *a = w.at<uint32_t>(i->a);
   uint32_t bits = 0, q = w.predicate(i->b);
@@ -337,7 +339,7 @@ void decodePrmt(Decoder &d) {
 void decodeCount(Decoder &d, Handler h32, Handler h64) {
   Type t;
   if (!d.takeType(t) || (t.bits != 32 && t.bits != 64))
-    return d.unsupported("expects a type of 32 or 64 bits");
+    return d.unsupported("expects a 32- or 64-bit type");
   if (!d.expectOperands(2, 2))
     return;
   Slot a = d.use(1, t), out = d.def(0, {'U', 32});
@@ -377,7 +379,7 @@ void decodeBrev(Decoder &d) {
 void decodeBfe(Decoder &d) {
   Type t;
   if (!d.takeType(t) || (t.bits != 32 && t.bits != 64))
-    return d.unsupported("expects a type of 32 or 64 bits");
+    return d.unsupported("expects a 32- or 64-bit type");
   if (!d.expectOperands(4, 4))
     return;
   static const IntHandlers h = {

@@ -1,7 +1,7 @@
 //===- Bulk.cpp - cp.async.bulk and bulk groups ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: cp.async.bulk, cp.reduce.async.bulk, bulk groups and prefetch.
+// PTX ISA: cp.async.bulk, cp.reduce.async.bulk, bulk groups, and bulk prefetch.
 //===----------------------------------------------------------------------===//
 
 #include "../machine/LeftOut.h"
@@ -41,8 +41,8 @@ Fault withBuffer(Warp &w, Fault f, const char *word, uint64_t address,
   return f;
 }
 
-/// Describes a transfer of global memory; the addresses only matter in timed
-/// launches.
+/// Describes a transfer to or from global memory. Adds the addresses in timed
+/// launches only.
 time::Transfer transferOf(const Warp &w, uint64_t address, uint32_t size) {
   time::Transfer t{size};
   if (w.watch)
@@ -90,7 +90,8 @@ const Instr *bulkToGlobal(Warp &w, const Instr *i, uint32_t mask) {
   return next;
 }
 
-/// extra: dst, src, mbarrier places, the mask's slot; b: size.
+/// extra: addresses of dst, src and mbarrier, slot of the multicast mask; b:
+/// size.
 const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
   BulkCopy copy(i->aux2);
   const Slot *s = &w.machine->program.extra[i->aux];
@@ -170,7 +171,7 @@ const Instr *commitBulk(Warp &w, const Instr *i, uint32_t) {
   return i + 1;
 }
 
-/// imm: groups that may be pending; aux: .read.
+/// imm: number of groups allowed to be pending; aux: true for .read.
 const Instr *waitBulk(Warp &w, const Instr *i, uint32_t) {
   bool isOver = w.bulkGroups.atMost(i->imm);
   if (w.trace && (isOver || !w.watch))

@@ -49,11 +49,10 @@ const Instr *issueToShared(Warp &w, const Instr *i, unsigned lane,
 /// up to `tensor` are already removed.
 void decodeBulkTensor(Decoder &d, bool isReduce);
 
-/// Returns the lanes of `mask` that issue a copy from shared to global memory:
-/// the first lane for each distinct `key`, which identifies the operands of a
-/// lane. GPUs merge such copies if their operands are equal, but perform a load
-/// or reduction for each lane (measured: simulator/docs/Simulator.md, "Copies
-/// of several lanes").
+/// Returns the lanes of `mask` that issue a copy from shared to global memory.
+/// GPUs merge copies of lanes with equal operands, so only the first lane for
+/// each value of `key(lane)` issues a copy. Loads and reductions are not merged
+/// (measured: simulator/docs/Simulator.md, "Copies of several lanes").
 template <class F>
 uint32_t firstOfEach(uint32_t mask, F &&key) {
   if (!(mask & (mask - 1)))
@@ -66,9 +65,9 @@ uint32_t firstOfEach(uint32_t mask, F &&key) {
   return first;
 }
 
-/// Issues a copy from shared to global memory into the open bulk group of the
-/// warp. `copy` returns a TmaResult; `from`, `offset` and `transfer` describe
-/// the source.
+/// Issues a copy from shared to global memory in the open bulk group of the
+/// warp. `copy` returns a TmaResult. `from` and `offset` are the source, and
+/// `transfer` is only used for timing.
 template <class F>
 const Instr *issueInGroup(Warp &w, const Instr *i, unsigned lane, bool isReduce,
                           Cta &from, uint32_t offset,

@@ -1,9 +1,9 @@
 //===- BulkTensor.cpp - Tensor copies and reductions ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: tiles, gather4
-// and scatter4, multicast, and completion by mbarriers of the cluster or bulk
-// groups.
+// PTX ISA: cp.async.bulk.tensor and cp.reduce.async.bulk.tensor, in tile,
+// gather4 and scatter4 modes. Loads support multicast and complete on mbarriers
+// of the cluster; stores complete through bulk groups.
 //===----------------------------------------------------------------------===//
 
 #include "AsyncOperands.h"
@@ -19,8 +19,9 @@ using ptx::Operand;
 
 namespace {
 
-/// Returns the CTA with the mbarrier that counts the bytes arriving in `to`
-/// (PTX ISA, cp.async.bulk.tensor, .cta_group and .multicast).
+/// Returns the CTA whose mbarrier counts the bytes copied to `to` (PTX ISA,
+/// cp.async.bulk.tensor, .cta_group and .multicast). `holder` is the CTA of the
+/// mbarrier operand.
 Cta *signalled(Cta *to, Cta *holder, bool multicast, unsigned group) {
   Cluster &c = *to->cluster;
   if (!multicast)
@@ -68,7 +69,8 @@ bool readBox(Warp &w, const Instr *i, const TensorCopy &copy, const Slot *map,
     return true;
   w.fail(i, FindingKind::IllegalInstruction,
          "copies " + std::to_string(copy.rank) +
-             " dimensions by a tensor map of " + std::to_string(box.map.rank),
+             " dimensions with a tensor map of rank " +
+             std::to_string(box.map.rank),
          1u << lane);
   return false;
 }
@@ -81,7 +83,7 @@ std::vector<TmaStretch> stretchesOf(const TensorCopy &copy, const Box &box) {
   return tmaStretches(box.map, box.at.data(), copy.tile != Tile::Tile);
 }
 
-/// Describes the transfer; the addresses only matter in timed launches.
+/// Describes the transfer. Adds the addresses in timed launches only.
 time::Transfer transferOf(const Warp &w, const TensorCopy &copy,
                           const Box &box) {
   time::Transfer t{boxBytes(copy, box), {}, box.mapAddress};
@@ -91,7 +93,8 @@ time::Transfer transferOf(const Warp &w, const TensorCopy &copy,
   return t;
 }
 
-/// extra: dst, map, mbarrier places, the mask's slot, coordinates.
+/// extra: addresses of dst, map and mbarrier, slot of the multicast mask,
+/// coordinates.
 const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
   TensorCopy copy(i->aux2);
   const Slot *s = &w.machine->program.extra[i->aux];
@@ -158,10 +161,11 @@ const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
   return next;
 }
 
-/// extra: map and source places, coordinates.
+/// extra: addresses of map and source, coordinates.
 const Instr *tensorStore(Warp &w, const Instr *i, uint32_t mask) {
   TensorCopy copy(i->aux2);
-  // Other clusters can observe the order of floating-point additions.
+  // Reductions take turns, because other clusters can observe the order of
+  // floating-point additions.
   if (copy.isReduce && w.isEager() && !w.takeTurn(i))
     return nullptr;
   const Slot *s = &w.machine->program.extra[i->aux];
@@ -233,7 +237,7 @@ void mx::sim::decodeBulkTensor(Decoder &d, bool isReduce) {
   else
     d.take("tile");
   if (copy.tile != Tile::Tile && copy.rank != 2)
-    return d.unsupported("gather4 and scatter4 are of two dimensions");
+    return d.unsupported("gather4 and scatter4 require .2d");
   bool hasHint;
   hasHint = d.take("L2::cache_hint");
   copy.isReduce = isReduce;

@@ -13,7 +13,7 @@ using namespace mx::sim;
 
 namespace {
 
-/// Computes d = stack pointer b.
+/// Copies the stack pointer `b` to d.
 const Instr *saveStack(Warp &w, const Instr *i, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) {
     w.at<uint64_t>(i->d)[lane] = w.at<uint32_t>(i->b)[lane];
@@ -32,7 +32,8 @@ const Instr *restoreStack(Warp &w, const Instr *i, uint32_t mask) {
   });
   return next;
 }
-/// Computes d = address of `a` bytes, aligned to imm; b: stack pointer.
+/// Allocates `a` bytes, aligned to imm, and stores the address in d; b: stack
+/// pointer.
 const Instr *allocate(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t all = w.machine->program.localBytes;
   const Instr *next = i + 1;

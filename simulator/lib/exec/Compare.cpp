@@ -71,8 +71,8 @@ bool compare(T a, T b) {
     return a != a || b != b;
 }
 
-/// Computes d = compare(a, b); aux bits 0-1: 1 and, 2 or, 3 xor with predicate
-/// c; aux2: predicate for the complement, or kNoSlot.
+/// Computes d = compare(a, b), combined with predicate c by aux (1 and, 2 or, 3
+/// xor, 0 not at all); aux2: slot for the complement, or kNoSlot.
 template <class T, Cmp C>
 const Instr *setp(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t r = compareLanes<T, compare<T, C>>(w, i, mask);
@@ -160,7 +160,7 @@ const Instr *copyPredicate(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// setp with .ftz compares flushed copies of the operands.
+/// Flushes an operand of setp.ftz.
 template <class T>
 T flushInput(T x) {
   return flush(x);
@@ -168,8 +168,8 @@ T flushInput(T x) {
 
 uint32_t upperHalf(uint32_t x) { return x >> 16; }
 
-/// Source type of a comparison. Covers .f16 and .bf16; packed sources contain
-/// two values.
+/// Source type of a comparison and its handler. Packed sources contain two
+/// values.
 struct Source {
   Type type;
   Handler handler = nullptr;
@@ -234,8 +234,8 @@ Slot copied(Decoder &d, Handler h, Slot s) {
   return out;
 }
 
-/// Emits the comparison of `inst` into p, and its complement into q. For packed
-/// operands, p receives the lower halves and `upper` the upper halves.
+/// Emits a comparison with result p and complement q. For packed operands, p is
+/// the result for the lower halves and `upper` the result for the upper halves.
 bool emitCompare(Decoder &d, Slot p, Slot q, Slot upper) {
   Cmp c = takeCompare(d);
   if (c == Count) {
@@ -250,8 +250,8 @@ bool emitCompare(Decoder &d, Slot p, Slot q, Slot upper) {
     return false;
   }
   if (source.isPacked != (upper != kNoSlot)) {
-    d.unsupported(source.isPacked ? "two halves give two results"
-                                  : "only halves give two results");
+    d.unsupported(source.isPacked ? "a packed comparison has two results"
+                                  : "only a packed comparison has two results");
     return false;
   }
   size_t count = combine ? 4 : 3;
@@ -276,7 +276,7 @@ bool emitCompare(Decoder &d, Slot p, Slot q, Slot upper) {
     emit(p, q, a, b);
     return true;
   }
-  // Copy the combined predicate, since a result may overwrite it.
+  // Copy the predicate operand. The first result may overwrite the original.
   if (combine) {
     Slot kept = d.temporaryPredicate();
     Instr &i = d.emit(copyPredicate);
@@ -312,13 +312,14 @@ void decodeSetp(Decoder &d) {
     emitCompare(d, p, q, kNoSlot);
 }
 
-/// aux: representation of true in the result type.
+/// Converts predicate a to the result type; aux: value for true.
 const Instr *fromPredicate(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t p = *w.at<uint32_t>(i->a), *d = w.at<uint32_t>(i->d);
   forLanes(mask, [&](unsigned lane) { d[lane] = p >> lane & 1 ? i->aux : 0; });
   return i + 1;
 }
-/// a: predicate of the lower half, b: predicate of the upper half.
+/// Converts two predicates to a packed result. a: lower half, b: upper half;
+/// aux: value for true.
 const Instr *fromPredicates(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t p = *w.at<uint32_t>(i->a), q = *w.at<uint32_t>(i->b);
   uint32_t *d = w.at<uint32_t>(i->d);
@@ -339,7 +340,7 @@ void decodeSet(Decoder &d) {
       {"u16", 0xFFFFu},  {"s16", 0xFFFFu},   {"f16", 0x3C00u},
       {"bf16", 0x3F80u}, {"f16x2", 0x3C00u}, {"bf16x2", 0x3F80u},
   };
-  // Search in order, because both types may be the same.
+  // Search in modifier order, because the source type may be in the table too.
   const Result *result = nullptr;
   for (std::string_view m : d.modifiers()) {
     for (const Result &r : results)
@@ -352,7 +353,7 @@ void decodeSet(Decoder &d) {
     return d.unsupported("expects the type of the result");
   bool isPair = hasPackedSource(d);
   if (!isPair && result->name.back() == '2' && result->name.size() > 4)
-    return d.unsupported("only halves give two results");
+    return d.unsupported("only a packed comparison has two results");
   Slot p = d.temporaryPredicate();
   Slot q = isPair ? d.temporaryPredicate() : kNoSlot;
   Slot out = d.def(0, {'B', 32});
@@ -402,8 +403,8 @@ const Instr *slct(Warp &w, const Instr *i, uint32_t mask) {
   L *d = w.at<L>(i->d);
   const L *a = w.at<L>(i->a), *b = w.at<L>(i->b);
   forLanes(mask, [&](unsigned lane) {
-    // Negative zero is not less than zero, and neither is an input that .ftz
-    // flushes to it.
+    // Negative zero selects `a`, as does a negative input flushed by .ftz to
+    // negative zero.
     bool first = Float ? w.at<float>(i->c)[lane] >= 0 ||
                              (i->aux && flush(w.at<float>(i->c)[lane]) == 0)
                        : w.at<int32_t>(i->c)[lane] >= 0;

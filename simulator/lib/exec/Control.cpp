@@ -1,8 +1,9 @@
 //===- Control.cpp - Branches, exits, traps -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Control flow instructions", and miscellaneous instructions that
-// only affect scheduling. machine/Handlers.cpp contains their handlers.
+// Decodes branches, exits and traps (PTX ISA, "Control flow instructions"),
+// griddepcontrol, setmaxnreg and hints. Most handlers are in
+// machine/Handlers.cpp.
 //===----------------------------------------------------------------------===//
 
 #include "../checks/Order.h"
@@ -41,7 +42,7 @@ static void decodeBrx(Decoder &d) {
   if (!d.expectOperands(2, 2))
     return;
   if (d.inst->guarded)
-    return d.unsupported("brx under a predicate");
+    return d.unsupported("a predicated brx is not supported");
   if (d.operand(1).kind != ptx::Operand::Vector)
     return d.unsupported("expects a list of targets");
   Slot index = d.use(0, {'U', 32});
@@ -67,7 +68,7 @@ static void decodeNanosleep(Decoder &d) {
   d.emit(sleep);
 }
 
-/// Hints and orderings without effect in the simulator, with any modifiers.
+/// Decodes hints that have no effect in the simulator. Accepts any modifiers.
 static void decodeNothing(Decoder &d) {
   while (!d.modifiers().empty())
     d.take(d.modifiers().front());
@@ -86,9 +87,9 @@ static const Instr *waitForKernels(Warp &w, const Instr *i, uint32_t) {
   return i + 1;
 }
 
-/// Decodes griddepcontrol. Kernels run sequentially, so the wait is immediate;
-/// the order check records the accesses that follow it and the kernels that may
-/// overlap.
+/// Decodes griddepcontrol. Kernels run sequentially, so the wait never blocks.
+/// The order check treats later accesses as ordered after the preceding
+/// kernels.
 static void decodeGridDepControl(Decoder &d) {
   bool waits = d.take("wait");
   if (!waits && !d.take("launch_dependents"))
@@ -97,8 +98,8 @@ static void decodeGridDepControl(Decoder &d) {
     d.emit(waits ? waitForKernels : launchDependents);
 }
 
-/// Decodes setmaxnreg. The register count has no effect here, but illegal
-/// counts are rejected.
+/// Decodes setmaxnreg. The simulator does not limit registers, but rejects
+/// illegal counts.
 static void decodeSetMaxNReg(Decoder &d) {
   int64_t count = 0;
   if (d.takeAny({"inc", "dec"}) < 0 || !d.take("sync") || !d.take("aligned") ||

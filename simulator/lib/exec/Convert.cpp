@@ -1,8 +1,8 @@
 //===- Convert.cpp - Conversions of single values -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Data movement and conversion: cvt". The types determine how
-// integers widen and narrow; register sizes do not.
+// PTX ISA, "Data movement and conversion: cvt". The type modifiers, not the
+// register sizes, determine how integers are extended and truncated.
 //===----------------------------------------------------------------------===//
 
 #include "ConvertOps.h"
@@ -22,7 +22,8 @@ namespace {
 // Integer to integer
 //===----------------------------------------------------------------------===//
 
-/// aux bit 0: saturate. SL and DL are the lane types of the registers.
+/// Converts integers of type S to type D, saturating if aux is 1. SL and DL are
+/// the lane types of the registers.
 template <class S, class D, class SL, class DL>
 const Instr *intToInt(Warp &w, const Instr *i, uint32_t mask) {
   DL *d = w.at<DL>(i->d);
@@ -114,7 +115,7 @@ unsigned bitsOfNum(Num n) {
   return bits[unsigned(n)];
 }
 
-/// Rounds to an integral value in double, exactly.
+/// Rounds to an integral value in the given mode.
 double roundIntegral(double x, Rounding r) {
   switch (r) {
   case RZ:
@@ -135,7 +136,7 @@ template <class T>
 uint64_t clampToInt(double x) {
   if (x != x)
     return 0;
-  // For 64 bits, the upper limit rounds up as a double, hence >=.
+  // As a double, the upper limit of a 64-bit type is rounded up, hence >=.
   constexpr double lo = double(std::numeric_limits<T>::min());
   constexpr double hi = double(std::numeric_limits<T>::max());
   if (x <= lo)
@@ -175,8 +176,8 @@ __attribute__((noinline)) T narrowDirected(volatile double x, Rounding r) {
   return y;
 }
 
-/// Converts f32 to a 16-bit float with directed rounding: rounds to nearest,
-/// then steps to the adjacent code if needed.
+/// Converts x to a 16-bit float in any rounding mode: rounds to nearest, then
+/// steps to the adjacent code if required by the mode.
 uint16_t narrow16(double x, FloatFormat f, Rounding r) {
   uint32_t nearest = encodeF64(f, x);
   if (r == RN || x != x)
@@ -238,8 +239,8 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     break;
   case Num::F32:
   case Num::TF32: {
-    // f32 to f16 ignores .ftz. In conversions of a NaN to f64, only .ftz
-    // discards the payload (seen on sm_90).
+    // Conversion of f32 to f16 ignores .ftz. Conversion of a NaN to f64
+    // discards the payload only with .ftz (seen on sm_90).
     float f = asFloat(uint32_t(in));
     x = m.ftz && m.to != Num::F16 ? canonical(flush(f)) : f;
     break;
@@ -248,8 +249,8 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     x = doubleFromBits(in);
     break;
   }
-  // Round 64-bit integers beyond 2^53 to odd, so that a second rounding is
-  // correct in every mode.
+  // Round integers beyond 2^53 to odd to make the second rounding correct in
+  // every mode.
   if (exactInt && magnitude >> 53 && m.to != Num::F64) {
     unsigned shift = 0;
     while ((magnitude >> shift) >> 53)
@@ -262,8 +263,9 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
       x = -x;
   }
   if (!isFloatNum(m.to)) {
-    // NaN converts to 0 from f16, bf16 and f32 to at most 32 bits, and to the
-    // sign bit otherwise (seen on sm_90, and in CUDA's math API).
+    // A NaN in f16, bf16 or f32 becomes 0 in an integer of at most 32 bits. All
+    // other conversions of a NaN set only the most significant bit (seen on
+    // sm_90, and documented in CUDA's math API).
     unsigned bits = bitsOfNum(m.to);
     if (x != x && (bits == 64 || m.from == Num::F64)) {
       bool isSigned = unsigned(m.to) & 1;
@@ -298,8 +300,9 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     float y = r == RN ? float(x) : narrowDirected<float>(x, r);
     if (m.from != Num::F64)
       y = canonical(y);
-    // Flushing applies to the result with unbounded exponent: 0x1.ffffffp-127
-    // rounds up to 0x1p-126, smaller values are flushed (seen on sm_90).
+    // Whether a result is flushed depends on its value with unbounded exponent:
+    // 0x1.ffffffp-127 rounds up to 0x1p-126, but smaller values are flushed
+    // (seen on sm_90).
     if (m.ftz)
       y = r == RN && std::fabs(x) < 0x1.ffffffp-127
               ? std::copysign(0.0f, float(x))
@@ -307,8 +310,8 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     return bitsOf(y);
   }
   case Num::TF32: {
-    // 10 mantissa bits; rna rounds ties away from zero. Results of NaN, and of
-    // .satfinite with .rna, were seen on sm_90.
+    // tf32 keeps 10 mantissa bits, and rna rounds ties away from zero. The
+    // results for NaN, and for .satfinite with .rna, were seen on sm_90.
     uint32_t b = bitsOf(float(x));
     if ((b & 0x7F800000u) == 0x7F800000u) {
       b = uint32_t(in) & ~0x1FFFu;
@@ -332,7 +335,7 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     FloatFormat f = m.to == Num::F16 ? FloatFormat::F16 : FloatFormat::BF16;
     uint16_t h = narrow16(x, f, r);
     if (x != x && m.from == Num::F64)
-      // The upper bits of the NaN, made quiet (seen on sm_90).
+      // Keep the upper bits of the NaN, made quiet (seen on sm_90).
       return m.to == Num::F16
                  ? (in >> 48 & 0x8000) | 0x7E00 | (in >> 42 & 0x3FF)
                  : (in >> 48 & 0x8000) | 0x7FC0 | (in >> 45 & 0x7F);
@@ -441,7 +444,7 @@ void decodeCvt(Decoder &d) {
       r <= 0 && !m.ftz && !m.sat && !m.relu && !m.satfinite && !m.integral;
   if (isPlain) {
     auto is = [&](Num from, Num to) { return m.from == from && m.to == to; };
-    // Without a modifier, f32 to f32 is a move (seen on sm_90).
+    // Without modifiers, cvt from f32 to f32 is a move (seen on sm_90).
     if (is(Num::F32, Num::F32))
       h = map<sameBits>;
     else if (is(Num::BF16, Num::F32))

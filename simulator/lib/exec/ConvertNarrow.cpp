@@ -14,7 +14,7 @@ using ptx::Operand;
 
 namespace {
 
-/// aux: format | flags.
+// Flags in `aux`, above the format.
 constexpr uint32_t kReluBit = 1u << 8, kUpBit = 1u << 9, kSatBit = 1u << 10;
 
 inline float positive(float x, uint32_t aux) {
@@ -111,8 +111,9 @@ bool takeNarrow(Decoder &d, FloatFormat &f) {
 // Stochastic rounding
 //===----------------------------------------------------------------------===//
 
-/// Rounds x to format f stochastically: truncates, then adds a unit of
-/// magnitude if the upper `count` discarded bits plus the random bits carry.
+/// Rounds x to format f stochastically: truncates x, then increases the
+/// magnitude by one unit if adding the random bits to the upper `count`
+/// discarded bits overflows.
 uint32_t encodeStochastic(FloatFormat f, float x, uint32_t random,
                           unsigned count, uint32_t aux) {
   const FloatFormatInfo &info = getInfo(f);
@@ -154,20 +155,20 @@ uint32_t encodeStochastic(FloatFormat f, float x, uint32_t random,
   return sign | uint32_t(code);
 }
 
-/// Returns the random bits of element k of n. Elements of a pair use 16 bits
-/// each (f16 only the lower 13). Of four elements, the first two share the
-/// upper half, and the last two the lower half.
+/// Returns the random bits of element k of n. Each element of a pair uses 16
+/// bits, or the lower 13 of them for f16. If there are four elements, the first
+/// two share the upper half, and the last two share the lower half.
 uint32_t randomBits(uint32_t all, unsigned k, unsigned n) {
   return n == 2 ? (k ? all & 0xFFFF : all >> 16)
                 : (k < 2 ? all >> 16 : all & 0xFFFF);
 }
 
-/// aux: as for encodePair; aux2: first source in extra | count << 24; b: random
+/// aux: format and flags; aux2: first source in extra | count << 24; b: random
 /// bits.
 const Instr *encodeRandom(Warp &w, const Instr *i, uint32_t mask) {
   FloatFormat f = FloatFormat(i->aux & 0xff);
   unsigned n = i->aux2 >> 24, width = getInfo(f).bits;
-  // 6-bit codes occupy bytes.
+  // Each 6-bit code occupies a byte.
   width = width == 6 ? 8 : width;
   const Slot *sources = &w.machine->program.extra[i->aux2 & 0xffffff];
   uint32_t *d = w.at<uint32_t>(i->d);
@@ -232,8 +233,9 @@ void decodeStochastic(Decoder &d, uint32_t flags) {
 // cvt.pack
 //===----------------------------------------------------------------------===//
 
-/// Packs a and b, saturated to `Bits`, below the contents of c; 16 bits use no
-/// c.
+/// Saturates operands `a` and `b` to `Bits` bits and packs them below the low
+/// bits of operand `c`. Two 16-bit results fill the register, so the 16-bit
+/// form has no operand `c`.
 template <unsigned Bits, bool Signed>
 const Instr *packSaturated(Warp &w, const Instr *i, uint32_t mask) {
   const int32_t *a = w.at<int32_t>(i->a), *b = w.at<int32_t>(i->b);

@@ -37,8 +37,8 @@ uint8_t *resolveSource(Warp &w, const Instr *i, uint64_t from, unsigned bytes,
   return isWhole ? first : nullptr;
 }
 
-/// extra: dst, src; c: src-size or kNoSlot, b: ignore-src or kNoSlot; aux2:
-/// bytes.
+/// extra: addresses of dst and src; b: ignore-src or kNoSlot, c: src-size or
+/// kNoSlot; aux2: bytes.
 const Instr *copyAsync(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *s = &w.machine->program.extra[i->aux];
   unsigned bytes = i->aux2;
@@ -105,7 +105,7 @@ const Instr *copyAsync(Warp &w, const Instr *i, uint32_t mask) {
   return w.issue(i, mask, w.line(Warp::kCopyLine), false, action);
 }
 
-/// a: mbarrier; aux: .noinc; aux2: is64.
+/// a: mbarrier; aux: true for .noinc; aux2: is64.
 const Instr *copyAsyncArrive(Warp &w, const Instr *i, uint32_t mask) {
   Knowledge known;
   if (Order *order = w.order())
@@ -146,8 +146,8 @@ const Instr *commitCopies(Warp &w, const Instr *i, uint32_t) {
   return i + 1;
 }
 
-/// imm: groups that may be pending; aux: wait_all, which includes the open
-/// group.
+/// imm: number of groups allowed to be pending; aux: true for wait_all, which
+/// also waits for the open group.
 const Instr *waitCopies(Warp &w, const Instr *i, uint32_t mask) {
   if (i->aux)
     commitCopies(w, i, mask);
@@ -212,7 +212,7 @@ void mx::sim::decodeCopyAsync(Decoder &d) {
   if (!d.immediate(2, bytes))
     return;
   if (bytes != 4 && bytes != 8 && bytes != 16)
-    return d.unsupported("copies 4, 8 or 16 bytes");
+    return d.unsupported("the copy size must be 4, 8 or 16 bytes");
   Address dst = d.address(0), src = d.address(1);
   Slot size = kNoSlot, ignore = kNoSlot;
   if (d.numOperands() - hasHint == 4) {

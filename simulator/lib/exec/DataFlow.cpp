@@ -11,8 +11,8 @@
 using namespace mx::sim;
 
 /// Returns how an instruction propagates undefined operands. Opcodes missing
-/// from the table are classified as Decides, which may report harmless values
-/// but misses none.
+/// from the table are classified as Decides: even a harmless use of an
+/// undefined value is reported.
 DataFlow mx::sim::dataFlowOf(const ptx::Instruction &i) {
   static const std::unordered_map<std::string_view, DataFlow> table = [] {
     std::unordered_map<std::string_view, DataFlow> t = {

@@ -1,8 +1,8 @@
 //===- Fence.cpp - Fences -------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: membar, fence. Only one warp accesses memory at a time, so fences
-// are immediate; they are reported to the order check.
+// PTX ISA: membar, fence. Only one warp accesses memory at a time, so a fence
+// never waits. Fences are only reported to the order check.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -33,7 +33,7 @@ const Instr *fenceProxyAsync(Warp &w, const Instr *i, uint32_t) {
   return i + 1;
 }
 
-/// aux: release; aux2: scope.
+/// aux: true for release; aux2: scope.
 const Instr *fenceProxyMap(Warp &w, const Instr *i, uint32_t) {
   if (w.watch && !i->aux)
     w.watch->forgetMaps(w);

@@ -37,8 +37,9 @@ template <unsigned M>
 float subF(float a, float b) {
   return output<M>(input<M>(a) - input<M>(b));
 }
-/// .ftz flushes by the result with unbounded exponent: the product of
-/// 0x1.fffffep-1 and 0x1p-126 is flushed although it rounds to 0x1p-126.
+/// .ftz flushes results below this limit with unbounded exponent. For
+/// example, the product of 0x1.fffffep-1 and 0x1p-126 is flushed although it
+/// rounds to 0x1p-126.
 constexpr double kFlushBelow = 0x1.ffffffp-127;
 template <unsigned M>
 float mulF(float a, float b) {
@@ -53,8 +54,8 @@ double addD(double a, double b) { return lastNaN(a + b, a, b, b); }
 double subD(double a, double b) { return lastNaN(a - b, a, b, b); }
 double mulD(double a, double b) { return lastNaN(a * b, a, b, b); }
 
-// Fused multiply-add: one instruction if the processor supports it, otherwise
-// the library function, which is correct but slow.
+// Fused multiply-add uses the instruction of the host if there is one, and
+// otherwise the library function, which is correct but slow.
 #if defined(__x86_64__)
 #define MX_FMA_TARGET __attribute__((target("avx2,fma")))
 bool hasFma() {
@@ -136,8 +137,9 @@ uint64_t fmaPair(uint64_t a, uint64_t b, uint64_t c) {
                         asFloat(uint32_t(c))));
 }
 
-// f32 has more than twice the precision of f16 and bf16, so for +, - and * the
-// intermediate rounding to f32 does not change the result.
+// f32 has more than twice the precision of f16 and bf16, so an intermediate
+// rounding to f32 does not change the result of an addition, subtraction or
+// multiplication.
 template <class H, float (*F)(float, float)>
 uint16_t half2(uint16_t a, uint16_t b) {
   return H::narrow(F(H::widen(a), H::widen(b)));
@@ -147,8 +149,8 @@ uint32_t halfPair2(uint32_t a, uint32_t b) {
   return uint32_t(half2<H, F>(a >> 16, b >> 16)) << 16 |
          half2<H, F>(uint16_t(a), uint16_t(b));
 }
-/// .oob of fma (PTX ISA): the result is +0 if a factor is the NaN that tensor
-/// copies write outside a tensor.
+/// Flag for fma with .oob: the result is +0 if a factor is kOobNaN, which
+/// tensor copies write for elements outside the tensor (PTX ISA).
 constexpr unsigned kOob = 8;
 constexpr uint16_t kOobNaN = 0x7FF7; ///< either sign (seen on sm_90)
 
@@ -265,8 +267,8 @@ static Handler arithmeticF32(FOp op, int rounding, unsigned flags,
                           : byFlags<PickFma>(flags);
 }
 
-/// Decodes add, sub and fma of f32 with f16 or bf16 operands, which are
-/// widened.
+/// Decodes f32 add, sub and fma with f16 or bf16 operands, and widens the
+/// operands.
 static void decodeMixed(Decoder &d, FOp op, int rounding, unsigned flags,
                         bool isF16) {
   unsigned narrow = op == FOp::Fma ? 2 : 1;

@@ -15,7 +15,7 @@ using namespace mx::sim;
 
 namespace {
 
-/// Divides. .ftz flushes by the result with unbounded exponent; see mulF.
+/// Divides. Flushes results like mulF (Float.cpp).
 template <unsigned M>
 float divF(float a, float b) {
   if (M & kFtz) {
@@ -62,8 +62,8 @@ template <unsigned M>
 float tanhF(float a) {
   return output<M>(float(std::tanh(double(input<M>(a)))));
 }
-/// Computes div.approx: a * (1/b), with 1/b flushed to zero for the largest
-/// numbers.
+/// Computes div.approx as a * (1/b). For the largest values of b, 1/b is
+/// flushed to zero.
 template <unsigned M>
 float divApprox(float a, float b) {
   float x = input<M>(a), y = input<M>(b);
@@ -71,8 +71,8 @@ float divApprox(float a, float b) {
     y = std::copysign(HUGE_VALF, y);
   return output<M>(x / y);
 }
-/// Keeps the upper 32 bits: rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 read
-/// and write no others.
+/// Clears the lower 32 bits. rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64
+/// neither read nor write these bits.
 double upperHalf(double x) {
   uint64_t b = bitsOf(x) & ~0xFFFFFFFFull;
   if (x != x)

@@ -1,9 +1,9 @@
 //===- FloatOps.h - Floating-point decoding shared by opcodes ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Integers and floats share opcodes such as add, sub, mul and min; the integer
-// decoders call these functions for floats. Also contains scalar conversions
-// between f32 and the 16-bit formats, simple enough for vectorized loops.
+// Integers and floats share opcodes such as add, sub, mul and min, so the
+// integer decoders call these functions for floats. The file also contains
+// vectorizable conversions between f32 and 16-bit formats.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_FLOATOPS_H
@@ -31,16 +31,16 @@ enum class Format { F32, F64, F16, BF16, F16x2, BF16x2, F32x2, None };
 Format takeFormat(Decoder &d);
 Slot useFormat(Decoder &d, size_t k, Format f);
 Slot defFormat(Decoder &d, size_t k, Format f);
-/// Emits d = h(a[, b[, c]]) with operands of one format. A null handler is
-/// unsupported.
+/// Emits d = h(a[, b[, c]]) with operands of one format. Rejects the
+/// instruction if the handler is null.
 void emitFormat(Decoder &d, Handler h, Format f, unsigned sources,
                 uint32_t aux = 0);
 
 constexpr unsigned kFtz = 1, kSat = 2, kRelu = 4;
 
 enum class FOp { Add, Sub, Mul, Fma, Div, Sqrt };
-/// Returns the handler for directed rounding, encoded in aux as FOp | rounding
-/// << 4 | flags << 8, or null if the format supports none.
+/// Returns the handler for directed rounding, or null if the format does not
+/// support it. The handler expects FOp | rounding << 4 | flags << 8 in aux.
 Handler directedHandler(Format f);
 
 inline float asFloat(uint32_t bits) { return floatFromBits(bits); }
@@ -93,7 +93,8 @@ inline float output(float x) {
   return canonical(x);
 }
 
-// 16-bit formats: widen exactly, operate in f32 or f64, round once.
+// Operations on 16-bit formats widen exactly, compute in f32 or f64, and round
+// once.
 struct HalfF16 {
   static float widen(uint16_t v) { return f16ToFloat(v); }
   static uint16_t narrow(float x) { return floatToF16(x); }
@@ -102,7 +103,7 @@ struct HalfF16 {
   }
 };
 /// f16 with .ftz: subnormal operands and results become signed zeros. Results
-/// are flushed by their value with unbounded exponent, as in flushTiny.
+/// below kFlushBelow with unbounded exponent are flushed.
 struct HalfF16Ftz {
   static constexpr float kFlushBelow = 0x1.ffep-15f;
   static uint16_t flushed(uint16_t v) { return v & 0x7C00 ? v : v & 0x8000; }
@@ -123,8 +124,8 @@ struct HalfBF16 {
   }
 };
 
-/// Selects the NaN operand that an f64 result preserves, unlike f32: b before c
-/// before a (seen on sm_90).
+/// Replaces an f64 NaN result by the first NaN among operands `b`, `c` and `a`,
+/// made quiet (seen on sm_90). Unlike f32, f64 preserves the payload of NaNs.
 inline double lastNaN(double r, double a, double b, double c) {
   if (r == r)
     return r;
@@ -132,10 +133,10 @@ inline double lastNaN(double r, double a, double b, double c) {
   return nan != nan ? doubleFromBits(bitsOf(nan) | 0x0008000000000000ull) : r;
 }
 
-/// Flushes a * b + c if it rounded up to the smallest normal number but is
-/// smaller with unbounded exponent. Recomputes with operands scaled by 2^40;
-/// this cannot overflow, because only operands that cancel to a tiny result get
-/// here.
+/// Flushes r = a * b + c if it was rounded up to the smallest normal number but
+/// is smaller with unbounded exponent. To find out, computes the result again
+/// with operands scaled by 2^40. This cannot overflow because the unscaled
+/// result is tiny.
 template <class F>
 float flushTiny(float r, float a, float b, float c, F &&fma) {
   if (std::fabs(r) != 0x1p-126f)

@@ -1,8 +1,9 @@
 //===- FloatRounding.cpp - Directed roundings -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Rounding modifiers": .rz, .rm and .rp of f32, f64 and f32x2. They
-// are rare, so the rounding mode of the processor is switched around the loop.
+// PTX ISA, "Rounding modifiers": .rz, .rm and .rp of f32, f64 and f32x2.
+// Directed roundings are rare, so the processor's rounding mode is switched
+// around the loop.
 //===----------------------------------------------------------------------===//
 
 #include "FloatOps.h"
@@ -41,7 +42,8 @@ __attribute__((noinline)) T evaluate(FOp op, volatile T a, volatile T b,
   return r;
 }
 
-/// Evaluates with .ftz; see flushTiny. Sums of f32 are exact in this range.
+/// Evaluates an operation, and flushes tiny results of .ftz as in flushTiny.
+/// Tiny sums of f32 are exact, so they need no correction.
 template <class T>
 T evaluateFlushed(FOp op, unsigned flags, T a, T b, T c) {
   T r = evaluate<T>(op, a, b, c);

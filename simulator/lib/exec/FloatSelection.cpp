@@ -16,7 +16,8 @@ namespace {
 
 constexpr unsigned kNaN = 2, kXorSign = 4, kAbs = 8, kMax = 16;
 
-/// Computes min or max. Bits of m: kFtz, kNaN (NaN wins), kXorSign, kAbs, kMax.
+/// Computes min or max. Bits of m: kFtz, kNaN (a NaN operand makes the result
+/// NaN), kXorSign, kAbs and kMax.
 inline float minMax(unsigned m, float a, float b) {
   if (m & kFtz) {
     a = flush(a);
@@ -33,7 +34,7 @@ inline float minMax(unsigned m, float a, float b) {
         : a != a                         ? b
                                          : a;
   } else {
-    // Negative zero orders before positive zero here.
+    // min and max treat negative zero as less than positive zero.
     bool aFirst = a < b || (a == b && std::signbit(a));
     r = aFirst == !(m & kMax) ? a : b;
   }
@@ -47,7 +48,7 @@ const Instr *minMaxF32(Warp &w, const Instr *i, uint32_t mask) {
   const float *a = w.at<float>(i->a), *b = w.at<float>(i->b),
               *c = w.at<float>(i->c);
   unsigned m = i->aux;
-  // Vectorized common case without NaN: max.f32 and max.abs.
+  // Vectorize the common case of two operands without NaN.
   if (mask == ~0u && !(m & (kFtz | kXorSign)) && i->b == i->c) {
     bool clean = true;
     uint32_t keep = m & kAbs ? 0x7FFFFFFFu : ~0u;
@@ -58,7 +59,8 @@ const Instr *minMaxF32(Warp &w, const Instr *i, uint32_t mask) {
                  uint32_t((y[l] & 0x7FFFFFFFu) > 0x7F800000u);
     clean = !special;
     if (clean) {
-      // Compare as signed integers after flipping the negative half.
+      // Flip the magnitude bits of negative numbers to compare floats as signed
+      // integers.
       int32_t *out = w.at<int32_t>(i->d);
       bool isMax = m & kMax;
       MX_LANES_INDEPENDENT
@@ -120,7 +122,7 @@ const Instr *minMax16(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// Computes abs or neg of f64. A NaN keeps its sign and payload and becomes
+/// Computes abs.f64 or neg.f64. A NaN keeps its sign and payload and becomes
 /// quiet (seen on sm_90).
 template <bool Neg>
 uint64_t signF64(uint64_t a) {
@@ -130,8 +132,8 @@ uint64_t signF64(uint64_t a) {
   return Neg ? a ^ sign : a & ~sign;
 }
 
-/// Computes abs or neg of a 16-bit format with infinity Inf. A NaN becomes
-/// canonical.
+/// Computes abs or neg in a 16-bit format with infinity `Inf`. A NaN
+/// becomes canonical.
 template <bool Neg, uint16_t Inf>
 uint16_t signHalf(uint16_t a) {
   uint16_t magnitude = a & 0x7FFF;
@@ -143,7 +145,7 @@ uint32_t signHalves(uint32_t a) {
          signHalf<Neg, Inf>(uint16_t(a));
 }
 
-/// Computes abs or neg of f32. A NaN becomes canonical (seen on sm_90).
+/// Computes abs.f32 or neg.f32. A NaN becomes canonical (seen on sm_90).
 template <bool Neg>
 uint32_t signF32(uint32_t a) {
   uint32_t magnitude = a & 0x7FFFFFFFu;

@@ -1,7 +1,8 @@
 //===- Instructions.h - The PTX instruction set -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each family of opcodes adds its decode functions to a table.
+// Each family of opcodes adds its decode functions to a table indexed by
+// opcode.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_INSTRUCTIONS_H

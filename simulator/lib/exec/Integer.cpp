@@ -97,8 +97,8 @@ template <class T>
 Wide<T> madWide(T a, T b, Wide<T> c) {
   return add<Wide<T>>(mulWide<T>(a, b), c);
 }
-// PTX leaves division by zero unspecified. These are the results of current
-// hardware.
+// PTX leaves division by zero unspecified. The functions below return the
+// results of current hardware.
 template <class T>
 T divide(T a, T b) {
   if (!b)
@@ -175,9 +175,9 @@ int32_t madHiSat(int32_t a, int32_t b, int32_t c) {
 }
 int32_t minRelu(int32_t a, int32_t b) { return std::max(std::min(a, b), 0); }
 int32_t maxRelu(int32_t a, int32_t b) { return std::max(std::max(a, b), 0); }
-/// add.cc and related instructions: aux2 is the carry predicate; aux bit 0:
-/// carry in, bit 1: carry out, bit 2: subtract. Subtraction adds the complement
-/// and one, so CC is set if there is no borrow (seen on sm_90).
+/// Computes add.cc, addc, sub.cc and subc. Bits of aux: 0 carry in, 1 carry
+/// out, 2 subtract; aux2: carry predicate. Subtraction adds the complement and
+/// one, so CC is set if there is no borrow (seen on sm_90).
 template <class T>
 const Instr *addCarry(Warp &w, const Instr *i, uint32_t mask) {
   auto *d = w.at<LaneOf<T>>(i->d);
@@ -196,8 +196,8 @@ const Instr *addCarry(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// mad.lo.cc and related instructions, encoded as in addCarry; aux bit 3: high
-/// half.
+/// Computes mad.cc and madc, encoded as in addCarry. Bit 3 of aux selects the
+/// high half of the multiplication.
 template <class T>
 const Instr *madCarry(Warp &w, const Instr *i, uint32_t mask) {
   auto *d = w.at<LaneOf<T>>(i->d);
@@ -224,7 +224,7 @@ void emitCarry(Decoder &d, bool subtract, bool carryIn) {
   Type t;
   bool out = d.take("cc");
   if (!d.takeType(t) || (t.bits != 32 && t.bits != 64))
-    return d.unsupported("expects a type of 32 or 64 bits");
+    return d.unsupported("expects a 32- or 64-bit type");
   if (!d.expectOperands(3, 3))
     return;
   Slot a = d.use(1, t), b = d.use(2, t), dst = d.def(0, t);
@@ -389,7 +389,7 @@ void decodeMul24(Decoder &d) {
   bool sat = d.take("sat");
   Type t;
   if (part < 0 || !d.takeType(t) || t.bits != 32 || t.kind == 'F')
-    return d.unsupported("expects .lo or .hi and a type of 32 bits");
+    return d.unsupported("expects .lo or .hi and a 32-bit type");
   bool isSigned = t.kind == 'S';
   if (sat && !(isMad && part == 1 && isSigned))
     return d.unsupported(".sat needs mad24.hi.s32");
@@ -410,8 +410,8 @@ int32_t dot4(uint32_t a, uint32_t b, int32_t c) {
     c = add<int32_t>(c, int32_t(A(a >> (8 * k))) * int32_t(B(b >> (8 * k))));
   return c;
 }
-/// Multiplies two halves of a by two bytes of b, or the upper two bytes with
-/// .hi.
+/// Multiplies the halves of operand `a` by the two lower bytes of `b` (.lo) or
+/// the two upper bytes (.hi), and adds both results to `c`.
 template <class A, class B, unsigned Hi>
 int32_t dot2(uint32_t a, uint32_t b, int32_t c) {
   for (unsigned k = 0; k < 2; ++k)
@@ -431,7 +431,7 @@ void decodeDp2a(Decoder &d) {
   Type a, b;
   if (part < 0 || !d.takeType(a) || !d.takeType(b) || a.bits != 32 ||
       b.bits != 32)
-    return d.unsupported("expects .lo or .hi and two types of 32 bits");
+    return d.unsupported("expects .lo or .hi and two 32-bit types");
   bool signedA = a.kind == 'S', signedB = b.kind == 'S';
   emitWords(
       d, part ? pickDot2<1>(signedA, signedB) : pickDot2<0>(signedA, signedB),
@@ -441,7 +441,7 @@ void decodeDp2a(Decoder &d) {
 void decodeDp4a(Decoder &d) {
   Type a, b;
   if (!d.takeType(a) || !d.takeType(b) || a.bits != 32 || b.bits != 32)
-    return d.unsupported("expects two types of 32 bits");
+    return d.unsupported("expects two 32-bit types");
   static const Handler h[2][2] = {
       {map<dot4<uint8_t, uint8_t>>, map<dot4<uint8_t, int8_t>>},
       {map<dot4<int8_t, uint8_t>>, map<dot4<int8_t, int8_t>>}};

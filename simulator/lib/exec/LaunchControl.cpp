@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA: clusterlaunchcontrol.try_cancel claims a cluster that has not
-// started, so that the requesting cluster can do its work. The 16-byte response
-// is opaque. The simulator stores x, y, z of the first CTA, 32 bits each,
-// followed by 1 on success.
+// started, so that another cluster can take over its work. PTX does not specify
+// the format of the 16-byte response. Here, the response consists of the 32-bit
+// x, y and z indices of the first CTA, followed by 1 on success.
 //===----------------------------------------------------------------------===//
 
 #include "BulkCopies.h"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kAnswerBytes = 16;
 
-/// extra: response, mbarrier places; aux2: multicast.
+/// extra: addresses of response and mbarrier; aux2: multicast.
 const Instr *tryCancel(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.takeTurn(i))
     return nullptr;
@@ -75,7 +75,8 @@ const Instr *isCanceled(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// aux: first of the slots of x, y, z and w in extra; kNoSlot if unused.
+/// aux: first of the four result slots (x, y, z, w) in extra; an unused slot is
+/// kNoSlot.
 const Instr *firstCta(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *s = &w.machine->program.extra[i->aux];
   const uint32_t *a = w.at<uint32_t>(i->a);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Warp-level matrix load / store / transpose instruction": ldmatrix,
-// stmatrix, movmatrix. A matrix consists of 16-byte rows, each at the address
-// of a different thread. For each shape, a small function maps register bytes
-// to matrix positions; loads and stores share it.
+// stmatrix, movmatrix. A matrix consists of 16-byte rows, and a different
+// thread supplies the address of each row. For each shape, a function maps
+// register bytes to matrix positions, for both loads and stores.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -35,8 +35,8 @@ Cell rowMajor(unsigned thread, unsigned, unsigned byte) {
 Cell transposed16(unsigned thread, unsigned, unsigned byte) {
   return {thread % 4 * 2 + byte / 2, thread / 4 * 2 + byte % 2};
 }
-// Bytes 0 and 1 are adjacent in a column; bytes 2 and 3 are eight columns
-// further. Matches the U8 LDSM_T and STSM_T layouts of CUTLASS.
+// Bytes 0 and 1 are adjacent in a column, and bytes 2 and 3 are in the column
+// eight further on. Matches the U8 LDSM_T and STSM_T layouts of CUTLASS.
 Cell transposed8Rows16(unsigned thread, unsigned reg, unsigned byte) {
   return {thread % 4 * 4 + reg * 2 + byte % 2, thread / 4 + byte / 2 * 8};
 }
@@ -45,7 +45,8 @@ Cell transposed8Rows8(unsigned thread, unsigned, unsigned byte) {
 }
 
 enum class Source : uint8_t { Bytes, B4x16P64, B6x16P32 };
-/// Returns the number of bytes of a row that are used; padding follows them.
+/// Returns the number of bytes that contain elements in each row. Padding
+/// follows these bytes.
 unsigned usedBytes(Source source) {
   return source == Source::Bytes      ? rowBytes
          : source == Source::B4x16P64 ? 8
@@ -71,10 +72,10 @@ constexpr Form forms[] = {
     {"m16n8", true, true, "b8", 8, 1, 4, transposed8Rows8},
 };
 
-/// Unpacks 16 elements of 4 or 6 bits into the low bits of a byte each. The PTX
-/// ISA only shows the layout in figures. CUTLASS confirms it for ldmatrix:
-/// mma.sync expects 4-bit elements two bits higher, so kernels shift them, but
-/// not 6-bit elements.
+/// Unpacks sixteen 4- or 6-bit elements, each into the low bits of a byte. The
+/// PTX ISA only shows the layout in figures. CUTLASS confirms the layout:
+/// mma.sync expects 4-bit elements two bits higher, so CUTLASS kernels shift
+/// 4-bit elements after ldmatrix, but do not shift 6-bit elements.
 void decompress(Source source, uint8_t *row) {
   if (source == Source::Bytes)
     return;
@@ -103,15 +104,16 @@ struct Move {
   const char *name() const { return form.isStore ? "stmatrix" : "ldmatrix"; }
 };
 
-/// A row, and the written flags of its bytes. The flags are null if all used
-/// bytes are written or definedness is not tracked.
+/// Row of a matrix and one flag for each byte, nonzero if the byte is written.
+/// The flags are null if all used bytes are written or the launch does not
+/// track writes.
 struct MatrixRow {
   uint8_t *bytes = nullptr, *written = nullptr;
   uint64_t address = 0;
 };
 
-/// Returns the written flags at a shared address, or null if they are not
-/// tracked.
+/// Returns the write flags at a shared address, or null if the launch does not
+/// track writes. Translates a generic address to shared memory.
 uint8_t *rowWritten(Warp &w, Space space, uint64_t &address) {
   findSpace(space, address);
   SharedTracker *tracker =
@@ -121,8 +123,8 @@ uint8_t *rowWritten(Warp &w, Space space, uint64_t &address) {
              : tracker->written.data() + (address & kOffsetMask);
 }
 
-/// Resolves the rows of all matrices, ordered by the threads that supply their
-/// addresses.
+/// Resolves the rows of all matrices, in the order of the threads that supply
+/// their addresses. Returns false after a finding.
 bool resolveRows(Warp &w, const Instr *i, const Move &move,
                  MatrixRow rows[maxMatrices * matrixRows]) {
   unsigned used = usedBytes(move.source);
@@ -161,7 +163,7 @@ bool resolveRows(Warp &w, const Instr *i, const Move &move,
 }
 
 /// Marks register `r` of a matrix as undefined in threads that receive an
-/// unwritten byte. Packed elements are checked by row.
+/// unwritten byte. A row of packed elements is treated as a unit.
 void markMatrix(Warp &w, const Instr *i, const Move &move,
                 const MatrixRow *rows, unsigned r, Slot slot) {
   uint32_t threads = 0;
@@ -233,7 +235,7 @@ const Instr *storeMatrices(Warp &w, const Instr *i, uint32_t mask) {
     for (unsigned r = 0; r < form.registers; ++r) {
       Slot slot = slots[m * form.registers + r];
       const uint32_t *s = w.at<uint32_t>(slot);
-      // As in st.shared, an undefined value leaves its bytes unwritten.
+      // Like st.shared, a store of an undefined value leaves bytes unwritten.
       uint32_t undefined = w.undefined.lanes(slot);
       if (undefined && w.undefined.isOfTensor(slot)) {
         w.undefined.report(w, i, slot, ~0u);
@@ -314,7 +316,7 @@ void decodeMove(Decoder &d, bool isStore) {
     return;
   Address address = d.address(isStore ? 0 : 1);
   if (space == Space::Generic && address.space == Space::Shared)
-    return d.unsupported("the variable needs its state space here");
+    return d.unsupported("expects the state space of the variable");
   std::vector<Operand> parts = d.elements(d.operand(isStore ? 1 : 0));
   unsigned registers = matrices * form->registers;
   if (parts.size() != registers)

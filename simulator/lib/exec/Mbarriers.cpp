@@ -1,8 +1,8 @@
 //===- Mbarriers.cpp - Mbarrier instructions ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: mbarrier.*, and the effects of copies and tcgen05.commit on
-// mbarriers.
+// PTX ISA: the mbarrier instructions, and arrivals and completed bytes of
+// asynchronous operations.
 //===----------------------------------------------------------------------===//
 
 #include "Mbarriers.h"
@@ -41,7 +41,6 @@ uint64_t *mx::sim::mbarrierWord(Warp &w, const Instr *i, Space space,
   return &owner->mbarrier(offset).word;
 }
 
-/// Records an operation for reports, and wakes waiting groups.
 void mx::sim::noteMbarrier(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
                            uint32_t offset, uint64_t before, uint64_t after,
                            uint32_t arrivals, bool isComplete) {
@@ -50,7 +49,8 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
     w.trace->changeBarrier(w, i, owner, offset, before, after, arrivals);
   Mbarrier &log = owner.mbarrier(offset);
   if (!mbarrierState(after).live) {
-    // No phase ends. Waiting groups retry and find no barrier.
+    // The barrier was invalidated. Wake waiting groups, which retry and report
+    // the missing barrier.
     for (Warp &other : owner.warps)
       for (Group &g : other.groups)
         g.isWoken |=
@@ -91,8 +91,8 @@ Fault mx::sim::completeTx(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
     w.note(i, FindingKind::Barrier,
            "the phase of the mbarrier at " +
                w.machine->describeSharedOffset(offset) +
-               " completes before the copy has: it expected " +
-               std::to_string(s.tx) + " more bytes, the copy brings " +
+               " completes before the copy: it expected " +
+               std::to_string(s.tx) + " more bytes, but the copy writes " +
                std::to_string(bytes),
            lanes);
   Fault f = mbarrierCompleteTx(*word, bytes);
@@ -127,10 +127,10 @@ enum MbarOp : uint32_t {
   CompleteTx,
 };
 
-/// Checks an mbarrier.init or mbarrier.inval, which must be ordered after all
-/// uses of the barrier, regardless of the schedule of this run. Identical
-/// initializations by several threads before any use are harmless. Returns
-/// false after a finding.
+/// Checks that an mbarrier.init or mbarrier.inval is ordered after all uses of
+/// the barrier, not just executed later in this run. Identical initializations
+/// by several threads before any use are harmless. Returns false after a
+/// finding.
 bool mayChange(Warp &w, const Instr *i, bool isInit, uint32_t lanes, Cta &owner,
                uint32_t offset, uint32_t count) {
   if (!(w.machine->config.checks & kCheckBarrier))
@@ -218,7 +218,8 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
              "the mbarrier at " + w.machine->describeSharedOffset(offset) +
                  " expects " + std::to_string(mbarrierState(before).expected) +
                  " arrivals: its phase ends before all lanes of the "
-                 "instruction have arrived, the others count in the next one",
+                 "instruction have arrived, so the remaining lanes arrive in "
+                 "the next phase",
              mask);
     switch (op) {
     case Init: {
@@ -279,13 +280,13 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
   }
   if (op != Init || !w.isEager())
     return i + 1;
-  // Yield, so that warps initializing the same barriers stay in step.
+  // Yield, so that warps that initialize the same barriers stay in step.
   w.group().cta = nullptr;
   return w.poll(i + 1);
 }
 
-/// d: predicate, a: address, b: parity or state; aux: bit 0 by parity, bit 1
-/// may wait, bit 2 relaxed; aux2: is64 | space << 1.
+/// d: predicate, a: address, b: parity or state. Bits of aux: 0 b is a parity,
+/// 1 may block (try_wait), 2 relaxed; aux2: is64 | space << 1.
 const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   bool is64 = i->aux2 & 1, byParity = i->aux & 1, mayWait = i->aux & 2;
   Space space = Space(i->aux2 >> 1);
@@ -320,7 +321,7 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
       return w.fail(i, FindingKind::Barrier,
                     "waits for an mbarrier of CTA rank " +
                         std::to_string(owner->rank) +
-                        ", only barriers of the own CTA can be waited for",
+                        ": expected an mbarrier of its own CTA",
                     1u << lane);
     if (Order *order = w.order(); order && offset != used) {
       used = offset;
@@ -357,14 +358,14 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
       isSame &= ticket == parity && where == offset;
     }
   }
-  // A failed test yields to other groups. try_wait blocks instead, unless some
-  // lanes succeed or its time limit has expired.
+  // A failed test_wait yields to other groups. A failed try_wait blocks, unless
+  // some lanes succeed or the time limit has expired.
   if (done == mask || (done && mayWait)) {
     setPredicate(w, i->d, done, mask);
     ++w.counts.mbarrierWaits;
-    // Asynchronous operations take no time here, so a warp could get several
-    // phases ahead before another warp tests the first. Yield after a
-    // successful wait to let the others catch up.
+    // Asynchronous operations take no time in untimed launches, so a warp could
+    // complete several phases before another warp tests the first. Yield after
+    // a successful wait to let other warps catch up.
     ++w.cta->cluster->effects;
     return w.watch ? i + 1 : w.poll(i + 1);
   }
@@ -399,7 +400,7 @@ void decodeMbarrier(Decoder &d) {
       "init",        "inval",     "arrive",   "arrive_drop",  "expect_tx",
       "complete_tx", "test_wait", "try_wait", "pending_count"};
   int op = -1;
-  // arrive.expect_tx matches two names; the first decides.
+  // arrive.expect_tx contains two names. The first is the operation.
   for (std::string_view m : d.modifiers()) {
     for (unsigned k = 0; k < 9; ++k)
       if (m == names[k] && op < 0)
@@ -427,7 +428,7 @@ void decodeMbarrier(Decoder &d) {
   if (!d.take("b64"))
     return d.unsupported("expects .b64");
   if (space != Space::Generic && space != Space::Shared)
-    return d.unsupported("mbarriers are in shared memory");
+    return d.unsupported("mbarriers must be in shared memory");
   size_t k = 0;
   if (op >= 6) {
     if (!d.expectOperands(3, 4)) // optional time limit

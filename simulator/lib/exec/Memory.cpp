@@ -17,8 +17,8 @@ using ptx::Type;
 
 namespace {
 
-/// aux: first slot in extra; aux2: elements | is64 << 8 | space << 9 | log2 of
-/// the element bytes << 13 | strength << 16 | scope << 18.
+/// aux: first slot in extra; aux2: number of elements | is64 << 8 | space << 9
+/// | log2(bytes per element) << 13 | strength << 16 | scope << 18.
 struct Access {
   unsigned count;
   bool is64;
@@ -52,7 +52,8 @@ Extent extentOf(Warp &w, const Instr *i, const Access &access,
   return {hit.base, hit.bytes, hit.host};
 }
 
-/// Returns true if the bytes of all lanes are written. A write marks them.
+/// Marks the bytes of all lanes as written if `isWrite` is true. Otherwise
+/// returns false unless all are written.
 bool followWritten(uint8_t *written, const uint64_t offsets[32], uint64_t bytes,
                    bool isWrite, bool isRow) {
   // Contiguous lanes form a range.
@@ -66,9 +67,9 @@ bool followWritten(uint8_t *written, const uint64_t offsets[32], uint64_t bytes,
   return true;
 }
 
-/// Resolves the bytes of all lanes with one comparison, if they are aligned and
-/// within a buffer or the CTA's own shared memory. Returns false if the slow
-/// path must check.
+/// Resolves the addresses of all lanes with a single bounds check. Returns
+/// false unless all are aligned and within one buffer or the CTA's own shared
+/// memory; the slow path then checks each lane.
 bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                 uint32_t mask, bool isWrite, uint8_t *out[32]) {
   if (mask != ~0u ||
@@ -111,8 +112,8 @@ bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   return true;
 }
 
-/// Resolves the bytes of each active lane, and collects the lanes that read
-/// unwritten bytes. Returns false after a finding.
+/// Resolves the address of each active lane, and adds the lanes that read
+/// unwritten bytes to `unwritten`. Returns false after a finding.
 bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                   uint32_t mask, bool isWrite, uint8_t *out[32],
                   uint32_t &unwritten) {
@@ -153,8 +154,8 @@ void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                 touch, {access.strength, access.scope});
 }
 
-/// Returns the written flags at a shared address, or null if they are not
-/// tracked.
+/// Returns the write flags at a shared address, or null if the launch does not
+/// track writes.
 uint8_t *writtenAt(Warp &w, uint64_t address) {
   SharedTracker *tracker =
       w.cta->cluster->ctas[address >> kRankShift]->tracker.get();
@@ -163,8 +164,8 @@ uint8_t *writtenAt(Warp &w, uint64_t address) {
              : tracker->written.data() + (address & kOffsetMask);
 }
 
-/// Marks each element as undefined in the lanes in which it contains an
-/// unwritten byte.
+/// Marks the register of each element as undefined in lanes reading an
+/// unwritten byte of the element.
 void markUnwritten(Warp &w, const Instr *i, const Access &access,
                    const Slot *slots, unsigned size, uint32_t among) {
   for (unsigned k = 0; k < access.count; ++k) {
@@ -195,9 +196,9 @@ void loadUndefined(Warp &w, const Instr *i, const Access &access,
   });
 }
 
-/// Propagates undefined registers to memory: their bytes stay unwritten in
-/// shared memory and become undefined in local memory. Stores to other memory
-/// are reported.
+/// Propagates undefined registers to memory. Their bytes become unwritten in
+/// shared memory and undefined in local memory. A store of an undefined
+/// register to other memory is reported.
 void storeUndefined(Warp &w, const Instr *i, const Access &access,
                     const Slot *slots, unsigned size, uint32_t mask) {
   for (unsigned k = 0; k < access.count; ++k)
@@ -223,7 +224,8 @@ bool mayRun(Warp &w, const Instr *i, const Access &access) {
          w.takeTurn(i);
 }
 
-/// Prepares a load in a world. Returns false if the lanes wait for a change.
+/// Prepares a load in a world. Returns false if the lanes are polling and must
+/// wait until memory changes.
 bool mayLoad(Warp &w, const Instr *i, const Access &access, uint32_t bytes,
              uint32_t mask, uint8_t *const at[32]) {
   uint64_t addresses[32] = {};
@@ -301,7 +303,7 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
   }
   if (__builtin_expect(w.pendingCount, 0))
     storeUndefined(w, i, access, slots, sizeof(T), mask);
-  // Only the order check needs to know if the value changes.
+  // Compare old and new values only if the order check needs the result.
   bool changes = !w.order() || access.strength != Strength::Weak;
   for (unsigned k = 0; k < access.count; ++k) {
     auto one = [&](unsigned lane) {
@@ -392,7 +394,7 @@ void decodeAccess(Decoder &d, bool isLoad) {
   if (!d.expectOperands(2, 3))
     return;
   if (t.bits * count > 256)
-    return d.unsupported("an access has at most 32 bytes");
+    return d.unsupported("an access must have at most 32 bytes");
   Address address = d.address(isLoad ? 1 : 0);
   const Operand &value = d.operand(isLoad ? 0 : 1);
   if (value.kind == Operand::Vector && count == 1)
@@ -420,7 +422,7 @@ void decodeAccess(Decoder &d, bool isLoad) {
   // A variable may have a more specific space than the instruction.
   if (space == Space::Generic && address.space != Space::Generic &&
       address.space != Space::Global && address.space != Space::Const)
-    return d.unsupported("the variable needs its state space here");
+    return d.unsupported("expects the state space of the variable");
   uint32_t first = d.program.extra.size();
   for (Slot s : slots)
     d.addExtra(s);

@@ -1,8 +1,8 @@
 //===- MemoryAccess.cpp - Resolution of addresses to bytes ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every access is checked for bounds and alignment, regardless of the enabled
-// checks, and then reported to the order check.
+// Bounds and alignment of each access are checked even if other checks are
+// disabled. Then the access is reported to the order check.
 //===----------------------------------------------------------------------===//
 
 #include "MemoryAccess.h"

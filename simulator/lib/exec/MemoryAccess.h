@@ -1,7 +1,7 @@
 //===- MemoryAccess.h - Resolution of addresses to bytes --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by loads, stores, atomics and bulk copies.
+// Declares functions for loads, stores, atomics and bulk copies.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_MEMORYACCESS_H
@@ -12,8 +12,8 @@
 
 namespace mx::sim {
 
-/// Returns the state space that contains `address`, and translates the address
-/// to that space. Function parameters are in local memory.
+/// Returns the state space of a generic address, and replaces the address by
+/// the address in that space. Parameters of functions are in local memory.
 ptx::Space findSpace(ptx::Space space, uint64_t &address);
 
 /// Returns the host pointer to `bytes` (a power of two, also the alignment) at
@@ -37,7 +37,8 @@ AccessOrder takeOrder(Decoder &d, bool isLoad);
 /// Implements InstructionSet::touchOf for ldmatrix and stmatrix.
 const Instr *touchMatrices(Warp &w, const Instr *i, uint32_t mask);
 
-/// Reports a legal access of each lane to the order check.
+/// Reports an access of each lane to the order check. The addresses must be
+/// valid.
 void followLanes(Warp &w, const Instr *i, ptx::Space space, Slot base,
                  bool is64, int64_t offset, uint64_t bytes, uint32_t mask,
                  Touch touch, AccessOrder order);

@@ -1,11 +1,12 @@
 //===- MmaKinds.cpp - Block-scaled mma.sync -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Block Scaling for mma.sync", "Sparse matrix storage" and the
-// fragments of m16n8k32, m16n8k64 and m16n8k128: instructions of the sm_120
-// family. Fragments are the same as for other 8-bit and 4-bit types. An
-// unpacked 4-bit element occupies bits 2 to 5 of its byte, where CUTLASS shifts
-// it, and a 6-bit element bits 0 to 5. All other bits are ignored.
+// Implements mma.sync with a kind, for the sm_120 family only (PTX ISA, "Block
+// Scaling for mma.sync", "Sparse matrix storage" and the fragments of m16n8k32,
+// m16n8k64 and m16n8k128). Fragments have the layout of other 8-bit and 4-bit
+// types. An unpacked 4-bit element occupies bits 2 to 5 of its byte (CUTLASS
+// shifts it there), and a 6-bit element occupies bits 0 to 5. Other bits are
+// ignored.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -58,15 +59,16 @@ constexpr KindForm kindForms[] = {
     {"mxf4nvf4", "4X", "ue4m3", ScaleType::UE4M3, 4, false, true},
 };
 
-/// Byte and threads, in each group of four threads, that supply scales.
+/// Selects scales by the byte of a register, and by the thread or thread pair
+/// of each quad.
 struct ScaleSelector {
   unsigned byte, thread;
 };
 
-/// aux: slots of D, A, B, C, then of the scales of A and B and of their byte
-/// and thread ids, in extra; aux2: types of A and B | f16 accumulator << 8 |
-/// sparse << 9 | form << 10 | registers of A << 16 | of B << 20 | through f16
-/// << 24; b: metadata.
+/// aux: index in extra of the slots of D, A, B, C, the scales of A and B, and
+/// their byte and thread ids; aux2: types of A and B | f16 accumulator << 8 |
+/// sparse << 9 | form << 10 | registers of A << 16 | registers of B << 20 |
+/// through f16 << 24; b: metadata.
 struct KindMma {
   const KindForm &form;
   unsigned numD, numA, numB;
@@ -94,8 +96,8 @@ struct KindMma {
   }
 };
 
-/// Returns an error, or an empty string if the ids are legal ("Valid values for
-/// various selector components").
+/// Returns an error, or an empty string if the selector is legal ("Valid values
+/// for various selector components").
 std::string checkScaleSelector(const KindForm &form, ScaleSelector s,
                                bool ofB) {
   std::string operand = ofB ? "b" : "a";
@@ -113,7 +115,7 @@ std::string checkScaleSelector(const KindForm &form, ScaleSelector s,
   return {};
 }
 
-/// Reads the scales of the rows of A or columns of B. Returns false after a
+/// Reads the scales of each row of A or each column of B. Returns false after a
 /// finding.
 bool readKindScales(Warp &w, const Instr *i, const KindMma &mma, bool ofB,
                     std::vector<std::array<uint8_t, 4>> &out) {
@@ -132,7 +134,8 @@ bool readKindScales(Warp &w, const Instr *i, const KindMma &mma, bool ofB,
   const uint32_t *words = w.at<uint32_t>(ofB ? mma.scaleB() : mma.scaleA());
   out.resize(ofB ? kindColumns : kindRows);
   for (unsigned n = 0; n < out.size(); ++n) {
-    // A pair of threads supplies rows n and n + 8, a single thread a column.
+    // A pair of threads supplies the scales of rows n and n + 8 of A. A single
+    // thread supplies the scales of a column of B.
     unsigned lane = n % 8 * 4 + (ofB ? s.thread : 2 * s.thread + n / 8);
     for (unsigned block = 0; block < mma.form.blocks; ++block)
       out[n][block] = uint8_t(words[lane] >> 8 * (s.byte + block));
@@ -157,8 +160,8 @@ const Instr *multiplyKind(Warp &w, const Instr *i, uint32_t mask) {
   if (op.scales.blocks && (!readKindScales(w, i, mma, false, op.scales.a) ||
                            !readKindScales(w, i, mma, true, op.scales.b)))
     return nullptr;
-  // On RTX Blackwell, 4-bit kinds add exact dot products over a quarter of K
-  // each (MMA-Sim, arXiv 2511.10909).
+  // On RTX Blackwell, an MMA with packed 4-bit elements adds four dot products,
+  // each exact over a quarter of K (MMA-Sim, arXiv 2511.10909).
   if (op.isPacked) {
     op.model.fractionBits = 35;
     op.model.groupLength = op.k / 4;
@@ -202,7 +205,7 @@ const KindForm *findKindForm(Decoder &d, std::string_view kind) {
   vector = vector.substr(std::min(vector.size(), sizeof "scale_vec::" - 1));
   if (isScaled &&
       (d.modifiers().empty() || d.modifiers().back().substr(0, 2) != "ue")) {
-    d.unsupported("expects the type of the scales last");
+    d.unsupported("expects the scale type as the last modifier");
     return nullptr;
   }
   std::string_view scale = d.takePrefix("ue");
@@ -215,7 +218,7 @@ const KindForm *findKindForm(Decoder &d, std::string_view kind) {
     d.unsupported("these scales need .version 9.1");
     return nullptr;
   }
-  d.unsupported("no such combination of kind, scale_vec and type of scales");
+  d.unsupported("no such combination of kind, scale_vec and scale type");
   return nullptr;
 }
 
@@ -236,7 +239,7 @@ bool takeKindShape(Decoder &d, const KindForm &form, DecodedKind &out) {
 
 bool takeKindModifiers(Decoder &d, DecodedKind &out) {
   if (d.take("sp")) {
-    d.unsupported("a kind needs .sp::ordered_metadata");
+    d.unsupported("sparse MMAs with a kind need .sp::ordered_metadata");
     return false;
   }
   out.isSparse = d.take("sp::ordered_metadata");
@@ -270,7 +273,7 @@ bool takeKindModifiers(Decoder &d, DecodedKind &out) {
   return false;
 }
 
-/// Reads {byte-id, thread-id}: constants or 16-bit registers.
+/// Reads {byte-id, thread-id}, each a constant or a 16-bit register.
 bool useScaleSelector(Decoder &d, const KindForm &form, const Operand &operand,
                       bool ofB, std::vector<Slot> &slots) {
   std::vector<Operand> ids = d.elements(operand);
@@ -365,8 +368,8 @@ void mx::sim::decodeMmaOfKind(Decoder &d) {
   uint32_t firstSlot = d.program.extra.size();
   for (Slot s : slots)
     d.addExtra(s);
-  // Targets other than sm_120 only support f8f6f4 with 8-bit types, which is
-  // equivalent to mma without a kind.
+  // On other targets, only f8f6f4 with 8-bit types exists. Like mma without a
+  // kind, it multiplies 8-bit floats as f16.
   bool viaF16 = !in.isSparse && !d.module.chip.isConsumerBlackwell();
   Instr &i = d.emit(multiplyKind);
   i.aux = firstSlot;
@@ -377,8 +380,8 @@ void mx::sim::decodeMmaOfKind(Decoder &d) {
            unsigned(viaF16) << 24;
 }
 
-/// Registers that only contain scales are read in the lanes selected by the
-/// thread ids.
+/// Returns the lanes in which the instruction reads a register. A register that
+/// only contains scales is read in the lanes selected by the thread ids.
 uint32_t mx::sim::lanesOfScales(Warp &w, const Instr *i, Slot slot) {
   KindMma mma(w, i);
   auto isIn = [&](const Slot *from, const Slot *to) {

@@ -1,10 +1,10 @@
 //===- MmaSync.cpp - Warp-level MMA ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Matrix multiply-accumulate operation using mma instruction". All
-// fragments except m8n8k4 with f16 follow one rule: four threads share a row,
-// each register contains neighbors along K, and further registers continue
-// first in the lower eight rows and then along K.
+// PTX ISA, "Matrix multiply-accumulate operation using mma instruction". Except
+// for m8n8k4 with f16, all fragments follow one rule. Four threads share a row,
+// and each register contains neighbors along K. The next register continues in
+// the lower eight rows, and the registers after it continue along K.
 //===----------------------------------------------------------------------===//
 
 #include "MmaSync.h"
@@ -45,7 +45,7 @@ const TypeRow *findType(std::string_view name) {
   return nullptr;
 }
 
-/// Shapes of the table in "Matrix Shape", by element bits.
+/// Shapes from the table in "Matrix Shape", by element size in bits.
 struct ShapeRow {
   unsigned bits, m, k;
 };
@@ -60,11 +60,12 @@ constexpr ShapeRow shapes[] = {
     {64, 8, 4},  {64, 16, 4},  {64, 16, 8},  {64, 16, 16},
 };
 
-/// aux: slots of D, A, B, C in extra; aux2: types of A and B | accumulator << 8
-/// | f16 C << 10 | xor << 11 | saturate << 12 | layout of A << 13 | of B << 14
-/// | sparse << 15 | sparsity selector << 16 | ordered metadata << 18 | 8-bit
-/// floats through f16 << 19; imm: registers of D, A, B and C, M and K, a byte
-/// each; b: metadata. For f64, aux2 is the rounding.
+/// aux: slots of D, A, B, C in extra; aux2: type of A | type of B << 4 |
+/// accumulator << 8 | f16 C << 10 | xor << 11 | saturate << 12 | A is row-major
+/// << 13 | B is row-major << 14 | sparse << 15 | sparsity selector << 16 |
+/// ordered metadata << 18 | 8-bit floats are multiplied as f16 << 19; imm: one
+/// byte each for the register counts of D, A, B and C, and for M and K; b:
+/// metadata. For f64, aux2 is the rounding.
 struct Mma {
   unsigned numD, numA, numB, numC, m, k;
   const Slot *d, *a, *b, *c;
@@ -73,7 +74,7 @@ struct Mma {
     unsigned *fields[] = {&numD, &numA, &numB, &numC, &m, &k};
     for (unsigned n = 0; n < 6; ++n)
       *fields[n] = i->imm >> (8 * n) & 0xFF;
-    // 256 does not fit into a byte.
+    // 256 does not fit in a byte and is stored as 0.
     k = k ? k : 256;
     d = &w.machine->program.extra[i->aux];
     a = d + numD;
@@ -122,7 +123,7 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
 // m8n8k4 with f16
 //===----------------------------------------------------------------------===//
 
-/// Row (or column of B) and K of element `e` of a thread's fragment.
+/// Position of an element: row (column for B) and K.
 struct Place {
   unsigned row, k;
 };
@@ -131,9 +132,9 @@ Place placeOf(unsigned lane, unsigned e, bool isKMajor) {
   return isKMajor ? Place{lane % 4 + high, e} : Place{e + high, lane % 4};
 }
 
-/// Emulates m8n8k4, which GPUs since sm_80 do not support in tensor cores:
-/// fused multiply-adds of f32 along K, then an addition of C. Bit-exact on an
-/// H200; for f16, several orders match its results.
+/// Emulates m8n8k4, which tensor cores have not supported since sm_80. Performs
+/// f32 fused multiply-adds along K, then adds C. The results match an H200 bit
+/// for bit. For f16, other orders of K also match.
 void multiplyWithoutTensorCore(const uint8_t *a, const uint8_t *b, bool half,
                                uint32_t *cells) {
   auto element = [](const uint8_t *row, unsigned k) {
@@ -218,8 +219,8 @@ const Instr *multiplyQuads(Warp &w, const Instr *i, uint32_t mask) {
 // f64
 //===----------------------------------------------------------------------===//
 
-/// Computes a chain of fused multiply-adds along K. Out of line, so that
-/// compilers cannot move it past fesetround.
+/// Computes a chain of fused multiply-adds along K. Not inlined, to keep
+/// compilers from moving it past fesetround.
 __attribute__((noinline)) double chain(const double *a, const double *b,
                                        unsigned k, double c) {
   for (unsigned i = 0; i < k; ++i)
@@ -282,7 +283,7 @@ bool takeModifiers(Decoder &d, Decoded &out) {
       found = true;
       break;
     }
-  // .row.col: the layout of A is first.
+  // The layout of A is first, as in .row.col.
   std::vector<bool> layouts;
   std::vector<std::string_view> names;
   for (std::string_view m : std::vector<std::string_view>(d.modifiers())) {
@@ -311,7 +312,8 @@ bool takeModifiers(Decoder &d, Decoded &out) {
   out.exclusiveOr = operation == 1;
   bool bits = out.a == "b1";
   if (bits != (operation >= 0) || bits != population) {
-    d.unsupported("single bits need .and.popc or .xor.popc, others have none");
+    d.unsupported(
+        "needs .and.popc or .xor.popc for .b1, and neither for other types");
     return false;
   }
   return true;
@@ -327,10 +329,11 @@ bool checkTypes(const Decoded &in, unsigned bits) {
     return false;
   if (in.d != in.c || !in.rowA || in.rowB || in.n != maxColumns)
     return false;
-  // Sparse 8-bit floats support a single shape, and no f16 accumulator.
+  // Sparse MMAs of 8-bit floats exist only with k64 and f32 accumulators.
   if (in.sparse && in.a[0] == 'e' && (in.k != 64 || in.d != "f32"))
     return false;
-  // The operand types may differ in sign, or among the 8-bit floats.
+  // A and B may be integers that differ in signedness, or different 8-bit
+  // floats.
   const TypeRow *a = findType(in.a), *b = findType(in.b);
   bool floats8 = in.a[0] == 'e';
   if (bits == 64)
@@ -370,7 +373,7 @@ void decodeMma(Decoder &d) {
   for (; first != last; ++first)
     known |= first->bits == bits && first->m == in.m && first->k == in.k &&
              checkTypes(in, bits);
-  // 8-bit integers also support eight rows.
+  // 8-bit integers also exist with eight rows.
   known |= !in.sparse && in.m == 8 && in.k == 16 && in.d == "s32" &&
            bits == 8 && checkTypes(in, bits);
   if (!known)
@@ -407,7 +410,7 @@ void decodeMma(Decoder &d) {
   if (in.sparse) {
     std::vector<Operand> parts = d.elements(d.operand(4));
     if (parts.size() != 1)
-      return d.unsupported("the metadata are one register");
+      return d.unsupported("expects one register of metadata");
     metadata = d.use(parts[0], 4);
     if (!d.immediate(5, selector))
       return;
@@ -431,7 +434,7 @@ void decodeMma(Decoder &d) {
   AccumulatorType accumulator = in.d == "f16"   ? AccumulatorType::F16
                                 : in.d == "s32" ? AccumulatorType::S32
                                                 : AccumulatorType::F32;
-  // MMA-Sim reports native 8-bit hardware only for sm_120.
+  // According to MMA-Sim, only sm_120 multiplies 8-bit floats directly.
   bool viaF16 =
       in.a[0] == 'e' && !in.sparse && !d.module.chip.isConsumerBlackwell();
   i.aux2 = unsigned(a->type) | unsigned(b->type) << 4 |

@@ -1,8 +1,8 @@
 //===- MmaSync.h - Decoding shared by the mma.sync files --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MmaSync.cpp contains the instructions of all chips, and MmaKinds.cpp the
-// instructions with a kind.
+// MmaKinds.cpp implements mma.sync with a kind, and MmaSync.cpp all other forms
+// of mma.sync.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_MMASYNC_H
@@ -18,8 +18,8 @@ namespace mx::sim {
 bool parseMmaShape(std::string_view text, unsigned &m, unsigned &n,
                    unsigned &k);
 
-/// Removes all modifiers accepted by `accepts`, in order. Returns false unless
-/// there are exactly `count`.
+/// Moves all modifiers for which `accepts` is true to `taken`, in order.
+/// Returns false unless there are exactly `count`.
 template <typename Accepts>
 bool takeInOrder(Decoder &d, size_t count, Accepts accepts,
                  std::vector<std::string_view> &taken) {

@@ -67,8 +67,9 @@ const Instr *unpack64(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// aux: first element in extra; aux2: element count | bytes each << 8 | lane
-/// bytes of the elements << 16 | lane bytes of the whole << 24.
+/// aux: first element in extra; aux2: number of elements | bytes per element <<
+/// 8 | register bytes per element and lane << 16 | total register bytes per
+/// lane << 24.
 struct Pieces {
   unsigned count, bytes, lane, whole;
   explicit Pieces(const Instr *i)
@@ -110,7 +111,8 @@ Handler moveOf(unsigned laneBytes) {
                           : move<Wide128>;
 }
 
-/// aux: sources, then results in extra; aux2: element count.
+/// aux: slots of the sources and then of the results in extra; aux2: number of
+/// elements.
 template <class L>
 const Instr *moveElements(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *sources = &w.machine->program.extra[i->aux];
@@ -158,7 +160,7 @@ void decodeMov(Decoder &d) {
   if (!d.expectOperands(2, 2))
     return;
   if (count > 1)
-    return t.kind == 'P' ? d.unsupported("predicates have no vectors")
+    return t.kind == 'P' ? d.unsupported("predicates cannot be vector elements")
                          : decodeVectorMov(d, count, t);
   const Operand &dst = d.operand(0), &src = d.operand(1);
   if (t.kind == 'P') {
@@ -237,7 +239,7 @@ void decodeCvta(Decoder &d) {
     return d.unsupported("expects a state space and .u64");
   if (!d.expectOperands(2, 2))
     return;
-  // PTX also allows cvta of a parameter variable by name.
+  // PTX also allows the name of a parameter variable as the operand.
   Slot a = d.use(1, {'U', 64}), out = d.def(0, {'U', 64});
   Instr &i = d.emit(addImmediate<uint64_t>);
   i.d = out;
@@ -245,9 +247,9 @@ void decodeCvta(Decoder &d) {
   i.imm = to ? -int64_t(windowOf(s)) : int64_t(windowOf(s));
 }
 
-/// Computes an address for any rank, since compilers hoist mapa out of the
-/// branch that guards the access. As on an H200, the low 8 bits of the rank
-/// become part of the address; an access to a CTA that does not exist is
+/// Computes an address even for an invalid rank, since compilers hoist mapa out
+/// of the branch that guards the access. As on an H200, the low 8 bits of the
+/// rank become part of the address. Only an access to a nonexistent CTA is
 /// reported.
 template <class L, bool Generic>
 const Instr *mapa(Warp &w, const Instr *i, uint32_t mask) {
@@ -304,8 +306,8 @@ void decodeGetCtaRank(Decoder &d) {
   i.imm = isGeneric ? int64_t(kSharedWindow) : 0;
 }
 
-/// Returns true for addresses of constant variables, which share memory with
-/// global variables.
+/// Returns true for the address of a constant variable. Constant and global
+/// variables share an address range.
 bool isConstantAddress(const Warp &w, uint64_t address) {
   for (const ptx::Module *m : w.machine->module.linked)
     for (const ptx::Variable *v : m->globals)
@@ -320,8 +322,8 @@ const Instr *isSpace(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t bits = 0;
   forLanes(mask, [&](unsigned lane) {
     uint64_t off = a[lane] - uint64_t(i->imm);
-    // The global window is the complement of the others, and includes kernel
-    // parameters (PTX ISA, isspacep).
+    // Any address outside the shared and local windows is global, except for
+    // constants. Kernel parameters are therefore global (PTX ISA, isspacep).
     bool in = Space(i->aux) == Space::Global
                   ? a[lane] - kSharedWindow >= kWindowBytes &&
                         a[lane] - kLocalWindow >= kWindowBytes &&

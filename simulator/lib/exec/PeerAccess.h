@@ -1,8 +1,8 @@
 //===- PeerAccess.h - Accesses to peer device memory ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Additional work of loads, stores, atomics and fences in a world; see
-// machine/LateStores.h.
+// Delivers late stores for loads, stores, atomics and fences in a world (see
+// machine/LateStores.h).
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_PEERACCESS_H
@@ -15,19 +15,19 @@ namespace mx::sim {
 /// Returns true if the device has undelivered stores to peers.
 bool hasLateStores(Warp &w);
 
-/// Releases at system scope: delivers all late stores that happen before the
-/// release. Needs the turn.
+/// Delivers all late stores before a release at system scope. Needs
+/// the turn.
 void releaseToSystem(Warp &w);
 
-/// Delivers late stores to the range before the device itself reads or updates
-/// it.
+/// Delivers late stores to a range that the device is about to read or update.
 void settleStores(Warp &w, uint64_t address, uint64_t bytes);
 
-/// Peer stores of an instruction. Lanes that address a peer write to a copy,
-/// which is sent once it is complete.
+/// Stores of an instruction to peers. The lanes write to copies, and `end`
+/// sends the copies.
 class PeerStore {
 public:
-  /// Redirects the `hosts` pointers of lanes that address a peer to copies.
+  /// Replaces the host pointers of lanes that address a peer by pointers to
+  /// copies.
   void begin(Warp &w, const Instr *i, Slot base, bool is64, int64_t offset,
              uint32_t bytes, uint32_t mask, uint8_t *hosts[32]);
   /// Sends the copies. Call after the access is reported to the order check.

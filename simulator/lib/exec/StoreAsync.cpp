@@ -1,9 +1,9 @@
 //===- StoreAsync.cpp - Asynchronous and bulk stores ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: st.async and red.async to shared memory of the cluster, which count
-// their bytes on an mbarrier there, and st.bulk, which fills shared memory with
-// zeros.
+// PTX ISA: st.async, red.async and st.bulk. The first two write to shared
+// memory of any CTA in the cluster and count their bytes on an mbarrier of the
+// same CTA. st.bulk fills shared memory with zeros.
 //===----------------------------------------------------------------------===//
 
 #include "StoreAsync.h"
@@ -32,12 +32,12 @@ void combine(ReduceOp op, uint8_t *to, const uint8_t *from) {
   std::memcpy(to, &old, sizeof(T));
 }
 using Combine = void (*)(ReduceOp op, uint8_t *to, const uint8_t *from);
-/// Indexed by is-64-bit and is-signed.
+/// Indexed by width (1 for 64 bits) and signedness.
 constexpr Combine kCombine[2][2] = {{combine<uint32_t>, combine<int32_t>},
                                     {combine<uint64_t>, combine<int64_t>}};
 
-/// extra: dst, mbarrier places, values; aux2: op | bytes << 8 | count << 16 |
-/// signed << 24 | store instead of reduction << 25.
+/// extra: addresses of dst and mbarrier, values; aux2: op | bytes per value <<
+/// 8 | number of values << 16 | is signed << 24 | is a store << 25.
 const Instr *storeAsync(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *s = &w.machine->program.extra[i->aux];
   ReduceOp op = ReduceOp(i->aux2 & 0xff);
@@ -96,13 +96,13 @@ void decodeStoreAsync(Decoder &d, const ReduceOp *op, unsigned count, Type t) {
   if (!d.expectOperands(3, 3))
     return;
   if (t.bits != 32 && t.bits != 64)
-    return d.unsupported("expects a type of 32 or 64 bits");
+    return d.unsupported("expects a 32- or 64-bit type");
   Address dst = d.address(0), bar = d.address(2);
   std::vector<Operand> parts = d.elements(d.operand(1));
   if (parts.size() != count)
     return d.unsupported("expects " + std::to_string(count) + " elements");
   if (count * t.bits > 128)
-    return d.unsupported("stores at most 16 bytes");
+    return d.unsupported("the values must have at most 16 bytes");
   std::vector<Slot> values;
   for (const Operand &p : parts)
     values.push_back(d.use(p, t.bits / 8, t));
@@ -117,7 +117,7 @@ void decodeStoreAsync(Decoder &d, const ReduceOp *op, unsigned count, Type t) {
            count << 16 | unsigned(t.kind == 'S') << 24 | unsigned(!op) << 25;
 }
 
-/// a: address, b: size; aux: is64 | wide size << 1.
+/// a: address, b: size; aux: is64 | size is 64-bit << 1.
 const Instr *storeBulk(Warp &w, const Instr *i, uint32_t mask) {
   ++w.cta->cluster->effects;
   for (uint32_t m = mask; m; m &= m - 1) {

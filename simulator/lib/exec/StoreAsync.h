@@ -9,7 +9,8 @@
 
 namespace mx::sim {
 
-/// The opcode and .async or .bulk are already removed.
+/// Decode st.async, red.async and st.bulk. The modifier `async` or `bulk` is
+/// already removed.
 void decodeStAsync(Decoder &d);
 void decodeRedAsync(Decoder &d);
 void decodeStBulk(Decoder &d);

@@ -1,9 +1,9 @@
 //===- SystemCalls.cpp - Functions of the device runtime ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// vprintf, __assertfail, malloc and free. Output of clusters is printed between
-// passes, and heap operations need the turn, so neither the output nor the
-// addresses depend on the number of host threads.
+// Implements vprintf, __assertfail, malloc and free. Output of clusters is
+// printed between passes, and heap operations need the turn. So neither the
+// output nor the addresses depend on the number of host threads.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -20,7 +20,8 @@ using ptx::Space;
 
 namespace {
 
-/// Limit on strings; longer text indicates a missing terminator.
+/// Limit on the length of a string. A longer string probably lacks its
+/// terminator.
 constexpr size_t kMaxText = 1 << 16;
 /// Limit on the field width, since PTX is untrusted.
 constexpr int kMaxWidth = 1 << 12;
@@ -77,8 +78,8 @@ private:
   unsigned lane;
 };
 
-/// Formats output. Arguments are consecutive and aligned to their size, as
-/// varargs are.
+/// Formats the output of vprintf. The arguments are consecutive in memory, and
+/// each is aligned to its size.
 class Formatter {
 public:
   Formatter(Call &call, std::string format, uint64_t arguments)
@@ -107,7 +108,7 @@ private:
     ++read;
     return true;
   }
-  /// Parses a number, or a star that consumes an argument.
+  /// Parses a number, or reads the next argument for '*'.
   bool number(int &value) {
     if (at < format.size() && format[at] == '*') {
       ++at;
@@ -266,9 +267,11 @@ const Instr *assertFail(Warp &w, const Instr *i, uint32_t mask) {
 }
 
 /// Header of a heap block. The heap is a sequence of blocks in a variable of
-/// the module. Allocation is first-fit and merges free neighbors.
+/// the module. `Heap::allocate` merges adjacent free blocks and takes the first
+/// block that is large enough.
 struct BlockHeader {
-  uint64_t bytes = 0; ///< of the following block, a multiple of 16; 0: the rest
+  /// Size of the block, a multiple of 16; 0 if the block extends to the end.
+  uint64_t bytes = 0;
   uint64_t isUsed = 0;
 };
 constexpr uint64_t kUsed = 0x6d616c6c6f636564ull;
@@ -284,7 +287,7 @@ public:
               w.machine->memory.translate(base, ptx::kHeapBytes));
         }
   }
-  /// Returns 0 if the heap is full, as CUDA does.
+  /// Returns 0 if the heap is full, like malloc in CUDA.
   uint64_t allocate(uint64_t bytes) {
     if (!memory || !bytes || bytes > ptx::kHeapBytes)
       return 0;
@@ -338,8 +341,8 @@ public:
   }
 
 private:
-  /// Reads a header. If a kernel has overwritten it, the rest of the heap
-  /// counts as used.
+  /// Reads a header. If a kernel overwrote it, returns a used block up to the
+  /// end of the heap.
   BlockHeader header(uint64_t at) const {
     BlockHeader h;
     uint64_t most = ptx::kHeapBytes - sizeof h;

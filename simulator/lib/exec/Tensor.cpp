@@ -1,8 +1,8 @@
 //===- Tensor.cpp - Dispatch, copies and commits of tcgen05 ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: the table of tcgen05 operations, and the operations cp, shift,
-// commit and fence.
+// Selects the decoder of each tcgen05 operation, and implements tcgen05.cp,
+// shift, commit and fence (PTX ISA).
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -86,8 +86,8 @@ uint64_t bytesOf(CpShape shape) {
   return 0;
 }
 
-/// a: address, b: descriptor; c: constant part of the address; aux: shape |
-/// multicast << 4 | decompress << 8 | group << 12.
+/// a: address, b: descriptor, c: constant part of the address; aux: shape |
+/// multicast << 4 | decompress << 8 | cta_group << 12.
 const Instr *copyToTensorMemory(Warp &w, const Instr *i, uint32_t mask) {
   CpOp op;
   op.shape = CpShape(i->aux & 15);

@@ -13,9 +13,9 @@ namespace {
 
 /// Reports the write of the result address by tcgen05.alloc to the order check.
 /// The PTX ISA does not name the proxy of this write. Kernels read the address
-/// with ld.shared after a barrier, and overwrite it with copies after another.
-/// The write is therefore attributed to the allocating warp and needs no fence
-/// in either proxy.
+/// with ld.shared after a barrier, and overwrite the bytes with bulk copies
+/// after another barrier. The check therefore attributes the write to the
+/// allocating warp and requires no fence before accesses of either proxy.
 void noteAddress(Warp &w, const Instr *i, uint32_t offset, unsigned lane) {
   if (Order *order = w.order())
     order->accessShared(w, i, *w.cta, offset, 4, 1u << lane, Touch::Write,

@@ -47,8 +47,8 @@ bool mx::sim::readTensorMap(Warp &w, const Instr *i, uint64_t address,
 
 namespace {
 
-/// a: address, b: new value, aux: field | ordinal << 8 | is64 << 16 | wide
-/// value << 17 | space << 18.
+/// a: address, b: new value; aux: field | ordinal << 8 | is64 << 16 | value is
+/// 64-bit << 17 | space << 18.
 const Instr *replaceField(Warp &w, const Instr *i, uint32_t mask) {
   Space space = Space(i->aux >> 18);
   bool is64 = i->aux >> 16 & 1;
@@ -70,7 +70,7 @@ const Instr *replaceField(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// extra: dst and src places. The warp performs a single 128-byte copy.
+/// Performs one 128-byte copy for the warp. extra: addresses of dst and src.
 const Instr *copyMap(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
@@ -140,7 +140,7 @@ void decodeTensormap(Decoder &d) {
   if (d.numOperands() == 3 && !d.immediate(1, ordinal))
     return;
   if (ordinal < 0 || ordinal > 4)
-    return d.unsupported("a tensor has dimensions 0 to 4");
+    return d.unsupported("the dimension must be 0 to 4");
   Slot value = d.use(d.numOperands() - 1, t);
   Instr &i = d.emit(replaceField);
   i.a = a.base;

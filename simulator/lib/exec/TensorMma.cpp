@@ -1,7 +1,7 @@
 //===- TensorMma.cpp - The tcgen05.mma instructions -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: tcgen05.mma, dense and sparse, of all kinds.
+// PTX ISA: tcgen05.mma of all kinds, with dense and sparse operands.
 //===----------------------------------------------------------------------===//
 
 #include "TensorOps.h"
@@ -14,7 +14,7 @@ using ptx::Operand;
 
 namespace {
 
-// Operands of mma in extra.
+// Offsets of the operands in Program::extra.
 enum MmaSlot : unsigned {
   kD,
   kDOffset,
@@ -30,11 +30,12 @@ enum MmaSlot : unsigned {
   kMetadata,
   kMetadataOffset,
   kZeroMask,
-  kDisable, // followed by up to 8 more
+  kDisable, // first of up to eight words
 };
 
-/// aux: extra; aux2: kind | vec << 4 | group << 8 | aInTensor << 12 |
-/// ws << 13 | ashift << 14 | number of disable words << 16; imm: scale-input-d.
+/// aux: first operand in extra; aux2: kind | scale vector size << 4 | cta_group
+/// << 8 | A is in tensor memory << 12 | ws << 13 | ashift << 14 | number of
+/// disable-output-lane words << 16; imm: scale-input-d.
 const Instr *multiplyTensors(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *s = &w.machine->program.extra[i->aux];
   MmaOp op;
@@ -147,7 +148,7 @@ void mx::sim::decodeTensorMma(Decoder &d) {
     numDisable = d.operand(k).parts.size();
     if (scaled || ws || numDisable != 4 * group)
       return d.unsupported("expects " + std::to_string(4 * group) +
-                           " words of output lanes to disable");
+                           " words in disable-output-lane");
     for (const Operand &op : d.operand(k).parts)
       s.push_back(d.use(op, 4));
     ++k;
@@ -159,8 +160,7 @@ void mx::sim::decodeTensorMma(Decoder &d) {
   if (k < d.numOperands() && !d.immediate(k++, scaleD))
     return;
   if (k < d.numOperands())
-    return d.unsupported("operand " + std::to_string(k + 1) +
-                         " is not known here");
+    return d.unsupported("unexpected operand " + std::to_string(k + 1));
   if (scaleD < 0 || scaleD > 15)
     return d.unsupported("scale-input-d must be 0 to 15");
   uint32_t first = d.program.extra.size();

@@ -1,10 +1,10 @@
 //===- TensorOps.h - Decoding and issue of tcgen05 operations ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "TensorCore 5th generation family instructions". These files decode
-// operands; the tensor library implements the effects on memory. Operations of
-// one thread complete in issue order. The PTX ISA guarantees this for the
-// relevant pairs (mma after mma, cp or shift), and hardware has a single queue.
+// PTX ISA, "TensorCore 5th generation family instructions". The files Tensor*
+// decode operands; the tensor library implements the effects on memory.
+// Operations of a thread complete in issue order. The PTX ISA guarantees this
+// for an mma after an mma, cp or shift, and hardware has a single queue.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_TENSOROPS_H
@@ -16,12 +16,12 @@
 
 namespace mx::sim {
 
-/// Sets `out` to the CTA, or to both CTAs of its pair, even rank first. Returns
-/// false after a finding.
+/// Sets `out` to the CTA of the warp or, if `group` is 2, to both CTAs of its
+/// pair, even rank first. Returns false after a finding.
 bool tensorViews(Warp &w, const Instr *i, unsigned group, CtaView out[2]);
 
-/// Issues an operation of the tcgen05 pipe, in order with the others of the
-/// warp.
+/// Issues an operation to the in-order tcgen05 pipe of the warp. `run` returns
+/// a Fault.
 template <class F>
 const Instr *issueToPipe(Warp &w, const Instr *i, unsigned lane, F &&run) {
   auto known = knowledgeAtIssue(w);
@@ -42,10 +42,11 @@ const Instr *issueToPipe(Warp &w, const Instr *i, unsigned lane, F &&run) {
 
 /// Reads .cta_group, which must be uniform in a kernel.
 unsigned takeTensorGroup(Decoder &d);
-/// Reads a tensor memory address in brackets: base register and constant.
+/// Reads a tensor memory address in brackets. Returns the slot of the base, and
+/// sets `offset` to the constant part.
 Slot tensorAddress(Decoder &d, const ptx::Operand &op, uint32_t &offset);
 
-// The name of the operation is already removed.
+// Decode the modifiers after the name of an operation, and its operands.
 void decodeTensorAlloc(Decoder &d);
 void decodeTensorDealloc(Decoder &d);
 void decodeTensorRelinquish(Decoder &d);

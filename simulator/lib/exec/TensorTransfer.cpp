@@ -15,8 +15,8 @@ using ptx::Operand;
 
 namespace {
 
-/// a: address; aux: first register in extra; aux2: shape | repeat << 4 |
-/// pack << 12; imm: split offset; b holds the constant part of the address.
+/// a: address, b: constant part of the address; aux: first register in extra;
+/// aux2: shape | repeat << 4 | pack << 12; imm: split offset.
 TmemTransfer transferOf(Warp &w, const Instr *i, uint32_t mask) {
   TmemTransfer t;
   t.shape = TmemShape(i->aux2 & 15);
@@ -28,7 +28,8 @@ TmemTransfer transferOf(Warp &w, const Instr *i, uint32_t mask) {
   return t;
 }
 
-/// Marks loaded registers as undefined. Only a use of the register is reported.
+/// Marks registers loaded from unwritten tensor memory as undefined.
+/// Only a use of such a register is reported.
 void markUndefined(Warp &w, const Instr *i, const TmemTransfer &t,
                    const Slot *slots, uint32_t mask) {
   unsigned lane, column;

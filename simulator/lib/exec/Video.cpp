@@ -1,10 +1,10 @@
 //===- Video.cpp - Video instructions -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Video instructions": vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr,
-// vmad and vset on scalars, and their forms on two halves or four bytes. GPUs
-// since Maxwell expand most of them to several instructions, so a single
-// table-driven handler is fast enough.
+// PTX ISA, "Video instructions": scalar vadd, vsub, vabsdiff, vmin, vmax, vshl,
+// vshr, vmad and vset, and packed forms for two halves or four bytes. GPUs
+// since Maxwell expand most of these instructions to several others, so a
+// single generic handler is fast enough.
 //===----------------------------------------------------------------------===//
 
 #include "../machine/Lanes.h"
@@ -20,15 +20,16 @@ enum class VideoOp { Add, Sub, AbsDiff, Min, Max, Avrg, Shl, Shr, Mad, Set };
 enum class Second { None, Add, Min, Max, Merge };
 enum Cmp { EQ, NE, LT, LE, GT, GE };
 
-/// Decoded instruction, stored as words in Program::extra.
+/// Decoded video instruction, stored as words in Program::extra.
 struct Video {
   uint32_t op = 0, second = 0, cmp = 0;
   uint32_t signedD = 0, signedA = 0, signedB = 0;
   uint32_t sat = 0, wrap = 0;
   uint32_t shift = 0, plusOne = 0;
-  /// Number of elements: 1, 2 or 4. The parts of a scalar form encode d, a and
-  /// b as byte offset << 8 | bits. The parts of a packed form are the mask of
-  /// d, and the elements of {b, a} as nibbles.
+  /// Number of elements (1, 2 or 4), and selected parts of d, a and b. A part
+  /// in a scalar form is bit offset << 8 | number of bits. In a packed form,
+  /// partD is the mask of written elements, and each nibble of partA and partB
+  /// is the index of an element in {b, a}.
   uint32_t count = 1, partD = 32, partA = 32, partB = 32;
 };
 constexpr unsigned kWords = sizeof(Video) / sizeof(uint32_t);
@@ -44,7 +45,7 @@ int64_t clamp(int64_t v, unsigned bits, bool isSigned) {
   return v < lo ? lo : v > hi ? hi : v;
 }
 
-/// Computes the result before saturation. Inputs have up to 33 bits.
+/// Computes the result before saturation from operands of up to 33 bits.
 int64_t combine(const Video &v, int64_t a, int64_t b) {
   switch (VideoOp(v.op)) {
   case VideoOp::Add:
@@ -94,7 +95,7 @@ int64_t combine(const Video &v, int64_t a, int64_t b) {
 
 uint32_t multiplyAdd(const Video &v, int64_t a, int64_t b, uint32_t c) {
   bool isSigned = v.signedA || v.signedB;
-  // With a shift, the third operand is signed (seen on sm_90).
+  // If there is a shift, the third operand is signed (seen on sm_90).
   bool isSignedC = isSigned || v.shift;
   __int128 r = __int128(a) * b + (isSignedC ? __int128(int32_t(c)) : c) +
                (v.plusOne ? 1 : 0);
@@ -171,7 +172,7 @@ const Instr *video(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// Parses the part of a scalar operand: b0 to b3, h0, h1.
+/// Parses the part of a scalar operand: b0 to b3, h0 or h1.
 bool parsePart(std::string_view name, uint32_t &part) {
   if (name.empty()) {
     part = 32;
@@ -185,8 +186,8 @@ bool parsePart(std::string_view name, uint32_t &part) {
   return true;
 }
 
-/// Parses the elements of a packed operand, such as h32 or b7654; the last
-/// digit is the lowest element.
+/// Parses the elements of a packed operand, such as h32 or b7654. The last
+/// digit selects the lowest element. Without a name, returns `standard`.
 bool parseElements(std::string_view name, unsigned count, uint32_t standard,
                    uint32_t &elements) {
   elements = standard;

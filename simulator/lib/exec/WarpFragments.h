@@ -1,10 +1,10 @@
 //===- WarpFragments.h - Matrix fragments in warp registers -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by mma.sync and wgmma, which use the same fragments: thread t of a
-// warp holds rows t / 4 and t / 4 + 8 and, of each 32-byte or 8-column block,
-// part t % 4 (PTX ISA, the fragment figures of mma.m16n8k16 and
-// wgmma.m64nNk16).
+// mma.sync and wgmma use the same fragments. Thread t of a warp holds elements
+// of rows t / 4 and t / 4 + 8. Of each 16-byte piece of an operand row, or of
+// each 8 columns of an accumulator, the thread holds quarter t % 4 (PTX ISA,
+// figures of the fragments of mma.m16n8k16 and wgmma.m64nNk16).
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_WARPFRAGMENTS_H
@@ -36,8 +36,8 @@ inline bool wholeWarp(Warp &w, const Instr *i, uint32_t mask,
   return false;
 }
 
-/// Gathers `count` registers of A with `rows` (8 or 16) rows into rows of
-/// bytes.
+/// Copies `count` registers of an 8-row or 16-row operand A to a row-major
+/// array with `rowBytes` bytes per row.
 inline void gatherA(Warp &w, const Slot *slots, unsigned count, unsigned rows,
                     uint8_t *out, unsigned rowBytes = warpRowBytes) {
   unsigned halves = rows / 8;
@@ -95,8 +95,8 @@ inline void scatterCells(Warp &w, const Slot *slots, unsigned count,
                   });
 }
 
-/// Computes a dot product of f64 as fused multiply-adds along K, in the
-/// rounding mode of the instruction (0: .rn, 1: .rz, 2: .rm, 3: .rp).
+/// Computes an f64 dot product as a chain of fused multiply-adds along K.
+/// `rounding` is 0 for .rn, 1 for .rz, 2 for .rm and 3 for .rp.
 double chainOfProducts(const double *a, const double *b, unsigned k, double c,
                        unsigned rounding);
 

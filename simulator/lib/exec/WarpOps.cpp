@@ -16,9 +16,10 @@ using ptx::Type;
 
 namespace {
 
-/// Calls `f` for the lanes of each member mask after all members have arrived.
-/// Lanes that execute together may name different members, such as the halves
-/// of a warp (PTX ISA: "executing threads ... same membermask").
+/// Calls `f` for the lanes of each member mask once all members have arrived.
+/// Lanes that execute together may specify different masks, for example if each
+/// half of a warp specifies itself (PTX ISA: "executing threads ... same
+/// membermask").
 template <class F>
 const Instr *forMembers(Warp &w, const Instr *i, Slot s, uint32_t mask, F &&f) {
   const uint32_t *members = w.at<uint32_t>(s);
@@ -52,7 +53,8 @@ const Instr *forMembers(Warp &w, const Instr *i, Slot s, uint32_t mask, F &&f) {
       f(same);
       continue;
     }
-    // A lane is missing, so fork a group for each mask to wait separately.
+    // A member has not arrived, so fork a group for each mask. The groups wait
+    // separately.
     Group &g = w.group();
     if (!left) {
       g.mask = w.mask = same | guardedOff;
@@ -67,8 +69,8 @@ const Instr *forMembers(Warp &w, const Instr *i, Slot s, uint32_t mask, F &&f) {
   return i + 1;
 }
 
-/// Propagates undefined values if the results of all `members` depend on `i->a`
-/// of all members.
+/// Marks the results of all `members` as undefined if `i->a` is undefined in
+/// any of them. `second` is another result, or kNoSlot.
 void carryToAll(Warp &w, const Instr *i, Slot second, uint32_t members) {
   if (__builtin_expect(!w.pendingCount, 1))
     return;
@@ -78,8 +80,8 @@ void carryToAll(Warp &w, const Instr *i, Slot second, uint32_t members) {
   w.undefined.carry(w, i->a, i->d, undefined, members);
 }
 
-/// a: value, b: lane or delta, c: clamp and segment; aux: mode | slot of the
-/// member mask in extra << 2; aux2: predicate or kNoSlot.
+/// a: value, b: lane or delta, c: clamp and segment; aux: mode | index in extra
+/// of the member mask << 2; aux2: predicate or kNoSlot.
 const Instr *shuffle(Warp &w, const Instr *i, uint32_t mask) {
   return forMembers(
       w, i, w.machine->program.extra[i->aux >> 2], mask, [&](uint32_t mask) {
@@ -233,8 +235,8 @@ void decodeMatch(Decoder &d) {
   i.aux2 = p;
 }
 
-/// aux: 0 add 1 min 2 max 3 and 4 or 5 xor; bit 3 signed, bit 4 f32, bit 5 abs,
-/// bit 6 NaN.
+/// aux, bits 0 to 2: 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor; bit 3: signed;
+/// bit 4: f32; bit 5: abs; bit 6: NaN.
 const Instr *redux(Warp &w, const Instr *i, uint32_t mask) {
   return forMembers(w, i, i->b, mask, [&](uint32_t mask) {
     const uint32_t *a = w.at<uint32_t>(i->a);
@@ -299,7 +301,7 @@ void decodeRedux(Decoder &d) {
   uint32_t flags = (d.take("abs") ? 32 : 0) | (d.take("NaN") ? 64 : 0);
   Type t;
   if (op < 0 || !d.takeType(t) || t.bits != 32)
-    return d.unsupported("expects an operation and a type of 32 bits");
+    return d.unsupported("expects an operation and a 32-bit type");
   if (t.kind == 'F' ? op != 1 && op != 2 : flags != 0)
     return d.unsupported("no such operation on this type");
   if (!d.expectOperands(3, 3))
@@ -312,7 +314,8 @@ void decodeRedux(Decoder &d) {
   i.aux = op | (t.kind == 'S') << 3 | (t.kind == 'F') << 4 | flags;
 }
 
-/// Elects the lowest member; equal masks elect the same leader, as on hardware.
+/// Elects the lowest member. As on hardware, the choice depends only on the
+/// mask.
 const Instr *elect(Warp &w, const Instr *i, uint32_t mask) {
   return forMembers(w, i, i->a, mask, [&](uint32_t mask) {
     unsigned leader = firstLane(mask);

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate":
-// wgmma.mma_async and its groups. The four warps execute a joint operation:
-// after a wait, a warp can rely on the completion of all shared memory reads.
-// Therefore the last warp to arrive computes the MMA for all. Asynchrony only
-// restricts the use of registers.
+// wgmma.mma_async and its groups. The four warps execute a joint operation, and
+// after a wait each warp can rely on the completion of all shared memory reads.
+// Therefore the last warp to arrive computes the MMA for all four at once. The
+// asynchrony appears only in the checks of registers in use.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -32,7 +32,7 @@ struct TypeRow {
   std::string_view name;
   ElementType type;
   unsigned k;
-  /// Operands can be transposed; elements can be negated.
+  /// isFloat also means that the operands can be negated.
   bool canTranspose, isFloat;
 };
 constexpr TypeRow types[] = {
@@ -78,8 +78,9 @@ enum : unsigned {
   kSelector = 27,
 };
 
-/// a: descriptor of A, b: of B; c: scale-d; aux: registers of D, then of A in
-/// extra; aux2: flags; imm: number of registers of D; d: metadata.
+/// Reads the operands of a warp. a: descriptor of A, b: descriptor of B, c:
+/// scale-d, d: metadata; aux: registers of D and then of A in extra; aux2:
+/// flags; imm: number of registers of D.
 Fault capture(Warp &w, const Instr *i, WgmmaOp &op) {
   auto flag = [&](unsigned at) { return bool(i->aux2 >> at & 1); };
   WarpMmaOp &mma = op.mma = WarpMmaOp();
@@ -113,7 +114,7 @@ Fault capture(Warp &w, const Instr *i, WgmmaOp &op) {
   return {};
 }
 
-/// Computes the MMA; reads and writes the accumulators.
+/// Computes the rows of the MMA for a warp, and updates its accumulators.
 Fault execute(Warp &w, const WgmmaOp &op, const Slot *slots, unsigned count) {
   if (w.machine->skipsMmas)
     return {};
@@ -133,8 +134,8 @@ WgmmaTracker &useTracker(Warp &w) {
   return *trackerOf(w);
 }
 
-/// Records the operation once on the timeline, and in the wgmma group of each
-/// warp.
+/// Records the operation of warps `first` to `end` once on the timeline, and in
+/// the wgmma group of each warp.
 void recordTogether(Warp &w, const Instr *i, uint32_t first, uint32_t end) {
   std::vector<Warp> &warps = w.cta->warps;
   WgmmaOp &op = trackerOf(w)->arrived;
@@ -146,8 +147,8 @@ void recordTogether(Warp &w, const Instr *i, uint32_t first, uint32_t end) {
     w.trace->joinGroup(warps[k], Recorder::Groups::Wgmma, done, path);
 }
 
-/// Computes the MMA of the whole warpgroup on behalf of each warp. Returns null
-/// after a fault.
+/// Computes the MMA of the whole warpgroup, warp by warp. Returns null after a
+/// fault.
 const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
   std::vector<Warp> &warps = w.cta->warps;
   uint32_t first = w.index / 4 * 4;
@@ -232,7 +233,7 @@ const Instr *commitGroup(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// imm: groups that may remain pending.
+/// imm: number of groups allowed to be pending.
 const Instr *waitGroup(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
@@ -269,8 +270,8 @@ unsigned parseShape(std::string_view text, unsigned &k) {
   return n;
 }
 
-/// Returns true if N is legal ("Matrix Shape"): a multiple of 8, and for
-/// integers a multiple of 16 above 32.
+/// Returns true if N is a multiple of 8 up to 256. For integer types, N above
+/// 32 must be a multiple of 16 ("Matrix Shape").
 bool isLegalN(unsigned n, bool isFloat) {
   return n >= 8 && n <= maxColumns && n % 8 == 0 &&
          (isFloat || n <= 32 || n % 16 == 0);
@@ -286,8 +287,8 @@ bool checkTypes(std::string_view d, const TypeRow &a, const TypeRow &b) {
          (d == "f16" && (a.type == ElementType::F16 || a.k == 32));
 }
 
-/// Reads the operands after scale-d: -1 or 1 for signs, 0 or 1 for
-/// transpositions.
+/// Reads the operands after scale-d: signs (-1 or 1) and then transpositions
+/// (0 or 1).
 bool takeImmediates(Decoder &d, size_t k, const TypeRow &type, bool inRegisters,
                     unsigned &flags) {
   struct {

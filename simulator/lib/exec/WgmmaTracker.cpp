@@ -1,7 +1,7 @@
 //===- WgmmaTracker.cpp - Registers in use by wgmma -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each register is labeled with the last group that uses it.
+// Labels each register with the last wgmma group that uses it.
 //===----------------------------------------------------------------------===//
 
 #include "WgmmaTracker.h"
@@ -26,7 +26,8 @@ void WgmmaTracker::add(Warp &w, Slot slot, bool isWritten) {
 }
 
 void WgmmaTracker::wait(Warp &w, uint64_t left) {
-  // Operations of group g are labeled g + 1; `group` is not committed.
+  // Operations of group g are labeled g + 1. Groups below `group` are
+  // committed.
   uint64_t done = left < group ? group - left : 0;
   for (Use &use : uses) {
     bool was = use.any();
@@ -105,7 +106,8 @@ bool WgmmaTracker::check(Warp &w, const Instr *i) {
     }
   if (what)
     return report(what);
-  // Compilers rename accumulators with moves, which do not depend on the value.
+  // Compilers rename accumulators with moves, so a move is not reported as a
+  // read.
   if (carried.writes)
     for (uint32_t k = 0; k < info.numDefs; ++k)
       if (Use *use = find(p.defs[info.firstDef + k])) {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // wgmma.mma_async reads and writes registers until wgmma.wait_group completes
-// its group. The tracker reports earlier accesses, and writes without a
-// subsequent wgmma.fence. It is created by the first wgmma instruction of a
-// warp.
+// its group. The tracker reports an access to these registers before the wait,
+// and a missing wgmma.fence between a write and wgmma.mma_async. The first
+// wgmma instruction of a warp creates the tracker.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_WGMMATRACKER_H
@@ -19,8 +19,8 @@ namespace mx::sim {
 
 class WgmmaTracker final : public RegisterTracker {
 public:
-  /// Adds an accumulator (isWritten) or a register of A of an uncommitted
-  /// operation.
+  /// Adds an accumulator (`isWritten`) or a register of A to the registers in
+  /// use by the open group.
   void add(Warp &w, Slot slot, bool isWritten);
   void commit() { ++group; }
   /// Executes wgmma.fence: operations may use the current register values.
@@ -28,7 +28,7 @@ public:
   /// Checks for a wgmma.fence between the writes to the registers of A and the
   /// operation. Returns false if the launch has stopped.
   bool checkFence(Warp &w, const Instr *i);
-  /// Executes wgmma.wait_group: completes all groups but the last `left`.
+  /// Executes wgmma.wait_group: completes all but the last `left` groups.
   void wait(Warp &w, uint64_t left);
   /// Reports registers that the instruction must not use yet.
   bool check(Warp &w, const Instr *i) override;
@@ -38,15 +38,16 @@ public:
   WgmmaOp arrived;
 
 private:
-  /// Last groups that write and read a register, plus one.
+  /// Last group that writes the register and last group that reads it, each as
+  /// a group number plus one; 0 if there is no such group.
   struct Use {
     uint64_t writes = 0, reads = 0;
     bool any() const { return writes || reads; }
   };
-  std::vector<Use> uses; ///< per 128 bytes of the register file
+  std::vector<Use> uses; ///< one per 128 bytes of the register file
   uint64_t group = 0;    ///< group of the next operation
 
-  /// Register of A, as read by an operation since the last fence.
+  /// Register of A and the values read by an operation since the last fence.
   struct Fragment {
     Slot slot;
     std::array<uint32_t, 32> lanes;

@@ -1,11 +1,12 @@
 //===- Wmma.cpp - Matrix operations with wmma -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Matrix multiply-accumulate operation using wmma instructions".
-// Fragment layouts are unspecified; these are the layouts of an H200. As in
+// PTX ISA, "Matrix multiply-accumulate operation using wmma instructions". PTX
+// does not specify the fragment layouts, so this file implements the layouts of
+// an H200. Fragment layouts do not depend on the layout in memory. As in
 // mma.sync, four threads share a line of the matrix (a row, or a column of B
-// and of the m8n32k16 accumulators). Further registers continue along the line,
-// in the lower eight lines, and in the lower sixteen, for any layout in memory.
+// and of m8n32k16 accumulators). Further registers continue along the line, 8
+// lines below and 16 lines below.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -51,8 +52,8 @@ constexpr ShapeRow shapes[] = {
     {"m8n8k128", 8, 8, 128},
 };
 
-/// Table "Matrix Shape" of the ISA: the types of A and B, the types of C and D,
-/// and the range of shapes. Narrow integers only support .row.col.
+/// Row of the PTX ISA table "Matrix Shape": the type of A and B, the types of C
+/// and D, and a range of shapes. Types below 8 bits only support .row.col.
 struct FormRow {
   std::string_view factor, result, otherResult;
   uint8_t firstShape, numShapes;
@@ -70,7 +71,7 @@ constexpr FormRow forms[] = {
 struct Fragment {
   Matrix matrix = Matrix::A;
   unsigned rows = 0, columns = 0, bits = 0;
-  /// Number of registers, and bytes of each.
+  /// Number of registers, and bytes per lane of each register.
   unsigned registers = 0, laneBytes = 4;
 
   Fragment() = default;
@@ -89,15 +90,16 @@ struct Fragment {
     return matrix == Matrix::B || (matrix == Matrix::C && columns > 16);
   }
 
-  /// Calls fn(lane, register, element index, row, column) for each element of
-  /// each thread; with `withCopies`, also for copies.
+  /// Calls fn(lane, register, index in register, row, column) for each element
+  /// of each thread. If `withCopies` is true, includes copies of elements.
   template <typename Fn>
   void forElements(Fn fn, bool withCopies = false) const {
     unsigned lines = isTransposed() ? columns : rows;
     unsigned length = isTransposed() ? rows : columns;
-    // B, and the accumulators of m8n32k16, mirror A and m32n8k16.
+    // In B, registers first continue along the line, unless B has 32 columns.
     bool isLengthFirst = matrix == Matrix::B && lines <= 16;
-    // Neighbors along a line; accumulators are in pairs.
+    // Number of neighbors along a line: the elements of a register, or two
+    // accumulators.
     unsigned run = matrix == Matrix::C ? 2 : perRegister();
     unsigned count =
         withCopies ? registers * perRegister() : lines * length / 32;
@@ -141,7 +143,7 @@ struct Fragment {
   }
 };
 
-/// Returns element `at` of a line of bytes, little endian down to the bit.
+/// Returns element `at` of a line. Low bits of a byte come first.
 uint64_t getElement(const uint8_t *line, unsigned at, unsigned bits) {
   uint64_t value = 0;
   if (bits < 8)
@@ -163,9 +165,9 @@ void putElement(uint8_t *line, unsigned at, unsigned bits, uint64_t value) {
 // Loads and stores
 //===----------------------------------------------------------------------===//
 
-/// aux: registers in extra; b: stride in elements; a, imm: address; aux2:
-/// matrix | element << 2 | shape << 6 | row-major << 9 | is64 << 10 | space <<
-/// 11.
+/// a and imm: address, b: stride in elements; aux: registers in extra; aux2:
+/// matrix | element type << 2 | shape << 6 | is row-major << 9 | is64 << 10 |
+/// space << 11.
 struct Move {
   Fragment fragment;
   bool isRowMajor, is64;
@@ -177,12 +179,12 @@ struct Move {
         space(Space(i->aux2 >> 11)) {}
 };
 
-/// Bytes per access. The ISA requires alignment to a fragment, but chips use
-/// smaller accesses.
+/// Bytes per access. PTX requires alignment to the size of a fragment, but
+/// chips only require alignment to their smaller accesses.
 constexpr unsigned pieceBytes = 16;
 
-/// Copies the matrix line by line in memory order. Returns false after a
-/// finding.
+/// Copies the matrix between memory and `lines`, line by line. Returns false
+/// after a finding.
 bool copyLines(Warp &w, const Instr *i, uint32_t mask, const Move &move,
                bool isStore, uint8_t lines[][maxLineBytes]) {
   const Fragment &f = move.fragment;
@@ -272,8 +274,8 @@ const Instr *storeFragment(Warp &w, const Instr *i, uint32_t mask) {
 // wmma.mma
 //===----------------------------------------------------------------------===//
 
-/// aux: registers of D, A, B and C in extra; aux2: shape | elements of A << 3,
-/// B << 7, C << 11, D << 15 | saturate << 19 | xor << 20 | rounding of f64
+/// aux: registers of D, A, B and C in extra; aux2: shape | element type of A <<
+/// 3, B << 7, C << 11, D << 15 | saturate << 19 | xor << 20 | rounding of f64
 /// << 21.
 struct Mma {
   Fragment a, b, c, d;
@@ -312,7 +314,7 @@ const Instr *multiplyFragments(Warp &w, const Instr *i, uint32_t mask) {
   op.columns = p.b.columns;
   op.saturate = i->aux2 >> 19 & 1;
   op.exclusiveOr = i->aux2 >> 20 & 1;
-  // One extra line, since the second step starts within the first.
+  // The second step of tf32 starts within a line and reads past the last line.
   uint8_t a[(maxLines + 1) * warpRowBytes] = {};
   uint8_t b[(maxLines + 1) * warpRowBytes] = {};
   uint32_t cells[maxCells];
@@ -332,7 +334,8 @@ const Instr *multiplyFragments(Warp &w, const Instr *i, uint32_t mask) {
     cells[row * op.columns + column] =
         halfC && !half ? bitsOf(decode(FloatFormat::F16, value)) : value;
   });
-  // An H200 computes a tf32 MMA in two steps (bit-exact).
+  // An H200 computes a tf32 MMA in two steps along K. The results match bit for
+  // bit.
   unsigned k = p.a.columns;
   Numerics numerics = numericsOf(w);
   op.k = op.a == ElementType::TF32 && numerics != Numerics::Exact ? k / 2 : k;
@@ -521,7 +524,7 @@ void decodeMma(Decoder &d) {
     return d.unsupported("no such combination of shape, layouts and types");
   if (bits != (operation >= 0) || bits != population)
     return d.unsupported(
-        "single bits need .and.popc or .xor.popc, others have none");
+        "needs .and.popc or .xor.popc for .b1, and neither for other types");
   if (!d.expectOperands(4, 4))
     return;
   const ShapeRow &s = shapes[shape[0]];

@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/// Returns true for a pipe that is reached through a descriptor only.
+/// Returns true for a pipe without a name in the file system.
 static bool isUnnamedPipe(const std::string &path) {
   struct statfs system;
   return statfs(path.c_str(), &system) == 0 && system.f_type == PIPEFS_MAGIC;

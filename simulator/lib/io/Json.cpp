@@ -1,7 +1,7 @@
 //===- Json.cpp - Strict JSON with locations ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Recursive parser of bounded depth.
+// Parses recursively, and limits the depth of nesting.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/io/Json.h"
@@ -14,8 +14,9 @@ using namespace mx;
 
 namespace {
 
-/// Exceeds the depth of any manifest (kMaxDepth blocks of three levels) and is
-/// far from overflowing the stack.
+/// Limit on nesting. Manifests are nested less deeply (kMaxDepth blocks of
+/// three levels each), and recursion to this depth is far from overflowing the
+/// stack.
 constexpr unsigned kDeepest = 128;
 
 class Parser {
@@ -85,7 +86,8 @@ bool Parser::parseValue(Json &value) {
   value.line = line;
   value.column = column();
   if (depth > kDeepest)
-    return fail("nested more than " + std::to_string(kDeepest) + " deep");
+    return fail("expected at most " + std::to_string(kDeepest) +
+                " levels of nesting");
   switch (peek()) {
   case '{':
     return parseObject(value);
@@ -123,7 +125,7 @@ bool Parser::parseObject(Json &value) {
     if (!parseString(key))
       return false;
     if (!seen.insert(key).second)
-      return fail("key '" + key + "' stands here twice");
+      return fail("duplicate key '" + key + "'");
     if (!take(':'))
       return fail("expected ':' after the key '" + key + "'");
     value.keys.push_back(std::move(key));
@@ -176,7 +178,7 @@ bool Parser::parseNumber(Json &value) {
     if (peek() == '+' || peek() == '-')
       next();
     if (!takeDigits())
-      return fail("expected digits of an exponent");
+      return fail("expected digits in the exponent");
   }
   value.text = text.substr(begin, at - begin);
   return true;
@@ -349,7 +351,7 @@ int64_t JsonReader::integer(int64_t least, int64_t most) const {
   const char *end = value->text.data() + value->text.size();
   auto [at, code] = std::from_chars(value->text.data(), end, found);
   if (code != std::errc() || at != end)
-    fail("expected an integer of 64 bits, found " + value->text);
+    fail("expected a 64-bit integer, found " + value->text);
   else if (found < least || found > most)
     fail("expected " + std::to_string(least) + " to " + std::to_string(most) +
          ", found " + value->text);
@@ -358,7 +360,8 @@ int64_t JsonReader::integer(int64_t least, int64_t most) const {
   return least;
 }
 
-/// Parses a decimal or, after 0x, hexadecimal, octal or binary integer.
+/// Parses an unsigned integer: decimal, hexadecimal (0x), binary (0b) or octal
+/// (0 or 0o).
 static bool parseMagnitude(std::string_view text, uint64_t &result) {
   int base = 10;
   if (text.size() > 1 && text[0] == '0') {
@@ -416,10 +419,10 @@ double JsonReader::number() const {
     fail("expected a number");
     return 0;
   }
-  // Independent of the locale of the process, unlike strtod.
+  // Unlike strtod, from_chars does not depend on the locale of the process.
   const char *begin = value->text.data();
   if (std::from_chars(begin, begin + value->text.size(), found).ec !=
       std::errc())
-    fail("expected a number of 64 bits, found " + value->text);
+    fail("expected a 64-bit number, found " + value->text);
   return found;
 }

@@ -1,7 +1,7 @@
 //===- JsonWriter.cpp - Incremental writer of JSON ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// RFC 8259.
+// Writes JSON (RFC 8259) from UTF-8 text.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/io/JsonWriter.h"

@@ -1,8 +1,8 @@
 //===- Notices.cpp - Notices and progress of tools ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The progress line is written at once and leaves the cursor at its start, so
-// that other output overwrites it.
+// Each update of the progress line is a single write and leaves the cursor at
+// the start of the line, so other output overwrites the line.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/io/Notices.h"
@@ -24,12 +24,12 @@ namespace {
 constexpr std::chrono::seconds kFirst{2}, kNext{1};
 constexpr std::string_view kErase = "\r\033[K";
 
-/// Whether the line is visible. Read by signal handlers.
+/// True while the line is visible. Also used by the signal handler.
 std::atomic<bool> isDrawn{false};
 
-/// Async-signal-safe.
+/// Writes to stderr. Async-signal-safe.
 void write(std::string_view text) {
-  // Errors of a closed terminal are ignored.
+  // Ignore errors, since the terminal may be closed.
   (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 
@@ -44,7 +44,7 @@ bool isTerminal() {
          std::string_view(kind) != "dumb";
 }
 
-/// Previous action for Ctrl-C.
+/// Action for Ctrl-C to restore after the line is erased.
 struct sigaction before;
 
 /// Erases the line and ends the process as Ctrl-C does.
@@ -70,7 +70,8 @@ Progress::Progress(const Notices &notices, const char *doing)
     : text(notices.tool + ": " + doing + ", ") {
   if (!notices.wanted || !isTerminal())
     return;
-  // For programs that exit without destructors (docs/guide/Run.md).
+  // Erase the line if the program exits without running destructors
+  // (docs/guide/Run.md).
   static const int atEnd = std::atexit(erase);
   (void)atEnd;
   try {
@@ -81,7 +82,7 @@ Progress::Progress(const Notices &notices, const char *doing)
   struct sigaction action = {};
   action.sa_handler = interrupt;
   sigaction(SIGINT, &action, &before);
-  if (before.sa_handler == SIG_IGN) // as in background jobs of a shell
+  if (before.sa_handler == SIG_IGN) // in a background job of a shell
     sigaction(SIGINT, &before, nullptr);
 }
 
@@ -120,7 +121,7 @@ void Progress::show() {
 void Progress::draw(long seconds) {
   std::string line = text + std::to_string(seconds) + " s";
   winsize size = {};
-  // A wrapped line could not be erased.
+  // Truncate the line, because a wrapped line could not be erased.
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
     line = line.substr(0, size.ws_col - 1u);
   isDrawn = true;

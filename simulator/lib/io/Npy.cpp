@@ -1,9 +1,10 @@
 //===- Npy.cpp - Reader and writer of NumPy files -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Format: "\x93NUMPY", version, header length, a Python dict literal, the items
-// (NumPy Enhancement Proposal 1, numpy.lib.format). The header is parsed
-// strictly, and the file size is checked before memory is allocated.
+// A file consists of "\x93NUMPY", a version, the header length, a Python dict
+// literal and the items (NumPy Enhancement Proposal 1, numpy.lib.format). The
+// header is parsed strictly, and the file size is checked before memory is
+// allocated.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/io/Npy.h"
@@ -44,7 +45,8 @@ const ItemType kItemTypes[] = {
     {"f8", "f8", 8},
     {"c8", "c8", 8},
     {"c16", "c16", 16},
-    // ml_dtypes' float8 and bfloat16 arrays: np.save keeps only the size.
+    // For float8 and bfloat16 arrays of ml_dtypes, np.save stores only the size
+    // of the type.
     {"V1", "u1", 1},
     {"f1", "u1", 1},
     {"V2", "u2", 2},
@@ -52,9 +54,10 @@ const ItemType kItemTypes[] = {
 
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr size_t kMagicSize = 6;
-/// NumPy 2 itself stops at 64 dimensions.
+/// Limit on the number of dimensions, the same as in NumPy 2.
 constexpr size_t kMaxRank = 64;
-/// Headers of a plain dtype and 64 dimensions are far shorter.
+/// Limit on the header length. A header with a plain dtype and 64 dimensions is
+/// far shorter.
 constexpr uint64_t kMaxHeader = 1 << 16;
 
 struct FileCloser {
@@ -62,7 +65,7 @@ struct FileCloser {
 };
 using File = std::unique_ptr<FILE, FileCloser>;
 
-/// Quotes text of the file, shortened and with unprintable bytes masked.
+/// Quotes the first 40 bytes of a text, with '?' for unprintable bytes.
 std::string quoted(const std::string &text) {
   std::string out = "'";
   for (size_t i = 0; i < text.size() && i < 40; ++i)
@@ -300,7 +303,7 @@ std::string readItems(FILE *file, uint64_t headerEnd, uint64_t bytes,
              " bytes of data after the header, found " + std::to_string(found) +
              (found < bytes ? " (truncated file)" : " (trailing bytes)");
   }
-  // The size of a pipe is unknown: grow with the data.
+  // The size of a pipe is unknown, so grow the array as data arrives.
   uint64_t chunk = isRegular ? bytes : 64 << 20;
   data.clear();
   for (uint64_t got = 0; got < bytes;) {
@@ -350,8 +353,8 @@ std::string readFile(FILE *file, NpyArray &array) {
   return "";
 }
 
-/// Writes version 1.0, padded so that the items start at a multiple of 64
-/// bytes.
+/// Returns a header of version 1.0, padded so that the items start at a
+/// multiple of 64 bytes.
 std::string makeHeader(const NpyArray &array) {
   bool oneByte = npyItemSize(array.dtype) == 1;
   std::string dict = std::string("{'descr': '") + (oneByte ? "|" : "<") +

@@ -29,7 +29,7 @@ int writeAndClose(int file, Pieces pieces) {
       else if (errno != EINTR)
         error = errno;
     }
-  // A full disk may be reported by close only.
+  // Some file systems report a full disk only when the file is closed.
   return close(file) && !error ? errno : error;
 }
 
@@ -59,7 +59,8 @@ int replace(const std::string &path, const struct stat *old, Pieces pieces) {
   fs::path target = path;
   while (fs::is_symlink(target, code))
     target = target.parent_path() / fs::read_symlink(target, code);
-  // The number distinguishes threads, O_EXCL processes in different containers.
+  // The number distinguishes threads of this process. O_EXCL detects a process
+  // with the same id in another container.
   static std::atomic<unsigned> number{0};
   std::string beside;
   int file;
@@ -78,7 +79,7 @@ int replace(const std::string &path, const struct stat *old, Pieces pieces) {
     error = errno;
   if (error)
     unlink(beside.c_str());
-  // A mount point cannot be renamed over.
+  // rename cannot replace a mount point.
   return error == EBUSY ? writeInPlace() : error;
 }
 

@@ -12,8 +12,8 @@ static size_t printableBytes(std::string_view text) {
   if (first < 0x80)
     return first == '\n' || first == '\t' || (first >= 0x20 && first != 0x7F);
   size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  // Others are continuation bytes, overlong forms and code points above
-  // U+10FFFF.
+  // Other values of the first byte are continuation bytes, or begin an overlong
+  // form or a code point above U+10FFFF.
   if (first < 0xC2 || first > 0xF4 || bytes > text.size())
     return 0;
   for (size_t i = 1; i < bytes; ++i)

@@ -15,8 +15,8 @@
 using namespace mx::sim;
 namespace fs = std::filesystem;
 
-/// Identity of a file, independent of the path. Empty for devices and pipes,
-/// which may be used more than once.
+/// Returns an identifier that is the same for all paths of a file. Returns an
+/// empty string for devices and pipes, which may be used more than once.
 static std::string identityOf(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) == 0)
@@ -62,7 +62,7 @@ bool LaunchFile::checkFiles() {
 bool LaunchFile::checkFiles(const Json &root) {
   if (options.isolated)
     return true;
-  std::string found; // malformed JSON, reported later
+  std::string found; // unused: malformed JSON is reported later
   JsonReader json(root, "", found);
   if (json.has("modules"))
     for (const JsonReader &m : json["modules"].elements())

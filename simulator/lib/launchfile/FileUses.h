@@ -1,8 +1,8 @@
 //===- FileUses.h - Conflicts between files of a run ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Refuses outputs that would overwrite an input or another output, before
-// anything runs.
+// Before anything runs, rejects outputs that would overwrite an input or
+// another output.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_LAUNCHFILE_FILEUSES_H
@@ -15,8 +15,9 @@ namespace mx::sim {
 
 class FileUses {
 public:
-  /// `what` describes the file in messages. Returns an error if a written file
-  /// has another use, else "".
+  /// Record that a file is read or written. `what` describes the file in
+  /// messages. Return an error if the file is written and has another use;
+  /// otherwise "".
   std::string reads(const std::string &path, const std::string &what) {
     return add(path, {what, false});
   }

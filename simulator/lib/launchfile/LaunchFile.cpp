@@ -42,12 +42,12 @@ std::string LaunchFile::resolve(const std::string &name, bool isOutput,
   return "";
 }
 
-/// Describes the kind of a file that is not a launch file. Empty if the text
-/// resembles JSON.
+/// Returns an error if the text is PTX or another kind of input. Returns "" if
+/// the text resembles JSON.
 static std::string whyNoLaunchFile(std::string_view text) {
   std::string found;
   if (beginsAsPtx(text))
-    found = "the text of PTX; `mx-sim --template KERNEL.ptx` writes a launch "
+    found = "PTX text; `mx-sim --template KERNEL.ptx` writes a launch "
             "file to fill in";
   else if (const InputKind *kind = kindOfOtherInput(text);
            kind && std::string_view(kind->name) != "JSON")
@@ -93,8 +93,8 @@ std::string LaunchFile::adviceOnModules() const {
   if (named.empty() || given.empty())
     return "";
   return "; the launch file names its own module," + named +
-         ", and the command line" + given +
-         ": a recorded launch is run without another file";
+         ", and the command line names" + given +
+         ": run a recorded launch without another module";
 }
 
 /// Returns advice for findings without source lines in modules compiled by
@@ -107,7 +107,7 @@ std::string LaunchFile::adviceOnLines() const {
             (f.source.empty() || f.source.front().file.empty()) &&
             f.module == m.ofDevices.front()->name() &&
             m.text.find("NVIDIA NVVM Compiler") != std::string::npos)
-          return "compile with `nvcc -lineinfo` for the lines of the source in "
+          return "compile with `nvcc -lineinfo` to get source lines in "
                  "findings";
   return "";
 }
@@ -173,12 +173,14 @@ bool LaunchFile::readArguments(const JsonReader &json, const KernelInfo &kernel,
       return false;
     if (bytes.size() != p.bytes) {
       args[k].fail("parameter '" + p.name + "' has " + std::to_string(p.bytes) +
-                   " bytes, the argument " + std::to_string(bytes.size()));
+                   " bytes, but the argument has " +
+                   std::to_string(bytes.size()));
       return false;
     }
     if (align == tensorMapAlignment && p.align < tensorMapAlignment) {
       args[k].fail("parameter '" + p.name + "' is aligned to " +
-                   std::to_string(p.align) + " bytes, a tensor map needs 64");
+                   std::to_string(p.align) +
+                   " bytes, but a tensor map needs 64");
       return false;
     }
     std::memcpy(config.parameters.data() + p.offset, bytes.data(), p.bytes);
@@ -186,8 +188,8 @@ bool LaunchFile::readArguments(const JsonReader &json, const KernelInfo &kernel,
   return true;
 }
 
-/// Finds the kernel with the closest match of names. Fails if several match
-/// equally.
+/// Finds the kernel with the best-matching name. Fails if several names match
+/// equally well.
 bool LaunchFile::findKernel(const JsonReader &json, Module *&module,
                             const KernelInfo *&kernel) {
   std::string name = json.string(), all;
@@ -207,14 +209,14 @@ bool LaunchFile::findKernel(const JsonReader &json, Module *&module,
   if (json.failed())
     return false;
   if (found.empty()) {
-    json.fail("no kernel '" + name + "', there is " +
+    json.fail("no kernel '" + name + "', found " +
               (all.empty() ? "none" : all) + adviceOnModules());
     return false;
   }
   auto &[m, k] = found.front();
   if (found.size() > 1 && found[1].second->name == k->name) {
     json.fail("kernel '" + name + "' is in '" + m->path +
-              "' and, with another text, in '" + found[1].first->path + "'" +
+              "' and, with different text, in '" + found[1].first->path + "'" +
               adviceOnModules());
     return false;
   }
@@ -222,8 +224,7 @@ bool LaunchFile::findKernel(const JsonReader &json, Module *&module,
     std::string several;
     for (auto &[module, k] : found)
       several += (several.empty() ? "" : ", ") + bothNames(k->name);
-    json.fail("kernel '" + name + "' is the name of several: expected one of " +
-              several);
+    json.fail("kernel '" + name + "' is ambiguous: expected one of " + several);
     return false;
   }
   module = m->ofDevices[number].get();
@@ -536,7 +537,8 @@ bool LaunchFile::runDevice(const JsonReader &json) {
     return false;
   if (!(json.has("launches") ? runSteps(json["launches"]) : oneLaunch(json)))
     return false;
-  // Outputs of a run with findings help to debug it; bad input produces none.
+  // Write outputs even after findings, because they help in debugging. Bad
+  // input produces no outputs.
   return result.exitStatus() == kExitBadInput || writeOutputs(json, true);
 }
 
@@ -574,7 +576,8 @@ LaunchFileResult mx::sim::runLaunchFile(const LaunchFileOptions &options) {
 
 bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
                           std::string &error) {
-  // "-race" removes a check; a list that starts with '-' removes from all.
+  // "-race" removes the check "race". A list that starts with '-' removes from
+  // the set of all checks.
   checks = text.substr(0, 1) == "-" ? kCheckAll : kCheckNone;
   if (text == "none")
     return true;

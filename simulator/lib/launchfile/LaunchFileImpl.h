@@ -1,8 +1,8 @@
 //===- LaunchFileImpl.h - Reader of launch files ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LaunchValues.cpp handles memory and values, LaunchFile.cpp launches and
-// outputs.
+// LaunchValues.cpp creates memory and encodes values, and LaunchFile.cpp runs
+// launches and writes outputs.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_LAUNCHFILE_LAUNCHFILEIMPL_H
@@ -32,7 +32,7 @@ public:
 private:
   const LaunchFileOptions &options;
   LaunchFileResult result;
-  std::string jsonError; ///< at a location in the launch file
+  std::string jsonError; ///< error with a location in the launch file
   std::string error;     ///< any other error
   std::string directory, text;
   FileUses files;
@@ -42,7 +42,7 @@ private:
     std::map<std::string, Buffer> buffers;
     std::map<std::string, std::vector<uint8_t>> tensorMaps;
   };
-  /// A module is parsed once for each device.
+  /// Module, parsed once for each device.
   struct LoadedModule {
     std::vector<std::unique_ptr<Module>> ofDevices;
     std::string path, text;
@@ -68,22 +68,23 @@ private:
   /// reason if the file may not be read or, if `isOutput`, written.
   std::string resolve(const std::string &name, bool isOutput,
                       std::string &path) const;
-  /// Returns true if each written file has one use. Covers files of the command
-  /// line and of the launch file, even if the launch file has other errors.
+  /// Return true unless a written file is used twice. Check the files of the
+  /// command line and of the launch file, even if the launch file contains
+  /// other errors.
   bool checkFiles();
   bool checkFiles(const Json &root);
   bool checkFilesOfDevice(const JsonReader &json);
   bool checkFile(const JsonReader &at, const std::string &what, bool isOutput);
-  /// Skips a text that is already loaded: recorded launch files name their
-  /// module.
+  /// Loads a module, unless its text is already loaded. A recorded launch file
+  /// names its module, and the command line may name the same module.
   bool loadModule(const std::string &path, bool isOfCommandLine);
   std::string parseModule(const std::string &path, const std::string &text,
                           std::unique_ptr<Module> &module);
   std::string adviceOnModules() const;
   std::string adviceOnLines() const;
   bool linkModules();
-  /// The other keys next to "buffers". Buffers of all devices are created
-  /// first.
+  /// Create the buffers, and handle the other keys that describe memory. The
+  /// buffers of all devices are created first.
   bool makeBuffers(const JsonReader &json);
   bool fillMemory(const JsonReader &json);
   bool makeBuffer(const std::string &name, const JsonReader &json);
@@ -95,8 +96,8 @@ private:
   bool readLaunch(const JsonReader &json, LaunchConfig &config);
   bool readArguments(const JsonReader &json, const KernelInfo &kernel,
                      LaunchConfig &config);
-  /// Encodes an argument, field or patch. `used`: keys that the caller has
-  /// read.
+  /// Encodes an argument, field or patch. `used` contains keys already read by
+  /// the caller.
   bool value(const JsonReader &json, std::vector<uint8_t> &bytes,
              unsigned &align, std::set<std::string> used);
   bool structure(const JsonReader &json, std::vector<uint8_t> &bytes,
@@ -117,7 +118,7 @@ private:
   void perform(std::function<void()> step);
   bool memset(const JsonReader &json);
   bool copy(const JsonReader &json);
-  /// With `write` false, only checks that the output could be written.
+  /// If `write` is false, only checks that the output could be written.
   bool writeOutput(const std::string &name, const JsonReader &json, bool write);
   bool setGlobals(const JsonReader &json);
 };

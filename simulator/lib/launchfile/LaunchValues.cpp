@@ -1,8 +1,8 @@
 //===- LaunchValues.cpp - Buffers, tensor maps and arguments --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory that a launch file describes, and the encoding of values in arguments,
-// struct fields, patches and globals.
+// Creates the memory that a launch file describes, and encodes the values of
+// arguments, struct fields, patches and globals.
 //===----------------------------------------------------------------------===//
 
 #include "LaunchFileImpl.h"
@@ -266,11 +266,11 @@ bool LaunchFile::value(const JsonReader &json, std::vector<uint8_t> &bytes,
     return false;
   }
   if (kind != "buffer" && json.has(offsetKey) && !used.count(offsetKey)) {
-    json.fail("'" + std::string(offsetKey) + "' goes with 'buffer' only");
+    json.fail("'" + std::string(offsetKey) + "' requires 'buffer'");
     return false;
   }
   if (kind != "buffer" && json.has("device")) {
-    json.fail("'device' goes with 'buffer' only");
+    json.fail("'device' requires 'buffer'");
     return false;
   }
   JsonReader v = json[kind];
@@ -345,7 +345,8 @@ bool LaunchFile::structure(const JsonReader &json, std::vector<uint8_t> &bytes,
     std::vector<uint8_t> part;
     unsigned partAlign = 1;
     uint64_t at = field["offset"].unsignedInteger();
-    // "offset" is the offset of the field; "buffer_offset" is for buffers.
+    // "offset" is the offset of the field in the struct, so the offset in a
+    // buffer is "buffer_offset".
     if (field.failed() ||
         !value(field, part, partAlign, {"offset", "buffer_offset"}))
       return false;

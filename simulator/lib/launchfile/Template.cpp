@@ -1,8 +1,8 @@
 //===- Template.cpp - Templates of launch files ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values that the PTX implies are filled in. Others are "?", which the reader
-// of launch files rejects.
+// Fills in the values that the PTX implies. All other values are "?". The
+// reader of launch files rejects a file with "?".
 //===----------------------------------------------------------------------===//
 
 #include "LaunchFileImpl.h"
@@ -50,13 +50,13 @@ bool LaunchFile::isFilledIn(const JsonReader &json) {
 
 namespace {
 
-/// A value of the arguments, classified by use.
+/// Value in an argument, classified by its use.
 struct Value {
   ParameterUse use;
   uint32_t bytes;
-  std::string type;  ///< of a number
-  std::string name;  ///< of a buffer or tensor map
-  unsigned rank = 0; ///< of a tensor map; 0 if unknown
+  std::string type;  ///< type of a number
+  std::string name;  ///< name of a buffer or tensor map
+  unsigned rank = 0; ///< rank of a tensor map; 0 if unknown
 };
 
 class Template {
@@ -94,7 +94,8 @@ std::string Template::nameOf(const ParameterInfo &p) const {
 
 Value Template::valueOf(const ParameterInfo &p, const ParameterWord &w) const {
   std::string type = std::string(w.type);
-  // Operands of packed or other-width instructions are opaque bits.
+  // If instructions use the word in packed form or in another width, treat the
+  // value as an integer.
   std::string integer = "i" + std::to_string(8 * w.bytes);
   bool isFloat =
       w.use == ParameterUse::Number &&
@@ -112,7 +113,7 @@ bool Template::isStruct(const ParameterInfo &p) const {
          (p.type.find('[') != std::string::npos || p.bytes > 8);
 }
 
-/// Words of vectors wider than 8 bytes are not values.
+/// Returns false for a vector wider than 8 bytes, as JSON has no such value.
 static bool isValue(const ParameterWord &w) {
   return w.bytes <= 8 || w.use == ParameterUse::TensorMap;
 }
@@ -131,7 +132,8 @@ std::vector<Value> Template::valuesOf(const ParameterInfo &p) const {
   return values;
 }
 
-/// Last buffer that is not a tensor map's: kernels usually write to the last.
+/// Returns the name of the last buffer passed as an address, because
+/// kernels usually write to the last buffer.
 std::string Template::aBuffer() const {
   std::string name = "name";
   for (const ParameterInfo &p : kernel.parameters)
@@ -163,9 +165,9 @@ std::string Template::note(const ParameterInfo &p) const {
   if (!isStruct(p))
     return s + describe(valuesOf(p).front().use);
   if (p.words.empty())
-    return s + "no field of it is known: fields are {\"offset\": 0, \"i32\": "
-               "1}, {\"offset\": 8, \"buffer\": \"A\"}, ...";
-  return s + "its fields are those that the kernel uses";
+    return s + "no field is known: write fields such as {\"offset\": 0, "
+               "\"i32\": 1}, {\"offset\": 8, \"buffer\": \"A\"}, ...";
+  return s + "contains only the fields that the kernel uses";
 }
 
 /// Writes the members of an argument or a field.
@@ -256,8 +258,8 @@ void Template::writeNotes() {
   std::vector<std::string> notes = {
       demangled(kernel.name),
       "Put a value in place of each \"?\". A buffer may have {\"file\": "
-      "\"a.npy\"} in place of bytes and fill. What a parameter is used "
-      "for is a guess from the instructions.",
+      "\"a.npy\"} in place of bytes and fill. The uses of parameters are "
+      "inferred from the instructions and may be wrong.",
       "outputs: the buffers to write when the run has ended, such as {\"" +
           aBuffer() +
           "\": {\"file\": \"out.npy\", \"dtype\": \"f32\", \"shape\": [128, "
@@ -270,8 +272,8 @@ void Template::writeNotes() {
                     std::to_string(most[1]) + "x" + std::to_string(most[2]) +
                     " (.maxntid)");
   if (kernel.usesDynamicShared)
-    notes.push_back("dynamic_smem: the module names shared memory whose size "
-                    "the launch gives");
+    notes.push_back("dynamic_smem: the module declares shared memory with a "
+                    "size that the launch sets");
   json.list("notes", notes, [&](const std::string &text) { json.value(text); });
 }
 

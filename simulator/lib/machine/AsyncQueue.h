@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bulk copies, tcgen05 operations and cp.async complete some time after their
-// issue. The seed selects the order of completion, as far as the PTX ISA
-// permits: operations of a line complete in issue order.
+// issue. The seed selects the order of completion among the orders permitted by
+// the PTX ISA. A line is a sequence of operations that complete in issue order.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_ASYNCQUEUE_H
@@ -39,8 +39,8 @@ private:
   uint64_t state;
 };
 
-/// Groups of asynchronous operations of a warp. cp.async and cp.async.bulk
-/// have separate sequences (commit_group, wait_group).
+/// Commit groups of asynchronous operations of a warp. A warp numbers the
+/// groups of cp.async and of cp.async.bulk separately.
 class CompletionGroups {
 public:
   /// Adds an operation to the open group and returns the group number.
@@ -75,7 +75,7 @@ private:
   std::deque<uint32_t> outstanding = {0};
 };
 
-/// Issuer of an operation, for findings.
+/// Warp, instruction and lanes that issued an operation; used in findings.
 struct AsyncIssuer {
   Warp *warp = nullptr;
   const Instr *instr = nullptr;
@@ -90,7 +90,7 @@ struct AsyncIssuer {
 class AsyncQueue {
 public:
   using Action = std::function<Fault()>;
-  /// Line of operations without order.
+  /// Line number of operations that may complete in any order.
   static constexpr uint32_t kNoLine = 0;
 
   /// Queues an operation issued in scheduling pass `round`.
@@ -100,9 +100,10 @@ public:
   }
   bool empty() const { return ops.empty(); }
 
-  /// Completes one eligible operation: a random one, or the oldest without
-  /// `random`. Skips operations issued after `lastRound`, and operations that
-  /// need the turn unless `hasTurn`. Returns false if none is eligible.
+  /// Completes a random eligible operation, or the oldest if `random` is null.
+  /// Operations issued after `lastRound` are not eligible. Operations that
+  /// access state shared by clusters are eligible only if `hasTurn`. Returns
+  /// false if no operation is eligible.
   bool completeOne(Random *random, bool hasTurn, uint32_t lastRound = ~0u);
   /// Returns true if an operation only waits for the turn.
   bool wantsTurn() const;

@@ -24,7 +24,7 @@ static const Operand *calleeOf(const ptx::Instruction &i) {
 
 /// Selects the routines among the functions reachable from `kernel`.
 void Decoder::planCalls(const Function &kernel) {
-  // Functions with their address taken, in code and in initializers.
+  // Find functions referenced as addresses in code and in initializers.
   std::vector<const Function *> taken;
   auto take = [&](const ptx::Module &m, std::string_view name) {
     auto it = m.functionByName.find(name);
@@ -103,8 +103,8 @@ void Decoder::planCalls(const Function &kernel) {
   if (hasIndirect)
     for (const Function *t : taken)
       routineOf[t];
-  // Call counts are complete only now, since callees finish before their
-  // callers. Long functions with many calls become routines.
+  // Callees finish before their callers, so call counts are complete only here.
+  // Long functions with many call sites become routines.
   for (auto &[f, n] : sites)
     if (n > 1 && length[f] * n > kMostInPlace)
       routineOf[f];

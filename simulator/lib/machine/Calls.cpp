@@ -1,11 +1,12 @@
 //===- Calls.cpp - Inlined calls and routines -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The decoder inlines calls, so they cost nothing at run time. Recursive
+// The decoder inlines most calls, so they cost nothing at run time. Recursive
 // functions, functions called through pointers, and large functions with many
-// calls become routines, decoded once, with frames on a stack in local memory:
-// the return address, arguments and results (in a layout shared by caller and
-// callee), variables, and the saved registers of an outer activation.
+// call sites become routines. A routine is decoded once. Each activation of a
+// routine has a frame on a stack in local memory. The frame contains the return
+// address, the arguments and results (in a layout shared by caller and callee),
+// the variables, and the saved registers of an outer activation.
 //===----------------------------------------------------------------------===//
 
 #include "Decoder.h"
@@ -20,8 +21,8 @@ using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
 
-/// Stack bytes if the number of frames is unknown: recursion, calls through
-/// pointers.
+/// Stack bytes of kernels with an unknown number of frames because of recursion
+/// or calls through pointers.
 constexpr uint32_t kOpenStack = 16384;
 
 uint64_t mx::sim::addressOfFunction(const Function &f) {
@@ -283,7 +284,7 @@ void Decoder::callInPlace(const Function &target,
       if (actuals[n].var->bytes < formals[n]->bytes)
         return unsupported("argument '" + std::string(actuals[n].var->name) +
                            "' has " + std::to_string(actuals[n].var->bytes) +
-                           " bytes, the parameter " +
+                           " bytes, but the parameter has " +
                            std::to_string(formals[n]->bytes));
       inner.locals[formals[n]] = place(*actuals[n].var);
     }
@@ -293,7 +294,7 @@ void Decoder::callInPlace(const Function &target,
     for (size_t n = 0; n < formals.size(); ++n) {
       Type t = target.registers[formals[n]].type;
       if (t.kind == 'P')
-        return unsupported("a predicate cannot be passed");
+        return unsupported("a predicate cannot be an argument or a result");
       unsigned bytes = laneBytesFor(t);
       Slot &own = inner.registers[formals[n]];
       if (own == kNoSlot)
@@ -310,7 +311,7 @@ void Decoder::callInPlace(const Function &target,
   bool hasVariables = !target.params.empty(),
        hasRegs = !target.paramRegs.empty();
   if (hasVariables && hasRegs)
-    return unsupported("parameters in .param and .reg space together");
+    return unsupported("a function cannot mix .param and .reg parameters");
   bindVariables(target.params, args);
   bindVariables(target.results, results);
   bindRegisters(target.paramRegs, args, false);

@@ -1,9 +1,9 @@
 //===- Convergence.cpp - Convergence points of divergent branches ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Computes the immediate post-dominators of branches by the algorithm of
+// Computes the immediate post-dominators of branches with the algorithm of
 // Cooper, Harvey and Kennedy on the reversed graph, and inserts a convergence
-// instruction before each.
+// instruction before each post-dominator.
 //===----------------------------------------------------------------------===//
 
 #include "Decoder.h"

@@ -1,8 +1,8 @@
 //===- Deadlock.cpp - Explanation of deadlocks ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reports, for each place in the program, the waiting warps, their condition,
-// the missing arrivals, and the contributors so far.
+// Reports, for each instruction with waiting warps, the condition of the wait,
+// the missing arrivals, and the warps that have arrived.
 //===----------------------------------------------------------------------===//
 
 #include "Limits.h"
@@ -28,8 +28,8 @@ static std::string plural(uint64_t n, const char *what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-/// Returns the words polled by `g`, including while `g` sleeps between reads,
-/// or null if `g` does not poll.
+/// Returns the words polled by `g`, or null if `g` does not poll. A group that
+/// sleeps between reads still polls.
 static const PollLog *pollsOf(Warp &w, const Group &g) {
   bool mayPoll = g.wait == Wait::Word || (g.wait == Wait::Poll && !g.cta);
   if (!w.polls || !mayPoll)
@@ -53,22 +53,22 @@ std::string Machine::waitText(Warp &w, Group &g) {
     std::string t = "waits for phase parity " + std::to_string(g.ticket) +
                     " of the mbarrier at " + describeSharedOffset(g.address);
     t += ": " + std::to_string(s.expected - s.pending) + " of " +
-         plural(s.expected, "arrival") + " came";
+         plural(s.expected, "arrival") + " received";
     if (s.tx > 0)
       t +=
           ", " + std::to_string(s.tx) + " expected bytes have not been written";
     else if (s.tx < 0)
       t += ", " + std::to_string(-int64_t(s.tx)) +
-           " bytes were written that nobody has expected";
+           " more bytes than expected have been written";
     auto it = g.cta->mbarriers.find(g.address);
     if (it == g.cta->mbarriers.end())
       return t;
     const Mbarrier &log = it->second;
     t += "; " + plural(log.phases, "phase") + " completed";
     if (log.arrivals.empty())
-      t += ", nobody has arrived in the current one";
+      t += ", no arrival in the current phase";
     else
-      t += ", in the current one came";
+      t += ", arrivals in the current phase:";
     unsigned shown = 0;
     for (const Mbarrier::Entry &e : log.arrivals) {
       if (shown++ == 4) {
@@ -88,7 +88,7 @@ std::string Machine::waitText(Warp &w, Group &g) {
     uint32_t expected = b.expectedWarps ? b.expectedWarps : w.cta->liveWarps;
     std::string t = "waits at barrier " + std::to_string(g.index) + ": " +
                     std::to_string(b.arrivedWarps) + " of " +
-                    plural(expected, "warp") + " came (";
+                    plural(expected, "warp") + " arrived (";
     bool isFirst = true;
     for (uint32_t k = 0; k < warpsPerCta; ++k)
       if (b.lanes[k]) {
@@ -140,8 +140,8 @@ void Machine::reportDeadlock(std::string note) {
   reportPlaces(FindingKind::Deadlock, LaunchStatus::Deadlock, std::move(note));
 }
 
-/// Reports the position of every waiting group: a finding for each place and
-/// reason.
+/// Reports every waiting group, with one finding for each pair of instruction
+/// and reason.
 void Machine::reportPlaces(FindingKind kind, LaunchStatus status,
                            std::string note) {
   // Merges all warps and CTAs waiting at the same place.

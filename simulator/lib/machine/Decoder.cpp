@@ -1,8 +1,8 @@
 //===- Decoder.cpp - Lowering of parsed instructions to handlers ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decodes instructions one at a time. Operands.cpp decodes operands and
-// Calls.cpp calls; Convergence.cpp adds convergence points.
+// Decodes instructions one at a time. Operands.cpp decodes operands, Calls.cpp
+// decodes calls, and Convergence.cpp adds convergence points.
 //===----------------------------------------------------------------------===//
 
 #include "Decoder.h"
@@ -162,14 +162,14 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
   std::string missing = missingOn(home.chip, home.target, i);
   DecodeFn decodeOperands = instructions.decoderOf(i.opcode);
   if (!decodeOperands)
-    unsupported("no such instruction is known");
+    unsupported("unknown opcode");
   else if (!missing.empty())
     unsupported(missing);
   else
     decodeOperands(*this);
   if (failure.empty() && !mods.empty())
     unsupported("modifier '." + std::string(mods.front()) +
-                "' is not known here");
+                "' is not supported here");
   if (start > kMaxCode)
     unsupported("the program is too long");
   if (!failure.empty()) {
@@ -197,8 +197,8 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
     program.info[start].isFirst = true;
   if (program.code.size() > start && i.opcode != "call") {
     DataFlow flow = instructions.dataFlowOf(i);
-    // If the instruction expands to several, all read the operands and the last
-    // writes the results.
+    // If the instruction expands to several handlers, assume that all of them
+    // read the operands and the last handler writes the results.
     for (size_t k = start; k < program.code.size(); ++k) {
       program.info[k].firstUse = program.uses.size();
       program.info[k].numUses = uses.size();
@@ -264,7 +264,7 @@ bool Decoder::decode(const ptx::Function &kernel,
     frame = nullptr;
   }
   decodeFunction(f);
-  // Falling off the end returns.
+  // A function without a final `ret` returns at its end.
   static const ptx::Instruction end{};
   inst = &end;
   frame = &f;
@@ -284,7 +284,7 @@ bool Decoder::decode(const ptx::Function &kernel,
     program.specials[fix.special].value =
         int64_t(dynamic + uint64_t(fix.offset));
   program.registerBytes = (program.registerBytes + 127) & ~127u;
-  // Padding, because handlers may read a whole register at any pool slot.
+  // Add padding because handlers may read a whole register at any pool slot.
   program.constants.resize(program.constants.size() + 512);
   return errors.empty();
 }

@@ -3,8 +3,7 @@
 //
 // Each family of opcodes (see InstructionSet) has a function that reads the
 // modifiers in any order, maps operands to register slots, and emits handlers.
-// Unread modifiers make the instruction unsupported, so none is ignored
-// silently.
+// If a modifier remains unread, the instruction is reported as unsupported.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_DECODER_H
@@ -45,9 +44,10 @@ public:
   // Interface for decode functions.
   const ptx::Instruction *inst = nullptr;
 
-  /// Removes a modifier. Returns false if it is absent.
+  /// Removes a modifier. Returns false if the modifier is absent.
   bool take(std::string_view name);
-  /// Removes the first listed modifier present. Returns the index, or -1.
+  /// Removes the first of `names` that is a modifier of the instruction.
+  /// Returns its index in `names`, or -1 if there is none.
   int takeAny(std::initializer_list<std::string_view> names);
   /// Removes the first modifier with the given prefix. Returns an empty view if
   /// there is none.
@@ -58,8 +58,8 @@ public:
   /// Removes state spaces (with ::cta and ::cluster). Returns Generic if there
   /// are none.
   ptx::Space takeSpace();
-  /// Removes qualifiers without functional effect: caching and ordering.
-  /// Returns the scope, by default the device.
+  /// Removes caching and ordering qualifiers because they have no functional
+  /// effect. Returns the memory scope, by default the device.
   MemoryScope takeMemoryQualifiers();
   /// Returns the scope named by a modifier, without removing the modifier.
   MemoryScope scopeNamed() const;
@@ -70,9 +70,9 @@ public:
   size_t numOperands() const { return inst->operands.size(); }
   const ptx::Operand &operand(size_t k) { return operandAt(k); }
 
-  /// Return operand slots. The lane size of the register must equal `laneBytes`
-  /// (4, 8 or 16); 0 accepts any. On failure they record the error and return a
-  /// harmless slot.
+  /// Return the slot of a source (`use`) or destination (`def`). The lane size
+  /// of the register must equal `laneBytes` (4, 8 or 16) unless `laneBytes` is
+  /// 0. On failure these functions record the error and return a harmless slot.
   Slot use(const ptx::Operand &op, unsigned laneBytes,
            ptx::Type immediate = {'B', 32});
   Slot def(const ptx::Operand &op, unsigned laneBytes);
@@ -95,8 +95,8 @@ public:
   /// Returns the constant pool register with `value` in every lane.
   Slot constant(uint64_t value, unsigned laneBytes);
   Slot constantPredicate(bool value);
-  /// Returns a register for unused results. `temporary` returns a register of
-  /// the caller's own.
+  /// Returns a shared register for unused results. `temporary` instead returns
+  /// a new register.
   Slot scratch(unsigned laneBytes);
   Slot temporary(unsigned laneBytes) { return newRegister(laneBytes); }
   Slot temporaryPredicate() { return newPredicate(); }
@@ -117,12 +117,12 @@ public:
   Program &program;
   const InstructionSet &instructions;
 
-  /// Returns the address of a variable in its space; allocates the variable on
-  /// first use.
+  /// Returns the address of a variable in its state space. Allocates the
+  /// variable on first use.
   uint64_t place(ptx::Variable &v);
   bool isPlacedLocally(const ptx::Variable &v) const;
 
-  /// Inlines the callee, or calls it as a routine.
+  /// Decodes a call: inlines the callee, or emits a call of a routine.
   void call();
   /// Emits a branch from `inst` to an instruction of the current function.
   void branch(Slot condition, bool isUniform, uint32_t target);

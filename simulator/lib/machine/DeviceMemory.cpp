@@ -84,7 +84,7 @@ uint64_t DeviceMemory::alloc(uint64_t bytes, uint64_t align,
   block->host = static_cast<uint8_t *>(std::malloc(bytes ? bytes : 1));
   if (!block->host)
     return 0;
-  // Resize before changing any other state, since this may run out of memory.
+  // Resizing may run out of memory, so resize before changing any other state.
   pages.resize((end - base) / kPageBytes, 0);
   poison(block->host, bytes);
   blocks.push_back(std::move(block));
@@ -142,7 +142,7 @@ bool DeviceMemory::mapHost(void *host, uint64_t bytes, std::string_view name) {
   };
   if (!host || end < begin || meets(kBase, kMostDevices * kBytes))
     return false;
-  // These ranges of generic addresses are reserved for state spaces.
+  // Skip the ranges of generic addresses that are reserved for state spaces.
   for (uint64_t window : {kSharedWindow, kLocalWindow, kParamWindow})
     if (meets(window, kWindowBytes))
       return false;
@@ -251,7 +251,7 @@ std::string DeviceMemory::describe(uint64_t address, uint64_t bytes) const {
     s = peer->describe(address, bytes);
     Block *b = peer->lookupOwn(address);
     return b && b->live && !b->isWindow
-               ? s + ", which is no window: other devices may not use it"
+               ? s + ", which is not a window: other devices may not use it"
                : s;
   }
   if (uint64_t device = (address - kBase) / kBytes;

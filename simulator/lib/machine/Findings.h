@@ -15,8 +15,8 @@
 
 namespace mx::sim {
 
-/// Returns the key for merging findings: the kind, the PTX line, and the
-/// severity. A warning must not absorb an error.
+/// Key for merging findings: the kind, the PTX line, and whether the finding is
+/// a warning, because an error must not be merged into a warning.
 using FindingKey = std::tuple<FindingKind, unsigned, bool>;
 inline FindingKey findingKey(const Finding &f) {
   return {f.kind, f.ptxLine, f.isWarning};

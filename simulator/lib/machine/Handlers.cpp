@@ -32,7 +32,7 @@ const Instr *mx::sim::branchIndexed(Warp &w, const Instr *i, uint32_t mask) {
   if (first >= i->b)
     return w.fail(i, FindingKind::IllegalInstruction,
                   "brx.idx with index " + std::to_string(first) +
-                      " of a list of " + std::to_string(i->b) + " targets",
+                      " into a list of " + std::to_string(i->b) + " targets",
                   same);
   const Instr *target = w.machine->program.code.data() + i->imm + first;
   if (same == mask)
@@ -46,14 +46,14 @@ const Instr *mx::sim::exitThread(Warp &w, const Instr *i, uint32_t mask) {
 }
 
 const Instr *mx::sim::trapThread(Warp &w, const Instr *i, uint32_t mask) {
-  // grid.sync() of cooperative groups traps without a workspace.
+  // grid.sync() of cooperative groups traps if the launch has no workspace.
   bool isMissed = false;
   for (const SpecialSlot &s : w.machine->program.specials)
     isMissed |= s.kind == Special::GridWorkspaceLow;
   return w.fail(i, FindingKind::Trap,
                 isMissed && !w.machine->config.cooperative
-                    ? "trap; if grid.sync() executes it, expected a "
-                      "cooperative launch, found another"
+                    ? "trap; if grid.sync() trapped, the launch must "
+                      "be cooperative"
                     : "trap",
                 mask);
 }
@@ -80,7 +80,7 @@ const Instr *mx::sim::reportUnsupported(Warp &w, const Instr *i,
                 w.machine->program.messages[i->aux], mask);
 }
 
-/// Reads the clock, which advances by a cycle, or a nanosecond, per warp
+/// Reads the clock. The clock advances by a cycle or a nanosecond per warp
 /// instruction.
 template <class T>
 const Instr *mx::sim::readClock(Warp &w, const Instr *i, uint32_t mask) {

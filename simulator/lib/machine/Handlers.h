@@ -13,9 +13,9 @@
 namespace mx::sim {
 
 const Instr *branchAlways(Warp &w, const Instr *i, uint32_t mask);
-/// Operands: a: predicate, imm: target, aux: convergence point.
+/// Branches if predicate a is true; imm: target, aux: convergence point.
 const Instr *branchIf(Warp &w, const Instr *i, uint32_t mask);
-/// Operands: a: index, imm: first of b branchAlways in the table that follows.
+/// Jumps to entry a of a table of b branchAlways instructions at imm.
 const Instr *branchIndexed(Warp &w, const Instr *i, uint32_t mask);
 const Instr *exitThread(Warp &w, const Instr *i, uint32_t mask);
 const Instr *trapThread(Warp &w, const Instr *i, uint32_t mask);

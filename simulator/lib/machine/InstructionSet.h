@@ -24,9 +24,9 @@ struct SystemCall {
   std::string_view name;
   size_t arguments;
   bool hasResult;
-  /// Executes the call. Instr::aux is the index of the first Program::extra
-  /// entry; the entries are the registers with the parameter-space addresses of
-  /// the arguments and of the result.
+  /// Executes the call. The Program::extra entries from index Instr::aux on are
+  /// the registers with the parameter-space addresses of the arguments and of
+  /// the result.
   Handler handler;
 };
 
@@ -46,10 +46,11 @@ public:
   virtual const SystemCall *findSystemCall(std::string_view /*name*/) const {
     return nullptr;
   }
-  /// Returns a replacement handler for a load or store. It resolves, counts and
-  /// times the accessed bytes without moving them.
+  /// Returns a replacement handler for a load or store. The replacement
+  /// resolves, counts and times the access but moves no bytes.
   virtual Handler touchOf(const ptx::Instruction &) const { return nullptr; }
-  /// Returns the lanes read from `slot`, a register of mma block scales.
+  /// Returns the lanes of `slot`, a register of block scales, that an mma
+  /// reads.
   virtual uint32_t lanesOfScales(Warp &, const Instr *, Slot) const {
     return ~0u;
   }

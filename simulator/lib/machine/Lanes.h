@@ -42,7 +42,7 @@ inline T fromLane(LaneOf<T> v) {
 template <class T>
 inline LaneOf<T> toLane(T t) {
   if constexpr (std::is_integral_v<T>) {
-    // Zero-extend short values.
+    // Zero-extend values narrower than 32 bits.
     return static_cast<std::make_unsigned_t<T>>(t);
   } else {
     LaneOf<T> v = 0;
@@ -90,7 +90,8 @@ constexpr size_t arity(R (*)(A...)) {
 }
 } // namespace detail
 
-// clang warns if a function has no vector form, and the loop stays scalar.
+// clang warns if it cannot vectorize a loop because a called function has no
+// vector form. Such loops stay scalar.
 #if defined(__clang__)
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpass-failed"
@@ -107,7 +108,7 @@ const Instr *map(Warp &w, const Instr *i, uint32_t mask) {
 #pragma clang diagnostic pop
 #endif
 
-/// Computes a predicate from two values: a bit per lane in `mask`.
+/// Compares two values in each lane of `mask`. Returns a bit per lane.
 template <class T, bool (*F)(T, T)>
 inline uint32_t compareLanes(Warp &w, const Instr *i, uint32_t mask) {
   const LaneOf<T> *a = w.at<LaneOf<T>>(i->a), *b = w.at<LaneOf<T>>(i->b);
@@ -128,7 +129,7 @@ inline void setPredicate(Warp &w, Slot s, uint32_t bits, uint32_t mask) {
   *p = (*p & ~mask) | (bits & mask);
 }
 
-/// Returns the common value of the lanes in `mask`.
+/// Returns a value that is the same in all lanes of `mask`.
 inline uint32_t uniform32(Warp &w, Slot s, uint32_t mask) {
   return w.at<uint32_t>(s)[firstLane(mask)];
 }

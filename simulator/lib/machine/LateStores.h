@@ -24,10 +24,10 @@ namespace mx::sim {
 struct LateStore {
   uint64_t address = 0;
   std::vector<uint8_t> bytes;
-  /// Cluster of the access; 0 if order is not checked.
+  /// Cluster that issued the store; 0 if the order of accesses is not checked.
   uint64_t cluster = 0;
   Epoch epoch;
-  /// Knowledge acquired by strong reads of the store, or null.
+  /// Knowledge that a strong read of the stored value acquires, or null.
   std::shared_ptr<const Knowledge> published;
 };
 
@@ -38,16 +38,16 @@ public:
       : memory(memory), published(published) {}
 
   bool empty() const { return !count.load(std::memory_order_relaxed); }
-  /// Adds a store. `age` increases with every store of a cluster, and with the
-  /// passes.
+  /// Adds a store. `age` increases with every scheduling pass and with every
+  /// store of a cluster.
   using Age = std::tuple<uint64_t, uint64_t, uint64_t>;
   void put(LateStore store, Age age);
-  /// Delivers stores to the range before the device itself reads or updates it.
+  /// Delivers the stores to a range that the device itself reads or updates.
   void settle(uint64_t address, uint64_t bytes);
   /// Delivers all stores that satisfy `mustArrive`.
   void release(const std::function<bool(const LateStore &)> &mustArrive);
-  /// Delivers at most `most` stores, newest first or at random among the
-  /// newest.
+  /// Delivers at most `most` stores: the newest first, or random stores among
+  /// the newest.
   void arrive(size_t most, Random *random);
   /// Delivers each store with a probability of 1 / `n`.
   void arriveByChance(uint32_t n, Random &random);
@@ -68,7 +68,7 @@ private:
   Published &published;
   std::mutex mutex;
   std::atomic<size_t> count{0};
-  Entries entries; ///< by address; disjoint
+  Entries entries; ///< keyed by address; disjoint
   std::map<Age, uint64_t> byAge;
 };
 

@@ -14,7 +14,8 @@
 
 namespace mx::sim::time {
 
-/// Concurrent set of bytes of a memory.
+/// Thread-safe set of the bytes of a memory that were left out of a simulation
+/// and contain no computed values.
 class LeftOut {
 public:
   /// Creates an empty set; `bytes` is the approximate size of the memory.
@@ -50,7 +51,7 @@ public:
 private:
   static constexpr uint64_t kPage = 1u << 16;
   using Word = std::atomic<uint64_t>;
-  /// Page of the set. Lists of pages only grow.
+  /// Page of the set. Pages are never removed from their list.
   struct Page {
     explicit Page(uint64_t number) : number(number), words() {}
     const uint64_t number;

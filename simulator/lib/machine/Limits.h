@@ -13,21 +13,21 @@
 
 namespace mx::sim {
 
-/// Host memory for running clusters, in bytes. Only as many of the resident
-/// clusters as needed are started.
+/// Limit on the host memory of running clusters, in bytes. Resident clusters
+/// are started only as needed.
 constexpr uint64_t kActiveBytes = 192ull << 20;
-/// Clusters that run concurrently at first.
+/// Initial number of clusters that run concurrently.
 constexpr uint64_t kActiveClusters = 8;
 /// Limit on the inlined call sites in a finding, innermost first.
 constexpr size_t kMostCallers = 64;
-/// Limit on findings stored before copies of a line are merged.
+/// Limit on findings stored before findings of the same source line are merged.
 constexpr uint64_t kMostUngrouped = 2000;
 /// Warp instructions that a cluster may execute in a pass.
 constexpr uint64_t kQuantum = 1u << 18;
-/// Seeds other than 0: the minimum turn of a warp in instructions, and the
-/// number of turns of every warp before an operation completes, unless all
-/// warps wait.
+/// With seeds other than 0, minimum slice of a warp in instructions.
 constexpr uint64_t kLeastSlice = 32;
+/// With seeds other than 0, number of slices that every warp runs before an
+/// operation completes, unless all warps wait.
 constexpr uint32_t kRoundsOfWork = 3;
 
 } // namespace mx::sim

@@ -103,7 +103,7 @@ Machine::Machine(const Program &program, DeviceMemory &memory,
 
 Machine::~Machine() = default;
 
-/// Merges each scope not named by any instruction with the next wider scope.
+/// Merges each scope that no instruction names with the next wider scope.
 void Machine::bindScopes() {
   for (unsigned k = 0; k < kMemoryScopes; ++k) {
     MemoryScope scope = MemoryScope(k);
@@ -199,9 +199,9 @@ std::string Machine::describeShared(const Cta &own, uint64_t address,
     return s + ", in the 1024 bytes reserved for the system";
   if (offset + size > sharedBytes)
     return s + ", the CTA has " + std::to_string(sharedBytes) +
-           " bytes of shared memory, " + std::to_string(kReservedShared) +
-           " reserved and " + std::to_string(config.dynamicSharedBytes) +
-           " dynamic ones included";
+           " bytes of shared memory, including " +
+           std::to_string(kReservedShared) + " reserved and " +
+           std::to_string(config.dynamicSharedBytes) + " dynamic bytes";
   s += ", " + describeSharedOffset(offset);
   if (rank != own.rank)
     s += " of CTA rank " + std::to_string(rank);
@@ -227,8 +227,8 @@ std::string mx::sim::describeAddress(Warp &w, ptx::Space space,
     bool isLocal = space == ptx::Space::Local;
     return std::to_string(bytes) + " bytes at offset " +
            std::to_string(address) +
-           (isLocal ? " of local memory, the thread has "
-                    : " of parameter space, the kernel has ") +
+           (isLocal ? " of local memory, but the thread has "
+                    : " of parameter space, but the kernel has ") +
            std::to_string(isLocal ? w.machine->program.localBytes
                                   : w.machine->params.size()) +
            " bytes";

@@ -4,7 +4,8 @@
 // Warps, CTAs, clusters and their scheduler. A warp consists of groups of
 // lanes, each with its own position. Groups split by a branch reconverge at its
 // immediate post-dominator. While a group waits, the other groups continue, so
-// a spinning lane never starves the rest of its warp.
+// a spinning lane never starves the rest of its warp. A world is a set of
+// devices that are simulated together.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_MACHINE_H
@@ -50,22 +51,22 @@ class Shard;
 struct Cta;
 struct Cluster;
 
-/// Reason why a group of lanes is not running.
+/// Event for which a group of lanes waits.
 enum class Wait : uint8_t {
   None,
-  Mbarrier,       ///< until the phase of parity `ticket` completes
-  NamedBarrier,   ///< until barrier `index` starts a new generation
-  ClusterBarrier, ///< until the cluster barrier starts a new generation
-  TensorAlloc,    ///< until columns are free; retries
-  PairAlloc,      ///< until the pair allocation starts a new generation
-  Collective,     ///< for other lanes of the warp at the same instruction
-  Poll,           ///< after a failed test; retries after other warps
-  BulkGroup,      ///< until at most `index` bulk copy groups are pending
+  Mbarrier,       ///< completion of the phase with parity `ticket`
+  NamedBarrier,   ///< new generation of barrier `index`
+  ClusterBarrier, ///< new generation of the cluster barrier
+  TensorAlloc,    ///< free columns of tensor memory; retries
+  PairAlloc,      ///< new generation of the pair allocation
+  Collective,     ///< arrival of other lanes at the same instruction
+  Poll,           ///< retry of a failed test after other warps have run
+  BulkGroup,      ///< at most `index` pending groups of bulk copies
   CopyGroup,      ///< like BulkGroup, for cp.async
-  Turn,           ///< for the turn of the cluster to access shared state
-  Warpgroup,      ///< for the other warps of the warpgroup; polls
-  Word,           ///< until a word that was read changes, in a world
-  Answer,         ///< until memory reports the arrival time of a load; timed
+  Turn,           ///< turn of the cluster to access shared state
+  Warpgroup,      ///< arrival of the other warps of the warpgroup; polls
+  Word,           ///< change of a word read by the group, in a world
+  Answer,         ///< arrival time of a load, in a timed launch
 };
 
 struct Group {
@@ -73,7 +74,7 @@ struct Group {
   uint32_t mask = 0;
   int32_t conv = -1; ///< innermost convergence point, index in Warp::convs
   Wait wait = Wait::None;
-  uint32_t index = 0;   ///< barrier number, or columns
+  uint32_t index = 0;   ///< barrier number, or number of columns
   uint32_t ticket = 0;  ///< generation or parity; for Collective, the lanes
   uint32_t address = 0; ///< mbarrier offset in `cta`
   uint32_t needed = 0;  ///< lanes, for Collective
@@ -81,14 +82,14 @@ struct Group {
   /// phase completes before the group runs.
   bool isWoken = false;
   Cta *cta = nullptr;
-  /// Timelines: the clock of the group, and its number in the warp.
+  /// Clock of the group, for timelines.
   uint64_t step = 0;
   /// Timed launches: first cycle of the current straight-line code.
   uint64_t block = 0;
-  bool hasWaited = false; ///< for the next tested mbarrier
-  /// Timed launches with machine code: the first cycle and the first
-  /// instruction of the current block, the next step to issue, and the delays
-  /// of results by place.
+  bool hasWaited = false; ///< a wait for the next tested mbarrier has ended
+  // State of timed launches with machine code: the first cycle (`base`) and the
+  // first instruction (`entered`) of the current block, the next step to issue
+  // (`walked`), and the delays of results by place.
   struct Delay {
     uint32_t place;
     uint64_t cycles;
@@ -98,8 +99,8 @@ struct Group {
   const Instr *entered = nullptr;
   uint32_t enteredBlock = ~0u; ///< in time::Schedule::begins
   uint32_t walked = 0;         ///< in time::Schedule::steps
-  Delay delay = {};            ///< delay of the furthest place; earlier places:
-  std::vector<Delay> delays;
+  Delay delay = {};            ///< delay of the furthest place
+  std::vector<Delay> delays;   ///< delays of earlier places
   /// Counters of outstanding constant loads after a miss in every cache (one
   /// bit each), and the arrival cycles of their results.
   uint8_t openConstants = 0;
@@ -116,7 +117,7 @@ struct Convergence {
   const Instr *pc = nullptr;
   uint32_t expected = 0, arrived = 0;
   int32_t parent = -1;
-  uint64_t step = 0; ///< of the last arrival
+  uint64_t step = 0; ///< step of the last arrival
   uint32_t strand = 0;
   time::Path path = {};
   void arrive(const Group &g) {
@@ -147,7 +148,7 @@ public:
   /// Register file and constant pool.
   char *base[2] = {nullptr, nullptr};
   uint32_t mask = 0;      ///< lanes of the running group
-  uint32_t executing = 0; ///< subset of `mask` with a true guard
+  uint32_t executing = 0; ///< lanes of `mask` with a true guard
   uint32_t live = 0;      ///< lanes that have not exited
   uint32_t index = 0;
   Cta *cta = nullptr;
@@ -156,11 +157,11 @@ public:
   size_t current = 0;
   Recorder *trace = nullptr;        ///< null unless a trace is recorded
   time::Stopwatch *watch = nullptr; ///< null unless the launch is timed
-  /// Number of tracked registers: pending, undefined, and used by wgmma.
+  /// Number of registers that are pending, undefined, or used by wgmma.
   uint32_t pendingCount = 0;
   static constexpr uint64_t kNotQueued = ~0ull;
-  /// Timed launches: the location of the warp, and its next event. The quarter
-  /// of the SM stores the cycle of the event.
+  /// Location of the warp in a timed launch. The quarter of the SM stores the
+  /// cycle of the warp's next event.
   time::Multiprocessor *sm = nullptr;
   time::Quarter *quarter = nullptr;
   uint64_t *queuedAt = nullptr, queueNumber = 0;
@@ -171,7 +172,8 @@ public:
   uint32_t openRequests = 0;
   uint64_t lastRequest = 0;
   uint64_t busy = 0; ///< instructions since the warp last ran out of work
-  /// Number of instructions after which mutual waits between lanes are assumed.
+  /// Number of instructions after which the lanes are assumed to wait for each
+  /// other.
   uint64_t patience = 1u << 16;
   WarpStatistics counts;
   std::vector<Convergence> convs;
@@ -191,8 +193,8 @@ public:
   time::Path tensorPath; ///< causes of tensorDone
   uint64_t startCycle = 0, endCycle = 0;
   time::Path endPath;
-  std::unique_ptr<PollLogs> polls; ///< null until the first strong read in a
-                                   ///< world
+  /// Null until the first strong read in a world.
+  std::unique_ptr<PollLogs> polls;
   /// Hash of the registers and local memory, valid at instruction count
   /// `hashedAt`.
   uint64_t stateHash = 0, hashedAt = ~0ull;
@@ -208,9 +210,9 @@ public:
     return s & kSlotNegated ? ~v : v;
   }
 
-  /// Releases lanes from convergence points without waiting for the other
-  /// lanes, which may depend on them. Hardware guarantees the same eventually.
-  /// Returns false if no lane waited.
+  /// Releases lanes from convergence points before all expected lanes arrive,
+  /// because the missing lanes may depend on the waiting lanes. Hardware also
+  /// releases them eventually. Returns false if no lane waited.
   bool breakConvergence();
   /// Runs until no group can continue or about `budget` instructions have
   /// executed. Returns the number of executed instructions.
@@ -220,8 +222,8 @@ public:
   /// Selects the next runnable group as `current`. Returns false if all groups
   /// wait.
   bool pickGroup();
-  /// Executes an instruction for the lanes `m`, whose guard is true.
-  /// Returns the next instruction, or null if the group waits.
+  /// Executes an instruction for the lanes `m`, all with a true guard. Returns
+  /// the next instruction, or null if the group waits.
   const Instr *execute(const Instr *i, uint32_t m);
 
   /// Executes an instruction without effects beyond registers.
@@ -243,9 +245,9 @@ public:
   const Instr *block(const Instr *pc, Wait wait);
   /// Yields to other groups, then resumes at `pc`.
   const Instr *poll(const Instr *pc) { return block(pc, Wait::Poll); }
-  /// Gathers groups at a collective instruction. Returns true once all live
-  /// `members` have arrived; `mask` is then the union of their lanes, and the
-  /// other groups are advanced. Otherwise the group blocks.
+  /// Gathers groups at a collective instruction. Blocks the group and returns
+  /// false until all live `members` have arrived. Then sets `mask` to the union
+  /// of their lanes, advances the other groups, and returns true.
   bool collect(const Instr *i, uint32_t &mask, uint32_t members);
   /// Records that `lanes` have synchronized.
   void meet(uint32_t lanes);
@@ -260,26 +262,27 @@ public:
   /// Like note, but independent of the enabled checks.
   bool noteAlways(const Instr *i, FindingKind kind, std::string message,
                   uint32_t lanes, bool isWarning = false);
-  /// Reports an engine fault, possibly of an earlier asynchronous operation.
-  /// Returns null, or `i + 1` if the launch can continue.
+  /// Reports a fault of an engine. An earlier asynchronous operation may have
+  /// caused the fault. Returns null, or `i + 1` if the launch can continue.
   const Instr *fault(const Instr *i, const Fault &f, uint32_t lanes);
 
-  /// Must precede every instruction visible to other clusters. Returns false if
-  /// the warp must wait for the turn of its cluster.
+  /// Must be called before every instruction with effects visible to other
+  /// clusters. Returns false if the warp must wait for the turn of its cluster.
   bool takeTurn(const Instr *i);
   /// Returns null unless the order of accesses is checked.
   Order *order();
   GlobalView &global();
-  /// Issues an asynchronous operation: completes it immediately with seed 0,
-  /// and otherwise queues it.
+  /// Issues an asynchronous operation. The operation completes immediately with
+  /// seed 0 and is queued otherwise.
   template <class F>
   const Instr *issue(const Instr *i, uint32_t lanes, uint32_t line,
                      bool needsTurn, F &&action);
-  /// Issues a copy with completion by an mbarrier; never completes immediately.
+  /// Issues a copy that signals an mbarrier. Such copies never complete
+  /// immediately.
   template <class F>
   const Instr *issueCopy(const Instr *i, unsigned lane, F &&action);
-  /// Issues an operation of a timed launch, to complete at the time given by
-  /// the engine.
+  /// Issues an operation of a timed launch. The engine computes the time of
+  /// completion.
   const Instr *completeTimed(const Instr *i, uint32_t lanes, bool needsTurn,
                              AsyncQueue::Action action);
   /// Returns true if operations complete at issue.
@@ -292,8 +295,8 @@ private:
   void dropGroup(size_t index);
   void finishConvergence(int32_t conv);
   bool checkPending(const Instr *i);
-  /// Checks an instruction whose guard is false in all lanes. Out of line to
-  /// keep registers free in the instruction loop.
+  /// Checks an instruction whose guard is false in all lanes. The function is
+  /// not inlined, to keep registers free in the instruction loop.
   __attribute__((noinline, cold)) void skipUndefined(const Instr *i);
 };
 
@@ -318,8 +321,9 @@ struct Mbarrier {
     bool isComplete;
   };
   std::vector<Entry> arrivals;
-  /// State of the barrier, kept outside the bytes of shared memory: on an H200,
-  /// these bytes keep their contents, and overwriting them is harmless.
+  /// State of the barrier, stored outside of shared memory. On an H200, the
+  /// bytes of the barrier in shared memory keep their contents, and overwriting
+  /// them is harmless.
   uint64_t word = 0;
   uint64_t phases = 0;
   std::shared_ptr<BarrierOrder> order; ///< null unless checks/ tracks the order
@@ -343,7 +347,8 @@ private:
 /// Forwards engine accesses to tensor memory to the observers of the cluster.
 class TensorTracker : public TensorObserver {
 public:
-  /// Granularity of 16 lanes x 1 column, the smallest access to accumulators.
+  /// Accesses are tracked in units of 16 lanes by 1 column, the smallest access
+  /// to accumulators.
   static constexpr unsigned kLanes = 16;
   explicit TensorTracker(Cta &cta)
       : shadow(tmemLanes / kLanes * tmemColumns), cta(cta) {}
@@ -371,7 +376,7 @@ struct Cta {
   /// Timed launches: mask of warps that wait or can be released by other warps.
   uint32_t waitingWarps = 0;
   std::vector<NamedBarrier> barriers;
-  std::unordered_map<uint32_t, Mbarrier> mbarriers; ///< by offset
+  std::unordered_map<uint32_t, Mbarrier> mbarriers; ///< keyed by offset
   /// Returns an mbarrier through a small cache.
   Mbarrier &mbarrier(uint32_t offset) {
     auto &[at, found] = foundMbarriers[offset / 8 % foundMbarriers.size()];
@@ -390,7 +395,7 @@ struct Cta {
   /// Last accesses to the memory of this CTA by engines and by warps of other
   /// CTAs.
   std::unordered_map<uint32_t, Epoch> users;
-  Knowledge atExit; ///< of the finished warps
+  Knowledge atExit; ///< knowledge of the finished warps
 
   SharedMemory view() {
     return {shared.data(), uint32_t(shared.size()), tracker.get(), leavesOut};
@@ -417,8 +422,8 @@ public:
   uint8_t *translate(uint64_t address, uint64_t size, bool) override {
     return find(last, address, size);
   }
-  /// Returns the cache entry of an instruction, which usually stays in one
-  /// buffer.
+  /// Returns the cache entry of an instruction. Most instructions access only a
+  /// single buffer.
   Hit &hitOf(const Instr *i) {
     return hits[uintptr_t(i) / sizeof(Instr) % kHits];
   }
@@ -461,14 +466,15 @@ struct Cluster {
       : global(memory), engineGlobal(*this) {}
 
   std::vector<std::unique_ptr<Cta>> ctas;
-  uint64_t index = 0; ///< in the grid of clusters
+  uint64_t index = 0; ///< index in the grid of clusters
   GlobalView global;
   EngineGlobal engineGlobal;
   AsyncQueue queue;
   Random random;
-  /// Completion order of background work, selected by the seed: early, random
-  /// or late. Even: late, all together, with warps alternating after a few
-  /// instructions. Timed: when the engine is done.
+  /// Completion order of background work. The seed selects early, random or
+  /// late completion. With Even, all work completes together and late, and
+  /// warps alternate after each instruction. With Timed, work completes when
+  /// its engine is done.
   enum class Pace : uint8_t {
     Eager,
     Early,
@@ -490,36 +496,34 @@ struct Cluster {
   uint64_t effects = 0;
   /// Number of scheduling passes. A polling group tries once per pass.
   uint32_t round = 0;
-  uint64_t executed = 0, counted = 0; ///< executed instructions, and the part
+  uint64_t executed = 0, counted = 0; ///< executed instructions, and the number
                                       ///< already added to the launch
-  bool timeout = false; ///< a try_wait may return false at its time limit
-  bool slept = false;   ///< a lane has slept, so allow more idle passes
-  /// Worlds: whether a warp has read a clock, and the round at which this pass
-  /// began.
-  bool readsTime = false;
-  uint32_t passRound = 0;
+  bool timeout = false;   ///< a try_wait may return false at its time limit
+  bool slept = false;     ///< a lane has slept, so allow more idle passes
+  bool readsTime = false; ///< in a world: a warp has read a clock
+  uint32_t passRound = 0; ///< in a world: `round` at the start of this pass
   bool hasTurn = false;
-  bool progress = false; ///< in the last pass
-  bool stopped = false;  ///< by a finding that ends the launch
+  bool progress = false; ///< the last pass made progress
+  bool stopped = false;  ///< a finding has ended the launch
   std::string output;    ///< output of printf
   std::vector<std::pair<Finding, LaunchStatus>> findings;
   std::map<FindingKey, Tally> tallies;
-  uint32_t generation = 0; ///< of barrier.cluster
+  uint32_t generation = 0; ///< generation of barrier.cluster
   uint32_t arrivedThreads = 0;
   uint32_t liveThreads = 0;
   std::vector<PairAlloc> pairs;
   uint64_t slot = 0;
   Machine *machine = nullptr;
   uint64_t lateStores = 0;      ///< number issued so far
-  uint64_t timedOperations = 0; ///< in flight
-  bool hasEnded = false;        ///< to be retired
+  uint64_t timedOperations = 0; ///< number in flight
+  bool hasEnded = false;        ///< will be retired
   void putLate(LateStore store);
   bool done() const { return liveThreads == 0 && queue.empty(); }
   bool wantsTurn() const;
 };
 
-/// Returns the .loc location of an instruction. Without .loc, returns the
-/// function unless it is the kernel.
+/// Returns the .loc location of an instruction. If there is no .loc, returns
+/// the name of the function, unless the function is the kernel.
 SourceChain sourceOf(const InstrInfo &info);
 
 /// Describes a range of bytes relative to a buffer, a variable or a frame.
@@ -528,7 +532,7 @@ std::string describeAddress(Warp &w, ptx::Space space, uint64_t address,
 
 class Machine {
 public:
-  /// Creates a machine. `device` is its device in a world, or null.
+  /// Creates a machine. `device` is null unless the launch belongs to a world.
   Machine(const Program &program, DeviceMemory &memory,
           const LaunchConfig &config, const ptx::Module &module,
           LaunchReport &report, WorldDevice *device = nullptr);
@@ -536,8 +540,8 @@ public:
   void run();
 
   // Steps of run(), for concurrent launches.
-  /// Starts the launch. Returns false with a finding if the launch does not
-  /// match the kernel and the device.
+  /// Starts the launch. If the launch does not match the kernel and the device,
+  /// reports a finding and returns false.
   bool begin();
   enum class Pass { Ended, Progress, Idle };
   /// Runs a pass, in which each cluster executes at most about `most`
@@ -589,25 +593,24 @@ public:
     return {scopes.data(), scopes.data() + numScopesUpTo[int(scope)]};
   }
   GlobalShadow &shadow();
-  /// Set by the creator of the machine before begin(), like `timing`.
+  /// The creator of the machine sets `observers` and `timing` before begin().
   std::vector<std::unique_ptr<LaunchObserver>> observers;
   /// Null unless the launch is timed.
   std::unique_ptr<Timing> timing;
-  /// Skip the arithmetic of wgmma and tcgen05.
+  /// True to skip the arithmetic of wgmma and tcgen05.
   bool skipsMmas = false;
-  /// Copies move no bytes into or out of shared memory.
+  /// True if copies move no bytes into or out of shared memory.
   bool leavesOutShared = false;
-  /// Returns true if the host has interrupted the launch. The result is
-  /// latched, because the host may clear its flag while stopped clusters stay
-  /// stopped.
+  /// Returns true if the host has interrupted the launch. The result stays true
+  /// even if the host clears its flag, because stopped clusters stay stopped.
   bool isInterrupted() {
     if (config.interrupt && __atomic_load_n(config.interrupt, __ATOMIC_RELAXED))
       wasInterrupted.store(true, std::memory_order_relaxed);
     return wasInterrupted.load(std::memory_order_relaxed);
   }
 
-  /// Performs clusterlaunchcontrol.try_cancel: claims a cluster that has not
-  /// started. Returns false if there is none. Requires the turn.
+  /// Claims a cluster that has not started (clusterlaunchcontrol.try_cancel).
+  /// Returns false if there is none. The calling cluster must have the turn.
   bool cancelCluster(Cluster &asking, uint64_t &index);
   Dim3 firstCtaOf(uint64_t clusterIndex) const;
   uint64_t numClusters() const { return totalClusters; }
@@ -621,7 +624,7 @@ public:
   /// Counts a finding of a CTA. Returns true if the finding is new and must be
   /// reported.
   bool count(Cta &cta, const FindingKey &key);
-  /// Reported findings, with their counts in finished clusters.
+  /// Counts of reported findings in finished clusters.
   FindingCounts reported;
 
   /// Returns a host pointer to shared memory, or null. `address` is rank << 24
@@ -632,7 +635,7 @@ public:
   std::string describeShared(const Cta &own, uint64_t address, uint64_t size);
   std::string describeSharedOffset(uint32_t offset);
 
-  // Interface for Timing, a replacement for the scheduler.
+  // Interface for Timing, the replacement for the scheduler.
   std::vector<std::unique_ptr<Cluster>> active;
   /// Limit on resident clusters of the device; `active` contains only the
   /// running clusters.
@@ -659,8 +662,8 @@ private:
 
   // Scheduler (Scheduler.cpp).
   void runCluster(Cluster &c, uint64_t quantum);
-  /// Runs the operations waiting for the turn. Returns true if another warp may
-  /// have observed them.
+  /// Runs the operations that wait for the turn. Returns true if another warp
+  /// may have observed these operations.
   bool runTurn(Cluster &c);
   void passTime(uint64_t executedBefore);
   bool completeSome(Cluster &c, bool isStuck);
@@ -679,12 +682,10 @@ private:
   unsigned numScopesUpTo[kMemoryScopes] = {};
   /// Shadow of a launch outside a world.
   GlobalShadow ownShadow;
-  /// Clocks of other launches, as known to finished clusters.
+  /// Clocks of other launches that finished clusters have synchronized with.
   Clock atEnd;
-  /// Number of clusters to run concurrently, and the number of passes since a
-  /// cluster last finished.
-  size_t target = 0;
-  uint64_t passesAlone = 0;
+  size_t target = 0;        ///< number of clusters to run concurrently
+  uint64_t passesAlone = 0; ///< passes since a cluster last finished
 };
 
 template <class F>

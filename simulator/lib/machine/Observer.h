@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checks, reports and the time model follow a launch through these interfaces.
-// The creator of the machine adds them (Launch in Simulator.cpp), so the
-// machine includes none of their headers. Handlers in exec/, a layer above the
-// observers, pass operands without virtual calls through typed pointers:
+// The creator of the machine adds the observers (Launch in Simulator.cpp), so
+// the machine includes none of their headers. exec/ is a layer above the
+// observers, so its handlers call them directly through typed pointers:
 // Cluster::order (checks/), Warp::trace (report/), Warp::watch (time/).
 //===----------------------------------------------------------------------===//
 
@@ -30,16 +30,17 @@ public:
 
   //===-- Lanes -----------------------------------------------------------===//
 
-  /// A group of lanes starts; `strand` is its number in the warp.
+  /// Called when a group of lanes starts. `strand` is its number in the warp.
   virtual void forked(Warp &, uint32_t /*strand*/) {}
-  /// `lanes` have synchronized.
+  /// Called after `lanes` have synchronized.
   virtual void meet(Warp &, uint32_t /*lanes*/) {}
-  /// Lanes of the running group have exited and left Warp::live.
+  /// Called after lanes of the running group have exited and have been removed
+  /// from Warp::live.
   virtual void exited(Warp &) {}
-  /// An instruction has waited for all tcgen05.ld of its warp.
+  /// Called after an instruction that waits for all tcgen05.ld of its warp.
   virtual void waitTensorLoads(Warp &) {}
 
-  //===-- Barriers, before their next generation begins -------------------===//
+  //===-- Barriers; called before the next generation begins --------------===//
 
   virtual void completeBarrier(Cta &, uint32_t /*number*/) {}
   virtual void completeCluster() {}
@@ -53,16 +54,16 @@ public:
                             bool /*isWrite*/) {}
   virtual void engineGlobal(uint64_t /*address*/, uint64_t /*bytes*/,
                             bool /*isWrite*/) {}
-  /// Identifies writes of the running engine.
+  /// Returns the epoch of writes by the running engine.
   virtual Epoch engineEpoch() const { return {}; }
 
   //===-- Findings and ends -----------------------------------------------===//
 
-  /// A check has failed at the current instruction.
+  /// Called after a check has failed at the current instruction.
   virtual void finding(const Finding &) {}
-  /// A check has failed for a group of lanes at clock `step`.
+  /// Called after a check has failed for a group of lanes at clock `step`.
   virtual void finding(const Finding &, uint64_t /*step*/) {}
-  /// The cluster has ended; called for each CTA.
+  /// Called for each CTA after the cluster has ended.
   virtual void ended(Cta &) {}
 };
 
@@ -82,11 +83,11 @@ class LaunchObserver {
 public:
   virtual ~LaunchObserver() = default;
 
-  /// A cluster starts. Adds an observer to Cluster::observers.
+  /// Called when a cluster starts. May add an observer to Cluster::observers.
   virtual void start(Cluster &) {}
-  /// A cluster has ended, or the launch ends early. Collects its results.
+  /// Collects the results of a cluster when the cluster or the launch ends.
   virtual void take(Cluster &) {}
-  /// The launch has ended.
+  /// Called after the launch has ended.
   virtual void finish(LaunchReport &) {}
 };
 
@@ -97,11 +98,11 @@ public:
 
   /// Returns the reason why this launch cannot be timed, or an empty string.
   virtual std::string explainMisfit() const { return {}; }
-  /// The launch starts; its shape is known, but no cluster exists.
+  /// Called when the launch starts. Its shape is known, but no cluster exists.
   virtual void begin() {}
   /// Returns true if clusters may run on several host threads.
   virtual bool isParallel() const { return false; }
-  /// A cluster starts.
+  /// Called when a cluster starts.
   virtual void start(Cluster &) {}
   virtual void run() {}
   /// Calls `action` when the engine of `issuer` has completed the operation.

@@ -114,7 +114,7 @@ Slot Decoder::constantPredicate(bool value) {
 
 Slot Decoder::special(Special kind, unsigned laneBytes, int64_t value) {
   if (laneBytes > 8) {
-    unsupported("a special register has no 128 bits");
+    unsupported("a special register cannot have 128 bits");
     laneBytes = 8;
   }
   auto [it, isNew] =
@@ -206,7 +206,7 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
       unsupported("component '." + std::string(op.name) +
                   "' of a register is not supported here");
     if (r.type.kind == 'P') {
-      unsupported("a predicate stands where a value is expected");
+      unsupported("expected a value, found a predicate");
       return constant(0, width);
     }
     unsigned have = laneBytesFor(r.type.bits);
@@ -257,13 +257,12 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
       }
       return special(row.kind, width);
     }
-    // Performance counters, other driver registers and the graph read as 0. The
-    // last reserved byte of the system equals the end of all reserved memory.
+    // Performance counters, driver registers and %current_graph_exec are 0.
     if (op.name.substr(0, 2) == "pm" || op.name.substr(0, 6) == "envreg" ||
         op.name == "current_graph_exec")
       return constant(0, width);
-    // Libraries can request part of the reserved memory on hardware, but get no
-    // access here.
+    // On hardware, part of the reserved memory can be reserved for libraries.
+    // The simulator reserves no memory for libraries.
     if (op.name == "reserved_smem_offset_0" ||
         op.name == "reserved_smem_offset_1")
       return special(Special::ReservedSmemBegin, width);
@@ -279,8 +278,8 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
       if (!v.isExtern)
         return special(Special::SharedAddress, width, at + op.value);
       place(v);
-      // Dynamic shared memory follows static memory; the address is patched at
-      // the end.
+      // Dynamic shared memory follows static memory. The size of static memory
+      // is known only at the end, so the address is patched later.
       auto key = int64_t((uint64_t(1) << 40) + uint64_t(op.value));
       size_t before = program.specials.size();
       Slot s = special(Special::SharedAddress, width, key);
@@ -433,7 +432,7 @@ uint64_t Decoder::place(ptx::Variable &v) {
     if (isNew) {
       uint64_t at = (program.staticSharedEnd + v.align - 1) / v.align * v.align;
       if (at + v.bytes > kOffsetMask) {
-        // Forces every launch to be rejected.
+        // This size makes the checks of a launch reject the kernel.
         program.staticSharedEnd = kOffsetMask;
         return kReservedShared;
       }
@@ -460,7 +459,7 @@ uint64_t Decoder::place(ptx::Variable &v) {
       if (it != f->locals.end())
         return it->second;
     }
-    // Offsets in the frame of a routine.
+    // The address is an offset in the frame of the routine or the kernel.
     uint32_t &used = routine ? routine->frameBytes : program.localBytes;
     uint64_t at = (used + v.align - 1) / v.align * v.align;
     if (v.bytes > kMaxLocal || at + v.bytes > kMaxLocal) {

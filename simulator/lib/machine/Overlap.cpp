@@ -24,9 +24,9 @@ static void forPages(uint64_t base, uint64_t address, uint64_t bytes,
 }
 
 void Overlap::begin(bool isProgrammatic, size_t pages) {
-  // Without a trigger, this kernel starts after all CTAs of its predecessor
-  // have ended. Earlier kernels have ended too if the predecessor waited for
-  // them.
+  // If the predecessor has no trigger, this kernel starts after all CTAs of the
+  // predecessor have ended. If the predecessor also waited, all earlier kernels
+  // have ended.
   auto ended = [](uint8_t uses) -> uint8_t {
     return uses >> kEndedShift << kEndedShift | uses << kEndedShift;
   };

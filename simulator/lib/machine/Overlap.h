@@ -29,15 +29,16 @@ public:
   void settle();
   /// Records an access of the kernel. Thread-safe.
   void note(uint64_t address, uint64_t bytes, bool isWrite);
-  /// State of the earlier kernel in a conflict. At least one access of a
-  /// conflict is a write.
+  /// State of the earlier kernel in a conflict. A conflict requires a write by
+  /// at least one of the kernels.
   enum class Sharing { None, WithEnded, WithRunning };
   Sharing sharing(uint64_t address, uint64_t bytes, bool isWrite) const;
 
 private:
   const uint64_t base;
-  /// Accesses by a kernel that may still run, and by an ended kernel; its
-  /// writes only become visible by griddepcontrol.wait.
+  /// Accesses to a page. The low two bits belong to kernels that may still run.
+  /// The next two bits belong to ended kernels. Their writes become visible
+  /// only after griddepcontrol.wait.
   enum : uint8_t { kRead = 1, kWritten = 2, kEndedShift = 2 };
   std::vector<std::atomic<uint8_t>> current;
   std::atomic<bool> triggered{false}, waited{false};

@@ -23,9 +23,9 @@ bool PollLog::hasChanged() const {
   return false;
 }
 
-/// Returns a value that increases with every wait and every externally visible
-/// action.
-static uint64_t deedsOf(const WarpStatistics &s) {
+/// Returns a value that increases with every wait and with every action visible
+/// to other warps.
+static uint64_t activityOf(const WarpStatistics &s) {
   return s.globalStoreBytes + s.sharedStoreBytes + s.tensorStoreBytes +
          s.bulkStoreBytes + s.bulkLoadBytes + s.copyBytes + s.tensorCopyBytes +
          s.mmas + s.mbarrierWaits + s.barrierWaits + s.clusterWaits;
@@ -65,8 +65,8 @@ bool mx::sim::isPolling(Warp &w, const Instr *i, ptx::Space space,
   if (!w.polls)
     w.polls = std::make_unique<PollLogs>();
   PollLog &log = (*w.polls)[w.mask];
-  uint64_t deeds = deedsOf(w.counts);
-  // A polling loop reads only a few words; longer sequences are other code.
+  uint64_t deeds = activityOf(w.counts);
+  // Polling loops read only a few words, so longer sequences are other code.
   constexpr size_t kMostReads = 64;
   if (log.deeds != deeds || log.reads.size() == kMostReads || log.hasChanged())
     log.reads.clear();
@@ -83,7 +83,7 @@ bool mx::sim::isPolling(Warp &w, const Instr *i, ptx::Space space,
 
 void mx::sim::notePoll(Warp &w) {
   if (w.polls)
-    (*w.polls)[w.mask].deeds = deedsOf(w.counts);
+    (*w.polls)[w.mask].deeds = activityOf(w.counts);
 }
 
 std::string mx::sim::describePolls(Warp &w, const PollLog &log) {

@@ -24,7 +24,7 @@ class Warp;
 struct PollLog {
   struct Word {
     const uint8_t *host;
-    uint64_t address; ///< as in the instruction
+    uint64_t address; ///< address operand of the instruction
     uint32_t bytes;
     std::array<uint8_t, 32> value;
     bool hasChanged() const;
@@ -40,16 +40,15 @@ struct PollLog {
   bool hasChanged() const;
 };
 
-/// Logs by lanes of the group.
+/// Logs, indexed by the lane mask of the group.
 using PollLogs = std::unordered_map<uint32_t, PollLog>;
 
 /// Records a strong read before its execution. Returns true if the read belongs
-/// to a polling loop, and the group must wait.
+/// to a polling loop. The group must then wait.
 bool isPolling(Warp &w, const Instr *i, ptx::Space space, uint32_t mask,
                const uint64_t addresses[32], uint8_t *const hosts[32],
                uint32_t bytes);
-/// Records an atomic operation without effect, which does not count as
-/// activity.
+/// Records an atomic operation that changed no value, so it is not an action.
 void notePoll(Warp &w);
 /// Describes the words polled by a waiting group and their values.
 std::string describePolls(Warp &w, const PollLog &log);

@@ -1,9 +1,10 @@
 //===- Program.h - Executable form of a kernel ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each PTX instruction is decoded once into 48 bytes: a handler for 32 lanes,
-// and operand slots. A register is an array over lanes: 128 bytes for up to 32
-// bits, 256 for 64, 512 for 128. A predicate is a word with a bit per lane.
+// Each PTX instruction is decoded once into 48 bytes with a handler for 32
+// lanes and the operand slots. A register is an array with an element per lane.
+// Its size is 128 bytes for elements of up to 32 bits, 256 bytes for 64 bits,
+// and 512 bytes for 128 bits. A predicate is a word with a bit per lane.
 // Handlers are thus simple, vectorizable loops. Immediates are registers of a
 // constant pool.
 //===----------------------------------------------------------------------===//
@@ -47,7 +48,7 @@ struct Instr {
   int64_t imm = 0;
 };
 
-/// Effect of an operand that is undefined in some lanes.
+/// Flow of values from operands to results, for tracking undefined values.
 enum class DataFlow : uint8_t {
   Decides,  ///< address, branch, memory or engine operand; no result
   Computes, ///< results depend on the operands of the same lane
@@ -61,8 +62,8 @@ enum class DataFlow : uint8_t {
   Moves,    ///< each result element equals its operand element
 };
 
-/// Returns the data flow of a helper instruction with different operands that
-/// precedes the last instruction of an expansion.
+/// Returns the data flow of all but the last instruction of an expansion.
+/// `flow` is the data flow of the last instruction.
 inline DataFlow getFlowBefore(DataFlow flow) {
   return flow == DataFlow::Selects || flow == DataFlow::Masks ||
                  flow == DataFlow::Moves
@@ -77,8 +78,8 @@ struct InstrInfo {
   const ptx::Instruction *source = nullptr;
   /// Ranges in Program::uses and Program::defs.
   uint32_t firstUse = 0, numUses = 0, firstDef = 0, numDefs = 0;
-  bool isMove = false;  ///< passes values on without inspecting them
-  bool isFirst = false; ///< first of the expansion of its source
+  bool isMove = false;  ///< copies values without using them
+  bool isFirst = false; ///< first instruction of an expansion
   DataFlow flow = DataFlow::Decides;
 };
 
@@ -126,9 +127,9 @@ enum class Special : uint8_t {
   DynamicSmem,
   ReservedSmemBegin,
   ReservedSmemEnd,
-  GridWorkspaceHigh, ///< of a cooperative launch
+  GridWorkspaceHigh, ///< workspace of a cooperative launch
   GridWorkspaceLow,
-  SharedAddress, ///< `value` plus the bits of the own rank
+  SharedAddress, ///< `value` plus the bits of the CTA's rank
   Clock,
   Clock64,
   ClockHi,
@@ -161,7 +162,7 @@ struct Program {
   /// Variables in shared memory by offset, for messages.
   std::vector<const ptx::Variable *> sharedVariables;
   bool usesTensorMemory = false;
-  unsigned ctaGroup = 0; ///< of the tcgen05 instructions
+  unsigned ctaGroup = 0; ///< cta_group of the tcgen05 instructions
   /// Bit mask of the MemoryScopes named by instructions.
   uint32_t memoryScopes = 0;
   /// Errors of unsupported instructions, indexed by Instr::aux.

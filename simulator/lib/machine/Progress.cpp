@@ -1,8 +1,9 @@
 //===- Progress.cpp - Progress detection in a world -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Simulated time, and a hash of the state of all warps. If a state recurs and
-// no warp has acted in between, the machine will never make progress.
+// Computes simulated time and a hash of the state of all warps. If a state
+// recurs and no warp has acted in between, the machine will never make
+// progress.
 //===----------------------------------------------------------------------===//
 
 #include "Machine.h"

@@ -1,8 +1,8 @@
 //===- Routines.cpp - Frames, arguments and stack of routines -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls that are not inlined (PTX ISA, "call"). The stack grows upwards in
-// local memory.
+// Handlers of calls that are not inlined (PTX ISA, "call"). The stack grows
+// upward in local memory.
 //===----------------------------------------------------------------------===//
 
 #include "Routines.h"
@@ -140,7 +140,8 @@ const Instr *mx::sim::callRoutine(Warp &w, const Instr *i, uint32_t mask) {
   const Program &program = w.machine->program;
   const Slot *header = &program.extra[i->aux];
   const Instr *code = program.code.data();
-  // Use the convergence point at which the innermost waiting lanes do not wait.
+  // If the innermost waiting lanes use one of the two convergence points, use
+  // the other.
   int32_t outer = w.group().conv;
   const Instr *meet = code + header[0];
   if (outer >= 0 && w.convs[outer].pc == meet)
@@ -170,7 +171,8 @@ const Instr *mx::sim::callRoutine(Warp &w, const Instr *i, uint32_t mask) {
     frame[lane] = fresh;
   }
   expectAt(w, meet);
-  // Fork a group for each distinct callee; the current group takes the last.
+  // Fork a group for each distinct callee except the last. The current group
+  // calls the last callee.
   while (true) {
     uint32_t entry = entries[firstLane(left)], same = 0;
     forLanes(left, [&](unsigned lane) {

@@ -1,7 +1,8 @@
 //===- Routines.h - Functions with stack frames -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conventions shared by the decoder and the call handlers. See Calls.cpp.
+// Conventions shared by the decoder and the call handlers. See Calls.cpp. The
+// comments of handlers list the fields of Instr that contain their operands.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_ROUTINES_H
@@ -14,7 +15,7 @@ namespace mx::sim {
 /// Frame header: the index of the return instruction, and the frame pointer and
 /// stack pointer of the caller.
 constexpr uint32_t kFrameHeader = 16;
-/// Marker in place of lane bytes: a register of 32 predicates.
+/// Replaces the lane bytes of a register that contains 32 predicates.
 constexpr uint32_t kPredicateBlock = 1;
 
 /// Base of function addresses, disjoint from all memory addresses.
@@ -38,9 +39,10 @@ const Instr *loadFrame(Warp &w, const Instr *i, uint32_t mask);
 const Instr *storeFrame(Warp &w, const Instr *i, uint32_t mask);
 
 /// Operands: a, b: frame and stack pointer, c: function pointer or kNoSlot,
-/// imm: entry. aux, in Program::extra: both convergence points, the table of
-/// entries by function or kNoSlot, its length, and the arguments: their number
-/// and, for each, the is-variable flag, offset in the frame, bytes, slot.
+/// imm: entry, aux: index of a list in Program::extra. The list contains both
+/// convergence points, the table of entries by function (or kNoSlot), the
+/// length of the table, the number of arguments, and for each argument whether
+/// it is a variable, its offset in the frame, its bytes and its slot.
 const Instr *callRoutine(Warp &w, const Instr *i, uint32_t mask);
 /// Operands: b: stack pointer, aux: results, encoded like the arguments of
 /// callRoutine.

@@ -58,16 +58,17 @@ bool Cluster::wantsTurn() const {
   return queue.wantsTurn();
 }
 
-/// Completes background work according to the pace of the cluster. With
-/// `isStuck`, no warp can continue otherwise.
+/// Completes background work according to the pace of the cluster. If
+/// `isStuck`, no warp can continue until an operation completes.
 bool Machine::completeSome(Cluster &c, bool isStuck) {
   if (c.queue.empty())
     return false;
   bool isInOrder =
       c.pace == Cluster::Pace::Eager || c.pace == Cluster::Pace::Even;
   Random *random = isInOrder ? nullptr : &c.random;
-  // Background work takes longer than a few instructions of any warp. Programs
-  // rely on this if threads wait for the same phases in lockstep.
+  // Background work must take longer than a few instructions of any warp.
+  // Programs rely on this if their threads wait for the same phases in
+  // lockstep.
   uint32_t lastRound = isInOrder || isStuck      ? ~0u
                        : c.round > kRoundsOfWork ? c.round - kRoundsOfWork
                                                  : 0;
@@ -100,8 +101,8 @@ bool Machine::completeSome(Cluster &c, bool isStuck) {
   return any;
 }
 
-/// Executes an instruction of each warp in turn until all wait or exhaust
-/// their slice, so warps started together stay together.
+/// Executes one instruction of each warp in turn until all warps wait or
+/// exhaust their slice, so warps that start together stay together.
 static void runEvenly(Cluster &c, const std::vector<Warp *> &order,
                       std::vector<uint64_t> &executedBy, uint64_t slice) {
   std::fill(executedBy.begin(), executedBy.end(), 0);
@@ -127,8 +128,8 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
     for (Warp &w : cta->warps)
       order.push_back(&w);
   std::vector<uint64_t> executedBy(order.size());
-  // Short slices may end inside a polling loop, so an exhausted slice is no
-  // sign of progress. A long run is.
+  // Short slices may end inside a polling loop, so an exhausted slice does not
+  // indicate progress. A long run does.
   constexpr unsigned kQuietRounds = 64;
   unsigned quiet = 0;
   uint64_t used = 0;
@@ -158,8 +159,8 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
         w->busy = 0;
       else if (isBusy |= (w->busy += n) >= kSlice; w->busy >= w->patience) {
         w->busy = 0;
-        // Breaking convergence will help again: lanes of a warp that take a
-        // lock in turn need it every time.
+        // If lanes take a lock one after another, every lane needs this
+        // release, so wait for less time in the future.
         if (w->breakConvergence())
           w->patience = std::max(w->patience / 4, kSlice);
       }
@@ -448,8 +449,9 @@ void Machine::run() {
     Pass last = pass(kQuantum);
     if (last == Pass::Ended)
       break;
-    // No warp can continue. A try_wait may time out, so expire them a number of
-    // times. If nothing changes even then, the launch is deadlocked.
+    // No warp can continue. Let the timeouts of all try_wait instructions
+    // expire repeatedly. If nothing changes even then, the launch is
+    // deadlocked.
     bool slept = setTimeouts(last == Pass::Idle);
     if (last == Pass::Progress) {
       idlePasses = 0;

@@ -342,8 +342,8 @@ bool Machine::bindShape() {
 
   if (config.dynamicSharedBytes > config.maxDynamicSharedBytes)
     return bad(std::to_string(config.dynamicSharedBytes) +
-               " bytes of dynamic shared memory, at most " +
-               std::to_string(config.maxDynamicSharedBytes) + " are allowed");
+               " bytes of dynamic shared memory exceed the limit of " +
+               std::to_string(config.maxDynamicSharedBytes));
   uint32_t align = program.dynamicSharedAlign;
   dynamicOffset = (program.staticSharedEnd + align - 1) / align * align;
   sharedBytes = dynamicOffset + config.dynamicSharedBytes;
@@ -354,8 +354,8 @@ bool Machine::bindShape() {
   ptx::SmLimits sm = ptx::limitsOf(home.chip);
   if (sharedBytes > sm.sharedBytes)
     return bad("needs " + std::to_string(sharedBytes - kReservedShared) +
-               " bytes of shared memory, an SM of " + home.target + " has " +
-               std::to_string(sm.sharedBytes - kReservedShared));
+               " bytes of shared memory, but an SM of " + home.target +
+               " has " + std::to_string(sm.sharedBytes - kReservedShared));
   if (config.parameters.size() != k.parameterBytes)
     return bad("expects " + std::to_string(k.parameterBytes) +
                " bytes of parameters, got " +

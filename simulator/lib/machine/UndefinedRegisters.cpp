@@ -34,7 +34,7 @@ void UndefinedRegisters::set(Warp &w, Slot slot, uint32_t lanes, uint32_t mask,
     ++w.pendingCount;
   Entry &entry = entries[slot];
   entry.lanes = now;
-  // Lanes that stay undefined keep the original load.
+  // If no further lane becomes undefined, keep the original load.
   if (lanes & mask)
     entry.load = load;
 }
@@ -149,7 +149,8 @@ uint32_t UndefinedRegisters::settled(Warp &w, const Instr *i,
                                      const InstrInfo &info) const {
   const ptx::Instruction &source = *info.source;
   if (source.opcode == "setp") {
-    // a < b and c: c is a predicate, or a copy of it for packed operands.
+    // In setp.lt.and p, a, b, c, operand `c` is a predicate, or a copy of a
+    // predicate if the operands are packed.
     const Slot *uses = &w.machine->program.uses[info.firstUse];
     if (std::find(uses, uses + info.numUses, i->c) == uses + info.numUses)
       return 0;
@@ -216,7 +217,7 @@ void UndefinedRegisters::check(Warp &w, const Instr *i, uint32_t group,
   default:
     for (uint32_t k = 0; k < info.numUses; ++k)
       used |= look(p.uses[info.firstUse + k], executing);
-    // Branch over a guarded call.
+    // This instruction branches over a guarded call.
     if (i->fn == branchIf)
       used |= look(i->a, executing);
   }

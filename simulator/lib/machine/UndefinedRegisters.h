@@ -1,10 +1,11 @@
 //===- UndefinedRegisters.h - Propagation of undefined values ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels may load and compute more than they use: a padded tile is transposed
-// in place, or a loop loads a tile too many. A load of unwritten shared or
-// tensor memory is therefore not a finding. As in valgrind's memcheck, the
-// simulator propagates undefined values until a use has observable effects.
+// Kernels may load and compute more than they use, for example if they
+// transpose a padded tile in place or load one tile too many. A load of
+// unwritten shared or tensor memory is therefore not a finding. Like valgrind's
+// memcheck, the simulator propagates undefined values until a use has
+// observable effects.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_UNDEFINEDREGISTERS_H
@@ -20,10 +21,11 @@ namespace mx::sim {
 /// instructions propagate them to results, stores to shared memory leave bytes
 /// unwritten, and local memory, including arguments, behaves like registers.
 ///
-/// These uses are reported, at the load: an address, a branch, an operand of a
-/// barrier, an atomic operation, a copy or an MMA, and a store to other memory.
-/// Definedness has the granularity of a whole register. Warps without undefined
-/// registers have no overhead; Warp::pendingCount counts these registers.
+/// An undefined value is reported if an address, a branch, a barrier, an atomic
+/// operation, a copy, an MMA or a store to other memory uses the value. The
+/// finding names the load of the value. In each lane, a register is either
+/// defined or undefined as a whole. Warps without undefined registers have no
+/// overhead because Warp::pendingCount counts such registers.
 class UndefinedRegisters {
 public:
   struct Load {
@@ -44,18 +46,18 @@ public:
     auto it = entries.find(slot);
     return it != entries.end() && it->second.load.isTensor;
   }
-  /// Propagates a move of `from` to the lanes `mask` of `to`; `lanes` are
-  /// undefined.
+  /// Propagates a move of `from` to the lanes `mask` of `to`. `lanes` are the
+  /// undefined lanes of `from`.
   void carry(Warp &w, Slot from, Slot to, uint32_t lanes, uint32_t mask);
   /// Reports a use of `slot` by `i`.
   void report(Warp &w, const Instr *i, Slot slot, uint32_t mask);
   /// Propagates or reports undefined values before an instruction of the lanes
-  /// `group`, of which the guard selects `executing`. Handlers propagate values
-  /// to memory and to other lanes.
+  /// `group`. The guard is true in the lanes `executing`. Handlers propagate
+  /// values to memory and to other lanes.
   void check(Warp &w, const Instr *i, uint32_t group, uint32_t executing);
 
-  /// Propagate values through the local memory of a lane: a store or load of
-  /// `slot`, and a copy of bytes.
+  /// Propagate values through the local memory of a lane by a store of `slot`,
+  /// a load of `slot`, and a copy of bytes.
   void storeLocal(Warp &w, Slot slot, unsigned lane, uint64_t offset,
                   uint64_t bytes);
   void loadLocal(Warp &w, Slot slot, unsigned lane, uint64_t offset,
@@ -73,13 +75,13 @@ private:
     Load load;
   };
   std::unordered_map<Slot, Entry> entries;
-  /// Undefined bytes of local memory, by lane << 32 | offset.
+  /// Undefined bytes of local memory, keyed by lane << 32 | offset.
   std::unordered_map<uint64_t, Load> local;
 
   const Load *findLocal(unsigned lane, uint64_t offset, uint64_t bytes) const;
   void set(Warp &w, Slot slot, uint32_t lanes, uint32_t mask, const Load &load);
   void reportLoad(Warp &w, const Instr *i, const Load &load, uint32_t lanes);
-  /// Handles DataFlow::Moves; `guard` is the load of the guard.
+  /// Handles DataFlow::Moves; `guard` is the load of an undefined guard.
   void checkElements(Warp &w, const Instr *i, uint32_t guarded,
                      uint32_t executing, const Load &guard);
   uint32_t settled(Warp &w, const Instr *i, const InstrInfo &info) const;

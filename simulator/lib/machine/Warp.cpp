@@ -3,7 +3,7 @@
 //
 // A branch that splits a group creates a convergence point at its immediate
 // post-dominator, where arriving lanes wait for the rest. Otherwise groups are
-// independent, as threads are since Volta (PTX ISA, "Independent thread
+// independent, as threads have been since Volta (PTX ISA, "Independent thread
 // scheduling"): if a group cannot continue, another group of the warp runs.
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 
 using namespace mx::sim;
 
-/// Selects the next runnable group, round robin. Rechecks the condition of
-/// every waiting group.
+/// Selects the next runnable group in round-robin order. Rechecks the condition
+/// of every waiting group.
 bool Warp::pickGroup() {
   size_t n = groups.size();
   for (size_t k = 0; k < n; ++k) {
@@ -248,7 +248,7 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
     meet(needed);
     return true;
   }
-  // Other groups may be here for different members.
+  // Other groups may execute this instruction with different members.
   auto isPartner = [&](size_t k) {
     const Group &g = groups[k];
     return k != current && g.wait == Wait::Collective && g.pc == i &&

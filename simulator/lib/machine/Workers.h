@@ -1,8 +1,9 @@
 //===- Workers.h - Thread pool for clusters ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls a function for 0 to n-1 on a few threads that live as long as a launch.
-// Exceptions, thrown if memory is short, propagate to the caller.
+// Calls a function for each index from 0 to n-1, on a few threads that live as
+// long as a launch. Exceptions, thrown if memory is short, propagate to the
+// caller.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_WORKERS_H
@@ -23,7 +24,8 @@ namespace mx::sim {
 
 class Workers {
 public:
-  /// Exceeds the cores of any host, while any host can create this many.
+  /// Limit on the number of threads. No host has more cores, and every host can
+  /// create this many threads.
   static constexpr unsigned kMax = 256;
   /// Uses `count` threads including the caller; 0 selects the host's core
   /// count.

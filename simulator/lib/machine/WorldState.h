@@ -30,7 +30,7 @@ struct WorldLaunch {
   Dim3 cluster, clusterGrid;
 };
 
-/// Returns "of device 1" with the CTA and the kernel of `cluster`.
+/// Returns text such as "CTA (0,0,0) of kernel 'gemm' on device 1".
 std::string describeCluster(const WorldLaunch &launch, uint64_t cluster);
 
 class WorldState {
@@ -38,14 +38,14 @@ public:
   GlobalShadow shadow;
   /// Knowledge published by operations of system scope.
   Published published;
-  /// Knowledge that strong writes would have published at system scope, for
-  /// reports of insufficient scopes.
+  /// Knowledge that strong writes would have published at system scope. Used to
+  /// report insufficient scopes.
   Published narrow;
   std::vector<WorldLaunch> launches; ///< sorted by `firstCluster`
   /// Clock value in nanoseconds. Does not advance while no device can make
   /// progress.
   uint64_t time = 0;
-  /// Suspend polling lanes instead of running them.
+  /// True to suspend polling lanes instead of running them.
   bool parks = true;
   /// Number of machine passes so far.
   uint64_t passes = 0;

@@ -1,8 +1,9 @@
 //===- AST.h - Parsed PTX modules -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Output of the parser: names are resolved and scopes are flattened, but
-// instructions are still words. Views point into ptx::Module::text.
+// Output of the parser. Names are resolved and scopes are flattened, but the
+// opcode and modifiers of an instruction are still words. All string views
+// point into ptx::Module::text.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_PTX_AST_H
@@ -32,7 +33,8 @@ enum class Space : uint8_t {
   Reg
 };
 
-/// Fundamental type. The kind is B (bits), U, S or F, or P for .pred.
+/// Fundamental type. The kind is B (bits), U (unsigned), S (signed), F (float)
+/// or P (.pred).
 struct Type {
   char kind = 'B';
   uint16_t bits = 32;
@@ -52,10 +54,10 @@ struct Variable {
   uint32_t align = 1;
   uint64_t bytes = 0;
   bool isExtern = false; ///< dynamic shared memory, or defined elsewhere
-  bool isVisible = false, isWeak = false; ///< to other modules
+  bool isVisible = false, isWeak = false; ///< for other modules
   std::vector<uint8_t> init;
-  /// Address in the initializer: the address of `target` + addend is stored at
-  /// `offset`.
+  /// Address in the initializer: the address of `target` plus the addend,
+  /// stored at `offset`.
   struct Fixup {
     uint64_t offset;
     unsigned bytes;
@@ -79,11 +81,11 @@ struct Register {
 
 struct Operand {
   enum Kind : uint8_t {
-    Reg,     ///< `reg`, negated with `negated` (predicates); `name`: .b0, .h1
+    Reg,     ///< `reg`; `negated` for !p; `name`: component such as b0 or h1
     Imm,     ///< `value`: an integer
     F32,     ///< `value`: bits
     F64,     ///< `value`: bits
-    Special, ///< %tid.x: `name`
+    Special, ///< special register such as %tid.x: `name`
     Var,     ///< address of `var` plus `value`
     Func,    ///< a function's name: `name`
     Label,   ///< `value`: instruction index
@@ -116,19 +118,20 @@ struct Instruction {
   std::string text() const; ///< opcode and modifiers as written
 };
 
-/// Returns true if `i` is part of `text` rather than of a linked module.
+/// Returns true if `i` belongs to the module with text `text` rather than to a
+/// linked module.
 inline bool isOfText(const Instruction &i, const std::string &text) {
   const char *at = i.opcode.data();
   return at >= text.data() && at < text.data() + text.size();
 }
 
-/// Location from .loc. For inlined code, includes the function name
-/// (`nameLabel` + `nameOffset` in .debug_str) and the call site.
+/// Location from .loc. For inlined code, the location includes the function
+/// name (`nameLabel` + `nameOffset` in .debug_str) and the call site.
 struct SourceLocation {
   uint32_t file = 0, line = 0, column = 0;
   std::string_view nameLabel = {};
   uint32_t nameOffset = 0;
-  int32_t caller = -1; ///< index in Function::locs, less than this one's
+  int32_t caller = -1; ///< call site: an earlier index in Function::locs, or -1
 };
 
 struct Module;
@@ -136,12 +139,13 @@ struct Module;
 struct Function {
   std::string_view name;
   const Module *home = nullptr;
-  uint32_t index = 0;     ///< across all linked modules
-  bool isVisible = false; ///< to other modules
+  uint32_t index = 0;     ///< index among all linked modules
+  bool isVisible = false; ///< visible to other modules
   bool isEntry = false, isDefined = false;
   KernelInfo info;
   std::vector<Variable *> params, results;
-  /// Old style `.func (.reg .u32 r) f (.reg .u32 a)`: registers instead.
+  /// Parameters and results of the old style, which declares registers:
+  /// `.func (.reg .u32 r) f (.reg .u32 a)`.
   std::vector<uint32_t> paramRegs, resultRegs;
   std::vector<Register> registers;
   std::vector<Variable *> locals; ///< .local, .shared and .param in the body
@@ -154,8 +158,8 @@ struct Function {
 /// malloc contains this variable. PTX names cannot contain spaces, so there is
 /// no conflict.
 inline constexpr std::string_view kHeapName = "device heap";
-inline constexpr uint64_t kHeapBytes = 8u << 20; ///< default of the CUDA
-                                                 ///< runtime
+/// Default heap size of the CUDA runtime.
+inline constexpr uint64_t kHeapBytes = 8u << 20;
 
 /// Function and source line: file, line, column.
 using SourceKey =
@@ -172,19 +176,19 @@ struct Module {
   std::deque<Function> functions;
   std::unordered_map<std::string_view, Function *> functionByName;
   std::unordered_map<uint32_t, std::string> files;
-  SharedLines sharedLines; ///< from comments of merged kernels
-  /// Section .debug_str, and the offsets of its labels.
+  SharedLines sharedLines; ///< source lines of merged kernels, from comments
+  /// Contents of section .debug_str, and the offsets of its labels.
   std::string debugText;
   std::unordered_map<std::string_view, size_t> debugLabels;
   /// Modules that calls may resolve to, including this module.
   std::vector<Module *> linked = {this};
-  uint32_t numFunctions = 0; ///< in all linked modules
+  uint32_t numFunctions = 0; ///< number in all linked modules
 };
 
 /// Resolves .extern declarations against .visible or .weak definitions in other
-/// modules. Modules must be linked before they are loaded, and stay alive
-/// together. Returns an error that names a duplicate definition, or an empty
-/// string.
+/// modules. Returns an error that names a duplicate definition, or an empty
+/// string. Modules must be linked before they are loaded. All linked modules
+/// must stay alive while any of them is used.
 std::string link(const std::vector<Module *> &modules);
 
 } // namespace mx::sim::ptx

@@ -14,19 +14,19 @@ using namespace mx::sim;
 
 static constexpr const char *kMachineCode =
     "the simulator does not run machine code; compile to PTX (nvcc --ptx), or "
-    "take it out of the image (cuobjdump --dump-ptx)";
+    "extract the PTX from the image (cuobjdump --dump-ptx)";
 static constexpr InputKind kCubin = {"a cubin or another ELF file",
                                      kMachineCode};
 static constexpr InputKind kFatbin = {"a fatbin", kMachineCode};
 static constexpr InputKind kArray = {
-    "a NumPy array (.npy)", "arrays are buffers, which the launch file names"};
+    "a NumPy array (.npy)", "name arrays as buffers in the launch file"};
 static constexpr InputKind kJson = {
     "JSON", "kernels come first and the launch file last: mx-sim KERNEL.ptx "
             "LAUNCH.json"};
 static constexpr InputKind kCuda = {
     "CUDA C++ source", "compile it with nvcc -ptx -arch=sm_90a -lineinfo"};
 static constexpr InputKind kMlir = {
-    "MLIR", "make PTX of it: mx-opt --mx-to-nvvm=chip=sm_90a FILE | "
+    "MLIR", "generate PTX with mx-opt --mx-to-nvvm=chip=sm_90a FILE | "
             "mx-translate --mx-to-ptx"};
 static constexpr InputKind kLlvm = {
     "LLVM IR", "compile it with llc -march=nvptx64 -mcpu=sm_90a"};
@@ -108,8 +108,8 @@ static std::string_view afterComments(std::string_view text) {
   }
 }
 
-/// Returns the longest prefix that may be a word in any of the languages, or a
-/// single character.
+/// Returns the longest prefix of characters that may form a word in any of the
+/// languages, or the first character if there is no such prefix.
 static std::string_view firstWord(std::string_view text) {
   size_t end = 0;
   while (end < text.size() &&
@@ -133,7 +133,8 @@ const InputKind *mx::sim::kindOfOtherInput(std::string_view text) {
   for (const Beginning &b : kWords)
     if (word == b.text)
       return b.kind;
-  // Alias of an attribute or a type: #map = ..., !pair = ...
+  // MLIR may begin with an alias of an attribute (#map = ...) or of a type
+  // (!pair = ...).
   std::string_view rest = text.substr(word.size());
   while (!rest.empty() && rest[0] == ' ')
     rest.remove_prefix(1);

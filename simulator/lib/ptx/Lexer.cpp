@@ -54,9 +54,9 @@ void Lexer::skipBlank() {
   }
 }
 
-/// Returns the end of a decimal number: digits, with optional digits on either
-/// side of the point, and an exponent. Modifiers such as .2d have the same
-/// prefix.
+/// Returns the end of a decimal number with a point or an exponent. Digits may
+/// be missing on either side of the point. Modifiers such as .2d begin like a
+/// number.
 size_t Lexer::endOfDecimal() const {
   auto skipDigits = [this](size_t from) {
     while (from < text.size() && isDigit(text[from]))
@@ -144,8 +144,8 @@ Token Lexer::next() {
   return token;
 }
 
-/// Reads a number: integers in four bases with an optional U, 0f/0d bit
-/// patterns, decimals.
+/// Reads an integer in any of four bases with an optional U, a bit pattern
+/// after 0f or 0d, or a decimal.
 Token Lexer::number(Token token) {
   size_t start = at;
   auto hexDigits = [&](size_t from, unsigned count) {
@@ -218,7 +218,7 @@ Token Lexer::number(Token token) {
   if (at < text.size() && text[at] == 'U')
     ++at;
   if (at < text.size() && isWord(text[at])) {
-    // "2d", "128B" and similar words only occur after a dot.
+    // Words such as "2d" and "128B" occur only after a dot.
     while (at < text.size() && isWord(text[at]))
       ++at;
     return finish(Tok::Bad);

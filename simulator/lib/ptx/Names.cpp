@@ -51,9 +51,9 @@ static size_t skipOperator(const std::string &s, size_t at) {
   return s.compare(at, 2, " <") == 0 ? at + 1 : at;
 }
 
-/// Parts of a demangled name: in "void a::f<int>(long)::g() const", the return
-/// type precedes `begin` and the parameters start at `end`. Text in brackets is
-/// skipped.
+/// Parts of a demangled name such as "void a::f<int>(long)::g() const". The
+/// return type precedes `begin`, and the parameters start at `end`. Text in
+/// brackets is skipped.
 struct NameParts {
   size_t begin = 0, end;
   size_t last = 0; ///< after the last "::" outside of brackets

@@ -12,7 +12,7 @@
 namespace mx::sim {
 
 /// Returns "integer", "shared load", "bulk copy", ...;
-/// simulator/docs/Simulator.md lists all classes.
+/// simulator/docs/Reports.md lists all classes.
 std::string_view classOf(const ptx::Instruction &i);
 
 /// Returns true if `i` has the modifier, or a modifier with the prefix before a

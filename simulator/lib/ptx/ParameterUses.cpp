@@ -1,10 +1,10 @@
 //===- ParameterUses.cpp - Inference of parameter uses --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Follows words of parameters through registers, independently of instruction
-// order. The base of a memory access, with or without an offset, is an address.
-// An operand of a float instruction is a number of that type. Operands of
-// tensor copies identify tensor maps.
+// Follows words of parameters through registers. A word is an address if it is
+// the base of a memory access, with or without an offset. A word is a number if
+// it is an operand of a float instruction. Tensor maps are operands of tensor
+// copies.
 //===----------------------------------------------------------------------===//
 
 #include "ParameterUses.h"
@@ -25,8 +25,8 @@ public:
   void find();
 
 private:
-  /// A parameter and an offset in it. `isAddress` denotes the address of the
-  /// parameter itself instead of the word stored there.
+  /// Word of a parameter at an offset. If `isAddress`, the address of the word
+  /// instead of its value.
   struct Origin {
     size_t parameter;
     uint32_t offset;
@@ -36,13 +36,13 @@ private:
              std::tie(o.parameter, o.offset, o.isAddress);
     }
   };
-  /// Limit on the words that contribute to a value; larger sums are no longer
-  /// attributed to any of them.
+  /// Limit on the words that contribute to a value. Sums of more words are not
+  /// attributed to any word.
   static constexpr size_t kMostOrigins = 4;
   static constexpr uint32_t kMapBytes = 128;
 
   Function &kernel;
-  std::map<uint32_t, std::set<Origin>> of; ///< by register
+  std::map<uint32_t, std::set<Origin>> of; ///< keyed by register
   bool hasChanged = false;
 
   size_t parameterOf(const Operand &op) const {
@@ -70,8 +70,8 @@ std::set<Uses::Origin> Uses::originsOf(const Operand &op) const {
   return it == of.end() ? std::set<Origin>() : it->second;
 }
 
-/// Adds `by` to the origins. For the address of a parameter, the result is an
-/// offset in the parameter.
+/// Returns the origins after `by` is added to the value. If an origin is the
+/// address of a parameter, the result is a different offset in the parameter.
 std::set<Uses::Origin> Uses::moved(const std::set<Origin> &origins,
                                    const Operand &by) {
   std::set<Origin> all;
@@ -94,8 +94,7 @@ void Uses::define(const Operand &op, const std::set<Origin> &origins) {
   hasChanged |= all.size() != before;
 }
 
-/// Records a use. More specific uses override others: an address overrides a
-/// number.
+/// Records a use. An address overrides a number because it is more specific.
 void Uses::use(const Operand &op, ParameterUse how, std::string_view type) {
   std::set<Origin> origins = originsOf(op);
   if (origins.size() > kMostOrigins)
@@ -107,8 +106,8 @@ void Uses::use(const Operand &op, ParameterUse how, std::string_view type) {
     for (ParameterWord &word : p.words) {
       if (word.offset != o.offset || word.use >= how)
         continue;
-      // An offset added to a 64-bit address has 64 bits too, so a sum of two
-      // words does not reveal the address.
+      // Offsets also have 64 bits, so a sum of two words does not reveal which
+      // of the words is the address.
       if (how == ParameterUse::Address &&
           (word.bytes != 8 || origins.size() > 1))
         continue;
@@ -119,8 +118,8 @@ void Uses::use(const Operand &op, ParameterUse how, std::string_view type) {
   }
 }
 
-/// Records the address operand of a tensor map; "2d" in a modifier gives the
-/// rank.
+/// Records an operand that is the address of a tensor map. The rank is the
+/// digit of a modifier such as "2d".
 void Uses::useMap(const Operand &op, const Instruction &i) {
   unsigned rank = 0;
   for (std::string_view m : i.modifiers)
@@ -211,8 +210,8 @@ void Uses::visit(const Instruction &i) {
 }
 
 void Uses::find() {
-  // Each pass resolves values passed against instruction order once more. Three
-  // passes suffice for compiler output.
+  // Each pass follows values through one more branch to an earlier instruction.
+  // Three passes suffice for compiler output.
   for (unsigned pass = 0; pass < 3; ++pass) {
     hasChanged = false;
     for (const Instruction &i : kernel.body)
@@ -225,7 +224,7 @@ void Uses::find() {
               [](const ParameterWord &a, const ParameterWord &b) {
                 return a.offset < b.offset;
               });
-    // Overlapping words were read in several ways; keep the first.
+    // If instructions read overlapping words, keep the first word.
     uint32_t end = 0;
     p.words.erase(std::remove_if(p.words.begin(), p.words.end(),
                                  [&](const ParameterWord &w) {

@@ -107,7 +107,7 @@ bool Parser::topLevel() {
   return error("unexpected directive " + found() + " at module scope");
 }
 
-/// Parses `.alias fast, slow`, where `fast` is declared and becomes another
+/// Parses `.alias fast, slow`. The declared function `fast` becomes another
 /// name of the defined function `slow` (PTX ISA, "Kernel and function
 /// directives").
 bool Parser::aliasDirective() {
@@ -244,7 +244,7 @@ bool Parser::parameters(Function &f, bool results) {
       v->address = offset;
       offset += v->bytes;
       if (offset > (1u << 20))
-        return error("parameters of more than 1 MiB");
+        return error("the parameters exceed 1 MiB");
       (results ? f.results : f.params).push_back(v);
     }
     if (!take(',') && !tok.is(')'))
@@ -329,8 +329,8 @@ std::string mx::sim::ptx::link(const std::vector<Module *> &modules) {
       if (f.isDefined && f.isVisible && !f.isEntry)
         functions.try_emplace(f.name, &f);
     }
-    // Strong definitions override weak ones; the first weak definition wins
-    // otherwise.
+    // A strong definition overrides weak definitions. If all definitions are
+    // weak, the first is used.
     for (Variable *v : m->globals) {
       if (v->isExtern || !v->isVisible || v->space == Space::Shared)
         continue;

@@ -1,8 +1,9 @@
 //===- ParserBody.cpp - Parsing of scopes, instructions, operands ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parses function bodies with nested scopes that reuse labels and registers.
-// Independent of individual instructions; only operand syntax matters.
+// Parses function bodies. Nested scopes may redeclare labels and registers. The
+// parser uses only the syntax of operands and is independent of individual
+// instructions.
 //===----------------------------------------------------------------------===//
 
 #include "ParserImpl.h"
@@ -136,7 +137,8 @@ bool Parser::closeScope() {
       }
       continue;
     }
-    // Function scope is scopes[1]; further out, only functions have names.
+    // scopes[1] is the function scope. Outside of a function, only the names of
+    // functions can still resolve the operand.
     if (scopes.size() > 1) {
       scopes.back().pending.push_back(p);
     } else if (fn->body[p.instruction].opcode == "call" ||

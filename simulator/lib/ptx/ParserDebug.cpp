@@ -1,8 +1,8 @@
 //===- ParserDebug.cpp - Parsing of source locations ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Debugging directives": .file, .loc and .section. Also parses
-// comments with the lines of merged kernels.
+// Parses .file, .loc and .section (PTX ISA, "Debugging directives"), and the
+// comments that list the source lines of merged kernels.
 //===----------------------------------------------------------------------===//
 
 #include "ParserImpl.h"
@@ -12,7 +12,8 @@
 using namespace mx::sim;
 using namespace mx::sim::ptx;
 
-/// Parses the names that .loc refers to: labels and bytes, up to the brace.
+/// Parses the labels and bytes of .debug_str up to the closing brace. Function
+/// names in .loc refer to these labels.
 bool Parser::debugString() {
   while (tok.kind == Tok::Ident && peek().is(':')) {
     m.debugLabels.try_emplace(tok.text, m.debugText.size());
@@ -108,8 +109,8 @@ bool Parser::locInlined(SourceLocation &place) {
         return false;
       if (!fn)
         continue;
-      // The call site has a separate, earlier .loc (PTX ISA, .loc), possibly
-      // inlined as well. Otherwise the chain ends here.
+      // An earlier .loc describes the call site. The call site may itself be
+      // inlined (PTX ISA, .loc). If there is no such .loc, the chain ends here.
       auto [it, isNew] = lastLoc.try_emplace(call, int32_t(fn->locs.size()));
       if (isNew)
         fn->locs.push_back({call[0], call[1], call[2]});
@@ -138,7 +139,8 @@ bool Parser::loc() {
   return true;
 }
 
-/// Removes the prefix `text` of `rest`. Returns false if it is absent.
+/// Removes the prefix `text` from `rest`. Returns false if the prefix is
+/// absent.
 static bool takeText(std::string_view &rest, std::string_view text) {
   if (rest.substr(0, text.size()) != text)
     return false;

@@ -208,8 +208,8 @@ bool Parser::initValue(Variable &v, Type type, unsigned level) {
   return true;
 }
 
-/// Divides, with signed arithmetic unless an operand is unsigned. Overflow does
-/// not trap.
+/// Returns the quotient, or the remainder if `rest`. The arithmetic is signed
+/// unless `isUnsigned`. Overflow does not trap.
 static uint64_t divide(uint64_t a, uint64_t b, bool isUnsigned, bool rest) {
   if (isUnsigned)
     return rest ? a % b : a / b;
@@ -219,9 +219,9 @@ static uint64_t divide(uint64_t a, uint64_t b, bool isUnsigned, bool rest) {
 }
 
 /// Parses a number, a parenthesized expression, or a unary operator with its
-/// operand. Constants have 64 bits (PTX ISA, "Constant expressions"): .u64 for
-/// numbers with a U suffix or beyond the range of .s64, and .s64 otherwise.
-/// Operations with mixed operands are unsigned.
+/// operand. Constants have 64 bits (PTX ISA, "Constant expressions"). Numbers
+/// with a U suffix or beyond the range of .s64 are .u64, and other numbers are
+/// .s64. An operation is unsigned if either operand is.
 bool Parser::constant(uint64_t &value) {
   if (++depth > kMaxDepth)
     return error("expression nested too deeply");
@@ -383,7 +383,7 @@ bool Parser::registers() {
   if (tok.kind != Tok::Dotted || !parseType(tok.text, type))
     return error("expected a register type, found " + found());
   if (elements > 1 && type.kind == 'P')
-    return error("a predicate is no element of a vector register", at);
+    return error("a vector register cannot contain predicates", at);
   if (type.bits * elements > 128)
     return error(elements > 1
                      ? "a vector register has at most 128 bits, found " +

@@ -1,8 +1,9 @@
 //===- ParserImpl.h - Recursive descent parser of PTX -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The implementation is split into four files: module and function headers,
-// declarations and constants, bodies and operands, source locations.
+// Four files implement the parser: Parser.cpp (modules and function headers),
+// ParserDeclarations.cpp (variables and constants), ParserBody.cpp (bodies and
+// operands) and ParserDebug.cpp (source locations).
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_PTX_PARSERIMPL_H
@@ -76,8 +77,8 @@ private:
   /// Last .loc of the function for each file, line and column.
   std::map<std::array<uint32_t, 3>, int32_t> lastLoc;
   unsigned depth = 0;
-  /// Type of the last constant. Floats are only accepted for operands and
-  /// initial values that may be floats.
+  /// Type of the last constant. Floats are accepted only if `takesFloats`, in
+  /// operands and initial values.
   bool constantIsUnsigned = false, constantIsFloat = false, takesFloats = false;
 
   void advance() {
@@ -155,7 +156,7 @@ private:
   bool isInteger(const Token &at);
   bool combine(const Token &op, uint64_t &value, uint64_t rhs);
   bool constantExpression(uint64_t &value, unsigned minPrecedence = 0);
-  /// Parses a number that may be a float, as the bits of an f64.
+  /// Parses an integer or a float. `value` of a float is the bits of an f64.
   bool number(uint64_t &value);
   bool instruction();
   bool operand(Operand &op);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each rule names an opcode, a condition on the instruction text, and the
-// targets that support it. Instructions without a rule are supported by all
-// targets from sm_90 on.
+// targets that support it. All targets from sm_90 support instructions without
+// a rule.
 //===----------------------------------------------------------------------===//
 
 #include "Target.h"
@@ -19,12 +19,12 @@ using namespace mx::sim::ptx;
 namespace {
 
 enum class Chips : uint8_t {
-  From100,     ///< sm_100 and later, also without a suffix
+  From100,     ///< sm_100 and later, with or without a suffix
   Hopper,      ///< sm_90a
-  Only100a,    ///<
+  Only100a,    ///< sm_100a
   DataCenterA, ///< sm_100a, sm_103a
-  DataCenter,  ///< sm_100 and sm_103, a and f
-  Consumer,    ///< sm_120 and sm_121, a and f
+  DataCenter,  ///< sm_100a, sm_100f, sm_103a, sm_103f
+  Consumer,    ///< sm_120a, sm_120f, sm_121a, sm_121f
   ConsumerA,   ///< sm_120a, sm_121a
   Blackwell,   ///< DataCenter and Consumer
   Suffix,      ///< Blackwell and sm_90a
@@ -126,17 +126,17 @@ bool isStochastic(I i) { return hasModifier(i, "rs"); }
 constexpr Rule rules[] = {
     {"wgmma", nullptr, Chips::Hopper, "wgmma"},
     {"tcgen05", [](I i) { return hasModifier(i, "kind::i8"); }, Chips::Only100a,
-     "tcgen05.mma of integers"},
+     "integer tcgen05.mma"},
     {"tcgen05",
      [](I i) { return hasModifier(i, "shift") || hasAny(i, {"scale_vec::"}); },
-     Chips::DataCenterA, "tcgen05.shift and no .scale_vec of tcgen05.mma"},
+     Chips::DataCenterA, "tcgen05.shift and no .scale_vec for tcgen05.mma"},
     {"tcgen05", nullptr, Chips::DataCenter, "tensor memory and no tcgen05"},
     {"mma",
      [](I i) { return hasModifier(i, "m16n8k128") && hasAny(i, {"kind::"}); },
-     Chips::ConsumerA, "sparse mma.sync with block scales of 4 bits"},
+     Chips::ConsumerA, "sparse 4-bit mma.sync with block scales"},
     {"mma", [](I i) { return hasModifier(i, "block_scale"); }, Chips::Consumer,
      "mma.sync with block scales"},
-    {"mma", isSmallFloat, Chips::Consumer, "mma.sync of 6 and 4 bits"},
+    {"mma", isSmallFloat, Chips::Consumer, "4- or 6-bit mma.sync"},
     {"mma", [](I i) { return hasAny(i, {"kind::"}); }, Chips::Blackwell,
      "mma.sync with a kind"},
     {"ldmatrix", isMatrixOfBytes, Chips::Blackwell, "ldmatrix of this shape"},
@@ -146,7 +146,7 @@ constexpr Rule rules[] = {
     {"cvt", isSaturatedTf32, Chips::From100,
      ".satfinite of conversions to tf32"},
     {"redux", [](I i) { return hasModifier(i, "f32"); }, Chips::DataCenter,
-     "redux of f32"},
+     "f32 redux"},
     {"cp",
      [](I i) {
        return hasAny(i, {"tile::gather4", "tile::scatter4", "cta_group::"});
@@ -162,17 +162,17 @@ constexpr Rule rules[] = {
     {"setmaxnreg", nullptr, Chips::Suffix, "setmaxnreg"},
     {"st", [](I i) { return hasModifier(i, "bulk"); }, Chips::From100,
      "st.bulk"},
-    {"ld", isWide, Chips::From100, "loads of 256 bits"},
-    {"st", isWide, Chips::From100, "stores of 256 bits"},
-    {"min", hasThreeInputs, Chips::From100, "min of three f32"},
-    {"max", hasThreeInputs, Chips::From100, "max of three f32"},
-    {"add", isPair, Chips::From100, "arithmetic of f32x2"},
-    {"sub", isPair, Chips::From100, "arithmetic of f32x2"},
-    {"mul", isPair, Chips::From100, "arithmetic of f32x2"},
-    {"fma", isPair, Chips::From100, "arithmetic of f32x2"},
-    {"add", isMixed, Chips::From100, "arithmetic of mixed precision"},
-    {"sub", isMixed, Chips::From100, "arithmetic of mixed precision"},
-    {"fma", isMixed, Chips::From100, "arithmetic of mixed precision"},
+    {"ld", isWide, Chips::From100, "256-bit loads"},
+    {"st", isWide, Chips::From100, "256-bit stores"},
+    {"min", hasThreeInputs, Chips::From100, "three-input f32 min"},
+    {"max", hasThreeInputs, Chips::From100, "three-input f32 max"},
+    {"add", isPair, Chips::From100, "f32x2 arithmetic"},
+    {"sub", isPair, Chips::From100, "f32x2 arithmetic"},
+    {"mul", isPair, Chips::From100, "f32x2 arithmetic"},
+    {"fma", isPair, Chips::From100, "f32x2 arithmetic"},
+    {"add", isMixed, Chips::From100, "mixed-precision arithmetic"},
+    {"sub", isMixed, Chips::From100, "mixed-precision arithmetic"},
+    {"fma", isMixed, Chips::From100, "mixed-precision arithmetic"},
 };
 
 } // namespace
@@ -193,8 +193,8 @@ bool mx::sim::ptx::parseTarget(std::string_view text, Target &target) {
 }
 
 // Code for a chip runs on later chips, unless a suffix restricts the code to
-// that chip (a) or family (f). For sm_103, only the features of sm_100 are
-// simulated.
+// the chip (a) or to its family (f). For sm_103, the simulator only supports
+// features of sm_100.
 bool mx::sim::isSimulated(std::string_view text) {
   Target target;
   if (!parseTarget(text, target))

@@ -13,7 +13,7 @@
 
 using namespace mx::sim;
 
-/// Further ranges of shared memory get no track.
+/// Limit on the ranges of shared memory with a track.
 static constexpr size_t kMaxSlots = 96;
 
 const char *mx::sim::toString(SpanKind kind) {
@@ -31,9 +31,8 @@ const char *mx::sim::toString(TrackKind kind) {
   return names[unsigned(kind)];
 }
 
-/// Assigns each span the lowest free row. Spans that continue a strand
-/// (initially its number in `row`) stay in the row of the strand. Returns the
-/// number of rows.
+/// Replaces the strand number in each span's `row` by the lowest free row.
+/// Spans that continue a strand stay in its row. Returns the number of rows.
 static uint32_t assignRows(std::vector<TimelineSpan> &spans) {
   struct Place {
     uint64_t end = 0;
@@ -53,7 +52,8 @@ static uint32_t assignRows(std::vector<TimelineSpan> &spans) {
     s.row = row;
   };
   for (size_t first = 0, end; first < spans.size(); first = end) {
-    // Continuing spans take precedence over others that begin at the same step.
+    // Spans that continue a strand take precedence over other spans that begin
+    // at the same step.
     others.clear();
     for (end = first;
          end < spans.size() && spans[end].begin == spans[first].begin; ++end) {
@@ -81,7 +81,7 @@ static uint32_t assignRows(std::vector<TimelineSpan> &spans) {
   return uint32_t(rowEnd.size());
 }
 
-/// Merges runs that follow each other without a wait.
+/// Merges consecutive runs with no wait in between.
 static void joinRuns(std::vector<TimelineSpan> &spans) {
   std::vector<TimelineSpan> joined;
   for (const TimelineSpan &s : spans) {
@@ -101,8 +101,8 @@ static void joinRuns(std::vector<TimelineSpan> &spans) {
 // One cluster
 //===----------------------------------------------------------------------===//
 
-/// Converts a test that was still being repeated at the end of the launch to a
-/// wait.
+/// Converts a failed test to a wait if its loop had not ended when the launch
+/// ended.
 void Recorder::leaveTests(Strand &s) {
   if (!s.isActive || s.isWaiting || !s.testAt || s.testEvents != s.events)
     return;
@@ -261,8 +261,9 @@ void Recorder::buildSlots(Timeline &t, uint32_t rank, uint32_t index) {
     track.name = machine.describeSharedOffset(key & kOffsetMask) + ", " +
                  std::to_string(slot.bytes) + " bytes";
     track.cta = index;
-    // The only row shows the latest state: a correct program does not refill a
-    // slot that is being read, nor read a slot that is not filled.
+    // A single row suffices because a correct program neither refills a slot
+    // that is being read nor reads a slot that is not filled. In other
+    // programs, the row shows the latest state.
     uint64_t last = 0;
     auto put = [&](uint64_t begin, uint64_t end, SpanKind kind, uint32_t line,
                    uint32_t lastLine, const Fill &f, const char *text) {

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The number of times that a loop tests a barrier depends on the schedule, not
-// on the kernel. Instructions of such loops are counted separately so that
-// comparisons can exclude them. An iteration counts if a test fails and the
-// same lanes repeat the test (instruction, barrier, phase) after instructions
-// without effects on others.
+// on the kernel. Instructions of such loops are counted separately, so
+// comparisons can exclude them. An iteration is counted if a test fails and the
+// same lanes repeat the test, with the same instruction, barrier and phase, and
+// execute no instruction with effects on other lanes in between.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_REPORT_FAILEDTESTS_H
@@ -23,7 +23,7 @@ public:
   explicit Places(const Program &program);
 
   enum Kind : uint8_t {
-    Hidden,  ///< not a PTX instruction, or only a part
+    Hidden,  ///< not the first handler of a PTX instruction
     Silent,  ///< effects are visible to its own lanes only
     Visible, ///< effects may be visible to others
   };
@@ -34,8 +34,8 @@ private:
   std::vector<Kind> kinds;
 };
 
-/// Failed tests of a cluster. Lanes are identified by a number that they keep
-/// while they stay together.
+/// Failed tests of a cluster. A group of lanes is identified by a number until
+/// the group splits or merges.
 class FailedTests {
 public:
   struct Counts {
@@ -58,10 +58,10 @@ public:
             uint32_t parity);
   void succeed(uint32_t lanes, uint32_t warp, const Instr *i, uint32_t barrier,
                uint32_t parity);
-  /// Called before the number is reused for other lanes.
+  /// Must be called before the number `lanes` is reused for other lanes.
   void forget(uint32_t lanes);
 
-  std::vector<Counts> counts; ///< by index of the warp
+  std::vector<Counts> counts; ///< indexed by warp
 
 private:
   struct Test {
@@ -75,7 +75,7 @@ private:
   static Tests::iterator find(Tests &tests, uint32_t lanes);
 
   const Places *places;    ///< null: counting is disabled
-  std::vector<Tests> open; ///< by warp of the cluster
+  std::vector<Tests> open; ///< indexed by warp of the cluster
 };
 
 } // namespace mx::sim

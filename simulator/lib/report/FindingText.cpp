@@ -15,7 +15,7 @@ std::vector<unsigned> Finding::firstLines() const {
   return {lines.begin(), lines.begin() + std::min(lines.size(), kMost)};
 }
 
-/// Formats a place as "k.cu:7:3 in f<64>", without a file as "in f<64>".
+/// Formats a place as "k.cu:7:3 in f<64>", or as "in f<64>" without a file.
 static std::string placeText(const SourcePlace &p) {
   std::string s = p.file.empty() ? ""
                                  : p.file + ":" + std::to_string(p.line) + ":" +

@@ -13,7 +13,8 @@
 
 using namespace mx::sim;
 
-/// Findings at the end of a run describe individual threads.
+/// Returns false for findings at the end of a run because they describe
+/// individual threads.
 static bool canGroup(const Finding &f) {
   return f.ptxLine && f.kind != FindingKind::Deadlock &&
          f.kind != FindingKind::InstructionLimit;
@@ -45,7 +46,7 @@ void mx::sim::groupFindings(LaunchReport &report, const FindingCounts &counts,
                            other.file.empty() ? f.otherLine : other.line);
   };
   std::vector<Finding> groups;
-  // Lines counted in each group, so that each line is counted once.
+  // `counted` contains the lines already added to the total of each group.
   std::vector<FindingCount> totals;
   std::vector<std::set<FindingKey>> counted;
   std::map<decltype(groupOf(Finding())), size_t> known;

@@ -15,8 +15,8 @@
 
 namespace mx::sim {
 
-/// Keeps the first finding of each group with the counts of all, and at most
-/// `most` groups.
+/// Keeps the first finding of each group, with the sum of the counts of the
+/// group. Keeps at most `most` groups.
 void groupFindings(LaunchReport &report, const FindingCounts &counts,
                    size_t most);
 /// Keeps only the first mark of each group in the timeline.

@@ -1,9 +1,9 @@
 //===- JsonReport.cpp - JSON reports --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Contains the facts of the text report and the counts of each role.
-// simulator/docs/Reports.md describes the schema, simulator/test/report.test
-// checks it.
+// A JSON report contains the facts of the text report and the counts of each
+// role. simulator/docs/Reports.md describes the schema, and
+// simulator/test/report.test checks it.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/ExitStatus.h"

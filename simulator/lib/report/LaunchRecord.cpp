@@ -42,9 +42,9 @@ LaunchRecord::LaunchRecord(const DeviceMemory &memory, const KernelInfo &kernel,
   }
 }
 
-/// Returns the buffer that contains `address` and its offset, or null. The name
-/// is stable in all records of a process because it is derived from the
-/// address.
+/// Returns the buffer that contains `address`, or null, and sets `offset`. The
+/// name of the buffer is derived from its address, so it is the same in all
+/// records of a process.
 const LaunchRecord::Buffer *LaunchRecord::addBuffer(uint64_t address,
                                                     uint64_t &offset) {
   const DeviceMemory::Allocation *found = memory.find(address);
@@ -62,8 +62,8 @@ const LaunchRecord::Buffer *LaunchRecord::addBuffer(uint64_t address,
   return &buffer;
 }
 
-/// Reads a tensor map or pointer at the offset, or else the bytes up to the
-/// next possible pointer.
+/// Reads a tensor map or a pointer at the offset. If there is neither, reads
+/// the bytes up to the next offset at which a pointer may be stored.
 LaunchRecord::Field LaunchRecord::readField(const ParameterInfo &parameter,
                                             uint32_t offset,
                                             const std::string &place) {
@@ -133,7 +133,7 @@ void LaunchRecord::writeField(JsonWriter &json, const Argument &argument,
   uint64_t number = 0;
   if (field.bytes == 4 || field.bytes == 8) {
     std::memcpy(&number, bytes, field.bytes);
-    // Many JSON readers use doubles for numbers.
+    // Many JSON readers store numbers as doubles.
     if (number < uint64_t(1) << 53)
       return json.member(field.bytes == 4 ? "u32" : "u64", number);
   }
@@ -216,7 +216,7 @@ std::string LaunchRecord::write(const std::string &directory,
   std::error_code code;
   std::filesystem::create_directories(directory, code);
   if (code)
-    return "'" + directory + "' cannot be made: " + code.message();
+    return "'" + directory + "' cannot be created: " + code.message();
   for (const auto &[address, buffer] : buffers) {
     NpyArray array = {"u1", {int64_t(buffer.before.size())}, buffer.before};
     std::string why = writeNpy(directory + "/" + buffer.name + ".npy", array);

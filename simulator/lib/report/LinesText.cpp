@@ -134,10 +134,10 @@ std::string mx::sim::linesText(const LaunchReport &report, size_t count) {
   std::vector<LineCost> sources = costsBySource(lines);
   sortByCost(lines);
   std::string s = "kernel " + shortName(report.facts.kernel) +
-                  ": modelled cycles of warps by line of the PTX, of " +
-                  std::to_string(all) + "\n" +
+                  ": modelled warp cycles by PTX line, " + std::to_string(all) +
+                  " in total\n" +
                   textOf(lines, count, all, false, !sources.empty());
   if (!sources.empty())
-    s += "  by line of the source\n" + textOf(sources, count, all, true, true);
+    s += "  by source line\n" + textOf(sources, count, all, true, true);
   return s;
 }

@@ -71,8 +71,8 @@ void Recorder::fillSlot(Warp &w, const Instr *i, uint32_t rank, uint32_t offset,
   numSpans += 3;
 }
 
-/// `bytes`: size of a new slot if no copy has filled the range; 0: record reads
-/// of filled ranges only.
+/// Records a read of shared memory. If no copy has filled the range, adds a
+/// slot of `bytes` bytes, or ignores the read if `bytes` is 0.
 void Recorder::readSlot(uint32_t rank, uint64_t address, uint64_t bytes,
                         Interval when, uint32_t line) {
   uint32_t key = rank << kRankShift | uint32_t(address & kOffsetMask);
@@ -90,7 +90,7 @@ void Recorder::readSlot(uint32_t rank, uint64_t address, uint64_t bytes,
     it->second.bytes = bytes;
   }
   std::vector<Fill> &fills = it->second.fills;
-  // Without copies into the slot, each read is separate.
+  // If no copy has filled the slot, record each read separately.
   if (fills.empty() || (bytes && fills.back().begin == TimelineSpan::kNever)) {
     if (numSpans >= maxSpans)
       return;
@@ -110,7 +110,8 @@ void Recorder::readSlot(uint32_t rank, uint64_t address, uint64_t bytes,
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Draws an operation with a late answer as if at the step of its issue.
+/// Wraps `f`, which draws an operation after the completion is known, so that
+/// `now` and `strand` have their values from the issue.
 template <class F>
 std::function<void(const time::Interval &)> Recorder::atIssue(F &&f) {
   return [this, f = std::forward<F>(f), step = now,
@@ -190,7 +191,7 @@ void Recorder::copyAsync(Warp &w, const Instr *i, Transfer transfer) {
                steps::kCopyLatency));
 }
 
-/// Completion of all cp.async of the warp so far.
+/// Returns the completion step of all cp.async that the warp has issued so far.
 uint64_t Recorder::copiesSoFar(Warp &w) {
   if (!hasClocks())
     return 0;
@@ -220,7 +221,7 @@ uint64_t Recorder::control(Warp &w, const Instr *i) {
 // The tensor pipe
 //===----------------------------------------------------------------------===//
 
-/// First rank of the CTA or of its pair.
+/// Returns the rank of the CTA, or the first rank of its pair.
 static uint32_t firstRank(const Warp &w, unsigned group) {
   return group == 2 ? w.cta->rank & ~1u : w.cta->rank;
 }
@@ -294,8 +295,8 @@ uint64_t Recorder::shift(Warp &w, const Instr *i, unsigned ctaGroup) {
   return when.end;
 }
 
-/// Completes after all work that the warp has issued to the pipe. Does not
-/// block the warp.
+/// Records a commit. The commit completes after all work that the warp has
+/// issued to the pipe, without blocking the warp.
 uint64_t Recorder::commit(Warp &w, const Instr *i) {
   if (!hasClocks())
     return 0;

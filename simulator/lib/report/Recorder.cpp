@@ -12,7 +12,7 @@
 
 using namespace mx::sim;
 
-/// Shorter divergences are not drawn.
+/// Minimum number of steps of a divergence in a timeline.
 static constexpr uint64_t kShortest = 8;
 
 Recorder::Recorder(Machine &machine, Cluster &cluster, const Places *places,
@@ -32,7 +32,7 @@ Recorder::Recorder(Machine &machine, Cluster &cluster, const Places *places,
   pairSteps.resize(size);
 }
 
-/// Returns 0 for lines of other linked modules.
+/// Returns the PTX line, or 0 if `i` belongs to another linked module.
 uint32_t Recorder::lineOf(const Instr *i) const {
   const InstrInfo &info = machine.program.infoOf(i);
   const std::string &text = machine.module.text;
@@ -96,7 +96,7 @@ uint64_t Recorder::effectStep(uint64_t step) const {
 //===----------------------------------------------------------------------===//
 
 void Recorder::endRun(WarpTrace &t, Strand &s, uint32_t id, uint64_t end) {
-  // A brief divergence.
+  // Do not draw empty runs and short divergences.
   if (end <= s.runBegin || (id && end - s.runBegin < kShortest))
     return;
   TimelineSpan span;
@@ -108,7 +108,7 @@ void Recorder::endRun(WarpTrace &t, Strand &s, uint32_t id, uint64_t end) {
   add(t.spans, span);
 }
 
-/// Ends a wait; draws the wait if it took longer than its instruction.
+/// Ends a wait. Draws the wait if it took longer than its instruction.
 void Recorder::settle(Warp &w, Strand &s) {
   s.isWaiting = false;
   uint64_t end = w.group().step;
@@ -131,7 +131,7 @@ void Recorder::settle(Warp &w, Strand &s) {
   s.runLine = 0;
 }
 
-/// Advances the running group to `step` or later.
+/// Advances the clock of the running group to at least `step`.
 void Recorder::advance(Warp &w, uint64_t step, const Waiting &waiting,
                        const time::Path &path) {
   if (watch && step > now) {
@@ -198,7 +198,7 @@ void Recorder::resume(Warp &w) {
     s.events = old.events;
     s.isActive = true;
     s.runBegin = g.step;
-    // The lanes waited for the others to reconverge.
+    // The lanes of this strand waited for other lanes to reconverge.
     if (old.metAt <= g.step && g.step - old.metAt < kShortest) {
       s.runBegin = old.metAt;
     } else if (old.metAt < g.step) {
@@ -256,7 +256,7 @@ void Recorder::drawNext(Warp &w, const Instr *i) {
   Group &g = w.group();
   WarpTrace &t = of(w);
   if (g.strand != strand) {
-    // The strand has merged into another.
+    // The strand has merged into another strand.
     endRun(t, t.strands[strand], strand, start);
     uint32_t line = t.strands[strand].lastLine;
     t.strands[strand].isActive = false;
@@ -295,7 +295,7 @@ void Recorder::stop(Warp &w, const Instr *i) {
   Group &g = w.group();
   bool isBehind = g.pc != i;
   if (!isBehind)
-    g.step = now = start; // it is executed again
+    g.step = now = start; // the instruction will be executed again
   else if (g.wait != Wait::NamedBarrier && g.wait != Wait::PairAlloc) {
     if (s.isWaiting)
       settle(w, s);
@@ -427,7 +427,7 @@ void Recorder::together(Warp &w, const Instr *next, uint32_t first,
         if (k != w.index && g.pc == next && g.wait == Wait::None)
           f(g);
   };
-  // The other warps waited before the instruction and do not execute it again.
+  // The other warps waited before the instruction and will not execute it.
   for (uint32_t k = first; k < end; ++k)
     if (k != w.index && w.cta->warps[k].live)
       ++executed[k][next - 1 - machine.program.code.data()];
@@ -500,7 +500,7 @@ void Recorder::changeBarrier(Warp &w, const Instr *i, Cta &owner,
                      (b.arrivals == 1 ? " arrival" : " arrivals");
   if (b.bytes)
     text += ", " + std::to_string(b.expected) + " bytes expected, " +
-            std::to_string(b.bytes) + " came";
+            std::to_string(b.bytes) + " arrived";
   span.text = intern(text);
   if (span.end > span.begin)
     add(b.spans, span);
@@ -533,7 +533,7 @@ void Recorder::observe(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
   Strand &s = of(w).strands[strand];
   uint32_t key = keyOf(owner, offset);
   if (s.testAt == i && s.testBarrier == key && s.testEvents == s.events) {
-    // All iterations of the loop are one wait.
+    // Draw all iterations of the loop as a single wait.
     start = s.testBegin;
     now = w.group().step = start + 1;
     s.isWaiting = true;

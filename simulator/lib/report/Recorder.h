@@ -3,9 +3,10 @@
 //
 // Handlers and the machine report operations to the recorder of their cluster.
 // Each group of lanes has a logical clock (Lamport, "Time, clocks, and the
-// ordering of events"): an instruction takes one step, a waiter resumes at the
-// step of the completion, and an asynchronous operation has a nominal duration.
-// Clocks do not depend on the order of simulation.
+// ordering of events"). An instruction takes one step, a waiting group resumes
+// at the step in which the wait completes, and an asynchronous operation has a
+// nominal duration. Clocks do not depend on the order of simulation. A strand
+// is a group of lanes from its creation to its end.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_REPORT_RECORDER_H
@@ -41,10 +42,10 @@ constexpr unsigned kNumEngines = unsigned(Engine::Commit) + 1;
 
 class Recorder final : public ClusterObserver, public Interpreter {
 public:
-  /// Executed instructions, by warp and instruction.
+  /// Execution counts, indexed by warp and instruction.
   using Counts = std::vector<std::vector<uint64_t>>;
-  /// `places`: null if instructions are not counted. `counts`: counters shared
-  /// with other recorders, or null.
+  /// `places` is null if instructions are not counted. `counts` are counters
+  /// shared with other recorders, or null.
   Recorder(Machine &machine, Cluster &cluster, const Places *places,
            bool hasTimeline, uint64_t maxSpans, Counts *counts);
 
@@ -52,7 +53,7 @@ public:
   /// below directly.
   uint64_t run(Warp &w, uint64_t budget) override;
 
-  // Before and after each instruction of a warp.
+  // Methods called before and after each instruction of a warp.
   void resume(Warp &w);
   void begin(Warp &w, const Instr *i) {
     ++executed[w.index][size_t(i - machine.program.code.data())];
@@ -75,7 +76,7 @@ public:
       for (unsigned k = 0; k < number; ++k)
         failedTests.execute(lanesOf(w), first + k);
   }
-  /// Advances the group after `i`; stop() suspends it instead.
+  /// Advances the group after `i`. stop() instead suspends the group at `i`.
   void next(Warp &w, const Instr *i);
   void stop(Warp &w, const Instr *i);
   void exited(Warp &w) override;
@@ -101,9 +102,9 @@ public:
   void observe(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                uint32_t parity);
 
-  // Asynchronous operations. Each returns its step of completion; in timed
-  // launches the completion of copies is not known yet. `ranks`: CTAs that a
-  // copy writes, at `offset`.
+  // Asynchronous operations. Each method returns the step of completion. For
+  // copies in timed launches, the completion is not yet known. A copy writes to
+  // `offset` in the CTAs `ranks`.
   uint64_t load(Warp &w, const Instr *i, Engine engine, uint32_t ranks,
                 uint32_t offset, time::Transfer transfer, uint64_t latency);
   void store(Warp &w, const Instr *i, Cta &from, uint32_t offset,
@@ -116,7 +117,7 @@ public:
   uint64_t shift(Warp &w, const Instr *i, unsigned ctaGroup);
   uint64_t commit(Warp &w, const Instr *i);
   uint64_t control(Warp &w, const Instr *i);
-  /// `w`: first warp of the warpgroup.
+  /// Records a wgmma. `w` is the first warp of the warpgroup.
   uint64_t wgmma(Warp &w, const Instr *i, unsigned columns, uint64_t a,
                  bool aInRegisters, uint64_t b);
 
@@ -131,7 +132,7 @@ public:
   void finding(const Finding &f, uint64_t step) override;
 
   Counts own, &executed;
-  std::vector<std::map<std::string, uint64_t>> mmas; ///< by warp and shape
+  std::vector<std::map<std::string, uint64_t>> mmas; ///< per warp and shape
   FailedTests failedTests;
   /// Closes open spans and adds everything to the timeline.
   void build(Timeline &t);
@@ -163,18 +164,18 @@ public:
   };
 
 private:
-  /// Reason of a wait; formatted when it is drawn.
+  /// Reason for a wait, formatted when the wait is drawn.
   struct Waiting {
     SpanKind kind = SpanKind::WaitOthers;
     uint32_t rank = 0, number = 0, ticket = 0;
   };
-  /// A group of lanes during its lifetime.
+  /// State of a group of lanes.
   struct Strand {
     bool isActive = false, isWaiting = false;
-    /// The instruction of the wait is complete.
+    /// True if the instruction of the wait is complete.
     bool isBehind = false;
     uint64_t runBegin = 0, waitBegin = 0;
-    /// Step at which the strand met others, which it may join.
+    /// Step of the last arrival at a convergence point.
     uint64_t metAt = TimelineSpan::kNever;
     uint32_t runLine = 0, lastLine = 0, waitLine = 0;
     const Instr *waitAt = nullptr;
@@ -183,13 +184,13 @@ private:
     const Instr *testAt = nullptr;
     uint32_t testBarrier = 0, testParity = 0;
     uint64_t testBegin = 0, testEvents = 0;
-    uint64_t events = 0; ///< visible to others
+    uint64_t events = 0; ///< number of actions visible to other lanes
   };
   /// Completion of groups of asynchronous operations.
   struct GroupClock {
     struct Ends {
       uint64_t done = 0, read = 0;
-      time::Path path, readPath; ///< of timed launches
+      time::Path path, readPath; ///< set in timed launches
       void join(uint64_t done, uint64_t read, const time::Path &path,
                 const time::Path &readPath);
     };
@@ -200,7 +201,7 @@ private:
   struct WarpTrace {
     std::vector<Strand> strands;
     std::array<uint64_t, kNumEngines> engineFree{};
-    uint64_t copiesDone = 0; ///< latest cp.async
+    uint64_t copiesDone = 0; ///< completion of the latest cp.async
     time::Path copiesPath;
     std::array<GroupClock, 3> groups;
     uint64_t exitStep = TimelineSpan::kNever;
@@ -217,12 +218,12 @@ private:
   };
   struct NamedTrace {
     uint64_t latest = 0;
-    time::Path path;                 ///< of `latest`
-    std::vector<uint64_t> completed; ///< by generation
+    time::Path path;                 ///< path to `latest`
+    std::vector<uint64_t> completed; ///< indexed by generation
   };
   struct Fill {
-    uint64_t begin = TimelineSpan::kNever, done = 0; ///< begin: kNever without
-                                                     ///< a copy
+    /// Interval of the copy. `begin` is kNever if there was no copy.
+    uint64_t begin = TimelineSpan::kNever, done = 0;
     uint64_t readBegin = TimelineSpan::kNever, readEnd = 0;
     uint64_t issued = 0, bytes = 0;
     uint32_t line = 0, issuer = 0, readLine = 0, readLast = 0;
@@ -257,8 +258,7 @@ private:
   std::function<void(const Interval &)> atIssue(F &&f);
   uint64_t openGroup(Warp &w, Groups kind);
   GroupClock::Ends &groupOf(Warp &w, Groups kind, uint64_t group);
-  /// Step of an effect with nominal step `step`; the current step in timed
-  /// launches.
+  /// Returns `step`, or the current step in timed launches.
   uint64_t effectStep(uint64_t step) const;
   /// Computes the interval of an operation in nominal steps.
   Interval nominal(Warp &w, Engine engine, uint64_t busy, uint64_t latency);
@@ -291,12 +291,12 @@ private:
   bool hasClocks() const { return hasTimeline || watch; }
 
   std::vector<WarpTrace> warps;
-  std::vector<std::array<NamedTrace, 16>> barriers; ///< by rank
+  std::vector<std::array<NamedTrace, 16>> barriers; ///< per rank
   std::vector<uint64_t> ctaExit;
   NamedTrace clusterBarrier;
   std::vector<uint64_t> pairSteps;
-  std::map<uint32_t, BarrierTrace> mbarriers; ///< by rank << 24 | offset
-  std::map<uint32_t, SlotTrace> slots;        ///< by the same key
+  std::map<uint32_t, BarrierTrace> mbarriers; ///< key: rank << 24 | offset
+  std::map<uint32_t, SlotTrace> slots;        ///< same key
   std::vector<std::string> strings = {""};
   std::unordered_map<std::string, uint32_t> stringIndex;
   struct Mark {
@@ -313,7 +313,7 @@ public:
   explicit Recording(Machine &machine);
   /// Adds a recorder if the report needs data of the cluster.
   void start(Cluster &c) override;
-  /// Adds counts of instructions made elsewhere.
+  /// Adds instruction counts from outside the recorders.
   void add(const Recorder::Counts &counts);
   void take(Cluster &c) override;
   /// Groups the findings, and adds profiles and timelines to the report.
@@ -325,7 +325,7 @@ private:
   Recorder::Counts executed;
   std::vector<std::map<std::string, uint64_t>> mmas;
   std::vector<FailedTests::Counts> failedTests;
-  std::map<uint64_t, Timeline> timelines; ///< by cluster
+  std::map<uint64_t, Timeline> timelines; ///< keyed by cluster
 };
 
 } // namespace mx::sim

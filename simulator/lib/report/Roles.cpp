@@ -1,8 +1,9 @@
 //===- Roles.cpp - Roles of warps -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels assign different work to warps by index. The role is inferred from
-// the bytes that the warps moved and from their MMAs, over all CTAs.
+// Kernels assign different work to warps by index. The role of a warp index is
+// inferred from the bytes that its warps move and the MMAs that they execute in
+// all CTAs.
 //===----------------------------------------------------------------------===//
 
 #include "Tables.h"

@@ -62,10 +62,10 @@ static std::string boundText(const LaunchTime &t) {
 }
 
 static std::string bandText(const LaunchTime &t) {
-  return number("  by the ranges of figures %.2f", t.lowMicroseconds) +
+  return number("  error band: %.2f", t.lowMicroseconds) +
          number(" to %.2f us", t.highMicroseconds) +
-         (t.hasMachineCode ? "; instructions priced by machine code\n"
-                           : "; instructions priced by PTX\n");
+         (t.hasMachineCode ? "; instructions priced with machine code\n"
+                           : "; instructions priced with PTX\n");
 }
 
 static std::string assumedText(const LaunchTime &t) {
@@ -107,7 +107,7 @@ std::string mx::sim::timeText(const LaunchReport &report) {
   s += "  L2: " + bytesText(t.l2Bytes) + ", " + percent(t.l2HitRate, 1) +
        " of lines found; HBM: " + bytesText(t.hbmBytes) + "\n";
   if (t.computedForLine)
-    s += "  MMAs were computed all the same: line " +
+    s += "  MMAs were computed because line " +
          std::to_string(t.computedForLine) + " may depend on them\n";
   return s + assumedText(t) + rolesText(report);
 }

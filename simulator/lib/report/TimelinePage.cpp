@@ -1,8 +1,9 @@
 //===- TimelinePage.cpp - Timeline as a single HTML file ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Markup, style and script are in page/ and built in. The data is inserted as
-// JSON. Spans are arrays of numbers because a page may have 100000 of them.
+// The markup, style and script in page/ are compiled into the library. The data
+// is inserted as JSON. A span is an array of numbers to keep pages with 100000
+// spans small.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Report.h"
@@ -71,7 +72,8 @@ static void writeLaunch(JsonWriter &json, const LaunchReport &r,
     const auto &[line, source] = entry;
     json.row(std::array<uint32_t, 3>{line, source.file, source.line});
   });
-  // Rows of line, executions by warps, and cycles in the order of Spent.
+  // Each row contains the line, the number of executions by warps, and the
+  // cycles in the order of Spent.
   json.list("costs", r.time.lines, [&](const LineCost &cost) {
     if (!cost.line)
       return;
@@ -114,7 +116,7 @@ std::string mx::sim::timelineAsHtml(const LaunchFileResult &result) {
     json.endObject();
   });
   json.endObject();
-  // In a script element, only this character can end the element.
+  // Escape the only character that can end a script element.
   std::string escaped;
   escaped.reserve(json.text.size());
   for (char c : json.text) {

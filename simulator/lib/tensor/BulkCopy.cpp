@@ -1,8 +1,8 @@
 //===- BulkCopy.cpp - Bulk copies without a tensor map --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, cp.async.bulk and cp.reduce.async.bulk: contiguous multiples of 16
-// bytes.
+// Implements cp.async.bulk and cp.reduce.async.bulk of the PTX ISA. Both copy
+// contiguous multiples of 16 bytes.
 //===----------------------------------------------------------------------===//
 
 #include "TmaReduce.h"

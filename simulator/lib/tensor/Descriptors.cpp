@@ -101,8 +101,8 @@ Fault decodeType(MmaKind kind, uint64_t code, const char *operand,
                  " does not exist for kind::" + std::string(name(kind)));
 }
 
-/// M and N of table 39. N is a multiple of `nStep`, and of `nWideStep` above
-/// `nWide`. With .ws, N is a power of two.
+/// Row of table 39 (legal M and N). N is a multiple of `nStep` up to `nWide`,
+/// and a multiple of `nWideStep` above. With .ws, N is a power of two.
 struct ShapeRow {
   unsigned ctaGroup;
   bool blockScaled, integer, weightStationary;
@@ -188,8 +188,8 @@ Fault checkTranspose(const InstrDesc &desc, MmaKind kind) {
   return {};
 }
 
-/// Decodes the variant bits: 0 and 1 apply only to a sparse A, 30 and 31 only
-/// to .ws. They are ignored otherwise.
+/// Decodes the bits for .sp and .ws. Bits 0 and 1 are ignored unless A is
+/// sparse, and bits 30 and 31 are ignored without .ws.
 Fault decodeVariant(uint32_t bits, MmaKind kind, MmaVariant variant,
                     InstrDesc &desc) {
   if (variant.weightStationary) {
@@ -199,8 +199,9 @@ Fault decodeVariant(uint32_t bits, MmaKind kind, MmaVariant variant,
   if (!variant.sparse)
     return {};
   desc.sparsitySelector = static_cast<unsigned>(field(bits, 0, 2));
-  // A step of metadata is one word for f16 and tf32, where an address covers
-  // two steps, and two words for other kinds.
+  // For f16 and tf32, the metadata of a step is a single word, and the selector
+  // chooses between the two steps at an address. For other kinds, the metadata
+  // of a step is two words.
   unsigned most = kind == MmaKind::F16 || kind == MmaKind::TF32 ? 1 : 0;
   if (desc.sparsitySelector > most)
     return invalid("instruction descriptor: sparsity selector of kind::" +
@@ -248,7 +249,7 @@ Fault decodeScaled(uint32_t bits, MmaKind kind, ScaleVec vec, bool isSparse,
   if (field(bits, 31, 1)) {
     if (kind == MmaKind::MXF8F6F4)
       return invalid("instruction descriptor bit 31 must be 0, got 1");
-    return {FaultKind::Unsupported, "instruction descriptor: K of 96 exists on "
+    return {FaultKind::Unsupported, "instruction descriptor: K = 96 exists on "
                                     "sm_103a only, and is not simulated"};
   }
   if (kind != MmaKind::MXF8F6F4 && (desc.transposeA || desc.transposeB))
@@ -305,8 +306,8 @@ unsigned SmemDesc::span() const {
 }
 
 uint32_t SmemDesc::swizzle(uint32_t address) const {
-  // PTX ISA, "Shared memory descriptor": base offset is the phase of the
-  // pattern in lines of 128 bytes.
+  // The base offset is the phase of the pattern in 128-byte lines (PTX ISA,
+  // "Shared memory descriptor").
   uint32_t line = (address >> 7) - baseOffset;
   switch (layout) {
   case SmemLayout::None:
@@ -340,7 +341,8 @@ uint32_t SmemDesc::mnMajor(unsigned mn, unsigned k,
     return start + mn / perChunk * strideOffset + k / 8 * leadingOffset +
            k % 8 * 16 + mn % perChunk * elementBytes;
   }
-  // The 32-byte-atom pattern repeats after four lines, all others after eight.
+  // The 32-byte-atom pattern repeats after four lines, and every other pattern
+  // after eight.
   unsigned lines = layout == SmemLayout::B128Base32 ? 4 : 8;
   unsigned perLine = line / elementBytes;
   return swizzle(start + mn / perLine * leadingOffset +
@@ -354,10 +356,10 @@ static Fault decodePlace(uint64_t bits, SmemDesc &desc) {
   desc.leadingOffset = static_cast<uint32_t>(field(bits, 16, 14)) << 4;
   desc.strideOffset = static_cast<uint32_t>(field(bits, 32, 14)) << 4;
   desc.baseOffset = static_cast<unsigned>(field(bits, 49, 3));
-  // Table 41 defines base offset relative to the start of the pattern. It is
-  // ignored without swizzle. Data swizzled by TMA uses absolute addresses and
-  // base offset 0, regardless of the matrix start; any other value places the
-  // start of the pattern at the start of the matrix.
+  // Table 41 defines the base offset relative to the start of the pattern. The
+  // base offset is ignored without swizzle. Base offset 0 selects a pattern by
+  // absolute address, as TMA writes it, regardless of the matrix start. Any
+  // other value places the start of the pattern at the start of the matrix.
   uint32_t lines = desc.layout == SmemLayout::None   ? 0
                    : desc.layout == SmemLayout::B128 ? 7
                    : desc.layout == SmemLayout::B32  ? 1

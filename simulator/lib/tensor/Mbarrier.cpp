@@ -1,8 +1,8 @@
 //===- Mbarrier.cpp - The mbarrier object ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Phase arithmetic of PTX ISA, "Parallel Synchronization: mbarrier". A phase
-// completes when no arrivals are pending and the tx-count is zero.
+// Implements the phases of PTX ISA, "Parallel Synchronization: mbarrier". A
+// phase completes when no arrivals are pending and the tx-count is zero.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/Mbarrier.h"
@@ -35,13 +35,14 @@ Fault misuse(std::string message) {
 Fault checkLive(const MbarrierState &state, const char *operation) {
   if (state.live)
     return {};
-  return misuse(std::string(operation) +
-                (state.invalidated
-                     ? " on an mbarrier that was invalidated"
-                     : " on memory that holds no initialised mbarrier"));
+  return misuse(
+      std::string(operation) +
+      (state.invalidated
+           ? " on an mbarrier that was invalidated"
+           : " on memory that does not contain an initialized mbarrier"));
 }
 
-/// Completes the phase if its conditions hold.
+/// Completes the phase if no arrivals are pending and the tx-count is zero.
 void settle(MbarrierState &state) {
   if (state.pending != 0 || state.tx != 0)
     return;
@@ -81,7 +82,8 @@ Fault takeArrivals(MbarrierState &state, uint32_t count, bool drop,
   return {};
 }
 
-/// Arrives, in all variants; first adds `bytes` to the expected count.
+/// Implements all variants of arrive. Adds `bytes` to the expected count before
+/// the arrival.
 Fault arrive(uint64_t &word, uint32_t bytes, uint32_t count, bool drop,
              bool noComplete, const char *operation) {
   MbarrierState state = mbarrierState(word);
@@ -127,7 +129,7 @@ std::string mx::sim::describeMbarrier(uint64_t word) {
   if (state.invalidated)
     return "invalidated";
   if (!state.live)
-    return "not initialised";
+    return "not initialized";
   return "phase parity " + std::to_string(state.parity) + ", " +
          std::to_string(state.pending) + " of " +
          std::to_string(state.expected) + " arrivals pending, tx-count " +
@@ -210,7 +212,7 @@ Fault mx::sim::mbarrierTest(uint64_t word, uint64_t token, bool &done) {
     return fault;
   MbarrierState then = mbarrierState(token);
   if (!then.live)
-    return misuse("wait by a state that no mbarrier.arrive returned");
+    return misuse("wait for a state that no mbarrier.arrive returned");
   done = state.parity != then.parity;
   return {};
 }

@@ -1,9 +1,9 @@
 //===- MmaExact.cpp - MMA tiles in exact arithmetic -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// D = RZ(C + sum of all products): only the result is rounded. Products are
-// summed in doubles if the exponents of a row of A and a column of B permit
-// exact sums, and in a wide fixed-point number otherwise.
+// Computes D = RZ(C + sum of all products), with rounding of the result only.
+// Products are summed in doubles if the exponents of a row of A and a column of
+// B permit exact sums, and in a wide fixed-point number otherwise.
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
@@ -21,8 +21,8 @@ namespace {
 constexpr unsigned doubleBits = 53;
 constexpr unsigned blockRows = 8;
 
-/// Returns the significant bits of an element, or of an element times a UE4M3
-/// scale.
+/// Returns the maximum number of significant bits of an element. If `ue4m3` is
+/// true, the element is multiplied by a UE4M3 scale.
 unsigned significantBits(ElementType type, bool ue4m3) {
   switch (type) {
   case ElementType::F16:
@@ -42,7 +42,7 @@ unsigned significantBits(ElementType type, bool ue4m3) {
 }
 
 /// Returns the number of bits from the highest to the lowest bit of any
-/// element: the difference of exponents + the width of the significand.
+/// element: the difference of the exponents plus the width of the significand.
 unsigned measureRange(const double *values, unsigned k, unsigned significand) {
   uint64_t largest = 0, smallest = ~uint64_t{0};
   for (unsigned i = 0; i < k; ++i) {
@@ -59,15 +59,15 @@ unsigned measureRange(const double *values, unsigned k, unsigned significand) {
   return top - bottom + significand;
 }
 
-/// An operand as rows of doubles, multiplied by their scales.
+/// Operand as rows of doubles, multiplied by the scales.
 struct Operand {
   std::vector<double> values;
   std::vector<unsigned> ranges;
   unsigned maxRange = 0;
 };
 
-/// Multiplies a row by its scales. Exact, since scales have few significant
-/// bits.
+/// Multiplies a row by its scales. The products are exact because scales have
+/// few significant bits.
 void applyScales(const InstrDesc &desc, const ScaleRow &row, double *values) {
   unsigned length = desc.k / desc.scaleBlocks;
   for (unsigned b = 0; b < desc.scaleBlocks; ++b) {
@@ -77,8 +77,8 @@ void applyScales(const InstrDesc &desc, const ScaleRow &row, double *values) {
   }
 }
 
-/// Decodes an operand. `range` bounds the range of every row; 0 measures each
-/// row.
+/// Decodes an operand. `range` is a bound on the range of every row, or 0 to
+/// measure the range of each row.
 template <typename DecodeRow>
 void decodeOperand(const InstrDesc &desc, ElementType type, unsigned range,
                    unsigned count, const ScaleRow *scales, DecodeRow decodeRow,
@@ -128,7 +128,7 @@ double oldValue(const MmaTile &tile, uint32_t cell) {
   return value / (1u << tile.scaleInputD);
 }
 
-/// Adds each element separately, exact for any operands.
+/// Computes each element separately by a sum that is exact for any operands.
 void finishExactly(const MmaTile &tile, const Operand &a, const Operand &b,
                    unsigned row, unsigned budget, const double *sums,
                    uint32_t *cells) {
@@ -164,7 +164,7 @@ void mx::sim::runExact(const MmaTile &tile) {
   unsigned k = desc.k, logK = 0;
   while (1u << logK < k)
     ++logK;
-  // Exact if range of A + range of B + log2 K fits in a double.
+  // A sum is exact if the ranges of A and B plus log2 K fit in a double.
   unsigned budget = doubleBits - logK;
   // A single scale does not widen the range of the row.
   unsigned rangeA = staticRange(desc.a), rangeB = staticRange(desc.b);

@@ -107,9 +107,9 @@ MX_SIM_INLINE void dotBody(const double *a, unsigned rows, unsigned k,
 //===----------------------------------------------------------------------===//
 
 /// Implements the common case of addTruncate. Returns false if any result is
-/// neither a normal f32 nor zero; the caller then recomputes each element of
-/// the row, so `out` must not alias `c`. A plain loop on integers without
-/// comparisons, which all compilers vectorize.
+/// neither a normal f32 nor zero. The caller then recomputes each element of
+/// the row, so `out` must not alias `c`. The loop uses integers without
+/// comparisons, so all compilers vectorize it.
 template <bool hasC>
 MX_SIM_INLINE bool addRow(const double *__restrict sums,
                           const float *__restrict c, double scale,
@@ -124,7 +124,8 @@ MX_SIM_INLINE bool addRow(const double *__restrict sums,
     uint64_t bits, lowBits;
     std::memcpy(&bits, &high, sizeof(bits));
     std::memcpy(&lowBits, &low, sizeof(lowBits));
-    // If low has the opposite sign, rounding was away from zero: step back.
+    // If low has the opposite sign, high was rounded away from zero, so
+    // decrement its magnitude.
     uint64_t hasLow = ((lowBits & magnitudeMask) + magnitudeMask) >> 63;
     bits -= hasLow & (bits ^ lowBits) >> 63;
     uint64_t magnitude = bits & magnitudeMask;
@@ -151,7 +152,7 @@ MX_SIM_INLINE bool addTruncateBody(const double *sums, const float *c,
 // Truncated sums
 //===----------------------------------------------------------------------===//
 
-// By reference, because passing vectors by value has no ABI without AVX.
+// Returns by reference because vectors cannot be passed by value without AVX.
 template <typename T>
 MX_SIM_INLINE void loadVector(T &value, const void *from) {
   std::memcpy(&value, from, sizeof(T));
@@ -206,7 +207,7 @@ MX_SIM_INLINE void fusedBody(const FusedOperand &a, const FusedOperand &b,
     Ints largest = base[p] + scale;
     largest = largest > addend ? largest : addend;
     std::memcpy(out.exponents + p * lanes, &largest, sizeof(Ints));
-    // Converts the exponent of a product to a shift.
+    // From here, `base` plus the exponent of a product is the product's shift.
     int32_t bits = static_cast<int32_t>(out.bits);
     base[p] = scale - largest + bits;
     sum[p] = Ints{};
@@ -214,8 +215,8 @@ MX_SIM_INLINE void fusedBody(const FusedOperand &a, const FusedOperand &b,
     for (unsigned n = 0; n < lanes; ++n)
       out.sums[p * lanes + n] = sum[p][n];
   }
-  // 32-bit integers hold the sum of fusedTerms terms; doubles accumulate these
-  // sums.
+  // The sum of fusedTerms terms fits in 32-bit integers. Doubles accumulate
+  // these sums.
   for (unsigned first = 0; first < k; first += fusedTerms) {
     unsigned last = first + fusedTerms < k ? first + fusedTerms : k;
     MX_SIM_UNROLL
@@ -314,7 +315,7 @@ struct Variant {
   bool (*isAvailable)();
   Kernels kernels;
 };
-// Best first.
+// Variants, fastest first.
 constexpr Variant variants[] = {
 #if MX_SIM_X86_VARIANTS
     {hasAvx512, {"avx512", dotAvx512, addAvx512, fusedAvx512}},
@@ -354,7 +355,7 @@ void mx::sim::fusedSums(const FusedOperand &a, const FusedOperand &b,
 
 void mx::sim::addTruncate(const double *sums, const float *c, double scale,
                           unsigned count, float *out) {
-  // Keep the old values, because odd rows are recomputed.
+  // Keep the old values because rows with unusual results are recomputed.
   constexpr unsigned most = 256;
   float result[most];
   for (unsigned first = 0; first < count; first += most) {

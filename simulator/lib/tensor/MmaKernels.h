@@ -1,9 +1,9 @@
 //===- MmaKernels.h - Vectorized MMA arithmetic -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to the engines. Inner loops operate on doubles: every product of two
-// elements is exact, and so is the sum over a K step unless the exponents are
-// far apart, which is tested.
+// Private to the engines. Inner loops operate on doubles, so every product of
+// two elements is exact. The sum over a K step is exact unless the exponents
+// are far apart. Callers test for this.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TENSOR_MMAKERNELS_H
@@ -19,11 +19,11 @@ constexpr unsigned panelColumns = 8;
 
 /// Columns of B per call of fusedSums.
 constexpr unsigned fusedColumns = 16;
-/// Number of terms, each at most four units at 25 bits, that always fit in 32
-/// bits.
+/// Number of terms with a sum that always fits in 32 bits. Each term is less
+/// than four, in units of 2^-25.
 constexpr unsigned fusedTerms = 16;
 
-/// Operand of truncated sums: separate significands (less than two) and
+/// Operand of truncated sums, with separate significands (less than two) and
 /// exponents. B is packed as [k][fusedColumns].
 struct FusedOperand {
   const float *significands;
@@ -61,8 +61,8 @@ std::vector<Kernels> availableKernels();
 void dotPanels(const double *a, unsigned rows, unsigned k, const double *panels,
                unsigned numPanels, double *sums, unsigned stride);
 
-/// Computes out[n] = RZ(sums[n] + c[n]) in f32, with exact sums. c may be null
-/// (zero) and may alias out. `scale`, a power of two, multiplies c.
+/// Computes out[n] = RZ(sums[n] + scale * c[n]) in f32, with exact sums. `c`
+/// may be null (zero) and may alias `out`. `scale` is a power of two.
 void addTruncate(const double *sums, const float *c, double scale,
                  unsigned count, float *out);
 
@@ -82,8 +82,9 @@ Truncated addExact(double sum, double c);
 /// for NaN and infinities. Products must be exact in a double.
 Truncated dotExact(const double *a, const double *b, unsigned k, double c);
 
-/// Rounds toward zero to f32: overflow becomes infinity, NaN becomes
-/// 0x7FFFFFFF. Underflow gives +0, here and below, as on an H200.
+/// Rounds toward zero to f32. Overflow becomes infinity, and NaN becomes
+/// 0x7FFFFFFF. As on an H200, underflow becomes +0 here and in the next
+/// function.
 uint32_t truncateToF32Bits(const Truncated &value);
 /// Rounds to nearest even to f16; NaN becomes 0x7FFF.
 uint16_t roundToF16Bits(const Truncated &value);

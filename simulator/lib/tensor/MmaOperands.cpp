@@ -1,8 +1,8 @@
 //===- MmaOperands.cpp - Operand access of MMA instructions ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Packing formats of elements in Tensor and Shared memory" and "Block
-// Scaling" define the positions of bits and scales.
+// The PTX ISA defines the positions of bits and scales in "Packing formats of
+// elements in Tensor and Shared memory" and "Block Scaling".
 //===----------------------------------------------------------------------===//
 
 #include "MmaOperands.h"
@@ -27,7 +27,8 @@ struct TypeInfo {
   unsigned range;
   FloatFormat format;
 };
-// In the order of ElementType. The range of bf16 and tf32 exceeds a double.
+// In the order of ElementType. The third field is the range in bits, or 0 if
+// products could exceed the bits of a double (bf16, tf32).
 constexpr TypeInfo typeInfos[] = {
     {16, -14, 40, FloatFormat::F16},  {16, -126, 0, FloatFormat::BF16},
     {32, -126, 0, FloatFormat::BF16}, {8, -6, 18, FloatFormat::E4M3},
@@ -82,7 +83,8 @@ uint32_t load(const uint8_t *bytes, unsigned count) {
   return value;
 }
 
-/// Returns element i of groups of 16 elements of `bits` bits, each in 16 bytes.
+/// Returns element i of a row. Each 16 bytes of the row contain sixteen
+/// `bits`-bit elements, followed by padding.
 unsigned paddedCode(const uint8_t *bytes, unsigned i, unsigned bits) {
   const uint8_t *group = bytes + i / 16 * chunkBytes;
   unsigned position = i % 16 * bits;
@@ -120,7 +122,7 @@ Fault mx::sim::readShared(const SharedMemory &shared, const SmemDesc &desc,
                           bool transposed, ElementType type, unsigned count,
                           std::string_view what, RawRows &rows, unsigned first,
                           unsigned origin) {
-  // Swizzles preserve 16-byte chunks, so all layouts are read in chunks.
+  // Swizzles move whole 16-byte chunks, so all layouts are read in chunks.
   auto chunkAt = [&](uint32_t address, const uint8_t *&chunk) -> Fault {
     address &= descAddressMask;
     if (!shared.contains(address, chunkBytes))
@@ -206,7 +208,7 @@ void mx::sim::decodeRow(const uint8_t *bytes, ElementType type, Packing packing,
       for (unsigned i = 0; i < k; ++i)
         values[i] = widenF32(floatFromBits(load(bytes + 2 * i, 2) << 16));
     } else {
-      // Tensor cores ignore the 13 low bits of a tf32.
+      // Tensor cores ignore the low 13 bits of a tf32.
       for (unsigned i = 0; i < k; ++i)
         values[i] = widenF32(floatFromBits(load(bytes + 4 * i, 4) & ~0x1FFFu));
     }
@@ -304,7 +306,8 @@ Fault mx::sim::readScales(const CtaView &cta, const ScalePlace &place,
         return {FaultKind::Descriptor,
                 std::string(what) + ": row " + str(i) +
                     " differs between lane partitions: lane " + str(lane) +
-                    ", column " + str(at) + " holds another value than lane " +
+                    ", column " + str(at) +
+                    " does not have the value of lane " +
                     str(i % 32 + 32 * place.firstPartition)};
       if (!p)
         word = copy;

@@ -24,15 +24,17 @@ constexpr unsigned maxScaleBlocks = 4;
 
 /// Packing of the elements of a row in its 32 bytes.
 enum class Packing {
-  /// 32, 16 or 8 elements of whole bytes.
+  /// 1-, 2- or 4-byte elements.
   Bytes,
   /// 64 nibbles.
   Nibbles,
-  /// Groups of 16 elements of 4 or 6 bits at the start of 16 bytes.
+  /// Sixteen 4- or 6-bit elements at the start of each 16 bytes.
   Padded,
-  /// One byte per element, 4 bits at bit 2 or 6 bits at bit 1.
+  /// A single element per byte. 4-bit elements begin at bit 2, and 6-bit
+  /// elements begin at bit 1.
   Containers,
-  /// One byte per element in a register, 4 bits at bit 2 or 6 bits at bit 0.
+  /// A single element per byte of a register. 4-bit elements begin at bit 2,
+  /// and 6-bit elements begin at bit 0.
   RegisterBytes,
 };
 Packing packingOf(MmaKind kind, ElementType type, bool inTensorMemory);
@@ -66,11 +68,11 @@ void decodeRow(const uint8_t *bytes, ElementType type, Packing packing,
 void decodeIntRow(const uint8_t *bytes, ElementType type, unsigned k,
                   int32_t *values);
 
-/// Returns the smallest exponent of a normal number of the type, for
-/// unnormalized terms.
+/// Returns the smallest exponent of a normal number of the type. Subnormal
+/// terms have the same exponent.
 int minExponent(ElementType type);
-/// Returns the number of bits from the largest to the smallest magnitude of the
-/// type, or 0 if there are too many to rely on.
+/// Returns the number of bits from the highest to the lowest bit of any value
+/// of the type, or 0 if sums in doubles cannot rely on this bound.
 unsigned staticRange(ElementType type);
 
 struct ScaleRow {

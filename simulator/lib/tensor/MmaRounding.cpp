@@ -1,8 +1,8 @@
 //===- MmaRounding.cpp - Exact sums and their rounding --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slow path for single elements: sums with exponents too far apart for doubles,
-// and subnormal or overflowing results.
+// Slow path for single elements, used for sums with exponents too far apart for
+// doubles and for subnormal or overflowing results.
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
@@ -16,9 +16,10 @@ using namespace mx::sim;
 
 namespace {
 
-/// Fixed-point number of 32-bit digits, stored in 64 bits to defer carries.
-/// Covers every product of two scaled elements: 2^-576 is below the last bit of
-/// the smallest product, and 2^512 above the sum of the largest.
+/// Fixed-point number with 32-bit digits, each stored in 64 bits to defer
+/// carries. The digits cover every product of two scaled elements, because
+/// 2^-576 is below the last bit of the smallest product, and 2^512 is above the
+/// sum of the largest products.
 class WideSum {
 public:
   void add(double value) {
@@ -55,8 +56,8 @@ public:
     Truncated out;
     if (top < 0)
       return out;
-    // Two digits contain 33 to 64 bits, enough to round to f32 or f16; a double
-    // keeps 53 of them.
+    // Two digits contain 33 to 64 significant bits, enough to round to f32 or
+    // f16. A double keeps 53 of these bits.
     int next = top - 1;
     auto window = static_cast<uint64_t>(digits[top]);
     if (next >= 0)
@@ -79,7 +80,7 @@ private:
   static constexpr int numDigits = 40;
   int64_t digits[numDigits] = {};
 
-  /// Normalizes all digits but the last to 0 .. 2^32 - 1. Returns true if the
+  /// Normalizes all digits except the last to [0, 2^32). Returns true if the
   /// number is negative.
   bool carry() {
     for (int i = 0; i + 1 < numDigits; ++i) {
@@ -109,7 +110,7 @@ public:
       highest = std::max(highest, exponent);
       lowest = std::min(lowest, exponent - 52 + trailingZeros(bits));
     }
-    // Reserve a sign bit, and room for the sum of up to 2^9 terms.
+    // Reserve a sign bit and the carry bits of a sum of up to 2^9 terms.
     return highest - lowest < 128 - 1 - 9 - 1;
   }
 

@@ -1,11 +1,12 @@
 //===- MmaSparse.cpp - Metadata of sparse operands ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Sparse Matrices" and "Zero-Column Mask Descriptor". The metadata
-// layout is CUTLASS's tmem_e_frg: 4 bits per chunk of a row. Rows of 8 chunks
-// (f16, tf32) are halved, so that 16 rows share 16 lanes of a column; rows of
-// 16 chunks fill two columns of their own lane. If M leaves half of the data
-// path idle, rows use the lanes of D.
+// Implements "Sparse Matrices" and "Zero-Column Mask Descriptor" of the PTX
+// ISA. The metadata layout is tmem_e_frg of CUTLASS, with 4 bits per chunk of a
+// row. A row of 8 chunks (f16, tf32) is split into two halves of 16 bits, so 16
+// rows share 16 lanes of a column. A row of 16 chunks fills two columns of a
+// lane. If M leaves half of the data path idle, the metadata rows are in the
+// same lanes as D.
 //===----------------------------------------------------------------------===//
 
 #include "MmaSparse.h"
@@ -20,8 +21,8 @@ uint64_t field(uint64_t bits, unsigned low, unsigned width) {
   return bits >> low & ((uint64_t{1} << width) - 1);
 }
 
-/// Returns true if the ISA defines a code of two 2-bit indices; this includes
-/// the order 2, 1.
+/// Returns true if the ISA defines a code of two 2-bit indices. The ISA defines
+/// increasing indices, and also the code with indices 2 and 1.
 bool isMeaningful(MmaKind kind, unsigned code) {
   if (kind == MmaKind::TF32)
     return code == 0b1110 || code == 0b0100;
@@ -92,7 +93,7 @@ Fault mx::sim::undefinedCode(unsigned code, const std::string &where) {
   return {FaultKind::Metadata,
           "sparsity metadata: code " + str(code) + " " + where +
               " has no meaning in the PTX ISA; its indices, " + str(code & 3) +
-              " and " + str(code >> 2) + ", are taken as they are"};
+              " and " + str(code >> 2) + ", are used unchanged"};
 }
 
 Fault mx::sim::readMetadata(const CtaView &cta, const MetadataPlace &place,
@@ -132,8 +133,9 @@ Fault mx::sim::readMetadata(const CtaView &cta, const MetadataPlace &place,
 
 Fault mx::sim::decodeColumnMask(uint64_t bits, const InstrDesc &desc,
                                 ColumnMask &mask) {
-  // Table 45. Its text on the two spans contradicts the examples of the ISA. As
-  // in the examples, "use" counts the columns of B that are used.
+  // The text of table 45 on the two spans contradicts the examples of the ISA.
+  // According to the examples, "use" is the number of columns of B that are
+  // used.
   mask = ColumnMask();
   if (field(bits, 36, 3) || field(bits, 62, 2))
     return {
@@ -147,7 +149,7 @@ Fault mx::sim::decodeColumnMask(uint64_t bits, const InstrDesc &desc,
                 " columns exceeds " +
                 str(mask.shift > most ? most : desc.maxShift) +
                 (mask.shift > most
-                     ? ", the most for M of " + str(desc.m)
+                     ? ", the maximum for M = " + str(desc.m)
                      : ", the maximum in the instruction descriptor")};
   mask.isZero.assign(desc.n, false);
   if (!field(bits, 39, 1))

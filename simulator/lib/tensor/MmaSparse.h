@@ -13,7 +13,7 @@
 
 namespace mx::sim {
 
-/// Number of stored elements in a chunk, and the chunk length.
+/// Number of stored elements in a chunk of A, and length of the chunk.
 struct Granularity {
   unsigned stored, length;
 };

@@ -1,9 +1,10 @@
 //===- MmaTile.cpp - Rows of an MMA tile ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sparse rows are expanded with zeros before the arithmetic, which does not
-// change sums. A sparse MMA differs in two cases, as on an H200: infinities and
-// NaN of B without an index are ignored, and metadata may repeat an index.
+// Sparse rows are expanded with zeros before the arithmetic. The zeros usually
+// do not change sums. As on an H200, a sparse MMA differs from a dense MMA in
+// two cases: it ignores infinities and NaN of B that no index selects, and
+// metadata may repeat an index.
 //===----------------------------------------------------------------------===//
 
 #include "MmaTile.h"
@@ -134,7 +135,8 @@ static SeenB seenBy(const MmaTile &tile, unsigned row) {
   return seen;
 }
 
-/// Computes a row with its own B, as a tile.
+/// Computes a row as a separate tile, with the elements of B that the row
+/// selects.
 static void runRow(const MmaTile &tile, unsigned row,
                    void (*compute)(const MmaTile &)) {
   constexpr unsigned rows = 8;

@@ -14,8 +14,8 @@
 
 namespace mx::sim {
 
-/// Column of B as used by a row of a sparse A: the source element for each K;
-/// for tf32, the source 16-bit halves.
+/// Sources of a column of B as used by a row of a sparse A: for each K, the
+/// index of the element, or of its two 16-bit halves for tf32.
 struct SeenB {
   static constexpr uint8_t kNothing = 0xFF;
   uint8_t low[maxK], high[maxK];
@@ -36,8 +36,8 @@ struct MmaTile {
   const Sparsity *sparsity = nullptr;
   /// Null if the columns of B are unmodified.
   const SeenB *seenB = nullptr;
-  /// Accumulators of each row; a word per element. Rows with a null pointer are
-  /// skipped.
+  /// Accumulators of each row, with a word per element. Rows with a null
+  /// pointer are skipped.
   uint32_t *const *cells = nullptr;
   bool enableInputD = false;
   /// D is multiplied by 2^-scaleInputD first.
@@ -54,9 +54,9 @@ struct MmaTile {
   void decodeB(unsigned column, int32_t *values) const;
 };
 
-/// Runs a function below on the tile. Dense arithmetic substitutes zeros for
-/// the missing elements of a sparse A; rows for which this matters are computed
-/// separately.
+/// Runs one of the functions below on the tile. The functions substitute zeros
+/// for the missing elements of a sparse A. If the zeros could change the result
+/// of a row, the row is computed separately.
 void run(const MmaTile &tile, void (*compute)(const MmaTile &));
 /// Rounds the exact sum of all products and the accumulator once.
 void runExact(const MmaTile &tile);

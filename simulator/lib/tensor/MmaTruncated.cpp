@@ -3,8 +3,8 @@
 //
 // Implements the fused sum of "MMA-Sim: Bit-Accurate Reference Model of Tensor
 // Cores and Matrix Cores" (arXiv 2511.10909). The model was derived from
-// hardware and, amended for zero terms, is bit-exact for mma.sync and wgmma on
-// an H200, for all types and all kinds of operands.
+// hardware. With a correction for zero terms, it is bit-exact for mma.sync and
+// wgmma on an H200, for all types and all kinds of operands.
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
@@ -20,7 +20,7 @@ using namespace mx::sim;
 
 namespace {
 
-/// Less than the exponent of any nonzero product.
+/// Exponent of zero, less than the exponent of any nonzero product.
 constexpr int zeroExponent = -10000;
 /// Exponent of a zero addend: too small to affect an f32, but large enough for
 /// its powers of two to be normal doubles.
@@ -31,8 +31,8 @@ constexpr int minExponentUE4M3 = -6;
 constexpr int minExponentUE8M0 = -127;
 constexpr unsigned maxColumns = 256;
 
-/// value = significand * 2^exponent, with the exponent of the format, so that
-/// subnormals have significands below one.
+/// The value significand * 2^exponent. The exponent is the exponent of the
+/// format, so subnormals have significands below one.
 struct Term {
   double significand = 0;
   int exponent = zeroExponent;
@@ -43,7 +43,7 @@ double powerOfTwo(int exponent) {
   return doubleFromBits(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
-/// Splits a finite value that is a normal double or zero.
+/// Splits a value. The value must be a normal double or zero.
 Term split(double value, int minExponent) {
   if (value == 0)
     return {};
@@ -52,8 +52,8 @@ Term split(double value, int minExponent) {
   return {value * powerOfTwo(-exponent), exponent};
 }
 
-/// An operand. Elements that are not finite become zeros; their rows are marked
-/// and recomputed by the rules of IEEE 754.
+/// Operand. Elements that are not finite become zeros, and their rows are
+/// marked and recomputed by the rules of IEEE 754.
 struct Rows {
   std::vector<double> values;
   std::vector<float> significands;
@@ -124,10 +124,10 @@ struct Panels {
 
 /// Fused sums of a tile. All terms of a K step, including C, are aligned to the
 /// largest exponent, truncated a fixed number of bits below it, added, and
-/// rounded toward zero (to nearest for f16). Exponents are taken before
-/// normalization, so a subnormal keeps the smallest exponent of its format and
-/// a product may reach four. Zero terms do not affect the largest exponent, as
-/// seen on an H200.
+/// rounded toward zero (to nearest for f16). Terms are not normalized before
+/// their exponents are compared, so a subnormal keeps the smallest exponent of
+/// its format, and the significand of a product may be almost four. As measured
+/// on an H200, zero terms do not affect the largest exponent.
 class Truncated25 {
 public:
   explicit Truncated25(const MmaTile &tile)
@@ -212,7 +212,7 @@ private:
       sums[n] *= powerOfTwo(exponents[n] - bits);
   }
 
-  /// Sums terms that are exact dot products of blocks, times their scales.
+  /// Adds the exact dot products of blocks, multiplied by their scales.
   void sumGroups(unsigned row) {
     unsigned k = desc.k, length = tile.model.groupLength;
     const double *x = &a.values[row * k];
@@ -245,7 +245,7 @@ private:
   }
 
   static double cut(const Term &term, int shift) {
-    // Terms below 2^-64 vanish.
+    // Smaller powers of two also truncate every term to zero.
     int power = std::max(term.exponent + shift, -64);
     return static_cast<double>(
         static_cast<int64_t>(term.significand * powerOfTwo(power)));
@@ -271,7 +271,7 @@ private:
         finishSpecial(row, n, cells[n]);
   }
 
-  /// Computes NaN and infinities by IEEE rules.
+  /// Recomputes an element with NaN or infinite operands by IEEE rules.
   void finishSpecial(unsigned row, unsigned column, uint32_t &cell) {
     unsigned k = desc.k;
     double sum = std::isfinite(addends[column]) ? 0 : addends[column];

@@ -1,9 +1,9 @@
 //===- NumberFormats.cpp - Narrow floating-point formats ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decodes by the formulas of the specifications. Encodes by rounding the
-// quotient of a value and the spacing of its binade, which is exact in a
-// double.
+// The decoders use the formulas of the specifications. The encoders divide a
+// value by the spacing of its binade and round the quotient. The division is
+// exact in a double.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/NumberFormats.h"
@@ -37,7 +37,7 @@ double powerOfTwo(int exponent) {
 /// Returns the exponent of the binade of `magnitude`; -1023 for subnormals.
 int exponentOf(double magnitude) { return int(bitsOf(magnitude) >> 52) - 1023; }
 
-/// Decodes (-1)^sign * mantissa * 2^exponent; neither NaN nor infinity.
+/// Decodes (-1)^sign * mantissa * 2^exponent. The code must be finite.
 float decodeFinite(const FloatFormatInfo &info, uint32_t magnitude,
                    bool isNegative) {
   uint32_t field = magnitude >> info.mantissaBits;
@@ -92,7 +92,7 @@ uint8_t encodeScale(double magnitude, bool up, bool saturate) {
   int exponent = exponentOf(magnitude);
   bool isPower = (bitsOf(magnitude) & ((uint64_t(1) << 52) - 1)) == 0;
   int code = exponent + 127 + (up && !isPower);
-  // There is no code for zero, so the smallest code covers everything below.
+  // There is no code for zero, so smaller magnitudes get the smallest code.
   return code < 0 ? 0 : code > 0xFE ? overflow : uint8_t(code);
 }
 
@@ -130,7 +130,8 @@ uint32_t mx::sim::encodeF64(FloatFormat format, double value) {
   double rest = units - whole;
   if (rest > 0.5 || (rest == 0.5 && (whole & 1)))
     ++whole;
-  // The codes of the next binade follow directly.
+  // If `whole` is rounded up to the next binade, the addition carries into the
+  // exponent.
   uint32_t code = whole + (uint32_t(exponent - least) << info.mantissaBits);
   return sign | (code > limit ? limit : code);
 }

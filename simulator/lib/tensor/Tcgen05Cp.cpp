@@ -1,8 +1,9 @@
 //===- Tcgen05Cp.cpp - The tcgen05 cp and shift instructions --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, tcgen05.cp: copies rows of 16 or 32 bytes from shared memory, in the
-// K-major layout of the matrix descriptor, to lanes of tensor memory.
+// tcgen05.cp copies rows of 16 or 32 bytes from shared memory, in the K-major
+// layout of the matrix descriptor, to lanes of tensor memory (PTX ISA,
+// tcgen05.cp).
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/Tcgen05.h"
@@ -60,7 +61,8 @@ Lanes lanesOf(const CpOp &op, unsigned row) {
   case CpShape::L128x128b:
     return {row, 1, 0};
   case CpShape::L64x128b:
-    // Warps 0 and 2 (1 and 3) share rows, or warps 0 and 1 (2 and 3).
+    // With warpx2::02_13, warps 0 and 2 receive the same rows, and warps 1 and
+    // 3 receive the same rows. Otherwise, the pairs are 0, 1 and 2, 3.
     if (op.multicast == CpMulticast::Warpx2_02_13)
       return {row, 2, 64};
     return {row % 32 + row / 32 * 64, 2, 32};
@@ -83,12 +85,13 @@ Fault checkForm(const CpOp &op) {
     return {};
   return {FaultKind::Shape,
           "tcgen05.cp of shape " + std::string(info(op.shape).name) +
-              " does not go with multicast " +
+              " cannot be combined with multicast " +
               std::string(multicasts[static_cast<unsigned>(op.multicast)])};
 }
 
-/// Expands 16 elements of 4 or 6 bits to one byte each, in the tensor memory
-/// format of kind::f8f6f4: 4 bits at bit 2, 6 bits at bit 1.
+/// Expands sixteen 4- or 6-bit elements to one byte each, in the tensor memory
+/// format of kind::f8f6f4. 4-bit elements begin at bit 2, and 6-bit elements
+/// begin at bit 1.
 void decompress(CpDecompress mode, const uint8_t *in, uint8_t *out) {
   if (mode == CpDecompress::None) {
     std::memcpy(out, in, chunkBytes);

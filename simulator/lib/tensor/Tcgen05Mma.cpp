@@ -1,9 +1,9 @@
 //===- Tcgen05Mma.cpp - The tcgen05.mma instruction -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks an MMA, locates its operands by the data path layouts of the PTX ISA
-// ("Data Path Layout Organization", layouts A to G), and computes each tile.
-// Nothing is written unless the whole operation is legal.
+// Checks an MMA, locates its operands according to the data path layouts of the
+// PTX ISA ("Data Path Layout Organization", layouts A to G), and computes each
+// tile. Nothing is written unless the whole operation is legal.
 //===----------------------------------------------------------------------===//
 
 #include "MmaSparse.h"
@@ -19,9 +19,9 @@ namespace {
 std::string str(uint64_t value) { return std::to_string(value); }
 
 unsigned straightLane(unsigned row) { return row; }
-/// Returns the lane of a row in layouts C and F: 16 rows in each quarter.
+/// Returns the lane of a row in layouts C and F, with 16 rows per lane quarter.
 unsigned quarterLane(unsigned row) { return row / 16 * 32 + row % 16; }
-/// Returns the lane of the next row (.ashift), or of the same row for the last.
+/// Returns the lane of the next row, for .ashift. The last row is not shifted.
 unsigned shiftedLane(unsigned row) {
   return row + 1 < tmemLanes ? row + 1 : row;
 }
@@ -32,14 +32,14 @@ Fault checkLayout(MmaKind kind, const SmemDesc &smem, bool transposed,
   bool wide = kind == MmaKind::TF32;
   if (transposed && base32 != wide)
     return {FaultKind::Descriptor,
-            std::string("transposed ") + operand +
-                " of kind::" + std::string(name(kind)) +
-                (wide ? " needs" : " does not go with") +
+            std::string("transposed ") + operand + " of kind::" +
+                std::string(name(kind)) + (wide ? " needs" : " cannot use") +
                 " the 128-byte swizzle with 32-byte atoms"};
   return {};
 }
 
-/// Requires lane 0, or lane 0 or 16 if only half of the data path is active.
+/// Fails unless the address begins at lane 0, or at lane 16 if only half of the
+/// data path is active.
 Fault checkLane(uint32_t address, bool half, const char *what) {
   unsigned lane = tmemLane(address);
   if (lane == 0 || (half && lane == 16))
@@ -49,7 +49,7 @@ Fault checkLane(uint32_t address, bool half, const char *what) {
                                     str(lane)};
 }
 
-/// Part of D in a rectangle of tensor memory, with its operands.
+/// Part of D that fills a rectangle of tensor memory, with its operands.
 struct Part {
   explicit Part(const InstrDesc &desc) : tile(desc) {}
 
@@ -108,9 +108,9 @@ private:
     return op.ctaGroup == 1 ? desc.m == 64 && !op.weightStationary
                             : desc.m == 128 && op.sparse;
   }
-  /// Returns the number of parts of N that are stacked in lanes, each with its
-  /// own copy of A: M = 128 of a pair (layout B), M = 64 and 32 with .ws
-  /// (layouts E and G).
+  /// Returns the number of parts of N that are stacked in lanes, each with a
+  /// separate copy of A. There are several parts if M is 128 for a CTA pair
+  /// (layout B), and if M is 64 or 32 with .ws (layouts E and G).
   unsigned stacks() const {
     if (op.weightStationary)
       return 128 / desc.m;
@@ -151,7 +151,8 @@ private:
     return checkSameLane(op.aAddress, "A");
   }
 
-  /// Requires equal lanes if only half of the data path is active.
+  /// Fails if only half of the data path is active and the address does not
+  /// begin at the lane of D.
   Fault checkSameLane(uint32_t address, const char *what) {
     if (!isHalf() || tmemLane(address) == tmemLane(op.d))
       return {};
@@ -308,7 +309,8 @@ private:
     tile.sparsity = op.sparse ? &part.sparsity : nullptr;
     tile.enableInputD = op.enableInputD;
     tile.scaleInputD = op.scaleInputD;
-    // MMA-Sim: nvfp4 and mxfp4 add exact dot products of 16 elements.
+    // According to MMA-Sim, nvfp4 and mxfp4 add exact dot products of 16
+    // elements.
     if (op.kind == MmaKind::MXF4 || op.kind == MmaKind::MXF4NVF4) {
       tile.model.fractionBits = 35;
       tile.model.groupLength = desc.k / 4;

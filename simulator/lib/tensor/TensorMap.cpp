@@ -1,11 +1,11 @@
 //===- TensorMap.cpp - Tensor maps of the simulator -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Constraints of the CUDA driver API, "Tensor Map Object Management", and PTX
-// ISA, "Restriction on Tensor Copy instructions". The driver (13.0, H200)
-// enforces two undocumented constraints: the inner extent of an interleaved box
-// is a multiple of 16 bytes, and a box must fit into shared memory. Strides may
-// overlap and have any order.
+// Checks the constraints of the CUDA driver API, "Tensor Map Object
+// Management", and PTX ISA, "Restriction on Tensor Copy instructions". The
+// driver (13.0, H200) enforces two undocumented constraints: the inner extent
+// of an interleaved box must be a multiple of 16 bytes, and a box must fit into
+// shared memory. Strides may overlap and have any order.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/TensorMap.h"
@@ -33,8 +33,8 @@ constexpr TypeInfo types[] = {
 };
 constexpr unsigned numTypes = sizeof(types) / sizeof(types[0]);
 
-/// Swizzle pattern: XORs (address >> 7 & mask) << shift and, with `flip`, bit 3
-/// on odd lines.
+/// Swizzle pattern. An address is XORed with (address >> 7 & mask) << shift.
+/// With `flip`, bit 3 is also inverted on odd lines.
 struct SwizzleInfo {
   std::string_view name;
   uint8_t span, mask, shift;
@@ -58,8 +58,8 @@ std::string_view nameOf(const Info &info) {
   return info.name;
 }
 
-/// Looks up a name in a table. Returns an empty string, or the list of valid
-/// names.
+/// Looks up a name in a table. Returns an empty string, or an error with the
+/// valid names.
 template <typename Entry, unsigned N, typename T>
 std::string find(const Entry (&table)[N], std::string_view name, T &value) {
   std::string names;
@@ -120,8 +120,7 @@ std::string validateBox(const TensorMapDesc &map) {
   for (unsigned i = 0; i < map.rank; ++i)
     if (map.box[i] == 0 || map.box[i] > 256)
       return dimension("box", i) + " must be 1 to 256, got " + str(map.box[i]);
-  // The stride of dimension 0 is checked although it only applies to
-  // interleave.
+  // Check the stride of dimension 0 although only interleaved maps use it.
   for (unsigned i = 0; i < map.rank; ++i)
     if (map.elementStrides[i] == 0 || map.elementStrides[i] > 8)
       return dimension("element_strides", i) + " must be 1 to 8, got " +
@@ -152,7 +151,7 @@ std::string validateSwizzle(const TensorMapDesc &map) {
         (map.swizzle == S::B128Atom64 && map.type == TmapType::U6Align16);
     if (!legal)
       return "type " + std::string(name(map.type)) +
-             " does not go with swizzle " + pattern;
+             " cannot be combined with swizzle " + pattern;
     return {};
   }
   unsigned span = swizzleSpan(map.swizzle);

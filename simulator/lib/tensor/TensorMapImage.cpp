@@ -1,11 +1,12 @@
 //===- TensorMapImage.cpp - The 128-byte image of a tensor map ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The hardware format, so that any encoder may produce maps and kernels may
-// edit them. NVIDIA does not document it; the fields were derived from
-// cuTensorMapEncodeTiled and tensormap.replace on an H200. Hardware reads the
-// first 64 bytes and ignores bits outside these fields, such as 65 and 85 of
-// CuTe DSL. The driver stores two words in the rest.
+// The simulator uses the hardware format, so that any encoder can produce maps
+// and kernels can edit them. NVIDIA does not document the format, so the fields
+// were derived from cuTensorMapEncodeTiled and tensormap.replace on an H200.
+// Hardware reads the first 64 bytes and ignores bits outside of the fields
+// below, such as bits 65 and 85 of maps made by CuTe DSL. The driver stores two
+// words in the other 64 bytes.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/TensorMap.h"
@@ -18,8 +19,8 @@ using namespace mx::sim;
 
 namespace {
 
-/// Little-endian field of `bits` bits at bit `at` of the image, which stores
-/// the value minus `bias`.
+/// Little-endian field of `bits` bits at bit `at` of the image. The field
+/// stores the value minus `bias`.
 struct BitField {
   unsigned at, bits, bias = 0;
 };
@@ -42,7 +43,7 @@ constexpr BitField atomicityField = {83, 2};
 constexpr BitField boxBytesField = {512, 64}, patternField = {576, 64};
 
 constexpr BitField dimField(unsigned i) { return {256 + 32 * i, 32, 1}; }
-/// Strides in units of 16 bytes, split into 32 and 4 bits.
+/// Strides in units of 16 bytes, split into the low 32 and the high 4 bits.
 constexpr BitField strideField(unsigned i) { return {96 + 32 * i, 32}; }
 constexpr BitField strideHighField(unsigned i) { return {224 + 4 * i, 4}; }
 constexpr BitField elementStrideField(unsigned i) {
@@ -81,9 +82,9 @@ void putStride(uint8_t *image, unsigned i, uint64_t bytes) {
   put(image, strideHighField(i), bytes / strideUnit >> 32);
 }
 
-/// Code of a type, split into two fields, and its .elemtype in
-/// tensormap.replace. In the order of TmapType. Codes of packed types follow
-/// CuTe DSL, since an H200 lacks these types.
+/// Code of a type in the image (split into two fields) and in the .elemtype
+/// field of tensormap.replace. Codes of packed types follow CuTe DSL because an
+/// H200 lacks these types. The table is in the order of TmapType.
 struct TypeCode {
   uint8_t code;
   bool isTf32;
@@ -96,8 +97,8 @@ constexpr TypeCode typeCodes[] = {
     {8, true, 12}, {11, false, 13}, {12, false, 14}, {13, false, 15},
 };
 
-/// Codes of tensormap.replace, which equal the image, and the period of the
-/// pattern in bytes. In the order of TmapSwizzle.
+/// Codes of a swizzle, the same in tensormap.replace and in the image, and the
+/// period of the pattern in bytes. The table is in the order of TmapSwizzle.
 struct SwizzleCode {
   uint8_t mode, atomicity;
   uint16_t pattern;
@@ -115,9 +116,9 @@ int indexOf(const Row (&rows)[N], Fn matches) {
 
 struct FieldInfo {
   std::string_view name;
-  /// Number of ordinals; 0 if the field has none.
+  /// Number of ordinals, or 0 for a field without an ordinal.
   uint8_t ordinals;
-  /// Values that fit the field. Hardware does not check them.
+  /// Range of legal values. Hardware does not check the range.
   uint64_t first, last;
   uint8_t multiple;
 };
@@ -166,12 +167,12 @@ void mx::sim::encodeTensorMap(const TensorMapDesc &map, uint8_t *image) {
 
 std::string mx::sim::decodeTensorMap(const uint8_t *image, TensorMapDesc &map) {
   auto bad = [](std::string what) {
-    return "the 128 bytes are no tensor map for tiled copies: " + what;
+    return "the 128 bytes are not a tensor map for tiled copies: " + what;
   };
   if (std::all_of(image, image + 64, [](uint8_t byte) { return !byte; }))
-    return bad("they are zeros");
+    return bad("all bytes are zero");
   if (get(image, im2colField))
-    return bad("bit 64, which marks maps of im2col, is 1");
+    return bad("bit 64, which marks im2col maps, is 1");
   map.rank = get(image, rankField);
   if (map.rank > maxTensorRank)
     return bad("rank " + str(map.rank));

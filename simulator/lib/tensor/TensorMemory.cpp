@@ -1,8 +1,8 @@
 //===- TensorMemory.cpp - Tensor memory of an SM --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Allocation by the rules of PTX ISA, tcgen05.alloc, and the register mappings
-// of tcgen05.ld and tcgen05.st.
+// Implements the allocation rules of PTX ISA, tcgen05.alloc, and the register
+// mappings of tcgen05.ld and tcgen05.st.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/TensorMemory.h"
@@ -31,8 +31,8 @@ struct Cell {
   unsigned lane, column;
 };
 
-/// Shape of ld and st. Lanes and columns are relative to the base of the
-/// access.
+/// Shape of tcgen05.ld and tcgen05.st. Lanes and columns are relative to the
+/// base of the access.
 struct ShapeInfo {
   std::string_view name;
   unsigned lanes;
@@ -41,7 +41,7 @@ struct ShapeInfo {
   Cell (*cell)(unsigned thread, unsigned reg);
 };
 
-// PTX ISA, matrix fragments of tcgen05.ld and tcgen05.st.
+// See PTX ISA, matrix fragments of tcgen05.ld and tcgen05.st.
 constexpr ShapeInfo shapes[] = {
     {"32x32b", 32, 1, 128, 1,
      [](unsigned t, unsigned r) { return Cell{t, r}; }},
@@ -65,7 +65,7 @@ const ShapeInfo &info(TmemShape shape) {
   return shapes[static_cast<unsigned>(shape)];
 }
 
-/// Rectangle of a transfer; 16x32bx2 uses two.
+/// Rectangle of a transfer. Shape 16x32bx2 accesses two rectangles.
 struct Window {
   unsigned lane, lanes, column, columns;
 };
@@ -76,10 +76,10 @@ Fault resolve(const TmemTransfer &transfer, Window &window) {
     return {FaultKind::Shape, "tensor memory access of shape " +
                                   std::string(shape.name) + " has no repeat " +
                                   str(transfer.repeat)};
-  // A warp accesses its own quarter of the lanes, regardless of the warp bits
-  // in the address; the bits of another quarter are reported as an error.
-  // Kernels for CTA pairs add 128 in the second CTA. This has no effect,
-  // because its tensor memory has its own 128 lanes.
+  // On hardware, a warp accesses its own quarter of the lanes, regardless of
+  // the quarter in the address. Report an error if the address names another
+  // quarter. Kernels for CTA pairs add 128 to the lane in the second CTA. The
+  // addition has no effect because each CTA has 128 lanes.
   unsigned quarter = warpLanes * (transfer.warp % 4);
   unsigned lane = tmemLane(transfer.address) % tmemLanes;
   if (lane >= warpLanes && (lane & ~31u) != quarter)
@@ -142,7 +142,7 @@ Fault TensorMemory::checkAllocate(uint32_t owner, uint32_t columns) const {
   bool legal = columns >= minColumns && columns <= tmemColumns &&
                (columns & (columns - 1)) == 0;
   if (!legal)
-    return allocationFault("tcgen05.alloc takes 32, 64, 128, 256 or 512 "
+    return allocationFault("tcgen05.alloc requires 32, 64, 128, 256 or 512 "
                            "columns, got " +
                            str(columns));
   const OwnerState *entry = findState(owner);
@@ -279,8 +279,8 @@ void TensorMemory::observe(uint32_t owner, TensorObserver *observer) {
   observers.emplace_back(owner, observer);
 }
 
-/// Returns true if `owner` holds the columns. Adjacent allocations of a CTA may
-/// be used as one.
+/// Returns true if the columns are allocated to `owner`. An access may span
+/// adjacent allocations of a CTA.
 bool TensorMemory::isHeld(uint32_t owner, unsigned column, unsigned columns,
                           bool orWasHeld, unsigned &missing) const {
   missing = column;
@@ -387,24 +387,24 @@ static Fault checkTransfer(const TensorMemory &memory, uint32_t owner,
                             window.columns, what, isWrite);
 }
 
-/// Location of a register of a thread; a register holds `width` columns.
+/// Location of a register of a thread. A register contains `width` columns.
 struct Place {
   unsigned lane, column;
 };
 static Place placeOf(const ShapeInfo &shape, const TmemTransfer &transfer,
                      const Window &window, unsigned thread, unsigned reg) {
   Cell at = shape.cell(thread, reg);
-  // Packing uses two columns per register.
+  // With .pack::16b, a register contains two columns.
   unsigned column = at.column * (transfer.pack16 ? 2 : 1);
   if (transfer.shape == TmemShape::L16x32bx2)
     column += thread / 16 * transfer.splitOffset;
   return {window.lane + at.lane, window.column + column};
 }
 
-/// Finds the first unwritten cell of a load. An accumulator of 64 rows fills
-/// only 16 of the 32 lanes of a warp, but 32x32b always loads all lanes.
-/// Unwritten cells are therefore legal if one half of a column is fully written
-/// and the other half untouched.
+/// Returns a fault for the first unwritten cell of a load. An accumulator with
+/// 64 rows fills only 16 of the 32 lanes of a warp, but 32x32b always loads all
+/// lanes. Unwritten cells are therefore legal if half of a column is fully
+/// written and the other half is unwritten.
 static Fault findUndefined(const TensorMemory &memory,
                            const TmemTransfer &transfer, const Window &window) {
   bool rows = true;
@@ -473,7 +473,7 @@ Fault TensorMemory::load(uint32_t owner, const TmemTransfer &transfer,
   const ShapeInfo &shape = info(transfer.shape);
   unsigned count = transfer.registers();
   if (transfer.shape == TmemShape::L32x32b && !transfer.pack16) {
-    // Fast path for epilogues: one lane per thread.
+    // Use a fast path for epilogues because each thread loads a single lane.
     for (unsigned t = 0; t < warpLanes; ++t) {
       const uint32_t *cell = row(window.lane + t) + window.column;
       for (unsigned r = 0; r < count; ++r)

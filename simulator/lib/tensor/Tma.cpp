@@ -1,9 +1,9 @@
 //===- Tma.cpp - Tile copies between global and shared memory -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A box is a dense sequence of lines (dimension 0). Loads and stores share the
-// loop over lines. With swizzle a line is moved in 16-byte chunks, otherwise at
-// once.
+// A box is a dense sequence of lines along dimension 0. Loads and stores share
+// the loop over lines. A swizzled line is moved in 16-byte chunks, and other
+// lines are moved at once.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/Tma.h"
@@ -22,7 +22,7 @@ constexpr unsigned destinationAlignment = 128;
 
 std::string str(int64_t value) { return std::to_string(value); }
 
-/// Line of a box: its start, and its elements inside the tensor.
+/// Line of a box, with the range of its elements inside the tensor.
 struct Line {
   int64_t firstElement;
   /// Address of element `firstElement`; out of bounds if the index is negative.
@@ -63,8 +63,8 @@ struct Geometry {
 Fault checkMap(const TensorMapDesc &map) {
   if (std::string error = validate(map); !error.empty())
     return {FaultKind::Descriptor, "tensor map: " + error};
-  // The driver encodes such maps, but copies on an H200 are illegal
-  // instructions.
+  // The driver encodes such maps, but an H200 reports an illegal instruction
+  // for copies with them.
   for (unsigned i = 0; i < map.rank; ++i)
     if (map.dims[i] > uint64_t{1} << 31)
       return {FaultKind::Descriptor,
@@ -77,8 +77,8 @@ Fault checkMap(const TensorMapDesc &map) {
   return {};
 }
 
-/// Requires a box to start at a multiple of 16 bytes. On an H200, other boxes
-/// are illegal instructions (measured for elements of whole bytes).
+/// Fails unless a box starts at a multiple of 16 bytes. An H200 reports an
+/// illegal instruction for other boxes (measured for whole-byte elements).
 Fault checkFirstCoordinate(const TensorMapDesc &map, int64_t coordinate) {
   int64_t multiple =
       isPaddedType(map.type) ? 128 : 128 / int64_t(elementBits(map.type));
@@ -125,9 +125,9 @@ bool convertsToTf32(TmapType type) {
   return type == TmapType::TF32 || type == TmapType::TF32Ftz;
 }
 
-/// Rounds the elements of a tf32 load as measured on an H200: to nearest even,
-/// including subnormals (.ftz has no effect), and NaN to 0x7FFFE000. Other
-/// conversions that type names suggest do not occur.
+/// Rounds the elements of a tf32 load to nearest even, including subnormals
+/// (.ftz has no effect), and NaN to 0x7FFFE000, as measured on an H200. Other
+/// type names also suggest conversions, but an H200 does not convert them.
 void roundToTf32(uint8_t *line, uint32_t bytes) {
   constexpr unsigned dropped = 13;
   for (uint32_t i = 0; i + 4 <= bytes; i += 4) {
@@ -405,8 +405,8 @@ TmaResult mx::sim::tmaGather4(const TensorMapDesc &map, int32_t column,
   return {fault, uint64_t{geometry.lineBytes} * 4};
 }
 
-/// Rejects negative coordinates of stores, which are illegal instructions on an
-/// H200 (measured). Loads accept them.
+/// Rejects negative coordinates of stores because an H200 reports an illegal
+/// instruction (measured). Loads accept negative coordinates.
 static Fault checkStoreCoordinates(const TensorMapDesc &map,
                                    const int32_t *coordinates) {
   for (unsigned dim = 0; dim < map.rank; ++dim)

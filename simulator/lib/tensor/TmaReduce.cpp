@@ -1,8 +1,9 @@
 //===- TmaReduce.cpp - Element functions of bulk reductions ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, cp.reduce.async.bulk and cp.reduce.async.bulk.tensor, define the
-// legal combinations. Additions round to nearest and keep subnormals.
+// The PTX ISA defines the legal combinations of operation and type in
+// cp.reduce.async.bulk and cp.reduce.async.bulk.tensor. Additions round to
+// nearest and keep subnormals.
 //===----------------------------------------------------------------------===//
 
 #include "TmaReduce.h"
@@ -49,14 +50,14 @@ uint64_t addF64(uint64_t a, uint64_t b) {
   return bitsOf(doubleFromBits(a) + doubleFromBits(b));
 }
 
-/// Adds two 16-bit floats in f64. The sum is exact for f16. For bf16 the double
-/// rounding is harmless, because 53 bits exceed twice 8 plus 2.
+/// Adds two 16-bit floats in f64. The sum is exact for f16. For bf16, rounding
+/// twice is harmless because the 53 bits of a double are more than 2 * 8 + 2.
 template <FloatFormat format>
 uint16_t addHalf(uint16_t a, uint16_t b) {
   return static_cast<uint16_t>(
       encodeF64(format, double{decode(format, a)} + double{decode(format, b)}));
 }
-/// Returns the minimum or maximum; if either is NaN, returns the other.
+/// Returns the minimum or maximum. If one operand is NaN, returns the other.
 template <FloatFormat format, bool wantMin>
 uint16_t pickHalf(uint16_t a, uint16_t b) {
   float x = decode(format, a), y = decode(format, b);

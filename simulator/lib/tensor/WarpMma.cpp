@@ -1,8 +1,8 @@
 //===- WarpMma.cpp - MMAs with accumulators in registers ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Matrix multiply-accumulate operation using mma instruction" and
-// "Asynchronous Warpgroup Level Matrix Multiply-Accumulate".
+// Implements PTX ISA, "Matrix multiply-accumulate operation using mma
+// instruction" and "Asynchronous Warpgroup Level Matrix Multiply-Accumulate".
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/WarpMma.h"
@@ -77,8 +77,9 @@ unsigned rowBytesOfB(const WarpMmaOp &op) {
   return op.sparsity.kept.empty() ? stepBytes : maxStepBytes;
 }
 
-/// Converts elements 4 i + 2 half and 4 i + 2 half + 1 of each row to f16, like
-/// a conversion of the element pairs of a register. All conversions are exact.
+/// Converts elements 4 i + 2 half and 4 i + 2 half + 1 of each row to f16, for
+/// all i. Each register contains two such pairs, one for each `half`. All
+/// conversions are exact.
 std::vector<uint8_t> halvesOf(const uint8_t *bytes, unsigned rows, unsigned k,
                               ElementType type, bool negate, unsigned half) {
   std::vector<uint8_t> out(rows * warpRowBytes);
@@ -95,8 +96,8 @@ std::vector<uint8_t> halvesOf(const uint8_t *bytes, unsigned rows, unsigned k,
   return out;
 }
 
-/// Emulates mma.sync of 8-bit floats as seen on an H200: two chained f16 MMAs
-/// starting from zero, and an addition of C that rounds to nearest.
+/// Emulates mma.sync with 8-bit floats. As observed on an H200, two chained f16
+/// MMAs start from zero, and C is then added with rounding to nearest.
 void multiplyViaF16(const WarpMmaOp &op, const uint8_t *a, const uint8_t *b,
                     uint32_t *cells) {
   WarpMmaOp part;
@@ -136,12 +137,13 @@ Fault mx::sim::setSparsity(WarpMmaOp &op, const uint32_t *metadata,
   Granularity unit = isTf32     ? Granularity{1, 2}
                      : isNibble ? Granularity{4, 8}
                                 : Granularity{2, 4};
-  // Metadata layout of the ISA figures, as in the wgmma ELayout of CUTLASS. For
-  // wide elements, a register is split between rows g and g + 8, 4 chunks of
-  // each per thread. For narrow elements, a thread has 8 chunks of a row.
+  // The metadata layout is the layout of the ISA figures and of the wgmma
+  // ELayout in CUTLASS. For wide elements, a register contains 4 chunks of row
+  // g and 4 chunks of row g + 8. For narrow elements, a register contains 8
+  // chunks of a row.
   bool isWide = isTf32 || op.a == ElementType::F16 || op.a == ElementType::BF16;
   unsigned chunks = op.k / unit.length;
-  unsigned threads = chunks * 8 / 32; // in a group of four, for two rows
+  unsigned threads = chunks * 8 / 32; // threads per quad with metadata
   if (selector >= 4 / threads)
     return {FaultKind::Descriptor,
             "the sparsity selector must be 0" +
@@ -163,7 +165,7 @@ Fault mx::sim::setSparsity(WarpMmaOp &op, const uint32_t *metadata,
         undefined =
             undefinedCode(code, "at bit " + std::to_string(bit) + " of lane " +
                                     std::to_string(lane) + " (row " +
-                                    std::to_string(row) + " of the warp's)");
+                                    std::to_string(row) + " of the warp)");
       addChunk(op.sparsity, unit, code, chunk, row);
     }
   return undefined;

@@ -1,7 +1,7 @@
 //===- Account.cpp - Critical path by cause and error band ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Design: simulator/docs/TimeModelDesign.md.
+// simulator/docs/TimeModelDesign.md explains the error band.
 //===----------------------------------------------------------------------===//
 
 #include "Model.h"
@@ -70,7 +70,7 @@ static CauseTime causeOf(Cause cause, double time, const IssueRange &range) {
   CauseTime c;
   bool isOther = cause == kOther;
   c.key = isOther ? "other" : "issue";
-  c.name = isOther ? "not told apart" : "slots of schedulers and pipes";
+  c.name = isOther ? "other causes" : "slots of schedulers and pipes";
   c.value = c.low = c.high = 1;
   c.origin = Origin::Derived;
   if (cause == kIssue) {

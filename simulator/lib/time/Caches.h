@@ -75,7 +75,7 @@ public:
     unsigned at = placeOf(set, tagOf(line));
     return at < kWays ? &set.lines[set.tags[at] % kWays] : nullptr;
   }
-  /// Prefetches the host memory of the set that holds `line`.
+  /// Prefetches the host memory of the set that contains `line`.
   void prefetch(uint64_t line) const {
     const char *set = reinterpret_cast<const char *>(&sets[setOf(line)]);
     for (unsigned at = 0; at < sizeof(Set); at += 64)
@@ -100,13 +100,13 @@ private:
       for (unsigned way = 0; way < kWays; ++way)
         tags[way] = way;
     }
-    /// From most to least recent: line + 1 (0: empty), kStreamed, kDirty and
-    /// the way.
+    /// Tags from most to least recently used. A tag contains line + 1 (0 if
+    /// empty), kStreamed, kDirty and the way.
     std::array<uint64_t, kWays> tags;
-    std::array<Line, kWays> lines; ///< by way
+    std::array<Line, kWays> lines; ///< indexed by way
   };
-  /// Consecutive lines fill all sets evenly. Each pass over the sets starts at
-  /// another set, which spreads strides.
+  /// Returns the set of a line. Consecutive lines fill all sets evenly. Each
+  /// pass over the sets starts at a different set to spread strides.
   uint64_t setOf(uint64_t line) const {
     constexpr uint64_t kTurn = 7919;
     uint64_t round = line / numberOf.divisor;

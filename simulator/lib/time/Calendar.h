@@ -18,8 +18,8 @@ namespace mx::sim::time {
 
 /// Cycles that a warp may run ahead of the machine.
 constexpr uint64_t kMostAhead = 128;
-/// Limit while another warp of the scheduler is earlier: the warps alternate,
-/// and a warp far ahead would take all slots.
+/// Limit while another warp of the scheduler is at an earlier cycle. The two
+/// warps alternate, and a warp far ahead would take all slots.
 constexpr uint64_t kMostAheadOfOthers = 8;
 constexpr uint64_t kMostAheadOfRequests = 64;
 
@@ -49,7 +49,8 @@ public:
     }
   }
 
-  /// Reserves the next `count` free slots from `cycle` on; returns the last.
+  /// Reserves the next `count` free slots at or after `cycle`; returns the
+  /// last.
   uint64_t take(uint64_t cycle, uint64_t count) {
     uint64_t last = cycle;
     while (count--)
@@ -78,7 +79,7 @@ public:
   static constexpr unsigned kColumns = 8;
   Board() : lines(kLines) {}
 
-  /// Reserves the next `count` free slots of the column from `cycle` on;
+  /// Reserves the next `count` free slots of the column at or after `cycle`;
   /// returns the last. `interval`: cycles between slots, a power of two up to
   /// 8.
   uint64_t take(unsigned column, unsigned interval, uint64_t cycle,
@@ -137,7 +138,7 @@ private:
 
   /// Cycles within the window; older cycles are forgotten.
   static constexpr uint64_t kWindow = 1u << 14, kLines = kWindow / 64;
-  /// Start cycles of the slots, by interval.
+  /// Start cycles of the slots, indexed by interval.
   static constexpr uint64_t kEach[] = {
       0, ~0ull, 0x5555555555555555ull, 0, 0x1111111111111111ull, 0,
       0, 0,     0x0101010101010101ull};
@@ -154,7 +155,7 @@ public:
     used.assign(kBuckets, 0);
   }
 
-  /// Reserves `amount` from `cycle` on; returns the cycle at which the last
+  /// Reserves `amount` at or after `cycle`; returns the cycle at which the last
   /// part has passed.
   uint64_t take(uint64_t cycle, double amount) {
     if (amount <= 0)
@@ -177,7 +178,7 @@ public:
     }
   }
   double total = 0; ///< reserved so far
-  /// Cycles that `amount` takes on an idle resource.
+  /// Cycles that an idle resource needs for `amount`.
   uint64_t least(double amount) const {
     return uint64_t(amount * kBucket / capacity);
   }

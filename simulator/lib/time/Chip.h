@@ -40,13 +40,14 @@ struct Chip {
            ", or a target up to " + n + " without a letter";
   }
   /// Returns false if the chip lacks the feature or another figure covers it.
-  /// Such a figure is 0.
+  /// The value of `fact` is then 0.
   bool has(Fact fact) const { return !figures[unsigned(fact)].name.empty(); }
   double operator[](Fact fact) const { return figures[unsigned(fact)].value; }
   uint64_t cycles(Fact fact) const {
     return uint64_t(figures[unsigned(fact)].value + 0.5);
   }
-  /// Returns the difference, or 0 if a changed figure makes `fact` the smaller.
+  /// Returns the cycles of `fact` minus the cycles of `other`. Overrides can
+  /// make the difference negative; the result is then 0.
   uint64_t cyclesBeyond(Fact fact, Fact other) const {
     return std::max(cycles(fact), cycles(other)) - cycles(other);
   }

@@ -1,7 +1,7 @@
 //===- Engines.cpp - Timing of asynchronous operations --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// simulator/docs/TimeModelDesign.md has the figures of each formula.
+// simulator/docs/TimeModelDesign.md lists the figures of each formula.
 //===----------------------------------------------------------------------===//
 
 #include "Stopwatch.h"
@@ -13,7 +13,7 @@
 using namespace mx::sim;
 using namespace mx::sim::time;
 
-/// Makes `when` end at `cycle` on `path` if that is later.
+/// Extends `when` to end at `cycle` on `path`, unless `when` ends later.
 static void join(Interval &when, uint64_t cycle, const Path &path,
                  Cause cause) {
   if (cycle <= when.end && when.path.cycle())
@@ -23,8 +23,8 @@ static void join(Interval &when, uint64_t cycle, const Path &path,
   when.path.reach(cycle, cause);
 }
 
-/// Path of the copy engine up to `cycle`: the busy time is divided between the
-/// issue of boxes and their bytes.
+/// Returns the path of the copy engine up to `cycle`. Divides the busy time
+/// between the issue of boxes and the transfer of their bytes.
 static Path alongCopies(const Multiprocessor &sm, uint64_t cycle) {
   Path path = sm.copies.path();
   if (cycle <= path.cycle())
@@ -36,14 +36,15 @@ static Path alongCopies(const Multiprocessor &sm, uint64_t cycle) {
   return path;
 }
 
-/// Cycles of the copy engine to issue the current copy, without its bytes.
+/// Returns the cycles that the copy engine needs to issue the current copy,
+/// without the transfer.
 double Stopwatch::copyIssue() const {
   const ptx::Instruction &copy = *machine.program.info[placeOf(current)].source;
   double map = hasModifier(copy, "tensor") ? chip[Fact::CopyMap] : 0;
   return chip[Fact::CopyIssue] + map;
 }
 
-/// Figure of the rate at which the bytes of the current copy pass the engine.
+/// Returns the figure for the bytes per cycle of the current copy.
 Fact Stopwatch::copyRate(bool isStore) const {
   const ptx::Instruction &copy = *machine.program.info[placeOf(current)].source;
   Fact rate = Fact::CopyBytes;
@@ -56,8 +57,8 @@ Fact Stopwatch::copyRate(bool isStore) const {
   return chip.has(rate) ? rate : Fact::CopyBytes;
 }
 
-/// Passes the data of a box through the engine of the receiving SM. On chips
-/// with a rate of rows, rows have a queue of their own.
+/// Passes the data of a box through the engine of the receiving SM, or through
+/// a separate queue on chips with a figure for rows.
 void Stopwatch::comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
                        const Transfer &t, Interval &when) {
   Fact rate = copyRate(false);
@@ -78,7 +79,7 @@ void Stopwatch::forgetMaps(Warp &w) {
   smOf(w).maps.clear();
 }
 
-/// Cycles until the SM has fetched the tensor map; 0 if it is cached.
+/// Cycles until the SM has fetched the tensor map; 0 if the map is cached.
 uint64_t Stopwatch::fetchMap(Multiprocessor &sm, uint64_t map) const {
   if (!map || !sm.hasChangedMaps ||
       std::find(sm.maps.begin(), sm.maps.end(), map) != sm.maps.end())
@@ -153,7 +154,7 @@ void Stopwatch::store(Warp &w, uint64_t from, Transfer t, Timed then) {
         // Bytes that L2 has not accepted remain in shared memory.
         all.read = all.end;
         all.readPath = all.path;
-        // L2 acknowledges no store: the store ends when L2 has accepted it.
+        // L2 does not acknowledge stores. A store ends when L2 accepts it.
         all.end += times.far;
         all.path.add(Fact::L2FarLatency, times.far);
         // The source may be overwritten from here on.
@@ -162,7 +163,7 @@ void Stopwatch::store(Warp &w, uint64_t from, Transfer t, Timed then) {
       });
 }
 
-/// Timed like the loads of the executing lanes.
+/// Times a cp.async like loads of the executing lanes.
 void Stopwatch::copyAsync(Warp &w, uint64_t from, Transfer t, Timed then) {
   Multiprocessor &sm = smOf(w);
   uint64_t through = sm.shared.take(from, t.pieces.size());
@@ -197,12 +198,12 @@ Interval Stopwatch::control(Warp &w, uint64_t from) {
   return {from, end, end, path, path};
 }
 
-/// Columns with a higher latency of results: beyond the first bound, and beyond
-/// the second.
+/// The first kFirstColumns columns add latency to a wgmma. With A in shared
+/// memory, the columns beyond kLateColumns add more.
 constexpr unsigned kFirstColumns = 64, kLateColumns = 128;
 
-/// Takes N / 2 cycles. For small N, reading the rows of A or the issue is the
-/// limit.
+/// Times a wgmma, which takes N / 2 cycles. For small N, the issue or the reads
+/// of A determine the time.
 Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
                           bool aInRegisters) {
   double cycles = columns / chip[Fact::WgmmaColumns];

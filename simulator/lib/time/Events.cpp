@@ -65,7 +65,7 @@ uint64_t Events::after(uint64_t cycle) const {
     if (!word)
       continue;
     cycle += uint64_t(__builtin_ctzll(word));
-    // The last word may hold bits of both ends of the span.
+    // The last word may contain bits of both ends of the span.
     return cycle < end ? cycle : kNever;
   }
   return kNever;

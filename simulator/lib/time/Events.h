@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Brown, "Calendar queues: a fast O(1) priority queue implementation for the
-// simulation event set problem". The near future has a list for each cycle, the
-// rest is a heap.
+// simulation event set problem". Events of the near future are in a list for
+// each cycle; all other events are in a heap.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_EVENTS_H

@@ -258,7 +258,7 @@ std::string mx::sim::setFigure(TimeChanges &changes, std::string_view text) {
   auto info = std::find_if(std::begin(kFactInfos), std::end(kFactInfos),
                            [&](const FactInfo &i) { return i.key == key; });
   if (info == std::end(kFactInfos) || info->fact == Fact::Multiprocessors)
-    return "expected a figure out of " + listOfKeys() + ", found '" + key + "'";
+    return "expected one of " + listOfKeys() + ", found '" + key + "'";
   // Units are the same for all chips, but a chip may lack a figure.
   Figure figure = {};
   for (std::string_view name : namesOfTimedChips())
@@ -285,6 +285,5 @@ std::string mx::sim::setWithout(TimeChanges &changes, std::string_view part) {
     }
     all += (k ? ", " : "") + std::string(kPartInfos[k].key);
   }
-  return "expected a part out of " + all + ", found '" + std::string(part) +
-         "'";
+  return "expected one of " + all + ", found '" + std::string(part) + "'";
 }

@@ -38,7 +38,7 @@ struct FactInfo {
   Part part;
 };
 const FactInfo &infoOf(Fact fact);
-/// Part of the chip, also for causes that are not figures.
+/// Returns the part of the chip for `cause`.
 Part partOf(Cause cause);
 
 /// Figures for the rate and the latency of a source of data.
@@ -46,10 +46,11 @@ struct SourceInfo {
   Fact rate, latency;
 };
 const SourceInfo &infoOf(Source source);
-/// Figure of the rate; L2 has a figure per cycle or per nanosecond.
+/// Returns the figure for the rate of `source`. The L2 rate of a chip is per
+/// cycle or per nanosecond.
 Fact rateOf(const Chip &chip, Source source);
 
-/// Dependence of the time of work on a figure.
+/// Effect of a larger figure on the time: it grows, falls, or does neither.
 enum class Way : uint8_t { Grows, Falls, Neither };
 Way wayOf(const Figure &figure);
 

@@ -1,4 +1,4 @@
-//===- Flow.cpp - loops and dominators of blocks --------------------------===//
+//===- Flow.cpp - Loops and dominators of blocks --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Used for PTX and for machine code. ptxas reorders blocks and moves waiting
-// loops to the end, so the position of a block in the text does not identify
-// it.
+// loops to the end, so the position in the text does not identify a block.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_FLOW_H
@@ -20,9 +19,11 @@ public:
   explicit Flow(const std::vector<std::vector<uint32_t>> &next);
   Flow() = default;
 
-  /// Number of natural loops around the block: back edges lead to a dominator.
+  /// Returns the number of natural loops around the block. The back edge of a
+  /// natural loop leads to a dominator.
   unsigned depth(uint32_t block) const { return depths[block]; }
-  /// Nearest common dominator. If a block is unreachable, returns the other.
+  /// Returns the nearest common dominator. If one block is unreachable, returns
+  /// the other block.
   uint32_t commonDominator(uint32_t a, uint32_t b) const;
 
 private:
@@ -32,8 +33,7 @@ private:
   static constexpr uint32_t kNone = ~0u;
   std::vector<uint32_t> order;     ///< reverse postorder of reachable blocks
   std::vector<uint32_t> number;    ///< index in `order`, or kNone
-  std::vector<uint32_t> dominator; ///< immediate dominator; the entry dominates
-                                   ///< itself
+  std::vector<uint32_t> dominator; ///< immediate; the entry dominates itself
   std::vector<std::vector<uint32_t>> before;
   std::vector<unsigned> depths;
 };

@@ -3,9 +3,9 @@
 //
 // With machine code, instructions issue at their offset in the block, delayed
 // by earlier instructions. A group steps through the machine code and executes
-// a PTX instruction on reaching its offset. Without machine code, an
-// instruction of a block issues once operands and a slot are available, as if
-// ptxas had found the best order.
+// a PTX instruction when it reaches the instruction's offset. Without machine
+// code, an instruction of a block issues once operands and a slot are
+// available, as if ptxas had found the best order.
 //===----------------------------------------------------------------------===//
 
 #include "MachineCode.h"
@@ -38,7 +38,7 @@ static uint64_t delayAt(const Group &g, uint32_t place) {
   return k ? g.delays[k - 1].cycles : 0;
 }
 
-/// Handles a delay before the latest known offset.
+/// Inserts a delay before the latest delayed offset.
 static void delayFromEarlier(Group &g, uint32_t place, uint64_t cycles) {
   std::vector<Group::Delay> &delays = g.delays;
   size_t k = firstAfter(delays, place);
@@ -72,8 +72,8 @@ static void delayFrom(Group &g, uint32_t place, uint64_t cycles) {
 // Start, issue and end of instructions
 //===----------------------------------------------------------------------===//
 
-/// Starts a block at instruction `i`. `i` is not the first of the block if
-/// lanes diverge or reconverge inside, or after a return.
+/// Starts a block at instruction `i`. `i` is not the first instruction of the
+/// block if lanes diverged or reconverged inside the block, or after a return.
 void Stopwatch::enter(Group &g, const Instr *i, const Price &price) const {
   g.entered = i;
   g.enteredBlock = price.block;
@@ -91,7 +91,7 @@ void Stopwatch::enter(Group &g, const Instr *i, const Price &price) const {
     ++g.walked;
 }
 
-/// Returns true if the warp may issue before the others reach `cycle`.
+/// Returns true if the warp may issue at `cycle` before other warps run.
 bool Stopwatch::mayIssueAhead(const Warp &w, uint64_t cycle) const {
   return cycle > now + kMostAhead ? isDue(cycle)
                                   : !quarterOf(w).hasBefore(cycle);
@@ -155,7 +155,7 @@ uint64_t Stopwatch::awaitConstants(Warp &w, const Step &step, uint64_t cycle) {
 
 static_assert(sizeof(Group::constants) == kCounters * sizeof(uint64_t));
 
-/// Delays the result of the load by the miss of its constant line.
+/// Delays the load's result until its constant line is available.
 void Stopwatch::loadConstants(Warp &w, const Step &step, uint64_t cycle) const {
   Group &g = w.group();
   uint64_t there = fetchConstants(w, step.constants, cycle);
@@ -168,7 +168,7 @@ void Stopwatch::loadConstants(Warp &w, const Step &step, uint64_t cycle) const {
   g.openConstants |= uint8_t(1u << step.counter);
 }
 
-/// Handles loads of parameters at addresses in registers.
+/// Returns the arrival of parameters loaded from addresses in registers.
 Moment Stopwatch::constantsOf(Warp &w, const uint64_t addresses[32],
                               uint32_t mask) const {
   uint64_t last = 0;
@@ -299,7 +299,7 @@ bool Stopwatch::reach(Warp &w, const Instr *i, const Price &price) {
     if (!isPassed(g, price))
       operands = std::max(operands, Moment(g.block, kIssue));
   }
-  // Requests of a warp must stay close to the requests of others.
+  // Requests of a warp must stay close in time to requests of other warps.
   if (price.isRequest) {
     uint64_t begin = std::max(g.step, due);
     if (!isDue(begin - std::min(begin, kMostAheadOfRequests))) {
@@ -307,7 +307,7 @@ bool Stopwatch::reach(Warp &w, const Instr *i, const Price &price) {
       return false;
     }
   }
-  // Calendars cover the near future only.
+  // Calendars only cover the near future, so a warp must not run far ahead.
   return price.isPoint ? isDue(g.step) : mayIssue(w, g.step);
 }
 
@@ -413,7 +413,7 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Price &price,
       hasWaited ? chip.cycles(Fact::MbarrierWoken) : price.latency;
   Moment ready(issuedAt + latency,
                hasWaited ? Fact::MbarrierWoken : price.cause);
-  // An instruction that ptxas drops forwards the wait for its operands.
+  // A dropped instruction forwards the wait for its operands.
   if (!price.slots)
     ready = operands.later(issuedAt + latency - operands.cycle());
   // ptxas separates fixed-latency instructions from their uses by stalls.
@@ -422,11 +422,11 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Price &price,
   ready = openMoment(std::max(ready, arrival), i);
   w.ready.set(registers.writes(placeOf(i)), ready);
   if (w.current >= w.groups.size())
-    return; // its lanes have ended
+    return; // all lanes have exited
   Group &g = w.group();
   if (next)
     g.entered = nullptr;
-  // The port accepts more than it serves, up to a limit.
+  // The port queues accesses up to a limit.
   uint64_t queue = portUntil ? chip.cycles(Fact::SharedQueue) : 0;
   if (portUntil > issuedAt + queue) {
     g.block = std::max(g.block, portUntil - queue);

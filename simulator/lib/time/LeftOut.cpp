@@ -58,7 +58,8 @@ static bool isQuiet(const Price &price, DataFlow flow) {
          !price.tensor;
 }
 
-/// Reports of lines need each instruction, so they disable the shortcut.
+/// Computes Price::quiet. Line costs require every instruction to be timed, so
+/// they disable this shortcut.
 void Model::findQuiet() {
   if (!hasMachineCode || lines)
     return;

@@ -24,7 +24,7 @@ struct WaitRow {
 };
 } // namespace
 
-// The first matching row counts; instructions without a row do not wait.
+// The first matching row applies. Instructions without a row do not wait.
 static constexpr WaitRow kWaits[] = {
     {"mbarrier", "", Spent::Mbarrier},
     {"wgmma", "wait_group", Spent::Mma},
@@ -52,7 +52,7 @@ static Spent waitOf(const ptx::Instruction &i) {
   return Spent::Issue;
 }
 
-/// Kind of wait for `operand`.
+/// Returns the kind of a wait for `operand`.
 static Spent spentOn(Moment operand) {
   if (operand.isRequest())
     return Spent::Result;
@@ -201,7 +201,7 @@ void Lines::end(const Warp &w, const Instr *i, const Instr *next) {
 // By line
 //===----------------------------------------------------------------------===//
 
-/// Lines without surrounding white space.
+/// Returns the lines of `text` without surrounding white space.
 static std::vector<std::string> linesOf(const std::string &text) {
   constexpr const char *kSpace = " \t\r";
   std::vector<std::string> lines;

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The cycles between two issues of a warp are charged to the second
-// instruction. Waits after the issue, as at barriers, are charged to the
-// instruction itself. Straight code is ordered by issue, not by PTX. With
-// diverged lanes a cycle is charged once, to the group that is accounted first,
-// so all charges of a warp add up to its lifetime.
+// instruction. Waits after the issue, for example at barriers, are charged to
+// the instruction itself. Straight-line code is ordered by issue, not by its
+// order in the PTX. If the lanes diverge, a cycle is charged only to the group
+// that is accounted first, so all charges of a warp add up to its lifetime.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_LINES_H
@@ -41,24 +41,24 @@ public:
   /// null.
   void end(const Warp &w, const Instr *i, const Instr *next);
 
-  /// Costs in the order of lines.
+  /// Returns the costs in the order of lines.
   std::vector<LineCost> costs() const;
 
 private:
   struct Issued {
     uint64_t cycle, due; ///< issue cycle; earliest possible issue
-    Moment operand;      ///< the awaited operand
+    Moment operand;      ///< operand that the instruction awaited
     const Instr *instr;
   };
   /// A group of lanes of the warp.
   struct Strand {
     std::vector<Issued> issued; ///< not accounted yet
     const Instr *last = nullptr;
-    Moment awaited = Moment(0, kIssue); ///< by the next instruction
+    Moment awaited = Moment(0, kIssue); ///< operand of the next instruction
     Wait wait = Wait::None;             ///< kind of wait of `last`
   };
   struct Book {
-    uint64_t counted = 0; ///< cycle up to which all is charged
+    uint64_t counted = 0; ///< all cycles before this cycle are charged
     std::vector<Strand> strands;
   };
   struct Cost {
@@ -82,7 +82,7 @@ private:
   std::vector<Spent> waits; ///< wait of each instruction after its issue
   std::vector<Cost> spent;  ///< indexed by instruction
   std::unordered_map<const Warp *, Book> books;
-  Book *book = nullptr;    ///< of the running warp
+  Book *book = nullptr;    ///< book of the running warp
   uint32_t strand = 0;     ///< the running group
   uint64_t issuedUpTo = 0; ///< clock of the group after the issue
 };

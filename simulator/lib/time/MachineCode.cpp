@@ -20,7 +20,7 @@ struct CodeRow {
   Pipe pipe;
 };
 
-// The first prefix that matches counts.
+// Pipes by prefix of the opcode. The first matching row applies.
 constexpr CodeRow kPipesOfCode[] = {
     {"IMAD", Pipe::Multiply}, {"IMUL", Pipe::Multiply},
     {"IDP", Pipe::Multiply},  {"FMNMX", Pipe::Alu},
@@ -52,7 +52,7 @@ constexpr CodeRow kPipesOfCode[] = {
     {"USETMAX", Pipe::None},  {"U", Pipe::Uniform},
 };
 
-/// Number after `word`, or 0.
+/// Returns the number after `word`, or 0.
 uint32_t numberAfter(std::string_view line, std::string_view word) {
   size_t at = line.find(word);
   uint32_t n = 0;
@@ -103,9 +103,9 @@ bool mx::sim::time::isMmaSync(std::string_view opcode) {
   return opcode.substr(1, 3) == "MMA";
 }
 
-/// Upper 64 bits of the 128-bit instruction, on a line of their own. Bits 41 to
-/// 44: stall. Bits 46 to 48: counter that signals the result, 7 for none. Bits
-/// 52 to 57: counters to wait for.
+/// Parses the line with the upper 64 bits of an instruction. Bits 41 to 44 are
+/// the stall, bits 46 to 48 the counter for the result (7 for none), and bits
+/// 52 to 57 the mask of counters to wait for.
 static uint64_t upperHalf(std::string_view line) {
   size_t at = line.find("/* 0x");
   if (at == line.npos || line.find_first_not_of(" \t") != at)
@@ -128,7 +128,7 @@ bool mx::sim::time::isJump(std::string_view opcode) {
          name == "CALL" || name == "BRXU" || name == "JMP";
 }
 
-/// Returns the target of a jump: ".L_x_59" of "@!P1 BRA `(.L_x_59) ;".
+/// Returns the target of a jump: ".L_x_59" for "@!P1 BRA `(.L_x_59) ;".
 static std::string_view targetOf(std::string_view line) {
   size_t begin = line.find("`(");
   if (begin == line.npos)
@@ -217,7 +217,7 @@ mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
     std::string_view opcode = opcodeOf(s);
     if (opcode.empty())
       continue;
-    // Padding after the code is NOPs without a stall.
+    // The padding after the code consists of NOPs without a stall.
     uint64_t bits = at < text.size() ? upperHalf(take()) : upperHalf({});
     if (opcode == "NOP" && !(bits >> 41 & 15))
       continue;

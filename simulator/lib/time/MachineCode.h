@@ -1,9 +1,10 @@
 //===- MachineCode.h - Machine code of a kernel -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads listings of `nvdisasm -hex -gp -c` for code of `ptxas -lineinfo` from
-// PTX without .loc. Each instruction has its PTX line and control bits (Huerta
-// and others, "Analyzing modern NVIDIA GPU cores", arXiv 2503.20481).
+// Reads the output of `nvdisasm -hex -gp -c` for code that `ptxas -lineinfo`
+// assembled from PTX without .loc. The listing contains the PTX line and the
+// control bits of each instruction (Huerta and others, "Analyzing modern NVIDIA
+// GPU cores", arXiv 2503.20481).
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_MACHINECODE_H
@@ -18,7 +19,7 @@ namespace mx::sim::time {
 
 constexpr unsigned kCounters = 6;
 
-/// Bytes of a line of the constant caches.
+/// Bytes per line of the constant caches.
 constexpr uint32_t kConstantLine = 64;
 /// Constant operand of a machine instruction.
 struct Constants {
@@ -30,7 +31,7 @@ struct Constants {
   } way = None;
   uint32_t line = 0; ///< index of the constant line: bank and offset
 };
-/// Index of a line in bank 0, which also holds the parameters.
+/// Index of a line in bank 0, which also contains the parameters.
 constexpr uint32_t constantLineOf(uint32_t offset) {
   return offset / kConstantLine;
 }
@@ -57,8 +58,8 @@ struct MachineBlock {
 
 bool hasMachineCode(std::string_view text, std::string_view name);
 
-/// Blocks of the kernel in the order of the text; empty if the listing lacks
-/// the kernel.
+/// Returns the blocks of the kernel in the order of the listing. The result is
+/// empty if the listing lacks the kernel.
 std::vector<MachineBlock> readMachineCode(std::string_view text,
                                           std::string_view name);
 

@@ -14,7 +14,7 @@ static unsigned parts(const Chip &chip) {
 
 Memory::Memory(const Chip &chip, Placement place, double mhz,
                std::shared_ptr<std::vector<Tags>> &l2)
-    // HBM has its own clock, as has L2 on chips with a rate per nanosecond.
+    // HBM has its own clock. L2 has one if its rate is per nanosecond.
     : l2Rate(chip.has(Fact::L2BytesPerNs)
                  ? chip[Fact::L2BytesPerNs] * 1000 / mhz
                  : chip[Fact::L2Bytes]),
@@ -56,9 +56,9 @@ Memory::Memory(const Chip &chip, Placement place, double mhz,
   tags = l2;
 }
 
-/// Half of the chip (or die) that is home to the line. Each half has half of
-/// the SMs and of L2. The mapping is not published; the model hashes blocks of
-/// 4 KiB like lines to sets.
+/// Returns the home of the line: a half of the chip or a die. Each half
+/// contains half of the SMs and of L2. The mapping is not published, so the
+/// model hashes blocks of 4 KiB.
 unsigned Memory::homeOf(uint64_t line) {
   constexpr unsigned kBlockLines = 32;
   return Tags::mix(line / kBlockLines) >> 32 & 1;
@@ -77,9 +77,9 @@ bool Memory::isMerged(unsigned sm, uint64_t cycle, uint64_t line) {
   return isSame;
 }
 
-/// Looks up a line. Each half of L2 caches the lines its SMs read. Lines in
-/// neither half are fetched from HBM through the home half, which keeps a copy
-/// while it has room. Full sectors are written without a fill.
+/// Looks up a line. Each half of L2 caches the lines read by its SMs. If both
+/// halves miss, the line is fetched from HBM through the home half, which keeps
+/// a copy while there is room. Full sectors are written without a fill.
 Memory::Found Memory::look(unsigned sm, uint64_t line, Traffic traffic) {
   bool isWrite = traffic == Traffic::Store;
   bool isStreamed = traffic == Traffic::Stream;
@@ -99,9 +99,9 @@ Memory::Found Memory::look(unsigned sm, uint64_t line, Traffic traffic) {
   return found;
 }
 
-/// Position of a latency in its range, in [0, 1). L2 latency depends on the
-/// distance of the slice (512 contiguous bytes each), HBM latency on the state
-/// of the channel.
+/// Returns the position of a latency in its range, in [0, 1). The latency of L2
+/// depends on the distance of the slice (512 contiguous bytes each). The
+/// latency of HBM depends on the state of the channel.
 double Memory::spreadOf(unsigned sm, uint64_t line, bool isHit) const {
   constexpr unsigned kSliceLines = 4;
   uint64_t place = isHit ? line / kSliceLines * ports.size() + sm : line;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A request passes the port of its SM, L2 and, on a miss, HBM. Each has a rate
-// in bytes per cycle; a latency is added once. Throughput as a function of
-// bytes in flight follows from both (Little, "A proof for the queuing formula L
-// = lambda W") and is not an input.
+// in bytes per cycle. The latency is added once for each request. The
+// throughput for given bytes in flight follows from rate and latency (Little,
+// "A proof for the queuing formula L = lambda W") and is not an input.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_MEMORY_H
@@ -32,14 +32,14 @@ public:
     uint64_t far = 0;    ///< extra cycles for data in the other half of L2
     uint64_t hits = 0;   ///< cycle at which the last byte leaves L2
     uint64_t misses = 0; ///< the same for HBM; 0 without misses
-    /// The same for lines that an earlier request is fetching from HBM; 0 if
-    /// there are none.
+    /// Arrival of the last line already in flight from HBM for an earlier
+    /// request; 0 if there is no such line.
     uint64_t underWay = 0;
     /// Paths up to these cycles.
     Path hitsPath, missesPath, underWayPath;
     Source hitsSource = Source::L2;
   };
-  /// Moves `pieces` between L2 and the SM from `cycle` on.
+  /// Moves `pieces` between L2 and the SM, starting at `cycle`.
   Times pass(unsigned sm, uint64_t cycle, const Path &path,
              const std::vector<Piece> &pieces, Traffic traffic);
 
@@ -59,8 +59,7 @@ private:
 
   struct Found {
     Tags::Answer answer;        ///< lookup in the home half or the SM's half
-    Tags::Line *copy = nullptr; ///< line that was allocated as a copy in the
-                                ///< other half
+    Tags::Line *copy = nullptr; ///< copy allocated in the other half
     unsigned writesBack = 0;    ///< number of evicted dirty lines
   };
   Found look(unsigned sm, uint64_t line, Traffic traffic);

@@ -11,7 +11,8 @@
 using namespace mx::sim;
 using namespace mx::sim::time;
 
-/// Any MMA lowers the clock. `isFixed`: the user set the clock.
+/// Returns the clock in MHz. Kernels with MMAs have a lower clock. Sets
+/// `isFixed` if the user chose the clock.
 static double clockOf(const Machine &machine, const Chip &chip, bool &isFixed) {
   isFixed = false;
   for (const auto &[key, value] : machine.config.timeChanges.figures)
@@ -25,9 +26,9 @@ static double clockOf(const Machine &machine, const Chip &chip, bool &isFixed) {
   return chip[Fact::BoostMHz];
 }
 
-/// Finds strong accesses and atomics outside shared memory, and the launch
-/// control of other clusters. Handlers that need the turn also request it
-/// themselves; a static answer is cheaper.
+/// Finds the instructions through which clusters communicate: strong accesses
+/// and atomics outside shared memory, and try_cancel. Their handlers also
+/// request the turn at run time, but the static answer is cheaper.
 static std::vector<bool> findShared(const Program &program,
                                     const std::vector<Price> &prices) {
   std::vector<bool> all(prices.size());
@@ -69,8 +70,9 @@ Model::Model(Machine &machine, const Chip &table)
   findQuiet();
 }
 
-/// With a latency of 0, an effect inside the current window is delayed to the
-/// next window and keeps its cycle.
+/// Returns the length of a window. If an override sets a latency to 0, an
+/// effect inside the current window is delayed to the next window and keeps its
+/// cycle.
 uint64_t Model::window() const {
   constexpr uint64_t kLeast = 32;
   return std::max(kLeast, std::min({chip.cycles(Fact::L2Latency),

@@ -26,7 +26,7 @@ public:
 
   /// Restricts the work done for each instruction to `work`.
   void leaveOut(const std::vector<Work> &work);
-  /// Lower bound, in cycles, of the time in which an SM can affect an SM of
+  /// Lower bound, in cycles, on the time in which an SM can affect an SM of
   /// another cluster.
   uint64_t window() const;
   uint64_t kernelStart() const { return chip.cycles(Fact::KernelStart); }
@@ -37,7 +37,7 @@ public:
   void giveCta(uint64_t cycle, const Path &path);
   /// Records the end of a CTA at `cycle` on `path`.
   void endCta(uint64_t cycle, const Path &path);
-  /// `path`: the path of the last end of a CTA.
+  /// Fills in `time`. `path` leads to the end of the last CTA.
   void finish(LaunchTime &time, uint64_t cycles, Path path);
 
 private:
@@ -55,14 +55,14 @@ public:
   Schedule machineCode;
   std::vector<Price> prices;
   const bool hasMachineCode;
-  /// Instructions through which clusters may communicate, so they need the
-  /// turn.
+  /// True for instructions through which clusters may communicate. They execute
+  /// while all other shards are stopped.
   const std::vector<bool> isShared;
   std::vector<Multiprocessor> sms;
   Memory memory;
   Queue ctaEnds;          ///< processes starts and ends of CTAs
   uint64_t ctasEnded = 0; ///< cycle at which the last end was processed
-  /// A load forwarded omitted values.
+  /// True if a load forwarded omitted values.
   bool passesOnLeftOut = false;
   /// Costs by line, or null.
   std::unique_ptr<Lines> lines;

@@ -1,4 +1,4 @@
-//===- Multiprocessor.h - schedulers, pipes and engines of an SM *- C++ -*-===//
+//===- Multiprocessor.h - Schedulers, pipes and engines of an SM *- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -29,18 +29,18 @@ public:
   /// Cycle at which the engine is free.
   uint64_t next() const { return free; }
   /// Path to the start of the last request. The requester extends the path to
-  /// its end.
+  /// the end of the request.
   Path path;
 
 private:
   uint64_t free = 0;
 };
 
-/// SM sub-partition. Each function that reserves slots returns the last of
-/// them.
+/// SM sub-partition. Functions that reserve slots return the last slot.
 class Quarter {
 public:
-  /// Maximum of an SM: the first warps of all CTAs may share a sub-partition.
+  /// Limit on the warps of a sub-partition. It is the limit of an SM, because
+  /// the first warps of all CTAs may share a sub-partition.
   static constexpr unsigned kMostWarps = 64;
   Quarter() { goOn.fill(~0ull); }
   uint64_t schedule(uint64_t cycle, uint64_t count = 1) {
@@ -71,8 +71,8 @@ public:
         return true;
     return false;
   }
-  /// Reserves issue slots for a running wgmma, `slots` of every 8, and every
-  /// second slot of the arithmetic pipes: the accumulators are in registers.
+  /// Reserves `slots` of every 8 issue slots, and every second slot of the
+  /// arithmetic pipes, for a running wgmma.
   void giveToMmas(unsigned slots, uint64_t begin, uint64_t end, uint64_t now) {
     constexpr unsigned kOrder[] = {7, 5, 3, 1, 6, 2, 4, 0};
     uint64_t taken = 0;
@@ -99,8 +99,7 @@ constexpr unsigned kQuarters = 4;
 /// Pipe of tcgen05.mma, cp and shift.
 struct TensorPipe {
   Engine engine;
-  std::deque<uint64_t> begins; ///< starts of queued operations, up to the
-                               ///< queue's capacity
+  std::deque<uint64_t> begins; ///< starts of operations, up to the capacity
 };
 
 struct Multiprocessor {
@@ -118,7 +117,8 @@ struct Multiprocessor {
   double copyIssue = 0; ///< part of `copies` spent on issuing boxes
   Tags l1;
   std::vector<uint64_t> constants; ///< arrival of each line; ~0: not requested
-  /// Whether tensor maps may have changed, and the maps fetched since.
+  /// True if tensor maps may have changed. `maps` lists the maps fetched since
+  /// then.
   bool hasChangedMaps = false;
   std::vector<uint64_t> maps;
   uint64_t issued = 0, sharedLines = 0;

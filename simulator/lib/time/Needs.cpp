@@ -1,14 +1,14 @@
 //===- Needs.cpp - Backward slice of values that affect timing ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A backward slice (Weiser, "Program slicing") from the instructions that
-// affect timing. Registers are tracked flow-insensitively and local memory as a
-// whole, so the slice may be too large, never too small.
+// Computes a backward slice (Weiser, "Program slicing") from the instructions
+// that affect timing. Registers are tracked flow-insensitively and local memory
+// as a whole, so the slice may be too large, but never too small.
 //
-// Stores to shared memory are in the slice if a needed load may read them,
-// stores to global memory always, since another kernel may load the data.
-// Results of MMAs are excluded: their bytes are marked as omitted, and a load
-// that depends on such bytes ends the launch (LeftOut.h).
+// The slice contains the stores to shared memory for needed loads, and all
+// stores to global memory, because another kernel may load the data. Only
+// stores of MMA results are omitted. Their bytes are marked, and a load of such
+// bytes ends the launch if the loaded value affects timing (LeftOut.h).
 //===----------------------------------------------------------------------===//
 
 #include "Needs.h"
@@ -23,16 +23,16 @@ using namespace mx::sim::time;
 
 namespace {
 
-/// Use of the operands.
+/// Effect of an instruction on the slice.
 enum class Role : uint8_t {
   Decides,    ///< all operands affect timing
-  Computes,   ///< results from its operands
-  Gathers,    ///< results from operands of other lanes
-  Loads,      ///< from an address
-  Stores,     ///< to an address
-  Combines,   ///< atom and red: an operand with memory
+  Computes,   ///< computes results from its operands
+  Gathers,    ///< computes results from operands of other lanes
+  Loads,      ///< loads from an address
+  Stores,     ///< stores to an address
+  Combines,   ///< atom and red: combines an operand with memory
   Multiplies, ///< wgmma: descriptors affect timing
-  Fetches,    ///< tcgen05.ld: accumulators; the address affects timing
+  Fetches,    ///< tcgen05.ld: reads accumulators; the address affects timing
   Unknown,    ///< any memory may affect timing
   Calls,      ///< moves registers that are not operands
 };
@@ -42,7 +42,7 @@ struct RoleRow {
   std::string_view modifier; ///< required modifier; a prefix if it ends in '*'
   Role role;
 };
-// The first matching row counts; DataFlow covers other instructions.
+// The first matching row applies. DataFlow covers all other instructions.
 constexpr RoleRow kRoles[] = {
     {"activemask", "", Role::Decides},
     // The carry is not a register.
@@ -156,7 +156,7 @@ public:
       bool goesOn = next && next->source == program.info[k].source &&
                     next->source && !next->isFirst;
       lasts[k] = goesOn ? lasts[k + 1] : uint32_t(k);
-      // Values between the parts are not operands.
+      // Values passed between the parts of a PTX instruction are not operands.
       if (goesOn && (roles[k] != Role::Computes || roles[lasts[k]] != roles[k]))
         std::fill(&roles[k], &roles[lasts[k]] + 1, Role::Unknown);
     }
@@ -225,7 +225,7 @@ private:
     for (uint32_t d = 0; d < info.numDefs; ++d)
       f(registers[program.defs[info.firstDef + d] / 4]);
   }
-  /// First instruction whose timing depends on a result of `k`.
+  /// Returns the first instruction whose timing depends on a result of `k`.
   uint32_t decider(uint32_t k) {
     uint32_t by = kNone;
     forDefs(k, [&](Register &r) { by = std::min(by, r.decider); });
@@ -277,7 +277,8 @@ private:
   uint8_t kindsOf(uint32_t k) const {
     return ::kindsOf(*program.info[k].source, program.localBytes != 0);
   }
-  /// `by`: the dependent instruction, or kNone if the value is only stored.
+  /// Marks a register as needed by instruction `by`, or by memory if `by` is
+  /// kNone.
   void need(Slot s, uint32_t by) {
     if (s != kNoSlot && !(s & kSlotConstant))
       need(registers[s / 4], by);
@@ -308,7 +309,8 @@ private:
     changed |= kinds & ~wantedKinds;
     wantedKinds |= kinds;
   }
-  /// Returns true if the operand of a store or atomic is needed in memory.
+  /// Returns true if the slice contains the value written by a store or an
+  /// atomic.
   bool isWantedInMemory(uint32_t k) {
     uint8_t kinds = kindsOf(k);
     if (kinds == kLocal)
@@ -404,8 +406,7 @@ private:
   /// Index of the last part of each PTX instruction.
   std::vector<uint32_t> lasts;
   uint8_t wantedKinds = 0, mmaKinds = 0;
-  bool storesOthers = false; ///< stores other than MMA results reach shared
-                             ///< memory
+  bool storesOthers = false; ///< stores non-MMA values to shared memory
   bool changed = false;
 };
 

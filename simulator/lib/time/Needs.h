@@ -18,9 +18,9 @@ struct Work {
   enum Part : uint8_t {
     All,
     Time, ///< timing only
-    /// Timing only, with all lanes active: no reconvergence is needed.
+    /// Timing only. All lanes are active, so they need not reconverge.
     TimeTogether,
-    Access, ///< computes addresses, moves no data
+    Access, ///< computes addresses but moves no data
   } part = All;
   // Effects on memory.
   bool leavesOut = false; ///< omits its store
@@ -31,14 +31,16 @@ struct Work {
 
 struct Needs {
   std::vector<Work> work; ///< indexed by instruction
-  /// No byte of shared memory affects timing: copies need not move data.
+  /// True if no byte of shared memory affects timing, so copies need not move
+  /// data.
   bool leavesOutShared = false;
-  /// Instruction whose timing depends on an MMA, which requires all values; or
-  /// null.
+  /// An instruction with timing that depends on an MMA, or null. If set, all
+  /// values are computed.
   const InstrInfo *ofMmas = nullptr;
 };
 
-/// `onlyMmas`: omit MMAs only.
+/// Returns the remaining work of each instruction. With `onlyMmas`, omits only
+/// the arithmetic of MMAs.
 Needs findNeeds(const Program &program, bool onlyMmas);
 
 } // namespace mx::sim::time

@@ -8,8 +8,8 @@
 
 using namespace mx::sim::time;
 
-/// Sizes of the GPCs: an even number of SMs each, as equal as possible, larger
-/// GPCs last.
+/// Returns the number of SMs of each GPC. The numbers are even, as equal as
+/// possible, and in ascending order.
 static std::vector<unsigned> sizesOf(unsigned count, unsigned sms) {
   unsigned pairs = (sms + 1) / 2;
   std::vector<unsigned> sizes;

@@ -17,13 +17,14 @@ namespace mx::sim::time {
 
 class Placement {
 public:
-  /// `used`: SMs that receive the first CTAs. `cluster`: CTAs of a cluster.
+  /// The first CTAs of the launch run on `used` SMs, in clusters of `cluster`
+  /// CTAs.
   Placement(const Chip &chip, unsigned sms, uint64_t used, unsigned cluster);
 
   unsigned sms() const { return unsigned(gpcs.size()); }
   unsigned gpcOf(unsigned sm) const { return gpcs[sm]; }
   unsigned gpcCount() const { return count; }
-  /// Half of the chip and of L2.
+  /// Returns the half of the chip, and of L2, of the SM.
   unsigned halfOf(unsigned sm) const { return 2 * gpcs[sm] >= count; }
 
 private:

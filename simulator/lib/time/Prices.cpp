@@ -18,7 +18,8 @@ using namespace mx::sim::time;
 
 namespace {
 
-/// kHolds: later instructions also wait for the latency.
+/// kPoint, kEnds, kHolds and kJumps set isPoint, endsBlock, holds and isBranch
+/// of Price.
 enum Flag : uint8_t { kPoint = 1, kEnds = 2, kHolds = 4, kJumps = 8 };
 
 struct PriceRow {
@@ -34,7 +35,7 @@ constexpr Fact kAlu = Fact::AluLatency, kFloat = Fact::FloatLatency,
                kSpecial = Fact::SpecialLatency, kWarp = Fact::WarpLatency,
                kNone = Fact::Count;
 
-// The first matching row counts.
+// The first matching row applies.
 constexpr PriceRow kPrices[] = {
     // Dropped or folded by ptxas.
     {"ld", "param*", 0, Pipe::None, kNone},
@@ -67,7 +68,7 @@ constexpr PriceRow kPrices[] = {
     // Engines.
     {"wgmma", "mma_async", 3, Pipe::None, kNone, kPoint},
     {"wgmma", "", 1, Pipe::None, kNone, kPoint},
-    // Without the accesses to tensor memory.
+    // Waits for tensor memory are added by Stopwatch.
     {"tcgen05", "ld", 1, Pipe::None, kNone},
     {"tcgen05", "st", 1, Pipe::None, kNone},
     {"tcgen05", "wait::*", 1, Pipe::None, kNone, kEnds},
@@ -184,7 +185,7 @@ Price make(const Chip &chip, uint8_t slots, Pipe pipe, Fact latency,
   return p;
 }
 
-/// Moves of registers are dropped, moves of special registers are not.
+/// ptxas drops moves between registers, but not moves of special registers.
 Price priceOfMove(const ptx::Instruction &i, const Chip &chip) {
   bool isSpecial = std::any_of(
       i.operands.begin(), i.operands.end(), [](const ptx::Operand &o) {
@@ -195,7 +196,7 @@ Price priceOfMove(const ptx::Instruction &i, const Chip &chip) {
 }
 
 /// Cycles of a sub-partition's tensor core for m16n8k16 and similar shapes. The
-/// rate depends on the bits of the elements of A.
+/// rate depends on the element width of A.
 uint16_t tensorCycles(const ptx::Instruction &i, const Chip &chip) {
   uint64_t products = 0;
   unsigned bits = 0;
@@ -218,7 +219,7 @@ uint16_t tensorCycles(const ptx::Instruction &i, const Chip &chip) {
     else if (m == "f64")
       bits = 64;
     else if (m == "e4m3" || m == "e5m2")
-      bits = chip.number == 90 ? 16 : 8; // Hopper converts to halves
+      bits = chip.number == 90 ? 16 : 8; // Hopper converts to f16
     else if (m == "s8" || m == "u8")
       bits = 8;
   }
@@ -244,7 +245,7 @@ Price priceOf(const ptx::Instruction &i, const Chip &chip) {
     p.passesL1 = i.opcode == "ld" && hasModifier(i, "L1::no_allocate");
     if (row.latency == Fact::MmaSyncLatency)
       p.tensor = tensorCycles(i, chip);
-    // Converted operands take two MMAs of halves.
+    // An MMA with converted operands is two f16 MMAs.
     if (p.tensor && chip.number == 90 &&
         (hasModifier(i, "e4m3") || hasModifier(i, "e5m2")))
       setSlots(p, Pipe::None, 2);

@@ -1,8 +1,9 @@
 //===- Prices.h - Costs of PTX instructions ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A table by opcode, type and width. ptxas does not map PTX to machine code one
-// to one: moves are dropped, 64-bit arithmetic takes several instructions.
+// Costs by opcode, type and width. ptxas does not map PTX to machine code one
+// to one. For example, it drops moves, and expands 64-bit arithmetic to several
+// instructions.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_PRICES_H
@@ -27,7 +28,7 @@ enum class Pipe : uint8_t {
   Count
 };
 constexpr unsigned kPipes = unsigned(Pipe::Count);
-/// Cycles that an instruction occupies each pipe.
+/// Cycles for which an instruction occupies each pipe.
 constexpr std::array<unsigned, kPipes> kIntervals = {1, 1, 2, 2, 4, 8, 2};
 
 struct Price {
@@ -37,16 +38,16 @@ struct Price {
   uint16_t latency = 0; ///< cycles until the result is available
   uint16_t tensor = 0;  ///< tensor-core cycles of mma.sync
   Cause cause = kIssue; ///< cause of the latency
-  /// Synchronization point: executed in the order of time.
+  /// True for synchronization points, which execute in time order.
   bool isPoint = false;
-  /// mbarrier.try_wait outside of a polling loop and without a time limit: it
-  /// may fail.
+  /// True for an mbarrier.try_wait outside a polling loop and without a time
+  /// limit. It may fail.
   bool isPeek = false;
-  /// Requests L2, whose responses depend on the order of requests.
+  /// True for requests to L2. Responses depend on the order of requests.
   bool isRequest = false;
   /// Bypasses L1.
   bool passesL1 = false;
-  /// Later instructions of the text are not issued before.
+  /// Later instructions in the text do not issue before this instruction.
   bool endsBlock = false;
   /// Later instructions wait for the result.
   bool holds = false;
@@ -56,7 +57,7 @@ struct Price {
 
   uint32_t block = 0;     ///< index in Schedule::begins
   uint32_t place = 0;     ///< cycles from the start of the block to the issue
-  uint32_t length = 0;    ///< of the block, in cycles
+  uint32_t length = 0;    ///< cycles of the block
   uint8_t stall = 0;      ///< cycles from the issue of its last machine
                           ///< instruction to the next
   bool isLeader = false;  ///< first of its block
@@ -66,8 +67,8 @@ struct Price {
   bool jumps = true;      ///< machine code contains a branch
   bool isIndexed = false; ///< loads constants at an offset in a register
   Work work;
-  /// Length of the run from here on of instructions that take no time and
-  /// change registers only.
+  /// Number of consecutive instructions, including this instruction, that take
+  /// no time and only change registers.
   uint16_t quiet = 0;
   /// Handler of an instruction with reduced work, or null.
   Handler instead = nullptr;
@@ -75,8 +76,9 @@ struct Price {
 
 struct Schedule;
 
-/// Prices by instruction. `listing`: machine code (MachineCode.h), or empty.
-/// `schedule` receives the kernel's part of it.
+/// Returns the price of each instruction. `listing` contains machine code
+/// (MachineCode.h) or is empty. `schedule` receives the kernel's part of the
+/// listing.
 std::vector<Price> pricesOf(const Program &program, const Chip &chip,
                             std::string_view listing, Schedule &schedule);
 

@@ -10,8 +10,8 @@
 
 namespace mx::sim::time {
 
-/// Cause of a busy resource: the path of the request that found it idle. The
-/// resource has worked since, so waiting requests continue that path.
+/// Cause of a busy resource: the path of the last request that found the
+/// resource idle. Waiting requests continue that path.
 class Busy {
 public:
   /// Returns the path of a request at `cycle`.

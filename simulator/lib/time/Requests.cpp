@@ -1,9 +1,10 @@
 //===- Requests.cpp - Requests to L2 and HBM ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// SMs share L2 and HBM, so the requests of a window are answered at its end, in
-// the order of time. No response arrives within the window. Until then an
-// operation has no completion time, and a reader of a loaded register waits.
+// SMs share L2 and HBM, so the requests of a window are answered in time order
+// at the end of the window. No response arrives within the window. Before the
+// answer, an operation has no completion time, and a reader of a loaded
+// register waits.
 //===----------------------------------------------------------------------===//
 
 #include "Stopwatch.h"
@@ -33,7 +34,8 @@ Stopwatch::Request &Stopwatch::newRequest(Warp &w, uint64_t cycle,
   return r;
 }
 
-/// Copies the paths of the response to this shard.
+/// Passes a request through L2 and HBM. Copies the paths of the response, so
+/// that this shard owns them.
 Memory::Times Stopwatch::pass(Warp &w, uint64_t cycle, const Path &path,
                               const std::vector<Piece> &pieces,
                               Traffic traffic) {
@@ -103,7 +105,7 @@ Moment Stopwatch::arrivalOf(Warp &w, uint64_t cycle, Source source,
   return Moment(cycle, source, w.requests->add(path));
 }
 
-/// Returns the latest arrival.
+/// Returns the arrival of the last data of a response.
 Moment Stopwatch::arrivalOf(Warp &w, Memory::Times &times) {
   Moment latest =
       arrivalOf(w, times.hits + times.far, times.hitsSource, times.hitsPath);
@@ -116,7 +118,7 @@ Moment Stopwatch::arrivalOf(Warp &w, Memory::Times &times) {
   return latest;
 }
 
-/// Requests `pieces`.
+/// Requests `pieces` from L2 for the running instruction.
 void Stopwatch::askForThreads(Warp &w, uint64_t cycle, const Path &path,
                               Traffic traffic) {
   if (hasTurn) {

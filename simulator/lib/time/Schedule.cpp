@@ -73,7 +73,7 @@ TextBlocks::TextBlocks(const Program &program,
   flow = Flow(waysOf(program));
 }
 
-/// Successors of each block.
+/// Returns the successors of each block.
 std::vector<std::vector<uint32_t>>
 TextBlocks::waysOf(const Program &program) const {
   size_t n = first.size();
@@ -92,8 +92,9 @@ TextBlocks::waysOf(const Program &program) const {
   return next;
 }
 
-/// Corrects the lines of wgmma.mma_async, for which line tables name earlier
-/// lines. Machine code and PTX have equally many of them after a wgmma.fence.
+/// Corrects the lines of wgmma.mma_async, because line tables name earlier
+/// lines. After a wgmma.fence, machine code and PTX contain the same number of
+/// wgmma.mma_async.
 void findWgmmas(std::vector<MachineBlock> &machine, const Program &program) {
   std::vector<uint32_t> lines;
   for (const InstrInfo &info : program.info)
@@ -117,15 +118,15 @@ bool isTestOf(const ptx::Instruction &i) {
          (hasModifier(i, "try_wait") || hasModifier(i, "test_wait"));
 }
 
-/// ptxas peels the first iteration of a loop that tests an mbarrier, usually
-/// the only one, and assigns the preceding line. Makes the iteration a block
-/// with the lines and depth of the loop.
+/// ptxas peels the first iteration of a loop around an mbarrier test, and
+/// assigns it to the line before the loop. Usually no other iteration executes.
+/// Turns the iteration into a block with the lines and depth of the loop.
 void findTests(std::vector<MachineBlock> &machine, const Program &program,
                const TextBlocks &text) {
   struct Loop {
     uint32_t block, jump;
   };
-  std::map<uint32_t, Loop> tests; // by line
+  std::map<uint32_t, Loop> tests; // keyed by line
   for (size_t k = 0; k < program.info.size(); ++k)
     if (const InstrInfo &info = program.info[k];
         info.source && isTestOf(*info.source)) {
@@ -166,8 +167,8 @@ void findTests(std::vector<MachineBlock> &machine, const Program &program,
   machine = std::move(cut);
 }
 
-/// Block of machine code assigned to a block of PTX, and its number of copies
-/// of the PTX.
+/// Block of machine code, the PTX block that owns it, and the number of copies
+/// of the PTX code that it contains.
 struct Share {
   const MachineBlock *block;
   uint32_t owner;
@@ -175,9 +176,9 @@ struct Share {
   std::set<uint32_t> lines;
 };
 
-/// Number of copies: four of five opcodes of the lines occur at least as often.
-/// A line may need an opcode several times. If the price table has N machine
-/// instructions of a pipe for the line, N count as one copy.
+/// Returns the number of copies of the PTX code: the largest number for which
+/// four of five opcodes are frequent enough. If the price table lists N machine
+/// instructions of a pipe for a line, one copy contains N.
 unsigned countCopies(const MachineBlock &block, const TextBlocks &text) {
   std::map<std::pair<uint32_t, std::string_view>, unsigned> found;
   std::map<std::string_view, Pipe> pipes;
@@ -201,9 +202,9 @@ unsigned countCopies(const MachineBlock &block, const TextBlocks &text) {
 
 constexpr uint32_t kNoOwner = ~0u;
 
-/// Returns the block of PTX that owns the machine code. Candidates have the
-/// same loop depth and a large share of the instructions. ptxas may merge both
-/// sides of a branch, so the owner is their common dominator.
+/// Returns the PTX block that owns the machine code. Candidates have the same
+/// loop depth and a large share of the instructions. ptxas may merge both sides
+/// of a branch, so the common dominator of the candidates is the owner.
 uint32_t ownerOf(const std::map<uint32_t, unsigned> &votes, unsigned depth,
                  const TextBlocks &text) {
   for (bool anyDepth : {false, true}) {
@@ -226,8 +227,8 @@ uint32_t ownerOf(const std::map<uint32_t, unsigned> &votes, unsigned depth,
   return kNoOwner;
 }
 
-/// Machine code of each PTX block along one execution. Blocks with lines that
-/// are already covered are copies and are dropped.
+/// Returns the machine code of one execution of each PTX block. A block with
+/// already covered lines is a copy and is dropped.
 std::vector<std::vector<Share>>
 partsOf(const std::vector<MachineBlock> &machine, const TextBlocks &text) {
   std::vector<std::vector<Share>> parts(text.first.size());
@@ -277,7 +278,7 @@ struct Counter {
   std::vector<uint32_t> lines; ///< PTX lines since the last wait
 };
 
-/// Returns true if no PTX register holds the result.
+/// Returns true if no PTX register contains the result.
 bool isConstant(std::string_view opcode) {
   return opcode.substr(0, 3) == "LDC" || opcode.substr(0, 3) == "S2R" ||
          opcode.substr(0, 4) == "S2UR";
@@ -293,7 +294,8 @@ uint32_t latencyOf(const MachineInstr &i, const Chip &chip) {
                                  : 0;
 }
 
-/// Cycles that an instruction delays its successors in addition to its stall.
+/// Returns the cycles by which an instruction delays its successors in addition
+/// to its stall.
 uint32_t holdOf(std::string_view opcode, const Chip &chip) {
   if (opcode.substr(0, 7) == "IMAD.HI")
     return uint32_t(chip.cycles(Fact::HighProduct));
@@ -332,12 +334,12 @@ public:
   }
 
 private:
-  /// Bits by word, by line.
+  /// Written bits by register word, for each line.
   std::map<uint32_t, std::map<uint32_t, uint64_t>> of;
 };
 
-/// Numbers of constant lines. Loads use another cache than operands and loads
-/// into uniform registers.
+/// Numbers the lines of the two constant caches. Operands and loads into
+/// uniform registers share a cache; other loads use the second cache.
 class ConstantLines {
 public:
   ConstantLines(const std::vector<MachineBlock> &machine,
@@ -512,7 +514,7 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
     const std::vector<uint32_t> &mmas = it->second.mmas;
     if (mmas.empty())
       p.tensor = 0;
-    // Later instructions wait for fixed latencies by their stalls.
+    // Later instructions wait for fixed latencies through their stalls.
     if (!it->second.isVariable && !p.isPoint && !p.tensor)
       p.latency = 0;
     p.stall = uint8_t(std::min<uint32_t>(it->second.stall, 255));

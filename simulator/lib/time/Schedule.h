@@ -1,9 +1,9 @@
 //===- Schedule.h - Machine code schedule of PTX instructions ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A warp issues machine code in order. Each instruction has an offset in its
-// block: its issue cycle if nothing delays it. A delay (late operand, busy
-// pipe) shifts all later machine code, regardless of the order in the PTX.
+// A warp issues machine code in order. The offset of an instruction in its
+// block is its issue cycle without delays. A delay, such as a late operand or a
+// busy pipe, shifts all later machine code, regardless of the order in the PTX.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_SCHEDULE_H
@@ -28,29 +28,29 @@ struct Step {
 };
 
 struct Schedule {
-  std::vector<Step> steps;     ///< of all blocks, ordered by offset
+  std::vector<Step> steps;     ///< steps of each block, ordered by offset
   std::vector<uint32_t> lines; ///< PTX line of each step, or 0
-  /// Lists of registers (Registers.h) that steps wait for by counters, without
-  /// duplicates. The first list is empty. ptxas may schedule the use of a
-  /// result before code that precedes the use in the PTX.
+  /// Lists of registers (Registers.h) that steps wait for through counters,
+  /// without duplicates. The first list is empty. ptxas may schedule the use of
+  /// a result before code that precedes the use in the PTX.
   std::vector<std::vector<Registers::Part>> waits = {{}};
   /// First step of each PTX block, and the end. Empty without machine code.
   std::vector<uint32_t> begins;
   /// Constant lines are numbered from 1 to `lastConstants`.
   uint32_t lastConstants = 0;
-  /// Number of the first line of parameters if parameters are indexed by a
-  /// register, else 0; and the offset of the parameters in that line.
+  /// Number of the first line of parameters, and offset of the parameters in
+  /// that line. The number is 0 unless a register indexes parameters.
   uint32_t parameters = 0, parametersBegin = 0;
   bool isEmpty() const { return begins.empty(); }
 };
 
 /// Assigns block, offset and pipe usage from machine code to each instruction.
-/// Returns an empty schedule if the listing lacks the kernel or has another
-/// version of it.
+/// Returns an empty schedule if the listing lacks the kernel or contains a
+/// different version.
 ///
-/// A block of machine code belongs to the PTX block that most of its
-/// instructions come from and that has the same loop depth. Of code that ptxas
-/// unrolled or duplicated n times, one copy counts.
+/// A block of machine code belongs to the PTX block with the same loop depth
+/// from which most of its instructions come. If ptxas unrolled or duplicated
+/// code n times, only one copy is timed.
 Schedule readSchedule(const Program &program, const Chip &chip,
                       std::string_view listing, std::vector<Price> &prices);
 

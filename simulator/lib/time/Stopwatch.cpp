@@ -44,9 +44,9 @@ static void fetch(const T *from, size_t count = 1) {
     __builtin_prefetch(at + offset, 1);
 }
 
-/// The state of all warps exceeds the host's caches, and each warp runs for a
-/// few instructions only. Prefetches the next warps, then the data they point
-/// to.
+/// Prefetches the next warps, then the data that they point to. The state of
+/// all warps exceeds the host's caches, and each warp only runs for a few
+/// instructions.
 void Stopwatch::prefetch() const {
   constexpr unsigned kAhead = 5;
   constexpr size_t kHotBytes = 256;
@@ -76,7 +76,8 @@ void Stopwatch::dropOld() {
 }
 
 void Stopwatch::forget(const Cluster &c) {
-  // Compares addresses: reading the warps would load them all into the cache.
+  // Compares addresses, because reading the warps would load them into the
+  // host's cache.
   events.removeIf([&](const Event &e) {
     for (auto &cta : c.ctas)
       if (e.warp >= cta->warps.data() &&
@@ -140,9 +141,10 @@ void Stopwatch::take(uint32_t operation) {
 // Accesses
 //===----------------------------------------------------------------------===//
 
-/// Number of passes of a shared memory access; a bank serves a word per pass.
-/// Wide accesses are split into groups of lanes. The words of a lane occupy
-/// adjacent banks, and two lanes share all of these banks or none.
+/// Returns the number of passes that a shared memory access needs. A bank
+/// serves one word per pass. Wide accesses are split into groups of lanes. The
+/// words of a lane occupy adjacent banks, and two lanes share all of these
+/// banks or none.
 uint64_t Stopwatch::sharedLines(const uint64_t addresses[32], uint32_t bytes,
                                 uint32_t mask) {
   constexpr unsigned kBankBytes = 128, kWord = 4, kLanes = 32;
@@ -246,8 +248,8 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
     askForThreads(w, through, path, traffic);
 }
 
-/// Removes the pieces that L1 holds. A line in flight serves all waiting loads
-/// on arrival. The arrival is not known before the end of the window, but is at
+/// Removes the pieces found in L1. A line in flight serves all waiting loads on
+/// arrival. The arrival is unknown before the end of the window, but takes at
 /// least the latency of L2.
 void Stopwatch::takeFromL1(Warp &w, Tags &l1, uint64_t cycle, Path path) {
   uint64_t answer = chip.cyclesBeyond(Fact::L2Latency, Fact::L1Latency);

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Execution is ordered by time. Each group of lanes has a clock in cycles
-// (Group::step). Straight code runs ahead in the order of ptxas. At
-// synchronization points a group waits until no warp or engine of the shard has
-// earlier work. Asynchronous operations take effect when their engines finish.
-// L2 and HBM answer at the end of a window (Requests.cpp).
+// (Group::step). Straight-line code runs ahead in the order that ptxas chose.
+// At synchronization points a group waits until no warp or engine of the shard
+// has earlier work. Asynchronous operations take effect when their engines
+// finish. L2 and HBM answer at the end of a window (Requests.cpp).
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_STOPWATCH_H
@@ -35,10 +35,10 @@ public:
   uint64_t first() const { return events.first(); }
   static constexpr uint64_t kNever = Events::kNever;
   uint64_t windowEnd = 0;
-  /// All other shards are stopped: the running operation is the next of all
-  /// shards through which clusters communicate.
+  /// True while all other shards are stopped, because clusters communicate
+  /// through the running operation.
   bool hasTurn = false;
-  /// A warp starts on its SM; a cluster ends.
+  /// Records the start of a warp on its SM, and the end of a cluster.
   void begin(Warp &w);
   void end(Cluster &c);
   /// Resumes the warp at `cycle`, or earlier if already scheduled.
@@ -49,8 +49,8 @@ public:
   }
   /// Removes the events of the cluster.
   void forget(const Cluster &c);
-  /// Schedules the effect of the last timed operation. `needsTurn`: clusters
-  /// communicate through it.
+  /// Schedules the effect of the last timed operation. `needsTurn` is true if
+  /// clusters communicate through the effect.
   void complete(const AsyncIssuer &issuer, bool needsTurn,
                 AsyncQueue::Action action);
   void take(uint32_t operation);
@@ -58,7 +58,7 @@ public:
     return !event.warp && operations[event.operation].needsTurn;
   }
   /// Resumes a group at `end` after a wait that was satisfied at `begin`.
-  /// `wakes`: by the current event.
+  /// `wakes` is true if the current event satisfied the wait.
   void goOn(const Warp &w, Group &g, Wait wait, bool wakes, uint64_t begin,
             uint64_t end);
   /// Adds the remote latency to an arrival of the running group.
@@ -73,14 +73,15 @@ public:
     return *issuerOf(operation).cta->cluster;
   }
   uint64_t now = 0; ///< cycle of the current event
-  /// Number of the next event, request or turn: orders equal cycles.
+  /// Number of the next event, request or turn. Numbers order events of the
+  /// same cycle.
   uint64_t numbers = 0;
-  /// Executed instructions, by warp and instruction.
+  /// Execution counts, indexed by warp and instruction.
   std::vector<std::vector<uint64_t>> executed;
 
   //===-- Requests to memory (Requests.cpp) -------------------------------===//
 
-  /// Continuation of a request. For an operation of an engine, it calls
+  /// Continuation of a request. The continuation of an engine's operation calls
   /// recordEnd() with the completion.
   using Then = std::function<void(Memory::Times &)>;
   struct Request {
@@ -93,7 +94,7 @@ public:
     Then then;
     std::vector<uint32_t> operations; ///< completed by the response
   };
-  /// Requests of the current window.
+  /// Returns the number of requests in the current window.
   size_t numRequests() const { return requestCount; }
   Request &request(size_t k) { return requests[k]; }
   /// Answers a request while all shards are stopped.
@@ -111,13 +112,13 @@ public:
   }
   const Price &priceOf(const Instr *i) const { return prices[placeOf(i)]; }
   /// Advances the group's clock to the start of the instruction. Returns false
-  /// if others run first.
+  /// if other groups must run first.
   bool reach(Warp &w, const Instr *i, const Price &price);
   void issue(Warp &w, const Instr *i, const Price &price);
   /// Sets the time of the results. `next`: next instruction of the group.
   void retire(Warp &w, const Instr *i, const Price &price, const Instr *next);
-  /// Executes the run of Price::quiet instructions from `i`. Returns false if
-  /// others run first.
+  /// Executes the Price::quiet instructions that start at `i`. Returns false if
+  /// other groups must run first.
   bool pass(Warp &w, const Instr *i, const Price &price);
   /// Updates the block clock after an instruction has delayed the group.
   void moved(Warp &w) {
@@ -131,7 +132,7 @@ public:
   void access(Warp &w, ptx::Space space, const uint64_t addresses[32],
               uint32_t bytes, uint32_t mask, bool isWrite);
   void takeFromL1(Warp &w, Tags &l1, uint64_t cycle, Path path);
-  /// Cycles between the cause and the wake-up of a waiting group.
+  /// Returns the cycles between the cause and the wake-up of a waiting group.
   uint64_t wakeLatency(const Warp &w, const Group &g) const;
   uint64_t barrierLatency(const Warp &w, uint32_t number) const;
   void passBarrier(Path &path, uint64_t end) const;
@@ -139,7 +140,8 @@ public:
 
   //===-- Operations of engines -------------------------------------------===//
 
-  /// Called with the interval, usually at the end of the window.
+  /// Continuation of an operation, called with its interval, usually at the end
+  /// of the window.
   using Timed = std::function<void(const Interval &)>;
   /// Invalidates the tensor maps cached by the SM.
   void forgetMaps(Warp &w);
@@ -156,9 +158,9 @@ public:
   Interval commit(Warp &w, uint64_t from);
   void accessTensor(Warp &w, unsigned registers, bool isLoad);
   void waitTensor(Warp &w, bool isLoad);
-  /// Path to the end of the last timed operation.
+  /// Returns the path to the end of the last timed operation.
   const Path &pathOfOperation() const { return completionPath; }
-  /// Sets the completion of an operation that is computed elsewhere.
+  /// Sets the completion of an operation, which the caller has computed.
   void recordEnd(uint64_t cycle, const Path &path) {
     completion = cycle;
     completionPath = path;
@@ -170,7 +172,7 @@ public:
     return uint64_t(chip[Fact::ClusterBarrier] +
                     chip[Fact::ClusterBarrierCta] * std::max(0.0, more));
   }
-  /// Cycle at which a try_wait that starts at `cycle` gives up.
+  /// Returns the timeout cycle of a try_wait issued at `cycle`.
   uint64_t givesUpAt(const Instr *i, uint64_t cycle) const {
     bool hasLimit = chip.has(Fact::MbarrierLimit) && priceOf(i).isPeek;
     return hasLimit ? cycle + chip.cycles(Fact::MbarrierLimit) : ~0ull;
@@ -254,15 +256,16 @@ private:
   std::vector<Operation> operations;
   std::vector<uint32_t> freeOperations;
 
-  /// The first requestCount are in use; the rest keep their vectors for reuse.
+  /// The first requestCount entries are in use. The remaining entries keep
+  /// their vectors for reuse.
   std::vector<Request> requests;
   size_t requestCount = 0;
   uint32_t asked = kNone; ///< request of the last timed operation
   /// Access of threads with open requests.
   struct Load {
     const Instr *at = nullptr;
-    Moment latest; ///< of the known arrivals
-    uint32_t open = 0;
+    Moment latest;     ///< latest known arrival
+    uint32_t open = 0; ///< number of unanswered requests
   };
   std::vector<Load> loads;
   std::vector<uint32_t> freeLoads;
@@ -275,12 +278,10 @@ private:
   /// (0 without an access).
   Moment operands, arrival;
   uint64_t issuedAt = 0, steppedTo = 0;
-  const Instr *current = nullptr; ///< issued last
-  uint64_t portUntil = 0;         ///< cycle at which the access has passed the
-                                  ///< SM's port
-  bool passesOnLeftOut = false;   ///< a load of this shard forwarded omitted
-                                  ///< values
-  bool hasWaited = false; ///< on the mbarrier that the instruction tests
+  const Instr *current = nullptr; ///< last issued instruction
+  uint64_t portUntil = 0;         ///< cycle at which the access leaves the port
+  bool passesOnLeftOut = false;   ///< a load of this shard forwarded omissions
+  bool hasWaited = false; ///< the group has waited for the tested mbarrier
   std::vector<Piece> pieces;
 };
 

@@ -1,9 +1,9 @@
 //===- Tensor.cpp - Timing of tcgen05 -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each SM has an in-order pipe; an operation of a CTA pair uses the pipes of
+// Each SM has an in-order pipe. An operation of a CTA pair uses the pipes of
 // both SMs. Tensor memory has a port for each sub-partition.
-// simulator/docs/TimeModelDesign.md has the figures of each formula.
+// simulator/docs/TimeModelDesign.md lists the figures of each formula.
 //===----------------------------------------------------------------------===//
 
 #include "Stopwatch.h"
@@ -13,8 +13,8 @@
 using namespace mx::sim;
 using namespace mx::sim::time;
 
-/// `cause`: cause of `cycles`. `tail`: cycles from the end of the work until an
-/// mbarrier can observe it.
+/// Occupies the pipes of `group` SMs for `cycles` due to `cause`. An mbarrier
+/// can observe the end of the work `tail` cycles later.
 Interval Stopwatch::throughPipes(Warp &w, uint64_t from, unsigned group,
                                  uint64_t cycles, Fact cause, uint64_t tail,
                                  Fact latency) {
@@ -57,8 +57,9 @@ Interval Stopwatch::throughPipes(Warp &w, uint64_t from, unsigned group,
   return when;
 }
 
-/// Takes N / 2 cycles for 32 bytes of K and up to 128 rows in each SM, or the
-/// time to read the operands. A is read before the MMAs start.
+/// Times a tcgen05.mma. The MMA takes N / 2 cycles for 32 bytes of K and up to
+/// 128 rows in each SM, or the time to read the operands, if longer. Operand A
+/// is read before the multiplications start.
 Interval Stopwatch::mma(Warp &w, uint64_t from, const MmaOp &op,
                         const InstrDesc &desc) {
   constexpr double kRowBytes = 32;
@@ -92,7 +93,8 @@ Interval Stopwatch::copyToTensor(Warp &w, uint64_t from, unsigned group,
                       Fact::TcgenCopyLatency);
 }
 
-/// Completes after all earlier operations of the warp in the pipe.
+/// Times a commit. It completes after all earlier operations of the warp in the
+/// pipe.
 Interval Stopwatch::commit(Warp &w, uint64_t from) {
   uint64_t end = from + chip.cycles(Fact::TcgenCommit);
   Path path = w.group().path;
@@ -105,7 +107,7 @@ Interval Stopwatch::commit(Warp &w, uint64_t from) {
   return {end, end, end, path, path};
 }
 
-/// tcgen05.ld and tcgen05.st of a warp; complete after a wait.
+/// Times a tcgen05.ld or tcgen05.st of a warp. waitTensor() waits for its end.
 void Stopwatch::accessTensor(Warp &w, unsigned registers, bool isLoad) {
   double cycles = registers * chip[isLoad ? Fact::TmemLoad : Fact::TmemStore];
   Quarter &quarter = quarterOf(w);

@@ -24,8 +24,8 @@ struct Piece {
 /// Adds the line parts for `bytes` at `address`, rounded to sectors.
 void addPieces(std::vector<Piece> &pieces, uint64_t address, uint64_t bytes);
 
-/// Adds each sector that the lanes of `mask` access, once. `bytes`: size per
-/// lane.
+/// Adds one piece for each sector accessed by the lanes of `mask`. Each lane
+/// accesses `bytes`.
 void addSectors(std::vector<Piece> &pieces, const uint64_t addresses[32],
                 uint32_t bytes, uint32_t mask);
 

@@ -14,7 +14,8 @@ using namespace mx::sim;
 // Warps
 //===----------------------------------------------------------------------===//
 
-/// Makes the group with the lowest clock `current`. Returns false if all wait.
+/// Makes the group with the lowest clock `current`. Returns false if all groups
+/// wait.
 static bool pickEarliest(Warp &w) {
   size_t best = w.groups.size();
   for (size_t k = 0; k < w.groups.size(); ++k)
@@ -33,7 +34,8 @@ void Shard::runWarp(Warp &w) {
     runGroup(w);
 }
 
-/// Runs `current`; for one instruction if the cluster has the turn.
+/// Runs the current group, for a single instruction if the cluster has the
+/// turn.
 void Shard::runGroup(Warp &w) {
   Cluster &cluster = *w.cta->cluster;
   Recorder &trace = *w.trace;
@@ -147,8 +149,8 @@ void Shard::wake(Cluster &c, uint64_t cycle) {
     }
 }
 
-/// Resumes the groups of which a try_wait times out at `cycle`. Returns false
-/// if there are none.
+/// Resumes groups with a try_wait that times out at `cycle`. Returns false if
+/// there are no such groups.
 bool Shard::giveUpWaits(Warp &w, uint64_t cycle) {
   bool hasAny = false;
   for (Group &g : w.groups) {

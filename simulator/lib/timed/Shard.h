@@ -5,8 +5,8 @@
 // shard. Within a window of time the shards are independent (Chandy and Misra,
 // "Distributed simulation: a case study in design and verification of
 // distributed programs"). Communication between clusters waits for the end of
-// the window (Timed.cpp). The number of shards, hence the result, does not
-// depend on the number of threads.
+// the window (Timed.cpp). Neither the number of shards nor the result depends
+// on the number of threads.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIMED_SHARD_H

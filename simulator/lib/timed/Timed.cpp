@@ -1,11 +1,11 @@
 //===- Timed.cpp - Scheduler of timed launches ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Resident clusters are divided into shards by SM. Within a window no SM
-// affects another shard, so shards run in parallel. At its end, one thread
-// handles memory requests, communication of clusters, and ends and starts of
-// clusters, in the order of time. The result does not depend on the number of
-// threads.
+// Resident clusters are divided into shards by SM. Within a window of time no
+// SM affects another shard, so shards run in parallel. At the end of the
+// window, one thread handles memory requests, communication between clusters,
+// and ends and starts of clusters, in time order. The result does not depend on
+// the number of threads.
 //===----------------------------------------------------------------------===//
 
 #include "Timed.h"
@@ -32,30 +32,29 @@ std::string TimedLaunch::explainMisfit() const {
   const ptx::Module &home = *machine.program.kernel->home;
   const time::Chip *chip = time::findChip(config.timedChip);
   if (!chip)
-    return "cannot be timed on '" + config.timedChip +
-           "': there are figures of " + listOfTimedChips();
+    return "cannot be timed on '" + config.timedChip + "': expected one of " +
+           listOfTimedChips();
   if (!chip->runs(home.chip))
     return "cannot be timed on " + config.timedChip + ": expected " +
            chip->targets() + ", found " + home.target +
            (home.chip.number < chip->number
-                ? ", whose code runs on no later chip"
+                ? ", which only runs on its own chip"
                 : "");
   if (machine.device)
     return "cannot be timed: expected one device, found several";
   if (!config.machineCode.empty() &&
       !time::hasMachineCode(config.machineCode, machine.program.kernel->name))
-    return "cannot be priced by machine code: expected a listing of "
-           "simulator/scripts/list-machine-code with this kernel, found none "
-           "of "
-           "it: list the PTX that is run";
+    return "cannot be priced with machine code: expected a listing of "
+           "simulator/scripts/list-machine-code with this kernel, found a "
+           "listing without it: list the PTX of this launch";
   for (const auto &[key, value] : config.timeChanges.figures)
     if (!time::hasFigure(*chip, key))
       return "cannot be timed on " + std::string(chip->name) +
              ": it has no figure '" + key + "'";
   if (config.timeChanges.isSustained && !chip->has(time::Fact::TensorMHz))
     return "cannot be timed on " + std::string(chip->name) +
-           " at a sustained clock, of which it has no figures: expected "
-           "a number of MHz";
+           " at a sustained clock, because the chip lacks the figures: "
+           "expected a number of MHz";
   return {};
 }
 
@@ -66,7 +65,7 @@ void TimedLaunch::begin() {
     leaveOut();
 }
 
-/// Checks inspect values, so with checks only MMAs are omitted.
+/// Checks inspect values, so only MMAs are omitted if checks are enabled.
 void TimedLaunch::leaveOut() {
   time::Needs needs = time::findNeeds(machine.program, config.checks != 0);
   machine.skipsMmas = !needs.ofMmas;
@@ -91,7 +90,8 @@ uint64_t TimedLaunch::nanosecondsOf(uint64_t cycle) const {
 // Shards
 //===----------------------------------------------------------------------===//
 
-/// The order check and the costs of lines cover the launch, not a shard.
+/// Shards run on a single thread if the order check or line costs are enabled,
+/// because both cover the whole launch.
 bool TimedLaunch::isParallel() const {
   return !(config.checks & kCheckOrder) && !model->lines;
 }
@@ -216,7 +216,7 @@ void TimedLaunch::runWindow(uint64_t begin) {
                            [&](size_t k) { shards[k]->run(end); });
 }
 
-/// Handles the turns and requests of all shards in the order of time.
+/// Handles the turns and requests of all shards in time order.
 void TimedLaunch::exchange() {
   struct Item {
     uint64_t cycle, sm, number;
@@ -269,7 +269,7 @@ void TimedLaunch::collectAll() {
 // Deadlocks
 //===----------------------------------------------------------------------===//
 
-/// Returns true if warps have only repeated their tests, many times each.
+/// Returns true if each warp has only repeated its mbarrier test many times.
 bool TimedLaunch::isStuck() const {
   constexpr uint64_t kTests = 64;
   uint64_t warps =

@@ -1,7 +1,7 @@
 //===- Timed.h - Scheduler of timed launches --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Starts the clusters of a machine in place of the machine's own scheduler.
+// Runs the clusters of a machine in place of the machine's own scheduler.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIMED_TIMED_H
@@ -50,8 +50,7 @@ private:
   std::unique_ptr<time::Model> model;
   std::vector<std::unique_ptr<Shard>> shards;
   std::vector<Shard *> shardOf; ///< indexed by SM
-  uint64_t testsAlone = 0;      ///< timed-out try_waits since the last other
-                                ///< event
+  uint64_t testsAlone = 0;      ///< try_waits timed out without another event
   uint64_t lastCycle = 0;       ///< latest end of a CTA
   time::Path lastPath;
 };

@@ -1,4 +1,4 @@
-"""Runs a recorded case and compares results, for record.py and replay.py.
+"""Runs a recorded case and compares its results. Used by record.py and replay.py.
 
 A case is a directory with arrays and case.json: the compiled program, the entry, the
 arguments, and the bits of the results. Results and workspace contain a pattern before a
@@ -12,8 +12,8 @@ import numpy as np
 
 PATTERN = 0xA5
 NANS = {"bf16": (0x7F80, 0x7FFF), "f16": (0x7C00, 0x7FFF), "f32": (0x7F800000, 0x7FFFFFFF)}
-# Bounds of approximate functions of the chip: two units in the last place, or for f32 the
-# documented errors of ex2.approx and tanh.approx.
+# Relative error bounds for approximate functions of the chip: two units in the last place, or
+# for f32 the documented errors of ex2.approx and tanh.approx.
 APPROXIMATE = {"bf16": 2.0**-6, "f16": 2.0**-9, "f32": 2.0**-9}
 
 
@@ -29,7 +29,7 @@ def fill(array):
 
 
 def run(entry, arguments):
-    """Returns results of an entry on arrays and numbers, as arrays of bits."""
+    """Calls an entry with arrays and numbers, and returns its results as arrays of bits."""
     given = []
     for argument, value in zip(arguments, entry.arguments, strict=True):
         if value.is_number:
@@ -50,7 +50,7 @@ def widen(bits, element):
 
 
 def count_wrong(found, expected, element, is_approximate=False):
-    """Returns the number of different elements. All NaN are equal."""
+    """Returns the number of elements that differ. All NaNs are equal."""
     if found.shape != expected.shape or found.dtype.itemsize != expected.dtype.itemsize:
         return max(expected.size, 1)
     found, expected = (np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}")

@@ -3,10 +3,10 @@ and with the results of the simulator.
 
 usage: ./check [--device cuda|cuda:N|sim] [--only STEP,...] [--jobs N] [--sanitize]
 
-Steps: runtime, cases, launch, run, wgmma, dropin, layer, graph, training; with --sanitize
-also memcheck, racecheck, synccheck and initcheck of compute-sanitizer, on the layer and on
-some cases. Needs Python and NumPy, and ml_dtypes for the layer. The last line summarizes the
-comparisons. Exits with 1 if a result is wrong."""
+The steps are runtime, cases, launch, run, wgmma, dropin, layer, graph and training. --sanitize
+adds memcheck, racecheck, synccheck and initcheck of compute-sanitizer, on the layer and on some
+cases. Needs Python and NumPy, and ml_dtypes for the layer. The last line summarizes the
+comparisons. The exit status is 1 if a result is wrong."""
 
 import argparse
 import os
@@ -68,7 +68,7 @@ class Steps:
     def last(self, *command):
         return self.python(*command).splitlines()[-1]
 
-    # --- Steps: each returns a summary line, or None if the bundle lacks its files.
+    # --- Steps. Each returns a summary line, or None if the bundle lacks the files of the step.
 
     def runtime(self):
         return self.call(BUNDLE / "bin/mx-check-cuda", BUNDLE / "runtime/test/kernels.ptx",
@@ -84,7 +84,8 @@ class Steps:
         return None
 
     def tool(self, name, is_source, count):
-        """Runs a sanitizer on cases with dense results, because it overwrites the pattern of gaps."""
+        """Runs a tool of mx on cases with dense results, because the tool overwrites the pattern in
+        gaps. Returns the summary line."""
         tool = BUNDLE / "bin" / name
         if not tool.exists() or not (BUNDLE / "recorded").exists():
             return None
@@ -126,16 +127,18 @@ class Steps:
     def dropin(self):
         names = [path.stem for path in sorted(BUNDLE.glob("dropin/*.expected"))]
         for name in names:
-            # `main` returns no value there, so the exit status is undefined. Addresses differ.
+            # `main` of these programs returns no value, so the exit status is undefined. Addresses
+            # differ between runs.
             found, expected = (re.sub(r"0x[0-9a-f]+", "0x", text) for text in (
                 self.call(BUNDLE / "dropin" / name, status=None),
                 (BUNDLE / f"dropin/{name}.expected").read_text()))
             if found != expected:
                 raise Failure(f"dropin/{name}: expected\n{expected}\nfound\n{found}")
-        return f"{len(names)} programs print what they do on the simulator" if names else None
+        return f"{len(names)} programs print the same as on the simulator" if names else None
 
     def layer(self):
-        """Compares each stage with NumPy, then with slack of every kind; fewer on the simulator."""
+        """Compares each stage with NumPy, then repeats with every kind of poison in the slack.
+        Runs fewer routings on the simulator."""
         if not (BUNDLE / "layer").exists():
             return None
         few = self.device == "sim"
@@ -148,13 +151,13 @@ class Steps:
         return f"{stages.splitlines()[-1]}; poison: {poison}"
 
     def graph(self):
-        """Runs the C program with two threads, and with a CUDA graph of the whole step on a GPU."""
+        """Runs the C program with two threads; on a GPU, the whole step is also a CUDA graph."""
         if not (BUNDLE / "layer").exists():
             return None
         batches, data = self.make_batches(), self.work / "data"
         said = self.call(*self.c_program())
         self.python(batches, "check", data, BUNDLE / "layer/program", self.device)
-        return f"{said.splitlines()[-1]} by two threads, equal to Python's"
+        return f"{said.splitlines()[-1]} by two threads, with the same results as Python"
 
     def make_batches(self):
         script = BUNDLE / "test/AheadOfTime/Inputs/batches.py"
@@ -185,7 +188,7 @@ class Steps:
                   "--print-limit=1000", "--show-backtrace=no"]
         if (BUNDLE / "layer").exists():
             self.make_batches()
-            # Kernels read whole tiles, including rows outside all groups, and drop these.
+            # Kernels read whole tiles. These include rows outside all groups, which are dropped.
             batches = BATCHES[3:] if tool == "initcheck" else BATCHES
             self.call(*prefix, *self.c_program(batches), counts=False)
         match = "(formats|split|results|reduction|epilogues)-0000"
@@ -215,7 +218,7 @@ def parse():
         list(STEPS) + (TOOLS if options.sanitize else []))
     for name in names:
         if name not in steps:
-            parser.error(f"expected steps of {', '.join(steps)}, found '{name}'")
+            parser.error(f"expected one of {', '.join(steps)}, found '{name}'")
     return options, {name: steps[name] for name in names}
 
 

@@ -3,8 +3,8 @@
 usage: scripts/check-cuda --pack FILE.tar.xz|DIRECTORY [--cases N] [--only PART,...]
 
 Compiles programs for sm_90a, runs at least N cases (default 250) on the simulator, and packs
-their results. On the GPU machine ./check (check.py) runs the bundle. Parts: runtime, cases,
-wgmma, layer, dropin, and mx-run (minutes to link)."""
+their results. On the GPU machine ./check (check.py) runs the bundle. The parts are runtime,
+cases, wgmma, layer, dropin and mx-run (minutes to link)."""
 
 import argparse
 import concurrent.futures
@@ -29,8 +29,8 @@ PROGRAMS = ["vector-add", "tma", "cluster", "host-memory"]
 STAGED = "--schedule=tile = [128, 128, 64], epilogue = tma_store, staging = 2"
 FORMATS = [INPUTS / "matmul_formats.py", "{run}", "sim", "{work}"]
 GROUPED = [INPUTS / "grouped_formats.py", "{run}", "sim", "{work}"]
-# Name, script and arguments, and number of cases of 250; None runs all cases of the script.
-# The script compares each with NumPy.
+# Each row contains a name, a script with its arguments, and the number of cases if N is 250. None
+# runs all cases of the script. The script compares each case with NumPy.
 JOBS = [
     ("formats", [*FORMATS, "--count={n}"], 60),
     ("staged", [*FORMATS, "--first=60", "--count={n}", "--multiple-of-n=8", STAGED], 26),
@@ -49,7 +49,7 @@ JOBS = [
     ("results", [RUN / "grouped-results.py", "{run}", "{work}", "{n}"], 48),
     ("weights", [RUN / "weights.py", "{run}", "{work}", "--count={n}"], 48),
     ("swapped", [RUN / "weights.py", "{run}", "{work}", "--swap-ab", "--count={n}"], 42),
-    # Weights in rows, and packed.
+    # Weights in row-major layout, and packed.
     ("packed", [RUN / "weights.py", "{run}", "{work}", "--packed", "--first=96",
                 "--count={n}"], 48),
     ("packed-swapped", [RUN / "weights.py", "{run}", "{work}", "--packed", "--swap-ab",
@@ -211,7 +211,7 @@ def parse():
     options.parts = options.only.split(",")
     for part in options.parts:
         if part not in PARTS:
-            parser.error(f"expected parts of {', '.join(PARTS)}, found '{part}'")
+            parser.error(f"expected one of {', '.join(PARTS)}, found '{part}'")
     if not (BUILD / "bin/mx-compile").exists():
         parser.error(f"expected a build with LLVM in {BUILD}, found none: run scripts/build")
     return options
@@ -231,10 +231,10 @@ def main():
         if is_file:
             call("tar", "-C", work, "-c", "-f", options.pack, "--use-compress-program=xz -T0 -9",
                  "check-cuda")
-            say(f"{options.pack}: {options.pack.stat().st_size >> 20} MiB; there: "
+            say(f"{options.pack}: {options.pack.stat().st_size >> 20} MiB; on the GPU machine: "
                 f"tar xf {options.pack.name} && check-cuda/check")
         else:
-            say(f"there: {options.pack}/check")
+            say(f"on the GPU machine: {options.pack}/check")
     return 0 if right else 1
 
 

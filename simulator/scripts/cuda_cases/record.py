@@ -4,11 +4,10 @@
 usage: MX_RECORD=DIRECTORY MX_RECORD_TOOLS=BUILD/bin [MX_RECORD_NAME=TEXT]
        record.py FILE.mlir [OPTIONS OF mx-run]
 
-Compiles the program for sm_90a for any chip of the script, and runs it on the simulator
-with sums of the tensor core (MX_SIM_TENSOR_SUMS=truncated). The calling script compares
-results with its own reference. MX_CHIP informs scripts of the chip. cases.py describes a
-recorded case.
-Runs on the CPU use mx-run and are not recorded."""
+Compiles the program for sm_90a, whichever chip the script names, and runs it on the simulator
+with the sums of tensor cores (MX_SIM_TENSOR_SUMS=truncated). The calling script compares the
+results with its own reference. Scripts read the chip from MX_CHIP. cases.py describes a
+recorded case. Runs on the CPU use mx-run and are not recorded."""
 
 import argparse
 import hashlib
@@ -21,7 +20,7 @@ import sys
 import tempfile
 
 CHIP = "sm_90a"
-# Size of the arrays of a case. Larger cases run but are not recorded, to limit the bundle.
+# Cases with larger arrays run but are not recorded, to limit the size of the bundle.
 MOST_BYTES = 1 << 20
 
 

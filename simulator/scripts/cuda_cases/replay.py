@@ -3,8 +3,8 @@
 
 usage: replay.py DIRECTORY [--device cuda] [--match REGEX] [--jobs N] [--repeat N]
 
-A NaN equals every NaN, and what functions approximate may differ in the last places;
-everything else has to be the same bits. With --repeat each case runs N times."""
+All NaNs are equal, and results of approximate functions may differ in the last places. All
+other results must be equal bit by bit. With --repeat each case runs N times."""
 
 import argparse
 import collections
@@ -19,7 +19,8 @@ import mx_compiler as mx
 
 
 def run_program(program, directories, options):
-    """Cases of one program: how many, their elements, what is wrong, and lines."""
+    """Runs the cases of a program. Returns counts of cases, elements and failures, and lines
+    about the failures."""
     total, lines = collections.Counter(), []
     mx.set_device(options.device)
     if options.device == "sim":
@@ -52,8 +53,8 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--match", default="", help="a regular expression that names of cases begin with")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--match", default="", help="regular expression for the beginning of case names")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     parser.add_argument("--repeat", type=int, default=1)
     options = parser.parse_args()
     programs = collections.defaultdict(list)
@@ -63,7 +64,7 @@ def main():
     if not programs:
         parser.error(f"expected cases in {options.directory}, found none")
     total = collections.Counter()
-    # A device belongs to a process; a fault of a kernel must not end the others.
+    # Each program runs in its own process, so that a faulting kernel does not end other programs.
     spawn = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(options.jobs, spawn) as pool:
         waiting = {pool.submit(run_program, program, directories, options): program

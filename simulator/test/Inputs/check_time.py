@@ -1,4 +1,4 @@
-"""Modelled times of small kernels, compared with the rates of the chip.
+"""Modeled times of small kernels, compared with the rates of the chip.
 
 usage: check_time.py MX_SIM TIME.ptx DIRECTORY
 """
@@ -49,12 +49,12 @@ def cycles(launches):
 
 
 def check_mmas():
-    """16 + N / 4 cycles for few columns, with values computed or not."""
+    """An MMA with few columns takes 16 + N / 4 cycles, whether or not values are computed."""
     two = [launch("mmas", SMS, 128, "out", count) for count in (128, 256)]
     few, many = cycles(run(two, "--data=none", out=512)[0])
     near("cycles of an MMA", (many - few) / 128, 18, 0.01)
     if cycles(run(two, out=512)[0]) != [few, many]:
-        sys.exit("expected MMAs to take the same time where they are computed")
+        sys.exit("expected MMAs to take the same time with and without computed values")
 
 
 def check_memory():
@@ -64,9 +64,9 @@ def check_memory():
     few, many = (run([read(count)] * 2, "--checks=none", **{"in": count * step})[0] for count in (4, 8))
     rates = [4 * step / (b - a) for a, b in zip(cycles(few), cycles(many))]
     near("TB/s of HBM", rates[0] * MHZ / 1e6, 4.52, 0.03)
-    near("bytes a cycle of L2", rates[1], L2_LOADS, 0.02)
-    near("lines found in L2 at first", many[0]["time"]["l2_hit_rate"] + 1, 1, 0.001)
-    near("lines found in L2", few[1]["time"]["l2_hit_rate"], 1, 0.01)
+    near("L2 bytes per cycle", rates[1], L2_LOADS, 0.02)
+    near("L2 hit rate of the first reads", many[0]["time"]["l2_hit_rate"] + 1, 1, 0.001)
+    near("L2 hit rate of repeated reads", few[1]["time"]["l2_hit_rate"], 1, 0.01)
 
 
 def check_copies():
@@ -76,13 +76,13 @@ def check_copies():
     few, many = (run([copy(count)] * 2, "--checks=none", **{"in": count * step})[0] for count in (2, 6))
     if many[1]["time"]["l2_bytes"] != 6 * step:
         sys.exit(f"expected {6 * step} bytes of L2, found {many[1]['time']['l2_bytes']}")
-    near("bytes a cycle of cp.async", 4 * step / (cycles(many)[1] - cycles(few)[1]), L2_LOADS, 0.02)
+    near("cp.async bytes per cycle", 4 * step / (cycles(many)[1] - cycles(few)[1]), L2_LOADS, 0.02)
 
 
 def check_barriers():
     """A handover takes 75 cycles, estimated without machine code."""
     few, many = cycles(run([launch("handOver", 1, 64, rounds) for rounds in (64, 128)])[0])
-    near("cycles of a hand-over", (many - few) / 128, 75.2, 0.1)
+    near("cycles of a handover", (many - few) / 128, 75.2, 0.1)
 
 
 def check_peeks():
@@ -93,8 +93,8 @@ def check_peeks():
 
 
 def check_machine_code():
-    """Adds the stalls of machine code, three in each round of the first warp; a
-    listing of another kernel text adds none."""
+    """The stalls in a machine code listing add to the time, three in each round of the first warp.
+    A listing of a different kernel text adds none."""
     with open(PTX, encoding="utf-8") as file:
         line = next(n for n, words in enumerate(file, 1) if "COUNTS" in words)
 
@@ -113,11 +113,11 @@ def check_machine_code():
     slow, fast = rounds(15), rounds(5)
     near("cycles that 30 stalls add", slow[0] - fast[0], 30, 0.1)
     if not slow[1] or rounds(15, line + 100000)[1]:
-        sys.exit("expected a listing to count where its lines are those of the kernel, and only there")
+        sys.exit("expected a listing to be used if and only if its lines match the kernel")
 
 
 def listed(order, one, **buffers):
-    """Cycles with machine code of (line, instruction, counter of its result, counters that it waits for)."""
+    """Returns the cycles with machine code, given as (line, instruction, result counter, counters to wait for)."""
     with open(PTX, encoding="utf-8") as file:
         lines = {words.split("//")[1].strip(): n for n, words in enumerate(file, 1) if "//" in words}
     path = os.path.join(DIRECTORY, "listing")
@@ -152,7 +152,7 @@ def check_waits():
 
 
 def check_constants():
-    """The first use of 64 bytes of constants takes 73 more cycles; after a load, its result is delayed."""
+    """The first access to a 64-byte line of constants takes 73 more cycles. For a load, only the result is delayed."""
 
     def takes(*order):
         return early([("PARAMETER", *one) for one in order] + [("FIRST", "LDG R1, R1, R1", NONE, 3)])
@@ -169,8 +169,8 @@ def check_constants():
     more(73, "a line, and then the same", cold(load("0x210", 0), use(0), load("0x23c", 1)))
     more(146, "a line, and then another", cold(load("0x210", 0), use(0), load("0x240", 1)))
     more(73, "two lines at a time", cold(load("0x210", 0), load("0x240", 0)))
-    more(0, "a line that nothing waits for", cold(load("0x210", NONE)))
-    more(0, "a line that a guard may keep", cold(("@!P0 LDC R2, c[0x0][0x210]", 0, 0)))
+    more(0, "a line without a waiting instruction", cold(load("0x210", NONE)))
+    more(0, "a line of a guarded load", cold(("@!P0 LDC R2, c[0x0][0x210]", 0, 0)))
     # The kernel's start cost is attributed to the first line with operands.
     operands = lambda place: takes(*((f"ULDC UR4, c[0x0][{at}]", NONE, 0) for at in ("0x0", place)))
     more(73, "a second line of operands", operands("0x210") - operands("0x4"))
@@ -187,10 +187,10 @@ def check_ends():
     sizes = ((SMS, 0), (SMS, 1), (8 * SMS, 0), (8 * SMS, 8))
     nothing, one, many, much = cycles(run([store(*size) for size in sizes], "--checks=none", out=1 << 25)[0])
     if not 300 < one - nothing < 600:
-        sys.exit(f"expected a store to add 330 cycles and its own, found {nothing} and {one}")
+        sys.exit(f"expected a store to add 330 cycles and its own cycles, found {nothing} and {one}")
     if not 500 < many - nothing < 1300:
-        sys.exit(f"expected 924 CTAs more to add about a cycle each, found {nothing} and {many}")
-    # 16 bytes a thread at 2150 bytes a cycle.
+        sys.exit(f"expected 924 more CTAs to add about a cycle each, found {nothing} and {many}")
+    # Each thread stores 16 bytes, at 2150 bytes per cycle.
     near("cycles in which stores drain", much - many, 8 * 8 * SMS * 128 * 16 / 2150, 0.15)
 
 
@@ -200,7 +200,7 @@ def check_repeats():
     found = [run(launches, f"--jobs={jobs}", out=512) for jobs in (1, 4, 4)]
     if found[0] != found[1] or found[1] != found[2]:
         sys.exit("expected the same report for any number of threads")
-    # 300 CTAs on 132 SMs, one of them at a time where shared memory is full.
+    # 300 CTAs run on 132 SMs, one at a time on each SM if the CTA fills shared memory.
     one, = cycles(run([launch("mmas", 1, 128, "out", 64)], out=512)[0])
     if not cycles(found[0][0])[0] > one:
         sys.exit("expected more CTAs to take longer")

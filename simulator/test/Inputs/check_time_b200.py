@@ -1,4 +1,4 @@
-"""Modelled times of small kernels, compared with published B200 figures.
+"""Modeled times of small kernels, compared with published B200 figures.
 
 usage: check_time_b200.py MX_SIM TIME.ptx DIRECTORY
 """
@@ -55,18 +55,18 @@ def check_mmas():
         near(f"cycles of {m}x{n}", slope(take, "--data=none"), cycles, 0.01)
     for m, n, cycles in ((256, 256, 128), (256, 128, 64), (256, 64, 43), (128, 256, 64), (128, 128, 32)):
         take = lambda count: launch("pairs", count, descriptor(m, n), grid=2)
-        near(f"cycles of {m}x{n} by a pair", slope(take, "--data=none"), cycles, 0.01)
+        near(f"cycles of {m}x{n} on a CTA pair", slope(take, "--data=none"), cycles, 0.01)
     # Two pairs on four SMs do not slow each other down; two CTAs of one SM do.
     two = lambda count: launch("pairs", count, descriptor(256, 256), grid=4)
     near("cycles of two pairs", slope(two, "--data=none"), 128, 0.01)
     # The time does not depend on whether values are computed.
     take = lambda count: launch("mmas", count, descriptor(128, 64))
     if slope(take) != slope(take, "--data=none"):
-        sys.exit("expected MMAs to take the same time where they are computed")
+        sys.exit("expected MMAs to take the same time with and without computed values")
 
 
 def check_latency():
-    """Reading 128 rows of A, N / 2 cycles, 12 until the mbarrier completes, 50 until the warp resumes, and a loop."""
+    """Adds the read of 128 rows of A, N / 2 cycles, 12 for the mbarrier, 50 until the warp resumes, and the loop."""
     for n in (64, 128, 256):
         take = lambda count: launch("turns", count, descriptor(128, n))
         near(f"latency of N = {n}", slope(take, "--data=none"), 32 + n / 2 + 12 + 50 + 38, 0.02)
@@ -87,19 +87,19 @@ def check_boxes():
 
 
 def check_control():
-    """600 cycles, an arrival and the end of a wait."""
-    near("cycles of a question", slope(lambda count: launch("asks", count, block=1)), 600 + 13 + 50 + 38, 0.05)
+    """A request takes 600 cycles, an arrival and the end of a wait."""
+    near("cycles of a request", slope(lambda count: launch("asks", count, block=1)), 600 + 13 + 50 + 38, 0.05)
 
 
 def check_assumed():
-    """The latency of an answer is assumed, and affects the result."""
+    """The latency of an answer is an assumed figure that affects the result."""
     time = run([launch("asks", 64, block=1)], "--data=none")[0][0]["time"]
     if "launch-control" not in time["assumed"]:
         sys.exit(f"expected an assumed figure that matters, found {time['assumed']}")
 
 
 def check_peeks():
-    """20 cycles until a test gives up, 13 for an arrival, 75 for a test of a completed phase, and the loop."""
+    """20 cycles pass until a test gives up, 13 for an arrival, 75 for a test of a completed phase, and the loop."""
     near("cycles of a test that fails", slope(lambda count: launch("peeks", count, block=1)), 20 + 13 + 75 + 38, 0.03)
 
 

@@ -1,4 +1,4 @@
-"""Causes of modelled time: the causes add up to the time and predict the effect of a changed figure, and
+"""Causes of modeled time: the causes add up to the time and predict the effect of a changed figure, and
 removing the limit of a part gains at most its share.
 
 usage: check_time_causes.py MX_SIM TIME.ptx DIRECTORY
@@ -33,7 +33,7 @@ def launch(kernel, grid, block, *args, **buffers):
             "grid": [grid, 1, 1], "block": [block, 1, 1], "dynamic_smem": 16384, "args": args}
 
 
-# By limiting part: a launch, the least share of the part, and figures of the part.
+# Maps each limiting part to a launch, the least share of the part, and the figures of the part.
 MMAS = launch("mmas", 4, 128, "out", 1000, out=512)
 READ = launch("read", 2 * SMS, 1024, "in", 10, **{"in": 10 * 2 * SMS * 1024 * 16}) | {"dynamic_smem": 0}
 HAND_OVER = launch("handOver", 1, 64, 200)
@@ -67,7 +67,7 @@ def check_bound(name):
         sys.exit(f"expected to be bound by {name} to {least}, found {time['bound_by']}")
     near(f"{name}: sum of parts", sum(time["bound_by"].values()), 1, 1e-4)
     near(f"{name}: sum of causes", sum(c["us"] for c in time["causes"]), time["us"], 1e-3 * time["us"])
-    near(f"{name}: what is not told apart", time["bound_by"].get("other", 0), 0, 0.01)
+    near(f"{name}: share without a cause", time["bound_by"].get("other", 0), 0, 0.01)
     if not time["low_us"] < time["us"] < time["high_us"]:
         sys.exit(f"{name}: expected {time['us']} between {time['low_us']} and {time['high_us']}")
     for key in keys:
@@ -91,7 +91,7 @@ def check_clock(times):
     if not steady["mhz"] < times["tensor core"]["mhz"] - 0.05:
         sys.exit(f"expected a sustained clock below {times['tensor core']['mhz']} MHz, found {steady['mhz']}")
     near("a sustained clock without MMAs", run(HAND_OVER, "--clock=sustained")["mhz"], 1980, 0)
-    near("a clock that is that of MMAs", run(MMAS, "--clock=1850")["mhz"], 1850, 0)
+    near("a clock equal to the MMA clock", run(MMAS, "--clock=1850")["mhz"], 1850, 0)
     near("time of memory at half the clock", run(READ, "--clock=990")["us"] / times["HBM"]["us"], 1, 0.2)
 
 

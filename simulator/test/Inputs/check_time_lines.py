@@ -39,7 +39,7 @@ def run(kernel, block, *args, options=(), grid=1, lines=True):
 def at(report, mark):
     """Returns the cost of the line."""
     found = [one for one in report["time"]["lines"] if one["line"] == line_of(mark)]
-    return found[0] if found else sys.exit(f"expected the line of {mark} among those that cost something")
+    return found[0] if found else sys.exit(f"expected the line of {mark} among the lines with a cost")
 
 
 def expect(what, found, expected, tolerance=0):
@@ -72,7 +72,7 @@ def check_without(name, report, kernel, *args, **more):
     plain = run(kernel, *args, lines=False, **more)
     expect(f"{name}: cycles with an account", report["time"]["cycles"], plain["time"]["cycles"])
     if "lines" in plain["time"] or "source_lines" in plain["time"]:
-        sys.exit(f"{name}: expected no lines where they were not asked for")
+        sys.exit(f"{name}: expected no lines without a request")
 
 
 def check(kernel, *args, **more):
@@ -88,7 +88,7 @@ def check(kernel, *args, **more):
 
 
 def check_chase():
-    """15 of 16 loads wait for the preceding load: the latency, less its issue cycle."""
+    """15 of 16 loads wait for the preceding load. Each wait is the latency less the issue cycle."""
     for latency in (30, 200):
         one = at(check("chase", 32, options=[f"--time-figure=shared-latency={latency}"]), "CHASE")
         expect("waits of a chain of loads", one["waits_result"], 15 * (latency - 1), 2)
@@ -96,14 +96,14 @@ def check_chase():
 
 
 def check_fmas():
-    """Seven of eight wait for the latency, less the issue cycle; the test waits for the eighth."""
+    """Seven of eight multiply-adds wait for the latency less the issue cycle. The test waits for the eighth."""
     for latency in (4, 20):
         few, report = (check("fmas", 32, "out", count, options=[f"--time-figure=float-latency={latency}"])
                        for count in (100, 300))
         more = lambda mark, cause: at(report, mark)[cause] - at(few, mark)[cause]
-        expect("waits of sums of products", more("FMAS", "waits_result"), 200 * 7 * (latency - 1))
-        expect("issue of sums of products", more("FMAS", "issues"), 200 * 8)
-        expect("a line that others do not keep", more("FMAS", "waits_slot"), 0)
+        expect("waits of multiply-adds", more("FMAS", "waits_result"), 200 * 7 * (latency - 1))
+        expect("issue of multiply-adds", more("FMAS", "issues"), 200 * 8)
+        expect("a line without slot waits", more("FMAS", "waits_slot"), 0)
         expect("waits of the test", more("TEST", "waits_result"), 200 * (latency - 1))
     one = at(report, "FMAS")
     place = {"file": "src/chain.cu", "line": 7, "column": 3}
@@ -130,11 +130,11 @@ def check_copies():
     before, after = (at(check("copies", 32, "in", 50, options=[f"--time-figure=copy-l2-latency={latency}"]), "WAIT")
                      for latency in (300, 500))
     expect("waits for copies", after["waits_mbarrier"] - before["waits_mbarrier"], 50 * 200)
-    # 1024 bytes at 108 a cycle come on top, less what passes before the wait.
+    # The transfer of 1024 bytes at 108 bytes per cycle adds to the wait; cycles before the wait reduce it.
     expect("a wait for a copy", before["waits_mbarrier"] / 50, 300, 100)
     quick, slow = (at(check("copies", 32, "in", 50, options=[f"--time-figure=mbarrier-woken={latency}"]), "WOKEN")
                    for latency in (20, 120))
-    expect("a branch on what the test says", slow["waits_mbarrier"] - quick["waits_mbarrier"], 50 * 100)
+    expect("a branch on the result of the test", slow["waits_mbarrier"] - quick["waits_mbarrier"], 50 * 100)
 
 
 def check_barrier():
@@ -174,7 +174,7 @@ def check_jumps():
 
 
 def check_machine_code():
-    """In machine code order, if its tools are installed: sums are right, and warps wait for their scheduler."""
+    """In machine code order (if the tools are installed), sums are right, and warps wait for their scheduler."""
     listing = os.path.join(DIRECTORY, "listing")
     done = subprocess.run([sys.executable, LIST, PTX, "-o", listing], capture_output=True, text=True)
     if done.returncode:
@@ -182,9 +182,9 @@ def check_machine_code():
         return
     options = [f"--machine-code={listing}"]
     alone, many = (at(check("fmas", block, "out", 100, options=options), "FMAS") for block in (32, 1024))
-    expect("a warp that no other keeps", alone["waits_slot"], 0)
+    expect("slot waits of a single warp", alone["waits_slot"], 0)
     expect("a round of the chain, by the stalls that ptxas writes", alone["cycles"] / 100, 8 * 4, 4)
-    expect("warps that keep each other", many["waits_slot"] > 0, True)
+    expect("slot waits of many warps", many["waits_slot"] > 0, True)
     check("barrier", 128, "out", options=options)
     check("wgmmas", 128, 20, options=options)
     check("copies", 32, "in", 20, options=options)

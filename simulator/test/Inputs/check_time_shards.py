@@ -69,7 +69,7 @@ def sums(jobs):
     report = run(jobs, launch)
     found = np.load(out).view("f4").reshape(2, 32)
     expected = values.astype(np.float64).sum(axis=0)
-    # Sums are added in another order than the rows, which affects the last bits.
+    # The kernel adds the rows in a different order than NumPy, which affects the last bits.
     if not np.allclose(found, expected, atol=1e-2):
         sys.exit(f"sums: expected {expected}, found {found}")
     return report, found.tobytes()

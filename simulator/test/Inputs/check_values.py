@@ -1,4 +1,4 @@
-"""Modelled time without computed values, compared with the time with all values.
+"""Modeled time without computed values, compared with the time with all values.
 
 usage: check_values.py MX_SIM VALUES.ptx DIRECTORY
 """

@@ -1,5 +1,5 @@
 """fill_template.py MX-SIM PLACES OUT: checks templates of mx-sim, fills them in, and
-runs them. The parameters are those of the sources beside the PTX."""
+runs them. The sources next to the PTX declare the parameters."""
 
 import json
 import struct

@@ -3,8 +3,8 @@ accept or reject the same instructions of instruction_set.py.
 
 targets.py MX_SIM FOLDER
 
-The assembler reports all rejected instructions in one or a few passes: they are
-removed until it accepts the rest.
+The assembler reports the rejected instructions in one or more passes. The script removes
+rejected instructions until the assembler accepts the rest.
 """
 
 import pathlib

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Devices that store into each other's memory and wait for flags.
+"""Devices store into each other's memory and wait for flags.
 
 The correct protocol (Inputs/exchange.ptx) is clean for 2, 4 and 8 devices under
-many seeds, with and without checks, and gives the right words. Each mistake
-must cause a finding under one of a few seeds, or wrong words if it is listed so.
+many seeds, with and without checks, and transfers the right words. Each mistake in
+MISTAKES must cause a finding. The mistakes in WRONG must also cause wrong words.
 
 RUN: %python %s %S/Inputs %t right
 RUN: %python %s %S/Inputs %t mistakes
@@ -19,7 +19,7 @@ import sys
 
 INPUTS, DIRECTORY, PART = sys.argv[1:]
 sys.path.insert(0, INPUTS)
-import exchange  # noqa: E402 (beside this file, not installed)
+import exchange  # noqa: E402 (next to this file, not installed)
 
 SEEDS = range(8)
 
@@ -64,7 +64,8 @@ def signal(instruction):
     return mark("SIGNAL", "st.release.sys.global.u32", instruction)
 
 
-# Equivalent forms, and the same forms with too narrow a scope.
+# Each entry contains a correct form of the protocol, and the same form with too
+# narrow a scope.
 FENCE = mark("AWAIT", "POLL;", "POLL; fence.acq_rel.sys;")
 FORMS = {
     "fence and relaxed store": (signal("fence.acq_rel.sys; st.relaxed.sys.global.u32"),
@@ -87,14 +88,14 @@ FORMS = {
 RACE = r"race: the read of .* of buffer 'window' .* races with the write at line \d+ by CTA"
 NARROW = r"has a narrower scope than \.sys: expected \.sys on both sides"
 SLOT = r"race: the write of .* of buffer 'window' .* races with the read at line \d+ by CTA"
-# Name: the edit, the finding, and the kernels or launch options.
+# Each entry contains the edit, the finding, and the kernels or launch options.
 MISTAKES = {
     "release dropped": (mark("SIGNAL", ".release", ".relaxed"), RACE),
     "release of the device": (mark("SIGNAL", ".sys", ".gpu"), NARROW),
     "acquire of the device": (mark("POLL", ".sys", ".gpu"), NARROW),
     "flags before words": (flags_first, RACE),
     "relaxed polling": (mark("POLL", ".acquire", ".relaxed"),
-                        r"a relaxed load has read what releases it, and no fence"),
+                        r"a relaxed load has read the released value, and no fence"),
     "no await": (both(drop("POLL"), drop("AWAIT")), RACE),
     "no barrier before the release": (drop("WRITTEN"), RACE),
     "no release to the counter": (drop("RELEASE"), RACE),
@@ -169,7 +170,7 @@ def mistakes():
             found.append(bool(status and re.search(pattern, text)))
         print(name, found)
         assert any(found), (name, text)
-        # The missing order is found in any schedule.
+        # Checks find missing synchronization under every seed.
         assert all(found) or name == "epoch too early", (name, found, text)
 
 
@@ -179,8 +180,7 @@ def results():
         wrong = [seed for seed in range(12) if not run(edit, options, 2, 2, seed)[2]]
         print(name, wrong)
         assert wrong, name
-    # Checks are off, and in the second edit the flag is read without a wait: execution
-    # in order has no race.
+    # With checks off, the words must be wrong for at least one seed.
     for name, edit in (("release dropped", MISTAKES["release dropped"][0]), ("no wait", drop("AWAIT"))):
         wrong = [seed for seed in range(12) if not run(edit, (), 2, 2, seed, "none")[2]]
         print(name, wrong)

@@ -14,21 +14,21 @@ import lit.Test
 
 try:
     import psutil
-except ImportError:  # without it, hanging tests never end
+except ImportError:  # without psutil, hanging tests never end
     psutil = None
 
-# Programs of the compiler. Tests of these are skipped in a build without it; in a
-# full build a missing program is a failure, not a reason to skip.
+# Programs of the compiler. A build without the compiler skips their tests. In a full
+# build a missing program is a failure.
 COMPILER_PROGRAMS = re.compile(
     r"\b(mx-(opt|test-opt|translate|run|compile|lsp-server)|MXPlugin|mlir-\w+)\b"
 )
 
-# Budget of each tier: seconds of processor time per test. Reports list tests over
-# budget, but none fails: processor time varies with the machine and its load.
+# Budget of each tier, in seconds of processor time per test. Reports list tests over
+# budget, but do not fail them, because processor time varies with the machine and its load.
 TIERS = {"default": 80, "slow": 1200}
 SANITIZERS_SLOWDOWN = 6  # factor of budgets in builds with sanitizers
 TIER_LINE = re.compile(r"^\W*TIER:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
-# Reason reported for tests in an unrequested tier.
+# Result of tests in a tier that was not requested.
 LEFT_OUT = lit.Test.ResultCode("LEFT_OUT", "Left Out", False)
 
 
@@ -42,8 +42,8 @@ def run_lines(path):
 
 
 def name_tier(test):
-    """Returns the tier named by the test or, by default, that of its
-    folder, named by the nearest lit.local.cfg."""
+    """Returns the tier that the test names or, by default, the tier in the
+    nearest lit.local.cfg."""
     own = TIER_LINE.search(read(test.getSourcePath()))
     return own[1] if own else getattr(test.config, "tier", None)
 
@@ -51,9 +51,9 @@ def name_tier(test):
 class Watchdog(threading.Thread):
     """Ends the processes of a hanging test. `period` is in seconds of elapsed time.
 
-    A test hangs if its processes wait (less than 1 % of a period is processor time), spin
-    (more than half a period of processor time in all), or take `PERIODS` periods. A busy
-    machine prolongs tests, but causes none of these: a runnable process progresses."""
+    A test hangs if its processes wait (they use less than 1 % of a period in processor time),
+    spin (they use more than half a period in total), or run for `PERIODS` periods. A busy
+    machine slows tests down, but does not let them hang, because runnable processes progress."""
 
     PERIODS = 10
 
@@ -85,7 +85,7 @@ class Watchdog(threading.Thread):
                 self.end_processes()
 
     def end_processes(self):
-        """Repeats until the test returns: scripts may continue after the death of a child."""
+        """Kills processes until the test returns, because scripts may continue after a child dies."""
         while True:
             for process in live_processes():  # parents first
                 try:
@@ -97,7 +97,7 @@ class Watchdog(threading.Thread):
 
 
 def watch(execute, period, ends_hanging):
-    """Returns the result of `execute()`; if `ends_hanging`, a watchdog ends it."""
+    """Returns the result of `execute()`. If `ends_hanging`, a watchdog ends hanging processes."""
     if not ends_hanging:
         return execute()
     with Watchdog(period) as watchdog:
@@ -120,15 +120,15 @@ def count_processor_seconds(processes=()):
     seconds = ended.ru_utime + ended.ru_stime
     for process in processes:
         try:
-            seconds += sum(process.cpu_times()[:4])  # with ended children
+            seconds += sum(process.cpu_times()[:4])  # includes ended children
         except psutil.Error:
             pass
     return seconds
 
 
 def use_libfuzzer(config):
-    """Adds the feature libfuzzer, %fuzz_cc and %fuzz_cxx if clang's run-time libraries, a separate
-    package, are installed."""
+    """Adds the feature libfuzzer, %fuzz_cc and %fuzz_cxx if clang's run-time libraries are
+    installed, which are a separate package."""
     clang = shutil.which("clang-22") or shutil.which("clang")
     clangxx = clang and shutil.which(os.path.basename(clang).replace("clang", "clang++"))
     if not clangxx:
@@ -140,8 +140,9 @@ def use_libfuzzer(config):
 
 
 def python_with_sanitizers(compiler, python, folder, name="python3-with-sanitizers"):
-    """Writes a program into `folder` that runs `python` with the run-time library of the
-    sanitizers preloaded, and libstdc++ for its functions of exceptions. Returns its path."""
+    """Writes a program into `folder` that runs `python` with two preloaded libraries: the
+    sanitizer run-time library, and libstdc++, which provides its exception functions. Returns
+    the path of the program."""
     libraries = [subprocess.run([compiler, f"-print-file-name={name}"],
                                 capture_output=True, text=True, check=True).stdout.strip()
                  for name in ("libasan.so", "libstdc++.so")]
@@ -154,13 +155,13 @@ def python_with_sanitizers(compiler, python, folder, name="python3-with-sanitize
 
 
 class MXTest(lit.formats.ShTest):
-    """A shell test. A .py file is a test only if it contains a RUN line: others are
-    modules of the tests. Without the compiler, tests that need it are skipped.
+    """A shell test. A .py file without a RUN line is a module, not a test. Without the
+    compiler, tests that need the compiler are skipped.
 
     `tier` is the tier requested from lit: "default", which skips the slow tier,
     "all", or None for tests started by hand. With None all tests run, and their
     processor time is not reported. `slowdown` multiplies budgets. With `ends_hanging` a
-    watchdog ends tests that hang; its period is ten budgets."""
+    watchdog ends tests that hang. The period of the watchdog is ten budgets."""
 
     def __init__(self, with_compiler, tier, slowdown=1, ends_hanging=False):
         super().__init__(execute_external=False)

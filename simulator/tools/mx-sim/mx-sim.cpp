@@ -56,54 +56,55 @@ Options::Options() {
     return app.add_option(name, value, about)->option_text(text);
   };
   add("--checks", checks, "LIST",
-      "Checks: all (default), none, or a list; -NAME leaves one out");
+      "Checks: all (default), none, or a list; -NAME disables a check");
   app.add_flag("--any-path", anyPath,
                "Let the launch file read and write any path, not only files "
-               "beside it");
-  app.add_flag("--werror", werror, "Exit with 1 on warnings, too");
+               "in its folder");
+  app.add_flag("--werror", werror, "Treat warnings as errors (exit status 1)");
   add("--seed", seed, "N",
-      "Order of warps, CTAs and asynchronous completions; 0 (default): the "
+      "Order of warps, CTAs and asynchronous completions; 0 (default) is the "
       "fastest to simulate");
   add("--jobs", jobs, "N", "Host threads; 0 (default): one per core");
   add("--sums", sums, "exact|truncated",
-      "How tensor cores add: exactly, rounded once a K step (default), or "
-      "truncated below the largest term, as on chips")
+      "Sums of tensor cores: exact, with one rounding per K step (default), "
+      "or with terms truncated relative to the largest term, as in hardware")
       ->check(CLI::IsMember({"exact", "truncated"}));
   add("--report", report, "FILE", "Write findings and counts as JSON");
   add("--timeline", timeline, "FILE",
-      "Write a page of HTML that shows the first CTAs over simulated steps, "
-      "with --time over modelled cycles");
+      "Write an HTML page that shows the first CTAs over simulated steps, or "
+      "over modelled cycles with --time");
   add("--timeline-ctas", timelineCtas, "N",
-      "CTAs on that page, in whole clusters; default: those of the first two "
-      "clusters");
+      "Number of CTAs in the timeline, rounded up to whole clusters; default: "
+      "two clusters");
   // Flags: a following word is a file, not a value.
   app.add_flag("--time", time,
-               "Model how long kernels take on a chip (--time=h200, the "
-               "default, or --time=b200), and print it to standard error");
+               "Model the time of kernels on a chip (--time=h200, the default, "
+               "or --time=b200), and print the time to standard error");
   app.add_flag("--time-lines", timeLines,
                "With --time: print the N lines (--time-lines=N, default 10) "
-               "at which warps spend most cycles, and write all into the "
+               "at which warps spend most cycles, and write all lines to the "
                "report");
   add("--machine-code", machineCode, "FILE",
-      "Price instructions by this listing of nvdisasm, of the same PTX "
-      "(simulator/scripts/list-machine-code makes it)");
+      "Take instruction costs from an nvdisasm listing of the same PTX, made "
+      "by simulator/scripts/list-machine-code");
   add("--data", data, "values|none",
-      "Compute the values of MMAs (default), or nothing, for "
-      "--time: results are meaningless")
+      "Compute all values (default), or with --time only values that affect "
+      "the time; results are then meaningless")
       ->check(CLI::IsMember({"values", "none"}));
   add("--clock", clock, "MHZ|sustained",
-      "With --time: the clock in MHz, or that of a launch that goes on and "
-      "on; default: that of one launch, which MMAs lower");
+      "With --time: the clock in MHz, or the clock under sustained load; "
+      "default: the clock of a single launch, which MMAs lower");
   add("--time-figure", figures, "KEY=NUMBER",
-      "With --time: another figure than the chip's, as wgmma-latency=60; "
-      "repeatable")
+      "With --time: override a figure of the chip, for example "
+      "wgmma-latency=60; repeatable")
       ->allow_extra_args(false);
   add("--time-without", without, "PART",
-      "With --time: a part that takes no time (tensor, issue, results, "
-      "shared, copy, l2, hbm, barriers, launch)");
+      "With --time: assume that this part takes no time (tensor, issue, "
+      "results, shared, copy, l2, hbm, barriers, launch)");
   app.add_flag("--statistics", stats,
-               "Print counts of each role, and speed, to standard error");
-  app.add_flag("--quiet", quiet, "No progress on a terminal");
+               "Print the counts of each role, and the simulation speed, to "
+               "standard error");
+  app.add_flag("--quiet", quiet, "Hide the progress on a terminal");
   app.add_flag("--list", list,
                "Do not run: list the kernels of PTX files, their parameters "
                "and unsupported instructions");
@@ -111,10 +112,11 @@ Options::Options() {
                "Do not run: print a launch file to fill in for a kernel of a "
                "PTX file");
   add("--kernel", kernel, "NAME",
-      "The kernel of --template, if there are several");
+      "Kernel for --template; required if the file contains several");
 }
 
-/// Use colors on terminals only; https://no-color.org.
+/// Returns true if standard error is a terminal with support for colors, and
+/// NO_COLOR (https://no-color.org) is not set.
 bool isColored() {
   const char *off = getenv("NO_COLOR"), *kind = getenv("TERM");
   return isatty(STDERR_FILENO) && !(off && *off) && kind && *kind &&

@@ -1,9 +1,9 @@
-//===- fuzz-kernels.cpp - mutated kernels, executed -----------------------===//
+//===- fuzz-kernels.cpp - Execution of mutated kernels --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The input is PTX text. The mutator imitates human errors: it copies, drops
 // and swaps lines, and replaces words by other words of the text. Every kernel
-// that parses is run under an instruction limit. Findings are expected; the
+// that parses is run under an instruction limit. Findings are expected, but the
 // process must not crash.
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     config.dynamicSharedBytes = 65536;
     config.maxInstructions = 20000;
-    // Parameters of 8 bytes point at the buffer; others are small numbers.
+    // 8-byte parameters point to the buffer; others are small numbers.
     config.parameters.assign(kernel.parameterBytes, 0);
     for (const ParameterInfo &p : kernel.parameters) {
       if (p.offset + p.bytes > config.parameters.size())
@@ -113,14 +113,14 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
       text.insert(std::min(b.first, text.size()), line);
       break;
     }
-    case 3: { // an interesting number
+    case 3: { // replace a number
       static const char *numbers[] = {"0",          "1",  "31", "255", "65535",
                                       "2147483648", "-1", "64", "4096"};
       text.replace(v.first, v.second - v.first,
                    numbers[rng() % std::size(numbers)]);
       break;
     }
-    default: // a word from elsewhere
+    default: // replace a word
       text.replace(v.first, v.second - v.first, piece(w));
       break;
     }

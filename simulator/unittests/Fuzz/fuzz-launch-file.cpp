@@ -1,8 +1,8 @@
-//===- fuzz-launch-file.cpp - arbitrary bytes as a launch file ------------===//
+//===- fuzz-launch-file.cpp - Arbitrary bytes as a launch file ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A launch file for a module with parameters of many kinds. The launch is
-// isolated: the simulator neither reads nor writes files.
+// Passes the input as a launch file for a module with parameters of many kinds.
+// The launch is isolated, so the simulator neither reads nor writes files.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Report.h"

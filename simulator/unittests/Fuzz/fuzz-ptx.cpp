@@ -1,8 +1,8 @@
-//===- fuzz-ptx.cpp - arbitrary bytes as PTX ------------------------------===//
+//===- fuzz-ptx.cpp - Arbitrary bytes as PTX ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Parses the input, decodes every kernel and loads the variables. Invalid PTX
-// must be refused with a message that names a place.
+// must be rejected with a message that contains a source location.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Simulator.h"

@@ -49,9 +49,9 @@ TEST(Json, Integers) {
       {"-9223372036854775808", "-9223372036854775808"},
       {"-0", "0"},
       {"9223372036854775808",
-       "1:1: expected an integer of 64 bits, found 9223372036854775808"},
-      {"1.5", "1:1: expected an integer of 64 bits, found 1.5"},
-      {" 1e3", "1:2: expected an integer of 64 bits, found 1e3"},
+       "1:1: expected a 64-bit integer, found 9223372036854775808"},
+      {"1.5", "1:1: expected a 64-bit integer, found 1.5"},
+      {" 1e3", "1:2: expected a 64-bit integer, found 1e3"},
       {"\"1\"", "1:1: expected an integer, found a string"}};
   for (auto [text, result] : cases)
     EXPECT_EQ(readValue(text,
@@ -93,7 +93,7 @@ TEST(Json, NumbersOfPeople) {
   EXPECT_EQ(readValue("\"-inf\"", number), "-inf");
   EXPECT_EQ(readValue("\"1\"", number), "1:1: expected a number");
   EXPECT_EQ(readValue("1e999", number),
-            "1:1: expected a number of 64 bits, found 1e999");
+            "1:1: expected a 64-bit number, found 1e999");
 }
 
 TEST(Json, Paths) {
@@ -126,11 +126,11 @@ TEST(Json, Refused) {
       {"{\"a\": 1,}", "1:9: expected a key in quotes"},
       {"{\"a\" 1}", "1:6: expected ':' after the key 'a'"},
       {"{\"a\": 1 \"b\": 2}", "1:9: expected ',' or '}'"},
-      {"{\"a\": 1, \"a\": 2}", "1:13: key 'a' stands here twice"},
+      {"{\"a\": 1, \"a\": 2}", "1:13: duplicate key 'a'"},
       {"1 2", "1:3: expected the end of the text after the value"},
       {"01", "1:3: expected a number without leading zeros"},
       {"1.", "1:3: expected digits after '.'"},
-      {"1e+", "1:4: expected digits of an exponent"},
+      {"1e+", "1:4: expected digits in the exponent"},
       {"-", "1:2: expected a value, found the end of the text"},
       {"tru", "1:1: expected a value"},
       {"nul", "1:1: expected a value"},
@@ -150,7 +150,8 @@ TEST(Json, Refused) {
 TEST(Json, Depth) {
   Json json;
   std::string deep(100000, '[');
-  EXPECT_EQ(parseJson(deep, json), "1:130: nested more than 128 deep");
+  EXPECT_EQ(parseJson(deep, json),
+            "1:130: expected at most 128 levels of nesting");
   std::string fits = std::string(128, '[') + std::string(128, ']');
   EXPECT_EQ(parseJson(fits, json), "");
 }

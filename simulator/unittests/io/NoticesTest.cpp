@@ -38,8 +38,8 @@ public:
     close(kept);
     close(terminal);
   }
-  /// Reads until the text ends with `last`, at most 60 s: the kernel delivers
-  /// terminal output in pieces, late on a busy machine.
+  /// Reads until the text ends with `last`, for at most 60 s. The kernel may
+  /// deliver terminal output in pieces and late.
   std::string readTo(const std::string &last) {
     std::string text;
     pollfd readable = {terminal, POLLIN, 0};
@@ -66,7 +66,7 @@ TEST(Progress, LeavesNeitherALineNorAThread) {
     EXPECT_EQ(countThreads(), before + 1);
     std::string second = "\r\033[Ktool: working, 3 s\r";
     EXPECT_EQ(terminal.readTo(second), "\r\033[Ktool: working, 2 s\r" + second);
-    // Other output erases the line once.
+    // Erasing the line twice has no further effect.
     Progress::erase();
     Progress::erase();
   }
@@ -74,7 +74,7 @@ TEST(Progress, LeavesNeitherALineNorAThread) {
   EXPECT_EQ(terminal.readTo("\033[K"), "\r\033[K");
 }
 
-TEST(Progress, SaysNothingOfWhatIsShort) {
+TEST(Progress, PrintsNothingForShortWork) {
   Terminal terminal;
   for (int i = 0; i < 100; ++i)
     Progress({"tool", false}, "working");
@@ -82,7 +82,7 @@ TEST(Progress, SaysNothingOfWhatIsShort) {
   EXPECT_EQ(terminal.readTo("\n"), "tool: done\r\n");
 }
 
-TEST(Progress, HasNoThreadWhereItIsNotWanted) {
+TEST(Progress, StartsNoThreadIfDisabled) {
   Terminal terminal;
   size_t before = countThreads();
   Progress quiet({"tool", true}, "working");
@@ -113,7 +113,7 @@ std::pair<sighandler_t, sighandler_t> watchCtrlC(sighandler_t before) {
   return {during.sa_handler, after.sa_handler};
 }
 
-TEST(Progress, GivesCtrlCBack) {
+TEST(Progress, RestoresTheCtrlCHandler) {
   Terminal terminal;
   auto [during, after] = watchCtrlC(SIG_DFL);
   EXPECT_NE(during, SIG_DFL);

@@ -1,8 +1,8 @@
 //===- NpyTest.cpp - .npy files, good and bad -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bytes are written by hand from the format's description, so that the
-// reader is not only tested against the writer.
+// The bytes are written by hand from the description of the format, so that the
+// tests of the reader do not depend on the writer.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/io/Npy.h"
@@ -61,7 +61,7 @@ TEST_F(Npy, ReadsTheThreeVersions) {
   }
 }
 
-TEST_F(Npy, ReadsWhatPythonMayWrite) {
+TEST_F(Npy, ReadsHeadersThatPythonMayWrite) {
   const struct {
     std::string bytes, type;
   } cases[] = {
@@ -151,7 +151,7 @@ TEST_F(Npy, RefusesTooManyDimensions) {
             "expected at most 64 dimensions, found more");
 }
 
-TEST_F(Npy, RefusesWhatIsNoFile) {
+TEST_F(Npy, RefusesMissingFilesAndDirectories) {
   NpyArray array;
   EXPECT_EQ(readNpy(path("absent.npy"), array),
             path("absent.npy") + ": cannot open: No such file or directory");
@@ -166,7 +166,7 @@ TEST_F(Npy, ReadsFromAPipe) {
     ASSERT_EQ(pipe(ends), 0);
     std::string bytes = file(dict("<f4", "(2,)"), payload);
     ASSERT_EQ(::write(ends[1], bytes.data(), bytes.size()),
-              ssize_t(bytes.size())); // less than a pipe holds
+              ssize_t(bytes.size())); // fits in the pipe's buffer
     close(ends[1]);
     NpyArray array;
     std::string message = readNpy("/dev/fd/" + std::to_string(ends[0]), array);

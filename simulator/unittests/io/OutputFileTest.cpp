@@ -1,4 +1,4 @@
-//===- OutputFileTest.cpp - Whole files or none ---------------------------===//
+//===- OutputFileTest.cpp - Atomic writes of output files -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ mode_t permissionsOf(const std::string &path) {
   return info.st_mode & 07777;
 }
 
-TEST_F(OutputFile, HasThePermissionsOfTheOldFileOrOfAnyNewOne) {
+TEST_F(OutputFile, UsesOldOrDefaultPermissions) {
   mode_t mask = umask(027);
   EXPECT_EQ(writeOutputFile(path("file"), {"a", "", "bc"}), "");
   umask(mask);
@@ -46,15 +46,15 @@ TEST_F(OutputFile, KeepsTheOldFileOnFailure) {
             path("old/file") + why + "Not a directory");
   EXPECT_EQ(writeOutputFile(directory, {"new"}),
             directory + why + "Is a directory");
-  // A full device: no temporary file may remain.
+  // After a write to a full device, no temporary file may remain.
   EXPECT_EQ(writeOutputFile("/dev/full", {"new"}),
             "/dev/full" + why + "No space left on device");
   EXPECT_EQ(list(), std::vector<std::string>{"old"});
   EXPECT_EQ(slurp("old"), "precious");
 }
 
-// Every temporary name is too long.
-TEST_F(OutputFile, IsWrittenInPlaceWhereNothingFitsBesideIt) {
+// Names of temporary files would exceed NAME_MAX.
+TEST_F(OutputFile, IsWrittenInPlaceIfTheNameIsTooLong) {
   std::string name(NAME_MAX, 'a');
   EXPECT_EQ(writeOutputFile(path(name), {"first, longer"}), "");
   EXPECT_EQ(writeOutputFile(path(name), {"second"}), "");
@@ -90,7 +90,7 @@ TEST_F(OutputFile, WritesToPipes) {
   EXPECT_EQ(list(), std::vector<std::string>{"pipe"});
 }
 
-TEST_F(OutputFile, WritesBehindEarlierStandardOutput) {
+TEST_F(OutputFile, WritesAfterEarlierStandardOutput) {
   int file = open(path("out").c_str(), O_RDWR | O_CREAT, 0600);
   int before = dup(STDOUT_FILENO);
   ASSERT_EQ(dup2(file, STDOUT_FILENO), STDOUT_FILENO);
@@ -106,8 +106,9 @@ TEST_F(OutputFile, WritesBehindEarlierStandardOutput) {
   EXPECT_EQ(slurp("out"), "abcd");
 }
 
-TEST_F(OutputFile, LeavesOneWholeFileOfConcurrentWriters) {
-  // Another process with the same number, in another container.
+TEST_F(OutputFile, ConcurrentWritersLeaveOneWholeFile) {
+  // A process with the same ID in another container has left its temporary
+  // files.
   std::string beside = path("file") + "." + std::to_string(getpid()) + ".";
   for (int number = 0; number < 200; ++number)
     std::ofstream(beside + std::to_string(number) + ".tmp") << "other";

@@ -1,4 +1,4 @@
-//===- PrintableTest.cpp - Text from files on terminals -------------------===//
+//===- PrintableTest.cpp - Escapes in text for terminals ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -13,16 +13,16 @@ namespace {
 TEST(Printable, KeepsText) {
   EXPECT_EQ(printable(""), "");
   EXPECT_EQ(printable("a name,\n\tand another"), "a name,\n\tand another");
-  // One, two, three and four bytes; the last character of all.
+  // Characters of one to four bytes, up to the last code point.
   std::string text = "x \u00E9 \u20AC \U0001F600 \u00A0 \uFFFD \U0010FFFF";
   EXPECT_EQ(printable(text), text);
 }
 
-TEST(Printable, EscapesWhatTerminalsObey) {
+TEST(Printable, EscapesControlSequences) {
   EXPECT_EQ(printable("\x1B[31mred\x1B[0m"), "\\x1B[31mred\\x1B[0m");
   EXPECT_EQ(printable("a\r\b\x7F"), "a\\x0D\\x08\\x7F");
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
-  // CSI as a character, in UTF-8 and as a byte.
+  // CSI is escaped in UTF-8 and as a single byte.
   EXPECT_EQ(printable("\u009B31m"), "\\xC2\\x9B31m");
   EXPECT_EQ(printable("\x9B"
                       "31m"),
@@ -31,7 +31,7 @@ TEST(Printable, EscapesWhatTerminalsObey) {
 
 /// Compares every code of one to four bytes with the Unicode standard's
 /// definition of well-formed text (table 3-7), using a separate encoder.
-TEST(Printable, EscapesAllThatIsNoCharacter) {
+TEST(Printable, EscapesInvalidUtf8) {
   for (unsigned code = 0; code <= 0x10FFFF; ++code) {
     std::string text;
     if (code < 0x80)

@@ -30,7 +30,7 @@ def make_batch(index):
     ends = np.cumsum(sizes)
     for part in moe.groups_of(ends):
         size = part.stop - part.start
-        # The tokens with the fewest rows so far: at most two rows each.
+        # Choose the tokens with the fewest rows, so no token gets more than two rows.
         used = np.bincount(rows[rows >= 0], minlength=tokens)
         rows[part] = np.lexsort((rng.random(tokens), used))[:size]
         prob[part] = rng.uniform(0.1, 1, size)

@@ -1,8 +1,8 @@
 """Edits a table of tuned schedules: edit_table.py TABLE OUT MEMBER=VALUE...
 
-MEMBER is a member of the table (version, format), a member of the keys of all entries (chip, gpu,
-compiler, matmul), or `schedule` of all entries. `twice=GPU` adds a copy of each entry
-for another GPU."""
+MEMBER is a member of the table (version, format), a member of every entry's key (chip, gpu,
+compiler, matmul), or `schedule`, the schedule of every entry. `twice=GPU` adds a copy of each
+entry for another GPU."""
 
 import copy
 import json

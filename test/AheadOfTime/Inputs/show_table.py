@@ -1,7 +1,7 @@
-"""Prints the entries of a table of tuned schedules: for each entry a line with the key, the
-number of schedules tried, and whether the schedule taken was the fastest. With --shared, prints
-the bytes of shared memory of the fastest schedule of the first entry: the tests' driver reports
-them as its time."""
+"""Prints a table of tuned schedules. The line of each entry contains its key, the number of
+measured schedules, and whether the selected schedule was the fastest. With --shared, prints only
+the shared memory size, in bytes, of the fastest schedule in the first entry. The tests' fake driver
+reports this size as the schedule's time."""
 
 import json
 import sys

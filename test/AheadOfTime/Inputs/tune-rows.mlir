@@ -1,4 +1,4 @@
-// The number of rows is known at run time only.
+// The number of rows is known only at run time.
 !a = tensor<?x7168xbf16>
 !b = tensor<4096x7168xf4E2M1FN>
 !bs = tensor<4096x224xf8E8M0FNU>

@@ -1,4 +1,4 @@
-// Matmuls: two of the same form, a third of another, a fourth with a schedule.
+// Two matmuls with the same form, one with another form, and one with a schedule.
 !a = tensor<512x256xf8E4M3FN>
 !as = tensor<512x8xf8E8M0FNU>
 !b = tensor<384x256xf8E4M3FN>

@@ -153,7 +153,7 @@ static void test_compile(mxcContext context, const char *directory) {
   const int64_t rows[] = {16};
   options.tuneRows = rows;
   assert(mxcCompile(&compiled, module, &options) == MXC_REFUSED);
-  expect("0 expected a GPU that runs sm_100a to tune on, found ");
+  expect("0 tuning requires a GPU that runs sm_100a, found ");
   options.tune = 0;
   options.tuned = "/no/table";
   assert(mxcCompile(&compiled, module, &options) == MXC_REFUSED);
@@ -283,7 +283,7 @@ static void test_sizes(mxcContext context, mxcHostProgram at) {
   mxcCompiledDestroy(compiled);
   wished.added = 1;
   assert(mxcCompile(&compiled, module, &wished.options) == MXC_REFUSED);
-  expect("with fields that this library does not know");
+  expect("with fields that this library does not support");
   wished.options.structSize = offsetof(mxcCompileOptions, ptxas);
   assert(!mxcCompile(&compiled, module, &wished.options));
   mxcCompiledDestroy(compiled);

@@ -1,8 +1,7 @@
 // RUN: mx-opt %s --mxgpu-assign-warps --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
 
-// Loops and branches around stage acquisitions carry the stage and parity,
-// beside their own values. lower-rings-invalid.mlir tests unsupported control
-// flow.
+// Control flow around stage acquisitions yields the current stage and parity in addition to its own
+// values. lower-rings-invalid.mlir tests unsupported control flow.
 
 !ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = threads(32), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
@@ -18,7 +17,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-NEXT:      } else {
   // CHECK-NEXT:        scf.yield %[[FIRST]], %[[PARITY]] :
   // CHECK-NEXT:      }
-  // The original results of the branch follow, and their uses are kept.
+  // The stage and parity precede the original result of the branch, and the use of that result is
+  // updated.
   // CHECK:         mxgpu.role @consume
   // CHECK:           %[[FIRST:.*]] = mxbar.get_stage %{{.*}}[0]
   // CHECK:           %[[PARITY:.*]] = arith.constant 0 : i32
@@ -50,7 +50,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       memref.store %x, %out[%c0] : memref<1xi32>
     }
   }
-  // Both regions forward the values, in addition to their own.
+  // Both regions of scf.while forward the stage and parity in addition to their own values.
   // CHECK-LABEL: mxgpu.kernel @while(
   // CHECK:         %[[FIRST:.*]] = mxbar.get_stage %{{.*}}[0]
   // CHECK:         scf.while (%[[STAGE:.*]] = %[[FIRST]], %[[PARITY:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) : (!threads_stage, i32, i32) -> (!threads_stage, i32, i64) {
@@ -76,7 +76,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       }
     }
   }
-  // A loop without acquisitions carries nothing; its attributes are kept.
+  // The inner loop acquires no stage, so it gets no iteration arguments. The outer loop keeps its
+  // attribute.
   // CHECK-LABEL: mxgpu.kernel @for(
   // CHECK:         %[[ALL:.*]]:3 = scf.for {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}, %[[PARITY:.*]] = %{{.*}}, %{{.*}} = %c0) -> (!threads_stage, i32, index)
   // CHECK-NEXT:      scf.for %{{[^(]*}} {

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --canonicalize --convert-mxgpu-host-to-gpu --canonicalize --cse | FileCheck %s
 
-// Messages of run-time checks include the location of the operation; a '%' in a
-// location is escaped.
+// The message of a run-time check starts with the location of the operation. A '%' in the location
+// is escaped.
 
 // CHECK-DAG:   llvm.mlir.global internal constant @mx_require_text_0("{{.*}}.mlir:{{[0-9]+}}:3: expected %lld rows, found %lld\00")
 // CHECK-DAG:   llvm.func @mxReportError(!llvm.ptr, ...)
@@ -21,7 +21,7 @@ func.func @require(%ok: i1, %m: index, %n: index) {
 
 // -----
 
-// Requirements known to hold are dropped.
+// A requirement known to hold is dropped.
 // CHECK-LABEL: func.func @holds(
 // CHECK-NOT:     mxReportError
 // CHECK:         return
@@ -53,9 +53,9 @@ func.func @sm_count() -> index {
 
 // -----
 
-// A tensor map and a launch. Dimensions and strides start with the innermost,
-// dynamic sizes follow the pointer, and the map is passed by value. Everything
-// runs on the default stream, with a single synchronization.
+// Encodes a tensor map and launches a kernel with the map. The map lists dimensions and strides
+// starting with the innermost dimension, and is passed by value. A memref is passed as its pointer
+// and its dynamic sizes. All calls use the default stream, and the function synchronizes once.
 
 // CHECK-LABEL: func.func @launch(
 // CHECK-SAME:    %[[A:[^:]*]]: memref<?x256xf8E4M3FN>, %[[Y:[^:]*]]: memref<?x4xf32>, %[[F:[^:]*]]: f32, %[[GRID:[^:]*]]: index
@@ -112,9 +112,9 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// A loop does not grow the stack: each iteration uses allocations of the entry
-// block, and restores the stack after the allocations that the translation to
-// LLVM IR inserts for the launch.
+// A loop does not grow the stack. Each iteration reuses the allocations in the entry block. Each
+// iteration also restores the stack, because the translation to LLVM IR allocates stack memory
+// for the launch.
 
 // CHECK-LABEL: func.func @loop(
 // CHECK-COUNT-5: llvm.alloca
@@ -145,8 +145,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// A loop of blocks does not grow the stack either. A launch in the entry block
-// restores nothing: its allocations live until the return.
+// A loop formed by branches between blocks does not grow the stack either. A launch in the
+// entry block does not restore the stack, so its allocations live until the function returns.
 
 // CHECK-LABEL: func.func @blocks(
 // CHECK:         llvm.alloca
@@ -182,9 +182,10 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// A kernel with its own wait may start before its predecessors end; its
-// successor without a wait may not. The function synchronizes with both before
-// it returns; a function that only calls needs no synchronization.
+// A kernel that itself waits for the preceding kernels is launched with the programmatic flag, so
+// it may start before those kernels end. A kernel without a wait is launched without the flag. The
+// launching function synchronizes once before it returns. A function that only calls the launching
+// function does not synchronize.
 
 // CHECK:       llvm.func @mxNextLaunchFlags(i32)
 // CHECK-LABEL: func.func @chain(
@@ -234,7 +235,7 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Programs with kernels allocate device memory.
+// In a program with kernels, memref operations allocate, copy and free device memory.
 
 // CHECK-LABEL: func.func @memory(
 // CHECK-SAME:    %[[X:[^:]*]]: memref<?x4xbf16>, %[[N:[^:]*]]: index
@@ -242,7 +243,7 @@ module attributes {gpu.container_module} {
 // CHECK-DAG:     %[[STREAM:.*]] = llvm.mlir.zero : !llvm.ptr
 // CHECK:         %[[ROWS:.*]] = arith.index_cast %[[N]] : index to i64
 // CHECK:         %[[BYTES:.*]] = arith.muli %[[ROWS]], %[[C8]]
-// Sizes beyond the address space become the largest integer.
+// A size beyond the address space is replaced by the largest integer.
 // CHECK:         %[[FITS:.*]] = arith.cmpf olt
 // CHECK:         %[[SIZE:.*]] = arith.select %[[FITS]], %[[BYTES]], %c-1_i64
 // CHECK:         llvm.call @mgpuMemAlloc(%[[SIZE]], %[[STREAM]], %{{.*}})
@@ -262,7 +263,7 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Functions without launches also return device memory.
+// A function without launches also allocates its result in device memory.
 
 // CHECK-LABEL: func.func @idle(
 // CHECK-NOT:     memref.alloc

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse --verify-roundtrip | FileCheck %s
 
-// Lowering of stages, barriers and tensor core operations.
-// Quantizers and reductions have separate files.
+// Lowers tensor core operations, and operations on stages and barriers. Other files in this
+// directory test quantizers and reductions.
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
@@ -16,10 +16,9 @@
 !out_map = !mxgpu.tensor_map<32x32xf32, sw128>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
-  // A stage in shared memory is represented by its base address in a register;
-  // barriers and buffers are at constant offsets. The stage after the last is
-  // the first, with the opposite parity. Copies list the innermost coordinate
-  // first.
+  // A stage in shared memory is represented by its base address; its barriers and buffers are at
+  // constant offsets. The last stage is followed by the first, with the opposite parity. Bulk
+  // copies list the innermost coordinate first.
   // CHECK-LABEL: llvm.func @shared(
   // CHECK-SAME:    %[[MAP:[a-z0-9]*]]: !llvm.ptr {
   // CHECK:         %[[SHARED:.*]] = llvm.mlir.addressof @mx_dynamic_shared
@@ -67,9 +66,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 
-  // A stage in tensor memory is represented by its number. Each warp reads its
-  // own 32 lanes (bits 16 and up of the address); loaded values are used only
-  // after the wait. An accumulator that was never written reads as zeros.
+  // A stage in tensor memory is represented by its number. Each warp reads its own 32 lanes,
+  // selected by bits 16 and up of the address. The loaded values are used only after the wait. An
+  // unwritten accumulator reads as zeros.
   // CHECK-LABEL: llvm.func @tensor_memory(
   // CHECK-SAME:    %[[NONE:[a-z0-9]*]]: i1)
   // CHECK:         %[[TMEM:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> i32
@@ -115,8 +114,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 
-  // The address of the leader's barrier differs in one bit. Each CTA addresses
-  // both barriers of a pair by rank; the tensor core signals both at once.
+  // The address of the leader's barrier is the address of the CTA's own barrier with a bit cleared.
+  // To arrive at the barriers of both CTAs in a pair, a thread maps the address to each rank. A
+  // tensor core commit signals both barriers.
   // CHECK-LABEL: llvm.func @pair(
   // CHECK:         %[[STAGE:.*]] = llvm.inline_asm "mov.b64 $0, $1;"
   // CHECK-DAG:     %[[EMPTY:.*]] = llvm.getelementptr %[[STAGE]][16904]
@@ -144,11 +144,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 
-  // Descriptors (PTX ISA, tcgen05 shared memory descriptor): the address in
-  // units of 16 bytes, plus a constant for the layout and the buffer offset.
-  // Blocks of a are 32 bytes apart. A full tile is checked once for all
-  // instructions. In a partial tile each instruction after the first is
-  // checked, and the last never runs.
+  // A descriptor (PTX ISA, tcgen05 shared memory descriptor) is the address in 16-byte units, plus
+  // a constant for the layout and the buffer offset. Each instruction reads `a` 32 bytes after the
+  // previous instruction. For a full tile, a single extent check covers all instructions. For a
+  // partial tile, the extent is checked before each instruction except the first, and the fourth
+  // instruction never runs.
   // CHECK-LABEL: llvm.func @mma(
   // CHECK-SAME:    %[[MORE:.*]]: i1, %{{.*}}: i64)
   // CHECK:         %[[TMEM:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> i32
@@ -190,8 +190,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 
-  // Scales of 256 rows are two copies, 4 columns and 512 bytes apart, written
-  // to the next slot of 8 columns.
+  // The scales of 256 rows need two copies, which are 4 columns and 512 bytes apart. `place`
+  // selects an 8-column slot.
   // CHECK-LABEL: llvm.func @places(
   // CHECK-SAME:    %[[PLACE:.*]]: i32)
   // CHECK:         %[[OFFSET:.*]] = arith.muli %[[PLACE]], %c8_i32
@@ -208,8 +208,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 
-  // Staging buffers of a warp for bulk stores: three of 4096 bytes each. A lane
-  // writes its row in pieces of 16 bytes.
+  // Each warp has three 4096-byte staging buffers for bulk stores. Each lane writes its row in
+  // 16-byte pieces.
   // CHECK-LABEL: llvm.func @stores(
   // CHECK-SAME:    %[[MAP:[a-z0-9]*]]: !llvm.ptr {{{.*}}}, %[[WARP:[a-z0-9]*]]: i32,
   // CHECK-DAG:     %[[OF_WARP:.*]] = arith.muli %[[WARP]], %c12288_i32

@@ -1,6 +1,7 @@
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// Shifts elements to the bit fields of bf16, and multiplies two at a time.
+// Dequantizes fragments to bf16. The bits of an element are moved to the fields of a bf16, and two
+// elements are multiplied at a time.
 
 !e4m3 = !mxgpu.fragment<128x4xf8E4M3FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>
 !e5m2 = !mxgpu.fragment<128x4xf8E5M2, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>
@@ -8,16 +9,16 @@
 !four = !mxgpu.fragment<128x4xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>
 !e2m1 = !mxgpu.fragment<128x8xf4E2M1FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [8: 1 column]>>
 !eight = !mxgpu.fragment<128x8xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [8: 1 column]>>
-// Elements that are adjacent in a register belong to different blocks.
+// Adjacent elements in a register belong to different blocks.
 !far = !mxgpu.fragment<8x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [16: 2 columns, 8: 1 row], values = [2: 32 columns, 2: 1 column]>>
 !far_result = !mxgpu.fragment<8x64xbf16, #mxgpu.fragment_layout<threads = [16: 2 columns, 8: 1 row], values = [2: 32 columns, 2: 1 column]>>
 !mixed = !mxgpu.fragment<128x8xf4E2M1FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [2: 4 columns, 4: 1 column]>>
 !mixed6 = !mxgpu.fragment<128x4xf6E2M3FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [2: 2 columns, 2: 1 column]>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
-  // Each byte without its sign is shifted left by 4, and the bits between are
-  // masked. The multiplier is the scale byte plus 127 - 7 as exponent, twice.
-  // NaN codes and scales above 134 set the high bits of their bytes: the thread
+  // Each element is sign-extended to 16 bits and shifted left by 4, and the extra copies of the
+  // sign are cleared. Both halves of the multiplier have the exponent field 127 - 7 + the scale
+  // byte. An element that is NaN or a scale above 134 sets the high bit of its byte, and the thread
   // then computes in f32.
   // CHECK-LABEL: llvm.func @e4m3(
   // CHECK-DAG:     %[[FIRST:.*]] = arith.constant 37248 : i32
@@ -68,8 +69,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // No check for NaN or large scales. The exponent of the multiplier is the
-  // scale byte plus 247 minus the reference.
+  // With `finite`, the code does not check for NaN and large scales. With a reference, the exponent
+  // field of the multiplier is 247 + the scale byte - the reference.
   // CHECK-LABEL: llvm.func @finite(
   // CHECK-DAG:     %[[BIAS:.*]] = arith.constant 247 : i32
   // CHECK-DAG:     %[[TWICE:.*]] = arith.constant 8388736 : i32
@@ -97,7 +98,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Infinity and NaN have exponent 31.
+  // Adding 4 to an E5M2 byte flips its sign bit if the exponent is 31, which means infinity or NaN.
   // CHECK-LABEL: llvm.func @e5m2(
   // CHECK-DAG:     %[[NAN:.*]] = arith.constant 67372036 : i32
   // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
@@ -111,7 +112,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Masks the two bits above the element. The format has no NaN.
+  // Shifts out the two unused bits above the element. E2M3 has no NaN, so the elements are not
+  // checked.
   // CHECK-LABEL: llvm.func @e2m3(
   // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
   // CHECK:         %[[TOP:.*]] = arith.shli %[[WORD]], %c2_i32
@@ -126,8 +128,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Elements of low and high halves are interleaved. Large scales take two
-  // multiplications, by 2^126 and by the scale.
+  // Elements from the low and high halves of bytes are interleaved. A large scale takes two
+  // multiplications: by 2^126, which corrects the exponent bias, and by the scale.
   // CHECK-LABEL: llvm.func @e2m1(
   // CHECK-DAG:     %[[FACTOR:.*]] = arith.constant 2122350208 : i32
   // CHECK-DAG:     %[[FIRST:.*]] = arith.constant 50304 : i32
@@ -156,7 +158,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // E4M3 scales always need two multiplications.
+  // An E4M3 scale always takes two multiplications.
   // CHECK-LABEL: llvm.func @nvfp4(
   // CHECK:         scf.if
   // CHECK-NOT:     scf.if
@@ -173,7 +175,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // One multiplier for each half.
+  // The two halves of a register need different multipliers.
   // CHECK-LABEL: llvm.func @far(
   // CHECK-DAG:     %[[HALVES:.*]] = arith.constant 21520 : i32
   // CHECK:         %[[M0:.*]] = arith.addi
@@ -187,7 +189,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Narrow elements are stored in words, and become bytes when permuted.
+  // Narrow elements are packed in words. `to_rows` unpacks them to bytes before it reorders them.
   // CHECK-LABEL: llvm.func @narrow(
   // CHECK-DAG:     %[[FIRST:.*]] = arith.constant 20800 : i32
   // CHECK-DAG:     %[[SECOND:.*]] = arith.constant 29538 : i32

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// Without a cvt from 4 bits, shifts the fields to those of f16. The exact
-// product is rounded once.
+// sm_90a has no cvt from 4 bits, so the bits of an element are shifted to the fields of an f16. The
+// exact result is rounded once, by the conversion to bf16.
 
 // CHECK-LABEL: llvm.func @on_bits(
 // CHECK-DAG:     %[[BIAS:.*]] = llvm.mlir.constant(dense<1.638400e+04> : vector<2xf16>)
@@ -43,13 +43,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Uses the target's cvt. The tensor's scale is applied before rounding: to odd
-// for a half, by the multiplication for f32.
+// sm_100a has a cvt from 4 bits. The tensor's scale is applied before the result is rounded to the
+// result type. For an f16 result, the f32 multiplication by this scale rounds to odd.
 
 // CHECK-LABEL: llvm.func @nvfp4(
 // CHECK-SAME:    %[[G:[a-z0-9]*]]: f32
 // CHECK-DAG:     %[[I127:.*]] = arith.constant 127 : i32
-// Scales are unsigned.
+// Scales are unsigned, so the sign bit is cleared.
 // CHECK:         arith.andi %{{.*}}, %[[I127]]
 // CHECK:         nvvm.convert.f8x2.to.f16x2
 // CHECK:         nvvm.convert.f4x2.to.f16x2

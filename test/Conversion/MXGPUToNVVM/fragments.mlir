@@ -1,18 +1,17 @@
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --cse | FileCheck %s
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=STORE
 
-// A fragment becomes a vector of a thread's registers. Extractions select
-// elements of the vector; stores compute the lane's coordinates from the
-// layout.
+// A fragment becomes a vector of the thread's registers. Extractions select elements of the vector,
+// and stores compute the lane's coordinates from the layout.
 
 !accumulator = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 !part = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
-// The same, with the two rows of a thread as the last mode of its registers.
+// The same tile, but the last mode of the registers is the two rows of a thread.
 !by_rows = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 8: 8 columns, 2: 8 rows]>>
 !by_rows_part = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
 !whole = !mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>
 !whole_part = !mxgpu.fragment<128x16xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [16: 1 column]>>
-// A row with columns that are not in register order.
+// Registers hold the columns of the row in the order 0, 2, 1, 3.
 !mixed = !mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [2: 2 columns, 2: 1 column]>>
 
 !rows = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
@@ -23,7 +22,7 @@
 !shared_c = !mxgpu.buffer<smem<2x128xf32>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
-  // Columns 32 to 47.
+  // Extracts columns 32 to 47 from three layouts.
   // CHECK-LABEL: llvm.func @columns(
   mxgpu.kernel @columns() {
     mxgpu.role @hold warps(4) {
@@ -43,7 +42,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       // CHECK:      vector.shuffle %[[SUMS]], %[[SUMS]] [32, 33, 34, {{.*}}, 46, 47] :
       %whole_part = mxgpu.extract_columns %whole at(%c32) : !whole -> !whole_part
       "use"(%whole_part) : (!whole_part) -> ()
-      // All columns: the registers unchanged.
+      // Extracting all columns leaves the registers unchanged.
       // CHECK: %[[ALL:.*]] = "all"
       // CHECK:      "use"(%[[ALL]])
       %c0 = arith.constant 0 : index
@@ -72,7 +71,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       // CHECK:      vector.from_elements %[[S0]], %[[S1]], %[[F0]], %[[F1]], %[[S2]], %[[S3]], %[[F2]], %[[F3]] :
       %swapped = mxgpu.from_rows %rows#1, %rows#0 : vector<4xf32>, vector<4xf32> -> !part
       "use"(%swapped) : (!part) -> ()
-      // A row per thread: the registers unchanged.
+      // If a thread holds one row, the registers are unchanged.
       // CHECK: %[[WHOLE:.*]] = "whole"
       // CHECK:      "use"(%[[WHOLE]])
       %whole = "whole"() : () -> !whole_part
@@ -96,9 +95,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Each warp writes its 16 rows to its own buffer: row (t mod 32) / 4 of 128
-  // bytes, XORed (swizzled) with the column, and columns 2 (t mod 4) of 4
-  // bytes; runs are at constant offsets.
+  // Each warp writes its sixteen 128-byte rows to its own buffer. Lane t mod 32 starts at row (t
+  // mod 32) / 4 and column 2 (t mod 4), and bits of the row are XORed with the offset (swizzle).
+  // The other runs of the row are at constant distances.
   // STORE-LABEL: llvm.func @store(
   // STORE:       %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
   // STORE:       %[[WARP:.*]] = arith.shrui %[[THREAD]], %c5_i32
@@ -113,7 +112,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // STORE-NEXT:  %[[MASKED:.*]] = arith.andi %[[BITS]], %c112_i32
   // STORE-NEXT:  %[[SWIZZLED:.*]] = arith.xori %[[ROW]], %[[MASKED]]
   // STORE-NEXT:  %[[PLACE:.*]] = arith.xori %[[SWIZZLED]], %[[COLUMN]]
-  // Registers 0 and 1 are the first run of the first row, 4 and 5 the second.
+  // Registers 0 and 1 form the first run of the first row, and registers 4 and 5 the second run.
   // STORE-NEXT:  vector.extract %[[V]][0]
   // STORE:       vector.extract %[[V]][1]
   // STORE:       %[[SUM:.*]] = arith.addi %[[OWN]], %[[PLACE]]
@@ -126,7 +125,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // STORE:       arith.xori %[[PLACE]], %c64_i32
   // STORE:       vector.extract %[[V]][12]
   // STORE:       arith.xori %[[PLACE]], %c96_i32
-  // The second row is 8 rows further, with its own swizzle bits.
+  // The second row of a lane is 8 rows below the first and has its own swizzle bits.
   // STORE:       %[[LATER:.*]] = arith.addi %[[ROW]], %c1024_i32
   // STORE-NEXT:  %[[BITS:.*]] = arith.shrui %[[LATER]], %c3_i32
   // STORE-NEXT:  %[[MASKED:.*]] = arith.andi %[[BITS]], %c112_i32
@@ -145,7 +144,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Lanes that share the rows of their warp write 16 bytes of each row.
+  // The lanes of a warp share its rows, and each lane writes 16 bytes of each row.
   // STORE-LABEL: llvm.func @store_shared_rows(
   // STORE:       %[[OWN:.*]] = arith.muli %{{.*}}, %c1024_i32
   // STORE-NEXT:  %[[LANE:.*]] = arith.andi %{{.*}}, %c31_i32
@@ -165,7 +164,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Upstream canonicalization turns an scf.if into a select of vectors.
+  // Upstream canonicalization turns an scf.if into an arith.select, which is lowered to a select of
+  // vectors.
   // CHECK-LABEL: llvm.func @select(
   // CHECK:         arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<32xf32>
   // CHECK-NOT:     mxgpu

@@ -2,7 +2,7 @@
 
 mx.group @ep size = 2 tokens = 4
 func.func @rank() -> index {
-  // expected-error @below {{'mx.rank' op expected a launch plan where ranks meet, found host code that calls the runtime: compile with mx-compile, or run mx-to-plan}}
+  // expected-error @below {{'mx.rank' op expected a launch plan for operations that involve several ranks, found host code that calls the runtime: compile with mx-compile, or run mx-to-plan}}
   %r = mx.rank @ep
   return %r : index
 }
@@ -10,7 +10,7 @@ func.func @rank() -> index {
 // -----
 mx.group @ep size = 2 tokens = 4
 func.func @gather(%w: memref<8x64xf32>) {
-  // expected-error @below {{'mx.all_gather' op expected a launch plan where ranks meet, found host code that calls the runtime: compile with mx-compile, or run mx-to-plan}}
+  // expected-error @below {{'mx.all_gather' op expected a launch plan for operations that involve several ranks, found host code that calls the runtime: compile with mx-compile, or run mx-to-plan}}
   mx.all_gather @ep outs(%w : memref<8x64xf32>)
   return
 }

@@ -1,7 +1,6 @@
 // RUN: mx-opt %s --mx-to-nvvm | FileCheck %s
 
-// An index in an array takes 64 bits: in allocations, fills with 0 and offsets
-// of subviews.
+// Arrays store an index in 64 bits. This affects allocations, fills with zeros and subview offsets.
 
 // CHECK-LABEL: func.func @filled
 // CHECK:         %[[SIZE:.*]] = arith.constant 8 : i64

@@ -25,7 +25,7 @@ func.func @main(%x: memref<?x?xf64>) {
 
 module attributes {gpu.container_module} {
   func.func @main(%x: memref<4x4xf32, strided<[8, 1]>>) {
-    // expected-error @below {{'memref.alloc' op expected memrefs of numbers with identity layout in device memory, found 'memref<4x4xf32, strided<[8, 1]>>'}}
+    // expected-error @below {{'memref.alloc' op expected memrefs with numeric elements and identity layout in device memory, found 'memref<4x4xf32, strided<[8, 1]>>'}}
     %y = memref.alloc() : memref<4x4xf32, strided<[8, 1]>>
     return
   }
@@ -35,7 +35,7 @@ module attributes {gpu.container_module} {
 
 module attributes {gpu.container_module} {
   func.func @main(%x: memref<4x4xf32, strided<[8, 1]>>) {
-    // expected-error @below {{'memref.copy' op expected memrefs of numbers with identity layout in device memory, found 'memref<4x4xf32, strided<[8, 1]>>'}}
+    // expected-error @below {{'memref.copy' op expected memrefs with numeric elements and identity layout in device memory, found 'memref<4x4xf32, strided<[8, 1]>>'}}
     memref.copy %x, %x : memref<4x4xf32, strided<[8, 1]>> to memref<4x4xf32, strided<[8, 1]>>
     return
   }

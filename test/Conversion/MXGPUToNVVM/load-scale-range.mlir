@@ -1,8 +1,8 @@
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// Reduces four parts to the largest scale and 255 minus the smallest. The
-// reference is 7 below the largest scale, which is at most 169; the smallest is
-// at most 5 below the reference.
+// Reduces four parts of a scale range to the largest scale and to 255 minus the smallest scale.
+// The reference is the largest scale minus 7. The tile fits f16 if the largest scale is at most
+// 169, the reference is at least 87, and the smallest scale is at most 5 below the reference.
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-LABEL: llvm.func @f16(
   // CHECK:         %[[PARTS:.*]] = vector.load %{{.*}} {alignment = 16 : i64} : memref<8x4xi32>, vector<4xi32>
@@ -25,8 +25,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // For bf16 the smallest is at most 54 below, and references begin at 1. All
-  // bytes are read in one load.
+  // The tile fits bf16 if the smallest scale is at most 54 below the reference, which is at least
+  // 127 (a scale of 1). A single load reads all 16 bytes.
   // CHECK-LABEL: llvm.func @bf16(
   // CHECK:         %[[BYTES:.*]] = vector.load %{{.*}} {alignment = 16 : i64} : memref<8x16xi8>, vector<16xi8>
   // CHECK:         vector.bitcast %[[BYTES]] : vector<16xi8> to vector<4xi32>

@@ -1,10 +1,12 @@
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-lower-coordinates --verify-roundtrip | FileCheck %s
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-lower-coordinates --mxgpu-lower-coordinates | FileCheck %s
 
-// Rows and columns of a thread are digits of its number times their steps.
+// The row and the column of a thread are modes of the thread number, multiplied by the steps
+// of the layout.
 
 !row_per_thread = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-// PTX ISA, wgmma.mma_async, the fragment D: row 16 (t / 32) + (t mod 32) / 4 + 8 i, column 2 (t mod 4) + 8 j.
+// Layout of the fragment D of wgmma.mma_async (PTX ISA): row 16 (t / 32) + (t mod 32) / 4 + 8 i,
+// column 2 (t mod 4) + 8 j.
 !accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 !by_columns = !mxgpu.fragment<4x256xf32, #mxgpu.fragment_layout<threads = [64: 4 columns, 2: 2 rows], values = [4: 1 column, 2: 1 row]>>
 gpu.module @kernels {
@@ -30,7 +32,7 @@ gpu.module @kernels {
       // CHECK:      %[[C8:.*]] = arith.constant 8 : index
       // CHECK:      %[[ROW:.*]] = arith.remui %[[Q]], %[[C8]] : index
       // CHECK:      %[[C32:.*]] = arith.constant 32 : index
-      // The highest digit needs no remainder.
+      // The most significant digit needs no remainder.
       // CHECK:      %[[WARP:.*]] = arith.divui %[[T]], %[[C32]] : index
       // CHECK:      %[[C16:.*]] = arith.constant 16 : index
       // CHECK:      %[[FIRST:.*]] = arith.muli %[[WARP]], %[[C16]] : index

@@ -7,9 +7,8 @@
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // One thread initializes all barriers and fences them for the copy engine;
-  // the CTA synchronizes. The warp that fills tensor memory allocates and frees
-  // it.
+  // One thread initializes all barriers and fences the initialization before the CTA synchronizes.
+  // The warp that fills tensor memory also allocates and frees it.
   // CHECK:       llvm.mlir.global external @mx_dynamic_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
   // CHECK-LABEL: llvm.func @all(
   // CHECK-SAME:    %[[MAP:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
@@ -39,8 +38,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-NEXT:    nvvm.tcgen05.fence <after>
   // CHECK:         %[[PLACE:.*]] = llvm.getelementptr %[[SHARED]][288]
   // CHECK:         %[[COLUMN:.*]] = llvm.load %[[PLACE]]
-  // Rings stay for the stage operations. Each path through the branches runs
-  // one role; a warp with one elected thread reconverges.
+  // The pass keeps rings, because a later pass lowers stage operations. Each branch runs one
+  // role. A warp with an elected thread reconverges after its role.
   // CHECK:         mxbar.placed_ring "ring"
   // CHECK:         mxbar.placed_ring "acc"
   // CHECK:         %[[IS_LOAD:.*]] = arith.cmpi ult, %[[WARP]], %c1_i32
@@ -84,8 +83,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // The barriers of a pair may have different arrival counts. No CTA uses the
-  // other's barriers before their initialization, and none ends first.
+  // The empty barriers of the two CTAs have different arrival counts. The CTAs synchronize after
+  // they initialize barriers and before they exit, so each may use the other's barriers in between.
   // CHECK-LABEL: llvm.func @pair(
   // CHECK-SAME:    nvvm.cluster_dim = array<i32: 2, 1, 1>
   // CHECK:         %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctarank
@@ -111,7 +110,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Without rings and tensor memory the prologue is empty.
+  // A kernel without rings and tensor memory has no prologue.
   // CHECK-LABEL: llvm.func @bare(
   // CHECK-SAME:    nvvm.minctasm = 2 : i32, nvvm.reqntid = array<i32: 64, 1, 1>
   // CHECK-NOT:     nvvm.{{barrier|mbarrier|fence|bar|tcgen05}}
@@ -124,8 +123,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // A memref is passed as its pointer and the dynamic sizes, strides and
-  // offset.
+  // A memref is passed as its pointer and its dynamic sizes, strides and offset.
   // CHECK-LABEL: llvm.func @parameters(
   // CHECK-SAME:    %{{[^:]*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %[[M:[^:]*]]: !llvm.ptr, %[[ROWS:[^:]*]]: i64, %[[STRIDE:[^:]*]]: i64, %[[OFFSET:[^:]*]]: i64, %{{[^:]*}}: i64, %{{[^:]*}}: i1, %{{[^:]*}}: f32, %{{[^:]*}}: !llvm.ptr)
   // CHECK-DAG:     llvm.insertvalue %[[M]], %{{.*}}[1]
@@ -144,9 +142,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // If roles redistribute registers, whole warpgroups are launched, each thread
-  // with the average (208 + 56) / 2, rounded up to a multiple of 8; warps
-  // without a role set their count too.
+  // If roles redistribute registers, the kernel is launched with whole warpgroups. Each thread is
+  // launched with the average of 208 and 56 registers, rounded up to a multiple of 8. Warps without
+  // a role also set their register count.
   // CHECK-LABEL: llvm.func @registers(
   // CHECK-SAME:    nvvm.maxnreg = 136 : i32, nvvm.reqntid = array<i32: 256, 1, 1>
   // CHECK:         scf.if

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mxgpu-lower-math --verify-roundtrip | FileCheck %s
 
-// Arithmetic with a cheaper lowering than upstream's.
+// Lowers arithmetic to cheaper operations than upstream does.
 
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-LABEL: mxgpu.kernel @reciprocal(
@@ -14,8 +14,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-NEXT:    %[[ERROR:.*]] = llvm.intr.fma(%[[MINUS]], %[[Y]], %{{.*}})
   // CHECK-NEXT:    %[[R:.*]] = llvm.intr.fma(%[[Y]], %[[ERROR]], %[[Y]])
   // CHECK-NEXT:    vector.store %[[R]]
-  // Divisions stay without the attribute of mx-expand-math, or with another
-  // dividend.
+  // A division is unchanged if its dividend is not 1, or if the division lacks the
+  // attribute that mx-expand-math sets.
   // CHECK:         arith.divf %{{.*}}, %[[X]] : vector<2xf32>
   // CHECK:         arith.divf %[[X]], %{{.*}} {mx.normal_reciprocal} : vector<2xf32>
   mxgpu.kernel @reciprocal(%m: memref<8xf32>) {
@@ -37,7 +37,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:         %[[LIMIT:.*]] = arith.constant 8.700000e+01 : f32
   // CHECK-NEXT:    %[[C:.*]] = llvm.call_intrinsic "llvm.nvvm.fmin.nan.xorsign.abs.f"(%[[X]], %[[LIMIT]])
   // CHECK:         memref.store %[[C]]
-  // Clamps with limits of different magnitude, and in reverse order.
+  // A clamp is unchanged if its limits differ in magnitude or are applied in reverse order.
   // CHECK:         %[[A:.*]] = arith.maximumf %[[X]],
   // CHECK:         arith.minimumf %[[A]],
   // CHECK:         %[[B:.*]] = arith.minimumf %[[X]],
@@ -62,7 +62,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Each half of a word is widened by one instruction.
+  // A separate instruction widens each half of a word.
   // CHECK-LABEL: mxgpu.kernel @widen(
   // CHECK:         %[[X:.*]] = vector.load %{{.*}} vector<4xbf16>
   // CHECK-DAG:     %[[BY:.*]] = arith.constant dense<16> : vector<2xi32>
@@ -72,7 +72,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-NEXT:    %[[HIGH:.*]] = arith.andi %[[WORDS]], %[[UPPER]]
   // CHECK-NEXT:    %[[ALL:.*]] = vector.interleave %[[LOW]], %[[HIGH]]
   // CHECK-NEXT:    arith.bitcast %[[ALL]] : vector<4xi32> to vector<4xf32>
-  // Odd vectors and other types stay.
+  // Vectors of odd length and of other types are unchanged.
   // CHECK:         arith.extf %{{.*}} : vector<3xbf16> to vector<3xf32>
   // CHECK:         arith.extf %{{.*}} : vector<4xf16> to vector<4xf32>
   mxgpu.kernel @widen(%m: memref<8xbf16>, %h: memref<8xf16>, %to: memref<8xf32>) {

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-assign-warps --mxgpu-lower-rings
 
-// Stages may pass through scf.for, scf.if and scf.while only.
+// Stages may pass only through scf.for, scf.if and scf.while.
 
 !ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = threads(32), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
@@ -8,7 +8,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @other(%n: index) {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @consume warps(1) {
-      // expected-error @below {{'scf.execute_region' op expected scf.for, scf.if or scf.while around what takes a stage}}
+      // expected-error @below {{'scf.execute_region' op expected scf.for, scf.if or scf.while around an operation that acquires a stage}}
       scf.execute_region {
         %stage, %work_tile = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %stage : !stage
@@ -60,13 +60,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// The ring has no consumer.
+// Rejects a ring without a consumer.
 
 !ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = threads(32), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @unused() {
-    // expected-error @below {{'mxgpu.ring' op expected a role in each CTA that waits for its stages and releases them, found none}}
+    // expected-error @below {{'mxgpu.ring' op expected each CTA to run a role that waits for the stages and releases them, found none}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @produce warps(1) {
       %stage, %work_tile = mxgpu.producer_acquire %ring : !ring
@@ -77,13 +77,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Each CTA of a pair has its own stages, released by its own roles.
+// Each CTA of a pair has its own stages, so each CTA needs a role that releases them.
 
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = bulk_copy, consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @leader_only() cluster(2) {
-    // expected-error @below {{'mxgpu.ring' op expected a role in each CTA that waits for its stages and releases them, found none}}
+    // expected-error @below {{'mxgpu.ring' op expected each CTA to run a role that waits for the stages and releases them, found none}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       %stage, %x = mxgpu.producer_acquire %ring : !ring
@@ -111,7 +111,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Scales must be placed by the ring of their buffer.
+// Rejects scales of a buffer that is not a direct result of mxgpu.consumer_wait.
 
 !in = !mxgpu.ring<2 x (sf: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !sf = !mxgpu.buffer<smem<512xi8>>

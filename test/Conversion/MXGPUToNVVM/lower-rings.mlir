@@ -1,8 +1,8 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-insert-proxy-fences --mxgpu-assign-warps --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
 
-// The copy engine fills stages for the tensor core. Loops carry the stage of a
-// role and the parity of its next wait. A producer starts with parity 1, since
-// the phase before the first counts as complete.
+// The copy engine fills stages for the tensor core. Loops carry the current stage of a role and
+// the parity for its next wait. A producer starts with parity 1, because the phase before the
+// first counts as complete.
 
 // CHECK-LABEL: mxgpu.kernel @tma(
 // CHECK:         %[[IN:.*]] = mxbar.placed_ring "in" offsets [0, 16384] stride(17408) barriers(16896) full(1) empty(1) : !bulk_copy_ring
@@ -17,7 +17,7 @@
 // CHECK:               %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxbar.advance %[[STAGE]], %[[PARITY]] in(%[[FIRST]], %[[END]])
 
 // The producer announces the bytes of all fields before the first copy, and
-// copies arrive at the same barrier. The commit is lowered to nothing.
+// copies arrive at the same barrier. The commit needs no instruction.
 // CHECK:               %[[FILLED:.*]], %{{.*}} = mxbar.stage_barriers %[[IN]], %[[STAGE]]
 // CHECK:               mxbar.arrive %[[FILLED]] expect(16896) : !mxbar.barrier
 // CHECK:               %[[A:.*]], %{{.*}} = mxbar.stage_buffers %[[IN]], %[[STAGE]]
@@ -71,9 +71,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Accumulators are placed in the tensor memory columns of the kernel. Four warps
-// read them. One lane of each warp arrives, after a fence that orders its loads
-// before the next MMAs.
+// Accumulators are placed in the tensor memory columns of the kernel, and four warps read them. One
+// lane of each warp arrives, after a fence that orders its loads before the next MMAs.
 
 // CHECK-LABEL: mxgpu.kernel @mma(
 // CHECK-SAME:    %[[NONE:.*]]: i1
@@ -132,10 +131,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Accumulators that share columns. The producer of stage 0 waits for the release
-// of stage 1 in the previous round; the producer of stage 1 waits for the release
-// of stage 0 in this round. The role tracks the parity of stage 0, and stage 1
-// uses the opposite parity. Each producer fills its own stage.
+// The accumulators of the two stages share columns. The producer of stage 0 waits for the release
+// of stage 1 in the previous round, and the producer of stage 1 waits for the release of stage 0 in
+// the same round. The role tracks the parity of stage 0, and stage 1 uses the opposite parity. Each
+// producer fills its own stage.
 
 // CHECK-LABEL: mxgpu.kernel @overlap(
 // CHECK:         mxgpu.role @epilogue
@@ -168,10 +167,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// CTA pair. Each CTA announces its bytes at the leader's barrier, so two arrivals
-// fill a stage; copies complete at the same barrier. Threads of both CTAs release
-// accumulators at the leader's barrier, with 2 x 4 warp arrivals. The tensor core
-// signals both CTAs.
+// In a CTA pair, each CTA announces its bytes at the leader's barrier. Two arrivals fill a stage,
+// and copies complete at the same barrier. Threads of both CTAs release accumulators with 2 x 4
+// warp arrivals at the leader's barrier. The tensor core signals both CTAs.
 
 // CHECK-LABEL: mxgpu.kernel @pair(
 // CHECK:         mxbar.placed_ring {{.*}} full(2) empty(1) : !bulk_copy_ring
@@ -271,8 +269,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Two roles release the stages: one lane of each of the 1 + 4 warps arrives. A
-// fence orders their reads before the next write by the copy engine.
+// Two roles release the stages, and one lane of each of the 1 + 4 warps arrives. A fence orders the
+// reads of a warp before the next write by the copy engine.
 
 // CHECK-LABEL: mxgpu.kernel @two_readers(
 // CHECK:         mxbar.placed_ring {{.*}} full(1) empty(5)
@@ -335,7 +333,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK:           mxgpu.mma_wait
 // CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK:           nvvm.bar.warp.sync
-// Threads that fill the stage fence their own writes, so the release needs no
+// Threads fence their own writes to the stage, so the release needs no
 // fence.
 // CHECK-LABEL: mxgpu.kernel @wgmma_filled(
 // CHECK:         mxbar.placed_ring {{.*}} full(2) empty(4)
@@ -415,8 +413,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// The same for tcgen05.mma, which signals the threads after its reads: the
-// threads wait for all stages before they exit.
+// tcgen05.mma signals the threads after its reads, so its release needs no fence either. The
+// threads that fill stages wait for all stages before they exit.
 
 // CHECK-LABEL: mxgpu.kernel @mma_filled(
 // CHECK:         mxbar.placed_ring {{.*}} full(2) empty(1)
@@ -466,8 +464,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Threads of each CTA of a pair fill half of a stage and signal the leader. One
-// lane of each of the 2 x 2 warps arrives; the tensor core signals both CTAs.
+// The threads of each CTA of a pair fill half of a stage and signal the leader with 2 x 2
+// warp arrivals. The tensor core signals both CTAs.
 
 // CHECK-LABEL: mxgpu.kernel @mma_filled_pair(
 // CHECK:         mxbar.placed_ring {{.*}} full(4) empty(1)
@@ -515,10 +513,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Cluster launch control in a CTA pair. The leader issues the query for both CTAs
-// once their stages are empty, and each CTA expects the response at its own
-// barrier. At the leader's barrier an elected role arrives once and any other role
-// once per warp, in total 2 x (1 + 2) + 1 arrivals.
+// A CTA pair uses cluster launch control. The leader issues the query for both CTAs once their
+// stages are empty, and each CTA expects the response at its own barrier. An elected role arrives
+// once at the leader's barrier, and any other role arrives once per warp. The total is 2 x (1 + 2)
+// + 1 arrivals.
 
 // CHECK-LABEL: mxgpu.kernel @clc_pair(
 // CHECK:         mxbar.placed_ring {{.*}} full(1) empty(7)
@@ -567,9 +565,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-// One ring passes work tiles that a thread issues; another passes work tiles that
-// a warp finds and one lane publishes. Data that threads write for threads needs
-// no proxy fence.
+// In the first kernel, a thread issues work tiles. In the second kernel, a warp finds work tiles
+// and one of its lanes publishes them. Data that threads write for other threads needs no proxy
+// fence.
 
 // CHECK-LABEL: mxgpu.kernel @tickets(
 // CHECK:         mxbar.placed_ring {{.*}} full(1) empty(2)
@@ -618,8 +616,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Stages use the tensor memory slots of scales in turn. A separate counter that
-// starts at 0 selects the slot; a single slot needs no counter.
+// The stages use the tensor memory slots for scales in turn. A counter that starts at 0 selects the
+// slot. A field with a single slot needs no counter.
 
 // CHECK-LABEL: mxgpu.kernel @places(
 // CHECK:         %[[TMEM:.*]] = mxbar.tensor_memory
@@ -655,8 +653,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// A field is copied in an unrolled loop and in its remainder. All stages use the
-// slots in turn.
+// An unrolled loop and the loop for its remainder copy the same field. All stages use the slots in
+// turn.
 
 // CHECK-LABEL: mxgpu.kernel @shared_places(
 // CHECK:           %[[FIRST:.*]] = arith.constant 0 : i32
@@ -699,7 +697,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Barriers are initialized while preceding kernels are still running.
+// Barriers are initialized before the wait for preceding kernels.
 
 // CHECK-LABEL: mxgpu.kernel @dependent(
 // CHECK:         mxbar.placed_ring
@@ -725,8 +723,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Each CTA of a pair runs MMAs on its own stage and loads half of each stage. It
-// expects the bytes of the whole stage and releases the stage to both CTAs.
+// Each CTA of a pair runs MMAs on its own stages. Each CTA loads half of a stage into both CTAs,
+// expects the bytes of the whole stage, and releases the stage to both CTAs.
 
 // CHECK-LABEL: mxgpu.kernel @wgmma_pair(
 // CHECK:         mxbar.placed_ring {{.*}} full(1) empty(8)

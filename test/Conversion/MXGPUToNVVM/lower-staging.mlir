@@ -1,17 +1,17 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-insert-proxy-fences --mxgpu-assign-warps --mxgpu-lower-rings --canonicalize --cse --verify-roundtrip | FileCheck %s
 
-// Stages stored by bulk copies have no barriers: the thread that issues the
-// copies counts them.
+// Stages that are stored by bulk copies have no barriers. The thread that issues the copies also
+// counts the pending copies.
 
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
-  // Stages per warp. One thread waits until at most two bulk groups are still
-  // reading, which frees the third stage, and signals its warp; every stage
-  // ends with a commit, even without a copy. Warp 0 of the role is the CTA's
-  // second warp.
+  // Each warp has its own stages. One thread waits until at most two bulk groups are still reading,
+  // so that the third stage is free, and then signals its warp. Each stage ends with a commit, even
+  // without a copy. The role starts at the second warp of the CTA, so 1 is subtracted from the warp
+  // number.
   // CHECK-LABEL: mxgpu.kernel @warps(
   // CHECK-SAME:    %[[SOME:[a-z0-9]*]]: i1)
   // CHECK:         %[[RING:.*]] = mxbar.placed_ring "staging" offsets [0] stride(4096) : !threads_ring
@@ -29,7 +29,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK:             %[[NEXT:.*]] = mxbar.next_stage %[[STAGE]]
   // CHECK:             %[[ROWS:.*]] = mxgpu.from_rows
   // CHECK-NEXT:        mxgpu.store_shared %[[ROWS]], %[[C]]
-  // Copy coordinates have 32 bits and are truncated outside the branch.
+  // Copy coordinates are 32-bit values, which are truncated outside the branch.
   // CHECK:             %[[ROW32:.*]] = arith.index_cast %{{.*}} : index to i32
   // CHECK:             %[[ROW:.*]] = arith.index_castui %[[ROW32]] : i32 to index
   // CHECK:             %[[COLUMN32:.*]] = arith.index_cast %{{.*}} : index to i32
@@ -43,8 +43,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK:                 mxgpu.tma_store %[[C]] to %{{.*}}[%[[ROW]], %[[COLUMN]]] : !smem, !map
   // CHECK:               nvvm.cp.async.bulk.commit.group
   // CHECK:             scf.yield %[[NEXT]]
-  // At its end the role waits until all stores are complete, not only the
-  // reads.
+  // At its end, the role waits until all stores are complete. Waiting only for the reads of
+  // the stages would not be enough.
   // CHECK:           nvvm.elect.sync
   // CHECK-NEXT:      scf.if
   // CHECK-NEXT:        nvvm.cp.async.bulk.wait_group 0{{$}}
@@ -65,8 +65,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
       }
     }
   }
-  // A loop that acquires all stages per iteration always starts at the same
-  // stage, so stages are constants.
+  // A loop that acquires all stages in each iteration always starts at the same stage, so its
+  // stages are constants.
   // CHECK-LABEL: mxgpu.kernel @all_stages(
   // CHECK:         %[[RING:.*]] = mxbar.placed_ring "staging"
   // CHECK:         %[[S0:.*]] = mxbar.get_stage %[[RING]][0]
@@ -107,11 +107,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Stages shared by the threads of a role. The first thread issues the copies
-// after all threads have met at the role's barrier, once before the first copy;
-// all copies of a stage form one bulk group. Threads write rows that a copy
-// must not write, 16 bytes at a time, from shared memory: 128 threads, 8 pieces
-// per row.
+// The threads of a role share its stages. All threads meet at the role's barrier before the first
+// copy, and then the first thread issues all copies of the stage as one bulk group. Threads store
+// the rows that a copy must not write. The threads read these rows from shared memory in 16-byte
+// pieces (128 threads, 8 pieces per row).
 
 // CHECK-LABEL: mxgpu.kernel @roles(
 // CHECK-SAME:    %{{.*}}: index, %{{.*}}: i8, %[[SOME:.*]]: i1)

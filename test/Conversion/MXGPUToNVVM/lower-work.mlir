@@ -1,11 +1,10 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-lower-work --canonicalize --cse --verify-roundtrip | FileCheck %s
 
-// Loops over work tiles and over the reduction become scf loops. Stage
-// operations are unchanged.
+// Loops over work tiles and over the reduction become scf loops. Stage operations are unchanged.
 
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // CTA c visits units c, c + number of CTAs, and so on, and computes the tile from the
-  // unit. scf.while, because scf.for compares signed integers.
+  // CTA c visits units c, c + number of CTAs, and so on, and computes the work tile from the unit.
+  // The loop is an scf.while, because scf.for compares signed integers.
   // CHECK-LABEL: mxgpu.kernel @static(
   // CHECK-SAME:    %{{.*}}: index, %[[N:.*]]: index, %[[K:.*]]: index,
   // CHECK:         %[[ROWS:.*]] = arith.index_cast
@@ -43,7 +42,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // CTA pairs share units.
+  // Both CTAs of a pair visit the same units.
   // CHECK-LABEL: mxgpu.kernel @pair(
   // CHECK:         %[[FIRST:.*]] = nvvm.read.ptx.sreg.clusterid.x
   // CHECK:         %[[STEP:.*]] = nvvm.read.ptx.sreg.nclusterid.x
@@ -59,8 +58,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Three parts of the reduction: part i begins at step i * steps / 3 and ends before
-  // the next part or with the reduction. The tiles of a part are adjacent.
+  // The reduction is split into three parts. Part i begins at step i * steps / 3 and ends at the
+  // start of the next part or at the end of the reduction. The units of a part have adjacent numbers.
   // CHECK-LABEL: mxgpu.kernel @split(
   // CHECK-SAME:    %[[K:[a-z0-9]*]]: index, %{{[a-z0-9]*}}: memref
   // CHECK:         %[[TILES:.*]] = arith.muli %{{.*}}, %{{.*}} : i32
@@ -93,7 +92,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Bands of 8 rows, column by column; the last band may be lower.
+  // Units are numbered column by column within bands of 8 rows. The last band may have fewer rows.
   // CHECK-LABEL: mxgpu.kernel @group_m(
   // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
   // CHECK:           %[[HEIGHT:.*]] = arith.minui %[[ROWS:.*]], %c8_i32
@@ -119,8 +118,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // A Hilbert curve halves the grid down to one row or column (checked by unit
-  // tests).
+  // A Hilbert curve halves the grid until one row or column is left. Unit tests check the order of
+  // the tiles.
   // CHECK-LABEL: mxgpu.kernel @hilbert(
   // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
   // CHECK:           scf.while (%{{.*}} = %[[UNIT]],
@@ -137,7 +136,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // One unit for each CTA: no loop. All roles have it from one place.
+  // With a single unit for each CTA, no loop is needed. The unit is computed once for all roles.
   // CHECK-LABEL: mxgpu.kernel @single(
   // CHECK:         %[[UNIT:.*]] = nvvm.read.ptx.sreg.ctaid.x
   // CHECK:         %[[COLUMN:.*]] = arith.divui %[[UNIT]], %[[ROWS:.*]] : i32
@@ -177,8 +176,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Up to 32 expert groups need no loop. Their ends are a running maximum, limited by
-  // the last offset.
+  // Up to 32 expert groups need no loop. Each offset is limited by the last offset, and a running
+  // maximum of the offsets yields the ends of the groups.
   // CHECK-LABEL: mxgpu.kernel @few(
   // CHECK-NOT:     scf.while
   // CHECK:         %[[LAST:.*]] = llvm.load
@@ -204,8 +203,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-// Cluster launch control. The body precedes the query for another unit, which is
-// stored in the buffer; the response is decoded only if it succeeded.
+// With cluster launch control, the body runs before the wait for the response. The hardware writes
+// the response to the buffer. The next unit is decoded only if the request succeeded.
 
 // CHECK-LABEL: mxgpu.kernel @clc(
 // CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
@@ -242,7 +241,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-// The unit of a pair is the number of its first CTA, halved.
+// The unit of a CTA pair is half the number of its first CTA.
 
 // CHECK-LABEL: mxgpu.kernel @clc_pair(
 // CHECK:         %[[PAIR:.*]] = nvvm.read.ptx.sreg.clusterid.x
@@ -272,8 +271,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-// An atomic counter: reset to 0 after the last unit. -1 ends the loop. The unit is
-// written to the buffer before the stage is committed.
+// Units are drawn from an atomic counter, which wraps to 0 after the last unit. The drawn unit is
+// written to the buffer before the stage is committed, and -1 ends the loop.
 
 // CHECK-LABEL: mxgpu.kernel @tickets(
 // CHECK:         scf.while (%{{.*}} = %{{.*}}) : (i32) -> i32 {
@@ -321,9 +320,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 !stage = !mxgpu.stage<!ring>
 !work_tile = !mxgpu.buffer<smem<32xi8>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // CTAs visit units of expert groups in turn. A warp per CTA finds the next unit; its
-  // first lane writes four numbers, which are iteration arguments of the other roles'
-  // loops. A role without a first unit does not iterate.
+  // A warp of each CTA finds the next unit among the expert groups, and its first lane publishes
+  // the unit in the buffer. The loops of all roles carry the unit and its group as iteration
+  // arguments. A role without a first unit does not iterate.
   // CHECK-LABEL: mxgpu.kernel @groups(
   // CHECK:         nvvm.vote.sync ballot
   // CHECK:         mxgpu.role @schedule
@@ -361,8 +360,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
   }
 
-  // Expert groups that divide the reduction cover all tiles each: the group follows from the
-  // unit, and only its start is searched.
+  // If expert groups divide the reduction, each group covers all tiles. The unit determines the
+  // expert group, so the search only finds the start of the group.
   // CHECK-LABEL: mxgpu.kernel @reduction(
   // CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
   // CHECK:         %[[TILES:.*]] = arith.muli
@@ -388,7 +387,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// A CTA per tile of each reduction group: the CTA number alone selects both.
+// With one CTA for each tile of each reduction group, the CTA number determines both the tile
+// and the group.
 
 // CHECK-LABEL: mxgpu.kernel @segments(
 // CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
@@ -415,8 +415,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// The reduction. The first step is static, the last may be shorter. Bulk copies take
-// 32-bit coordinates, which limits K.
+// A loop over the reduction becomes an scf.for over 32-bit integers, because bulk copies take
+// 32-bit coordinates. The extent of the last step may be smaller.
 
 // CHECK-LABEL: mxgpu.kernel @reduce(
 // CHECK-SAME:    %[[K:.*]]: index, %{{.*}}: memref

@@ -2,9 +2,8 @@
 // RUN: mx-opt %s -allow-unregistered-dialect -split-input-file --mxgpu-lower-coordinates --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=COUNT
 // RUN: mx-opt %s -allow-unregistered-dialect -split-input-file --canonicalize | FileCheck %s --check-prefix=FOLD
 
-// Operands of wgmma from shared memory. A run of 16 bytes is one load; bytes
-// are permuted if the register order differs. A relabelled fragment is the same
-// vector.
+// Loads wgmma operands from shared memory. A single load reads a 16-byte run, and bytes are
+// permuted if the registers need another order. A relabeled fragment uses the same vector.
 
 #a = #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row, 4: 32 rows, 2: 128 rows],
                             values = [2: 1 column, 2: 8 rows, 2: 2 columns, 4: 4 columns, 2: 16 rows]>
@@ -22,7 +21,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // COUNT-COUNT-16: nvvm.prmt
   // COUNT-NOT: nvvm.prmt
   // CHECK-LABEL: llvm.func @a(
-  // Rows 8 apart and the next word pair are reached by immediate offsets.
+  // Immediate offsets address the row 8 below and the next word pair.
   // CHECK: %[[A:.*]] = llvm.load %[[AT:.*]] {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xi32>
   // CHECK: %[[AT8:.*]] = llvm.getelementptr %[[AT]][512]
   // CHECK: llvm.load %[[AT8]] {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xi32>
@@ -56,8 +55,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// 8 halves that are adjacent in memory are one store, from any registers. Pairs
-// within a word are kept.
+// A single store writes eight elements with adjacent addresses, whichever registers contain
+// them. Pairs of elements in a word stay together.
 #b = #mxgpu.fragment_layout<threads = [2: 1 row, 4: 8 rows, 4: 2 rows, 4: 32 rows],
                             values = [2: 1 column, 2: 8 columns, 4: 16 columns, 4: 2 columns]>
 !out = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = bulk_store>
@@ -85,8 +84,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Four blocks form a word. Blocks from the extent on are 0, by one mask for all
-// rows.
+// The scales of four blocks form a word. A single mask, used for all rows, sets the scales of
+// blocks past the extent to 0.
 !in = !mxgpu.ring<1 x (sf: smem<1x2x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<1x2x2x256xf8E8M0FNU>>
 !map = !mxgpu.tensor_map<1x2x2x256xf8E8M0FNU>
@@ -105,8 +104,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-LABEL: llvm.func @scales(
   // CHECK: vector.shape_cast %{{.*}} : vector<8xf8E8M0FNU> to vector<2x4xf8E8M0FNU>
   // CHECK: vector.shape_cast %{{.*}} : vector<4xf8E8M0FNU> to vector<4x1xf8E8M0FNU>
-  // Scales of a fragment are loaded by row: 8 rows are 128 bytes apart, and 4
-  // blocks a tile. Registers follow the layout, columns first.
+  // The scales of a fragment are loaded row by row. Rows 8 apart are 128 bytes apart, and blocks
+  // 4 apart are one tile apart. The order of the registers follows the layout, columns first.
   // CHECK: llvm.getelementptr %[[START:[0-9a-z]+]][512] :
   // CHECK: llvm.getelementptr %[[START]][128] :
   // CHECK: llvm.getelementptr %[[START]][640] :
@@ -134,8 +133,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Two 4-bit elements per byte, in a buffer of such elements and in a byte
-// buffer.
+// A byte contains two 4-bit elements, both in a buffer of 4-bit elements and in a buffer of bytes.
 !in = !mxgpu.ring<1 x (a: smem<32x32xf4E2M1FN>, b: smem<32x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x32xf4E2M1FN>>
 !b = !mxgpu.buffer<smem<32x16xi8>>
@@ -168,10 +166,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Warps load by ldmatrix: each lane addresses a row of 16 bytes. The lanes of a
-// matrix address adjacent rows, the next matrices 8 rows or 16 columns further,
-// with the swizzle applied; two matrices cover 16 rows of B. A lane's registers
-// are the words.
+// A warp loads matrices with ldmatrix, and each lane provides the address of a 16-byte row. The
+// lanes of a matrix address adjacent rows with the swizzle applied. The next matrices are 8 rows or
+// 16 columns further, and two matrices cover the 16 rows of B. The loaded words are the registers
+// of the fragment.
 !in = !mxgpu.ring<2 x (a: smem<32x64xf8E4M3FN, sw64>, b: smem<16x64xf4E2M1FN>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x64xf8E4M3FN, sw64>>
 !b = !mxgpu.buffer<smem<16x64xf4E2M1FN>>

@@ -1,4 +1,4 @@
-// A pass that runs too early names the missing pass.
+// If a pass runs too early, its error names the missing pass.
 
 // RUN: rm -rf %t && split-file %s %t
 // RUN: not mx-opt %t/takes.mlir --mxgpu-lower-kernels 2>&1 | FileCheck %t/takes.mlir
@@ -13,7 +13,7 @@
 //--- takes.mlir
 // CHECK: takes.mlir:8:13: error: 'mxgpu.ring' op expected to be lowered before kernels are: run mxgpu-lower-work and mxgpu-lower-rings first
 // CHECK-NOT: error
-// CONVERT: takes.mlir:7:3: error: 'mxgpu.kernel' op expected a function in its place: run mxgpu-lower-kernels first
+// CONVERT: takes.mlir:7:3: error: 'mxgpu.kernel' op expected kernels to be lowered to functions: run mxgpu-lower-kernels first
 // CONVERT-NOT: error
 !ring = !mxgpu.ring<2 x (x: smem<16xi8>), producer = threads(32), consumer = threads(32)>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
@@ -31,7 +31,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 }
 
 //--- warps.mlir
-// CHECK: warps.mlir:5:5: error: 'mxgpu.role' op expected mxgpu.assign_warps for it, found none: mxgpu-assign-warps adds those of all roles
+// CHECK: warps.mlir:5:5: error: 'mxgpu.role' op expected an mxgpu.assign_warps for the role, found none: run mxgpu-assign-warps to assign warps to all roles
 // CHECK-NOT: error
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @kernel() {
@@ -75,7 +75,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 }
 
 //--- fragment.mlir
-// CHECK: error: 'mxgpu.load_fragment' op expected the number of the thread before rings are lowered: run mxgpu-lower-coordinates first
+// CHECK: error: 'mxgpu.load_fragment' op expected the thread number as an operand before rings are lowered: run mxgpu-lower-coordinates first
 // CHECK-NOT: error
 !in = !mxgpu.ring<1 x (a: smem<32x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x16xi8>>

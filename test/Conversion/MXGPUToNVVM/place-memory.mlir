@@ -1,11 +1,11 @@
 // RUN: mx-opt %s --mxgpu-verify-resources --mxgpu-assign-warps --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
 // RUN: mx-opt %s --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels | FileCheck %s --check-prefix=LAUNCH
 
-// Buffers are placed in the order of the rings, stage by stage: the fields of a
-// stage in order, then its full and its empty barrier. Swizzled buffers are
-// aligned to 1024 bytes, others to 128. Barriers of stages in tensor memory
-// follow, then 4 bytes for the address of tensor memory. Its columns are
-// rounded up to a power of two.
+// Buffers are placed in the order of the rings, stage by stage. A stage contains its fields in
+// order, followed by its full and its empty barrier. A swizzled buffer is aligned to 8 swizzle
+// rows (1024 bytes for sw128), and any other buffer to 128 bytes. The barriers of stages in tensor
+// memory follow, and then 4 bytes for the address of tensor memory. The number of tensor memory
+// columns is rounded up to a power of two.
 
 !in = !mxgpu.ring<3 x (sf: smem<512xf8E8M0FNU>, a: smem<128x128xf8E4M3FN, sw128>, pad: smem<144xi8>, b: smem<32x32xi8, sw32>), producer = bulk_copy, consumer = mma_commit>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
@@ -13,16 +13,17 @@
 !d = !mxgpu.buffer<tmem<128x48xf32>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // sf 0, a 1024 (512 rounded up), pad 17408, b 17664 (17552 rounded up to 256
-  // bytes, 8 rows of swizzle sw32), barriers 18688 (17664 + 1024), the next stage
-  // 19456 (18704 rounded up to 1024); barriers of acc 58368 (3 * 19456), address
-  // 58400. Columns: 2 * 48 + 2 * 16 + 4 for scales = 132.
+  // The offsets of the stage are sf = 0, a = 1024 (512 rounded up), pad = 17408, b = 17664 (17552
+  // rounded up to 256, which is 8 rows of sw32), and 18688 (17664 + 1024) for the barriers. The
+  // next stage is at 19456 (18704 rounded up to 1024). The barriers of acc are at 58368 (3 *
+  // 19456), and the address is stored at 58400. Tensor memory needs 2 * 48 + 2 * 16 + 4 (scales) =
+  // 132 columns.
   // CHECK-LABEL: mxgpu.kernel @all(
   // CHECK-NEXT:    mxbar.tensor_memory columns(256) slot(58400) warp(0)
   // CHECK:         mxbar.placed_ring "in" offsets [0, 1024, 17408, 17664] stride(19456) barriers(18688)
   // CHECK:         mxbar.placed_ring "acc" offsets [0, 96] stride(16) barriers(58368)
   // CHECK:           mxbar.copy_to_columns %{{.*}} column(128)
-  // Copies of a field share its columns.
+  // Both copies of a field use the same columns.
   // CHECK:           mxbar.copy_to_columns %{{.*}} column(128)
   mxgpu.kernel @all(%n: index) {
     %in = mxgpu.ring "in" : !in
@@ -41,7 +42,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Kernels without tensor memory store no address of it.
+  // A kernel without tensor memory stores no address of tensor memory.
   // CHECK-LABEL: mxgpu.kernel @none()
   // CHECK-NEXT:    mxgpu.role @only warps(3)
   mxgpu.kernel @none() {
@@ -64,9 +65,9 @@ gpu.module @other [#nvvm.target<chip = "sm_100a">] {
   }
 }
 
-// Roles with synchronizing threads get a named barrier each; the first warp of
-// the role that fills tensor memory allocates it; and the launch uses the
-// average registers of the warpgroups: (152 + 56) / 2.
+// Each role with synchronizing threads gets a named barrier. The first warp of the role that fills
+// tensor memory allocates it. The launch uses the average register count of the warpgroups, (152 +
+// 56) / 2.
 !out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !own = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store, scope = warp>
 !accumulator = !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma_commit, consumer = threads(128)>

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// Quantizers in registers. Without cvt for scales the scale is rounded up with
-// integer operations; bf16 is multiplied in pairs.
+// Quantizes values in registers. sm_90a has no cvt for scales, so integer operations round the
+// scale up. bf16 values are multiplied in pairs.
 
 // CHECK-LABEL: llvm.func @pairs(
 // CHECK-SAME:    nvvm.minctasm = 4 : i32
@@ -20,11 +20,12 @@
 // CHECK-DAG:     %[[ULP_LESS:.*]] = arith.constant 8388607 : i32
 // CHECK-DAG:     %[[I254:.*]] = arith.constant 254 : i32
 // CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
-// 2^-127, infinity and NaN.
+// The bits of 2^-127, infinity and NaN.
 // CHECK-DAG:     %[[SUBNORMAL:.*]] = arith.constant 4194304 : i32
 // CHECK-DAG:     %[[INFINITY:.*]] = arith.constant 2139095040 : i32
 // CHECK-DAG:     %[[NAN:.*]] = arith.constant 2143289344 : i32
-// A block is entirely inside or entirely outside the matrix.
+// A block is entirely inside or entirely outside the matrix, so a single condition guards its
+// accesses.
 // CHECK:         %[[INSIDE:.*]] = arith.andi
 // CHECK:         %[[PLACE:.*]] = llvm.getelementptr
 // CHECK-NEXT:    %[[LOW:.*]] = scf.if %[[INSIDE]] -> (vector<4xi32>) {
@@ -33,7 +34,7 @@
 // CHECK:         %[[W0:.*]] = vector.extract %[[LOW]][0]
 // CHECK:         scf.if %[[INSIDE]]
 // CHECK:           llvm.getelementptr %[[PLACE]][16]
-// Maxima of both halves, of two lanes, of all lanes.
+// Computes the maximum over the pairs of a thread, then over two lanes, then over both halves of a word.
 // CHECK:         %[[PAIR0:.*]] = llvm.bitcast %[[W0]] : i32 to vector<2xbf16>
 // CHECK:         llvm.call_intrinsic "llvm.nvvm.fmax.nan.xorsign.abs.bf16x2"(%[[PAIR0]], %{{.*}}) : (vector<2xbf16>, vector<2xbf16>) -> vector<2xbf16>
 // CHECK-COUNT-6: llvm.call_intrinsic "llvm.nvvm.fmax.nan.xorsign.abs.bf16x2"
@@ -58,7 +59,7 @@
 // CHECK:         %[[POWER:.*]] = arith.shli %[[EXPONENT]]
 // CHECK:         %[[POWER254:.*]] = arith.maxsi %[[POWER]], %[[SUBNORMAL]]
 // CHECK:         %[[FACTOR:.*]] = arith.select %[[IS_NAN]], %[[NAN]], %[[POWER254]]
-// Factor for both halves.
+// Copies the factor to both halves of a word.
 // CHECK:         %[[TWICE:.*]] = nvvm.prmt <default> %{{.*}}, %[[FACTOR]], %[[FACTOR]]
 // CHECK:         %[[FACTORS:.*]] = llvm.bitcast %[[TWICE]] : i32 to vector<2xbf16>
 // CHECK:         llvm.fmul %[[PAIR0]], %[[FACTORS]] : vector<2xbf16>
@@ -68,8 +69,8 @@
 // CHECK:         scf.if
 // CHECK:           %[[STORED:.*]] = vector.from_elements {{.*}} : vector<4xi32>
 // CHECK:           llvm.store %[[STORED]], %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
-// Four blocks of two lanes each; 0 for blocks outside. The first lane of eight
-// stores their scales.
+// Two lanes share a block, and the scales of four blocks form a word. The scale of a block
+// outside the matrix is 0. The first of eight lanes stores the word.
 // CHECK:         %[[IS_SCALE:.*]] = arith.andi
 // CHECK:         %[[PRESENT:.*]] = arith.select %[[IS_SCALE]], %{{.*}}, %c0_i32
 // CHECK:         %[[GROUP:.*]] = arith.andi %{{.*}}, %[[I3]]
@@ -96,9 +97,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Without cvt to 4 bits, codes are the minimum of three sums with codes in
-// their low bits, for pairs of values. Four lanes share a block. One lane
-// stores the scale if the block is inside the matrix.
+// sm_90a has no cvt to 4 bits. For each pair of values, the code computes three sums with E2M1
+// codes in their low bits, and uses the smallest sum. Four lanes share a block. One lane stores
+// the scale if the block is inside the matrix.
 
 // CHECK-LABEL: llvm.func @narrow(
 // CHECK-NOT:     nvvm.minctasm
@@ -137,7 +138,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// A target with conversion instructions.
+// sm_100a has conversion instructions for scales and for 4-bit elements.
 
 // CHECK-LABEL: llvm.func @target(
 // CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
@@ -150,7 +151,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK-COUNT-4: llvm.fmul %{{.*}} : vector<2xf32>
 // CHECK:         llvm.inline_asm {{.*}}cvt.rn.satfinite.e2m1x2.f32 pair0, $2, $1;{{.*}} mov.b32 $0, {pair0, pair1, pair2, pair3};
 
-// Exponent after adding half a unit of the element's mantissa.
+// With scale_rounding = even, half a unit of the element's mantissa is added before the exponent is
+// extracted.
 // CHECK-LABEL: llvm.func @even(
 // CHECK-DAG:     %[[EMAX:.*]] = arith.constant 8 : i32
 // CHECK-DAG:     %[[HALF:.*]] = arith.constant 524288 : i32
@@ -166,7 +168,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK:         %[[SCALE1:.*]] = arith.select %[[IS_INFINITY]], %[[I254]], %[[SCALE]]
 // CHECK:         arith.select %[[IS_NAN]], %[[I255]], %[[SCALE1]]
 
-// NVFP4: an E4M3 scale, by which the factor of the tensor is divided.
+// An NVFP4 block has an E4M3 scale. The tensor's factor is divided by this scale.
 // CHECK-LABEL: llvm.func @nvfp4(
 // CHECK-SAME:    %[[G:[a-z0-9]*]]: f32
 // CHECK:         %[[TARGET:.*]] = arith.mulf %{{.*}}, %[[G]]
@@ -203,7 +205,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Accesses that are known to be in bounds are not guarded.
+// An access known to be in bounds is not guarded.
 // CHECK-LABEL: llvm.func @in_bounds(
 // CHECK:           memref.dim
 // CHECK-NOT:       cmpi
@@ -220,8 +222,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Unsigned bits are ordered like magnitudes, with NaN above all. One lane of a
-// warp raises the value in memory, only if it was lower.
+// Interpreted as unsigned integers, magnitudes keep their order, and NaN is the largest. One lane
+// of a warp raises the value in memory if the new value is larger.
 
 // CHECK-LABEL: llvm.func @raise(
 // CHECK-DAG:     %[[INF:.*]] = arith.constant 2139095040 : i32
@@ -265,7 +267,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// A slice is passed as base address with dynamic sizes, strides and offset.
+// A slice is passed as its base address and its dynamic sizes, strides and offset.
 
 // CHECK-LABEL: llvm.func @slice(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: !llvm.ptr, %[[ROWS:[a-z0-9]+]]: i64, %[[STRIDE:[a-z0-9]+]]: i64, %[[OFFSET:[a-z0-9]+]]: i64, %[[ROW:[a-z0-9]+]]: i64, %[[COLUMN:[a-z0-9]+]]: i64)

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --split-input-file --convert-mxgpu-host-to-gpu --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm | FileCheck %s
 
-// Five shuffles; all lanes get the result.
+// Five shuffles reduce the values of a warp, and all lanes get the result.
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-LABEL: llvm.func @lanes

@@ -1,9 +1,8 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-lower-kernels --canonicalize --cse | FileCheck %s
 
-// Threads are launched with the average of their warpgroups' registers, (208 +
-// 56) / 2 rounded up to a multiple of 8. Each warp sets its count in its role;
-// the two warps without a role release theirs too, since setmaxnreg must be
-// executed by all four warps of a warpgroup.
+// Threads are launched with the average register count of the warpgroups, (208 + 56) / 2, rounded
+// up to a multiple of 8. Each warp then sets the count of its role. The two warps without a role
+// also release registers, because all four warps of a warpgroup must execute setmaxnreg.
 
 // CHECK-LABEL: llvm.func @two_groups(
 // CHECK-SAME:    nvvm.maxnreg = 136 : i32, nvvm.reqntid = array<i32: 256, 1, 1>

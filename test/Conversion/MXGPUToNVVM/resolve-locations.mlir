@@ -1,12 +1,12 @@
 // RUN: mx-opt %s --mxgpu-resolve-locations --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
-// The inlined body of a named linalg operation has no location: the pipeline
-// still emits directives for it.
+// The inlined body of a named linalg operation has no location, but the pipeline still emits
+// directives for it.
 // RUN: mx-opt %S/Inputs/inlined.mlir --mx-to-nvvm --mlir-print-debuginfo 2>/dev/null | mx-translate --mx-to-ptx | FileCheck %s --check-prefix=PTX
 // PTX-DAG: .file [[FILE:[0-9]+]] {{.*}}inlined.mlir
 // PTX-DAG: .loc [[FILE]] 7 3
 
-// A merged kernel has one line in .loc and the others in a comment, after the
-// text of the module.
+// A merged kernel has one location in .loc. Comments after the text of the module list the other
+// locations.
 // CHECK: gpu.module @kernels attributes {llvm.module_asm = ["// kept", "// .loc \22a.mlir\22 1 2 in kernel is also \22a.mlir\22 3 4, \22c \\22.mlir\22 5 6"]}
 #a = loc("a.mlir":1:2)
 #b = loc("a.mlir":3:4)

@@ -1,8 +1,7 @@
 // RUN: mx-opt %s --mxgpu-simplify-barriers --verify-roundtrip | FileCheck %s
 
-// Repeated fences of the same kind and repeated waits for the same phase are
-// removed unless memory is accessed in between; arrivals at the same barrier
-// are merged.
+// Removes repeated fences of the same kind and repeated waits for the same phase, unless memory is
+// accessed in between. Merges arrivals at the same barrier.
 
 !ring = !mxgpu.ring<2 x (a: smem<16xi8>), producer = threads(32), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
@@ -33,8 +32,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Waits differ by parity, barrier and visibility to a pair; known waits are
-  // forgotten after a store, at a branch and at its end.
+  // Two waits are equal if they agree in parity, barrier and visibility to a pair. The pass
+  // does not compare waits across a store, a branch or the end of a branch.
   // CHECK-LABEL: mxgpu.kernel @waits(
   // CHECK:         %[[FULL:.*]], %[[EMPTY:.*]] = mxbar.stage_barriers
   // CHECK-NEXT:    mxbar.wait %[[FULL]] parity(%[[EVEN:.*]])

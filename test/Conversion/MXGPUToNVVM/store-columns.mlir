@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// A constant added to a column becomes part of each store's offset, so stores
-// to several columns share an address. Without `aligned` it does not: the store
-// must check the number of columns.
+// A constant added to a column becomes part of the store's offset, so stores to several columns
+// share an address. A store without `aligned` checks the number of columns and does not share
+// the address.
 
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-LABEL: llvm.func @columns(
@@ -13,7 +13,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-NEXT:    llvm.inline_asm {{.*}}[$0+0]{{.*}} %[[ADDRESS]],
   // CHECK-NEXT:    llvm.inline_asm {{.*}}[$0+32]{{.*}} %[[ADDRESS]],
   // CHECK-NEXT:    llvm.inline_asm {{.*}}[$0+64]{{.*}} %[[ADDRESS]],
-  // A constant column.
+  // A constant column also becomes part of the offset.
   // CHECK-NEXT:    arith.muli %[[ROW]], %c4 : index
   // CHECK:         %[[OF_ROW:.*]] = llvm.getelementptr
   // CHECK-NEXT:    llvm.inline_asm {{.*}}[$0+32]{{.*}} %[[OF_ROW]],
@@ -33,7 +33,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
       mxgpu.store_fragment %f, %out[%i, %right] when(%yes) : vector<4xf32>, memref<?x?xf32>
     }
   }
-  // Reductions are also as wide as the alignment allows.
+  // Atomic additions are as wide as the alignment allows.
   // CHECK-LABEL: llvm.func @add(
   // CHECK:         red.relaxed.gpu.global.add.v4.f32 [$0+0]
   // CHECK:         red.relaxed.gpu.global.add.v2.f32 [$0+0]

@@ -13,8 +13,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:         mxgpu.load_accumulator %{{.*}} column(%c32)
   // CHECK-NEXT:    mxgpu.to_rows
   // CHECK-NEXT:    mxgpu.store_fragment {{.*}}%c32] when(%{{.*}}) aligned(32)
-  // Loops for edge tiles are not unrolled, because their code is long already; nor
-  // are loops with unknown trip counts.
+  // Loops for edge tiles are not unrolled, because their code is already long. Loops with unknown
+  // trip counts are not unrolled either.
   // CHECK:         scf.for %[[I:.*]] = %c0 to %c64 step %c32
   // CHECK-NEXT:      mxgpu.load_accumulator %{{.*}} column(%[[I]])
   // CHECK-NEXT:      mxgpu.to_rows

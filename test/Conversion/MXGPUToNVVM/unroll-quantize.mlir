@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mxgpu-unroll-fragments | FileCheck %s
 
-// A thread quantizes at most 128 elements in straight-line code. Longer loops are
-// unrolled by a divisor of their trip count, short loops fully.
+// A thread quantizes at most 128 elements in straight-line code. Short loops are
+// unrolled fully, and longer loops by a divisor of their trip count.
 
 !in = !mxgpu.ring<1 x (x: smem<128x256xbf16>), producer = bulk_copy, consumer = threads(128)>
 !rows = !mxgpu.ring<1 x (e: smem<128x256xf8E4M3FN>), producer = threads(128), consumer = bulk_store>
@@ -9,15 +9,15 @@
 !e = !mxgpu.buffer<smem<128x256xf8E4M3FN>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-LABEL: mxgpu.kernel @blocks(
-  // Four blocks of 32.
+  // Four blocks of 32 elements are unrolled fully.
   // CHECK-NOT:     scf.for
   // CHECK-COUNT-4: mxgpu.quantize_block
-  // Eight blocks: two iterations of four.
+  // Eight blocks become two iterations of four blocks.
   // CHECK:         scf.for %{{.*}} = %c0 to %c8 step %c4
   // CHECK-COUNT-4:   mxgpu.quantize_block
   // CHECK-NOT:       mxgpu.quantize_block
   // CHECK:         }
-  // Six iterations become two of three, as four does not divide six.
+  // Six iterations become two iterations of three, because four does not divide six.
   // CHECK:         scf.for %{{.*}} = %c0 to %c6 step %c3
   // CHECK-COUNT-3:   mxgpu.quantize_block
   // CHECK-NOT:       mxgpu.quantize_block

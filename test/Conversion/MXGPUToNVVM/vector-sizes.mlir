@@ -1,7 +1,6 @@
 // RUN: mx-opt %s --split-input-file --verify-diagnostics --mxgpu-unroll-fragments
 
-// Refuses operations on vectors that exceed the registers of a thread, before
-// any element count is computed.
+// Rejects vectors with more elements than a thread can hold, before a pass computes an element count.
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @widen(%n: index) {

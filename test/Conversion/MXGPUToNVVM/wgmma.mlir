@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// Lowering of an MMA to wgmma.mma_async, for each pair of types.
+// Lowers MMAs to wgmma.mma_async for each pair of operand types.
 
 !bf16_in = !mxgpu.ring<2 x (a: smem<2x64x64xbf16, sw128>, b: smem<2x8x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !bf16_input = !mxgpu.stage<!bf16_in>
@@ -31,8 +31,8 @@
 !blocks_b = !mxgpu.buffer<smem<16x32xbf16, sw64>>
 !blocks_sums = !mxgpu.fragment<256x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 2: 8 columns]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
-  // A stage has two panels of A and of B with four instructions each, 32 bytes
-  // apart; descriptors count units of 16 bytes. All instructions form one chain
+  // A stage contains two panels of A and two of B. Four instructions read each pair of panels at
+  // steps of 32 bytes, which descriptors count in 16-byte units. All instructions form one chain
   // through the registers, between a fence and a commit in the loop body.
   // CHECK-LABEL: llvm.func @bf16(
   // CHECK:       scf.for {{.*}} iter_args(%{{.*}}, %{{.*}}, %[[OLD:.*]] = %{{.*}}) -> (!llvm.ptr<3>, i32, vector<4xf32>)
@@ -69,7 +69,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-NOT:   nvvm.wgmma.mma_async
   // CHECK:       %[[STARTED:.*]] = llvm.insertelement {{.*}}[%c3_i32 : i32] : vector<4xf32>
   // CHECK-NEXT:  nvvm.wgmma.commit.group.sync.aligned
-  // An empty inline asm after the wait keeps reads of the registers behind it.
+  // An empty inline asm statement keeps reads of the registers after the wait.
   // CHECK-NEXT:  nvvm.wgmma.wait.group.sync.aligned 0
   // CHECK:       %[[W0:.*]] = llvm.extractelement %[[STARTED]][%c0_i32 : i32]
   // CHECK:       %[[W1:.*]] = llvm.extractelement %[[STARTED]][%c1_i32 : i32]
@@ -77,7 +77,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK:       %[[W3:.*]] = llvm.extractelement %[[STARTED]][%c3_i32 : i32]
   // CHECK:       %[[TIED:.*]] = llvm.inline_asm has_side_effects "", "=f,=f,=f,=f,0,1,2,3" %[[W0]], %[[W1]], %[[W2]], %[[W3]]
   // CHECK:       llvm.extractvalue %[[TIED]][0]
-  // The stage is released after that.
+  // The stage is released after the wait.
   // CHECK:       nvvm.mbarrier.arrive
   mxgpu.kernel @bf16(%out: memref<?x?xf32>, %i: index, %j: index, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -97,7 +97,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Largest N: all 128 registers are tied.
+  // With the largest N, all 128 registers are inputs and outputs of the inline asm statement.
   // CHECK-LABEL: llvm.func @f16(
   // CHECK:       nvvm.wgmma.fence.aligned
   // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}, <m = 64, n = 256, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>]
@@ -152,9 +152,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // A in registers, two blocks of rows for each of two warpgroups, two K steps:
-  // the operand words are tied before the fence, and each block is a separate
-  // chain through its four sums.
+  // A is in registers, with two blocks of rows for each of two warpgroups and two K steps. The
+  // operand words are tied before the fence. Each block of rows is a separate chain through its
+  // four sums.
   // CHECK-LABEL: llvm.func @held(
   // CHECK:       %[[WORDS:.*]] = llvm.inline_asm has_side_effects "", "{{(=r,){16}(0,1)}},{{.*}},14,15" %
   // CHECK:       %[[A0:.*]] = llvm.extractvalue %[[WORDS]][0]
@@ -206,7 +206,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Four elements per word; B is not transposed.
+  // A word contains four elements of A, and B is not transposed.
   // CHECK-LABEL: llvm.func @held_f8(
   // CHECK-COUNT-4: llvm.bitcast %{{.*}} : vector<4xi8> to i32
   // CHECK:       llvm.inline_asm has_side_effects "", "=r,=r,=r,=r,0,1,2,3"
@@ -227,9 +227,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // A in shared memory: a warpgroup starts at its 128 rows of 4 units of 16
-  // bytes, independent of its position in the CTA; the second block is 64 rows
-  // below.
+  // A is in shared memory. Each row takes four 16-byte units. A warpgroup starts at its own 128
+  // rows, independent of its position in the CTA. The second block of rows is 64 rows below the
+  // first.
   // CHECK-LABEL: llvm.func @blocks(
   // CHECK:       %[[IN_CTA:.*]] = nvvm.read.ptx.sreg.tid.x
   // CHECK:       %[[THREAD:.*]] = arith.subi %[[IN_CTA]], %c128_i32

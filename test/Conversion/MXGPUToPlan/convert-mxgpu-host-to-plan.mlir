@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --split-input-file --mxgpu-verify-resources --convert-mxgpu-host-to-plan --canonicalize --cse | FileCheck %s
 
-// A memref becomes its buffer and the dynamic parts of its type; a kernel takes
-// the same, with i64 for integers. Tensor maps count packed elements in bytes.
+// A memref is passed as its buffer and the dynamic parts of its type, and a kernel takes the same operands
+// with i64 in place of index. The tensor map counts 4-bit elements, two for each byte of the memref.
 
 // CHECK-LABEL: func.func @launch(
 // CHECK-SAME:    %[[A:[^:]*]]: !mxplan.buffer, %[[ROWS:[^:]*]]: index, %[[F:[^:]*]]: f32)
@@ -32,8 +32,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Views become arithmetic on sizes, strides and offsets. The static type of a
-// cast becomes a requirement. The address stays that of the whole array.
+// Views become arithmetic on sizes, strides and offsets. The static size in the result type
+// of a cast is checked at run time. The address of a view is the address of the whole array.
 
 // CHECK-LABEL: func.func @views(
 // CHECK-SAME:    %[[A:[^:]*]]: !mxplan.buffer, %[[M:[^:]*]]: index, %[[N:[^:]*]]: index, %[[FIRST:[^:]*]]: index)
@@ -60,8 +60,8 @@ func.func @views(%a: memref<?x?xbf16>, %first: index) -> (!part, index) {
 
 // -----
 
-// A fill with equal bytes, a copy, a number read by the host; deallocations are
-// dropped.
+// Lowers a fill with equal bytes, a copy and a read by the host. Deallocations
+// are dropped.
 
 // CHECK-LABEL: func.func @memory(
 // CHECK-SAME:    %[[A:[^:]*]]: !mxplan.buffer, %[[N:[^:]*]]: index, %[[I:[^:]*]]: index)
@@ -88,7 +88,7 @@ func.func @memory(%a: memref<?x4xi32>, %i: index) -> i32 {
 
 // -----
 
-// Control flow and calls carry buffers with their sizes.
+// Control flow and calls pass buffers together with their sizes.
 
 // CHECK-LABEL: func.func private @callee(
 // CHECK-SAME:    %{{.*}}: !mxplan.buffer, %{{.*}}: index) -> (!mxplan.buffer, index)

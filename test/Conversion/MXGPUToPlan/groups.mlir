@@ -12,7 +12,7 @@ func.func @gather(%x: memref<?x64xf32>) -> (memref<8x64xf32>, index) {
   // CHECK-DAG: %[[W:.*]] = mxplan.window @ep bytes(2048)
   %w = mx.window @ep : memref<8x64xf32>
   // CHECK: %[[FITS:.*]] = arith.cmpi ule, %[[T]], %[[C4]]
-  // CHECK: mxgpu.require %[[FITS]], "{{.*}}expected at most %lld tokens of a rank of group ep, found %lld"
+  // CHECK: mxgpu.require %[[FITS]], "{{.*}}expected at most %lld tokens per rank of group ep, found %lld"
   // CHECK: %[[BYTES:.*]] = arith.muli %[[T]], %[[ROW]]
   // CHECK: %[[RANK:.*]] = mxplan.rank @ep
   // CHECK: %[[AT:.*]] = arith.muli %[[RANK]], %[[PART]]
@@ -37,7 +37,7 @@ func.func @exchange(%x: memref<8x64xbf16>) {
 
 // -----
 
-// A single rank has no peers: its window is ordinary memory.
+// A group of one rank needs no exchange, so its window is ordinary memory.
 mx.group @ep size = 1 tokens = 4
 
 // CHECK-LABEL: @alone

@@ -1,8 +1,8 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics --convert-mxgpu-host-to-plan
 
-// Operations without an equivalent in a plan are errors, reported before any
-// change.
+// Rejects operations that a launch plan cannot express, before anything is
+// changed.
 
 // -----
 
@@ -36,7 +36,7 @@ memref.copy %0, %y : memref<4x2xi16, strided<[4, 1]>> to memref<4x2xi16>
 
 // CASES
 func.func @unknown(%x: memref<4xf32>) {
-  // expected-error @below {{'memref.get_global' op expected a global that is constant and has a value in a launch plan, found another one}}
+  // expected-error @below {{'memref.get_global' op expected a constant global with an initial value in a launch plan, found another global}}
   %0 = memref.get_global @g : memref<4xf32>
   return
 }
@@ -45,7 +45,7 @@ memref.global "private" @g : memref<4xf32>
 memref.global "private" constant @c : memref<4xf32> = dense<1.0>
 func.func @written(%x: memref<4xf32>) {
   %0 = memref.get_global @c : memref<4xf32>
-  // expected-error @below {{'memref.copy' op expected an array that may be written, found a constant: copy it to one of your own}}
+  // expected-error @below {{'memref.copy' op expected an array that may be written, found a constant: copy it to a new array}}
   memref.copy %x, %0 : memref<4xf32> to memref<4xf32>
   return
 }
@@ -62,7 +62,7 @@ memref.store %n, %x[%i] : memref<4xi32>
 %0 = memref.load %x[%i] : memref<4xi12>
 
 %one = arith.constant 1 : i16
-// expected-error @below {{'gpu.memset' op expected a constant of equal bytes and no tokens in a launch plan}}
+// expected-error @below {{'gpu.memset' op expected a constant with equal bytes and no async tokens in a launch plan}}
 gpu.memset %x, %one : memref<4xi16>, i16
 
 // -----
@@ -77,10 +77,10 @@ func.func @dim(%x: memref<?x4xi16>, %i: index) -> index {
 
 // CASES function body
 // SET arguments = %n: index
-// expected-error @below {{'memref.alloc' op expected whole bytes in identity layout at a multiple of at most 256 in a launch plan, found 'memref<?xi4>'}}
+// expected-error @below {{'memref.alloc' op expected an array of whole bytes with identity layout and an alignment of at most 256 in a launch plan, found 'memref<?xi4>'}}
 %0 = memref.alloc(%n) : memref<?xi4>
 
-// expected-error @below {{'memref.cast' op expected a cast that keeps the rank in a launch plan, found one to 'memref<*xi16>'}}
+// expected-error @below {{'memref.cast' op expected a cast that keeps the rank in a launch plan, found a cast to 'memref<*xi16>'}}
 %0 = memref.cast %x : memref<4xi16> to memref<*xi16>
 
 // SET arguments = %x: memref<64x128xi32>

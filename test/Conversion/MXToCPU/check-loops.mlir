@@ -2,7 +2,7 @@
 
 // CHECK: llvm.mlir.global internal constant @__mx_message_{{[0-9]+}}("%serror: expected a loop with a step of at least 1, found %ld\0A\00")
 
-// A constant step needs no check.
+// A constant step needs no check at run time.
 // CHECK-LABEL: func.func @known(
 // CHECK-NOT:     scf.if
 // CHECK:         scf.for
@@ -43,7 +43,7 @@ func.func @unsigned(%n: i32, %step: i32) {
   return
 }
 
-// Every dimension of a parallel loop is checked.
+// The step of every dimension of a parallel loop is checked.
 // CHECK-LABEL: func.func @parallel(
 // CHECK-SAME:    %[[A:[a-z0-9]+]]: index, %[[B:[a-z0-9]+]]: index)
 // CHECK:         arith.cmpi sgt, %[[A]]

@@ -10,7 +10,7 @@ func.func @narrow(%x: f32) -> bf16 {
   return %y : bf16
 }
 
-// Conversions from f64 round once.
+// A conversion from f64 rounds only once.
 // CHECK-LABEL: func.func @narrow_f64(
 // CHECK-NEXT:    %[[BITS:.*]] = arith.bitcast %{{.*}} : f64 to i64
 // CHECK-NEXT:    call @__mx_round_f64_to_f16(%[[BITS]])

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mx-expand-host-arith | FileCheck %s
 // RUN: mx-opt %s --mx-to-cpu | FileCheck %s --check-prefix=LLVM
 
-// Equal numbers may differ in the sign of zero: the maximum is their bitwise AND.
+// Equal operands may be zeros of different sign, so their maximum is the bitwise AND.
 // LLVM-LABEL: llvm.func @maximum(
 // CHECK-LABEL: func @maximum(
 // CHECK-SAME:    %[[A:.*]]: f32, %[[B:.*]]: f32)
@@ -31,7 +31,7 @@ func.func @minnum(%a: vector<4xf64>, %b: vector<4xf64>) -> vector<4xf64> {
   return %0 : vector<4xf64>
 }
 
-// The multiplication is exact in f64, the addition is rounded to odd.
+// The multiplication is exact in f64, and the addition rounds to odd.
 // LLVM-LABEL: llvm.func @fma(
 // CHECK-LABEL: func @fma(
 // CHECK-COUNT-3: arith.extf %{{.*}} : bf16 to f64

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-cpu --canonicalize --cse | FileCheck %s
 
-// Elements and scales are read from constant tables; terms and sums are f64 in
-// ascending order of k, rounded once.
+// Elements and scales are decoded with constant tables. Terms are added in f64,
+// in ascending order of k, and the sum is rounded once.
 // CHECK-DAG: memref.global "private" constant @__mx_values_f8E4M3FN : memref<256xf64>
 // CHECK-DAG: memref.global "private" constant @__mx_scale_values_f8E8M0FNU : memref<256xf64>
 // CHECK-LABEL: func.func @matmul(
@@ -39,8 +39,8 @@ func.func @matmul(%a: memref<8x64xf8E4M3FN>, %sa: memref<8x2xf8E8M0FNU>,
 
 // -----
 
-// The sum is scaled, added to the output operand, rounded to f32 and passed to
-// the epilogue with its row and column.
+// The scaled sum is added to the output operand, rounded to f32 and passed to
+// the epilogue together with its row and column.
 // CHECK-LABEL: func.func @epilogue(
 // CHECK-SAME:    %[[ALPHA:[^:,]*]]: f32, %[[BIAS:[^:,]*]]: memref<16xf32>)
 // CHECK:         %[[FACTOR:.*]] = call @__mx_widen_f32
@@ -94,8 +94,8 @@ func.func @grouped_rows(%a: memref<300x64xf8E4M3FN>,
 
 // -----
 
-// An expert group starts at the sum of the preceding sizes, each rounded up to
-// 128.
+// An expert group starts at the sum of the preceding group sizes, each rounded
+// up to a multiple of 128.
 // CHECK-LABEL: func.func @grouped_reduction(
 // CHECK:         scf.for %[[G:.*]] = %c0 to %c2 step %c1 iter_args(%[[BEGIN:.*]] = %c0, %[[START:.*]] = %c0)
 // CHECK:           %[[SIZE:.*]] = arith.subi %{{.*}}, %[[BEGIN]]

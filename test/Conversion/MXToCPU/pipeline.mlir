@@ -4,8 +4,8 @@
 // RUN: cmp %t.1 %t.2
 // RUN: mx-opt %S/../../../examples/matmul.mlir --mx-to-cpu | FileCheck %s --check-prefix=EXAMPLE
 
-// Layouts become explicit, public functions (not declarations) get a C
-// interface, and every function returns its own buffers.
+// Layouts become explicit, a public function with a body gets a C interface,
+// and every function returns buffers of its own.
 // CHECK-LABEL: llvm.func @relayout(
 // CHECK:         llvm.call @malloc
 // CHECK:       llvm.func @_mlir_ciface_relayout(
@@ -23,8 +23,8 @@ func.func @relayout(%x: tensor<200x6xf8E8M0FNU>)
 }
 func.func private @other(memref<4xf32>)
 
-// Arithmetic on halves makes no library calls: the JIT of another process may
-// not resolve them.
+// Arithmetic on bf16 calls no library functions, because a JIT in another
+// process may not resolve them.
 // CHECK-LABEL: llvm.func @halves(
 // CHECK:         llvm.fadd %{{.*}}, %{{.*}} : f32
 // CHECK:         llvm.call @__mx_round_f64_to_bf16

@@ -24,8 +24,8 @@
 // CHECK:               func.call @__mx_quantize_f8E4M3FN(%{{.*}}, %[[SCALE]])
 // CHECK:               memref.store %{{.*}}, %[[Q]][%[[ROW]], %[[K2]]]
 
-// Functions of the number formats avoid f32 arithmetic, because the processor
-// may flush f32 subnormals.
+// Helper functions for number formats use no f32 arithmetic, because the
+// processor may flush f32 subnormals to zero.
 // CHECK-LABEL: func.func private @__mx_scale_f8E4M3FN_ceil(
 // CHECK-NOT:     : f32
 // CHECK-LABEL: func.func private @__mx_quantize_f8E4M3FN(
@@ -39,7 +39,7 @@ func.func @axis_1(%x: memref<4x64xbf16>, %q: memref<4x64xf8E4M3FN>,
 
 // -----
 
-// Axis 0 is stored transposed; the padding of a tiled layout is 0.
+// The result for axis 0 is stored transposed, and the padding of a tiled scale layout is 0.
 // CHECK-LABEL: func.func @axis_0_tiled(
 // CHECK-SAME:    %[[X:.*]]: memref<64x8xf32>, %[[Q:.*]]: memref<8x64xf8E5M2>, %[[S:.*]]: memref<1x1x32x4x4xf8E8M0FNU>)
 // CHECK:         %[[ZERO:.*]] = arith.constant 5.877470e-39 : f8E8M0FNU
@@ -90,8 +90,8 @@ func.func @nvfp4(%x: memref<4x32xf32>, %enc: f32, %q: memref<4x32xf4E2M1FN>,
 
 // -----
 
-// A ragged group begins at the end of the previous group, and its tiles at
-// begin / 128 + g.
+// A ragged group begins at the end of the previous group. Its scale tiles begin
+// at tile `begin / 128 + g` for group `g`.
 // CHECK-LABEL: func.func @ragged_rows(
 // CHECK-SAME:    %{{.*}}, %[[OFFSETS:.*]]: memref<4xi32>,
 // CHECK:         scf.for %[[G:.*]] = %{{.*}} iter_args(%[[BEGIN:.*]] = %{{.*}}, %{{.*}} = %{{.*}})
@@ -109,7 +109,7 @@ func.func @ragged_rows(%x: memref<300x64xf32>, %o: memref<4xi32>,
 
 // -----
 
-// Results of a prologue are stored in their own type, then quantized.
+// Prologue results are rounded to their own type before they are quantized.
 // CHECK-LABEL: func.func @prologue(
 // CHECK-SAME:    %[[X:.*]]: memref<4x64xbf16>, %[[Y:.*]]: memref<4x64xf32>,
 // CHECK:         %[[VALUES:.*]] = memref.alloc() : memref<4x64xbf16>
@@ -136,7 +136,7 @@ func.func @prologue(%x: memref<4x64xbf16>, %y: memref<4x64xf32>, %q: memref<4x64
 
 // -----
 
-// Inputs of unknown sizes must have the same shape.
+// Inputs of unknown size are checked at run time to have the same shape.
 // CHECK:       expected dimension 0 of input to be %ld, found %ld
 // CHECK-LABEL: func.func @prologue_of_unknown_sizes(
 // CHECK-SAME:    %{{.*}}, %[[Y:.*]]: memref<?x64xbf16>, %{{.*}}, %{{.*}})
@@ -157,7 +157,7 @@ func.func @prologue_of_unknown_sizes(%x: memref<4x64xbf16>, %y: memref<?x64xbf16
 
 // -----
 
-// A square has one maximum; its scale is written for each line.
+// All elements of a square block share one maximum, and the scale is stored once for each line of the square.
 // CHECK-LABEL: func.func @square(
 // CHECK-SAME:    %[[X:.*]]: memref<40x64xbf16>, %{{.*}}, %[[S:.*]]: memref<40x2xf8E8M0FNU>)
 // CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
@@ -176,7 +176,7 @@ func.func @square(%x: memref<40x64xbf16>, %q: memref<40x64xf8E4M3FN>, %s: memref
 
 // -----
 
-// Row -1 is a row of zeros, independent of the prologue.
+// Row index -1 selects a row of zeros, whatever the prologue computes.
 // CHECK-LABEL: func.func @gather(
 // CHECK-SAME:    %[[X:.*]]: memref<7x64xbf16>, %[[N:.*]]: memref<5xi32>,
 // CHECK:         %[[ROWS:.*]] = memref.alloc() : memref<5x64xf32>

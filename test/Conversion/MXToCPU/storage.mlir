@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-cpu --canonicalize | FileCheck %s
 
-// f4 elements are stored two to a byte: arrays have half as many bytes in the
-// last dimension, and dim still returns elements.
+// Two f4 elements share a byte: the last dimension of a converted array counts
+// bytes, but memref.dim still returns the number of elements.
 // CHECK-LABEL: func.func @packed(
 // CHECK-SAME:    %[[X:.*]]: memref<?x?xi8>) -> (memref<?x32xi8>, index)
 // CHECK:         %[[BYTES:.*]] = memref.dim %[[X]], %c1
@@ -31,7 +31,7 @@ func.func @packed_alloc(%m: index, %n: index) -> memref<?x?xf4E2M1FN> {
 
 // -----
 
-// f6 elements take a byte each, also through calls and loops.
+// Each f6 element is stored in one byte, including in calls and loops.
 // CHECK-LABEL: func.func @bytes(
 // CHECK-SAME:    %[[X:.*]]: memref<8x3xi8>) -> memref<8x3xi8>
 // CHECK:         call @bytes(%[[X]]) : (memref<8x3xi8>) -> memref<8x3xi8>
@@ -42,7 +42,7 @@ func.func @bytes(%x: memref<8x3xf6E3M2FN>) -> memref<8x3xf6E3M2FN> {
 
 // -----
 
-// The first of two elements is in the low nibble.
+// The low nibble of a byte holds the first of its two elements.
 // CHECK-LABEL: func.func @low_nibble_first(
 // CHECK-SAME:    %[[Q:.*]]: memref<2x16xi8>,
 // CHECK:         %[[BYTE:.*]] = arith.divui %[[K:.*]], %c2 : index
@@ -76,7 +76,7 @@ func.func @constants() -> memref<1x4xf4E2M1FN> {
 
 // -----
 
-// Rows of a known even length are reshaped as bytes.
+// Rows whose static length is even are reshaped as bytes.
 // CHECK-LABEL: func.func @reshape(
 // CHECK-SAME:    %[[X:.*]]: memref<?x4x16xi8>, %[[M:.*]]: index)
 // CHECK:         %[[C:.*]] = memref.collapse_shape %[[X]] {{\[\[}}0], [1, 2]] : memref<?x4x16xi8> into memref<?x64xi8>
@@ -101,7 +101,7 @@ func.func @more_rows(%x: memref<8x?xf4E2M1FN>, %n: index) -> memref<2x4x?xf4E2M1
 
 // -----
 
-// A single row needs no even length.
+// A single row may have an odd length.
 // CHECK-LABEL: func.func @joined_row(
 // CHECK-SAME:    %[[X:.*]]: memref<1x?xi8>)
 // CHECK:         memref.collapse_shape %[[X]] {{\[\[}}0, 1]] : memref<1x?xi8> into memref<?xi8>

@@ -1,6 +1,6 @@
 // RUN: mx-test-opt %s -split-input-file --mx-to-mxgpu=chip=sm_90a -verify-diagnostics
 
-// Squares (test/lib/Formats) that kernels do not quantize.
+// Rejects square blocks (test/lib/Formats) in cases that kernels do not quantize.
 
 func.func @columns(%x: tensor<256x512xbf16>) -> (tensor<512x256xf8E4M3FN>, tensor<4x2xf32>) {
   %q = tensor.empty() : tensor<512x256xf8E4M3FN>

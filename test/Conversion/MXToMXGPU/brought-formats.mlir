@@ -2,8 +2,8 @@
 // RUN: mx-test-opt %s --mx-select-schedule=chip=sm_100a | FileCheck %s --check-prefixes=CHECK,TCGEN05
 // RUN: mx-test-opt %s --mx-select-schedule=chip=sm_120a | FileCheck %s --check-prefixes=CHECK,SYNC
 
-// Threads apply scales that no matrix instruction supports. A preceding kernel
-// tiles the scales of squares.
+// Threads apply scales that no matrix instruction supports. A preceding kernel tiles the scales of
+// square blocks.
 !d = tensor<512x512xf32>
 !x = tensor<512x512xbf16>
 !q = tensor<512x512xf8E4M3FN>

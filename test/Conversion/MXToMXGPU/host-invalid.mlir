@@ -19,24 +19,23 @@ func.func @f(${arguments}) {
 
 // The host cannot access device memory.
 // SET arguments = %x: memref<128x64xbf16>, %a: !a, %s: !s, %zero: bf16, %i: index
-// expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}
+// expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found an operation that the host would run}}
 memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
 
 // SET arguments = %x: memref<128x64xbf16>, %a: !a, %s: !s, %i: index, %zero: bf16
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
-// expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}
+// expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found an operation that the host would run}}
 memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
 
 // -----
 
-// The device cannot access host memory. Constants are copied, mutable memory is
-// not.
+// The device cannot access host memory. Constants are copied, but mutable memory is not.
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 memref.global "private" @variable : memref<128x64xbf16> = dense<1.0>
 func.func @main(%a: !a, %s: !s) {
-  // expected-error @below {{'memref.get_global' op expected tensors in device memory, found one in the memory of the host}}
+  // expected-error @below {{'memref.get_global' op expected tensors in device memory, found a tensor in host memory}}
   %x = memref.get_global @variable : memref<128x64xbf16>
   mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
   return
@@ -46,7 +45,7 @@ func.func @main(%a: !a, %s: !s) {
 
 // USE function body
 // SET arguments = %a: !a, %s: !s
-// expected-error @below {{'memref.alloca' op expected tensors in device memory, found one in the memory of the host}}
+// expected-error @below {{'memref.alloca' op expected tensors in device memory, found a tensor in host memory}}
 %x = memref.alloca() : memref<128x64xbf16>
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
 
@@ -59,14 +58,14 @@ mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
 %x = memref.alloc() : memref<128x64xbf16>
 %a = memref.alloc() : !a
 %s = memref.alloc() : !s
-// expected-error @below {{'mx.fused_quantize' op expected to be inside a function of the host}}
+// expected-error @below {{'mx.fused_quantize' op expected to be inside a host function}}
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
 
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 gpu.module @kernels {
   gpu.func @kernel(%x: memref<128x64xbf16>, %a: !a, %s: !s) kernel {
-    // expected-error @below {{'mx.fused_quantize' op expected to be inside a function of the host}}
+    // expected-error @below {{'mx.fused_quantize' op expected to be inside a host function}}
     mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
     gpu.return
   }

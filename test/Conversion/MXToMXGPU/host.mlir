@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// Kernel names are unique, also among existing symbols.
+// Kernel names differ from each other and from existing symbols.
 
 // CHECK: func.func private @kernels()
 // CHECK: gpu.module @kernels_0
@@ -15,8 +15,7 @@ func.func private @kernels()
 
 // -----
 
-// Functions without mx operations have no kernels, and operations without
-// memory accesses are allowed.
+// Functions without mx operations get no kernels. Operations without memory accesses are allowed.
 
 // CHECK-LABEL: func.func @host
 // CHECK-NEXT:    memref.dim
@@ -28,7 +27,7 @@ func.func @host(%x: memref<?xf32>, %i: index) -> index {
 
 // -----
 
-// Copies from bufferization become runtime copies.
+// Copies inserted by bufferization become runtime copies.
 
 // CHECK-LABEL: func.func @copies
 // CHECK: memref.copy

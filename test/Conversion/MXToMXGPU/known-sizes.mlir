@@ -3,8 +3,8 @@
 // RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics --mx-to-nvvm=chip=sm_100a
 // RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics --mx-to-nvvm=chip=sm_120a
 
-// Static sizes beyond launch limits are compile-time errors. Copies take 32-bit
-// coordinates: 2^31 rounded down to tiles is the limit.
+// Static sizes beyond launch limits are compile-time errors. Copy coordinates are 32-bit values, so
+// the size limit is 2^31 rounded down to whole tiles.
 
 // -----
 
@@ -17,7 +17,7 @@ func.func @rows(%a: tensor<2147483648x128xf8E4M3FN>, %as: !s, %b: tensor<64x128x
   return %y : tensor<2147483648x64xf32>
 }
 
-// Columns, with rows known at run time only.
+// Rejects too many columns even if the number of rows is dynamic.
 !s = tensor<4294967296x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @columns(%a: tensor<?x128xbf16>, %b: tensor<4294967296x128xf8E4M3FN>, %bs: !s, %c: tensor<?x4294967296xf32>) -> tensor<?x4294967296xf32> {
   // expected-error @below {{expected at most 2147483392 rows of b on the GPU, found 4294967296}}
@@ -42,7 +42,7 @@ func.func @batch(%a: tensor<1048576x4096x128xf8E4M3FN>, %as: !s, %b: tensor<1048
   return %y : tensor<1048576x4096x8xf32>
 }
 
-// Each size is within the limits, but the number of tiles is not.
+// Each size is within its limit, but the number of tiles is not.
 !s = tensor<1073741824x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @tiles(%a: tensor<1073741824x128xf8E4M3FN>, %s: !s, %c: tensor<1073741824x1073741824xbf16>) -> tensor<1073741824x1073741824xbf16> {
   // expected-error @below {{expected at most 2147483647 work tiles on the GPU, found}}
@@ -63,7 +63,7 @@ func.func @overflow(%x: tensor<1099511627776x1099511627776xbf16>, %e: tensor<109
   return %q#0, %q#1 : tensor<1099511627776x1099511627776xf8E4M3FN>, tensor<1099511627776x34359738368xf8E8M0FNU>
 }
 
-// A CTA covers 256 elements.
+// A CTA covers 256 elements, so 2^32 CTAs would be needed.
 func.func @simple(%x: tensor<1099511627776xf32>) -> tensor<1099511627776xf32> {
   // expected-remark @below {{'linalg.generic' runs as a simple kernel}}
   // expected-error @below {{expected at most 2147483647 CTAs on the GPU, found 4294967296}}

@@ -42,10 +42,9 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// The host reads the array if this kernel, or a launch or fill before it, writes
-// the array: the kernel would read the new value. The host also reads grid sizes
-// and values defined outside a loop. A kernel launched early reads the scalar
-// after its wait.
+// The host reads the array if this kernel, or a launch or fill before it, writes the array, because
+// the kernel would read the new value. The host also reads grid sizes and values that are defined
+// outside a loop. A kernel that is launched early reads the scalar after its wait.
 
 // CHECK-LABEL: func.func @written(
 // CHECK:         %[[OWN:.*]] = memref.load %[[X:.*]][]
@@ -112,8 +111,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// If the host also uses a scalar, host and kernel each read the array. Kernels
-// that only read the array, this one or an earlier one, do not prevent this.
+// If the host also uses a scalar, both the host and the kernel read the array. The kernel still
+// reads the array if an earlier kernel only reads the array.
 
 // CHECK-LABEL: func.func @both(
 // CHECK:         %[[N:.*]] = memref.load

@@ -2,14 +2,14 @@
 // RUN: not mx-test-opt %s -split-input-file --mx-to-mxgpu=chip=sm_90a 2>&1 | FileCheck %s --check-prefix=QUANTIZE
 // RUN: not mx-test-opt %s -split-input-file --mx-to-mxgpu=chip=sm_100a 2>&1 | FileCheck %s --check-prefix=TCGEN05
 
-// A kernel dequantizes the operand with a scale per row; wgmma multiplies bf16 operands.
+// A kernel dequantizes the operand with one scale per row, and wgmma multiplies bf16 operands.
 !q = tensor<512x512xf8E4M3FN>
 !s = tensor<512x1x!mx_formats.row_scale>
 !d = tensor<512x512xf32>
 
 // CHECK-LABEL: func.func @both(
 // CHECK:       strategy = #mxgpu.wgmma_bf16, workspace = ab
-// TCGEN05:     error: {{.*}}expected blocks of a known size on sm_100a, found a scale for a whole row: quantize in such blocks, or compile for sm_90a
+// TCGEN05:     error: {{.*}}expected blocks of a known size on sm_100a, found a scale for a whole row: quantize in blocks of a known size, or compile for sm_90a
 func.func @both(%q: !q, %s: !s, %d: !d) -> !d {
   %y = mx.matmul ins(%q, %s, %q, %s : !q, !s, !q, !s) outs(%d : !d) block_size = row -> !d
   return %y : !d

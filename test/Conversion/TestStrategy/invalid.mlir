@@ -2,7 +2,7 @@
 // RUN: mx-test-opt %t.mlir --split-input-file --verify-diagnostics --mx-to-mxgpu=chip=sm_test
 
 // CASES
-// The strategy checks its schedule fields, and messages name it.
+// The strategy verifies its schedule fields, and the messages contain its name.
 !a = tensor<256x1024xf8E4M3FN>
 !s = tensor<256x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !d = tensor<256x256xf32>
@@ -23,7 +23,7 @@ func.func @registers(%a: !a, %s: !s, %out: !d) -> !d {
   return %d : !d
 }
 
-// Too much shared memory for two CTAs on an SM of the chip.
+// Rejects a schedule that needs too much shared memory for two CTAs on an SM.
 !a = tensor<256x1024xf8E4M3FN>
 !s = tensor<256x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !d = tensor<256x256xf32>
@@ -40,18 +40,18 @@ func.func @memory(%a: !a, %s: !s, %out: !d) -> !d {
   return %d : !d
 }
 
-// A strategy for another tensor core.
+// Rejects the strategy of another tensor core.
 !a = tensor<256x1024xf8E4M3FN>
 !s = tensor<256x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !d = tensor<256x256xf32>
 func.func @strategy(%a: !a, %s: !s, %out: !d) -> !d {
-  // expected-error @below {{'mx.matmul' op expected strategy = #mx_test.strategy, by which sm_test multiplies f8E4M3FN by f8E4M3FN, found #mxgpu.wgmma_bf16}}
+  // expected-error @below {{'mx.matmul' op expected strategy = #mx_test.strategy to multiply f8E4M3FN by f8E4M3FN on sm_test, found #mxgpu.wgmma_bf16}}
   %d = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%out : !d)
       {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 128], strategy = #mxgpu.wgmma_bf16>} -> !d
   return %d : !d
 }
 
-// Unsupported operand types.
+// Rejects operand types unsupported by the tensor core.
 !a = tensor<256x1024xf8E5M2>
 !s = tensor<256x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !d = tensor<256x256xf32>
@@ -61,7 +61,7 @@ func.func @operands(%a: !a, %s: !s, %out: !d) -> !d {
   return %d : !d
 }
 
-// A field that the strategy does not have.
+// Rejects a field not defined by the strategy.
 // expected-error @below {{expected '>'}}
 #schedule = #mxgpu.schedule<tile = [16, 64, 128], strategy = #mx_test.strategy<cluster_split = true>>
 

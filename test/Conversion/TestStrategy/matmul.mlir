@@ -4,9 +4,9 @@
 // RUN: mx-test-opt %s --mx-to-nvvm=chip=sm_test | FileCheck %s --check-prefix=NVVM
 // RUN: mx-test-opt %s --mx-select-schedule="chip=sm_test explain" 2>&1 >/dev/null | FileCheck %s --check-prefix=EXPLAIN
 
-// A tensor core unknown to mxgpu: a chip, a synchronous matrix instruction with
-// operands and scales in registers, and a strategy in a folder of the tests
-// (test/lib/TensorCore).
+// Lowers a matmul for a tensor core that mxgpu does not define.
+// test/lib/TensorCore adds the chip, a synchronous matrix instruction with
+// operands and scales in registers, and the strategy.
 !a = tensor<?x?xf8E4M3FN>
 !s = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !d = tensor<?x?xf32>
@@ -45,8 +45,8 @@ func.func @chosen(%a: !a, %as: !s, %b: !a, %bs: !s, %out: !d) -> !d {
   return %d : !d
 }
 
-// An explicit schedule: fields of the strategy and common fields, results by
-// bulk stores, an epilogue region, and a split reduction.
+// The schedule sets fields of the strategy and common fields. Results are written by
+// bulk stores after an epilogue region, and the second matmul splits its reduction.
 !k = tensor<256x1024xf8E4M3FN>
 !ks = tensor<256x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<256x256xbf16>

@@ -11,7 +11,7 @@
 // RUN: mx-test-opt %t/multiply.mlir --mx-to-mxgpu=chip=sm_test | FileCheck %t/multiply.mlir
 // RUN: not mx-test-opt %t/multiply.mlir --mx-to-mxgpu=chip=sm_90a 2>&1 | FileCheck %t/multiply.mlir --check-prefix=OTHER
 
-// An order from a strategy unknown to mx (test/lib/TensorCore).
+// Packs operands in an order defined by a strategy outside of mx (test/lib/TensorCore).
 
 //--- cpu.mlir
 func.func private @printMemrefF32(tensor<*xf32>) attributes {llvm.emit_c_interface}
@@ -31,7 +31,7 @@ func.func @main() {
     tensor.yield %y : f32
   } : !x
 
-  // A thread stores columns 4 t and 16 + 4 t, and the next three.
+  // Thread t of a row stores columns 4 t to 4 t + 3 and 16 + 4 t to 19 + 4 t.
   %r0 = tensor.empty() : !x
   %r = mx.pack_operand order = #mx_test.order<rows> ins(%x : !x) outs(%r0 : !x) -> !x
   %first = tensor.extract_slice %r[0, 0] [1, 16] [1, 1] : !x to tensor<1x16xf32>
@@ -39,7 +39,7 @@ func.func @main() {
   // CHECK: {{\[\[}}0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23]]
   call @printMemrefF32(%first_unranked) : (tensor<*xf32>) -> ()
 
-  // Row 8 begins a new tile, padded with zeros.
+  // Row 8 begins a second tile, padded with zeros.
   %t0 = tensor.empty() : tensor<2x2x32x8xf32>
   %t = mx.pack_operand order = #mx_test.order<tiles> ins(%x : !x) outs(%t0 : tensor<2x2x32x8xf32>) -> tensor<2x2x32x8xf32>
   %last = tensor.extract_slice %t[1, 1, 3, 0] [1, 1, 2, 8] [1, 1, 1, 1] : tensor<2x2x32x8xf32> to tensor<2x8xf32>
@@ -48,7 +48,7 @@ func.func @main() {
   // CHECK: [0, 0, 0, 0, 0, 0, 0, 0]]
   call @printMemrefF32(%last_unranked) : (tensor<*xf32>) -> ()
 
-  // The result does not depend on the order.
+  // The matmul result does not depend on the operand order.
   %e0 = tensor.empty() : !e
   %s0 = tensor.empty() : !s
   %q:2 = mx.quantize ins(%x : !x) outs(%e0, %s0 : !e, !s) -> !e, !s
@@ -94,7 +94,7 @@ rng = np.random.default_rng(5)
 
 
 def words(x):
-    """Of each 32 columns, columns 4 t and 16 + 4 t, and the next three."""
+    """Orders each 32-column block by thread. Thread t stores columns 4 t to 4 t + 3 and 16 + 4 t to 19 + 4 t."""
     *batch, columns = x.shape
     return x.reshape(*batch, columns // 32, 2, 4, 4).swapaxes(-3, -2).reshape(x.shape)
 
@@ -133,7 +133,7 @@ for i, expected in enumerate((tiles(e), pairs(tiles(f)), words(h))):
 // CHECK:         %[[B:.*]] = mxgpu.load_fragment %b at
 // CHECK:         mxgpu.relabel_fragment %[[B]] :
 // CHECK:         mxgpu.mma #mx_test.mma<registers, n = 32>
-// OTHER: 'mx.matmul' op expected orders of operands that the kernels of sm_90a read, found #mx_test.order<rows>: leave out mx.pack_operand
+// OTHER: 'mx.matmul' op expected operand orders that kernels for sm_90a support, found #mx_test.order<rows>: remove mx.pack_operand
 func.func @packed(%a: !a, %as: !s, %b: !b, %bs: !s, %out: !y) -> !y {
   %d = mx.matmul ins(%a, %as, %b, %bs : !a, !s, !b, !s) outs(%out : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [16, 32, 128], stages = 2, strategy = #mx_test.strategy<>>} -> !y

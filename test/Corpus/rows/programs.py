@@ -1,4 +1,4 @@
-"""More programs of models and front ends: integers, experts, formats, control flow, slices, whole attention."""
+"""Programs from models and front ends: integers, experts, formats, control flow, slices, and whole attention layers."""
 
 import numpy as np
 from formats import Codes, Quantized, Scales, numbers
@@ -261,13 +261,13 @@ def index_tensors(x, first):
 
 
 refuses("reshape_by_tensor", lambda rng: [normal(rng, 12), np.array([3, 4])], "'memref.reshape' op expected only mx operations on tensors",
-        "the sizes are on the device; tensor.expand_shape takes numbers")
+        "the sizes are on the device; tensor.expand_shape takes sizes on the host")
 refuses("gather_operation", lambda rng: [normal(rng, 9, 4), np.array([[1], [0], [8], [8], [3]])],
         "'tensor.gather' op expected an operation on tensors that bufferizes",
         "upstream does not bufferize it; a linalg.generic with tensor.extract does the same (embedding_lookup)")
 refuses("arithmetic_on_f8", lambda rng: [Codes(np.zeros((6, 8), np.uint8), "f8E4M3FN") for _ in range(2)],
         "found 'f8E4M3FN'; mx.dequantize widens narrower floats",
-        "numbers of 8 bits have no arithmetic of their own; mx.dequantize widens them")
+        "8-bit numbers have no arithmetic of their own; mx.dequantize widens them")
 
 
 @runs(lambda rng: [normal(rng, 7, 5), normal(rng, 5, 5)])

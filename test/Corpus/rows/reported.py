@@ -1,11 +1,11 @@
-"""Programs reported by users, both accepted and refused at that time."""
+"""Programs reported by users. At that time, mx accepted some of them and refused others."""
 
 import numpy as np
 from formats import Quantized, Scales, numbers
 from intervals import Interval, einsum, erf, maximum, rows, rsqrt, silu, where
 from program import BF16, normal, nvfp4, refuses, runs, weights, whole
 
-# By its definition: rows of a by rows of b, on the tensor core.
+# Follows the definition: the tensor core multiplies rows of a by rows of b.
 
 
 def matmul(a, sa, b, sb, **options):
@@ -132,7 +132,7 @@ def bf16_matmul_beside(x, w, s, router):
 
 refuses("nvfp4_times_mxfp8", lambda rng: [*nvfp4(rng, 37, 64), *weights(rng, 40, 64)],
         "expected b_scales of type 'f8E4M3FN' like a_scales, found 'f8E8M0FNU'",
-        "the tensor core takes scales of one type for both operands; quantize one operand as the other")
+        "the tensor core requires the same scale type for both operands; quantize both to one format")
 
 
 @runs(lambda rng: [normal(rng, 23, 64, dtype=BF16), *weights(rng, 3, 64, 64, scale=0.12)])

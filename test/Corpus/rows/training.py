@@ -1,4 +1,4 @@
-"""Loops, imported forms of other compilers, training, reductions and windows."""
+"""Programs with loops, imported forms of other compilers, training steps, reductions and windows."""
 
 import numpy as np
 from formats import Codes, Quantized, Scales, numbers
@@ -65,7 +65,7 @@ def iree_generic(a, sa, b, sb):
 
 @runs(lambda rng: [normal(rng, 2, 21, 64), *weights(rng, 2, 24, 64, tiled=False)], passes=IMPORT)
 def tosa_block_scaled(x, w, s):
-    # TOSA's E4M3 scale is the least power of two with a largest element of at most 464, which is `fit`.
+    # TOSA's E4M3 scale is the least power of two for which no scaled element exceeds 464. mx calls this rounding `fit`.
     return [einsum("bmk,bnk->bmn", Quantized(x, rounding="fit").real, numbers(w, s), tensor_core=True)]
 
 
@@ -75,7 +75,7 @@ def tosa_cast_from(e, s):
 
 
 refuses("tosa_plain", lambda rng: [normal(rng, 4, 6), normal(rng, 4, 6)], "Dialect `tosa' not found",
-        "mx-run knows no TOSA; run mlir-opt --tosa-to-linalg before it, and mx-import-scaled for block-scaled operations")
+        "mx-run does not read TOSA; run mlir-opt --tosa-to-linalg first (block-scaled operations: mx-import-scaled)")
 
 
 @runs(lambda rng: [normal(rng, 64, 96, dtype=BF16), normal(rng, 64, 128, dtype=BF16), normal(rng, 96, 128, dtype=BF16)],

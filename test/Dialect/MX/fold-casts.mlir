@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --canonicalize | FileCheck %s
 
-// Static sizes behind a cast become static sizes of the matmul, with an empty
-// epilogue.
+// The matmul gets the static sizes that its operands have before the casts. Its
+// epilogue is empty.
 // CHECK-LABEL: @matmul
 func.func @matmul(%a: tensor<128x64xf8E4M3FN>, %sa: tensor<128x2xf8E8M0FNU>,
                   %b: tensor<96x64xf8E4M3FN>, %sb: tensor<96x2xf8E8M0FNU>,
@@ -15,7 +15,7 @@ func.func @matmul(%a: tensor<128x64xf8E4M3FN>, %sa: tensor<128x2xf8E8M0FNU>,
   return %c : tensor<?x?xbf16>
 }
 
-// Same for the destination; the result is cast back for its users.
+// The destination is cast, so the result is cast back for its users.
 // CHECK-LABEL: @destination
 func.func @destination(%a: tensor<128x64xf8E4M3FN>, %sa: tensor<128x2xf8E8M0FNU>,
                        %b: tensor<96x64xf8E4M3FN>, %sb: tensor<96x2xf8E8M0FNU>,
@@ -29,7 +29,7 @@ func.func @destination(%a: tensor<128x64xf8E4M3FN>, %sa: tensor<128x2xf8E8M0FNU>
   return %c : tensor<?x?xbf16>
 }
 
-// A cast that drops sizes is kept if the destination is dynamic anyway.
+// The cast is kept, because the matmul would lose a static size without the cast.
 // CHECK-LABEL: @forgets
 func.func @forgets(%a: tensor<?x64xf8E4M3FN>, %sa: tensor<?x2xf8E8M0FNU>,
                    %b: tensor<96x64xf8E4M3FN>, %sb: tensor<96x2xf8E8M0FNU>,

@@ -1,13 +1,13 @@
 // RUN: mx-opt %s -allow-unregistered-dialect --canonicalize | FileCheck %s
 
-// Stages without barriers are numbers. If a chain of steps, or a loop, returns
-// to a known stage, the stage is folded.
+// Canonicalizes mxbar.next_stage in a ring without barriers. If a chain of steps
+// or a loop returns to its first stage, the first stage replaces the last one.
 
 !ring = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 
 gpu.module @kernels {
-  // The successor of a known stage is known; the first follows the last.
+  // Folds the successor of a constant stage. The successor of the last stage is stage 0.
   // CHECK-LABEL: mxgpu.kernel @known(
   // CHECK:         %[[STAGE:.*]] = mxbar.get_stage %{{.*}}[0]
   // CHECK-NEXT:    "test.use"(%[[STAGE]])
@@ -22,9 +22,9 @@ gpu.module @kernels {
     }
   }
 
-  // Three or six steps return to the same stage: the region's terminator uses
-  // it directly. Intermediate steps stay: reusing the first stage there would
-  // keep its addresses in registers. Two steps end at another stage.
+  // Three or six steps return to the first stage, so the terminator of the region
+  // uses the first stage. The steps stay for all other users, because the addresses
+  // of the first stage would otherwise stay in registers. Two steps do not fold.
   // CHECK-LABEL: mxgpu.kernel @chain(
   // CHECK:         %[[ENDS:.*]]:2 = scf.for {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}, %[[OTHER:.*]] = %{{.*}})
   // CHECK-NEXT:      %[[A:.*]] = mxbar.next_stage %[[STAGE]]
@@ -65,8 +65,8 @@ gpu.module @kernels {
     }
   }
 
-  // Six iterations of one step, and three of two steps, end at their first
-  // stage. Four iterations do not, and n iterations are unknown.
+  // Folds the results of six iterations with one step each and of three iterations
+  // with two steps each. Does not fold if the trip count is 4 or unknown.
   // CHECK-LABEL: mxgpu.kernel @loops(
   // CHECK:         %[[FIRST:.*]] = mxbar.get_stage %{{.*}}[0]
   // CHECK:         scf.for {{.*}} to %c6

@@ -20,16 +20,16 @@ gpu.module @kernels {
 // -----
 
 // CASES role body
-// A stage number, or the number of stages for the end.
+// Rejects a stage number above 2. The number 2 is valid and denotes the end of the ring.
 %end = mxbar.get_stage %ring[2] : !ring
 // get_stage C1
-// expected-error @below {{'mxbar.get_stage' op expected a number up to 2, that of the end, found 3}}
+// expected-error @below {{'mxbar.get_stage' op expected a stage number of at most 2, the end of the ring, found 3}}
 %stage = mxbar.get_stage %ring[3] : !ring
 
 // SET arguments = %some: i1
 %either = arith.select %some, %ring, %other : !ring
 // placed C1
-// expected-error @below {{'mxbar.get_stage' op expected a ring of mxbar.placed_ring}}
+// expected-error @below {{'mxbar.get_stage' op expected a ring that mxbar.placed_ring creates}}
 %stage = mxbar.get_stage %either[0] : !ring
 
 // -----
@@ -50,7 +50,7 @@ gpu.module @kernels {
 // -----
 
 // CASES role body
-// Stages with barriers in shared memory are addresses.
+// Rejects mxbar.previous_stage for a ring in shared memory.
 // SET arguments = %parity: i32
 %stage = mxbar.get_stage %ring[0] : !ring
 // previous_stage C1
@@ -61,7 +61,7 @@ gpu.module @kernels {
 %first = mxbar.get_stage %ring[0] : !ring
 %last = mxbar.get_stage %ring[1] : !ring
 // advance C1
-// expected-error @below {{'mxbar.advance' op expected stages 0 and 2 by mxbar.get_stage as first and end}}
+// expected-error @below {{'mxbar.advance' op expected first and end to be stages 0 and 2 from mxbar.get_stage}}
 %next, %next_parity = mxbar.advance %first, %parity in(%first, %last) : !mxgpu.stage<!ring>
 
 // -----
@@ -73,7 +73,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) {
       %stage = mxbar.get_stage %ring[0] : !ring
       // stage_buffers C1
-      // expected-error @below {{'mxbar.stage_buffers' op expected the first column of tensor memory}}
+      // expected-error @below {{'mxbar.stage_buffers' op expected the operand tensor_memory}}
       %d = mxbar.stage_buffers %ring, %stage : !ring, !mxgpu.stage<!ring>
     }
   }
@@ -85,7 +85,7 @@ gpu.module @kernels {
 // SET arguments = %column: i32
 %stage = mxbar.get_stage %ring[0] : !ring
 // stage_buffers C1
-// expected-error @below {{'mxbar.stage_buffers' op expected no column of tensor memory}}
+// expected-error @below {{'mxbar.stage_buffers' op expected no operand tensor_memory}}
 %x = mxbar.stage_buffers %ring, %stage tensor_memory(%column) : !ring, !mxgpu.stage<!ring>
 
 // -----
@@ -106,7 +106,7 @@ gpu.module @kernels {
 mxgpu.role @role warps(1) {
   %stage = mxbar.get_stage %ring[0] : !ring
   // stage_buffers C2
-  // expected-error @below {{'mxbar.stage_buffers' op expected the number of the warp}}
+  // expected-error @below {{'mxbar.stage_buffers' op expected the operand warp}}
   %x = mxbar.stage_buffers %ring, %stage : !ring, !mxgpu.stage<!ring>
 }
 
@@ -116,7 +116,7 @@ mxgpu.role @role warps(1) {
 // SET arguments = %warp: i32
 %stage = mxbar.get_stage %ring[0] : !ring
 // stage_buffers C2
-// expected-error @below {{'mxbar.stage_buffers' op expected no number of a warp}}
+// expected-error @below {{'mxbar.stage_buffers' op expected no operand warp}}
 %x = mxbar.stage_buffers %ring, %stage warp(%warp) : !ring, !mxgpu.stage<!ring>
 
 %stage = mxbar.get_stage %longer[2] : !longer
@@ -131,7 +131,7 @@ mxgpu.role @role warps(1) {
 mxgpu.role @role warps(1) {
   %stage = mxbar.get_stage %ring[0] : !ring
   // stage_barriers C1
-  // expected-error @below {{'mxbar.stage_barriers' op expected a ring with barriers, found one for bulk stores}}
+  // expected-error @below {{'mxbar.stage_barriers' op expected a ring with barriers, found a ring for bulk stores}}
   %full, %empty = mxbar.stage_barriers %ring, %stage : !ring, !mxgpu.stage<!ring>
 }
 
@@ -153,7 +153,7 @@ gpu.module @kernels {
 
 // -----
 
-// The address type must match its consumers.
+// Rejects an address of a type other than a shared memory pointer.
 // USE role body
 %stage = mxbar.get_stage %ring[0] : !ring
 %x = mxbar.stage_buffers %ring, %stage : !ring, !mxgpu.stage<!ring>
@@ -177,7 +177,7 @@ mxgpu.role @role warps(1) {
 }
 
 // placed_ring C3
-// expected-error @below {{'mxbar.placed_ring' op expected full and empty with barriers, and only then}}
+// expected-error @below {{'mxbar.placed_ring' op expected 'full', 'empty' and 'barriers' together}}
 %ring = mxbar.placed_ring "ring" offsets [0] stride(4096) {full = 1 : i64} : !ring
 mxgpu.role @role warps(1) {
 }
@@ -219,7 +219,7 @@ gpu.module @kernels {
 %ring = mxbar.placed_ring "ring" offsets [0] stride(128) : !ring
 
 // placed_ring C4
-// expected-error @below {{'mxbar.placed_ring' op expected a kernel with cluster(2) around counts of another CTA}}
+// expected-error @below {{'mxbar.placed_ring' op expected 'barriers' and a kernel with cluster(2) for 'other_empty'}}
 %ring = mxbar.placed_ring "ring" offsets [0] stride(128) barriers(16) full(1) empty(1) other_empty(2) : !ring
 
 // expected-error @below {{'mxbar.placed_ring' op attribute 'empty' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
@@ -234,19 +234,19 @@ gpu.module @kernels {
 %stage = mxbar.get_stage %ring[0] : !ring
 %full, %empty = mxbar.stage_barriers %ring, %stage : !ring, !mxgpu.stage<!ring>
 // arrive C1
-// expected-error @below {{'mxbar.arrive' op expected one arrival with the bytes that it expects, found 2}}
+// expected-error @below {{'mxbar.arrive' op expected a count of 1 if the arrival expects bytes, found 2}}
 mxbar.arrive %full expect(16) count(2) : !mxbar.barrier
 
 %stage = mxbar.get_stage %ring[0] : !ring
 %full, %empty = mxbar.stage_barriers %ring, %stage : !ring, !mxgpu.stage<!ring>
 // arrive C2
-// expected-error @below {{'mxbar.arrive' op expected one arrival without bytes, at the barrier of this CTA, with both}}
+// expected-error @below {{'mxbar.arrive' op expected a count of 1, no bytes and a barrier of this CTA with 'both'}}
 mxbar.arrive %full count(2) both : !mxbar.barrier
 
 %stage = mxbar.get_stage %ring[0] : !ring
 %full, %empty = mxbar.stage_barriers %ring, %stage : !ring, !mxgpu.stage<!ring>
 // arrive C3
-// expected-error @below {{'mxbar.arrive' op expected of_async only with both}}
+// expected-error @below {{'mxbar.arrive' op expected 'of_async' only with 'both'}}
 mxbar.arrive %full of_async : !mxbar.barrier
 
 // SET arguments = %map: !mxgpu.tensor_map<16xi8>, %i: index
@@ -267,5 +267,5 @@ mxbar.load_box %map[%i, %i] into %x at %full : !mxgpu.tensor_map<16xi8>, !mxgpu.
 // -----
 
 // barrier C1
-// expected-error @below {{expected a barrier of a cta or a pair, found one of a warp}}
+// expected-error @below {{expected a barrier with scope cta or pair, found scope warp}}
 func.func private @barrier() -> !mxbar.barrier<warp>

@@ -33,7 +33,7 @@ gpu.module @kernels {
     %out = mxbar.placed_ring "out" offsets [69760] stride(4096) : !out
     %work_tiles = mxbar.placed_ring "work_tiles" offsets [82048] stride(32) barriers(82064) full(1) empty(1) : !work_tile
     mxgpu.role @role warps(4) {
-      // Value names describe values.
+      // Results get names such as %stage and %end.
       // CHECK: %stage = mxbar.get_stage %[[IN]][0] : !bulk_copy_ring
       %stage = mxbar.get_stage %in[0] : !in
       // CHECK-NEXT: %end = mxbar.get_stage %[[IN]][4] : !bulk_copy_ring

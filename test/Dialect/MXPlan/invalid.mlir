@@ -25,12 +25,12 @@ mxplan.fill %x, 256 bytes(%n)
 // -----
 
 // CASES
-// expected-error @below {{'func.func' op expected arguments of types ('!mxplan.buffer', 'index'), as mxplan.arguments says, found ('!mxplan.buffer')}}
+// expected-error @below {{'func.func' op expected arguments of types ('!mxplan.buffer', 'index') as in mxplan.arguments, found ('!mxplan.buffer')}}
 func.func @arguments(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.value<"x", memref<?xf32>, memref<?xf32>>]} {
   return
 }
 
-// expected-error @below {{'func.func' op expected results of types (), as mxplan.results says, found ('index')}}
+// expected-error @below {{'func.func' op expected results of types () as in mxplan.results, found ('index')}}
 func.func @results(%n: index) -> index attributes {mxplan.results = []} {
   return %n : index
 }
@@ -97,16 +97,16 @@ module attributes {gpu.container_module} {
 // -----
 
 // CASES function body
-// expected-error @below {{'mxplan.slice' op expected to be a parameter of launches, found a use by 'mxplan.copy'}}
+// expected-error @below {{'mxplan.slice' op expected uses only as a parameter of mxplan.launch, found a use by 'mxplan.copy'}}
 %p = mxplan.slice %x from %n
 mxplan.copy %p to %x bytes(%n)
 
 // SET arguments = 
-// expected-error @below {{'mxplan.constant' op expected a memref.global that is constant and has a value, found nothing named @nobody}}
+// expected-error @below {{'mxplan.constant' op expected a constant memref.global with a value, found nothing named @nobody}}
 %c = mxplan.constant @nobody
 
 // SET arguments = 
-// expected-error @below {{'mxplan.constant' op expected a memref.global that is constant and has a value, found func.func named @f}}
+// expected-error @below {{'mxplan.constant' op expected a constant memref.global with a value, found func.func named @f}}
 %c = mxplan.constant @f
 
 // -----
@@ -114,14 +114,14 @@ mxplan.copy %p to %x bytes(%n)
 // CASES
 memref.global "private" @variable : memref<2xf32> = dense<1.0>
 func.func @variable_user() {
-  // expected-error @below {{'mxplan.constant' op expected a memref.global that is constant and has a value, found memref.global named @variable}}
+  // expected-error @below {{'mxplan.constant' op expected a constant memref.global with a value, found memref.global named @variable}}
   %c = mxplan.constant @variable
   return
 }
 
 memref.global "private" constant @elsewhere : memref<2xf32>
 func.func @external() {
-  // expected-error @below {{'mxplan.constant' op expected a memref.global that is constant and has a value, found memref.global named @elsewhere}}
+  // expected-error @below {{'mxplan.constant' op expected a constant memref.global with a value, found memref.global named @elsewhere}}
   %c = mxplan.constant @elsewhere
   return
 }

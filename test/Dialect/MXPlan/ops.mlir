@@ -1,9 +1,9 @@
 // RUN: mx-opt %s | mx-opt | FileCheck %s
 // RUN: mx-opt %s --canonicalize --cse | FileCheck %s --check-prefix=SIMPLE
 
-// Round-trips every operation. Memory effects are modeled: an address is
-// computed once, a number that may have changed is read again, and unused
-// memory is erased.
+// Round-trips every operation. Canonicalization and CSE use the memory effects: an
+// address is computed once, a number that may have changed is read again, and an
+// unused allocation is erased.
 
 // CHECK-LABEL: func.func @all(
 // CHECK-SAME:    %[[X:.*]]: !mxplan.buffer, %[[N:.*]]: index)

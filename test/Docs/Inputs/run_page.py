@@ -1,5 +1,5 @@
-"""Runs the commands and programs of a page verbatim and in order, in the working folder. `sh -e` runs blocks of `sh`;
-one interpreter runs all blocks of `python`. A block after a line `<!-- file: NAME -->`
+"""Runs the commands and programs of a page verbatim and in order, in the working folder. `sh -e` runs `sh` blocks,
+and one interpreter runs all `python` blocks. A block after a line `<!-- file: NAME -->`
 is written to that file."""
 
 import argparse
@@ -13,7 +13,7 @@ BLOCK = re.compile(r"^(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)^```$", re.M | r
 
 
 def run(page, languages):
-    """Runs the blocks of each language and returns their numbers."""
+    """Runs the blocks of each language. Returns the number of blocks per language."""
     text, names, counts = pathlib.Path(page).read_text(), {"__name__": "__main__"}, dict.fromkeys(languages, 0)
     for match in BLOCK.finditer(text):
         file, language, body = match.groups()

@@ -1,7 +1,7 @@
-"""Corpora, and the construction of cases for each tool.
+"""Test inputs (corpora) and the generation of cases for each tool.
 
-A case is a folder with files and a command. `make` of a target writes the files and returns the command; minimisation
-shortens the first file of the command."""
+A case is a folder with files and a command that runs a tool on them. A target's `make` writes the files and returns the
+command. Minimization shortens the first file in the command."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ EXPAND = runpy.run_path(pathlib.Path(__file__).resolve().parents[2] / "python/ex
 
 
 def pieces(path):
-    """Parts of a test file, each with the mx-opt flags of its RUN lines."""
+    """Returns the parts of a test file, each with the mx-opt flags of its RUN lines."""
     text = path.read_text()
     if "%expand_cases" in text:
         text = EXPAND(text, path)
@@ -42,7 +42,7 @@ def pieces(path):
         if words not in flags:
             flags.append(words)
     parts = re.split(r"^\s*// -----.*$", text, flags=re.M)
-    # The corpus contains more than enough refused programs.
+    # Skip refused programs: the corpus contains enough of them.
     parts = [p for i, p in enumerate(parts) if "expected-error" not in p or i % 8 == 0]
     parts = [re.sub(r"^\s*//.*\n", "", p, flags=re.M) for p in parts]
     return [(p.strip() + "\n", flags) for p in parts if "func" in p or "gpu.module" in p]
@@ -71,7 +71,7 @@ def arrays(random, text, entry):
 
 
 def contents(random, element, count):
-    if element in ("i32", "i64", "index"):  # ends of groups, numbers of rows
+    if element in ("i32", "i64", "index"):  # group ends or row counts
         size = DTYPES[element][1]
         items = count // size
         return b"".join((i * 128 // max(items, 1)).to_bytes(size, "little")
@@ -83,7 +83,7 @@ def contents(random, element, count):
 
 
 class Corpus:
-    """Source material of all cases; programs are compiled into `work`."""
+    """Source programs and files from which cases are made. Programs are compiled into `work`."""
 
     def __init__(self, random, root, tools, work, examples):
         self.random, self.root, self.tools, self.work = random, root, tools, work
@@ -92,7 +92,7 @@ class Corpus:
         for path in paths:
             for text, flags in pieces(path):
                 self.modules.append((text, flags))
-                # A mutated program with raw pointers could write anywhere.
+                # Skip programs with raw pointers, because a mutated address may write anywhere.
                 if "!llvm.ptr" not in text and (
                         {"examples", "Execution", "Integration"} & set(path.parts)):
                     self.runnable.append(text)
@@ -107,7 +107,7 @@ class Corpus:
                                              "'shape': (2, 3), 'V2' '|O' '>f8' '<c16' True}"])
 
     def program(self, name):
-        """Compiles an example with arguments, and records launch files of a launch."""
+        """Compiles an example, runs it once with arguments, and records the launch files of the run."""
         source = self.root / "examples" / f"{name}.mlir"
         folder = self.work / "programs" / name
         done = subprocess.run([self.tools / "mx-compile", source, "-o", folder, "--ptxas=none"],
@@ -133,13 +133,13 @@ class Corpus:
 
 
 def passes(tools):
-    """The passes of mx, by the names of their flags."""
+    """Returns the flag names of the mx passes."""
     text = subprocess.run([tools / "mx-opt", "--help"], capture_output=True, text=True).stdout
     return sorted(set(re.findall(r"^\s+(--mx(?:gpu)?-[\w-]+)\s+-\s", text, re.M)))
 
 
 class Cases:
-    """One method per tool: writes the files into `folder` and returns the command and the mutated file."""
+    """Cases of each tool. A method writes the files into `folder` and returns the command and the mutated file."""
 
     def __init__(self, random, corpus, tools):
         self.random, self.corpus, self.tools = random, corpus, tools
@@ -156,7 +156,7 @@ class Cases:
                 [self.random.choice(self.passes)], *flags, *flags]
         name = self.write(folder, "in.mlir", data)
         words = self.random.choice(ways)
-        if self.random.random() < 0.2:  # pass options mutated
+        if self.random.random() < 0.2:  # mutate the pass options
             words = [re.sub(r"(?<==)\d+", lambda n: str(mutate.number(self.random, int(n[0]))), w)
                      for w in words]
         return ["mx-opt", name, *words, "-o", "out.mlir"], name
@@ -182,7 +182,7 @@ class Cases:
             i = self.random.randrange(len(files))
             files[i] = mutate.mutate_npy(self.random, files[i], self.corpus.numbers)
             changed = f"{i}.npy"
-            if self.random.random() < 0.5:  # let any shape through
+            if self.random.random() < 0.5:  # allow any shape
                 text = re.sub(r"(?<=[<x])\d+(?=x)", "?", text)
             self.write(folder, "in.mlir", text.encode())
         else:
@@ -207,7 +207,7 @@ class Cases:
             self.random, data, self.corpus.json_texts))
 
     def images(self, folder):
-        # Most need no kernel: the image is read before the first launch.
+        # Most cases need no kernel in the image, because the image is read before the first launch.
         ptx = b".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n"
         return self.launch(folder, "kernels.ptx", lambda data: images.any_image(
             self.random, data if self.random.random() < 0.2 else ptx + b" " * self.random.choice([0, 40, 3000])))

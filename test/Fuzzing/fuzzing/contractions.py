@@ -1,4 +1,4 @@
-"""Random matmuls of floats for `mx-quantize-matmuls`: contractions of any index maps, and loops over groups."""
+"""Random float matmuls for `mx-quantize-matmuls`: contractions with arbitrary index maps, and expert loops."""
 
 import numpy as np
 
@@ -17,13 +17,13 @@ def chance(rng, probability):
 
 
 def numbers(rng, shape, dtype):
-    """Random numbers of very different magnitudes, so that block scales differ; some are 0."""
+    """Returns random numbers with very different magnitudes, so block scales differ. Some numbers are 0."""
     found = rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 7, shape)
     return (found * (rng.random(shape) < 0.95)).astype(np.float32).astype(FLOATS[dtype])
 
 
 def make_options(rng):
-    """Chooses options of the pass, including default recipes of the cases."""
+    """Chooses pass options, including the recipes for cases that specify no recipe."""
     recipes = [pick(rng, ["mxfp8-e4m3"] * 3 + list(RECIPES)) for _ in range(2)]
     if "nvfp4" in recipes or chance(rng, 0.5):
         recipes[1] = recipes[0]
@@ -52,7 +52,7 @@ def quantized(array, axes, recipe, rounding, groups=None):
 
 
 def contraction(programs, rng, case):
-    """A matmul of two tensors with random index maps, in a random form of linalg."""
+    """Adds a matmul of two tensors with random index maps, in a random form of linalg."""
     recipes, rounding = programs.recipes, programs.rounding
     counts = [pick(rng, choices) for choices in ([0, 0, 0, 1, 1, 2], [0, 1, 1, 1, 1, 1, 2, 2], [0, 1, 1, 1, 1, 1, 2, 2], [1, 1, 1, 2, 2, 3])]
     groups = [[f"{letter}{i}" for i in range(count)] for letter, count in zip("bmnk", counts)]
@@ -66,7 +66,7 @@ def contraction(programs, rng, case):
         size[loop] = pick(rng, [1, 2, 4, 8])
         total = max(total // size[loop], 1)
     size[sums[-1]] = total
-    # Dynamic reductions are checked at run time, so their sizes must be valid.
+    # Dynamic reduction sizes are checked at run time, so they must be valid.
     is_whole = np.prod([size[loop] for loop in sums]) % 128 == 0
     dynamic = {loop for loop in loops if chance(rng, 0.1 * is_whole if loop in sums else 0.25)}
     first, second = batch + rows + sums, batch + columns + sums
@@ -136,7 +136,7 @@ def contraction(programs, rng, case):
 
 
 def transposed_argument(programs, rng, dims, dynamic, array, dtype):
-    """Returns an argument with these dimensions, or one transposed to them by the program."""
+    """Returns an argument with these dimensions. The program may transpose the argument to obtain them."""
     kind = tensor(array.shape, dtype, [i for i, d in enumerate(dims) if d in dynamic])
     if len(dims) < 2 or chance(rng, 0.85):
         return programs.argument(kind, array), kind
@@ -150,7 +150,7 @@ def transposed_argument(programs, rng, dims, dynamic, array, dtype):
 
 
 def multiply(programs, rng, loops, dims, sums, inputs, out, types, wide, attributes):
-    """The matmul as linalg.contract, linalg.matmul, linalg.batch_matmul or linalg.generic."""
+    """Writes the matmul as linalg.contract, linalg.matmul, linalg.batch_matmul or linalg.generic."""
     maps = [affine_map(loops, part) for part in dims]
     listed = ", ".join(name for name, _ in inputs), ", ".join(kind for _, kind in inputs)
     given = "".join(f" {{{key} = {value}}}" for key, value in attributes.items())
@@ -170,14 +170,14 @@ def multiply(programs, rng, loops, dims, sums, inputs, out, types, wide, attribu
     body += [f"%p_{{n}} = arith.mulf {factors[0]}, {factors[1]} : {wide}",
              f"%s_{{n}} = arith.addf {pick(rng, ['{2}, %p_{n}', '%p_{n}, {2}'])} : {wide}", f"linalg.yield %s_{{n}} : {wide}"]
     name = programs.generic(maps, kinds, inputs, out, "\n".join(body), [*types, wide])
-    if given:  # after the maps, in the dictionary of the operation
+    if given:  # the attributes follow the maps in the operation's dictionary
         at = next(i for i, line in enumerate(programs.lines) if line.startswith(f"{name} = "))
         entries = "".join(f", {key} = {value}" for key, value in attributes.items())
         programs.lines[at] = programs.lines[at].replace("} ins(", f"{entries}}} ins(", 1)
     return name
 
 
-# Operations with maps implied by their names.
+# Named operations with their implicit index maps.
 NAMED = {"matmul": ("mk", "kn", "mn"), "batch_matmul": ("bmk", "bkn", "bmn"), "matvec": ("mk", "k", "m"),
          "vecmat": ("k", "kn", "n"), "dot": ("k", "k", ""), "batch_matvec": ("bmk", "bk", "bm"), "batch_vecmat": ("bk", "bkn", "bn")}
 
@@ -187,7 +187,7 @@ def dims_match(dims, forms):
 
 
 def window(programs, rng, case):
-    """Sums that are not matmuls: windows, diagonals, a sum over a single operand. The pass leaves them unchanged."""
+    """Adds a sum that is not a matmul: a window, a diagonal, or a sum over one operand. The pass must not change it."""
     rows, columns, length = pick(rng, [1, 3, 8]), pick(rng, [1, 2, 5]), pick(rng, [32, 64])
     shapes, maps, subscripts = pick(rng, [
         (((rows + length - 1,), (columns, length)), ("m + k", "n, k"), None),
@@ -218,8 +218,8 @@ def window(programs, rng, case):
 
 
 def grouped_loop(programs, rng, case):
-    """Loop over experts: rows of an expert group times the expert's matrix, or a sum over the tokens of an expert
-    group."""
+    """Adds a loop over experts that multiplies the rows of each expert group by the expert's matrix, or sums over the
+    tokens of each group."""
     recipes, rounding = programs.recipes, programs.rounding
     groups, is_sum = pick(rng, [1, 2, 3, 4]), chance(rng, 0.4)
     ends = np.sort(rng.integers(0, 14, groups)) if chance(rng, 0.7) else np.cumsum(rng.integers(0, 6, groups))
@@ -228,7 +228,7 @@ def grouped_loop(programs, rng, case):
     dtype, offsets = pick(rng, ["bf16", "f32", "f16"]), pick(rng, ["i32", "i64"])
     open_tokens = chance(rng, 0.5)
     say = programs.say
-    # Operands as (letters, array): t for tokens, g for groups.
+    # Operands as (dimension letters, array). Letter t is the token dimension, g the group dimension.
     size = {"t": tokens, "g": groups, "k": others[0], "n": others[1]}
     if is_sum:
         letters = [pick(rng, ["tk", "kt"]), pick(rng, ["tn", "nt"]), "gkn"]
@@ -275,7 +275,7 @@ def grouped_loop(programs, rng, case):
     length = say(f"arith.subi {end}, {begin} : index")
 
     def part(tensor_name, dims, element, into=None):
-        """Extracts the slice of an expert group, or inserts into it."""
+        """Extracts the slice of an expert group, or inserts `into` the slice."""
         where = {"t": (begin, length), "g": (f"%g_{n}", "1")}
         text = [[where.get(d, ("0", str(size[d])))[i] for d in dims] for i in (0, 1)]
         own = [d for d in dims if d != "g"]
@@ -338,8 +338,8 @@ class Contractions(Programs):
         pick(rng, [contraction] * 8 + [grouped_loop] * 2 + [window])(self, rng, case)
 
     def choose(self, left):
-        """Returns the program to run; its results are the rewritten cases, and cases in `left` are computed
-        unquantized."""
+        """Returns the program to run, whose results are those of the rewritten cases. Expected values of the cases in
+        `left` are computed without quantization."""
         for case in self.cases:
             case.results = [(name, kind, plain if case.seed in left else in_blocks)
                             for name, kind, in_blocks, plain in case.results]

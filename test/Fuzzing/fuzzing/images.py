@@ -1,18 +1,18 @@
-"""Images of the device, right and damaged: fatbins, ELF files in them and around them,
-compressed entries. runtime/lib/image reads them; docs/contributing/Developing.md describes the fuzzer."""
+"""Device images, valid and damaged: fatbins, ELF files in and around fatbins, compressed entries. runtime/lib/image
+reads these images; docs/contributing/Developing.md describes the fuzzer."""
 
 import struct
 
 MAGIC = 0xBA55ED50
 LZ4, ZSTD = 0x2000, 0x8000
 SECTIONS = [b".nv_fatbin", b"__nv_relfatbin", b".nv_debug_ptx_txt", b".text", b".nv_fatbin.x"]
-# Limits of the fields: of 16, 32 and 64 bits, and of sums of two of them.
+# Limits of 16-, 32- and 64-bit fields, and of the sum of two fields.
 NUMBERS = [0, 1, 7, 15, 16, 63, 64, 65, 255, 256, 65535, 65536, 1 << 20, (1 << 27) + 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 64,
            (1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 48, (1 << 63) - 1, 1 << 63, (1 << 64) - 4096, (1 << 64) - 64, (1 << 64) - 1]
 
 
 def lz4(random, data):
-    """Compresses to literals, and matches for repeated bytes."""
+    """Encodes repeated bytes as matches and all other data as literals."""
     out, at = bytearray(), 0
 
     def length(token, n):
@@ -38,7 +38,7 @@ def lz4(random, data):
 
 
 def zstd(data):
-    """A frame of raw blocks (RFC 8878)."""
+    """Wraps data in a Zstandard frame with raw blocks (RFC 8878)."""
     blocks = [data[i : i + 65536] for i in range(0, len(data), 65536)] or [b""]
     out = b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", len(data))
     for i, block in enumerate(blocks):
@@ -60,7 +60,7 @@ def fatbin(entries):
 
 
 def elf(random, machine, parts):
-    """Creates sections with contents, some of which overlap."""
+    """Creates an ELF file. Its sections may overlap."""
     names, body, places = b"\0", b"", []
     for name, contents in parts:
         at = len(names)
@@ -77,7 +77,7 @@ def elf(random, machine, parts):
 
 
 def image(random, ptx, depth=0):
-    """Creates an image, mostly as nvcc could have written it, sometimes nested deeper."""
+    """Creates an image. Most images have the structure of nvcc's output; some are nested more deeply."""
     if depth > random.choice([1, 2, 2, 8]):
         return ptx
     if random.random() < 0.5:
@@ -92,7 +92,7 @@ def image(random, ptx, depth=0):
 
 
 def damage(random, data):
-    """Numbers near the limits of their fields, in the places of headers."""
+    """Damages an image: sets header fields to numbers near their limits, or changes, removes or inserts bytes."""
     data = bytearray(data)
     magics = [i for magic in (b"\x7fELF", struct.pack("<I", MAGIC)) for i in range(len(data)) if data.startswith(magic, i)]
     for _ in range(random.choice([1, 1, 1, 2, 4])):

@@ -1,10 +1,10 @@
 """Runs the tools on randomly mutated input and looks for failures that no input may cause:
 docs/contributing/Developing.md, "Mutation fuzzing".
 
-Each case mutates a file of the repository's tests and examples, or a derived file (manifest, image, launch file,
-array), and runs one tool on it with limits of address space and time. A case fails by a signal or an abort, an
-undocumented exit status, a failure without a message, a sanitizer report, or, if the tool only compiles, a timeout.
-Failing cases are kept, shortened, with the command."""
+Each case mutates a file of the repository's tests and examples, or a file derived from them (manifest, image, launch
+file, array), and runs one tool on it with limits on address space and time. A case fails if a signal or an abort ends
+the tool, if the exit status is undocumented, if a failure has no message, or if a sanitizer reports an error. Tools
+that only compile must also end before the timeout. Failing cases are shortened and kept with their command."""
 
 import argparse
 import collections
@@ -22,9 +22,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXAMPLES = ["matmul", "matmul_schedule", "grouped_matmul", "matmul_f32", "moe_layer"]
 WEIGHTS = {"opt": 6, "translate": 1, "compile": 3, "run": 4, "manifests": 2, "images": 2, "npy": 1,
            "launch-files": 2, "ptx": 1}
-# Kinds of input derived from compiled examples.
+# Inputs derived from compiled examples.
 COMPILED = {"manifests", "images", "npy", "launch-files", "ptx"}
-# Stop kernels with a mutated, endless loop.
+# Stop kernels in which a mutation made a loop endless.
 ENVIRONMENT = {"MX_SIM_INSTRUCTION_LIMIT": "20000000", "MX_DEVICE": "sim",
                "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
 
@@ -32,21 +32,21 @@ ENVIRONMENT = {"MX_SIM_INSTRUCTION_LIMIT": "20000000", "MX_DEVICE": "sim",
 def arguments():
     p = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--minutes", type=float, metavar="N", help="how long; default: 1")
-    p.add_argument("--count", type=int, metavar="N", help="how many cases instead")
+    p.add_argument("--minutes", type=float, metavar="N", help="run time in minutes; default: 1")
+    p.add_argument("--count", type=int, metavar="N", help="number of cases; replaces --minutes")
     p.add_argument("--seed", type=int, default=1, metavar="N")
     p.add_argument("--only", default=",".join(WEIGHTS), metavar="LIST",
-                   help="tools and kinds of input, of " + ", ".join(WEIGHTS) + "; default: all")
+                   help="comma-separated list of tools and input kinds from " + ", ".join(WEIGHTS) + "; default: all")
     p.add_argument("--bin", type=pathlib.Path, default=None, metavar="DIR",
-                   help="where the tools lie; default: the build")
+                   help="directory with the tools; default: the build")
     p.add_argument("--out", type=pathlib.Path, default=None, metavar="DIR",
-                   help="where failing cases go; default: fuzz/ in the build")
-    p.add_argument("--memory", type=int, default=4096, metavar="MIB", help="of address space")
-    p.add_argument("--seconds", type=int, default=20, metavar="N", help="of CPU time per case")
+                   help="directory for failing cases; default: fuzz/ in the build")
+    p.add_argument("--memory", type=int, default=4096, metavar="MIB", help="address space limit")
+    p.add_argument("--seconds", type=int, default=20, metavar="N", help="CPU time limit per case")
     p.add_argument("--sanitized", action="store_true",
-                   help="tools with sanitizers, which reserve address space: no limit of it")
+                   help="do not limit address space, because sanitizers reserve it")
     p.add_argument("--replay", type=pathlib.Path, nargs="+", metavar="DIR",
-                   help="kept cases to run again")
+                   help="failing cases to run again")
     return p.parse_args()
 
 

@@ -1,7 +1,7 @@
 """Random programs with loops and branches around tensors: text, arguments and expected results.
 
-The computation is simple and exact; the subject is buffer placement: loops with several carried and exchanged tensors,
-branches yielding arguments, slices overlapping their destination, operations in place."""
+The programs test buffer placement, so their computation is simple and exact. They contain loops that carry and exchange
+several tensors, branches that yield arguments, slices that overlap their destination, and in-place operations."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def types(count):
 
 
 class LoopPrograms:
-    """Generator like Graphs: programs are built side by side in a function."""
+    """Generator for programs with loops. As in Graphs, one function contains several independent programs."""
 
     def __init__(self):
         self.rng, self.count = None, 0
@@ -33,7 +33,8 @@ class LoopPrograms:
     def below(self, limit):
         return int(self.rng.integers(limit))
 
-    # Statements. Each returns its lines, the names of its results, and a function that computes them from named values.
+    # Statements. Each method returns the statement's lines, the names of its results, and a function that computes the
+    # results from named values.
 
     def add(self, names, _):
         a, b, result = self.pick(names), self.pick(names), self.fresh()
@@ -47,7 +48,7 @@ class LoopPrograms:
         return lines, [result], lambda values: [values[b] - values[a]]
 
     def move(self, names, _):
-        """Moves a part of a tensor into another tensor, or into the same."""
+        """Copies a slice of a tensor into the same or another tensor."""
         size = 1 + self.below(SIZE - 1)
         first, to = self.below(SIZE - size + 1), self.below(SIZE - size + 1)
         a, b, part, result = self.pick(names), self.pick(names), self.fresh(), self.fresh()
@@ -62,7 +63,7 @@ class LoopPrograms:
                 f"{result} = tensor.insert_slice {part} into {b}[{to}] [{size}] [1] : {kind} into {TYPE}"], [result], run
 
     def reverse(self, names, _):
-        """By reading any element of the tensor in a region."""
+        """Reverses a tensor in a region that reads arbitrary elements of the tensor."""
         a, empty, result, old, i, j, v = self.pick(names), *(self.fresh() for _ in range(6))
         lines = [f"{empty} = tensor.empty(%size) : {TYPE}",
                  f'{result} = linalg.generic {{indexing_maps = [{MAP}], iterator_types = ["parallel"]}} outs({empty} : {TYPE}) {{',
@@ -92,7 +93,7 @@ class LoopPrograms:
         return lines, [f"{result}#{i}" for i in range(count)], run
 
     def branch(self, names, indices):
-        """On a flag, or on whether the number of a round is even."""
+        """Creates a branch on a flag, or on whether an iteration number is even."""
         count, index = 1 + self.below(2), self.pick(indices + [None])
         rest, even, result = self.fresh(), self.fresh(), self.fresh()
         condition = even if index else self.flag
@@ -115,7 +116,7 @@ class LoopPrograms:
         return lines + ["}"], [f"{result}#{i}" for i in range(count)], run
 
     def block(self, names, indices):
-        """Creates some statements; returns visible and new names, lines, and a function that runs the statements."""
+        """Creates statements. Returns their lines, the names visible after them, and a function that runs them."""
         self.depth += 1
         choices = [self.add, self.add, self.in_place, self.move, self.move, self.reverse]
         choices += [self.loop, self.branch] * (self.depth < 4)
@@ -132,7 +133,7 @@ class LoopPrograms:
 
         return lines, names, run_all
 
-    # The whole
+    # Whole program
 
     def grow(self, seed):
         self.rng, self.depth = np.random.default_rng(seed), 0
@@ -149,7 +150,7 @@ class LoopPrograms:
             self.results.append((name, Number.of("f32", values[name].astype(np.float64))))
 
     def program(self):
-        """Text, arguments and results, as type names and numbers."""
+        """Returns the text, the arguments and the results. A result is a pair of a type name and a number."""
         parameters = ", ".join(f"%a{i}: {kind}" for i, (kind, _) in enumerate(self.arguments))
         head = [f"%c{i} = arith.constant {i} : index" for i in range(3)]
         head += [f"%size = tensor.dim %a1, %c0 : {TYPE}", "%last = arith.subi %size, %c1 : index"]

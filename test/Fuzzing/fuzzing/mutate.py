@@ -1,7 +1,7 @@
 """Mutations of text, JSON and .npy files.
 
-Each takes a random.Random and the bytes of a file and returns other bytes. Texts are mutated far more often by tokens
-and lines than by bytes, because input rejected by the lexer does not test the later stages."""
+Each function takes a random.Random and the bytes of a file and returns the mutated bytes. Most text mutations change
+whole tokens or lines, not bytes, because input that the lexer rejects does not test the later stages."""
 
 import json
 import re
@@ -19,12 +19,12 @@ TYPES = ["f32", "f64", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f6E2M3
 
 TOKEN = re.compile(
     r'"(?:[^"\\\n]|\\.)*"'  # strings
-    r"|[%@^#!$][\w.$#-]*"  # names with a sign
+    r"|[%@^#!$][\w.$#-]*"  # names with a sigil
     r"|\b0x[0-9a-fA-F]+|\d+\.\d+(?:[eE][-+]?\d+)?"  # hexadecimal and real numbers
     r"|\d+|[A-Za-z_][\w.$]*|->|::|[^\s]"
 )
 NUMBER = re.compile(r"\d+$")
-# In "4x8xf32" an extent is followed by x, which is not a separate word.
+# In "4x8xf32", the x after an extent is a separator and not part of a word.
 EXTENT = re.compile(r"(?<![\w.])(\d+|\?)(?=x[\w?!])|(?<=x)(\d+|\?)(?=x)")
 ELEMENT = re.compile(r"\b(?:bf16|f\d+(?:E\dM\d\w*)?|[us]?i\d+|index)\b")
 
@@ -34,20 +34,20 @@ SIZES = [0, 1, 2, 4, 16, 32, 33, 64, 96, 128, 160, 192, 256, 320, 384, 512, 1024
 
 
 def number(random, old):
-    """A number in the place of another."""
+    """Returns a replacement for a number."""
     near = [old - 1, old + 1, old * 2, old // 2, -old, old * 1000, old * 32, old + 32]
     return random.choice(near if random.random() < 0.4 else NUMBERS)
 
 
 def kind(token):
-    """Tokens of the same kind may replace each other."""
+    """Returns the kind of a token. Tokens of the same kind may replace each other."""
     if NUMBER.match(token):
         return "number"
     return token[0] if token[0] in '%@^#!$"' else "word" if token[0].isalpha() else "sign"
 
 
 class Texts:
-    """Mutates texts; lines and tokens are also taken from other texts of `corpus`."""
+    """Mutates texts. Some replacement lines and tokens are taken from other texts in `corpus`."""
 
     def __init__(self, random, corpus):
         self.random = random
@@ -60,7 +60,7 @@ class Texts:
 
     def mutate(self, data):
         text = data.decode("utf-8", "replace")
-        # Gentle mutations and unmutated text get past verifiers, to the passes.
+        # Mutate some texts only slightly or not at all, so they pass the verifiers and reach the passes.
         gentle = self.random.random()
         if gentle < 0.15:
             return data
@@ -86,7 +86,7 @@ class Texts:
         return text[: match.start()] + make(match.group()) + text[match.end() :]
 
     def everywhere(self, text, sizes=None):
-        """Replaces a number or type in all places, so that equal types stay equal and verifiers accept them."""
+        """Replaces all occurrences of a number or type, so equal types stay equal and verifiers accept them."""
         found = [m.group() for m in EXTENT.finditer(text)] + re.findall(r"(?<![\w.%#@$!])\d+\b", text)
         if found and self.random.random() < 0.75:
             old = self.random.choice(found)
@@ -178,7 +178,7 @@ def bytes_once(random, data):
 
 
 def places(value, found):
-    """Every (container, key) below a JSON value."""
+    """Adds every (container, key) below a JSON value to `found`."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, below in list(items):
         found.append((value, key))
@@ -201,7 +201,7 @@ def json_once(random, value):
     found = places(value, []) if isinstance(value, (dict, list)) else []
     if not found:
         return value
-    # Numbers set the amounts of memory and threads.
+    # Small numbers, because some of them determine memory sizes and thread counts.
     numbers = [p for p in found if type(p[0][p[1]]) is int]
     at, key = random.choice(numbers if numbers and random.random() < 0.4 else found)
     way = random.random()
@@ -229,13 +229,13 @@ def mutate_json(random, data, texts):
     value = json.loads(data)
     for _ in range(random.choice([1, 1, 1, 2, 4])):
         value = json_once(random, value)
-    if way > 0.99:  # deeper than any stack
+    if way > 0.99:  # nest too deeply for any stack
         return b"[" * 200000 + b"]" * 200000
     return json.dumps(value, indent=1).encode()
 
 
 def make_npy(dtype, shape, data, fortran=False):
-    """Writes the file from its parts, even if inconsistent (NumPy Enhancement Proposal 1)."""
+    """Assembles a .npy file (NumPy Enhancement Proposal 1) from its parts, which may be inconsistent."""
     shape = "(" + "".join(f"{n}, " for n in shape) + ")"
     header = f"{{'descr': '{dtype}', 'fortran_order': {fortran}, 'shape': {shape}, }}"
     return npy_of(header, data)
@@ -254,14 +254,14 @@ def mutate_npy(random, data, texts):
         return bytes_once(random, data)
     end = 10 + struct.unpack("<H", data[8:10])[0]
     header, items = data[10:end].decode("latin-1").rstrip(), data[end:]
-    if way < 0.3:  # other numbers: NaN, infinities, invalid group ends
+    if way < 0.3:  # other values: NaN, infinities, invalid group ends
         items = bytes(random.choice([0, 255, 127, 128, random.randrange(256)])
                       if random.random() < 0.1 else b for b in items)
     elif way < 0.7:
         header = texts.numbers(header) if random.random() < 0.7 else texts.tokens(header)
     elif way < 0.8:
         return npy_of(header, items, number(random, len(header)))
-    else:  # an empty shape, or a shape of the file's size
+    else:  # a shape without elements, or a shape with as many elements as the file
         shape = random.choice([(0,), (1 << 20, 0), (0, 1 << 62), (1 << 62, 4), (1 << 32, 1 << 32),
                                (), (1,) * 70, (len(items),), (-1,)])
         header = re.sub(r"\([^)]*\)", "(" + "".join(f"{n}, " for n in shape) + ")", header)

@@ -1,7 +1,7 @@
-"""Random programs for the rewrites to mx: text, arguments and permitted results.
+"""Random programs for the passes that rewrite matmuls to mx operations: text, arguments and permitted results.
 
-Several cases share a function, one after another. A seed determines a case. Expected values come from NumPy in float64,
-by the formulas of `mx_reference`, which share no code with the compiler."""
+A function contains several independent cases. Each case depends only on its seed. NumPy computes the expected values in
+float64 with the formulas in `mx_reference`, which share no code with the compiler."""
 
 import dataclasses
 import pathlib
@@ -22,12 +22,12 @@ ELEMENTS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN"]
 
 @dataclasses.dataclass
 class Expected:
-    """Permitted result: `exact`, with an error from additions and from rounding to `dtype`."""
+    """Permitted result: `exact`, within a tolerance for the additions and for rounding to `dtype`."""
 
     exact: np.ndarray
-    sizes: np.ndarray  # sums of magnitudes, the base of the relative error of additions
+    sizes: np.ndarray  # sums of the addends' magnitudes, to which the addition error is relative
     dtype: str
-    roundings: int  # number of additions, and their formats
+    roundings: int  # number of additions of type `additions`
     additions: str = "f32"
 
     def bound(self):
@@ -47,7 +47,7 @@ class Expected:
 
 @dataclasses.dataclass
 class Codes:
-    """Result with known bytes."""
+    """Expected bytes of a result."""
 
     exact: np.ndarray
 
@@ -59,7 +59,7 @@ class Codes:
 @dataclasses.dataclass
 class Case:
     seed: int
-    first: int = 0  # lines of the program
+    first: int = 0  # first line of the case in the program
     last: int = 0
     # Names, types and expected values of results.
     results: list = dataclasses.field(default_factory=list)
@@ -68,12 +68,12 @@ class Case:
 def decode(array, dtype):
     """Converts an output of mx-run to float64."""
     kind = FLOATS[dtype]
-    with np.errstate(invalid="ignore"):  # of NaN
+    with np.errstate(invalid="ignore"):  # NaN inputs
         return (array if array.dtype == kind else array.view(kind)).astype(np.float64)
 
 
 def tensor(dims, dtype, dynamic=()):
-    """Tensor type; axes in `dynamic` are `?`."""
+    """Returns a tensor type in which the axes in `dynamic` are `?`."""
     return "tensor<" + "".join(f"{'?' if i in dynamic else n}x" for i, n in enumerate(dims)) + dtype + ">"
 
 
@@ -82,7 +82,7 @@ def affine_map(loops, results):
 
 
 class Programs:
-    """Text of a function, extended case by case."""
+    """Text of a function to which cases are appended."""
 
     def __init__(self):
         self.lines, self.arguments, self.cases, self.count = [], [], [], 0
@@ -109,7 +109,7 @@ class Programs:
         return self.say(f"tensor.dim {name}, {self.index(axis)} : {kind}")
 
     def empty(self, kind, sizes):
-        """Creates an empty tensor; `sizes` names its dynamic sizes."""
+        """Creates an empty tensor. `sizes` contains the names of the dynamic sizes."""
         return self.say(f"tensor.empty({', '.join(sizes)}) : {kind}")
 
     def filled(self, kind, dtype, sizes, number=0.0):
@@ -117,7 +117,8 @@ class Programs:
         return self.say(f"linalg.fill ins({value} : {dtype}) outs({self.empty(kind, sizes)} : {kind}) -> {kind}")
 
     def generic(self, maps, iterators, inputs, out, body, arguments):
-        """`inputs` and `out` are names and types; `arguments` the types in the body, named %x0_N, ..., in `body` as {0}, ..."""
+        """Adds a linalg.generic. `inputs` and `out` contain names and types. `arguments` contains the body's argument
+        types. These arguments are named %x0_N, ..., and `body` refers to them as {0}, ..."""
         self.count += 1
         names = [f"%x{i}_{self.count}" for i in range(len(arguments))]
         local = body.format(*names, n=self.count)
@@ -128,7 +129,7 @@ class Programs:
                         f"ins({listed[0]} : {listed[1]}) outs({out[0]} : {out[1]}) {{\n^bb0({block}):\n{local}\n}} -> {out[1]}")
 
     def truncated(self, name, dims, dtype, dynamic, sizes, on_tensors):
-        """f32 rounded to `dtype`."""
+        """Rounds f32 to `dtype`."""
         kind, narrow = tensor(dims, "f32", dynamic), tensor(dims, dtype, dynamic)
         if on_tensors:
             return self.say(f"arith.truncf {name} : {kind} to {narrow}")
@@ -140,7 +141,7 @@ class Programs:
     # Cases
 
     def grow(self, seed):
-        """Adds the case of a seed, written by `make` of the class."""
+        """Adds the case that `make` generates from a seed."""
         case = Case(seed, first=len(self.lines))
         self.make(np.random.default_rng(seed), case)
         case.last = len(self.lines)
@@ -154,5 +155,5 @@ class Programs:
                           f"return {', '.join(name for name, *_ in results)} : {types}", "}", ""])
 
     def find_case(self, line):
-        """Returns the case of a program line, counted from 1."""
+        """Returns the case at a program line. The first line is 1."""
         return next((case for case in self.cases if case.first <= line - 2 < case.last), None)

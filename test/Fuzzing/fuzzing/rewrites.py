@@ -1,9 +1,10 @@
-"""Rewrites random matmuls and scaled numbers to mx, runs them, and compares the results with NumPy in float64:
-docs/contributing/Developing.md, "Random rewrites".
+"""Rewrites random matmuls and scaled numbers to mx operations, runs them, and compares the results with NumPy's
+float64: docs/contributing/Developing.md, "Random rewrites".
 
-Contractions with arbitrary index maps and loops over expert groups go through mx-quantize-matmuls; block-scaled
-operations of linalg, arith and TOSA through mx-import-scaled. A case fails by a signal, a sanitizer report, an error of
-the rewrite, a result refused by its pipeline, or a wrong number. Failing cases are kept with their arrays."""
+mx-quantize-matmuls rewrites contractions with arbitrary index maps and loops over expert groups. mx-import-scaled
+rewrites block-scaled linalg, arith and TOSA operations. A case fails if a tool crashes, if a sanitizer reports a fault,
+if a rewrite fails, if a later pass refuses the rewritten program, or if a number is wrong. Failing cases are kept with
+their arrays."""
 
 import argparse
 import collections
@@ -19,13 +20,13 @@ from .cases import CHIPS
 
 ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
 LIMITS = run.Limits(-1, 300)
-# Documented limits of kernels, reported as errors with a reason.
+# Documented kernel limits: a pattern for the error message, and the documented reason.
 GPU_LIMITS = [
-    (r"expected scales of [ab] in layout sf_128x4 on the GPU", "grouped matmuls read tiles of scales (docs/design/Matmul.md)"),
-    (r"expected operands that the tensor core multiplies", "matmuls of MXINT8 are matmuls of bf16 (docs/guide/Import.md)"),
+    (r"expected scales of [ab] in layout sf_128x4 on the GPU", "grouped matmuls read tiles (docs/design/Matmul.md)"),
+    (r"expected operands that the tensor core multiplies", "MXINT8 matmuls are bf16 matmuls (docs/guide/Import.md)"),
     (r"expected a reduction of a multiple of \d+ elements for |expected dimension \d+ of a to be a multiple of \d+, found",
-     "what an instruction multiplies at a time (docs/reference/Formats.md)"),
-    (r"expected dimension \d+ of input to be a multiple of \d+, found", "rows of a dynamic size that do not fill 16 bytes "
+     "reduction size of an instruction (docs/reference/Formats.md)"),
+    (r"expected dimension \d+ of input to be a multiple of \d+, found", "dynamic row size not divisible by 16 bytes "
      "(docs/guide/Import.md)"),
 ]
 REMARK = re.compile(r"main\.mlir:(\d+):\d+: remark: (not (?:quantized|imported): .*)")
@@ -34,18 +35,18 @@ REMARK = re.compile(r"main\.mlir:(\d+):\d+: remark: (not (?:quantized|imported):
 def arguments():
     p = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--count", type=int, metavar="N", help="how many cases; default: 100")
-    p.add_argument("--minutes", type=float, metavar="N", help="how long instead")
-    p.add_argument("--seed", type=int, default=1, metavar="N", help="of the first case")
-    p.add_argument("--only", choices=["quantize", "import"], help="one of the rewrites")
+    p.add_argument("--count", type=int, metavar="N", help="number of cases; default: 100")
+    p.add_argument("--minutes", type=float, metavar="N", help="time limit; replaces --count")
+    p.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first case")
+    p.add_argument("--only", choices=["quantize", "import"], help="run only this rewrite")
     p.add_argument("--batch", type=int, default=10, metavar="N",
-                   help="cases in a function; those of one that fails run again alone; default: 10")
+                   help="cases per function; cases of a failing function are rerun separately; default: 10")
     p.add_argument("--simulate", type=int, default=6, metavar="N",
-                   help="run one of N functions on the simulator too, 0 for none; default: 6")
+                   help="also run every N-th function on the simulator; 0: none; default: 6")
     p.add_argument("--bin", type=pathlib.Path, default=None, metavar="DIR",
-                   help="where the tools lie; default: the build")
+                   help="directory with the tools; default: the build")
     p.add_argument("--out", type=pathlib.Path, default=None, metavar="DIR",
-                   help="where failing cases go; default: fuzz-rewrites/ in the build")
+                   help="directory for failing cases; default: fuzz-rewrites/ in the build")
     return p.parse_args()
 
 
@@ -62,7 +63,7 @@ class Fuzzer:
         self.simulated, self.refused = 0, 0
 
     def ended(self, folder, tool, *command):
-        """Runs a tool, which must succeed, and returns the output."""
+        """Runs a tool and returns its output. Fails if the tool fails."""
         ended = run.run([self.tools / tool, *command], folder, LIMITS, ENVIRONMENT)
         why = run.verdict(tool, ended)
         if why is None and ended.status:
@@ -109,11 +110,11 @@ class Fuzzer:
             self.refused += 1
 
     def try_together(self, kind, seeds, folder):
-        """Runs the cases of these seeds in a function and returns their outcome."""
+        """Runs the cases with these seeds in one function and returns their outcomes."""
         from .contractions import Contractions
         from .scaled_programs import ScaledPrograms
 
-        # Pass options are common to all seeds of a batch.
+        # All seeds of a batch share the pass options.
         group = seeds[0] // self.options.batch
         left, programs = {}, {"quantize": Contractions, "import": ScaledPrograms}[kind](seeds, group)
         (folder / "main.mlir").write_text(programs.program())
@@ -162,7 +163,7 @@ class Fuzzer:
         count, end = self.options.count or 100, time.monotonic() + 60 * (self.options.minutes or 0)
         seed = self.options.seed
         while (time.monotonic() < end if self.options.minutes else seed < self.options.seed + count):
-            # Functions begin at multiples of the batch size, so that a case always gets the same options.
+            # The first seed in a function is a multiple of the batch size, so a case always gets the same options.
             stop = (seed // self.options.batch + 1) * self.options.batch
             if not self.options.minutes:
                 stop = min(stop, self.options.seed + count)
@@ -170,18 +171,18 @@ class Fuzzer:
             seed = stop
         for key, n in self.failures.most_common():
             print(f"failed, {n} cases: {key}")
-        counts = "; ".join(f"{kind}: {self.tried[kind, 'rewritten']} rewritten, {self.tried[kind, 'left']} left as they are"
+        counts = "; ".join(f"{kind}: {self.tried[kind, 'rewritten']} rewritten, {self.tried[kind, 'left']} unchanged"
                            for kind in kinds)
         failed = sum(self.failures.values())
         print(f"fuzz rewrites: seeds {self.options.seed} to {seed - 1}, {sum(self.tried.values())} cases ({counts}), "
-              f"{self.simulated} on the simulator too, {self.refused} refused there as documented, {failed} failed")
+              f"{self.simulated} also on the simulator, {self.refused} refused there as documented, {failed} failed")
         return 1 if failed else 0
 
 
 def main(build):
     options = arguments()
     try:
-        import ml_dtypes  # noqa: F401, what the cases need
+        import ml_dtypes  # noqa: F401, required by the cases
     except ImportError as missing:
         sys.exit(f"fuzz rewrites: expected numpy and ml_dtypes: {missing}")
     return Fuzzer(options, build).fuzz()

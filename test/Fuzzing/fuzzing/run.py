@@ -7,7 +7,7 @@ import resource
 import signal
 import subprocess
 
-# From docs/guide/Run.md; upstream's drivers return 0 or 1.
+# Documented exit statuses (docs/guide/Run.md). Upstream drivers return 0 or 1.
 STATUSES = {
     "mx-opt": {0, 1},
     "mx-translate": {0, 1},
@@ -17,33 +17,33 @@ STATUSES = {
     "mx-sim": {0, 1, 2, 3},
 }
 
-# Mutated programs may loop forever: a timeout is no fault of these tools.
+# Mutated programs may loop forever, so these tools may time out.
 EXECUTING = {"mx-run", "mx-launch", "mx-sim"}
 
-# Text of disorderly exits.
+# Messages of a crash.
 ABNORMAL = re.compile(
     r"LLVM ERROR|PLEASE submit a bug|Stack dump|terminate called|Assertion .* failed"
     r"|runtime error:|AddressSanitizer|UndefinedBehaviorSanitizer|Symbols not found"
 )
 
-# Faults of LLVM and MLIR in code that runs before ours, or with input that we cannot filter: a pattern of the output or
-# stack, and the reason why the fault is not ours.
+# Known LLVM and MLIR faults in code that runs before ours, or on input that we cannot filter. Each entry contains a
+# pattern for the output or the stack, and the reason why the fault is not ours.
 UPSTREAM = [
     (r"mlir::Attribute::getContext.*mlir::linalg::\w+Op::parse",
-     "the parser of linalg.reduce goes on with a null attribute after it has said that "
-     "`dimensions =` has no list (mlir-opt crashes too)"),
+     "after an error about a missing list in `dimensions =`, the parser of linalg.reduce "
+     "continues with a null attribute (mlir-opt crashes as well)"),
 ]
 
 
 @dataclasses.dataclass
 class Limits:
-    bytes: int  # of address space
-    seconds: int  # of CPU time; ten times as much on the clock
+    bytes: int  # address space limit
+    seconds: int  # CPU time limit; the wall-clock limit is ten times as long
 
 
 @dataclasses.dataclass
 class Ended:
-    status: int  # negative: killed by this signal
+    status: int  # negative if a signal ended the process
     output: str
     timed_out: bool
 
@@ -69,7 +69,7 @@ def run(command, folder, limits, environment=None):
 
 
 def verdict(tool, ended):
-    """Returns the reason of a failure, "slow" for a permitted timeout, or None."""
+    """Returns the reason for a failure, "slow" for a permitted timeout, or None on success."""
     if ended.timed_out:
         return "slow" if tool in EXECUTING else "out of time"
     if ended.status < 0:
@@ -84,7 +84,7 @@ def verdict(tool, ended):
 
 
 def upstream(ended):
-    """The reason why a failure is known and not ours, or None."""
+    """Returns the reason why a failure is a known upstream fault, or None."""
     for pattern, reason in UPSTREAM:
         if re.search(pattern, ended.output, re.S):
             return reason
@@ -92,7 +92,7 @@ def upstream(ended):
 
 
 def frames(output):
-    """Returns the location of a crash, which identifies the failure: functions of the stack, or the last line."""
+    """Returns the location that identifies a crash: the functions on the stack, or the last output line."""
     found = re.findall(r"^ *#\d+ 0x\w+ (?:\([^)]*\)|(.*?)(?: \(|/|$))", output, re.M)
     names = [re.sub(r"\(.*", "", f).strip() for f in found]
     names = [n for n in names if n and not re.match(r"llvm::sys|SignalHandler|__|raise|abort", n)]

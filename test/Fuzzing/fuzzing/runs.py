@@ -1,5 +1,5 @@
-"""Runs of test/Fuzzing/fuzz by a test. Arguments of the test are the script, the folder of the
-tools and a folder to work in."""
+"""Runs test/Fuzzing/fuzz in a test. The test's arguments are the script, the tools folder and a
+work folder."""
 
 import pathlib
 import shutil

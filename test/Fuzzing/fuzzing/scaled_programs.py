@@ -1,4 +1,4 @@
-"""Random block-scaled operations of linalg, arith and TOSA for `mx-import-scaled`."""
+"""Random block-scaled linalg, arith and TOSA operations for `mx-import-scaled`."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ from .contractions import chance, numbers, pick
 from .rewrite_programs import ELEMENTS, FLOATS, UNITS, Codes, Expected, Programs, affine_map, reference, tensor
 
 BITS = {"f8E4M3FN": 8, "f8E5M2": 8, "f6E3M2FN": 6, "f6E2M3FN": 6, "f4E2M1FN": 4, "!tosa.mxint8": 8}
-# 8-bit codes of finite numbers.
+# 8-bit codes without NaN and infinities.
 FINITE = {"f8E4M3FN": [c for c in range(256) if c & 0x7F != 0x7F], "f8E5M2": [c for c in range(256) if c & 0x7C != 0x7C]}
 
 
 class Blocks:
-    """Elements and scales along the last axis of `shape`, with `block` elements to a scale."""
+    """Elements, and one scale per `block` elements along the last axis of `shape`."""
 
     def __init__(self, rng, shape, element, block, is_nvfp4=False):
         self.element, self.block, self.is_nvfp4 = element, block, is_nvfp4
@@ -27,7 +27,7 @@ class Blocks:
         self.exact = reference.decode(self.codes, name) * wide
 
     def arguments(self, programs, dims, dynamic, scale_dims):
-        """Returns arguments with the shapes `dims` and `scale_dims`, pairs of sizes and dynamic axes."""
+        """Returns elements and scales as arguments. `dims` and `scale_dims` are pairs of sizes and dynamic axes."""
         codes = self.codes.reshape(dims)
         if self.element == "f4E2M1FN":
             codes = codes[..., 0::2] | codes[..., 1::2] << 4
@@ -39,7 +39,7 @@ class Blocks:
 
 
 def scaled(rng, names, types, to, is_nvfp4, number):
-    """Returns lines to scale a body argument by another, and the name of the result."""
+    """Returns the lines that multiply a body argument by its scale, and the name of the result."""
     result = f"%w{number}_{{n}}"
     if not is_nvfp4 and chance(rng, 0.7):
         return [f"{result} = arith.scaling_extf {names[0]}, {names[1]} : {types[0]}, {types[1]} to {to}"], result
@@ -59,7 +59,7 @@ def random_format(rng):
 
 
 def matmul(programs, rng, case):
-    """Matmul with scaled operands in its body, along one or two loops."""
+    """Adds a matmul with one or two reduction loops that scales its operands in the body."""
     formats = [random_format(rng)]
     formats.append(formats[0] if chance(rng, 0.5) or formats[0][2] else random_format(rng))
     sides = pick(rng, [(True, True)] * 3 + [(True, False), (False, True)])
@@ -105,7 +105,7 @@ def matmul(programs, rng, case):
             last = "0" if count == 1 and chance(rng, 0.5) else f"k floordiv {block}"
             scale_results = own + [last]
             sizes = [*shape, count], dynamic_axes(own)
-            if chance(rng, 0.06):  # more scales than are read
+            if chance(rng, 0.06):  # some scales remain unread
                 blocks.scales = np.concatenate([blocks.scales, blocks.scales], axis=-1)
                 sizes = [*shape, 2 * count], sizes[1]
         elements, scales = blocks.arguments(programs, [size[d] for d in dims], dynamic_axes(dims), sizes)
@@ -114,7 +114,7 @@ def matmul(programs, rng, case):
         maps.append(affine_map(loops, dims))
         scale_maps.append(affine_map(loops, scale_results))
         arguments[side] = (element, blocks.scale_type)
-    # Both operands come first, then the scales.
+    # The operands precede the scales.
     types = [element for element, _ in arguments] + [scale for _, scale in arguments if scale]
     next_scale = 2
     for side, (element, scale) in enumerate(arguments):
@@ -159,7 +159,7 @@ def matmul(programs, rng, case):
 
 
 def dequantization(programs, rng, case):
-    """Scaled numbers of any rank, in blocks along any axis, returned without further use."""
+    """Adds an operation that scales a tensor of any rank, with blocks along any axis, and returns the result."""
     element, block, is_nvfp4 = random_format(rng)
     rank = pick(rng, [1, 2, 2, 2, 3, 3, 4])
     shape = [pick(rng, [1, 2, 3, 5]) for _ in range(rank - 1)]
@@ -252,7 +252,7 @@ class ScaledPrograms(Programs):
         pick(rng, [matmul] * 5 + [dequantization] * 3 + [tosa_matmul, tosa_cast_from, tosa_cast_to])(self, rng, case)
 
     def choose(self, left):
-        """Returns the program to run, without the cases in `left`, which cannot be lowered."""
+        """Returns the program to run. The program omits the cases in `left`, which cannot be lowered."""
         if not left:
             return self
         return ScaledPrograms([case.seed for case in self.cases if case.seed not in left], self.group)

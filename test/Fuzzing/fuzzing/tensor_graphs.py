@@ -1,7 +1,7 @@
-"""Random graphs of operations on tensors: program, arguments and expected results.
+"""Random graphs of tensor operations: program, arguments and expected results.
 
-A graph grows one operation at a time from an existing value. Shapes are odd, and some sizes are dynamic. Every
-operation computes the expected value with `tensor_values`."""
+Each new operation of a graph uses at least one existing value. Shapes are irregular, and some sizes are dynamic. Every
+operation also computes its expected value with `tensor_values`."""
 
 import dataclasses
 import re
@@ -18,7 +18,7 @@ ELEMENT = re.compile(r"tensor<(?:[\d?]+x)*(\w+)>")
 
 @dataclasses.dataclass(frozen=True)
 class Dim:
-    """Size, and the SSA value of a dynamic size."""
+    """Size of a dimension, and the SSA value if the size is dynamic."""
 
     size: int
     name: str = None
@@ -92,7 +92,7 @@ class Graphs:
                         f"outs({self.empty(dtype, dims)} : {kind}) -> {kind}")
 
     def sum_of(self, dims):
-        """Returns a dimension as long as the sum of these."""
+        """Returns a dimension with the sum of these sizes as its size."""
         size = sum(dim.size for dim in dims)
         if not any(dim.name for dim in dims):
             return Dim(size)
@@ -125,7 +125,7 @@ class Graphs:
         return self.rng.integers(-50, 50, shape).astype(values.INTEGERS[dtype])
 
     def argument(self, dtype=None, dims=None):
-        """A new argument of the function, of new sizes if none are given."""
+        """Adds an argument of the function, with new sizes unless `dims` is given."""
         dtype = dtype or self.pick(FLOATS + ["i32", "i1", "index"])
         name = f"%a{len(self.arguments)}"
         if dims is None:
@@ -147,14 +147,14 @@ class Graphs:
         return Node(self.say(text), tuple(dims), value)
 
     def partner(self, node):
-        """Something of the same type."""
+        """Returns a node of the same type."""
         other = self.node(lambda it: it.type == node.type and it.dims == node.dims)
         return other if other and self.chance(0.6) else self.argument(node.dtype, node.dims)
 
-    # Elements: the same on tensors and in regions
+    # Elementwise expressions on tensors and in regions
 
     def unary(self, kind, x, value):
-        """Text and value of a unary function."""
+        """Returns the text and the value of a unary function."""
         dtype = value.dtype
         if dtype == "i1":
             return f"arith.xori {x}, {x} : {kind}", Number.of("i1", np.zeros(value.shape, np.bool_))
@@ -193,7 +193,7 @@ class Graphs:
         return f"arith.{which} {x}, {y} : {kind}", result
 
     def expression(self, operands):
-        """Region lines to combine operands: names with values of the same type and shape."""
+        """Returns the lines of a region that combines named operands. Their values share a type and a shape."""
         lines, pool = [], list(operands)
         dtype = pool[0][1].dtype
         for _ in range(int(self.rng.integers(1, 4))):
@@ -213,7 +213,7 @@ class Graphs:
             pool.append((name, pool[0][1]))
         return lines, pool[-1]
 
-    # Operations: each returns a node, or None if no operand fits
+    # Operations. Each returns a node, or None if no operand fits.
 
     def elementwise(self):
         node = self.node() or self.argument()
@@ -225,7 +225,7 @@ class Graphs:
         return self.add(text, node.dims, value)
 
     def spread(self, node, loops, place):
-        """Broadcasts the value of a node to loops; dimension i is loop place[i]."""
+        """Broadcasts the value of a node over the loops. `place[i]` is the loop that iterates over dimension i."""
         shape = [1] * len(loops)
         order = sorted(range(len(place)), key=lambda i: place[i])
         for i in place:
@@ -234,8 +234,8 @@ class Graphs:
         return node.value.map(lambda array: np.broadcast_to(np.transpose(array, order).reshape(shape), full))
 
     def inputs(self, first):
-        """Chooses loops that read a node in some order, and other nodes with some of its dimensions; returns their maps
-        and values."""
+        """Chooses loops that read `first` with permuted dimensions, and other nodes that share some of its dimensions.
+        Returns the nodes' maps and values."""
         order = [int(i) for i in self.rng.permutation(len(first.dims))]
         loops = [None] * len(order)
         for i, loop in enumerate(order):
@@ -264,7 +264,7 @@ class Graphs:
         return result
 
     def body(self):
-        """Elementwise operation with results in any order, some of them indexed."""
+        """Adds an elementwise operation with permuted results. Some expressions use loop indices."""
         first = self.node() or self.argument()
         loops, nodes, places, spread = self.inputs(first)
         names = [self.fresh() for _ in nodes]
@@ -302,7 +302,7 @@ class Graphs:
         return made[0]
 
     def body_outs(self):
-        """Elementwise operation that reads its `outs`."""
+        """Adds an elementwise operation with a body reading `outs`."""
         node = self.node() or self.argument()
         out = self.partner(node)
         names = [self.fresh(), self.fresh()]
@@ -313,11 +313,11 @@ class Graphs:
         return Node(name, node.dims, value)
 
     def combined(self, value, axes, first):
-        """Sum, maximum or product of integers or floats along axes, with an initial value."""
+        """Adds a sum, maximum or product of integers or floats along axes, with an initial value."""
         dtype = value.dtype
         if dtype in values.FLOATS:
             if self.chance(0.5):
-                # The initial value is rounded in every step.
+                # The sum starts with the initial value, and every addition rounds.
                 steps = values.rounded(dtype, first.exact, first.error, int(np.prod(np.array(value.shape)[list(axes)])))
                 return "addf", values.add(values.total(value, tuple(axes)), steps)
             extreme = self.pick(["maximumf", "minimumf"])
@@ -333,7 +333,7 @@ class Graphs:
             return "addi", Number(dtype, np.sum(value.exact, axis=axes, dtype=value.exact.dtype) + first.exact, error)
 
     def reduction(self):
-        """linalg.generic that reduces along any of its loops, in any order, and accumulates into its `outs`."""
+        """Adds a linalg.generic that reduces along any of its loops, in any order, and accumulates into `outs`."""
         first = self.node(lambda it: it.dims) or self.argument()
         loops, nodes, places, spread = self.inputs(first)
         axes = sorted(int(i) for i in range(len(loops)) if self.chance(0.5))
@@ -415,8 +415,8 @@ class Graphs:
                                          np.pad(node.value.error, widths)))
 
     def part(self, dims):
-        """Offsets, sizes and steps of a slice, the slices that select it, and its dimensions; some dimensions of size 1
-        are dropped."""
+        """Chooses offsets, sizes and strides of a slice. Also returns equivalent NumPy slices and the dimensions of the
+        result. Some dimensions of size 1 are dropped from the result."""
         offsets, sizes, steps, selected, result = [], [], [], [], []
         drops = self.chance(0.5)
         for dim in dims:
@@ -549,7 +549,7 @@ class Graphs:
                         values.convert(node.value, dtype))
 
     def compare(self):
-        """Comparison, and a select by its result."""
+        """Adds a comparison, and a select with its result as the condition."""
         node = self.node(lambda it: it.dtype != "i1") or self.argument("f32")
         other = self.partner(node)
         which = "cmpf olt" if node.dtype in values.FLOATS else "cmpi slt"
@@ -570,7 +570,7 @@ class Graphs:
                     Number.of(node.dtype, np.full([dim.size for dim in node.dims], number, kind)))
 
     def splat(self):
-        """An operation with a constant of equal numbers."""
+        """Adds an operation with a splat constant operand."""
         node = self.node(lambda it: it.dtype != "i1" and not any(dim.name for dim in it.dims))
         if not node:
             return None
@@ -614,7 +614,7 @@ class Graphs:
                         f"outs({out} : {node.type}) -> {node.type}", node.dims, value)
 
     def window(self):
-        """Sums of windows: an index is the sum of two loop indices."""
+        """Adds a windowed sum. Its map adds two loop indices."""
         node = self.node(lambda it: len(it.dims) == 1 and it.dtype == "f32" and it.dims[0].size >= 5
                          and not it.dims[0].name)
         if not node:
@@ -640,10 +640,10 @@ class Graphs:
         return self.add(f"tensor.insert {constant} into {node.name}[{indices}] : {node.type}", node.dims,
                         Number(node.dtype, exact, error))
 
-    # The whole
+    # Whole program
 
     def grow(self, seed):
-        """Adds a graph, which depends only on the seed."""
+        """Adds the graph that `seed` determines."""
         self.rng, self.nodes = np.random.default_rng(seed), []
         count = int(self.rng.integers(3, 13))
         while count or not self.nodes:
@@ -658,7 +658,7 @@ class Graphs:
         self.results += {node.name: node for node in results}.values()
 
     def program(self):
-        """Text, arguments and results, as type names and numbers."""
+        """Returns the text, the arguments and the results. A result is a pair of a type name and a number."""
         results = self.results
         parameters = ", ".join(f"%a{i}: {kind}" for i, (kind, _) in enumerate(self.arguments))
         types = ", ".join(node.type for node in results)

@@ -1,7 +1,7 @@
-"""Values of random graphs of tensor operations, in float64, with error bounds.
+"""Reference values, in float64 and with error bounds, for random graphs of tensor operations.
 
-Each value is computed without rounding (floats in float64, integers as in the program), beside a bound of the program's
-rounding error. A difference above the bound is a wrong number."""
+Each value is computed without rounding (floats in float64, integers as in the program), together with a bound on the
+program's rounding error. A difference above the bound is a wrong number."""
 
 import dataclasses
 import functools
@@ -14,7 +14,7 @@ import numpy as np
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "test" / "python"))
 from math_bounds import read_bounds
 
-# dtype of NumPy, unit roundoff, least normal number
+# NumPy dtype, unit roundoff, least normal number
 FLOATS = {"f32": (np.float32, 2.0**-24, 2.0**-126), "bf16": (ml_dtypes.bfloat16, 2.0**-8, 2.0**-126),
           "f16": (np.float16, 2.0**-11, 2.0**-14), "f64": (np.float64, 2.0**-53, 2.0**-1022)}
 INTEGERS = {"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64}
@@ -23,7 +23,7 @@ LARGEST = {"f32": 1e30, "bf16": 1e30, "f16": 6e4, "f64": 1e200}
 
 @dataclasses.dataclass
 class Number:
-    """An array of numbers of a type, and the error of each."""
+    """Array of numbers of one type, with an error bound for each number."""
 
     dtype: str
     exact: np.ndarray
@@ -38,11 +38,11 @@ class Number:
         return self.exact.shape
 
     def map(self, function):
-        """Elements elsewhere: the same function of the numbers and of their errors."""
+        """Applies `function`, which moves or selects elements, to the numbers and to their errors."""
         return Number(self.dtype, function(self.exact), function(self.error))
 
     def is_tame(self):
-        """Far from overflow, and known well enough to be worth a comparison."""
+        """Tests whether all values are far from overflow and precise enough for a comparison."""
         if self.dtype not in FLOATS:
             return True
         sizes = np.abs(self.exact)
@@ -50,7 +50,7 @@ class Number:
                     and np.all(self.error <= 0.05 * (1 + sizes)))
 
     def disagreement(self, found):
-        """Returns the first element of `found` with an error above its bound."""
+        """Returns the first element in `found` with an error above its bound."""
         if self.dtype not in FLOATS:
             wrong = found != self.exact
             if np.any(self.error):  # rounding may change the comparison
@@ -65,7 +65,7 @@ class Number:
 
 
 def rounded(dtype, exact, error, steps=1):
-    """Value after the given number of roundings at about its magnitude."""
+    """Returns a number with an error bound that includes `steps` roundings of numbers as large as `exact`."""
     _, unit, least = FLOATS[dtype]
     return Number(dtype, exact, error + steps * (unit * (np.abs(exact) + error) + unit * least))
 
@@ -80,7 +80,7 @@ def multiply(a, b):
 
 
 def divide(a, b):
-    """Divides by values far enough from 0."""
+    """Divides if the divisor is far enough from 0."""
     least = np.maximum(np.abs(b.exact) - b.error, 1e-300)
     error = (a.error + np.abs(a.exact) / np.abs(b.exact) * b.error) / least
     return rounded(a.dtype, a.exact / b.exact, error)
@@ -92,12 +92,12 @@ def extreme(a, b, function):
 
 @functools.lru_cache(None)
 def roundings_of(function, dtype):
-    """Error of a math function as a number of roundings: a unit in the last place is at most two."""
+    """Returns the error of a math function in roundings. A unit in the last place equals two roundings."""
     return 2 * read_bounds(dtype)[function]
 
 
 def lipschitz(a, function, slope, steps):
-    """Function with a slope of at most `slope`, a number or a function of the largest and least values."""
+    """Applies a function. `slope` bounds its derivative: a number, or a function of the smallest and largest value."""
     with np.errstate(all="ignore"):
         return rounded(a.dtype, function(a.exact), a.error * slope(a.exact, a.error) if callable(slope)
                        else a.error * slope, steps)
@@ -112,7 +112,7 @@ def hyperbolic_tangent(a):
 
 
 def less(a, b):
-    """Comparison; its error is 1 if rounding may change the result."""
+    """Compares two operands. The error of an element is 1 if rounding may change the result."""
     unsure = np.abs(a.exact - b.exact) <= a.error + b.error if a.dtype in FLOATS else (a.error + b.error) > 0
     equal = (a.error + b.error) == 0
     return Number("i1", a.exact < b.exact, np.where(unsure & ~equal, 1.0, 0.0))
@@ -137,7 +137,7 @@ def convert(a, dtype):
 
 
 def total(a, axes):
-    """A sum in any order."""
+    """Adds numbers. The bound is valid for any order."""
     count = int(np.prod([a.shape[axis] for axis in axes]))
     _, unit, least = FLOATS[a.dtype]
     size = np.sum(np.abs(a.exact) + a.error, axis=axes)
@@ -157,7 +157,7 @@ def product(a, axes):
 
 
 def contract(a, b):
-    """Matmul of two matrices or batches, summed in f32 or f64 regardless of their type."""
+    """Multiplies two matrices or batches. The sums are f32 or f64 regardless of the operands' type."""
     dtype = "f64" if a.dtype == "f64" else "f32"
     exact = a.exact @ b.exact
     size = (np.abs(a.exact) + a.error) @ (np.abs(b.exact) + b.error)

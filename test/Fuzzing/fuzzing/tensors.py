@@ -1,8 +1,8 @@
-"""Compiles random graphs of tensor operations and compares their results with NumPy in float64, within the roundings of
-each operation, on the simulator and on the CPU path: docs/contributing/Developing.md, "Random graphs".
+"""Compiles random graphs of tensor operations, runs them on the simulator and on the CPU path, and compares the results
+with NumPy in float64, within the rounding error of each operation: docs/contributing/Developing.md, "Random graphs".
 
-A case fails by a wrong number, by a program refused by a device, or by an irregular exit of a tool. Failing cases are
-kept with their arrays."""
+A case fails if a number is wrong, if a device refuses the program, or if a tool crashes. Failing cases are kept with
+their arrays."""
 
 import argparse
 import pathlib
@@ -14,29 +14,29 @@ import tempfile
 import time
 
 DEVICES = ["sim", "cpu"]
-LONGEST = 600  # seconds of a program, with sanitizers too
+LONGEST = 600  # time limit of a program in seconds, also with sanitizers
 
 
 def arguments():
     p = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--graphs", type=int, default=50, metavar="N", help="how many; default: 50")
-    p.add_argument("--minutes", type=float, metavar="N", help="how long instead")
-    p.add_argument("--seed", type=int, default=1, metavar="N", help="of the first graph")
+    p.add_argument("--graphs", type=int, default=50, metavar="N", help="number of graphs; default: 50")
+    p.add_argument("--minutes", type=float, metavar="N", help="time limit; replaces --graphs")
+    p.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first graph")
     p.add_argument("--loops", action="store_true",
-                   help="programs of loops and branches around tensors instead of graphs")
+                   help="generate programs with loops and branches instead of graphs")
     p.add_argument("--batch", type=int, default=5, metavar="N",
-                   help="graphs in a function; those of one that fails run again alone; default: 5")
+                   help="graphs per function; graphs of a failing function are rerun separately; default: 5")
     p.add_argument("--chip", default="sm_100a", metavar="CHIP")
     p.add_argument("--bin", type=pathlib.Path, default=None, metavar="DIR",
-                   help="where mx-run lies; default: the build")
+                   help="directory with mx-run; default: the build")
     p.add_argument("--out", type=pathlib.Path, default=None, metavar="DIR",
-                   help="where failing cases go; default: fuzz-tensors/ in the build")
+                   help="directory for failing cases; default: fuzz-tensors/ in the build")
     return p.parse_args()
 
 
 def run(tool, folder, device, chip, arrays, results):
-    """Runs a program on a device; returns the error, or None, and the result arrays."""
+    """Runs a program on a device. Returns an error message, or None, and the result arrays."""
     import numpy as np
 
     command = [tool, "main.mlir", f"--device={device}", f"--chip={chip}"]
@@ -47,7 +47,7 @@ def run(tool, folder, device, chip, arrays, results):
     try:
         ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LONGEST)
     except subprocess.TimeoutExpired:
-        return f"{device}: did not end in {LONGEST} seconds", None
+        return f"{device}: did not end within {LONGEST} seconds", None
     if ended.returncode:
         lines = [line for line in ended.stderr.splitlines() if "error:" in line or "Assertion" in line]
         return f"{device}: ended with {ended.returncode}: {(lines or [ended.stderr[-300:]])[0]}", None
@@ -68,7 +68,7 @@ class Fuzzer:
         self.tried = self.failed = self.same = self.results = 0
 
     def try_together(self, seeds, folder):
-        """Compares the results of all devices for the graphs of these seeds in a function."""
+        """Builds the graphs with these seeds in one function and compares the results of all devices."""
         import numpy as np
 
         from .loop_programs import LoopPrograms
@@ -114,7 +114,7 @@ class Fuzzer:
 def main(build):
     options = arguments()
     try:
-        import ml_dtypes  # noqa: F401, what the graphs need
+        import ml_dtypes  # noqa: F401, required by the graphs
     except ImportError as missing:
         sys.exit(f"fuzz tensors: expected numpy and ml_dtypes: {missing}")
     fuzzer = Fuzzer((options.bin or build / "bin").resolve() / "mx-run", options.chip,

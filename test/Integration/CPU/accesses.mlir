@@ -1,6 +1,6 @@
-// Indices, slices and sizes from data that exceed an
-// array end the program with a message, on the reference
-// path too; empty slices may begin at the end.
+// If an index, slice or size computed from data exceeds an array, the program
+// ends with a message, also on the reference path. An empty slice may begin at
+// the end.
 
 // REQUIRES: numpy
 // RUN: mkdir -p %t
@@ -16,7 +16,7 @@
 // RUN: not mx-run %s --entry=reshape --device=cpu --arg %t/x.npy --arg %t/n4.npy --arg %t/n16.npy --result %t/r.npy 2>&1 | FileCheck %s --check-prefix=RESHAPE
 // RUN: not mx-run %s --entry=reshape --device=sim --arg %t/x.npy --arg %t/n4.npy --arg %t/n16.npy --result %t/r.npy 2>&1 | FileCheck %s --check-prefix=RESHAPE
 
-// RESHAPE: accesses.mlir:[[#]]:[[#]]: {{.*}}expected dimension 0 of what is reshaped to be 64, found 16
+// RESHAPE: accesses.mlir:[[#]]:[[#]]: {{.*}}expected dimension 0 of the reshaped array to be 64, found 16
 // LONG: accesses.mlir:[[#]]:[[#]]: error: 'memref.subview' op expected an access inside of its array: subview runs out-of-bounds along dimension 0
 // ELEMENT: accesses.mlir:[[#]]:[[#]]: error: 'memref.load' op expected an access inside of its array: out-of-bounds access
 // SIZE: accesses.mlir:[[#]]:[[#]]: error: 'linalg.add' op {{.*}} 16, but found 15

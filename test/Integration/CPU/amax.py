@@ -1,6 +1,6 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""mx.amax on the CPU path equals numpy in every bit, NaN included."""
+"""Every bit of mx.amax on the CPU path equals numpy's, including NaN."""
 
 import mx_reference as ref
 import numpy as np

@@ -13,8 +13,8 @@
 // RUN: not mlir-runner %t -e packed_b -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=PACKED-B
 // RUN: mlir-runner %t -e fits -entry-point-result=void
 
-// Mismatching sizes end the program with exit(2) and one
-// line: `not` would report a crash as a failure of the test.
+// Mismatched sizes end the program with exit(2) and a one-line message; `not`
+// would treat a crash as a failure of the test.
 
 !x = memref<?x?xf32>
 !e = memref<?x?xf8E4M3FN>
@@ -166,7 +166,7 @@ func.func @input_blocks() {
 
 !p = memref<?x?x128x32xf8E4M3FN>
 
-// 100 rows and 64 columns are packed in 2 x 1 tiles.
+// 100 rows and 64 columns fill 2 x 1 tiles.
 func.func private @pack(%tiles: index) {
   %c64 = arith.constant 64 : index
   %c100 = arith.constant 100 : index
@@ -184,7 +184,7 @@ func.func @packed_outs() {
   return
 }
 
-// The columns of the result give the number of weight rows.
+// The number of columns of the result determines the number of weight rows.
 func.func @packed_b() {
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index

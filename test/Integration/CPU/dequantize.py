@@ -1,6 +1,6 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""mx.dequantize of every element with every scale, and mx.relayout."""
+"""Tests mx.dequantize for every element with every scale, and mx.relayout."""
 
 import mx_reference as ref
 import numpy as np
@@ -11,7 +11,7 @@ TILED = ", #mx.scale_layout<sf_128x4>"
 
 def dequantize(test, element, out, layout=""):
     width = 8 if element == "i8" else int(element[1])
-    # Row r has scale r, and contains all codes.
+    # Row r contains all codes with scale r.
     elements = np.tile(np.arange(256, dtype=np.uint8) & (2**width - 1), (256, 1))
     scales = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 8, 1)
     f, te, ts = Function(), f"tensor<?x?x{element}>", f"tensor<?x?xf8E8M0FNU{layout}>"

@@ -1,5 +1,5 @@
-"""Long chains of operations on the CPU path, in which each operation reads its predecessor twice. The run time of LLVM
-22's loop vectorizer doubles with each operation.
+"""Compiles long chains of operations for the CPU path. The run time of LLVM 22's loop vectorizer doubles with each
+operation, because each operation reads its predecessor twice.
 
 REQUIRES: compiler, numpy
 RUN: %python %s mx-run %t

@@ -1,6 +1,6 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""mx.matmul and mx.grouped_matmul on the CPU path equal numpy's float64 matmul, rounded once."""
+"""mx.matmul and mx.grouped_matmul on the CPU path equal numpy's float64 matmul after one rounding."""
 
 import itertools
 
@@ -74,28 +74,28 @@ EPILOGUE = """epilogue {
 
 
 def spoil_e4m3(a, sa, b, sb):
-    """NaN elements and scales, zeros, and the smallest and largest scales."""
+    """Inserts NaN elements and scales, zeros, and the smallest and largest scales."""
     a[0, 0], sa[1, 0], b[2, 3], sb[3, 1] = 0x7F, 255, 0x7F, 255
     sa[2], sb[4], sa[3], sb[5] = 0, 0, 254, 254
     a[4], b[6] = 0, 0x80
 
 
 def spoil_e5m2(a, sa, b, sb):
-    """Inserts infinities: alone, against each other, and times 0."""
+    """Inserts infinities: alone in a sum, canceling each other, and multiplied by 0."""
     a[0, 0], a[1, 1], a[2, :2] = 0x7C, 0xFC, [0x7C, 0xFC]
     b[0, 0], b[1], b[2, :2] = 0x7C, 0, 0x7C
 
 
 def spoil_ties(a, sa, b, sb):
-    """Inserts sums 2^-30 beyond the midpoint of two bf16 (row 0) or f16 values (row 1); an intermediate rounding
-    to f32 would lose this difference."""
+    """Creates sums that exceed the midpoint of two bf16 values (row 0) or f16 values (row 1) by 2^-30. An intermediate
+    rounding to f32 would lose this difference."""
     a[:2], b[:] = 0, 0
     a[:2, ::32], b[:, ::32], sb[:] = 0x38, 0x38, 127
     sa[0], sa[1] = [127, 127 - 8, 127 - 30], [127, 127 - 11, 127 - 30]
 
 
 def run_groups(runner, ragged, types, arrays, accumulate):
-    """Returns the result of mx.grouped_matmul; `types` are the types of the arrays."""
+    """Returns the result of mx.grouped_matmul. `types` contains the types of the arrays."""
     ta, tsa, tb, tsb, to, tc = types
     return runner.run(
         f"""
@@ -170,7 +170,7 @@ def grouped_reduction(runner, rng, a_type, b_type, out, m, n, total, groups,
         if accumulate:
             y[g] += widen(old[g])
         expected[g] = rounded(y[g], out)
-        if accumulate and begin == end:  # left alone, -0 too
+        if accumulate and begin == end:  # unchanged, even -0
             expected[g] = old[g].view(BITS[out])
         begin = end
     runner.expect(f"reduction {a_type} x {b_type} -> {out} {m}x{n}x{total} in "
@@ -178,7 +178,7 @@ def grouped_reduction(runner, rng, a_type, b_type, out, m, n, total, groups,
 
 
 def numbers(runner, rng, out, m, n, k):
-    """Checks bf16 operands without scales, alone and in two groups of rows and of the reduction, with zero padding."""
+    """Checks bf16 operands without scales: one matmul, two row groups, and two zero-padded reduction groups."""
     (a, x), (b, y) = (to_array(rng.integers(-64, 65, s) / 8, "bf16")
                       for s in [(m, k), (n, k)])
     (v, z) = to_array(rng.integers(-64, 65, (2, n, k)) / 8, "bf16")

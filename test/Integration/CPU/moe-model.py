@@ -1,8 +1,8 @@
 # TIER: slow
 # REQUIRES: numpy
 # RUN: %python %s
-"""Checks the basis of the mixture-of-experts tests, without a device: the noise of quantization follows
-docs/guide/MoE.md, and the comparison of stages finds a wrong element, scale or sum in each stage.
+"""Checks the premises of the mixture-of-experts tests without a device: quantization noise follows docs/guide/MoE.md,
+and the comparison of stages detects a wrong element, scale or sum in each stage.
 """
 
 import moe
@@ -21,8 +21,7 @@ def normal(*shape, deviation=1.0):
 
 
 def measure_quantization(element, mantissa):
-    """Returns the noise of Gaussian blocks, over all phases of their deviation between two
-    powers of two."""
+    """Returns the quantization noise of Gaussian blocks with deviations between two powers of two."""
     noise = []
     for phase in np.arange(16) / 16:
         x = (rng.standard_normal((4000, 32)) * 2.0**phase).astype(np.float32)
@@ -30,7 +29,7 @@ def measure_quantization(element, mantissa):
         noise.append((error**2).sum() / (x.astype(np.float64)**2).sum())
     ratio = np.mean(noise) / moe_noise.quantization_noise(mantissa)
     spread = (max(noise) - min(noise)) / np.mean(noise)
-    print(f"{element}: {ratio:.4f} of the noise predicted, phases within {spread:.3f}")
+    print(f"{element}: {ratio:.4f} of the predicted noise, phases within {spread:.3f}")
     assert abs(ratio - 1) < 0.02 and spread < 0.04
 
 
@@ -52,7 +51,7 @@ def compute(kind):
     return r, v, exact
 
 
-# The model passes in every stage, with the predicted noise.
+# The model passes the comparison in every stage, with the predicted noise.
 power = {}
 for kind in moe_routing.KINDS * 2:
     r, v, exact = compute(kind)
@@ -61,7 +60,7 @@ for kind in moe_routing.KINDS * 2:
     moe_noise.add_power(power, v, exact)
 moe_noise.expect_ratios(power)
 
-# A wrong number in a stage is found in this stage.
+# A wrong number is reported in the stage that computes the number.
 r, v, _ = compute("odd sizes")
 MUTANTS = {
     "quantize weights": ["w1", "w1s", "w1t", "w1ts", "w2", "w2s", "w2t", "w2ts"],
@@ -75,8 +74,8 @@ for stage, names in MUTANTS.items():
     for name in names:
         wrong = dict(v)
         array = wrong[name] = v[name].copy()
-        # A scale twice as large, the next code, the next bf16 (of the largest
-        # number), or a relative error of 2^-8.
+        # Flip the lowest bit of a code or scale, increment the bits of the largest bf16 number, or add a relative error
+        # of 2^-8.
         flat = array.ravel()
         if array.dtype == np.uint8:
             flat[0] ^= 1

@@ -1,6 +1,7 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""amax of mx.quantize on the CPU path equals numpy in every bit, and does not change elements and scales."""
+"""On the CPU path, every bit of the amax of mx.quantize equals numpy's, and `amax` does not change elements or
+scales."""
 
 import amax_cases
 import mx_reference as ref
@@ -61,7 +62,7 @@ compare(test, CASES + RAGGED, "bf16", 224, 256)
 compare(test, CASES, "f16", 32, 64, ("zeros", "subnormal", "infinity", "nan"))
 compare(test, CASES, "f32", 96, 64)
 compare(test, [Case([1]), Case([1], produced=True)], "f32", 0, 0)
-# The groups of a reduction consist of columns; here, a single group contains all.
+# Reduction groups divide the columns. Here, a single group contains all columns.
 amax_cases.ENDS = np.array([40, 40, 90, 131], np.int32)
 compare(test, [Case([1, 0], ragged="reduction")], "bf16", 224, 64)
 batch(test)

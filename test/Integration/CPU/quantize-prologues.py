@@ -1,9 +1,9 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""Quantizers with prologues on the CPU path: SwiGLU forward and backward.
+"""Tests quantizers with prologues on the CPU path: SwiGLU forward and backward.
 
-Each program runs as written, with elementwise operations that store the quantizer's input, and after mx-fuse-prologues.
-Both give the same bits as a numpy model, which quantizes the stored tensors and follows IEEE 754.
+Each program runs twice: as written, with elementwise operations that store the quantizer's input, and after
+mx-fuse-prologues. Both runs return the bits of a numpy model, which quantizes the stored tensors and follows IEEE 754.
 """
 
 import os
@@ -18,7 +18,7 @@ BF16 = ml_dtypes.bfloat16
 MAP = "affine_map<(d0, d1) -> (d0, d1)>"
 ROWS = "affine_map<(d0, d1) -> (d0)>"
 
-# Names of inputs in the order of the arguments, bodies, and yielded values.
+# Names of the inputs in argument order, bodies, and yielded values.
 FORWARD = (["gate", "up"], swiglu.FORWARD, ["%y"])
 BACKWARD = (["gate", "up", "dh"], swiglu.BACKWARD, ["%x", "%y"])
 # Three roundings to bf16 that fusion must not remove.
@@ -29,7 +29,7 @@ HALVES = (["gate", "up"], """
 
 
 def program(case, types, offsets):
-    """Returns the elementwise operation, and two quantizations of each of its results, one per axis."""
+    """Returns a program with the elementwise operation, and one quantization per axis of each of its results."""
     names, body, values = case
     t, e1, s1, e2, s2 = types["x"], *types["outs"]
     n = len(values)
@@ -69,7 +69,7 @@ def program(case, types, offsets):
 
 
 def fuse(runner, text, inputs):
-    """Returns the text after the pass, which must leave exactly one quantization of `inputs` tensors and no other
+    """Returns the program after the pass, which must contain exactly one quantization of `inputs` tensors, and no other
     operation on tensors."""
     opt = os.path.join(os.path.dirname(runner.mx_run), "mx-opt")
     done = subprocess.run([opt, "--mx-fuse-prologues"], input=text,

@@ -1,7 +1,7 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""Quantizing quantized tensors on the CPU path equals numpy, and programs that mx-fuse-prologues converts to this form
-keep their bits."""
+"""On the CPU path, quantizers of quantized tensors equal numpy. If mx-fuse-prologues converts a program to such
+quantizers, the bits of the results do not change."""
 
 import os
 import subprocess
@@ -20,8 +20,8 @@ def check_all(runner, *size):
 
 
 def fuse(runner, text, isBatch):
-    """Returns the text after the pass, with a single quantization left; in a batch, it reads a separate
-    multiplication."""
+    """Returns the program after the pass, which must contain a single quantization. In a batch, the quantization reads
+    the result of a separate multiplication."""
     opt = os.path.join(os.path.dirname(runner.mx_run), "mx-opt")
     done = subprocess.run([opt, "--mx-fuse-prologues", "--cse"], input=text, capture_output=True, text=True,
                           check=True).stdout
@@ -30,7 +30,7 @@ def fuse(runner, text, isBatch):
 
 
 def check_fusion(runner, rng, name, layout, numbers, axes, rows=96, columns=64, batch=0, dynamic=False):
-    """Checks dequantize, a multiplication by another tensor, and a quantization for each axis, fused and not."""
+    """Checks dequantization, a multiplication by another tensor, and one quantization per axis, fused and unfused."""
     source = Source.make(rng, name, layout, rows * (batch or 1), columns)
     arrays = source.arrays()
     outer = f"{batch}x" if batch else ""

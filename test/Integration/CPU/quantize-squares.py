@@ -1,6 +1,6 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""Scales of squares, and gathered rows: the CPU path equals numpy in every bit."""
+"""On the CPU path, every bit of mx.quantize with square blocks or gathered rows equals numpy's."""
 
 import mx_reference as ref
 import numpy as np
@@ -25,7 +25,7 @@ def squares(test, rows, columns, dtype, element, rounding, layout="linear", axes
     arrays, name = iter(found), f"squares {rows}x{columns} {dtype}"
     for out in outs:
         out.compare(test, f"{name} {out}", arrays, x)
-    # Both orientations of a square contain the same bits.
+    # The results along both axes contain the same bits, transposed.
     if len(axes) == 2 and layout == "linear" and element.startswith("f8"):
         test.expect(f"{name} transposed", found[2], found[0].T)
         test.expect(f"{name} shared", np.repeat(found[3].T, 32, axis=0), np.repeat(found[1], 32, axis=1))
@@ -50,7 +50,7 @@ def gather(test, total, count, columns, dtype, element, index="i32", prologue=Fa
           %b = arith.addf %a, %one : {dtype}
           mx.yield %b : {dtype}
         }}""")
-    if prologue:  # NaN stays NaN, with any bits
+    if prologue:  # NaN stays NaN, but its bits are unspecified
         _, x = to_array(x + np.float32(1), dtype)
     found = iter(test.run(f))
     for out in outs:
@@ -58,7 +58,7 @@ def gather(test, total, count, columns, dtype, element, index="i32", prologue=Fa
 
 
 def gather_no_row(test):
-    """An index outside of the rows gives zeros."""
+    """Checks that an out-of-bounds row index selects zeros."""
     text = """
     func.func @main(%x: tensor<8x32xf32>, %n: tensor<4xi32>) -> (tensor<4x32xf8E4M3FN>, tensor<4x1xf8E8M0FNU>) {
       %0 = tensor.empty() : tensor<4x32xf8E4M3FN>

@@ -1,6 +1,6 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""mx.quantize on the CPU path equals numpy and ml_dtypes in every bit."""
+"""Every bit of mx.quantize on the CPU path equals numpy's and ml_dtypes'."""
 
 import mx_reference as ref
 import numpy as np
@@ -10,7 +10,7 @@ TILED = "sf_128x4"
 
 
 def adversarial(rng, rows, columns):
-    """Rows of all magnitudes, random bits, and values at the limits of rounding."""
+    """Returns rows of all magnitudes, random bits, and values at the limits of rounding."""
     x = rng.standard_normal((rows, columns)) * np.exp2(rng.integers(-145, 127, (rows, 1)))
     x = x.astype(np.float32)
     third = rows // 3
@@ -23,17 +23,17 @@ def adversarial(rng, rows, columns):
     for i, value in enumerate(special):
         x[third + i % 32] = 0
         x[third + i % 32, :: 1 + i % 5] = value
-    # The only f32 number for which ceil differs from its integer formula, and its neighbours.
+    # The only f32 number for which ceil differs from its integer formula, and both adjacent numbers.
     around = np.array([0x04600000, 0x04600001, 0x04600002], np.uint32)
     x[-3:] = 0
     x[-3:, 0] = around.view(np.float32)
-    # Ties between neighbours of every element type.
+    # Ties between adjacent values of every element type.
     x[-4] = np.resize(np.arange(-16, 16, 0.03125), columns)
     return x
 
 
 def check(test, what, array, x, dtype, destinations, shape=None, ends=None, clauses=""):
-    """Checks an operation with all destinations; `shape` is the input's, as in its type."""
+    """Checks an operation with all destinations. `shape` is the input's shape as its type contains it."""
     rows, columns = shape or x.shape
     f, t = Function(), f"tensor<{rows}x{columns}x{dtype}>"
     f.argument(t, array, "x")
@@ -66,7 +66,7 @@ def both_axes(test, dtype, element, rounding, layout="linear"):
 
 
 def every_magnitude(test, element, rounding):
-    """Creates blocks with each bf16 magnitude as the largest."""
+    """Creates blocks. Each bf16 magnitude is the largest magnitude of some block."""
     array = np.zeros((1024, 1024), np.uint16)
     array[:, ::32] = np.arange(1 << 15).reshape(1024, 32)
     x = (array.astype(np.uint32) << 16).view(np.float32)

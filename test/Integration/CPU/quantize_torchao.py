@@ -1,21 +1,21 @@
 # REQUIRES: torchao
 # RUN: %python_torchao %s mx-run %t
-"""mx.quantize on the CPU path equals torchao's CPU implementation in every bit.
+"""Every bit of mx.quantize on the CPU path equals torchao's CPU implementation.
 
 Covers every bf16 number as the largest of a block, random f32 bits, and every common element type and rounding, along
-both axes. `ceil` is called RCEIL in torchao, `floor` FLOOR and `even` EVEN. torchao's CEIL, which ignores the largest
-element, is missing in mx; f16 and MXINT8 are missing in torchao. The results differ because torchao
+both axes. torchao calls `ceil` RCEIL, `floor` FLOOR and `even` EVEN. mx does not implement torchao's CEIL, which
+ignores the largest element, and torchao does not implement f16 and MXINT8. The results differ because torchao
 
-- gives blocks with an infinity the scale NaN (0.18 and before, with floor and even: another scale), but mx 254, the
-  largest;
-- with `even` treats a maximum that rounds to infinity as an infinity;
-- in blocks with NaN converts the bits of a NaN to an arbitrary 4- or 6-bit float (0.18 and before: for any element),
-  but mx to the type's NaN or largest element;
-- in 0.18 and before divides by 2^-126 if the scale is 2^-127, and with RCEIL takes log2 in f32, which rounds numbers
-  just above a power of two down to it;
-- in NVFP4 uses no scale below 2^-6, the smallest normal E4M3 number.
+- gives blocks with an infinity the scale NaN (0.18 and earlier give another scale with floor and even), while mx gives
+  them 254, the largest scale;
+- treats a maximum that rounds to infinity with `even` as an infinity;
+- converts the bits of a NaN to an arbitrary 4- or 6-bit float in blocks with NaN (0.18 and earlier: in any element
+  type), while mx converts NaN to the type's NaN or largest element;
+- in 0.18 and earlier, divides by 2^-126 if the scale is 2^-127, and computes log2 in f32 with RCEIL, which rounds
+  numbers just above a power of two down to the power;
+- in NVFP4, uses no scale below 2^-6, the smallest normal E4M3 number.
 
-Such blocks are counted, and their comparable parts are compared."""
+The test counts such blocks, and compares their comparable parts."""
 
 import sys
 import warnings
@@ -47,7 +47,7 @@ INFINITY = 0x7F800000
 
 
 def every_largest(rng):
-    """Creates a block for each bf16 number, with this number as the largest."""
+    """Creates a block for each bf16 number. The number is the largest of its block."""
     codes = np.arange(65536, dtype=np.uint32)
     below = (rng.random((65536, 32)) * ((codes & 0x7FFF)[:, None] + 1))
     block = below.astype(np.uint32) | rng.integers(0, 2, below.shape,
@@ -73,13 +73,13 @@ def as_torch(x):
 
 
 def largest_bits(x, block):
-    """Largest magnitudes of blocks along the rows, as bits of f32."""
+    """Returns the largest magnitudes of blocks along the rows, as f32 bits."""
     bits = x.astype(np.uint32) << 16 if x.dtype == np.uint16 else x
     return (bits & 0x7FFFFFFF).reshape(x.shape[0], -1, block).max(-1)
 
 
 def quantize(runner, x, types, rounding="ceil", extra=()):
-    """Returns the results of mx.quantize for axes [1, 0], codes as bytes."""
+    """Returns the results of mx.quantize for axes [1, 0], with each code in a byte."""
     dtype = {2: "bf16", 4: "f32"}[x.itemsize]
     rows, columns = x.shape
     (element, scale), block = types, 16 if extra else 32
@@ -105,7 +105,7 @@ def quantize(runner, x, types, rounding="ceil", extra=()):
 
 
 def near_power_of_two(largest, maximum):
-    """Marks blocks in which f32 may round the logarithm of a / maximum to an integer."""
+    """Marks blocks for which the f32 logarithm of a / maximum may be rounded to an integer."""
     a = np.minimum(largest, INFINITY - 1).view(np.float32)
     bits = (a / np.float32(maximum)).view(np.uint32)
     return ((bits + 64) & 0x7FFFFF) <= 128
@@ -167,7 +167,7 @@ def nvfp4(runner, x, decode, excepted):
 
 
 def tiles(runner, rng):
-    """Checks the scale layout of tcgen05, with padded rows and blocks."""
+    """Checks the tcgen05 scale layout, with padded rows and blocks."""
     x = rng.integers(0, 0x7F80, (320, 224), np.uint16)
     found = quantize(runner, x, ("f8E4M3FN", "f8E8M0FNU, #mx.scale_layout<sf_128x4>"))
     for y, tiled in ((x, found[1]), (np.ascontiguousarray(x.T), found[3])):

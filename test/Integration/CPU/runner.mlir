@@ -3,7 +3,7 @@
 // RUN:       -shared-libs=%mlir_libs/libmlir_runner_utils%shlibext,%mlir_libs/libmlir_c_runner_utils%shlibext \
 // RUN:   | FileCheck %s
 
-// The output of the pipeline runs under stock mlir-runner.
+// Stock mlir-runner executes the output of the pipeline.
 
 !x = tensor<2x32xf32>
 !e = tensor<2x32xf8E4M3FN>
@@ -13,7 +13,7 @@
 func.func private @printMemrefF32(tensor<*xf32>)
     attributes {llvm.emit_c_interface}
 
-// Row 0 is 448, 1 and zeros; row 1 is all 0.3.
+// Row 0 contains 448, 1 and zeros; all elements of row 1 are 0.3.
 func.func @input() -> !x {
   %y = tensor.generate {
   ^bb0(%i: index, %j: index):
@@ -40,8 +40,8 @@ func.func @main() {
   %s = tensor.empty() : !s
   %q:2 = mx.quantize ins(%x : !x) outs(%e, %s : !e, !s) -> !e, !s
 
-  // 0.3 * 2^10 = 307.2 becomes 320, which is
-  // 0.3125.
+  // 0.3 * 2^10 = 307.2 rounds to 320 and is
+  // dequantized to 0.3125.
   %d = tensor.empty() : !x
   %back = mx.dequantize ins(%q#0, %q#1 : !e, !s) outs(%d : !x) -> !x
   %part = tensor.extract_slice %back[0, 0] [2, 3] [1, 1] : !x to tensor<2x3xf32>
@@ -51,7 +51,7 @@ func.func @main() {
   // CHECK-NEXT: [0.3125, 0.3125, 0.3125]
   call @printMemrefF32(%unranked) : (tensor<*xf32>) -> ()
 
-  // 448^2 + 1, 449 * 0.3125, 32 * 0.3125^2.
+  // The expected elements are 448^2 + 1, 449 * 0.3125 and 32 * 0.3125^2.
   %init = tensor.empty() : !c
   %c = mx.matmul ins(%q#0, %q#1, %q#0, %q#1 : !e, !s, !e, !s)
       outs(%init : !c) -> !c

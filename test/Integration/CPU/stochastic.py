@@ -1,6 +1,7 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""mx.quantize with a seed equals Philox and its rounding in numpy, in every bit, and its elements are unbiased."""
+"""Tests stochastic rounding (mx.quantize with a seed): every bit equals a numpy model of Philox and the rounding, and
+the rounded elements are unbiased."""
 
 import mx_reference as ref
 import numpy as np
@@ -10,15 +11,15 @@ from philox import draw
 SEED = 0x9E3779B97F4A7C15 - 2**64
 
 
-# Element type: exponent bias (for i8, units of 2^-6), largest code.
+# For each element type: exponent bias (i8 elements are in units of 2^-6) and largest code.
 FORMATS = {"f8E4M3FN": (7, 0x7E), "f8E5M2": (15, 0x7B), "f6E3M2FN": (3, 0x1F),
            "f6E2M3FN": (1, 0x1F), "f4E2M1FN": (1, 0x7)}
 
 
 def encode(y, element, words):
-    """Codes of float32 numbers rounded by random words. The 24-bit significand is split at the last kept bit; the
-    remainder of d bits plus a random d-bit number may carry into the kept part. Of a remainder of more than 32 bits,
-    only the upper 32 count."""
+    """Rounds float32 numbers with random words and returns the codes. The 24-bit significand is split after the last
+    kept bit. The remaining d bits are added to a random d-bit number, and the sum may carry into the kept part. If d
+    exceeds 32, only the upper 32 bits of the remainder are used."""
     _, _, _, mantissa, nan = ref.ELEMENTS[element]
     finite = np.where(np.isfinite(y), y, 1).astype(np.float64)
     fraction, exponent = np.frexp(np.abs(finite))
@@ -40,7 +41,7 @@ def encode(y, element, words):
     if element == "i8":
         codes = units
     else:
-        # 2^mantissa units are the first number of the next binade.
+        # 2^mantissa units are the smallest number of the next binade.
         codes = units + ((unit + mantissa - (1 - bias)) << mantissa)
     codes = np.where(np.isinf(y) | (codes > largest), largest, codes)
     codes = np.where(finite == 0, 0, codes)
@@ -126,7 +127,7 @@ def nvfp4(runner, rng):
 
 
 def ragged(runner, rng):
-    """Both kinds of groups count elements by their place in the input."""
+    """Checks that the random words depend on an element's position in the input, for both kinds of groups."""
     total, columns, groups, element = 200, 32, 4, "f8E4M3FN"
     ends = group_ends(rng, total, groups)
     cap, starts = ref.capacity(total, groups), ref.group_starts(ends)
@@ -169,8 +170,8 @@ def ragged(runner, rng):
 
 
 def unbiased(runner):
-    """Rounds 2^16 copies of a number between two neighbours: the mean of the elements
-    is the number, within 5 standard deviations, for every kind of neighbour."""
+    """Rounds 2^16 copies of a number between two adjacent values, for every kind of pair. The mean of the rounded
+    elements must be within 5 standard deviations of the number."""
     rows, columns = 2048, 1024
     e, s = f"tensor<{rows}x{columns}xf8E4M3FN>", f"tensor<{rows}x32xf8E8M0FNU>"
     values = np.array([1.03, 0.99, 300.1, 0.0143, 0.0021, 0.0001, 1e-5, -17.2],

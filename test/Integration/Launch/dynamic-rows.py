@@ -1,5 +1,5 @@
-"""A matmul with a dynamic number of rows runs the schedule of the first case with a sufficient limit, possibly shared
-with other cases. Its result is right on both sides of each limit, and the workspace belongs to the case alone.
+"""A matmul with a dynamic number of rows runs the schedule of the first case whose row limit is sufficient. Several
+cases may share a schedule. The result is correct on both sides of each limit. Only cases that need a workspace use it.
 
 REQUIRES: compiler, numpy
 RUN: %python %s mx-compile mx-launch %t
@@ -39,8 +39,8 @@ def case(limit, schedule):
     return f"#mxgpu.schedule_case<{limit}schedule = #mxgpu.schedule<{schedule}>>"
 
 
-# By chip and operands: limits, and the kernels that run up to each limit and above. Kernels are given by their number
-# in the program: a split reduction adds a kernel, and a workspace adds a dequantizing kernel.
+# Row limits and their schedules for each chip and pair of operand types. A split reduction and a workspace each add a
+# kernel to the program. The workspace's kernel fills it with dequantized elements.
 SWAP = "tile = [16, 64, 64], strategy = #mxgpu.wgmma_swap_ab"
 WEIGHTS = [(3, SWAP + ", split_k = 2"), (17, SWAP), (33, "tile = [64, 64, 64]"), (40, SWAP), (130, "tile = [64, 64, 64]"),
            (None, "tile = [128, 128, 64], workspace = b, epilogue = tma_store")]
@@ -68,7 +68,7 @@ def check(number, chip, a, b, cases):
         n=N, k=K, blocks=K // 32, a=a, b=b, attributes=attributes,
         arguments=", ".join(f"%{name}: !{name}" for name in names),
         ins=", ".join(f"%{name}" for name in names) + " : " + ", ".join(f"!{name}" for name in names))
-    # User-defined cases are compiled unchanged; cases from the model are also reported.
+    # Cases specified by the user are compiled unchanged. Cases selected by the performance model are also reported.
     done = test.execute(test.mx_compile, test.write("case.mlir", text), f"--chip={chip}", "--mx-explain",
                         "-o", test.path("compiled"))
     with open(test.path("compiled/manifest.json"), encoding="utf-8") as file:

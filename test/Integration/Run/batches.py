@@ -1,10 +1,11 @@
-"""Batches of matmuls: the simulator, the CPU and numpy agree.
+"""Batches of matmuls give equal results on the simulator, on the CPU and in numpy.
 
 RUN: %python %s mx-run %t sm_90a sm_100a
 REQUIRES: compiler, numpy
 
-Static and dynamic sizes, rows that do not fill tiles, operands quantized in the same function, an epilogue,
-accumulation, bf16 with quantized weights, linear scales. Oracle: numpy in float64 on decoded numbers.
+Covers static and dynamic sizes, rows that do not fill tiles, operands quantized in the same function, an epilogue,
+accumulation, bf16 with quantized weights, and linear scales. numpy computes the expected values in float64 from decoded
+numbers.
 """
 
 import mx_reference as ref
@@ -19,7 +20,7 @@ def quantized(batch, rows, columns, element):
 
 
 def matmul(batch, rows, columns, size, element="f8E4M3FN", options="", epilogue=""):
-    """Multiplies its arguments."""
+    """Returns a program to multiply its arguments."""
     a, sa = quantized(batch, rows, size, element)
     b, sb = quantized(batch, columns, size, element)
     c = f"tensor<{batch}x{rows}x{columns}xf32>"
@@ -31,7 +32,7 @@ def matmul(batch, rows, columns, size, element="f8E4M3FN", options="", epilogue=
 
 
 def weights(batch, rows, columns, size, element):
-    """Multiplies bf16 by quantized weights."""
+    """Returns a program to multiply bf16 matrices by quantized weights."""
     a = f"tensor<{batch}x{rows}x{size}xbf16>"
     b, sb = quantized(batch, columns, size, element)
     c = f"tensor<{batch}x{rows}x{columns}xf32>"
@@ -69,7 +70,7 @@ CASES = [
 
 def run(chip, name, program, sizes, element, what):
     batch, rows, columns, size = sizes
-    # A batch of several dimensions is compared as one.
+    # Several batch dimensions are compared as if they were merged.
     dims = batch if isinstance(batch, tuple) else (batch,)
     batch = int(np.prod(dims))
     rng = np.random.default_rng([batch, rows, columns, size])
@@ -85,8 +86,8 @@ def run(chip, name, program, sizes, element, what):
         a, given = x.astype(np.float64), [x, *given_b, c]
     else:
         a, given = ref.real(qa, sa, element), [ref.pack(qa, element), lay(sa), *given_b, c]
-    # An epilogue on several matrices has no bound, so it is not compared. If scales are relaid before the matmul, the
-    # relaid scales are compared.
+    # The results of an epilogue on several matrices are not compared, because no error bound is known. If a program
+    # converts scales to another layout before the matmul, the converted scales are compared.
     y, = test.run(program, [array.reshape(*dims, *array.shape[1:]) for array in given], 1, chip=chip, check=True,
                   status=4 if what == "rows" else 0)
     expected = a @ np.swapaxes(b, 1, 2)

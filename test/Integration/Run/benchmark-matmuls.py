@@ -1,4 +1,5 @@
-"""The GPU-independent parts of benchmarks/matmul: published rows and tables, and programs that compile.
+"""Checks the GPU-independent parts of benchmarks/matmul: published rows and tables, and the compilation of its
+programs.
 
 RUN: rm -rf %t && mkdir %t
 RUN: %python %s %mx_src mx-compile %t
@@ -42,7 +43,7 @@ for file in (raw, table):
 done = subprocess.run([*convert[:-1], str(here / "cases.py")], capture_output=True, text=True)
 require(done.returncode == 1 and "cases.py: expected results" in done.stderr, done)
 
-# Implementations from a user's module, and the count of their wrong elements.
+# Implementations are loaded from a user's module, and their wrong elements are counted.
 import others
 
 module = pathlib.Path(directory) / "peers.py"
@@ -62,18 +63,18 @@ class Problem:
 
 
 found = others.load(module)(Problem())
-require(others.load(None)(Problem()) == [], "peers where no module is named")
+require(others.load(None)(Problem()) == [], "peers without a module")
 require(others.count_wrong(Problem(), found) == {"own": 3, "same": 4}, f"peers: {others.count_wrong(Problem(), found)}")
 
 names = [case.name for case in cases.CASES]
-require(len(set(names)) == len(names), "cases with one name")
+require(len(set(names)) == len(names), "cases with equal names")
 import published
 
 rows = published.read(here.parent / "results/matmul.csv")
 require({r["case"] for r in rows} - {"training-step"} == set(names), "cases without results, or results without a case")
-require(not any(r.get("wrong") for r in rows), "results that are wrong")
+require(not any(r.get("wrong") for r in rows), "wrong results")
 
-# Targets name cases, and receive the corresponding figures.
+# Each target names existing cases, and its ratio is computed from their figures.
 measured = dict(implementations={"mx": dict(sustained_us=100.0, burst_us=90.0, graph_us=10.0)})
 measured["implementations"]["mx, fused"] = dict(sustained_us=110.0, sustained_spread_us=1.1)
 for target in targets.TARGETS:
@@ -86,7 +87,7 @@ for target in targets.TARGETS:
 expected = {"1": 0.88, "2": 0.8, "4": 88 / 90, "12": 8.8}
 for target in targets.TARGETS:
     found = targets.ratio(target, measured)
-    require(found is not None, f"row {target.number} does not find its figures")
+    require(found is not None, f"row {target.number} has no figures")
     wanted = expected.get(target.number)
     require(wanted is None or abs(found[0] - wanted) < 1e-9, f"row {target.number}: {found[0]}")
     require(target.number != "2" or abs(found[1] - 0.8 * 0.02) < 1e-9, f"the spread {found[1]}")

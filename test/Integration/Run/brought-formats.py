@@ -3,8 +3,8 @@
 # RUN: %python %s mx-test-run %t sm_90a
 # RUN: %python %s mx-test-run %t sm_100a
 # RUN: %python %s mx-test-run %t sm_120a
-"""Block formats of a dialect (test/lib/Formats) equal numpy: quantized, dequantized, relaid
-and multiplied, on the CPU path and as kernels.
+"""Quantizes, dequantizes, relays out and multiplies the block formats of another dialect (test/lib/Formats). Results
+equal numpy's, on the CPU path and in kernels.
 
 Kernels multiply operands rounded to bf16, so their sums are compared within a tolerance."""
 
@@ -25,7 +25,7 @@ UE5M3[255] = np.nan
 
 
 def round_ue5m3(x):
-    """Rounds to the nearest value, ties to even codes, and saturates."""
+    """Rounds to the nearest value, with ties to even codes and saturation."""
     finite = UE5M3[:255].astype(np.float64)
     above = np.searchsorted(finite, np.minimum(np.nan_to_num(x, nan=0.0, posinf=np.inf), finite[-1]))
     below = np.maximum(above - 1, 0)
@@ -83,7 +83,7 @@ def codes(elements, element):
 
 
 def sums(a, b):
-    """Adds in the order of the CPU path."""
+    """Multiplies, adding the terms in the order of the CPU path."""
     total = np.zeros((len(a), len(b)))
     for k in range(a.shape[1]):
         total += np.outer(a[:, k], b[:, k])
@@ -91,7 +91,7 @@ def sums(a, b):
 
 
 def round_once(exact, dtype):
-    """Rounds to nearest. f32 rounded to odd makes the second rounding to bf16 exact."""
+    """Rounds to the nearest bf16. The first rounding, to f32, is to odd, so that the second rounding is correct."""
     with np.errstate(over="ignore", invalid="ignore"):
         single = exact.astype(np.float32)
     if dtype == "f32":
@@ -103,14 +103,14 @@ def round_once(exact, dtype):
 
 
 class Program(Function):
-    """A function, and the check of each result."""
+    """Function with the checks of its results."""
 
     def __init__(self, name):
         super().__init__()
         self.name, self.checks = f"{test.chip} {name}", []
 
     def quantize(self, format, x, rows, dtype, element, layout=""):
-        """Adds operands for the elements and scales of `x`; returns their names, types and values."""
+        """Adds operands for the elements and scales of `x`. Returns their names, types and values."""
         array, x = to_array(x, dtype)
         elements, scales = format.quantize(x, element)
         columns = x.shape[1]
@@ -121,7 +121,7 @@ class Program(Function):
         return names, types, elements, scales
 
     def matrices(self, format, x):
-        """Adds several quantized matrices as one operand; returns the operand and its values."""
+        """Adds several quantized matrices as one operand. Returns the operand and the decoded matrices."""
         parts = [format.quantize(matrix, "f8E4M3FN") for matrix in x]
         elements, scales = (np.stack(part) for part in zip(*parts))
         types = [f"tensor<{'x'.join(map(str, a.shape))}x{t}>"
@@ -130,7 +130,8 @@ class Program(Function):
         return list(zip(names, types)), np.stack([format.dequantize(*part) for part in parts])
 
     def check_matmul(self, op, operands, type_, pairs, rest=""):
-        """Checks the result of `op`, the rows of the matmuls of all `pairs` of matrices."""
+        """Adds `op` and a check of its result. The expected rows are the concatenated matmuls of all `pairs` of
+        matrices."""
         names, types = (", ".join(part) for part in zip(*operands))
         y, = self.call(f"{op} ins({names} : {types}) {rest} OUTS block_size = 128", [type_], returned=False)
         if on_cpu:
@@ -239,7 +240,8 @@ func.func @main(%x: !x, %y: !x, %seed: i64) -> (!q, !s, tensor<f32>, !q, !s) {
 
 
 def fused():
-    """A quantizer with a prologue and an amax, and a quantizer with a seed: both give the bytes of the CPU path."""
+    """Checks that the bytes of a quantizer with a prologue and an amax, and of a quantizer with a seed, equal the CPU
+    path's."""
     arrays = [to_array(make_input(200, 256, False), "bf16")[0] for _ in range(2)] + [np.array(5, np.int64)]
     names = "elements", "scales", "amax", "elements by seed", "scales by seed"
     runs = [test.run(FUSED, arrays, len(names), chip=chip) for chip in (test.chip, "cpu")]

@@ -1,6 +1,6 @@
-"""--check=cpu computes the number of steps of a matmul on sm_90a: four for 32 elements of K. Each may lose almost a
-unit of the sum; a larger loss would be an error. With sums truncated as on a GPU, a subnormal operand counts as 2^-126:
-the other terms then lose more than its size suggests.
+"""--check=cpu derives its bound for a matmul on sm_90a from the number of steps: four for 32 elements of K. Each step
+may lose almost one unit of the sum; a larger loss is an error. If a GPU truncates sums, a subnormal operand is treated
+as 2^-126, so the other terms lose more bits than the operand's magnitude implies.
 
 RUN: rm -rf %t && mkdir %t
 RUN: %python %s %t
@@ -31,7 +31,7 @@ func.func @main(%a: !e, %as: !s, %b: !e, %bs: !s) -> tensor<1x1xf32> {
 """
 with open(f"{directory}/program.mlir", "w", encoding="utf-8") as file:
     file.write(PROGRAM)
-# 2^16 has the last bit 2^-7; the 31 other terms are just below 2^-10.
+# The last bit of 2^16 is 2^-7, and the 31 other terms are just below 2^-10.
 for name, other in (("a", 1.75 * 2.0**-5), ("b", 1.125 * 2.0**-6)):
     values = np.full((1, 32), other, np.float32)
     values[0, 0] = 2.0**8
@@ -40,8 +40,8 @@ for name, other in (("a", 1.75 * 2.0**-5), ("b", 1.125 * 2.0**-6)):
     np.save(f"{directory}/{name}.npy", codes)
 np.save(f"{directory}/s.npy", ref.tile(np.full((1, 1), 127, np.uint8)))
 
-# 2^-133 * 2^105 counts as 2^-21, and the 31 other terms are just below 2^-46. The terms added with the first are lost.
-# bf16 without scales is not rounded.
+# 2^-133 * 2^105 is treated as 2^-21, and the 31 other terms are just below 2^-46. The terms added in the same
+# step as the first one are lost. bf16 operands without scales are not rounded.
 with open(f"{directory}/small.mlir", "w", encoding="utf-8") as file:
     file.write(PROGRAM.replace("%as, ", "").replace("!e, !s, !e, !s", "!x, !e, !s")
                .replace("%a: !e, %as: !s", "%a: !x").replace("E4M3FN", "E5M2")

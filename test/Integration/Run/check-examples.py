@@ -1,6 +1,6 @@
-"""mx-run --check=cpu runs every entry of every file in examples/, as fused: the exit status is 0, and each operation is
-compared or named. A new file or entry needs a line in SIZES. This test covers all files but those of PARTS, which are
-separate tests.
+"""mx-run --check=cpu runs every entry of every file in examples/ with fusion. The exit status must be 0, and each
+operation must be compared or named. A new file or entry needs a line in SIZES. Separate tests cover the files in PARTS;
+this test covers all other files.
 
 REQUIRES: compiler, numpy
 UNSUPPORTED: sanitizers
@@ -22,14 +22,14 @@ part, random = test.part, test.rng
 # The slowest files, covered by check-examples-NAME.test.
 PARTS = ["moe_layer", "moe_linalg", "transformer_block"]
 
-# Tokens, pairs of a token and an expert, and room for these along a ragged
-# reduction of 8 groups.
+# Number of tokens, number of token-expert pairs, and capacity of a ragged reduction
+# over the pairs in 8 groups.
 T, P, CAPACITY = 24, 40, 1152
 FORWARD = {"x": [T], "tokens": [P], "probs": [P]}
 SAVED = {"xte": [CAPACITY], "xts": [CAPACITY // 32], "hte": [CAPACITY], "hts": [CAPACITY // 32]}
 LAYER = {"dy": [T], "tokens": [P], "probs": [P], "gu": [P]}
 
-# Extents of the dynamic dimensions of arguments, in their order.
+# Extents of the dynamic dimensions of each argument, in order.
 SIZES = {
     ("grouped_matmul", "main"): {"x": [P, 256], "w": [3, 128, 256], "offsets": [3]},
     ("grouped_schedule", "parts"): {"a": [P, 256], "as": [P, 8], "b": [256, 256], "bs": [256, 8]},
@@ -51,7 +51,7 @@ SIZES = {
 
 
 def parse(type_, dynamic):
-    """Element type, shape and encoding of a tensor type."""
+    """Returns the element type, shape and encoding of a tensor type."""
     body, _, encoding = type_[len("tensor<") : -1].partition(", ")
     dims = re.match(r"((?:[0-9?]+x)*)(.*)", body)
     sizes, rest = [d for d in dims.group(1).split("x") if d], iter(dynamic)
@@ -59,7 +59,7 @@ def parse(type_, dynamic):
 
 
 def physical(shape, encoding):
-    """The shape in memory of scales."""
+    """Returns the shape of scales in memory."""
     if "sf_128x4" not in encoding:
         return shape
     *batch, rows, blocks = shape
@@ -88,7 +88,8 @@ def make(name, type_, dynamic):
 
 
 def clear_padding(array, ends):
-    """Clears the columns between an expert group and the next, which begins at a multiple of 128."""
+    """Clears the columns between the end of an expert group and the next multiple of 128, where the next group
+    begins."""
     begin = first = 0
     for end in ends:
         last, following = first + end - begin, first + -(-(end - begin) // 128) * 128
@@ -103,9 +104,9 @@ def prepare(path):
     return test.rewrite(path, *command.group(1).split()) if command else path
 
 
-# Entries without a bound: a matmul with a quantized result.
+# Entries without an error bound: this entry's matmul has a quantized result.
 UNCHECKED = {("grouped_schedule", "parts")}
-# Several ranks, which --check refuses: layer-of-ranks.py compares them.
+# --check refuses programs of several ranks; layer-of-ranks.py compares this one.
 RANKS = "moe_layer_ranks.mlir"
 
 
@@ -117,7 +118,7 @@ if part not in (*PARTS, "others"):
     sys.exit(f"expected a name of {', '.join(PARTS)} or others, found {part}")
 for name in PARTS:
     if not os.path.exists(os.path.join(os.path.dirname(__file__), f"check-examples-{name}.test")):
-        sys.exit(f"expected check-examples-{name}.test beside this file")
+        sys.exit(f"expected check-examples-{name}.test next to this file")
 
 seen = set()
 for path in sorted(glob.glob(f"{test.examples}/*.mlir")):

@@ -1,11 +1,12 @@
-"""mx.combine order = fixed adds the rows of a token in ascending order. Every byte equals numpy's sequential sums, on
-the CPU path and on every kind of chip, under several thread orders, and in repeated runs.
+"""With order = fixed, mx.combine adds the rows of a token in ascending order. Every byte equals numpy's sequential sums
+on the CPU path and on every kind of chip, under several thread orders and in repeated runs.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-A token receives no rows, one, a few, more than a warp's lanes, or all rows. Lists also contain negative and nonexistent
-rows. Tokens without rows contain -0, NaN and numbers, which must be kept. Column counts are large, small, odd, or zero.
+A token receives zero, one or several rows, more rows than a warp has lanes, or all rows. Lists also contain negative
+and nonexistent rows. Tokens without rows contain -0, NaN and numbers, all of which must be preserved. Column counts are
+large, small, odd, or zero.
 """
 
 import dataclasses
@@ -16,7 +17,7 @@ from harness import FLOATS, Function, Harness, everywhere
 
 @dataclasses.dataclass
 class Case:
-    """List of tokens, one for each row."""
+    """Rows and the list of their tokens."""
     rows: int
     tokens: int
     columns: int
@@ -73,7 +74,7 @@ class Case:
 
 def sum_rows(z, rows, y, ends=None):
     y, end = y.copy(), len(rows) if ends is None else int(ends[-1])
-    # NaN stays in tokens without rows.
+    # A NaN in a token without rows must be preserved.
     quiet = np.setdiff1d(np.arange(len(y)), rows[:end])
     y[quiet[::2]] = np.nan
     begin = y.copy()
@@ -88,7 +89,7 @@ CASES = [
     Case(300, 100, 1032, "sorted by expert", float="bf16", dynamic=False),
     Case(257, 33, 130, "outside", index="i64", end="i64", dynamic=False),
     Case(513, 700, 64, "uniform", float="f16", groups=0),
-    Case(9000, 5000, 8, "uniform"),  # CTAs that assign places to tokens
+    Case(9000, 5000, 8, "uniform"),  # multiple CTAs assign places to tokens
     Case(200, 3, 36, "all to one", groups=0, dynamic=False),
     Case(120, 50, 7, "descending", float="bf16", groups=0),
     Case(40, 17, 4, "extremes", index="i64", groups=1),

@@ -1,5 +1,5 @@
-// Constants under stock mlir-runner: host code copies each to the device
-// once, and each call uses this copy. The simulator checks all accesses.
+// Constants in programs of stock mlir-runner: host code copies each constant to
+// the device once, and all calls use this copy. The simulator checks all accesses.
 //
 // REQUIRES: compiler
 // UNSUPPORTED: sanitizers
@@ -12,7 +12,7 @@
 // HOST-LABEL: func.func @main(
 // HOST:         llvm.call @mxLoadConstant(
 //
-// Three calls, of 12 each.
+// Three calls return 12 each.
 // CHECK: 3.600000e+01
 
 #id = affine_map<(i) -> (i)>
@@ -20,7 +20,7 @@ memref.global "private" constant @begin : memref<4xf32> = dense<[1.0, 2.0, 3.0, 
 llvm.func @mgpuMemcpy(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr)
 llvm.func @mgpuStreamSynchronize(!llvm.ptr)
 
-// The sum of the elements of `begin` and of `v` for each.
+// Adds `v` to each element of `begin`, and returns the sum of the elements.
 func.func private @sum(%v: f32) -> f32 {
   %begin = memref.get_global @begin : memref<4xf32>
   %y = memref.alloc() : memref<4xf32>

@@ -1,13 +1,14 @@
-"""Constants of a program are on the device: the simulator, the CPU path and the compiled directory return the written
-bytes.
+"""A program's constants are copied to the device. The simulator, the CPU path and the compiled program return the bytes
+that the program contains.
 
 RUN: %python %s mx-run %t sm_90a mx-compile mx-launch
 RUN: %python %s mx-run %t sm_100a mx-compile mx-launch
 REQUIRES: compiler, numpy
 
-Constants of all element types, inline and as resources, are results. They are weights, scales, bias and gather table;
-they initialize loop-carried tensors, and are updated in place, twice, which must not change the constant. Numbers are
-small integers with exact sums: all results are compared byte by byte with numpy.
+The results of a program are constants of all element types, inline and as resources. Further constants are weights,
+scales, a bias and a gather table, initial values of loop-carried tensors, and tensors that are updated in place twice
+(without changing the constant). All results are exact, because the numbers are small integers, and are compared byte by
+byte with numpy.
 """
 
 import ml_dtypes
@@ -29,7 +30,7 @@ def run(name, text, arguments, expected):
 
 
 def resource(data):
-    """The bytes behind the alignment, 16, as MLIR writes them."""
+    """Returns the bytes in MLIR's form, in which the alignment (16) precedes the data."""
     return '"0x10000000' + data.tobytes().hex().upper() + '"'
 
 
@@ -42,7 +43,7 @@ def pack(nibbles):
     return (nibbles[..., 0::2] | nibbles[..., 1::2] << 4).astype(np.uint8)
 
 
-# All element types. `dense` is the form in the text.
+# All element types, in the textual form `dense`.
 TYPES = {
     "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": BF16,
     "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
@@ -62,11 +63,11 @@ for element, dtype in TYPES.items():
     body += f"  %r_{element} = arith.constant dense_resource<r_{element}> : {tensor}\n"
     types += [(f"%d_{element}", tensor), (f"%r_{element}", tensor)]
     arrays[f"r_{element}"] = stored
-    # Narrow floats are bytes in files.
+    # In files, narrow floats are bytes.
     want = stored.view(np.uint8) if codes is not None and dtype is not np.int8 else stored
     want = want.view(np.uint16) if element == "bf16" else want
     expected += [want, want]
-# An odd f4 element, no elements, rank 0, and more than a page.
+# An odd number of f4 elements, no elements, rank 0, and more than a page of elements.
 arrays["loose"] = rng.integers(0, 16, 6).astype(np.uint8)
 arrays["large"] = rng.integers(0, 1 << 30, 70001).astype(np.int32)
 body += """  %loose = arith.constant dense_resource<loose> : tensor<6xf4E2M1FN>
@@ -87,7 +88,7 @@ expected += [np.full((2, 2), 0x33, np.uint8), np.full(5, ml_dtypes.float6_e2m3fn
              np.zeros((0, 4), np.float32)]
 types += [("%loose", "tensor<6xf4E2M1FN>"), ("%large", "tensor<70001xi32>"), ("%none", "tensor<0x4xf32>"), ("%one", "tensor<f32>")]
 expected += [pack(arrays["loose"]), arrays["large"], np.zeros((0, 4), np.float32), np.array(7.5, np.float32)]
-# Also printed and parsed again: the text between passes must keep the bytes.
+# Between passes, the program is also printed and parsed, which must not change the bytes.
 text = f"""func.func @main() -> ({", ".join(t for _, t in types)}) {{
 {body}  return {", ".join(v for v, _ in types)} : {", ".join(t for _, t in types)}
 }}
@@ -132,8 +133,8 @@ func.func @main(%x: !m) -> !y {
 run("layer", layer + resources(weights=weights, scales=scales, bias=bias), [x],
     [(x.astype(np.float64) @ decoded.T + bias).astype(np.float32)])
 
-# A gather table, the initial value of a loop, one of two constants by a condition, and a constant that is written: each
-# needs a fresh copy.
+# The constants are a gather table, the initial value of a loop, both values of a select, and a tensor that is
+# written. The program must copy a constant before it writes to the tensor or returns it.
 table = rng.integers(-99, 99, (10, 3)).astype(np.float32)
 flow = """!t = tensor<10x3xf32>
 func.func private @update(%v: f32) -> !t {

@@ -1,6 +1,6 @@
-// Kernels with `pdl` begin before their predecessors end, under stock
-// mlir-runner. The test does not rely on the compiler for correct waits: without
-// waits, the simulator reports the memory that a kernel accesses too early.
+// Under stock mlir-runner, kernels with `pdl` begin before their predecessors end.
+// If the waits are removed but the early launches are not, the simulator
+// reports the memory that a kernel accesses too early.
 //
 // REQUIRES: compiler
 // UNSUPPORTED: sanitizers
@@ -13,7 +13,7 @@
 // RUN: not env MX_ERRORS=exit %{run} %t.early.mlir 2>&1 | FileCheck %s --check-prefix=EARLY
 // RUN: sed '/call @mxNextLaunchFlags/d' %t.early.mlir | %{run}
 //
-// The quantizer waits for no kernel and is not launched early; both matmuls are.
+// The quantizer has no predecessor and is launched normally; both matmuls are launched early.
 // HOST-LABEL: func.func @main()
 // HOST-NOT:     mxNextLaunchFlags
 // HOST:         gpu.launch_func {{.*}} @kernels::@main_quantize
@@ -25,10 +25,10 @@
 // HOST-NOT:     mgpuStreamSynchronize
 // HOST:         gpu.module
 //
-// The quantizer executes no griddepcontrol.launch_dependents, so this
-// read follows its end and is a warning; the suite makes it an error.
+// The quantizer does not execute griddepcontrol.launch_dependents, so the read happens
+// after the quantizer ends and causes only a warning. The test suite turns warnings into errors.
 // EARLY: mx runtime: check failed: kernel 'main_matmul' on the simulator: warnings, which are errors here
-// EARLY-NEXT: race: warning: the read of global memory, {{.*}} races with the kernels before: the launch is programmatic
+// EARLY-NEXT: race: warning: the read of global memory, {{.*}} races with earlier kernels: the launch is programmatic
 
 !x = memref<128x128xbf16>
 !e = memref<128x128xf8E4M3FN>
@@ -41,7 +41,7 @@ func.func @main() {
   %y = memref.alloc() : !y
   mx.quantize ins(%x : !x) outs(%e, %s : !e, !s)
   mx.matmul ins(%e, %s, %e, %s : !e, !s, !e, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], pdl>}
-  // Reads the first matmul.
+  // Reads the result of the first matmul.
   mx.matmul ins(%e, %s, %e, %s : !e, !s, !e, !s) outs(%y : !y) accumulate {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], pdl>}
   return
 }

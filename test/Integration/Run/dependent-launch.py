@@ -1,11 +1,12 @@
-"""Programs of several matmuls give the same bits with `pdl` as without.
+"""Programs with several matmuls return the same bits with and without `pdl`.
 
 TIER: slow
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-A matmul of quantized matrices, a matmul of its requantized result, and a third that accumulates into the second in
-place: each kernel reads its predecessor's output. All checks are on, under several schedules and seeds.
+The programs multiply quantized matrices, requantize the result and multiply again, and accumulate a third matmul into
+the second in place, so each kernel reads its predecessor's output. All checks are on, under several schedules and
+seeds.
 """
 
 import numpy as np

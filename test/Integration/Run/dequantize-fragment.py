@@ -1,15 +1,15 @@
-"""mxgpu.dequantize_fragment gives the product of each element and scale, rounded once to bf16, in every bit.
+"""mxgpu.dequantize_fragment returns element times scale, rounded once to bf16. Every bit is compared with numpy.
 
 RUN: %python %s mx-compile %t
 REQUIRES: compiler, numpy
 
-Handwritten kernels: a thread reads its rows and scales, and writes its rows of the result. The first cases cover, for
-each format, every code with every scale. Codes of NaN and infinity are separate, and all scales of a thread are equal,
-so each code path runs with all of its pairs. Further cases do the same relative to references, without NaN, with all
-scales that give exact products. Then all codes and scales are mixed, in layouts with neighbours in a register from
-other rows and blocks, or with scales that do not fill a word. Results are compared with numpy in float64; any NaN
-equals any other. --device selects another device than the simulator, --chip the chip, and --programs reuses kernels
-compiled by another run.
+In handwritten kernels, each thread reads its rows and scales and writes its rows of the result. The first cases of each
+format cover every code with every scale. Separate threads get the NaN and infinity codes, and all scales of a thread
+are equal, so each code path is executed with all of its pairs. Further cases do the same with `reference`, without
+NaN and with all scales for which results are exact. The last cases mix all codes and scales, in layouts in which a
+register contains elements from several rows and blocks, or the scales do not fill a word. Results are compared with
+numpy in float64, and all NaNs are equal. --device selects another device than the simulator, --chip selects the
+chip, and --programs reuses kernels compiled by another run.
 """
 
 import dataclasses
@@ -22,12 +22,12 @@ from harness import BF16, Harness
 
 THREADS = 128
 LAYOUTS = {
-    # An operand of wgmma in registers.
+    # A register operand of wgmma.
     "wgmma": Layout([(4, 0, 2), (8, 1, 0), (4, 16, 0)], [(2, 0, 1), (2, 8, 0), (8, 0, 8)]),
-    # Neighbours in a register are in other blocks, the next in other rows.
+    # Adjacent elements of a register belong to different blocks ("blocks") or rows ("rows").
     "blocks": Layout([(128, 2, 0)], [(2, 0, 32), (2, 1, 0), (32, 0, 1)]),
     "rows": Layout([(128, 2, 0)], [(2, 1, 0), (64, 0, 1)]),
-    # Scales that do not fill a word.
+    # The scales do not fill a word.
     "odd": Layout([(128, 1, 0)], [(96, 0, 1)]),
 }
 
@@ -38,14 +38,14 @@ class Case:
     layout: str
     scale: str = "f8E8M0FNU"
     block: int = 32
-    reference: int = 0  # with `finite`, if present
+    reference: int = 0  # reference scale, which implies `finite`; 0: no reference
 
     @property
     def name(self):
         return f"{self.element}_{self.scale}_{self.layout}_{self.block}_{self.reference}"
 
     def place(self, axis):
-        """Rows or columns of a thread's values."""
+        """Returns the rows or columns of a thread's values."""
         return Layout.places(LAYOUTS[self.layout].values)[axis]
 
     @property
@@ -58,7 +58,7 @@ class Case:
 
     @property
     def blocks(self):
-        """Block index of each of a thread's columns."""
+        """Returns the block index of each of a thread's columns."""
         return np.unique(self.columns // self.block, return_inverse=True)[1]
 
     def kernel(self):
@@ -123,7 +123,7 @@ class Case:
   }}"""
 
     def every_pair(self):
-        """Codes of threads x rows x columns, and scales of threads x (rows, blocks)."""
+        """Returns codes indexed by (thread, row, column), and scales indexed by (thread, row, block)."""
         width = int(self.element[1])
         codes = np.arange(256, dtype=np.uint8)  # each 4-bit code occurs 16 times
         finite = np.isfinite(ref.decode(codes & (2**width - 1), self.element))
@@ -143,7 +143,7 @@ class Case:
         return np.tile(groups, (len(each), 1)), np.repeat(scales, self.rows * (self.blocks.max() + 1), 1)
 
     def mixed(self, threads):
-        """Draws any codes and scales, half of the threads without rare codes."""
+        """Draws arbitrary codes and scales. Half of the threads get only finite codes and no large scales."""
         codes = test.rng.integers(0, 256, (threads, self.rows * len(self.columns)), np.uint8)
         scales = test.rng.integers(0, 256, (threads, self.rows * (self.blocks.max() + 1)), np.uint8)
         if self.reference:

@@ -1,12 +1,11 @@
-"""mx.dequantize and mx.relayout on the GPU equal numpy, ml_dtypes and the CPU path in every bit.
+"""Every bit of mx.dequantize and mx.relayout on the GPU equals numpy's, ml_dtypes' and the CPU path's.
 
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-Covers every code with every scale, of every element type, to every result type, in both layouts; NVFP4 with factors
-that put results on or near the midpoint of two numbers, or that overflow or underflow to subnormals; rows and columns
-that do not fill tiles; garbage in the slack of input layouts; and small and large row groups with ends that fill no
-tile.
+Covers all combinations of codes, scales, element types, result types and scale layouts; NVFP4 with factors whose
+results overflow, are subnormal, or are at or near the midpoint of two numbers; rows and columns that do not fill tiles;
+garbage in the padding of input layouts; and small and large row groups that end inside tiles.
 """
 
 import mx_reference as ref
@@ -20,7 +19,7 @@ LAYOUTS = ["linear", "sf_128x4"]
 
 
 class Program(Function):
-    """Function of many operations, with the expected arrays."""
+    """Function with many operations, and the expected arrays."""
 
     def __init__(self):
         super().__init__()
@@ -32,7 +31,7 @@ class Program(Function):
 
     def run(self, name, chip):
         for found, (what, expected) in zip(test.run(self, chip=chip, check=True), self.expected):
-            # Rows of no group are undefined.
+            # Rows outside of all groups are undefined.
             test.expect(f"{chip} {name} {what}", found[:len(expected)], expected)
 
 
@@ -66,8 +65,8 @@ def add_dequantize(program, element):
 
 
 def decode_factors():
-    """Factors, and the result types that make them hard: 1 + 2^-8 is the midpoint of two bf16 values, 1 + 2^-11 of two
-    f16 values."""
+    """Yields difficult factors with their result type: 1 + 2^-8 is the midpoint of two bf16 values, and 1 + 2^-11 is
+    the midpoint of two f16 values."""
     yield from [(None, RESULTS), (1.0, RESULTS)]
     for middle, out in [(8, "bf16"), (9, "bf16"), (11, "f16"), (12, "f16")]:
         for ulps in (-1, 0, 1):
@@ -118,7 +117,7 @@ def add_relayout(program, shape, type_):
 
 
 def add_groups(program, sizes, columns, spare=0):
-    """Adds row groups: small groups with wide tiles, and rows outside of all groups."""
+    """Adds row groups: groups smaller than a tile, and rows outside of all groups."""
     ends = np.cumsum(sizes).astype(np.int32)
     used = int(ends[-1])
     rows = used + spare

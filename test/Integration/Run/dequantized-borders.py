@@ -1,12 +1,13 @@
-"""docs/reference/Spec.md, "Matmuls of dequantized operands": checks that its domain is exact to a scale byte, and that
-its bound is less than twice too wide. On sm_100a these are only matmuls of bf16 by weights.
+"""Checks "Matmuls of dequantized operands" in docs/reference/Spec.md: results are exact if and only if the
+scale byte is in the documented domain, and the error bound is less than twice the largest error. On sm_100a, only
+matmuls of bf16 activations by weights dequantize operands.
 
 RUN: %python %s mx-compile %t
 RUN: %python %s mx-compile %t --chip=sm_100a
 REQUIRES: compiler, numpy
 
-Results are compared with numpy in float64. --device selects another device than the simulator, which implements a
-single order of sums; --programs reuses programs compiled by another run.
+Results are compared with numpy in float64. --device selects a device other than the simulator, because the simulator
+implements only one order of sums. --programs reuses programs compiled by another run.
 """
 
 import mx_compiler as mx
@@ -15,11 +16,11 @@ import numpy as np
 from harness import Harness, to_array, widen
 
 E8M0, E4M3 = "f8E8M0FNU", "f8E4M3FN"
-# Scale bytes that make every element exact.
+# Smallest and largest scale byte for which the dequantization of every element is exact.
 DOMAIN = {"f8E4M3FN": (3, 246), "f8E5M2": (10, 239), "f6E2M3FN": (0, 252),
           "f6E3M2FN": (0, 250), "f4E2M1FN": (0, 252)}
 NAN_SCALE = 255
-# Schedules of matmuls of bf16 by weights with different paths of the operands; the entry of the chip is used.
+# Schedules for bf16 activations and weights, for each chip. Each converts the operands in another way.
 CHIPS = {"sm_90a": {"weights": "tile = [64, 64, 64]"},
          "sm_100a": {"weights": "tile = [128, 64, 64]", "pairs": "tile = [256, 128, 64], strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>"}}
 PAIRS = sorted({pair for e in DOMAIN for pair in ((e, E4M3), (E4M3, e))})
@@ -60,7 +61,7 @@ def programs():
 
 
 class Operand:
-    """Returns elements by codes and scales by bytes, and their values."""
+    """Codes and scale bytes of elements, and the elements' values."""
 
     def __init__(self, element, codes, scales, nvfp4=False):
         self.element, self.codes, self.scales = element, codes, scales
@@ -74,7 +75,7 @@ class Operand:
 
 
 class Activations:
-    """Uses bf16 values unchanged."""
+    """Operand of unchanged bf16 values."""
 
     def __init__(self, bits):
         self.bits = bits
@@ -99,7 +100,7 @@ def powers(exponents, k):
 
 
 def numbers(values, scales):
-    """Returns E4M3 elements with `values` as their exact products with the scales."""
+    """Returns E4M3 elements that equal `values` when multiplied by the scales."""
     factors = np.repeat(ref.decode_scale(scales), 32, axis=-1)
     codes = ref.encode((values / factors).astype(np.float32), E4M3)
     made = Operand(E4M3, codes, scales)
@@ -108,11 +109,11 @@ def numbers(values, scales):
 
 
 class Checks:
-    """Loaded program, and the order of sums of its tensor cores."""
+    """Loaded program, and the rounding of sums in the device's tensor cores."""
 
     def __init__(self, program, sums):
         self.program, self.sums = program, sums
-        # Scales of A are supported only here.
+        # Only matmuls of sm_90a support scales of A.
         self.scales_a = test.chip == "sm_90a"
 
     def require(self, name, good, found=""):
@@ -124,19 +125,19 @@ class Checks:
 
 
 #===------------------------------------------------------------------------===#
-# The domain: one product a result, so that operands show
+# The domain: each result is a single product
 #===------------------------------------------------------------------------===#
 
 
 def truncated(product):
-    """Single product as returned by the tensor core: rounded towards zero."""
+    """Rounds products toward zero, as the tensor core rounds a single product."""
     units = np.trunc(product * 2.0**149) * 2.0**-149
     value = np.where(np.abs(product) < 2.0**-126, units, product)
     return np.where(np.abs(product) >= 2.0**128, np.copysign(np.inf, product), value)
 
 
 def single_elements(element, scale_bytes, block, nvfp4=False):
-    """Returns a row for each scale and code, with the code at one place among zeros."""
+    """Returns one row for each scale and code. The row contains the code once and is otherwise zero."""
     codes = np.arange(1 << int(element[1]), dtype=np.uint8)
     rows = len(scale_bytes) * len(codes)
     matrix = np.zeros((rows, 32), np.uint8)
@@ -146,10 +147,10 @@ def single_elements(element, scale_bytes, block, nvfp4=False):
 
 
 def check_operands(checks, name, one, other, swap, factors):
-    """Multiplies by `other`, with rows of equal numbers `factors`. Zero, NaN and infinite elements are ignored. Returns
-    the elements, and their values in the multiplication."""
+    """Multiplies by `other`, a matrix that contains a row of equal numbers for each factor in `factors`. Ignores zero,
+    NaN and infinite elements. Returns the exact elements and the results."""
     y = checks.matmul(name, other, one).T if swap else checks.matmul(name, one, other)
-    # Zeros beside them are zeros, if the scale is a number.
+    # All other elements of a row are zeros, and stay zeros if the scale is a number.
     values, exact = ([m[i, i % 32] for i in range(len(m))] for m in (one.values, one.exact))
     values, exact = np.array(values), np.array(exact)
     with np.errstate(all="ignore"):
@@ -159,13 +160,13 @@ def check_operands(checks, name, one, other, swap, factors):
 
 
 def check_domain(checks, element, way):
-    """Checks elements as operand A or B, or as B in a mode of weight multiplication."""
+    """Checks elements as operand A or B, or as operand B in one of the modes of weight multiplication."""
     swap = way != "A"
     low, high = DOMAIN[element]
     tested = {0, 1, 2, 3, 4, low, low + 1, 127, high - 1, high, high + 1, 253, 254, 255}
     tested = sorted(tested | ({low - 1} if low else set()))
     one = single_elements(element, tested, 32)
-    # Results inside and outside of the range of f32.
+    # Some results are inside the range of f32, others outside.
     exponents = [0, 60, -60, 120, -120]
     factors = np.exp2(np.array(exponents, np.float64))
     name = {"A": f"{element}_{E4M3}", "B": f"{E4M3}_{element}"}.get(way, f"{way}_{element}")
@@ -201,7 +202,7 @@ def check_nvfp4(checks):
 
 
 def check_special(checks):
-    """Checks infinities and NaN against zeros and one another."""
+    """Checks infinities and NaN multiplied by zeros and by one another."""
     infinity, nan = 0x7C, 0x7E
     codes = np.zeros((6, 64), np.uint8)
     codes[0, 5] = infinity
@@ -211,7 +212,7 @@ def check_special(checks):
     codes[4, 63] = nan
     a = Operand("f8E5M2", codes, np.full((6, 2), 127, np.uint8))
     b = powers([0, 0], 64)
-    b.codes[1, 5] = 0  # times infinity
+    b.codes[1, 5] = 0  # multiplied by infinity
     b.values[1, 5] = b.exact[1, 5] = 0
     y = checks.matmul(f"f8E5M2_{E4M3}", a, b)
     want = [[np.inf, np.nan], [-np.inf, np.nan], [np.inf, np.nan], [np.nan] * 2, [np.nan] * 2, [0, 0]]
@@ -219,8 +220,8 @@ def check_special(checks):
 
 
 def check_activations(checks, way):
-    """Checks all exponents of bf16, infinities and NaN, against weights that keep them, and weights with products below
-    and above the range of f32."""
+    """Checks all bf16 exponents, infinities and NaN, multiplied by weights that preserve them, and by weights that give
+    products below and above the range of f32."""
     rng = np.random.default_rng(1)
     codes = np.arange(0, 1 << 16, 64) + rng.integers(0, 64, 1 << 10)
     codes = np.concatenate([codes, [0, 0x8000, 1, 0x7F, 0x80, 0x7F7F, 0x7F80, 0xFF80, 0x7FC0, 0x7F81]])
@@ -256,7 +257,8 @@ def get_bound(a, b, sums, parts=1, raised=True):
 
 
 def check_bound(checks, name, a, b, entry, sums, parts=1):
-    """Checks that results are within the bound; returns the largest used fraction."""
+    """Checks that the errors are within the bound. Returns the errors, and the largest ratio of an error to its
+    bound."""
     if not checks.scales_a:
         a, entry = a if isinstance(a, Activations) else activations(a.values), f"weights_{E4M3}"
     y = checks.matmul(entry, a, b)
@@ -267,15 +269,15 @@ def check_bound(checks, name, a, b, entry, sums, parts=1):
 
 
 def row(k, first, others, scales):
-    """Returns a row of a first element and equal others."""
+    """Returns a row with the given first element; all other elements are equal."""
     values = np.full((1, k), others, np.float64)
     values[0, 0] = first
     return numbers(values, np.broadcast_to(np.asarray(scales, np.uint8), (1, k // 32)))
 
 
 def check_large_first(checks, sums):
-    """After a large product, units of truncation are 2^-9 for terms and 2^-7 for the sum: each step loses almost 16
-    term units or almost one sum unit."""
+    """Adds small products to a large first product. The tensor core truncates terms to units of 2^-9 and the sum to
+    units of 2^-7, so each step loses almost 16 term units or almost one sum unit."""
     k = 2048
     cut = row(k, 2.0**8, 1.75 * 2.0**-5, 127), row(k, 2.0**8, 1.125 * 2.0**-4, 127)
     lost = row(k, 2.0**8, 1.75 * 2.0**-6, 127), row(k, 2.0**8, 1.125 * 2.0**-6, 127)
@@ -296,7 +298,7 @@ def check_tiny(checks, sums):
 
 
 def check_subnormal_operands(checks, sums):
-    """A subnormal operand counts as 2^-126: otherwise the bound would be too small."""
+    """Checks that a subnormal operand is treated as 2^-126. Without this rule, the bound would be too small."""
     a, b = np.zeros((1, 64)), np.zeros((1, 64))
     a[0, 0:16:4], b[0, 0:16:4] = 2.0**-133, 2.0**120
     a[0, 32:], b[0, 32:] = 1.75 * 2.0**-126, 1.125 * 2.0**95
@@ -313,7 +315,7 @@ def check_subnormal_operands(checks, sums):
 
 
 def check_large_sums(checks, sums):
-    """The sum after a step overflows, not a product."""
+    """Checks that only the sum after a step overflows f32; products may exceed its range."""
     y = []
     for places, scale in (((0, 1, 2), 127 + 127), ((0, 1, 4), 127 + 127), ((0, 1, 2), 127 + 100)):
         a, b = np.zeros((1, 64)), np.ones((1, 64))

@@ -1,13 +1,14 @@
-"""Scalars computed from device memory stay in the kernels that use them: no plan reads them, and they are right.
+"""If a scalar is computed from device memory, the kernels that use the scalar read it, and the plan does not. The
+results are correct.
 
 RUN: %python %s mx-run %t sm_90a mx-compile
 RUN: %python %s mx-run %t sm_100a mx-compile
 REQUIRES: compiler, numpy
 
-Covers NVFP4 with its factor from mx.amax of the same tensor, against numpy; a factor that is not a positive number,
-which makes all scales NaN on the CPU path too; scalars used by a matmul's alpha, an epilogue and a simple kernel; and
-an array written between the read and its use, so the plan must read it. Other numbers are small integers, compared
-bit by bit.
+Covers NVFP4 with a factor computed by mx.amax of the same tensor, compared with numpy; a nonpositive or nonfinite
+factor, for which all scales are NaN (also on the CPU path); scalars used by a matmul's alpha, an epilogue and a simple
+kernel; and an array that is written between the read and its use, so that the plan must read the array. All other
+numbers are small integers, and results are compared bit by bit.
 """
 
 import json
@@ -22,7 +23,7 @@ rng = test.rng
 
 
 def count_reads(steps):
-    """Counts steps of a plan that wait for the device."""
+    """Counts the steps of a plan that read device memory."""
     if isinstance(steps, dict):
         return ("read" in steps) + sum(map(count_reads, steps.values()))
     return sum(map(count_reads, steps)) if isinstance(steps, list) else 0
@@ -71,17 +72,17 @@ for value in 0.75, 3.0e5:
     codes, scales = ref.quantize(x.astype(np.float32), "f4E2M1FN", nvfp4_encode=np.float32(value))
     run("given", given, [x, np.array([9, value], np.float32)], [ref.pack(codes, "f4E2M1FN"), scales])
 for value in 0.0, -0.0, -3.0, np.nan, np.inf, -np.inf:
-    # 0x77: the largest magnitude, 6, twice.
+    # Byte 0x77 contains two elements of the largest magnitude, 6; scale 0x7F is NaN.
     nothing = [np.full((72, 128), 0x77, np.uint8), np.full((72, 16), 0x7F, np.uint8)]
     run("given", given, [x, np.array([9, value], np.float32)], nothing)
-# The same factor from the caller is refused.
+# The runtime refuses such a factor if the caller passes it.
 caller = NVFP4.format(argument=", %g: f32", factor="")
 for value, bits in (0.0, 0), (np.inf, 0x7F800000), (np.nan, 0x7FC00000):
     for device in "sim", "cpu":
         test.refuse(f"expected a finite global_scale greater than 0, found the bits {bits}", caller,
                     [x, np.float32(value)], device=device, chip=test.chip)
 
-# A scalar used by a matmul, its epilogue, and a simple kernel.
+# A matmul, its epilogue, and a simple kernel read the same scalar.
 TYPES = """!m = tensor<40x256xbf16>
 !e = tensor<40x256xf8E4M3FN>
 !s = tensor<40x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -132,7 +133,7 @@ run("epilogue", TYPES + HEAD + "(!y, !y) {\n" + READ + MATMUL + """  %y = mx.mat
 }
 """, inputs, [(-12 * matmul + 3).astype(np.float32), (-12 * matmul + 7).astype(np.float32)])
 
-# The array changes between the read and the kernel, which must use the old value.
+# The array is overwritten between the read and the kernel, but the kernel must use the old value.
 run("changed", """#id = affine_map<(i) -> (i)>
 func.func @main(%n: tensor<3xf32>, %m: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
   %c0 = arith.constant 0 : index

@@ -1,6 +1,7 @@
-"""mx.dispatch, mx.collect and mx.collect_pairs on 2 to 5 ranks, threads of mx-run. Every byte specified in
-docs/reference/Spec.md equals NumPy's, on the reference path and on a simulated device, for all experts, choices, types
-of ids, wires and payloads, with ranks without tokens, and with less room than rows.
+"""Tests mx.dispatch, mx.collect and mx.collect_pairs on 2 to 5 ranks, which are threads of mx-run. Every byte that
+docs/reference/Spec.md specifies equals NumPy's, on the reference path and on a simulated device. Cases cover all
+expert counts, choice counts, id types, wire types and payloads, ranks without tokens, and capacities that are too
+small.
 
 RUN: env MX_CUDA_DRIVER=none %python %s mx-run %t
 REQUIRES: compiler, numpy
@@ -134,7 +135,7 @@ class Case:
             owners = [sorted({int(e) // self.own for e in row if 0 <= e < self.experts}) for row in self.ids[s]]
             for t, ranks in enumerate(owners):
                 if not all((s, t) in sums[d] for d in ranks):
-                    continue  # without room on some rank
+                    continue  # some rank has no room for the token
                 total = np.zeros(self.columns, np.float32)
                 for d in ranks:
                     partial = sums[d][s, t]
@@ -153,7 +154,7 @@ cases = [Case(2, 16, 4, 2, counts=[16, 5]), Case(3, 9, 1, 1, "i64", 68, "f8E4M3F
 for case in test.select(case.draw(path) for case in cases for path in PATHS):
     case.check()
 
-# Elements of every kind, in memory order.
+# Windows contain elements of every size, in memory order.
 WINDOW = """
 mx.group @ep size = 3 tokens = 4
 func.func @main(%ids: tensor<?x1xi32>, %x: tensor<?x{shape}x{type}>) -> tensor<12x{shape}x{type}> {{
@@ -179,7 +180,7 @@ for kind, dtype, shape in [("i1", "?", "5"), ("f6E3M2FN", "u1", "3"), ("i8", "i1
 
 
 def refuse(message, change, program=PROGRAM, results=len(RESULTS)):
-    """Checks that both paths refuse a rank's violation in the same words."""
+    """Checks that both paths refuse the same violation by one rank with the same message."""
     case = Case(2, 16, 4, 2, counts=[16, 5])
     case.draw(None)
     change(case)
@@ -193,8 +194,8 @@ def add_token(case, *names):
         array[0] = np.concatenate([array[0], array[0][:1]])
 
 
-refuse("expected at most 16 tokens of a rank of group ep", lambda case: add_token(case, "ids", "x", "f"))
-refuse("expected as many rows of payload 1 as of ids", lambda case: case.f.__setitem__(0, case.f[0][1:]))
+refuse("expected at most 16 tokens per rank of group ep", lambda case: add_token(case, "ids", "x", "f"))
+refuse("expected equal numbers of rows in payload 1 and ids", lambda case: case.f.__setitem__(0, case.f[0][1:]))
 COLLECT = """
 mx.group @ep size = {ranks} tokens = 3
 func.func @main(%ids: tensor<?x{k}x{integer}>, %x: tensor<?x{columns}x{payload}>, %f: tensor<?x{pairs}xf4E2M1FN>,
@@ -212,7 +213,7 @@ func.func @main(%ids: tensor<?x{k}x{integer}>, %x: tensor<?x{columns}x{payload}>
   return %y : tensor<?x{columns}xf32>
 }}
 """
-refuse("expected at most 3 tokens of a rank of group ep", lambda case: None, COLLECT, 1)
-refuse("expected as many rows of outs as of ids", lambda case: add_token(case, "ids"),
+refuse("expected at most 3 tokens per rank of group ep", lambda case: None, COLLECT, 1)
+refuse("expected equal numbers of rows in outs and ids", lambda case: add_token(case, "ids"),
        COLLECT.replace("tokens = 3", "tokens = 20"), 1)
 test.finish(least=100000)

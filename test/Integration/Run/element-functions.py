@@ -1,17 +1,18 @@
-"""Random regions: the CPU path, the simulator and numpy give the same bits.
+"""Random regions return the same bits on the CPU path, on the simulator and in numpy.
 
 RUN: %python %s mx-run %t
 RUN: env MX_CHIP=sm_120a MX_ELEMENT_SEED=1001 %python %s mx-run %t
 TIER: slow
 REQUIRES: compiler, numpy
 
-The test generates expressions of the functions in test/python/element_functions.py, 1 to 8 deep, on numbers at the
-edges of their types. A region contains many expressions, each with separate rows. In the epilogue of a matmul on
-sm_100a, results are fully visible; in the prologue of a quantizer on sm_90a, with a quantized input among others,
-results are hashed to values that E4M3 represents. With MX_CHIP=sm_120a both run there. NaN bits are unspecified.
+The test generates expressions of the functions in test/python/element_functions.py with a depth of 1 to 8, and
+evaluates them on numbers at the edges of their types. A region contains many expressions, each evaluated for its own
+rows. On sm_100a the region is the epilogue of a matmul, so results are stored as they are. On sm_90a the region is the
+prologue of a quantizer (one of its inputs is quantized), and results are hashed to values that E4M3 represents. If
+MX_CHIP is sm_120a, both kernels run on this chip. The bits of NaN are unspecified.
 
-MX_ELEMENT_SECONDS: duration, 45 by default; MX_ELEMENT_SEED: first seed; MX_ELEMENT_ROWS: rows of an expression, 8 by
-default, of 512 in a program.
+Environment variables: MX_ELEMENT_SECONDS is the duration in seconds (default 45), MX_ELEMENT_SEED the first seed, and
+MX_ELEMENT_ROWS the number of rows for each expression (default 8), out of 512 rows in a program.
 """
 
 import os
@@ -29,15 +30,15 @@ seconds = float(os.environ.get("MX_ELEMENT_SECONDS", "45"))
 first_seed = int(os.environ.get("MX_ELEMENT_SEED", "1"))
 
 ROWS, COLUMNS = 512, 32
-EACH = int(os.environ.get("MX_ELEMENT_ROWS", "8"))  # rows of an expression
+EACH = int(os.environ.get("MX_ELEMENT_ROWS", "8"))  # rows for each expression
 COUNT = ROWS // EACH
-# Each kind of kernel once, on the two older chips or on the chip MX_CHIP.
+# Chip for each kind of kernel: the two older chips, or the chip in MX_CHIP.
 CHIPS = {"matmul": CHIP, "quantizer": CHIP if IS_MMA_SYNC else "sm_90a"}
 SCHEDULE = adapt_schedule(f"tile = [128, {COLUMNS}, 128], stages = 2, epilogue = direct")
-# Inputs of a region; "q" is a dequantized number.
+# Names and types of a region's inputs; "q" is a dequantized number.
 INPUTS = {"a": "f32", "b": "f32", "c": "bf16", "d": "bf16", "e": "f16", "f": "f16", "i": "i32", "j": "i32",
           "q": "bf16"}
-# As bits, and in the input form of mx-run.
+# NumPy types of the bits, and of the arrays passed to mx-run.
 DTYPES = {"f32": ("u4", "f4"), "bf16": ("u2", "u2"), "f16": ("u2", "f2"), "i32": ("u4", "i4"), "q": ("u1", "u1")}
 EDGES = {
     "f32": [0x00000000, 0x80000000, 0x00000001, 0x807FFFFF, 0x00800000, 0x3F800000, 0xBF800000, 0x3F000000,
@@ -53,7 +54,7 @@ EDGES["f16"] = [0x0000, 0x8000, 0x0001, 0x83FF, 0x0400, 0x3C00, 0xBC00, 0x3800, 
 
 
 def make_bits(rng, of):
-    """Draws a third each of edges, any bits, and numbers of moderate size."""
+    """Draws a third of the numbers from the edges, a third from all bits, and a third from moderate magnitudes."""
     shape, width = (ROWS, COLUMNS), table.BITS[of]
     random = rng.integers(0, 1 << width, shape, np.uint64)
     if of == "i32":
@@ -75,7 +76,7 @@ def to_numbers(bits, of):
 
 
 class Expression:
-    """Returns a chain of a few operations, each using the previous result."""
+    """A chain of operations. Each operation uses the result of its predecessor."""
 
     def __init__(self, rng, index, names):
         self.lines, self.steps = [], []
@@ -100,7 +101,8 @@ class Expression:
 
     @staticmethod
     def choose(rng, of, known):
-        """Chooses a type that accepts `last` first, then a function of it: otherwise, conversions would dominate."""
+        """Chooses a function with an operand of type `of`, and this operand's position. Conversions are chosen
+        rarely."""
         able = [f for f in table.FUNCTIONS if of in f.operands and set(f.operands) <= known]
         converts = [f for f in able if f.operands == [of] and f.result not in (of, "i1")]
         others = [f for f in able if f not in converts]
@@ -111,7 +113,7 @@ class Expression:
 
     @staticmethod
     def pick(rng, pool, of, last):
-        """Picks a value, mostly not `last`: many operations fold if both operands are equal."""
+        """Picks a value of type `of`, usually not `last`, because many operations fold if both operands are equal."""
         fitting = [value for value in pool if value[1] == of]
         others = [value for value in fitting if value != last]
         if others and rng.random() < 0.9:
@@ -131,8 +133,8 @@ class Expression:
 
 
 def as_f32(value, of, prefix):
-    """Returns lines that convert a value of any type to f32, its name, and a model: floats unchanged, integers and f64
-    with all bits folded into 23."""
+    """Returns lines to convert a value of any type to f32, the name of the result, and a model. Floats are converted
+    exactly; all bits of integers and f64 are folded into 23 bits."""
     lines, n = [], iter(range(100))
 
     def add(text):
@@ -199,7 +201,7 @@ CONSTANTS = """
 
 
 def region(expressions):
-    """Evaluates all expressions, and selects one for each row."""
+    """Evaluates all expressions, and selects one of them for each row."""
     lines = [CONSTANTS.format(each=EACH)]
     for i, expression in enumerate(expressions):
         more, result, _ = as_f32(*expression.result, f"r{i}")
@@ -285,7 +287,7 @@ def observe(kind, program, inputs, scales):
         if kind == "matmul":
             found[device] = results[0].astype(np.float64)
         else:
-            # Integers from 0 to 15, which E4M3 represents with any scale.
+            # The results are integers from 0 to 15, which E4M3 represents with any scale.
             found[device] = ref.real(*results, "f8E4M3FN")
     return found
 

@@ -1,11 +1,12 @@
-"""Matmuls of scaled elements by a bf16 B equal numpy in every byte, on the simulator and on the CPU path.
+"""Every byte of a matmul with a scaled operand A and a bf16 operand B equals numpy's, on the simulator and the CPU
+path.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-Shapes, formats, forms and tiles are random: one matrix, split reductions, row groups, groups with a matrix each,
-scattered sums of rows, and parts with an epilogue; B is in order, or its reduction is permuted before. Operands are
-small numbers with exact sums in any order."""
+Shapes, formats, tiles and kinds of matmuls are random: single matrices, split reductions, row groups with a shared B or
+with one matrix B for each group, scattered sums of rows, and parts with an epilogue. In some
+cases, an earlier kernel permutes the reduction dimension of B. Operands are small, so sums are exact in any order."""
 
 import mx_reference as ref
 import numpy as np

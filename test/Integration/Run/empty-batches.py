@@ -1,11 +1,11 @@
-"""Batches of 0 matrices, and matmuls without rows, columns or a reduction.
+"""Multiplies batches of 0 matrices, and matrices without rows, columns or reduction elements.
 
 RUN: %python %s mx-opt mx-run %t
 REQUIRES: compiler, numpy
 
-One program contains all forms, with static and with dynamic sizes: block-scaled operands, quantized weights, an
-accumulation, and linalg.batch_matmul after mx-quantize-matmuls. NumPy computes the results: no elements, zeros for an
-empty reduction, or the initial accumulator.
+Each program contains all kinds of matmuls, with static or with dynamic sizes: block-scaled operands, quantized weights,
+an accumulation, and linalg.batch_matmul after mx-quantize-matmuls. NumPy computes the expected results: no elements,
+zeros for an empty reduction, or the initial accumulator.
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ class Program:
         self.results.append((result, out[1]))
 
     def add_matmuls(self, batch, m, n, k):
-        # f8E4M3FN and f8E8M0FNU read 0x38 and 0x7f as 1.
+        # The codes 0x38 of f8E4M3FN and 0x7F of f8E8M0FNU are 1.
         a = [self.add((*batch, m, k), "f8E4M3FN", 0x38), self.add((*batch, m, k // 32), "f8E8M0FNU", 0x7F)]
         b = [self.add((*batch, n, k), "f8E4M3FN", 0x38), self.add((*batch, n, k // 32), "f8E8M0FNU", 0x7F)]
         one = self.add((*batch, m, k), "bf16", 0x3F80)

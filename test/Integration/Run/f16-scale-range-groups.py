@@ -1,12 +1,12 @@
-"""f16_scale_range with expert groups: each expert group uses separate windows, unaffected by data outside of it. The
-bits are the same as without f16_scale_range.
+"""Tests f16_scale_range with expert groups. Each expert group uses its own scale windows, which do not depend on data
+outside of the group. The bits of results are the same as without f16_scale_range.
 
 RUN: env MX_CHIP=sm_90a MX_SIM_TENSOR_SUMS=truncated %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-Covers row groups, masked groups and groups of a reduction, of any sizes, with scales of different kinds. Results are
-compared bit for bit with the same schedule in bf16, and with numpy in float64. Padding is NaN: scales of nonexistent
-rows and blocks, rows and segments outside of all expert groups.
+Covers row groups, masked groups and reduction groups of any size, with different scale ranges. Results are
+compared bit for bit with the same schedule in bf16, and with numpy in float64. All padding is NaN: scales of
+nonexistent rows and blocks, and the rows and segments outside of all expert groups.
 """
 
 import mx_reference as ref
@@ -58,7 +58,7 @@ def operand(rng, rows, k, kind):
 
 
 class Rows:
-    """Groups of rows, each with a matrix b."""
+    """Row groups with a separate matrix B for each."""
 
     def __init__(self, rng, sizes, kinds, m, n, k):
         behind, groups = 5, len(sizes)
@@ -83,7 +83,7 @@ class Rows:
 
 
 class Masked:
-    """Expert groups with the first rows of matrices."""
+    """Expert groups in the first rows of matrices."""
 
     def __init__(self, rng, sizes, kinds, m, n, k):
         arrays, self.matmuls = [], []
@@ -100,7 +100,7 @@ class Masked:
 
 
 class Reduction:
-    """Groups of the reduction, each with a matrix of the result."""
+    """Groups of the reduction; the result contains one matrix for each group."""
 
     def __init__(self, rng, sizes, kinds, m, n, k):
         ends = np.cumsum(sizes)
@@ -111,7 +111,7 @@ class Reduction:
             scales = np.full((rows, cap // 32), NAN_SCALE, np.uint8)
             starts = ref.group_starts(ends)
             for start, end, size, kind in zip(starts, starts[1:], sizes, kinds):
-                # Zeros up to the end of a segment, as left by quantizers.
+                # Quantizers write zeros up to the end of a segment.
                 codes[:, start:end] = 0
                 scales[:, start // 32:end // 32] = 0
                 own, own_scales = operand(rng, rows, size, kind[which])
@@ -126,7 +126,7 @@ class Reduction:
 
 
 KINDS = {"rows": Rows, "masked": Masked, "reduction": Reduction}
-# Kind of groups, their sizes, rows, columns and reduction, the schedule, and the kinds of scales of A and B of each.
+# Kind and sizes of the groups; rows, columns and reduction size; schedule; and scale ranges of A and B for each group.
 CASES = [
     ("reduction", (100, 0, 256, 33), (130, 70, 0), "tile = [128, 64, 64]",
      ["full even", "full full", "zeros full", "full tiny"]),

@@ -1,5 +1,6 @@
-"""f16_scale_range changes the computation of a matmul but not its result. Units with scales within a window use f16;
-other units use bf16 relative to references if they contain no NaN, and plain bf16 otherwise, all with the same bits.
+"""f16_scale_range changes the computation of a matmul but not its result. A unit of work uses f16 if its scales are
+within a window. Other units use bf16 relative to reference scales if they contain no NaN, and plain bf16 otherwise. All
+three return the same bits.
 
 RUN: env MX_CHIP=sm_90a MX_SIM_TENSOR_SUMS=truncated %python %s mx-run %t
 REQUIRES: compiler, numpy
@@ -37,29 +38,29 @@ CASES = [("even", "even", (256, 128, 64), "[256, 128, 64]"),
          ("nan", "full", (256, 256, 64), "[128, 128, 64]"),
          ("nans", "nans", (256, 128, 128), "[256, 128, 64]"),
          ("none", "full", (128, 128, 64), "[128, 128, 64]"),
-         # In bf16 relative to references.
+         # Units computed in bf16 relative to references.
          ("large", "forty", (256, 128, 128), "[256, 128, 64]"),
          ("highest-ends", "highest-ends", (128, 128, 128), "[128, 128, 64]"),
          ("deepest-ends", "highest-ends", (256, 128, 128), "[256, 128, 64]"),
          ("deepest-ends", "deepest-ends", (128, 128, 64), "[128, 64, 64]"),
          ("forty-subnormals", "large-subnormals", (256, 128, 64), "[256, 128, 64]"),
          ("forty-zeros", "even", (256, 128, 160), "[256, 128, 64]"),
-         # Not in f16, because of a single scale; and with all scales except NaN.
+         # Units that cannot use f16 because of a single scale, and units with all scales except NaN.
          ("over", "forty", (128, 128, 64), "[128, 128, 64]"),
          ("under", "forty", (128, 128, 64), "[128, 128, 64]"),
          ("all", "all", (128, 128, 96), "[128, 128, 64]"),
-         # NaN in a tile that fits f16, in A or B, or beside a tile that does not.
+         # NaN in a tile of A or B that would fit f16, or next to a tile that does not fit.
          ("forty", "even-nans", (128, 128, 64), "[128, 128, 64]"),
          ("even-nans+forty", "even", (256, 128, 64), "[256, 128, 64]"),
          ("even+forty-nans", "forty+even-nans+even", (200, 300, 96), "[128, 128, 64]"),
          ("forty", "forty-nans", (128, 128, 1056), "[128, 128, 64]"),
-         # All three modes side by side.
+         # Adjacent units with all three computations.
          ("even+forty+all+nan", "even+large+even-nans", (512, 384, 64), "[128, 128, 64]"),
          ("even+even+forty+even+over+even", "even+forty", (700, 256, 64), "[256, 128, 64]")]
 
 
 def fits(codes, scales):
-    """Tests, for each 128 rows, whether they fit f16, fit bf16, and contain no NaN."""
+    """Returns, for every 128 rows, whether they fit f16, whether they fit bf16, and whether they contain no NaN."""
     found = []
     for row in range(0, len(codes), 128):
         some, of = codes[row:row + 128], scales[row:row + 128]
@@ -73,7 +74,7 @@ def fits(codes, scales):
 
 
 def count_units(a, b, tile):
-    """Units in f16, in bf16 relative to references, and in bf16."""
+    """Counts the units in f16, in bf16 relative to references, and in plain bf16."""
     rows = int(tile[1:4]) // 128
     counts = [0, 0, 0]
     for i in range(0, len(a), rows):

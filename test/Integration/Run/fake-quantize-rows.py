@@ -1,14 +1,14 @@
-"""Fake quantization along rows: mx.quantize and mx.dequantize, fused into one kernel, give the bits of both kernels and
-of the CPU path.
+"""Fake quantization along rows: a kernel that fuses mx.quantize and mx.dequantize returns the bits of the two separate
+kernels and of the CPU path.
 
 RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 TIER: slow
 
-Covers every element type, rounding of scales and type of values; random bits, including NaN and infinities; rows and
-columns that do not fill tiles; NVFP4 with both factors, stochastic rounding, a gather, row groups, prologues and values
-side by side. Returning elements too prevents the fusion; these kernels are the reference.
+Covers every element type, scale rounding and value type; random bits, including NaN and infinities; rows and columns
+that do not fill tiles; NVFP4 with both factors, stochastic rounding, a gather, row groups, prologues, and several
+values. A program that also returns the elements is not fused, and is the reference.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ DTYPES = {"bf16": np.uint16, "f16": np.uint16, "f32": np.uint32}
 
 
 def numbers(type_, shape):
-    """Draws bits of numbers of many magnitudes, and some random bits."""
+    """Draws the bits of numbers with many magnitudes, and some random bits."""
     if type_ == "f32":
         x = rng.normal(size=shape) * np.exp2(rng.integers(-30, 30, shape))
         bits = x.astype(np.float32).view(np.uint32)
@@ -106,7 +106,7 @@ for case in test.select(cases()):
         arrays.append(np.int64(0x123456789))
     if "source" in case:
         arrays.append(rng.integers(-1, case["source"], case["rows"]).astype(np.int32))
-    if "groups" in case:  # all rows are in a group
+    if "groups" in case:  # every row belongs to a group
         ends = np.sort(rng.integers(0, case["rows"], case["groups"]))
         ends[-1] = case["rows"]
         arrays.append(ends.astype(np.int32))

@@ -1,17 +1,18 @@
-"""Fake quantization along columns, along both axes, of squares and of batches: mx.quantize and mx.dequantize, fused
-into one kernel, give the bits of both kernels and of the CPU path.
+"""Tests fake quantization along columns or both axes, in square blocks and in batches. A kernel that fuses mx.quantize
+and mx.dequantize must produce the same bits as the separate kernels and as the CPU path.
 
 RUN: %python %s mx-run %t sm_90a formats
 REQUIRES: compiler, numpy
 
 This file covers the formats, on sm_90a; fake-quantize-tiles-*.test cover the rest.
 
-Each case consists of three programs. The first returns elements and scales too, which prevents fusion; the second
-returns only values; the third returns the values of the last result, and bytes of the others. Covers random bits,
-including NaN and infinities, and blocks of zeros; rows and columns that do not fill tiles; every element type, rounding
-of scales and type of numbers; NVFP4 with both factors, stochastic rounding, gathers, row groups, prologues, values side
-by side, amax. Columns of groups are a ragged reduction, which matmuls read: a matmul with rows of 1 returns the numbers
-(on sm_90a, where matmuls dequantize before).
+Each case consists of three programs. The first program also returns elements and scales, which prevents fusion. The
+second returns only values. The third returns the values of the last result, and the elements and scales of all other
+results. Cases cover random bits, including NaN and infinities, and blocks of zeros; rows and columns that do not fill
+tiles; every element type, scale rounding and value type; NVFP4 with both factors, stochastic rounding, gathers, row
+groups, prologues, several values, and amax. Row groups that are quantized along columns form a ragged reduction. Only
+matmuls read it, so the values are multiplied by rows with a single 1 per group, on sm_90a, where matmuls dequantize
+first.
 """
 
 import re
@@ -29,7 +30,7 @@ KINDS = [BYTES, NUMBERS, MIXED]
 
 
 def random_bits(dtype, shape):
-    """Draws numbers of many magnitudes, some random bits, and blocks of zeros in both directions."""
+    """Draws numbers with many magnitudes, some random bits, and blocks of zeros along both axes."""
     x = rng.normal(size=shape) * np.exp2(rng.integers(-30, 30, shape))
     if dtype == "f16":
         bits = (rng.normal(size=shape) * 8).astype(np.float16).view(np.uint16)
@@ -52,7 +53,7 @@ class Case:
         return str({k: v for k, v in self.__dict__.items() if k != "self"})
 
     def types(self, axis):
-        """Types of elements, scales and numbers."""
+        """Returns the types of elements, scales and values."""
         rows, columns = (self.rows, self.columns) if axis else (self.columns, self.rows)
         if self.concat:
             rows, columns = (rows, 2 * columns) if axis else (2 * rows, columns)
@@ -75,7 +76,7 @@ class Case:
         return self.axes * (1 if self.concat else self.values)
 
     def size(self, axis, what):
-        """Value of a dynamic dimension."""
+        """Returns the value of a dynamic dimension, or nothing if the dimension is static."""
         if not self.dynamic:
             return ""
         return "%r" if axis or what != 1 else "%b"
@@ -182,8 +183,8 @@ class Case:
         return arrays
 
     def rows_of_one(self, arrays):
-        """Elements and scales of 64 rows over the reduction: row j is 1 at the j-th of each group's rows, and at every
-        64th after it."""
+        """Returns elements and scales of 64 rows over the reduction. Row j is 1 at the j-th reduction element of each
+        group, and at every 64th element after it."""
         capacity = -(-(self.rows + 127 * self.groups) // 128) * 128
         one = np.zeros((64, capacity), np.uint8)
         ends, begin, start = next(a for a in arrays if a.dtype == np.int32 and a.shape == (self.groups,)), 0, 0
@@ -197,7 +198,7 @@ class Case:
 
 
 def run(case, arrays, kind):
-    """Numbers of all results, and the names of the launches."""
+    """Returns the values of all results, and the names of the launches."""
     text, numbers = case.text(kind)
     results = text.splitlines()[-2].split(":")[0].count("%")
     done, outs = test.call(text, arrays, results, "--mx-explain", chip=chip,
@@ -206,7 +207,7 @@ def run(case, arrays, kind):
 
 
 def formats():
-    """Every element type with every type of numbers."""
+    """Yields cases of every element type and every value type."""
     axes = [[0], [1, 0], [0, 1]]
     for i, element in enumerate(MX):
         for j, out in enumerate(DTYPES):
@@ -217,7 +218,7 @@ def formats():
 
 
 def forms():
-    """All options of an operation."""
+    """Yields cases of all options of the operation."""
     yield Case(96, 160, [1, 0], element="f4E2M1FN", block=16)
     yield Case(160, 96, [0], element="f4E2M1FN", block=16, out="f32", tiled=False)
     yield Case(128, 160, [0, 1], element="f4E2M1FN", seed=True)

@@ -1,10 +1,10 @@
-"""Dequantized destinations, on the CPU path and the simulator: they equal mx.dequantize of the results of a quantizer
-without them, in every bit.
+"""Tests quantizers with dequantized destinations on the CPU path and the simulator. Every bit equals mx.dequantize of
+the results of a quantizer without such destinations.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-fake-quantize-rows.py and -tiles.py cover pairs fused by mx-fuse-fake-quantize; here, there is no fusion.
+fake-quantize-rows.py and -tiles.py cover pairs that mx-fuse-fake-quantize fuses; this test contains no fusion.
 """
 
 from typing import NamedTuple
@@ -17,8 +17,8 @@ rng = test.rng
 
 
 class Case(NamedTuple):
-    """Quantization of a bf16 matrix. `written` contains the shapes of each axis' elements and scales; the first may be
-    dequantized alone."""
+    """Quantization of a bf16 matrix. `written` contains the shapes of the elements and scales along each axis. The
+    quantizer may dequantize only the first of these results."""
     shape: str
     element: str
     written: list
@@ -60,8 +60,8 @@ CASES = {
 
 
 def program(case, dequantized):
-    """Returns the values of all axes, and the amax. The quantizer dequantizes the first `dequantized` of them, and
-    mx.dequantize the others."""
+    """Returns the values along all axes, and the amax. The quantizer dequantizes the first `dequantized` results, and
+    mx.dequantize dequantizes the remaining results."""
     lines, outs, returned = [], [], []
     for i, (elements, scales) in enumerate(case.written):
         if i < dequantized:

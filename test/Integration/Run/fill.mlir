@@ -3,8 +3,8 @@
 // RUN: %python -c "import numpy as np; a = [np.load(f'%t.{x}.npy') for x in 'abcde']; assert sum(x.any() for x in a) == 0; print([(x.shape, x.dtype.str) for x in a])" | FileCheck %s
 // REQUIRES: compiler, numpy
 
-// Zeros of all sizes: whole words or not, elements of half a
-// byte, E8M0, with a nonzero number as byte 0, and no elements.
+// Fills tensors with zeros. Sizes may be multiples of a word. Covers half-byte elements,
+// E8M0 (whose byte 0 is a nonzero number), and tensors without elements.
 
 // CHECK: [((5, 3), '|u1'), ((5, 7), '<u2'), ((5, 16), '|u1'), ((5,), '<f4'), ((0, 5), '<i8')]
 func.func @main(%x: tensor<?xf32>) -> (tensor<?x3xf8E8M0FNU>, tensor<?x7xbf16>, tensor<?x32xf4E2M1FN>, tensor<?xf32>, tensor<0x?xi64>) {

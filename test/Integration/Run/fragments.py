@@ -1,13 +1,14 @@
-"""Fragments that threads read from shared memory, relabel and write back equal numpy's, and so do the scales of their
-elements.
+"""Threads read fragments from shared memory, relabel them and write them back. The results and the scales of the
+elements equal numpy's.
 
 RUN: %python %s mx-compile %t sm_90a
 RUN: %python %s mx-compile %t sm_100a
 REQUIRES: compiler, numpy
 
-Bulk copies fill buffers in every swizzle, with one panel and more, of elements of 4, 6, 8, 16 and 32 bits. Layouts are
-the operand layouts of wgmma, and random layouts: each bit of a row or column belongs to the thread or to the register
-index, in any order. Elements of memory are distinct as far as their bits allow. --seed draws others.
+Bulk copies fill buffers with every swizzle, one or several panels, and 4-, 6-, 8-, 16- and 32-bit elements. Layouts are
+wgmma operand layouts and random layouts. In a random layout, each bit of the row and column is a bit of the thread
+number or the register index, in any order. Elements in memory differ as far as their size allows. --seed
+draws other layouts.
 """
 
 import random
@@ -18,7 +19,7 @@ from fragment_layout import Layout
 from harness import Harness
 
 SWIZZLES = {"": 16, "sw32": 32, "sw64": 64, "sw128": 128}
-# Elements of fragments, of buffers and of numpy.
+# Element types of fragments, of buffers and of numpy.
 TYPES = {"i8": ("i8", "i1"), "f8E4M3FN": ("f8E4M3FN", "u1"), "bf16": ("bf16", "u2"),
          "f32": ("f32", "f4"), "f4E2M1FN": ("i8", "i1"), "f6E3M2FN": ("i8", "i1")}
 BITS = {"i8": 8, "f8E4M3FN": 8, "bf16": 16, "f32": 32, "f4E2M1FN": 4, "f6E3M2FN": 8}
@@ -31,12 +32,12 @@ B_LOAD = Layout([(2, 1, 0), (4, 2, 0), (4, 8, 0), (4, 32, 0)],
                 [(2, 0, 1), (2, 0, 2), (4, 0, 4), (4, 0, 16)])
 B_USE = Layout([(2, 1, 0), (4, 8, 0), (4, 2, 0), (4, 32, 0)],
                [(2, 0, 1), (2, 0, 8), (4, 0, 16), (4, 0, 2)])
-# 96 rows: the highest mode can be of any size.
+# The layout has 96 rows, because the size of the last mode need not be a power of two.
 ODD = Layout([(32, 0, 2), (2, 4, 0)], [(2, 0, 1), (4, 1, 0), (12, 8, 0)])
 
 
 def scramble(rng, rows, columns, threads, paired):
-    """Draws a layout by single bits; rows, columns and threads are powers of two."""
+    """Draws a random layout bit by bit. The numbers of rows, columns and threads are powers of two."""
     bits = [(2, 1 << i, 0) for i in range(rows.bit_length() - 1)]
     bits += [(2, 0, 1 << i) for i in range(columns.bit_length() - 1)]
     first = [bits.pop(bits.index((2, 0, 1)))] if paired else []
@@ -46,7 +47,7 @@ def scramble(rng, rows, columns, threads, paired):
 
 
 class Case:
-    """`copies` boxes down and across a matrix, each through registers."""
+    """A matrix of `copies` boxes, in rows and columns of boxes. Threads copy each box through registers."""
 
     def __init__(self, element, swizzle, load, use, boxes=(1, 1), panels=1, out=None, dynamic=True,
                  spread=False):
@@ -65,7 +66,7 @@ class Case:
                 f"panels {self.panels}\n  {self.load}\n  {self.use}")
 
     def pieces(self, shape, swizzle):
-        """Returns the type of a buffer, the type of its boxes, and their number."""
+        """Returns the type of a buffer, the type of its boxes, and the number of boxes."""
         bytes_ = shape[1] * BITS[self.held] // 8
         panels = bytes_ // SWIZZLES[swizzle] if swizzle else 1
         if not swizzle and shape == self.shape:
@@ -168,8 +169,8 @@ class Case:
 
 
 class ScaleCase:
-    """Scales of each thread's elements in each box, in a row of the result; with a block of 1 the fragment contains
-    scales."""
+    """Copies the scales of each thread's elements in each box to a row of the result. If the block size is 1, the
+    fragment contains the scales themselves."""
 
     def __init__(self, element, tiles, layout, block, extent=None):
         self.element, self.tiles, self.layout, self.block, self.extent = element, tiles, layout, block, extent
@@ -271,7 +272,7 @@ class ScaleCase:
 def make_cases(rng):
     cases = []
     for swizzle in SWIZZLES:
-        # Operands of wgmma, if rows of the buffer are long enough.
+        # Operand layouts of wgmma, for buffers with long enough rows.
         if swizzle in ("", "sw64"):
             cases.append(Case("f8E4M3FN", swizzle, A_LOAD, A_USE, panels=1, out="sw64"))
             cases.append(Case("i8", swizzle, B_LOAD, B_USE, out="sw64", spread=True))
@@ -283,12 +284,12 @@ def make_cases(rng):
         for element, bits in BITS.items():
             for _ in range(2):
                 width = SWIZZLES[swizzle] if swizzle else 16 << rng.randrange(3)
-                # Boxes are part of a panel, or several panels.
+                # A box is a part of a panel, or consists of several panels.
                 columns = max(int(width * 8 // bits * 2.0 ** rng.randrange(-1, 3)), 128 // bits)
                 threads = 32 << rng.randrange(3)
                 rows = max(4 << rng.randrange(6), 32 * threads // (bits * columns) or 1)
                 if swizzle and columns * bits // 8 > width:
-                    rows = max(rows, 8)  # period of the swizzle
+                    rows = max(rows, 8)  # the swizzle repeats after 8 rows
                 while rows * columns * bits < 32 * threads:
                     rows *= 2
                 while rows * columns > 256 * threads:
@@ -314,7 +315,7 @@ def make_cases(rng):
             threads *= 2
         cases.append(ScaleCase("f8E8M0FNU", (1, 2), scramble(rng, rows, columns, threads, False), block,
                                rng.choice([None, 1, 3])))
-    # Operands of mma.sync with block scales (PTX ISA, m16n8k32), and random layouts.
+    # Operand layouts of mma.sync with block scales (PTX ISA, m16n8k32), and random layouts.
     for tiles, layout in (((1, 1), Layout([(4, 0, 1), (8, 1, 0)], [(2, 8, 0)])),
                           ((2, 2), Layout([(4, 0, 1), (8, 1, 0)], [(2, 0, 4), (8, 8, 0)]))):
         cases.append(ScaleCase("f8E8M0FNU", tiles, layout, 1, rng.choice([None, 3])))

@@ -1,11 +1,11 @@
-"""Every function of mx-expand-math: the simulator gives the bits of the CPU path, and the errors are within
-docs/reference/Math.md.
+"""Tests every function that mx-expand-math expands. The simulator returns the bits of the CPU path, and errors are
+within the bounds in docs/reference/Math.md.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-f32 by exponent, at random and at edges; all values of bf16 and f16. MX_MATH_ROUNDS sets the number of additional
-random rounds.
+Inputs are f32 values with every exponent, at random and at edges, and all values of bf16 and f16. MX_MATH_ROUNDS sets
+the number of additional rounds with random inputs.
 """
 
 import os
@@ -20,7 +20,7 @@ from math_oracle import FUNCTIONS, LONG, TYPES, check_oracle, measure
 test = Harness("mx_run", "folder", "*names")
 only = test.names
 ROUNDS = int(os.environ.get("MX_MATH_ROUNDS", "1"))
-SIZE = 256  # rows and columns: all numbers of 16 bits
+SIZE = 256  # rows and columns: all 16-bit values
 BINARY = {"atan2": "f", "powf": "f", "fpowi": "i"}
 NAMES = [name for name in sorted(FUNCTIONS) if not only or name in only]
 
@@ -77,7 +77,7 @@ EDGES = [0, 1, 2, 3, 0.5, 0.25, 1 / 3, 0.75, 1.5, 2.5, 10, 87, 88, 88.72283, 88.
 
 
 def make_floats(rng, count):
-    """Edges and their neighbours, each exponent with several significands, and random bits."""
+    """Returns edge cases and adjacent numbers, several significands for each exponent, and random bits."""
     edges = np.float32(EDGES)
     edges = np.concatenate([edges, np.nextafter(edges, np.float32(0)), np.nextafter(edges, np.float32(np.inf))])
     few = np.uint32([0, 1, 2, 0x3504F3, 0x3504F4, 0x490FDB, 0x400000, 0x7FFFFE, 0x7FFFFF])
@@ -92,7 +92,7 @@ def make_floats(rng, count):
 
 
 def make_others(rng, x):
-    """Draws second operands: mostly with finite powers, then any numbers, and edges."""
+    """Draws second operands: mostly exponents with finite powers, some arbitrary numbers, and edge cases."""
     count = x.size
     fits = np.float32(rng.uniform(-150, 130, count) / np.log2(abs(x.astype(np.float32))))
     whole = np.float32(rng.integers(-12, 13, count))
@@ -118,7 +118,7 @@ def make_inputs(dtype, rng):
 
 
 def get_bits(x):
-    """A NaN's payload is free."""
+    """Returns the bits of numbers. Every NaN gets the same bits, because NaN payloads are unspecified."""
     return np.where(np.isnan(x), np.uint32(0x7FC00000), x.view(np.uint32))
 
 
@@ -144,7 +144,7 @@ def compare(dtype, name, operands, results, bound):
 
 np.seterr(all="ignore")
 rng = np.random.default_rng(16)
-# Verify the oracle with a second oracle of more digits.
+# Verify the oracle with a more precise oracle.
 sample = np.concatenate([make_floats(rng, 1 << 14)[::31], np.float32([16367173 * 2.0**72, 1e-8, -0.99999994])])
 second, integers = make_others(rng, sample)
 for name in NAMES:

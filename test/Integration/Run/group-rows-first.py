@@ -1,5 +1,5 @@
-"""mx.group_rows with `first`: id first + g selects expert g. NumPy computes the expected pairs, for ids of both types,
-including negative ids and the limits of their types.
+"""Tests mx.group_rows with `first`: id `first + g` selects expert g. NumPy computes the expected pairs for ids of both
+types, including negative ids and the limits of the types.
 
 RUN: env MX_CUDA_DRIVER=none %python %s mx-run %t
 REQUIRES: compiler, numpy

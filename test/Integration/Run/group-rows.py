@@ -1,12 +1,12 @@
-"""mx.group_rows sorts pairs of a token and an expert: every byte of rows, slots, ends and count equals numpy's stable
-sort, on the CPU path and on every kind of chip, under two thread orders.
+"""mx.group_rows sorts pairs of a token and an expert. Every byte of rows, slots, ends and count equals NumPy's stable
+sort on the CPU path and on every kind of chip, under two thread orders.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-Ids are uniform, all of one expert, negative, too large, at the limits of their type, or repeated within a token. There
-are no tokens, one expert, and pairs of several chunks of 128 and parts of 4096. The number of places equals the pairs
-with an expert, one more, one fewer, zero, or twice as many.
+Ids are uniform, all equal, negative, too large, at the limits of their type, or repeated within a token. Some cases
+contain no tokens, a single expert, or enough pairs for several chunks of 128 and parts of 4096. The number of places is
+the number of pairs with an expert, one more, one less, zero, or twice as large.
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ def draw(random, kind, tokens, choices, experts, integer):
 
 
 def group(ids, experts, places):
-    """Rows, slots, ends and count by a stable sort."""
+    """Returns rows, slots, ends and count, computed by a stable sort."""
     flat = ids.ravel().astype(np.int64)
     pairs = np.flatnonzero((flat >= 0) & (flat < experts))
     pairs = pairs[np.argsort(flat[pairs], kind="stable")]
@@ -85,7 +85,7 @@ for case in test.select(CASES):
     size = (lambda n: "?") if dynamic else str
     text = PROGRAM.format(t=size(tokens), k=choices, e=size(experts), c=size(places), integer=integer)
     expected = group(ids, experts, places)
-    # Earlier contents of results do not show.
+    # Previous contents of the results must not affect the results.
     arrays = [ids, *(np.full_like(array, 0x5a5a5a5a) for array in expected)]
     for where, options in everywhere():
         for name, found, array in zip(["rows", "slots", "ends", "count"],

@@ -1,11 +1,11 @@
-"""Results of grouped matmuls that are scattered, made of parts, or quantized, and of expert groups with the first rows
-of matrices, equal numpy in every byte, on the simulator and on the CPU path.
+"""Every byte of a grouped matmul equals numpy's on the simulator and on the CPU path. Results are scattered, consist of
+parts, or are quantized. Expert groups may be the first rows of separate matrices.
 
 RUN: %python %s mx-run %t 30
 REQUIRES: compiler, numpy
 
-Operands are small numbers with exact sums in any order, so that results are known to the last bit. Groups match
-grouped-sim.test; slack is NaN.
+Operands are small, so sums are exact in any order and results are known to the last bit. Groups are drawn as in
+grouped-sim.test, and padding is NaN.
 """
 
 import os
@@ -73,7 +73,7 @@ class Case:
             behind = 0
         self.parts = 2 if "parts" in self.kind else 1
         self.quantized = "quantized" in self.kind
-        if test.more:  # explicit schedules require a tile, with 128 columns of each part
+        if test.more:  # an explicit schedule requires a tile, with 128 columns for each part
             columns = 128 * self.parts
             self.schedule = (self.schedule or f"tile = [128, {columns}, 64]") + f", {test.more}"
         if IS_MMA_SYNC and index // 6 % 2 and (self.quantized or self.parts == 2):
@@ -88,7 +88,7 @@ class Case:
         codes, scales, self.a = exact_operand(rng, self.t, self.k)
         codes[self.ends[-1]:] = 0x7F
         self.numbers = self.ends
-        if self.masked:  # each group's scales are tiles of their own
+        if self.masked:  # each group has separate scale tiles
             self.numbers = counts
             for group, count in enumerate(counts):
                 codes[group * self.m + count:(group + 1) * self.m] = 0x7F
@@ -151,7 +151,7 @@ class Case:
         return text
 
     def expected(self):
-        """Returns arrays, and the defined places in each."""
+        """Returns the expected results, and the index of the defined elements of each."""
         values = np.zeros((self.t, self.n), np.float32)
         begin = 0
         for g, end in enumerate(self.ends):
@@ -180,7 +180,7 @@ class Case:
                 (ref.tile_rows(scales, self.ends), ref.defined_tiles(self.ends))]
 
     def expected_masked(self, values):
-        """Only rows in expert groups are defined, and so are their scales."""
+        """Returns the results of masked groups. Only the rows of expert groups and their scales are defined."""
         groups = len(self.sizes)
         has = np.arange(self.m) < self.numbers[:, None]
         values = values.reshape(groups, self.m, self.n)

@@ -1,5 +1,5 @@
-// A host program around an mx function, in one module: it keeps its
-// memory, copies to and from the device, calls the function and prints.
+// Host code and an mx function in one module. The host code keeps data in its own
+// memory, copies to and from the device, calls the function and prints the result.
 //
 // REQUIRES: compiler
 // UNSUPPORTED: sanitizers
@@ -14,18 +14,18 @@
 // A compiled program contains only the mx function.
 //
 // RUN: rm -rf %t.compiled && env MX_QUIET= mx-compile %s -o %t.compiled --ptxas=none 2>&1 | FileCheck %s --check-prefix=COMPILE
-// COMPILE: remark: is host code and not compiled: --entry=main compiles it too
+// COMPILE: remark: is host code and is not compiled: --entry=main also compiles the function
 // COMPILE-NEXT: func.func @main()
 // RUN: FileCheck %s --check-prefix=MANIFEST < %t.compiled/manifest.json
 // MANIFEST: "entries"
 // MANIFEST: "name": "double"
 // MANIFEST-NOT: "name": "main"
 //
-// Host code as entry is refused.
+// Host code cannot be compiled as an entry.
 //
 // RUN: not mx-compile %s -o %t.main --entry=main --ptxas=none 2>&1 | FileCheck %s --check-prefix=MAIN
 // RUN: not mx-run %s --entry=main --device=sim 2>&1 | FileCheck %s --check-prefix=MAIN
-// MAIN: host-code.mlir: entry 'main': expected a function that leaves memory and launches to mx, found 'gpu.wait': host code stays as it is in mx-to-nvvm
+// MAIN: host-code.mlir: entry 'main': expected a function without memory management and launches, found 'gpu.wait': only mx-to-nvvm supports such host code
 
 memref.global "private" @input : memref<4xf32> = dense<[1.0, 2.0, 3.0, 4.0]>
 memref.global "private" @calls : memref<1xf32> = dense<0.0>

@@ -1,11 +1,11 @@
-"""TOSA's block-scaled operations after mx-import-scaled, against a numpy model of the specification.
+"""Compares TOSA's block-scaled operations after mx-import-scaled with a numpy model of the TOSA specification.
 
 RUN: %python %s mx-run mx-opt %t
 REQUIRES: compiler, numpy
 
-The model follows TOSA 1.1: the pseudocode of the operators, calc_block_scale, tosa_reference_check_scale. Maxima of
-blocks are at all borders of the rules for scales, at both ends of the range, zero, infinite and NaN. All arithmetic is
-in float64, which is exact here.
+The model follows TOSA 1.1: the pseudocode of the operators, calc_block_scale and tosa_reference_check_scale. The
+largest magnitudes of blocks include all boundaries of the scale rules, both ends of the range, zero, infinity and NaN.
+The model computes in float64, which is exact for these inputs.
 """
 
 import mx_reference as ref
@@ -24,7 +24,7 @@ def decode(element, codes=None):
 
 
 def block_scale(element, maxima):
-    """calc_block_scale: exponents of two, NaN for blocks with NaN or infinity."""
+    """Models calc_block_scale. Scales are powers of two, or NaN for blocks with NaN or infinity."""
     _, largest, _, fraction, _ = ref.ELEMENTS[ELEMENTS[element]]
     limit = largest + 0.5 * 2.0**(np.floor(np.log2(largest)) - fraction)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -36,7 +36,8 @@ def block_scale(element, maxima):
 
 
 def check_scale(element, test_scale, test_value, scale, value):
-    """tosa_reference_check_scale: one unit of the scale, then one of the element, two of E4M3."""
+    """Models tosa_reference_check_scale. A scale may be up to twice as large, and an element may differ by one unit (by
+    two units for E4M3)."""
     ok = (test_scale <= 2 * scale) & (test_scale >= 0)
     reference = scale * value / test_scale
     _, largest, _, fraction, _ = ref.ELEMENTS[ELEMENTS[element]]
@@ -61,8 +62,8 @@ func.func @main(%x: tensor<{rows}x32x{source}>) -> (tensor<{rows}x32x{element}>,
 
 
 def blocks(element, source):
-    """Creates blocks with maxima at, just below and just above all borders, times powers of two over the whole
-    range."""
+    """Creates blocks with largest magnitudes at, just below and just above all boundaries, multiplied by powers of
+    two over the whole range."""
     largest = ref.ELEMENTS[ELEMENTS[element]][1]
     borders = np.unique([largest, largest * 1.0625, 464.0, 1.0, 1.5, 1.75, 1.875, 1.9375, 255 / 128, 127 / 64, 2 - 2.0**-7])
     borders = borders.astype(np.float32)
@@ -75,7 +76,7 @@ def blocks(element, source):
         x = (rng.uniform(-1, 1, (len(maxima), 32)) * maxima[:, None].astype(np.float64)).astype(np.float32)
     place = rng.integers(0, 32, len(maxima))
     x[np.arange(len(maxima)), place] = np.where(rng.integers(0, 2, len(maxima)), maxima, -maxima)
-    # Ties of elements, and both zeros.
+    # Insert ties between two elements, and both zeros.
     x[::7, 5], x[::7, 6] = 0.0, -0.0
     x[1::3, 7:12] = x[1::3, place[1::3][0]][:, None] * np.array([0.5, 0.75, 0.625, 0.0625, 2.0**-10], np.float32)
     return x.astype(FLOATS[source])
@@ -99,11 +100,11 @@ def compare_quantized(element, source):
     test.expect(f"{element} of {source}: elements", codes[finite], ref.encode(wide[finite] / scale, ELEMENTS[element]))
     reference = np.ldexp(1.0, expected[finite].astype(int))[:, None]
     fine = check_scale(element, scale, decode(element, codes[finite]), reference, wide[finite] / reference)
-    test.require(f"{element} of {source}: the specification allows", fine.all(), np.argwhere(~fine)[:1])
+    test.require(f"{element} of {source}: allowed differences", fine.all(), np.argwhere(~fine)[:1])
 
 
 def compare_dequantized(element):
-    """All codes with all scales, to f32 and bf16."""
+    """Casts all codes with all scales to f32 and bf16."""
     width = max(len(all_codes(element)), 32)
     codes = np.resize(all_codes(element), (256, width))
     bytes_ = np.repeat(np.arange(256, dtype=np.uint8)[:, None], width // 32, 1)
@@ -121,7 +122,7 @@ func.func @main(%q: tensor<256x{width}x{element}>, %s: tensor<256x{width // 32}x
 
 
 def compare_matmuls(element, n, d):
-    """n matrices of 8 x 96 times d, transposed: 16 x 96."""
+    """Multiplies n matrices of 8 x 96 by d transposed matrices of 16 x 96."""
     legal = np.flatnonzero(np.isfinite(decode(element)))
 
     def operand(*shape):
@@ -142,7 +143,7 @@ func.func @main({", ".join(f"%{i}: {type}" for i, type in zip("abcd", types))}) 
     on_chip = (n == 1 or d == 1) and element not in ("!tosa.mxint8", "f4E2M1FN")
     for chip in ["cpu"] + ["sm_100a"] * on_chip:
         arguments = [ref.pack(ca, ELEMENTS[element]), sa, ref.pack(cb, ELEMENTS[element]), sb]
-        # The specification allows far more: 2 * 64 * 2^10 units (Dot product accuracy requirements).
+        # The specification allows a much larger error: 2 * 64 * 2^10 units (Dot product accuracy requirements).
         test.expect_numbers(f"matmuls of {element}, {n} x {d}, on {chip}", run_imported(test, text, arguments, chip=chip),
                             exact, 8 * 2.0**-23 * sums)
 

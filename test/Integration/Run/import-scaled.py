@@ -1,10 +1,11 @@
-"""arith and linalg operations after mx-import-scaled, against their upstream semantics.
+"""Compares arith and linalg operations after mx-import-scaled with their upstream semantics.
 
 RUN: %python %s mx-run mx-opt %t
 REQUIRES: compiler, numpy
 
-arith.scaling_extf: upstream's own folding of arith.extf and its expansion of the rest (arith-expand) run on the CPU,
-for all codes of elements and scales. Matmuls: the exact sums of these numbers, on the CPU and on the simulator.
+For arith.scaling_extf, upstream folds arith.extf and expands the remaining operations (arith-expand), which then run on
+the CPU for all codes of elements and scales. Matmuls are compared with the exact sums of these numbers, on the CPU and
+on the simulator.
 """
 
 import functools
@@ -30,9 +31,9 @@ def run_expanded(text, passes, arguments):
 
 
 def upstream(element):
-    """All codes times all scales, [scale, code], as upstream folds and expands arith.scaling_extf."""
+    """Returns all codes times all scales, [scale, code], as upstream folds and expands arith.scaling_extf."""
     count = len(all_codes(element))
-    # Upstream does not fold signalling NaNs, so they are replaced by quiet NaNs.
+    # Upstream does not fold signaling NaNs, so they are replaced by quiet NaNs.
     quiet = {0x7D: 0x7E, 0xFD: 0xFE} if element == "f8E5M2" else {}
     codes = "".join(f"{quiet.get(code, code):02X}" for code in range(count))
     text = f"""
@@ -54,7 +55,7 @@ func.func @main(%s: tensor<256xi8>) -> tensor<256x{count}xf32> {{
 
 
 def expanded_f4():
-    """arith.scaling_extf of f4E2M1FN, fully expanded and run by upstream."""
+    """Returns the results of arith.scaling_extf for f4E2M1FN that upstream expands and executes."""
     text = """
 func.func @main(%e: tensor<16xi8>, %s: tensor<256xi8>) -> tensor<256x16xf32> {
   %o = tensor.empty() : tensor<256x16xf32>
@@ -73,7 +74,7 @@ func.func @main(%e: tensor<16xi8>, %s: tensor<256xi8>) -> tensor<256x16xf32> {
 
 
 def numbers(element, result, blocks):
-    """scaling_extf of `blocks` blocks for each of 256 scales."""
+    """Returns a program that applies scaling_extf to `blocks` blocks for each of the 256 scales."""
     width = 32 * blocks
     return f"""
 func.func @main(%a: tensor<256x{width}x{element}>, %s: tensor<256x{blocks}xf8E8M0FNU>) -> tensor<256x{width}x{result}> {{
@@ -89,18 +90,18 @@ TABLES = {}
 for element in FLOATS:
     table = upstream(element)
     if element == "f4E2M1FN":
-        test.expect("the two ways upstream", table, expanded_f4(), nan=True)
-    # The expansion flushes the least scale to 0 instead of 2^-127, the value of the type.
+        test.expect("upstream's folding and expansion", table, expanded_f4(), nan=True)
+    # The expansion flushes the smallest scale to 0, although the value of its code is 2^-127.
     unscaled = table[127].astype(np.float64)
     finite = np.isfinite(unscaled)
-    test.require("what upstream makes of a scale of byte 0 (docs/guide/Import.md)", (table[0][finite] == 0).all())
+    test.require("upstream's expansion of scale byte 0 is 0 (docs/guide/Import.md)", (table[0][finite] == 0).all())
     table[0] = unscaled * 2.0**-127
     TABLES[element] = table
     blocks = max(table.shape[1] // 32, 1)
     codes = np.resize(all_codes(element), (256, 32 * blocks))
     scales = np.repeat(np.arange(256, dtype=np.uint8)[:, None], blocks, 1)
     expected = table[scales.repeat(32, 1), codes]
-    # The same after upstream's passes.
+    # The results are the same if upstream's passes run first.
     passes = f"func.func(convert-elementwise-to-linalg),{EXPAND},func.func(linalg-fuse-elementwise-ops),"
     for result, left in ("f32", ""), ("bf16", ""), ("f32", passes):
         with np.errstate(all="ignore"):
@@ -115,7 +116,7 @@ for element in FLOATS:
 
 
 def operand(element, *shape, scales=(119, 136)):
-    """Draws codes, scales and numbers; 32 elements of the last dimension share a scale."""
+    """Draws codes, scales and numbers. Every 32 elements along the last dimension share a scale."""
     legal = np.flatnonzero(np.isfinite(TABLES[element][127]))
     codes = rng.choice(legal, shape).astype(np.uint8)
     bytes_ = rng.integers(*scales, (*shape[:-1], shape[-1] // 32)).astype(np.uint8)
@@ -123,8 +124,8 @@ def operand(element, *shape, scales=(119, 136)):
 
 
 def close(name, found, x, y, equation, added=0):
-    """Compares within the rounding of steps of 16 products to the f32 sum, which the simulator truncates
-    (docs/reference/Spec.md)."""
+    """Compares with exact sums. The tolerance is the rounding error of f32 sums of 16 products each, which the
+    simulator truncates (docs/reference/Spec.md)."""
     exact = np.einsum(equation, x, y) + added
     steps = x.shape[-1] // 16 + 1
     bound = steps * (np.einsum(equation, np.abs(x), np.abs(y)) + np.abs(added)) * 2.0**-23 + np.abs(exact) * 2.0**-23 + 1e-44
@@ -171,7 +172,7 @@ for a, b in [("f4E2M1FN", "f4E2M1FN"), ("f8E4M3FN", "f8E4M3FN"), ("f8E5M2", "f4E
     expanded = imported(four_operands(a, b, types), arguments, passes=EXPAND + ",", left=["linalg.generic"])
     close(f"four operands, expanded, {a} and {b}", expanded, x, y, "mk,nk->mn", c)
 
-# A batch of both operands, and a batch of A alone.
+# Both operands are batches, or only operand A is a batch.
 a = "f8E4M3FN"
 ca, sa, x = operand(a, 3, 8, 64)
 cb, sb, y = operand(a, 3, 16, 64)
@@ -188,7 +189,7 @@ for chip in CHIPS:
                      [ca.reshape(3, 8, 2, 32), cb[0].reshape(16, 2, 32), sa, sb[0], c], left=["linalg.generic"], chip=chip)
     close(f"a batch of A, {chip}", found, x, y[0], "bmk,nk->bmn", c)
 
-# Two loops over blocks, and 64 elements to a scale.
+# Two nested loops over blocks, and blocks of 64 elements.
 ca, sa, x = operand(a, 8, 256)
 cb, _, _ = operand(a, 16, 256)
 sb = rng.integers(119, 136, (16, 4)).astype(np.uint8)
@@ -199,12 +200,13 @@ found = imported(four_operands(a, a, types, ["(m, o, h, i)", "(n, o, h, i)", "(m
                  [ca.reshape(8, 4, 2, 32), cb.reshape(16, 4, 2, 32), sa.reshape(8, 4, 2), sb, c], left=["linalg.generic"])
 close("repeated scales", found, x, y, "mk,nk->nm", c)
 
-# Scales before linalg.matmul, with K first in its second operand; weights of a bf16 matmul on both sides.
+# Operands are scaled before linalg.matmul. The shape of the second operand is K x N. In a bf16 matmul, only one operand
+# is scaled.
 ID, FLOOR = "affine_map<(r, k) -> (r, k)>", "affine_map<(r, k) -> (r, k floordiv 32)>"
 
 
 def dequantized(name, rows, element, transposed=False):
-    """%name, of bf16, from %c_name and %s_name."""
+    """Returns operations for the bf16 tensor %name from %c_name and %s_name."""
     ids = ID if not transposed else "affine_map<(r, k) -> (k, r)>"
     floor = FLOOR if not transposed else "affine_map<(r, k) -> (k floordiv 32, r)>"
     codes, scales = ((rows, 64), (rows, 2)) if not transposed else ((64, rows), (2, rows))

@@ -1,6 +1,6 @@
-"""The layer of examples/moe_layer_ranks.mlir on the reference path: on 2, 4 and 8 ranks its rows, operands, matmuls and
-gradients equal a single rank with all tokens, byte for byte, and token sums follow the order of docs/reference/Spec.md,
-for routings of every kind.
+"""Runs the layer of examples/moe_layer_ranks.mlir on the reference path. On 2, 4 and 8 ranks, its rows, operands,
+matmuls and gradients equal those of a single rank with all tokens, byte for byte, and token sums follow the order of
+docs/reference/Spec.md, for routings of every kind.
 
 RUN: %python %s mx-run %examples/moe_layer_ranks.mlir %t
 TIER: slow

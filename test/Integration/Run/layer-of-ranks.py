@@ -1,4 +1,4 @@
-"""The layer of examples/moe_layer_ranks.mlir on simulated devices, one for each of 2 ranks: the same checks as
+"""Runs the layer of examples/moe_layer_ranks.mlir on 2 ranks, each with a simulated device, and performs the checks of
 layer-of-ranks-reference.py.
 
 RUN: env MX_SIM_DEVICES=8 MX_CUDA_DRIVER=none MX_QUIET=1 %python %s mx-compile %examples/moe_layer_ranks.mlir %t sm_90a 2

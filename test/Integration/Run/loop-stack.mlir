@@ -1,8 +1,8 @@
-// A host loop that encodes a tensor map and launches in each
-// iteration, under stock mlir-runner with a small stack: stack
-// memory of an iteration must not persist into the next. Either
-// the map or the launch parameters would otherwise need several
-// times the stack. No kernel executes, because the grid is empty.
+// A host loop encodes a tensor map and launches a kernel in each
+// iteration, under stock mlir-runner with a small stack. The loop must
+// release stack memory after each iteration, because the tensor maps
+// or launch parameters of all iterations together would exceed the
+// stack. No kernel executes, because the grid is empty.
 //
 // REQUIRES: compiler
 // UNSUPPORTED: sanitizers

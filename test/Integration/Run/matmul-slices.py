@@ -1,10 +1,11 @@
-"""Matmuls of slices, with gaps between rows, compared with numpy.
+"""Compares matmuls of slices (with gaps between rows) with numpy.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-The copy engine requires rows at multiples of 16 bytes, including the first. Supported slices must be right, and others
-must be refused with the nearest supported size: by the compiler if the types determine it, otherwise by the program.
+The copy engine requires rows aligned to 16 bytes, including the first row. Supported slices give correct results.
+Unsupported slices are refused with the nearest supported size: by the compiler if the types determine the size,
+otherwise by the program.
 """
 
 import re
@@ -32,15 +33,15 @@ func.func @main(%wide: !wide, %as: !as, %b: !b, %bs: !bs) -> !y {{
 M, N, K = 150, 136, 160
 NEAREST = "the nearest are "
 
-# Width of the rows, first row and column of the slice, whether the width is static, additional schedule fields, and the
-# expected message.
+# Number of columns in the whole matrix, first row and column of the slice, whether the sizes are static, additional
+# schedule fields, and the expected message.
 CASES = [
     (K + 48, 0, 0, True, "", ""),
     (K + 48, 7, 16, True, "", ""),
     (K + 48, 7, 32, False, "", ""),
     (K + 16, 3, 16, False, "split_k = 2", ""),
-    (K + 40, 0, 0, True, "", r"rows of a at a stride of a multiple of 16 elements, at least 160, .*found 200"),
-    (K + 40, 0, 0, False, "", r"stride of rows of a to be a multiple of 16, found 200; the nearest are 192 and 208"),
+    (K + 40, 0, 0, True, "", r"the row stride of a to be a multiple of 16 elements and at least 160 .*found 200"),
+    (K + 40, 0, 0, False, "", r"row stride of a to be a multiple of 16, found 200; the nearest are 192 and 208"),
     (K + 48, 2, 8, True, "", r"address of a to be a multiple of 16, found (\d+); the nearest are (\d+) and (\d+)"),
 ]
 
@@ -51,7 +52,7 @@ def run_case(rng, width, row, column, is_static, extra, expected):
     b, b_values = make_codes(rng, N, K, "f8E4M3FN", False)
     a_scales, a_tiles = make_scales(rng, M, K // 32, "f8E8M0FNU")
     b_scales, b_tiles = make_scales(rng, N, K // 32, "f8E8M0FNU")
-    # NaN around the slice must not matter.
+    # NaN around the slice must not affect the result.
     surrounded = np.full_like(wide, 0x7F)
     inside = np.s_[row : row + M, column : column + K]
     surrounded[inside] = wide[inside]
@@ -64,13 +65,13 @@ def run_case(rng, width, row, column, is_static, extra, expected):
         done, _ = test.call(program, arrays, 1, status=None, **env)
         said = re.search(expected, done.stderr)
         if done.returncode == 0 or not said or done.stderr.count("expected ") != 1:
-            return test.fail(f"{what}: expected to hear {expected}, found status {done.returncode}\n{done.stderr}")
+            return test.fail(f"{what}: expected the message {expected}, found status {done.returncode}\n{done.stderr}")
         if said.groups():
             found, below, above = map(int, said.groups())
             if not (below < found < above == below + 16 and below % 16 == 0):
                 test.fail(f"{what}: {said[0]}")
         elif is_static and f"{NEAREST}192 and 208" not in done.stderr:
-            test.fail(f"{what}: the nearest are not named\n{done.stderr}")
+            test.fail(f"{what}: the message contains no nearest sizes\n{done.stderr}")
         return None
     found, = test.run(program, arrays, 1, **env)
     wrong, ratio = compare(found.astype(np.float64), wide_values[inside] * a_scales.repeat(32, axis=1),

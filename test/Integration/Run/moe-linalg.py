@@ -1,12 +1,12 @@
-"""The layer of examples/moe_linalg.mlir, before and after mx-quantize-matmuls.
+"""Runs the layer of examples/moe_linalg.mlir before and after mx-quantize-matmuls.
 
 RUN: %python %s mx-run mx-opt %examples %t cpu
 RUN: %python %s mx-run mx-opt %examples %t sim
 REQUIRES: compiler, numpy
 
-All its loops become grouped matmuls. Signal-to-noise ratios against bf16 match the ratios that docs/guide/MoE.md
-derives for the same layer in mx operations; the scale of each result is separate. Tokens and weights are Gaussian, gate
-and up have deviation 1.
+All loops become grouped matmuls. The signal-to-noise ratios against bf16 match those that docs/guide/MoE.md derives for
+the same layer of mx operations; each result has its own tolerance. Tokens and weights are Gaussian, and the deviation
+of gate and up is 1.
 """
 
 import os
@@ -19,8 +19,8 @@ H, I, G = 384, 256, 8
 RATIOS = {"y": 23.64, "dx": 23.41, "dw1": 23.41, "dw2": 23.64, "dprobs": 23.64}
 TOLERANCE = 0.25
 
-
-# Two more for each of the weights.
+# Number of launches of each entry, including one quantizer for each of the two weights. Each
+# weight needs two more kernels than on the other path.
 LAUNCHES = {"forward": 6, "backward": 11}
 
 
@@ -33,7 +33,7 @@ def run(program, entry, arguments, results, device):
 
 
 def count(what, text, **expected):
-    """Requires the given number of each word."""
+    """Checks that the text contains each word the given number of times."""
     found = {word: text.count(word) for word in expected}
     test.require(what, found == expected, found)
 
@@ -48,7 +48,8 @@ count("quantizations and matmuls and one reduction",
 rng = test.rng
 normal = lambda deviation, *shape: (deviation * rng.standard_normal(shape)).astype(BF16)
 tokens = 96
-# Two experts for each token, with different popularity; the last expert group is empty, and two rows are in no group.
+# Each token selects two experts of different popularity. The last expert group is empty, and two rows are outside
+# of all groups.
 popular = np.array([4, 1, 1, 2, 3, 1, 1, 0]) / 13
 experts = np.stack([rng.choice(G, 2, replace=False, p=popular) for _ in range(tokens)])
 order = np.argsort(experts.ravel(), kind="stable")

@@ -1,9 +1,9 @@
-"""NaNs of all signs and payloads do not affect quantizers.
+"""The sign and payload of a NaN do not affect quantizers.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-A region reads the bits of its NaNs; MXINT8 represents NaN as 0, with 255 as the scale of its block. --check=cpu
+A region reads the bits of NaNs. MXINT8 has no NaN: the element becomes 0 and the scale of its block 255. --check=cpu
 compares every byte with the CPU path.
 """
 
@@ -19,7 +19,7 @@ PROGRAM = f"""
 func.func @main(%x: !x, %y: !x) -> (!e, !s, !i, !s) {{
   %e = tensor.empty() : !e
   %s = tensor.empty() : !s
-  // The sign and a bit of the payload of x / y, and the sign as copysign has it.
+  // Adds the sign and the lowest bit of x / y as integers, and 1 with the sign of x / y by copysign.
   %q:2 = mx.fused_quantize ins(%x, %y : !x, !x) outs(%e, %s : !e, !s) -> !e, !s
   prologue {{
   ^bb0(%a: f32, %b: f32, %row: index, %col: index):
@@ -47,12 +47,12 @@ x, y = rng.standard_normal((2, ROWS, COLUMNS)).astype(np.float32)
 nans = (rng.integers(0x7F800001, 0x80000000, x.shape) | rng.integers(0, 2, x.shape) << 31).astype(np.uint32)
 x = np.where(rng.random(x.shape) < 0.3, nans.view(np.float32), x)
 x[:, ::9], y[:, ::9] = 0, -0.0  # their quotient is a new NaN
-x[:, 32:64] = np.where(np.isnan(x[:, 32:64]), np.float32(1), x[:, 32:64])  # blocks without
+x[:, 32:64] = np.where(np.isnan(x[:, 32:64]), np.float32(1), x[:, 32:64])  # blocks without NaN
 
 for chip in ["sm_90a", "sm_100a"]:
     elements, scales, codes, int8_scales = test.run(PROGRAM, [x, y], 4, chip=chip, check=True)
     isnan = np.isnan(x)
-    # Every NaN is 0x7FFFFFFF to a region: no sign, and the low bit set: 0 + 1 + 1.
+    # A region reads every NaN as 0x7FFFFFFF, so the sum is 2: sign 0, lowest bit 1, and copysign 1.
     with np.errstate(all="ignore"):
         quotient = x / y
     bits = quotient.view(np.uint32)

@@ -1,10 +1,10 @@
-"""mx.pack_operand equals numpy in every byte, on the CPU and on the simulator.
+"""Every byte of mx.pack_operand equals numpy's, on the CPU and on the simulator.
 
 RUN: %python %s mx-run %t sm_90a sm_100a sm_120a
 REQUIRES: compiler, numpy
 
-Covers every format; rows and columns that do not fill tiles, none of them, one of them, and batches; static and dynamic
-shapes; destinations full of garbage.
+Covers every format; batches and matrices in which rows, columns, both or neither fill tiles; static and dynamic shapes;
+and destinations with garbage.
 """
 
 import mx_reference as ref
@@ -16,7 +16,7 @@ test = Harness("mx_run", "folder", "*chips", seed=64)
 FORMATS = ["f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN"]
 SHAPES = [(0, 64), (64, 0), (64, 64), (128, 192), (1, 8), (65, 72), (63, 64), (200, 264),
           (3, 70, 136), (2, 2, 64, 64), (2, 3, 5, 40), (4, 128, 8)]
-# Additional shapes on the CPU: a GPU thread reads 4 bytes.
+# Additional shapes on the CPU path. GPU threads read 4 bytes at a time, too many for these shapes.
 ODD = [(65, 66), (1, 2), (2, 7, 130)]
 ODD_OF_BYTES = [(7, 3), (64, 65)]
 
@@ -39,7 +39,7 @@ def check(shapes, element, is_dynamic, chip):
 
 for number, element in enumerate(FORMATS):
     odd = ODD + (ODD_OF_BYTES if element != "f4E2M1FN" else [])
-    # On each device some formats have static shapes.
+    # Each device compiles some of the formats with static shapes.
     for i, chip in enumerate(("cpu", *test.chips)):
         check(SHAPES + (odd if chip == "cpu" else []), element, (number + i) % 2 == 0, chip)
 test.finish(least=5000000)

@@ -9,11 +9,11 @@
 // RUN: mx-run %s --chip=sm_90a --entry=plain %{arrays} --result %t/plain.npy
 // RUN: cmp %t/y.npy %t/plain.npy
 
-// Weights are quantized and packed, and a matmul reads them: in one
-// program, compiled ahead of time, and with the same bits as without
-// packing. Sizes that tiles do not determine are taken from other operands.
+// A program quantizes and packs weights, and multiplies by the packed weights. The
+// bits are the same if the program is compiled ahead of time or does not pack.
+// Other operands determine the sizes that the tiles do not determine.
 
-// 152 rows of 224 weights are 3 x 4 tiles of 2048 bytes.
+// 152 rows of 224 weights need 3 x 4 tiles of 2048 bytes.
 // CHECK:     main_pack_weights reads 17024 B, writes 24576 B
 // CHECK:     main_matmul reads 57984 B, writes 42560 B
 // CHECK-DAG: check: mx.pack_operand at {{.*}}, result 0: 24576 elements, 0 bytes unequal

@@ -1,11 +1,11 @@
-"""mx.pack_operand in #mxgpu.k_order on the CPU path and on the GPU permutes K as docs/reference/Spec.md defines; numpy
+"""With #mxgpu.k_order, mx.pack_operand permutes K as docs/reference/Spec.md defines, on the CPU path and the GPU. numpy
 computes the expected elements.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-Covers bf16, elements with scales, and row groups with separate scale tiles; reductions with and without a multiple of
-64; rows that fill no tile; a batch."""
+Covers bf16, elements with scales, and row groups with separate scale tiles; reduction sizes that are multiples of
+64 or not; rows that do not fill tiles; and a batch."""
 
 import mx_reference as ref
 import numpy as np
@@ -13,7 +13,7 @@ from harness import BF16, Function, Harness
 
 
 def permuted(numbers):
-    """Permutes by index arithmetic, one element at a time."""
+    """Permutes one element at a time by index arithmetic."""
     columns = numbers.shape[-1]
     width, lanes = (64, 4) if columns % 64 == 0 else (32, 4)
     out = np.empty_like(numbers)

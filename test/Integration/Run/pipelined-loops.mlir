@@ -1,6 +1,6 @@
-// C = A B^T of bf16 by wgmma, with main loops as pipeliners leave them: two
-// instructions under way, two steps in an iteration, and a first step before the
-// loop. Compared with float64 on the simulator.
+// Computes bf16 C = A * B^T with wgmma. Main loops have forms that pipelining passes
+// produce: two wgmma groups in flight, two steps in an iteration, or a first step
+// before the loop. Results on the simulator are compared with float64.
 
 // REQUIRES: numpy
 // RUN: mx-opt %s --mx-to-nvvm | mx-translate --mx-to-ptx | FileCheck %s
@@ -113,7 +113,7 @@ module attributes {gpu.container_module} {
   }
 
   gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx88">] {
-    // Two in flight besides the current one: all stages are kept.
+    // Two wgmma groups are in flight in addition to the current one, so all stages are in use.
     mxgpu.kernel @deep(%a_map: !a_map, %b_map: !b_map, %c_map: !c_map, %m: index, %n: index, %reduction: index) {
       %c0 = arith.constant 0 : index
       %c16 = arith.constant 16 : index
@@ -161,7 +161,7 @@ module attributes {gpu.container_module} {
       }
     }
 
-    // Two steps in an iteration; the last step may be all zeros.
+    // An iteration contains two steps; the last step may read only zeros.
     mxgpu.kernel @unrolled(%a_map: !a_map, %b_map: !b_map, %c_map: !c_map, %m: index, %n: index, %reduction: index) {
       %c0 = arith.constant 0 : index
       %c16 = arith.constant 16 : index
@@ -218,7 +218,7 @@ module attributes {gpu.container_module} {
       }
     }
 
-    // The first step before the loop, which may be empty.
+    // The first step is before the loop, and the loop may execute no iteration.
     mxgpu.kernel @peeled(%a_map: !a_map, %b_map: !b_map, %c_map: !c_map, %m: index, %n: index, %reduction: index) {
       %c0 = arith.constant 0 : index
       %c16 = arith.constant 16 : index

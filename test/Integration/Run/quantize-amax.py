@@ -1,11 +1,12 @@
-"""amax of quantizers on the GPU equals numpy, and all other results equal the CPU path's, in every bit.
+"""On the GPU, every bit of a quantizer's amax equals numpy's, and every bit of all other results equals the CPU path's.
 
 TIER: slow
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-Covers quantizers along rows, along columns and both; ragged rows, gathered rows and two values of a prologue, with only
-the counted elements raised; tiles in parts and several for a CTA; numbers of all kinds, with negative largest numbers.
+Covers quantizers along rows, along columns and both; ragged rows, gathered rows and two values of a prologue, with
+large numbers only in counted elements; tiles loaded in parts, and several tiles for a CTA; and numbers of all kinds,
+including inputs without positive numbers.
 """
 
 import amax_cases
@@ -29,14 +30,14 @@ TILE_CASES = [
     Case([1], square=True),
     Case([1, 0], gather=True),
 ]
-# Rows after the groups are unspecified, and not compared with the CPU path.
+# Rows after the last group are unspecified, so they are not compared with the CPU path.
 RAGGED_CASES = [
     Case([1, 0], ragged="rows", layout="sf_128x4"),
     Case([0], ragged="rows"),
 ]
-if not chip.startswith("sm_12"):  # two values of whole tiles, both ways, need more memory
+if not chip.startswith("sm_12"):  # whole tiles of two values along both axes need more memory
     RAGGED_CASES.append(Case([0, 1], ragged="rows", gather=True, produced=True))
-# Slow to simulate, so only for one input type.
+# These cases are slow to simulate, so they run for one input type only.
 BF16_CASES = [
     Case([1], seed=True),
     Case([1], gather=True, produced=True),
@@ -51,7 +52,7 @@ def run(name, cases, dtype, rows, gathered, datasets):
         if kind not in datasets:
             continue
         f, counts = amax_cases.program(cases, dtype, x, index)
-        # Few CTAs at a time.
+        # A single SM executes few CTAs at a time.
         found = test.run(f, chip=chip, check=not any(case.ragged for case in cases), sms=1)
         list(amax_cases.compare(test, f"{dtype} {name} {kind}", cases, x, index, found, counts))
 

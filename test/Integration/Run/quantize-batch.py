@@ -1,12 +1,12 @@
-"""Quantizers of several matrices equal numpy and the CPU path in every byte.
+"""Quantizes batches of matrices, and compares every result byte with numpy and the CPU path.
 
 TIER: slow
 RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-Inputs are the weights of experts, G x N x K, and batches of higher rank, along one axis or both. Each matrix begins
-with new tiles of elements and scales, even if the rows of its predecessor do not fill a tile.
+Inputs are expert weights of shape G x N x K and batches of higher rank, quantized along one axis or both. Each matrix
+starts a new element tile and a new scale tile, even if the rows of the previous matrix do not fill a tile.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ LARGE = adapt_quantize_schedule(
     "{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, "
     "stage_rows = 64, stages = 2, ctas = 1, raster = group_m(2), atomic_counter = true>}", test.chip)
 
-# Shape, input, axes, elements, layout, dynamic, options.
+# Shape, input type, axes, element type, scale layout, whether sizes are dynamic, and options.
 CASES = [
     ((3, 100, 64), "bf16", [1], "f8E4M3FN", "sf_128x4", False, ""),
     ((3, 160, 96), "bf16", [1, 0], "f8E4M3FN", "sf_128x4", True, ""),
@@ -51,7 +51,7 @@ def program(case, array):
     x = f"tensor<{'x'.join('?' if dynamic else str(n) for n in shape)}x{dtype}>"
     outs, f = destinations(case), Function()
     f.argument(x, array, "x"), f.argument("f32", np.float32(FACTOR), "g"), f.argument("i64", np.int64(SEED), "seed")
-    if options == "negate":  # the kernel supports no preceding operation
+    if options == "negate":  # the quantizer's kernel does not fuse this operation
         f.lines.append(f"%in = arith.negf %x : {x}")
     f.call(f"mx.fused_quantize ins({'%in' if options == 'negate' else '%x'} : {x}) "
            f"{'global_scale(%g)' if options == 'nvfp4' else ''} {'seed(%seed)' if options == 'seed' else ''} OUTS "
@@ -68,7 +68,7 @@ for case in test.select(CASES):
     x = x.astype(FLOATS[dtype])
     found = test.run(program(case, x), chip=test.chip, check=True, sms=2)
     if options == "seed":
-        continue  # compared with the CPU path
+        continue  # already compared with the CPU path
     wide = (-x if options == "negate" else x).astype(np.float32).reshape(-1, *shape[-2:])
     for k, out in enumerate(destinations(case)):
         for j, what in enumerate(("elements", "scales")):

@@ -1,11 +1,12 @@
-"""Quantizers along columns, and along both axes in a single read, equal numpy, ml_dtypes and the CPU path in every bit.
+"""Quantizers along columns, and along both axes with a single read, equal numpy, ml_dtypes and the CPU path in every
+bit.
 
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-Every element type from every input type, with all roundings and layouts of scales, in one program for each input type.
-The inputs contain many numbers as the largest of a block and anywhere, ties, infinities and NaN; rows and columns that
-do not fill tiles.
+Covers every element type from every input type, with all roundings and scale layouts, in one program for each input
+type. The inputs contain ties, infinities, NaN, and many numbers that are the largest in one block but not in another.
+Rows and columns do not fill tiles.
 """
 
 import mx_reference as ref
@@ -14,16 +15,16 @@ import quantize_inputs as inputs
 from chips import adapt_quantize_schedule
 from harness import FLOATS, Blocks, Function, Harness
 
-COLUMNS = 416  # 13 blocks: three tiles of columns and a part
+COLUMNS = 416  # 13 blocks: three tiles of columns and a partial tile
 ENCODES = [448 * 6 / 11.0, 1e-30]
-# Tiles loaded in parts, by one CTA each or by CTAs that draw from atomic_counter.
+# Schedules for tiles loaded in parts. A CTA quantizes one tile, or takes tiles from atomic_counter.
 PARTS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, %d], "
          "threads = 128, vector = 32, stage_rows = %d, stages = %d, ctas = 1, raster = "
          "%s>}")
 
 
 def cases(dtype):
-    """Yields destinations and schedule: all for bf16, every second for other types."""
+    """Returns destinations and schedules: all for bf16, and every second one for other types."""
     step = 1 if dtype == "bf16" else 2
     return list(all_cases())[dtype == "f32"::step]
 
@@ -46,7 +47,7 @@ def all_cases():
 
 
 def program(dtype, x):
-    """Function with all cases on one input."""
+    """Returns a function with all cases of one input."""
     f, t = Function(), f"tensor<{x.shape[0]}x{x.shape[1]}x{dtype}>"
     f.argument(t, x, "x")
     factors = {encode: f.argument("f32", np.float32(encode)) for encode in ENCODES}
@@ -60,7 +61,7 @@ def program(dtype, x):
 
 
 def make_input(rng, dtype):
-    """Creates blocks along columns, in a matrix of whole blocks in both directions."""
+    """Creates blocks along columns, in a matrix without partial blocks."""
     codes = (rng.integers(0, 2**32, 512, dtype=np.uint32) if dtype == "f32" else
              rng.permutation(65536)[:512].astype(np.uint16))
     blocks = np.concatenate([inputs.blocks_of(rng, codes, dtype), inputs.ties(dtype)[::4], inputs.special(dtype),

@@ -1,13 +1,13 @@
-"""Concatenated quantized values equal numpy in every byte.
+"""Every byte of quantized concatenated values equals numpy's.
 
 RUN: %python %s mx-run %t cpu
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 TIER: slow
 
-Covers two or three values of a prologue, of inputs that may be slices, along both axes, with all options: ragged rows,
-gathered rows, squares, amax, NVFP4 with the factor of the concatenated tensor. Random numbers are those of the
-concatenated tensor. Widths that tiles do not divide run on the CPU path.
+Covers two or three values of a prologue with slices among its inputs, along both axes, with all options: ragged rows,
+gathered rows, squares, amax, and NVFP4 with the factor of the concatenated tensor. Stochastic rounding uses the random
+numbers of the concatenated tensor. Widths that are not multiples of the tile width run on the CPU path.
 """
 
 import mx_reference as ref
@@ -131,7 +131,7 @@ func.func @main(%wide: !wide, %seed: i64) -> (!e, !s, !e, !s) {{
 
 
 def check_seed(axis):
-    """Checks for the same bits as with a single tensor."""
+    """Checks that stochastic rounding returns the same bits as for a single tensor."""
     bits = test.rng.standard_normal((160, 256)).astype(FLOATS["bf16"])
     text = SEEDED.format(*((160, 256, 8) if axis else (256, 160, 5)), axis)
     found = run(text, [bits, np.int64(0x2718281828459045)], 4)

@@ -1,11 +1,11 @@
-"""bf16 matmuls of linalg before and after mx-quantize-matmuls, on the CPU path and on the simulator.
+"""Runs bf16 linalg matmuls before and after mx-quantize-matmuls, on the CPU path and on the simulator.
 
 RUN: %python %s mx-run mx-opt %t
 REQUIRES: compiler, numpy
 
-The signal-to-noise ratio of a matmul of Gaussian matrices must match its formats (docs/guide/MoE.md): a higher ratio
-would mean that operands are not quantized. Operands are transposed or not; groups contain any number of rows, and rows
-outside of all groups keep their contents.
+The signal-to-noise ratio of a matmul of Gaussian matrices must match the formats (docs/guide/MoE.md); a higher ratio
+would mean that the operands are not quantized. Operands are transposed or not. Groups contain any number of rows, and
+rows outside of all groups keep their contents.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ test = Harness("mx_run", "mx_opt", "folder", seed=1)
 rng = test.rng
 MAPS = "\n".join(f"#{name} = affine_map<(m, n, k) -> ({name[0]}, {name[1]})>" for name in ["mk", "km", "nk", "kn", "mn"])
 MAPS += "\n#all = affine_map<(r, c) -> (r, c)>"
-# Ratio of each recipe in dB. For 8 bits it is the sum of two noises of docs/guide/MoE.md; for other formats it was
-# measured, because small numbers of a block have fewer digits.
+# Signal-to-noise ratio of each recipe in dB. For 8-bit formats the noise is the sum of two noises of docs/guide/MoE.md.
+# For other formats the ratio was measured, because small numbers in a block have fewer significant bits.
 RATIOS = {"mxfp8-e4m3": 28.5, "mxfp8-e5m2": 22.5, "mxfp6-e2m3": 27.8, "mxfp6-e3m2": 22.5, "mxfp4": 15.7, "nvfp4": 17.4}
 
 
@@ -29,7 +29,7 @@ def shape(a, b, letters):
 
 
 def rounding(to, value, rows, size=""):
-    """Rounds rows of 96 to bf16."""
+    """Returns operations to round rows of 96 elements to bf16."""
     tensor = lambda element: f"tensor<{rows}x96x{element}>"
     return f"""
   %for_{to} = tensor.empty({size}) : {tensor("bf16")}
@@ -42,7 +42,7 @@ def rounding(to, value, rows, size=""):
 
 
 def dense(a, b, adds, result="f32"):
-    """Multiplies bf16 matrices with m = 152, n = 96, k = 128."""
+    """Returns a program to multiply bf16 matrices with m = 152, n = 96, k = 128."""
     left, right, out = shape(152, 128, a), shape(96, 128, b), "tensor<152x96xf32>"
     init = "" if adds else f"""
   %zero = arith.constant 0.0 : f32
@@ -75,7 +75,8 @@ RANGE = """
 
 
 def rows(b, result):
-    """Rows of X times the matrix of their group, K = 128 and N = 96; other rows keep their zeros."""
+    """Returns a program to multiply the rows of X by the matrix of their group, with K = 128 and N = 96. Rows that
+    belong to no group stay zero."""
     matrix = shape(96, 128, b)
     return f"""{MAPS}
 func.func @main(%x: tensor<?x128xbf16>, %w: tensor<5x{matrix[7:]}, %ends: tensor<5xi32>) -> tensor<?x96x{result}> {{{LOOP}
@@ -105,7 +106,7 @@ def rows_arguments(b):
 
 
 def reduction(adds):
-    """dW[g] = dY^T X over the rows of g."""
+    """Returns a program to compute dW[g] = dY^T X over the rows of each group g."""
     init = "%dw" if adds else "%empty"
     return f"""{MAPS}
 func.func @main(%x: tensor<?x64xbf16>, %dy: tensor<?x96xbf16>, %ends: tensor<5xi32>, %dw: tensor<5x96x64xf32>) -> tensor<5x96x64xf32> {{{LOOP}
@@ -130,8 +131,8 @@ def reduction_arguments():
 
 
 def check(name, text, arguments, recipe="mxfp8-e4m3", added=0, devices=("cpu", "sim"), options=""):
-    """Checks a program; `added` is the noise-free part of the exact result besides matmuls. Returns the rewritten
-    text."""
+    """Checks a program and returns its rewritten text. `added` is the part of the exact result that matmuls do not
+    compute, so it contains no noise."""
     module = test.rewrite(text, f"--mx-quantize-matmuls=recipe={recipe} {options}", "--cse", "--canonicalize")
     for op in "linalg.matmul", "linalg.contract":
         test.require(f"{name}: no {op} is left", op not in module)
@@ -158,7 +159,7 @@ check("rows, transposed", rows("kn", "f32"), rows_arguments("kn"))
 check("reduction", reduction(False), reduction_arguments())
 arguments = reduction_arguments()
 check("reduction, added to", reduction(True), arguments, added=arguments[3])
-# Tokens of a batch of sequences are rows.
+# The tokens of a batch of sequences are the rows of a matmul.
 text = f"""
 func.func @main(%x: tensor<3x?x128xbf16>, %w: tensor<128x96xbf16>, %c: tensor<3x?x96xf32>) -> tensor<3x?x96xf32> {{
   %r = linalg.contract indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>]
@@ -168,7 +169,7 @@ func.func @main(%x: tensor<3x?x128xbf16>, %w: tensor<128x96xbf16>, %c: tensor<3x
 """
 arguments = [normal(3, 50, 128), normal(128, 96), rng.standard_normal((3, 50, 96)).astype(np.float32)]
 check("a batch of sequences", text, arguments, added=arguments[2])
-# Several batch dimensions, which only the CPU path multiplies.
+# Only the CPU path supports several batch dimensions.
 text = f"""
 func.func @main(%q: tensor<2x3x40x128xbf16>, %k: tensor<2x3x24x128xbf16>, %c: tensor<2x3x40x24xf32>) -> tensor<2x3x40x24xf32> {{
   %r = linalg.contract indexing_maps = [affine_map<(b, h, m, n, k) -> (b, h, m, k)>, affine_map<(b, h, m, n, k) -> (b, h, n, k)>, affine_map<(b, h, m, n, k) -> (b, h, m, n)>]

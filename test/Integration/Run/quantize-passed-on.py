@@ -1,16 +1,16 @@
-"""Quantizers of quantized inputs without a changing prologue: simulator, CPU path and numpy agree in every byte defined
-by the layout.
+"""Tests quantizers of quantized inputs without a prologue or with an identity prologue. The simulator, the CPU path and
+numpy agree in every byte that the layout defines.
 
 RUN: %python %s mx-run %t sm_90a sm_100a
 REQUIRES: compiler, numpy
 TIER: slow
 
-Rows are the input's elements and scales, byte for byte, and columns are quantized from its numbers. Each code is the
-largest of a block, with scales that are 0, small, large and NaN; with such scales and `ceil`, quantizing again gives
-other bytes. All element types, scales in both layouts; rows in expert groups, some of them empty, after the last group,
-gathered, some of them left out; amax, seeds, dequantized results, and a single result of each axis. A prologue that
-yields its argument quantizes rows again, also in groups. Invalid ends give unspecified results, but without accesses
-outside of the tensors, which the simulator would report.
+Results along rows are the elements and scales of the input, byte for byte; results along columns are quantized from the
+decoded input. Each code is the largest of some block, with scales 0, small, large and NaN. With such scales and `ceil`,
+quantizing the rows again would change bytes. Cases cover all element types; both scale layouts; rows in expert
+groups (some of them empty), after the last group, gathered, or left out; amax, seeds, dequantized results, and results
+along a single axis. An identity prologue quantizes the rows again, also in groups. If the ends are invalid, results are
+unspecified, but the simulator must report no access outside of the tensors.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ test = Harness("mx_run", "folder", "*chips")
 COLUMNS, SEED = 160, 0x2718281828459045
 SCALES = [0, 1, 2, 9, 100, 126, 127, 128, 150, 246, 253, 254, 255]
 GROUPS = {"edges": [0, 1, 31, 33, 128, 129, 0, 64], "many": [0] * 33 + [5] + [0] * 34 + [130, 7], "none": [0, 0]}
-BEHIND = 37  # rows of no expert group
+BEHIND = 37  # rows after the last expert group
 TILED = "sf_128x4"
 
 
@@ -36,12 +36,12 @@ class Case:
     source: str = "linear"     # layout of the input's scales
     groups: str = ""
     gathered: bool = False
-    out: str = ""              # the element type along axis 0
+    out: str = ""              # element type along axis 0, if different
     amax: bool = False
     seeded: bool = False
     dequantized: str = ""      # type of the results along all axes
     schedule: str = ""
-    again: bool = False        # with an identity prologue
+    again: bool = False        # uses an identity prologue
 
 
 AGAIN = "prologue {\n^bb0(%a: bf16, %row: index, %col: index):\nmx.yield %a : bf16\n}"
@@ -105,7 +105,7 @@ class Trial:
             pair = out.types(self.rows, COLUMNS)
             wide = pair[0].split(",")[0].strip(">").replace(out.element, case.dequantized)
             types += [f"{wide}>"] if case.dequantized else pair
-        # Slack of scales is never read.
+        # Padding of scale tiles is never read.
         scales = self.scales if case.source == "linear" else ref.tile(self.scales, slack=0xA5)
         for name, type_, array in [
                 ("x", x[0], ref.pack(self.codes, case.element)), ("s", x[1], scales),
@@ -121,11 +121,11 @@ class Trial:
         return f
 
     def expected(self):
-        """Returns each array, and its defined part."""
+        """Yields each expected array with the index of its defined part."""
         case, ends = self.case, self.ends
         last = int(ends[-1]) if case.groups else self.rows
         for out in self.destinations():
-            if out.axis and not case.again:  # rows are passed on
+            if out.axis and not case.again:  # rows are copied unchanged
                 out.quantize = lambda x: (self.taken, self.taken_scales)
             if case.dequantized:
                 codes, scales = out.quantize(self.numbers if out.axis else self.numbers.T)
@@ -137,7 +137,7 @@ class Trial:
 
 
 def blocks(rng, element):
-    """Creates rows of blocks: each magnitude as the largest, with each scale."""
+    """Creates rows of blocks that combine each largest magnitude with each scale."""
     bits = {"f8": 8, "f6": 6, "f4": 4, "i8": 8}[element[:2]]
     largest = np.arange(2 ** (bits - 1))
     largest, scales = (a.ravel() for a in np.meshgrid(largest, SCALES))
@@ -151,7 +151,7 @@ def blocks(rng, element):
     else:
         codes |= (negative << (bits - 1)).astype(np.uint8)
     order = rng.permutation(count)
-    pad = -count // 5 % 32 # whole blocks of columns
+    pad = -count // 5 % 32 # fills the blocks along columns
     codes = np.pad(codes[order].reshape(-1, COLUMNS), ((0, pad), (0, 0)))
     return codes, np.pad(scales[order].astype(np.uint8).reshape(-1, 5), ((0, pad), (0, 0)))
 
@@ -171,12 +171,12 @@ def compare(name, trial, chip):
 
 
 def requantized(trial):
-    """Returns the number of scales that quantizing the rows again would change."""
+    """Returns the number of scales changed by quantizing the rows again."""
     return int(np.count_nonzero(ref.quantize(trial.numbers, trial.case.element)[1] != trial.taken_scales))
 
 
 def run_with_bad_ends(chip, rng):
-    os.environ["MX_SIM_CHECKS"] = "none" # overlapping groups race
+    os.environ["MX_SIM_CHECKS"] = "none" # overlapping groups cause races
     for case in (Case("f8E4M3FN", [1, 0], groups="edges", gathered=True), Case("f8E4M3FN", [1], groups="edges")):
         trial = Trial(case, rng)
         for ends in ([200, 100, 150, 300], [-5, 40, 7, 130], [5000, 10, 290, 2**31 - 1]):
@@ -193,7 +193,7 @@ for chip in test.chips:
         compare(number, trial, chip)
         others += requantized(trial)
     run_with_bad_ends(chip, rng)
-print(f"{others} scales would be others")
+print(f"quantizing again would change {others} scales")
 if others < 10000 * len(test.chips):
-    test.fail("expected more scales that quantizing again would change")
+    test.fail("expected quantizing again to change more scales")
 test.finish(least=3000000 * len(test.chips))

@@ -1,12 +1,12 @@
-"""Quantizers with prologues and gathered rows: the simulator and the CPU agree.
+"""Quantizers with prologues and gathered rows return the same results on the simulator and on the CPU.
 
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-Covers quantizers along rows, along columns and both; SwiGLU forward and backward with a weight for each row and a bias
-for each column; regions that do not map 0 to 0 (padding stays 0); rows in the order of experts with padding; partial
-tiles, and more tiles than CTAs. mx-run itself compares every operation with the CPU path; results defined by IEEE 754
-are compared with numpy too.
+Covers quantizers along rows, along columns and both; SwiGLU forward and backward, with a weight for each row and a bias
+for each column; regions that do not map 0 to 0 (padding must stay 0); rows in the order of experts, with padding; and
+partial tiles, and more tiles than CTAs. mx-run compares every operation with the CPU path. Results that IEEE 754
+defines are also compared with numpy.
 """
 
 import mx_reference as ref
@@ -31,16 +31,16 @@ WIDE = """
     %y = arith.extf %up : bf16 to f32
     %s = arith.addf %x, %y : f32
     mx.yield %s : f32"""
-# Columns of four values, each with the size of a whole tile.
+# A region with four results, each as wide as a whole tile.
 FOUR = """
     %sum = arith.addf %gate, %up : bf16
     %difference = arith.subf %gate, %up : bf16
     mx.yield %gate, %up, %sum, %difference : bf16, bf16, bf16, bf16"""
-# Tiles computed in parts.
+# A schedule for tiles computed in parts.
 PARTS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 128, vector = 32, "
          "stage_rows = 64, stages = 3, ctas = 1, raster = group_m(2), atomic_counter = true>}")
 
-# Tiles with inputs loaded by bulk copies.
+# Schedules with bulk copies of the inputs.
 COPIED = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 128, vector = 32, "
           "stage_rows = 64, stages = 2, raster = group_m(2), atomic_counter = true, input_stages = 3>}")
 COPIED_WHOLE = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, "
@@ -56,7 +56,7 @@ def destination(rows, columns, element, layout="linear", encode=None, axis=1):
 
 
 def cases(rows, columns, gathered):
-    """Inputs, other operands, types of results, options, region."""
+    """Yields inputs, other operands, result types, options and region of quantizers along rows."""
     yield GATES, "", destination(rows, columns, "f8E4M3FN", "sf_128x4"), "", FORWARD
     yield GATES, "", destination(rows, columns, "f4E2M1FN"), "scale_rounding = floor", FORWARD
     yield (GATES, "global_scale(%scale)", destination(rows, columns, "f4E2M1FN", "sf_128x4", 3.5), "block_size = 16",
@@ -73,7 +73,7 @@ def destinations(axes, *arguments):
 
 
 def tile_cases(rows, columns, gathered):
-    """Runs the same quantizers through shared memory."""
+    """Yields the same for quantizers through shared memory."""
     gather = "gather(%index : !index)"
     size, taken, nvfp4 = (rows, columns), (gathered, columns), ("f4E2M1FN", "sf_128x4", 3.5)
     yield GATES, "", destinations([1, 0], *size, "f8E4M3FN", "sf_128x4"), "axes = [1, 0]", FORWARD
@@ -122,9 +122,9 @@ def run(chip, cases, rows, columns, gathered):
     index[::9] = -1
     f = program(cases, {"gate_t": gate, "up_t": up, "dh_t": dh, "weights": rng.uniform(0, 1, rows).astype(np.float32),
                         "bias": bias, "index": index, "scale": np.float32(3.5)})
-    # Few CTAs, which draw the numbers of the remaining tiles.
+    # A single SM executes few CTAs; these draw the remaining tile numbers.
     done, outs = test.call(f.text(), f.arrays, len(f.results), chip=chip, check=True, sms=1)
-    # Every operation was compared, in every bit.
+    # mx-run must have compared every operation in every bit.
     assert "no bound" not in done.stdout + done.stderr, done.stdout + done.stderr
     with np.errstate(all="ignore"):
         biased = ((gate + bias[None]).astype(BF16) + BF16(1)).astype(np.float32)

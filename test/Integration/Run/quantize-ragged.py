@@ -1,14 +1,14 @@
-"""Quantizers of ragged rows equal numpy, ml_dtypes and the CPU path in every byte defined by the layout.
+"""In every byte that the layout defines, quantizers of ragged rows equal numpy, ml_dtypes and the CPU path.
 
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 TIER: slow
 
-Along both axes, in a single read or separately: rows keep their places, with scale tiles for each group; columns become
-a ragged reduction. Groups of any size, many of them empty, more than a warp's lanes; rows after the last expert group.
-Some runs repeat with rows gathered and computed by a prologue, or with tiles loaded in parts; the last part may contain
-no row of a group. Invalid ends give unspecified results, but without accesses outside of the tensors, which the
-simulator would report.
+The input is quantized along both axes, with one read or two. Results along rows keep the order of the rows and use
+separate scale tiles for each group. Results along columns become a ragged reduction. Groups are of any size, many of
+them are empty, and some cases contain more groups than a warp has lanes, or rows after the last group. Some runs repeat
+a case with gathered rows and a prologue, or with tiles loaded in parts, the last of them possibly without a row of any
+group. If the ends are invalid, results are unspecified, but the simulator must report no access outside of the tensors.
 """
 
 import os
@@ -28,8 +28,8 @@ SIZES = {
     "none": [0, 0],
     "no rows": [0, 0, 0],
 }
-BEHIND = {"edges": 37, "none": 150}  # rows of no expert group
-# Groups, input, type of the offsets, axes, element type, layout, NVFP4's factor
+BEHIND = {"edges": 37, "none": 150}  # rows after the last expert group
+# Groups, input type, offset type, axes, element type, scale layout, and NVFP4 factor.
 CASES = [
     ("edges", "bf16", "i32", [1, 0], "f8E4M3FN", "sf_128x4", None),
     ("edges", "bf16", "i64", [0], "f8E5M2", "sf_128x4", None),
@@ -45,9 +45,9 @@ CASES = [
     ("no rows", "bf16", "i64", [0, 1], "f8E4M3FN", "linear", None),
     ("many", "f16", "i64", [1], "f4E2M1FN", "sf_128x4", 3.0),
 ]
-PRODUCED = [0, 3, 5, 9, 12]  # numbers of cases
+PRODUCED = [0, 3, 5, 9, 12]  # indices of cases with gathered rows and a prologue
 SEEDED = [7, 8]
-PARTS = {0: 32, 2: 64, 3: 32, 4: 32, 7: 64}  # rows of a part
+PARTS = {0: 32, 2: 64, 3: 32, 4: 32, 7: 64}  # number of rows per part, keyed by case
 SEED = 0x2718281828459045
 REGION = """prologue {{
 ^bb0(%a: {0}, %row: index, %col: index):
@@ -69,7 +69,7 @@ def in_parts(rows):
 
 
 def run(case, array, ends, rows=None, seeded=False, schedule="", device="sim"):
-    """Runs a case; `rows` are gathered for a prologue, or None."""
+    """Runs a case. If `rows` is given, a prologue gathers these rows."""
     _, dtype, index, axes, _, _, factor = case
     total, outs, f = len(array), destinations(case, ends), Function()
     x, o, n = f"tensor<{total}x{COLUMNS}x{dtype}>", f"tensor<{len(ends)}x{index}>", f"tensor<{total}xi32>"
@@ -85,7 +85,8 @@ def run(case, array, ends, rows=None, seeded=False, schedule="", device="sim"):
 
 
 def compare(name, case, array, x, ends, rows=None, seeded=False, schedule=""):
-    """Compares results; random elements are compared with the CPU path (test/Integration/CPU/stochastic.py)."""
+    """Compares results. Stochastically rounded elements are compared with the CPU path
+    (tested in test/Integration/CPU/stochastic.py)."""
     sim, cpu = run(case, array, ends, rows, seeded, schedule), run(case, array, ends, rows, seeded, device="cpu")
     parts = sum((out.expected(x, ends) for out in destinations(case, ends)), ())
     for i, (expected, part) in enumerate(parts):
@@ -131,7 +132,7 @@ for number, case in enumerate(CASES):
         compare(f"{number} produced", case, given, taken, ends, rows)
         if schedule:
             compare(f"{number} produced in parts", case, given, taken, ends, rows, schedule=schedule)
-os.environ["MX_SIM_CHECKS"] = "none"  # overlapping groups race
+os.environ["MX_SIM_CHECKS"] = "none"  # overlapping groups cause races
 for number in [0, 1, 3]:
     run_with_bad_ends(number)
 test.finish(least=1000000)

@@ -1,16 +1,16 @@
-"""Quantizers along rows equal numpy, ml_dtypes and the CPU path in every bit.
+"""Every bit of quantizers along rows equals numpy's, ml_dtypes' and the CPU path's.
 
 TIER: slow
 RUN: %python %s mx-run %t sm_90a sm_100a
 REQUIRES: compiler, numpy
 
-Every element type, rounding and scale layout from every input type, in one program for each input type: sm_100a
-natively converts to all of them, sm_90a only to 8 bits. The inputs contain many numbers as the largest of a block,
-below the largest and anywhere, in all positions of a block, all pairs of exponents of the largest and another number,
-ties, infinities and NaN; rows and columns that do not fill tiles.
+Covers every element type, rounding and scale layout from every input type, in one program for each input type. sm_100a
+has native conversions to all element types, sm_90a only to 8-bit types. The inputs contain many numbers as the largest
+of a block, as the second largest and elsewhere, in all positions of a block; all pairs of exponents of the largest and
+another number; ties, infinities and NaN. Rows and columns do not fill tiles.
 
-With --all=FIRST,END the inputs contain all 65536 values of bf16 in each of the 32 positions of a block, as the largest
-and below it, and are compared only with the CPU path. 0,32 takes half an hour of one core.
+With --all=FIRST,END the inputs contain all 65536 bf16 values in each of the 32 positions of a block, as the largest and
+below the largest, and are compared only with the CPU path. 0,32 takes half an hour on one core.
 """
 
 import mx_reference as ref
@@ -18,8 +18,8 @@ import numpy as np
 import quantize_inputs as inputs
 from harness import FLOATS, Blocks, Function, Harness
 
-COLUMNS = 416  # 13 blocks: three tiles of columns and a part
-COUNT = {"bf16": 12288, "f16": 4096, "f32": 4096}  # number of largest values
+COLUMNS = 416  # 13 blocks: three tiles of columns and a partial tile
+COUNT = {"bf16": 12288, "f16": 4096, "f32": 4096}  # number of largest values of blocks
 ENCODES = [1.0, 448 * 6 / 11.0, 1e-30, 1e30, 3e-42, 3.4028235e38]
 
 
@@ -38,7 +38,7 @@ def make_input(rng, dtype):
 
 
 def make_all(rng, shift):
-    """Creates all bf16 values, each in one position as the largest, and below the largest."""
+    """Creates blocks. Every bf16 value is at one position, in one block as the largest value and in others below it."""
     codes = np.arange(65536).astype(np.uint16)
     positions = (codes + shift) % 32
     return inputs.fill(
@@ -58,7 +58,7 @@ def cases():
 
 
 def run(dtype, bits, chip, check):
-    """Runs all cases on one input."""
+    """Returns the results of all cases for one input."""
     f, t = Function(), f"tensor<{len(bits)}x{COLUMNS}x{dtype}>"
     f.argument(t, bits.view(FLOATS[dtype]), "x")
     factors = {encode: f.argument("f32", np.float32(encode)) for encode in ENCODES}
@@ -74,7 +74,7 @@ if test.all:
     for shift in range(*map(int, test.all.split(","))):
         bits = make_all(np.random.default_rng(shift), shift)
         for chip in test.chips:
-            run("bf16", bits, chip, True)  # ends here if a bit differs
+            run("bf16", bits, chip, True)  # exits if a bit differs
         print(f"{shift}: {bits.size} numbers right in {len(list(cases()))} recipes on {' '.join(test.chips)}", flush=True)
         test.compared += bits.size
     test.finish()

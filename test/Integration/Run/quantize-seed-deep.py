@@ -1,10 +1,11 @@
-"""Stochastic rounding of numbers that lose more than 32 bits, on all paths.
+"""Tests stochastic rounding of numbers that lose more than 32 bits, on all paths.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-A significand s of 24 bits that loses d > 32 bits rounds up if (s >> (d - 32)) + w carries out of the 32 bits of the
-word w. Few words are large enough, so the test places numbers that just carry or just do not at those words.
+A 24-bit significand s that loses d > 32 bits is rounded up if (s >> (d - 32)) + w carries out of the 32 bits of the
+random word w. Few words are large enough, so for each such word, the test draws a number for which the sum just carries
+or just does not carry.
 """
 
 import mx_reference as ref
@@ -14,7 +15,7 @@ from philox import draw
 
 test = Harness("mx_run", "folder", seed=5)
 ROWS, COLUMNS, SEED = 128, 4096, 12345
-# Exponent of the smallest number, largest number, codes of -2^exponent and -0.
+# Exponent of the smallest positive number, largest number, and the codes of the negated smallest number and of -0.
 ELEMENTS = {"f8E4M3FN": (-9, 448, 0x81, 0x80), "f8E5M2": (-16, 57344, 0x81, 0x80),
             "f4E2M1FN": (-1, 6, 0x9, 0x8), "i8": (-6, 127 / 64, 0xFF, 0)}
 
@@ -24,7 +25,7 @@ lost = 24 - np.frexp(missing.astype(np.float64))[1]  # s >> lost is `missing`
 carries = test.rng.integers(0, 2, words.shape)
 negative = test.rng.integers(0, 2, words.shape)
 significand = (missing << np.maximum(lost, 0)) - (1 - carries)
-# A smaller number may have fewer bits, and then loses another number of bits.
+# A number that just fails to carry may be shorter by a bit, and would then lose a different number of bits.
 used = (lost > 0) & (significand >= 2**23)
 used[:, ::32] = False  # the largest of each block
 print(f"{used.sum()} numbers that lose 33 to {32 + lost[used].max()} bits")

@@ -1,5 +1,5 @@
-"""Kernels with seeded rounding, and with amax, equal the CPU path in every bit; test/Integration/CPU compares the CPU
-path with numpy. For f16 and f32, see quantize-seed-f16.test and quantize-seed-f32.test.
+"""Kernels with stochastic rounding, with and without amax, equal the CPU path in every bit; test/Integration/CPU
+compares the CPU path with numpy. quantize-seed-f16.test and quantize-seed-f32.test cover f16 and f32.
 
 TIER: slow
 RUN: %python %s mx-run %t bf16 sm_100a
@@ -30,7 +30,7 @@ test = Harness("mx_run", "folder", "types", "*chips", seed=3)
 for dtype in test.types.split(","):
     parts = [inputs.special(dtype), inputs.ties(dtype), inputs.exponent_pairs(test.rng, dtype)]
     whole = inputs.fill(np.concatenate(parts), dtype, COLUMNS)[:200]
-    # Only finite numbers, the last of them the largest.
+    # All numbers are finite, and the last one is the largest.
     finite = inputs.fill(inputs.ties(dtype), dtype, COLUMNS)[:131]
     finite.flat[-1] = {"f32": 0xFF123456, "bf16": 0xFF12, "f16": 0xFB12}[dtype]
     for name, bits in [("all", whole), ("finite", finite)]:

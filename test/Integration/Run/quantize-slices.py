@@ -1,13 +1,14 @@
-"""Quantizers of slices, with gaps between rows, equal numpy in every byte.
+"""Every byte of quantized slices (with gaps between rows) equals numpy's.
 
 TIER: slow
 RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-The inputs are columns of a wider matrix, such as gate and up of one matmul's result. Sizes and places are random, in
-all types, along both axes, also gathered, ragged, and as inputs of a prologue that also reads numbers from a slice.
-Rows not aligned to 16 bytes are refused, by the compiler if the types determine it, otherwise by the program.
+The inputs are columns of a wider matrix, such as gate and up in one matmul's result. Sizes and places are random, in
+all types and along both axes. Slices are also gathered, ragged, or inputs of a prologue that reads further numbers from
+a slice. Rows not aligned to 16 bytes are refused: by the compiler if the types determine the alignment, otherwise by
+the program.
 """
 
 import re
@@ -34,7 +35,7 @@ class Case:
         self.dtype = pick("bf16", "f16", "f32")
         self.element = pick("f8E4M3FN", "f8E5M2", "f4E2M1FN", "i8")
         self.kind = pick("plain", "gather", "ragged", "prologue", "ragged prologue")
-        # Columns of ragged rows end at a multiple of 16 bytes.
+        # Slices of ragged rows must end at a multiple of 16 bytes.
         self.columns = int(pick(32, 96, 128, 160, 256, 288))
         self.rows = 32 * int(rng.integers(1, 10))
         step = 16 // (4 if self.dtype == "f32" else 2)
@@ -73,7 +74,7 @@ def destinations(case):
 
 
 def program(case):
-    """Program with static or dynamic width."""
+    """Returns a program with a static or a dynamic width."""
     wide = f"tensor<{case.wide.shape[0]}x{'?' if case.dynamic else case.width}x{case.dtype}>"
     part = f"tensor<{case.rows}x{case.columns}x{case.dtype}>"
     groups, index, top = f"tensor<{len(case.ends)}xi32>", f"tensor<{case.rows}xi32>", "%top" if case.dynamic else case.top
@@ -109,7 +110,7 @@ def call(case, *options, **more):
 def refuse(case, message):
     done = call(case, status=None)
     if done.returncode == 0 or not re.search(message, done.stderr) or done.stderr.count("expected ") != 1:
-        test.fail(f"{case}: expected to hear {message}, found status {done.returncode}\n{done.stderr}")
+        test.fail(f"{case}: expected the message {message}, found status {done.returncode}\n{done.stderr}")
 
 
 def misplaced(dynamic, axes, width=0, first=0):
@@ -127,11 +128,11 @@ for case in test.select(Case(test.rng) for _ in range(test.count)):
     for out in destinations(case):
         out.compare(test, f"axis {out.axis}", found, quantized(case), case.ends if case.is_ragged() else None)
 for axes in [1], [1, 0]:
-    refuse(misplaced(False, axes, width=4), r"rows of an input at a stride of a multiple of 8 elements, .*found 260")
+    refuse(misplaced(False, axes, width=4), r"the row stride of an input to be a multiple of 8 elements .*found 260")
     refuse(misplaced(True, axes, width=4),
-           r"stride of rows of an input to be a multiple of 8, found 260; the nearest are 256 and 264")
+           r"row stride of an input to be a multiple of 8, found 260; the nearest are 256 and 264")
     refuse(misplaced(True, axes, first=4), r"address of an input to be a multiple of 16, found \d+; the nearest are")
-# Operations on slices are compared like others.
+# --check=cpu compares operations on slices like any other operations.
 printed = call(misplaced(True, [1, 0]), check=True).stdout
 if not re.search(r"mx\.quantize at .*, result 0: \d+ elements, 0 bytes unequal", printed) or "not compared" in printed:
     test.fail(f"--check=cpu: {printed}")

@@ -1,5 +1,5 @@
-"""Squares with partial rows or columns at the border equal numpy and the CPU path in every byte: lines of a square
-outside of the input get no scale, which is 0 in tiles.
+"""Every byte of quantized square blocks, including partial blocks at the border, equals numpy's and the CPU path's.
+Rows and columns of a square outside the input have no scale; their places in scale tiles are 0.
 
 RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
@@ -11,7 +11,7 @@ from harness import Blocks, Function, Harness, to_array
 
 LENGTH = 160
 ENCODE = 448 * 6 / 5.0
-# Lines (rows for axis 1, columns for axis 0), whether their number is static, and the destination.
+# Number of rows (axis 1) or columns (axis 0), whether this number is static, and the destination.
 CASES = [(count, static, Blocks("f4E2M1FN" if name == "nvfp4" else name, axis, layout, square=True,
                                 encode=ENCODE if name == "nvfp4" else None))
          for count, static, name, layout, axis in [

@@ -1,5 +1,5 @@
-"""Quantizers through shared memory, with squares and with seeds: the CPU path gives the same bits, and so does numpy
-without a seed.
+"""Quantizers that use shared memory, with squares or seeds, return the bits of the CPU path. Without a seed, numpy
+gives the same bits.
 
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
@@ -13,7 +13,7 @@ import quantize_inputs as inputs
 from chips import adapt_quantize_schedule
 from harness import FLOATS, Blocks, Function, Harness
 
-SHAPE = (160, 288)  # tiles and parts of tiles both ways
+SHAPE = (160, 288)  # whole and partial tiles along both axes
 SEED = 0x3141592653589793
 ENCODE = 448 * 6 / 11.0
 LARGE = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, "
@@ -21,7 +21,7 @@ LARGE = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256],
 
 
 def cases(dtype):
-    """(destinations, seed, schedule)"""
+    """Yields tuples (destinations, seed, schedule)."""
     def case(axes, *options, seed=False, schedule=""):
         return [Blocks(options[0], axis, *options[1:]) for axis in axes], seed, schedule
 
@@ -29,7 +29,7 @@ def cases(dtype):
         yield case([[1], [0], [1, 0]][i % 3], element, ["sf_128x4", "linear"][i % 2], ["ceil", "floor", "even"][i % 3],
                    None, True)
     yield case([1, 0], "f4E2M1FN", "sf_128x4", "ceil", ENCODE, True)
-    # Random numbers are slow on the simulator.
+    # The simulator computes random numbers slowly, so few cases use them.
     yield case([1, 0], "f8E4M3FN", "linear", "even", seed=True)
     if dtype == "bf16":
         yield case([0, 1], "f8E5M2", "sf_128x4", "ceil", None, True, seed=True)

@@ -1,12 +1,12 @@
-"""Operands of ragged reductions with more room than the rows of the groups: dequantization work follows the rows, and
-memory after the last segment is neither read nor written.
+"""Tests operands of a ragged reduction whose capacity exceeds the rows in groups. The cost of dequantization is
+proportional to the number of rows, and memory after the last segment is neither read nor written.
 
 RUN: env MX_QUIET=1 MX_CUDA_DRIVER=none %python %s mx-run mx-compile %t
 REQUIRES: compiler, numpy
 
-The same groups run with little and much room, and with offsets of both types. Elements and scales after the last
-segment are NaN, and so is the workspace before a call; results contain bytes that must be preserved. Results are
-compared with NumPy, and with the reference path for defined columns. Reports of the simulator count stored bytes and
+The same groups run with a small and a large capacity, and with offsets of both types. Elements and scales after the
+last segment, and the workspace before a call, are NaN. Results contain bytes that must be preserved. Results are
+compared with NumPy, and defined columns also with the reference path. Reports of the simulator count stored bytes and
 executed instructions.
 """
 
@@ -59,7 +59,7 @@ def poisoned(shape, dtype):
 
 
 class Case:
-    """The groups in a capacity for `total` rows."""
+    """Operands of the groups, with capacity for `total` rows."""
 
     def __init__(self, total, operands, offset="i32", number="bf16"):
         self.total, self.groups = total, len(SIZES)
@@ -76,7 +76,7 @@ class Case:
         self.arrays.append(np.cumsum(SIZES).astype(offset.replace("i", "int")))
 
     def launch(self, text, chip):
-        """Results, poisoned before like all memory of the program."""
+        """Fills the memory of results and workspace with poison, launches, and returns the results."""
         with mx.Program(test.compile(text, "--ptxas=none", chip=chip)) as program:
             entry = program["main"]
             arguments = [mx.array(array.view(value.storage))
@@ -151,7 +151,7 @@ def check_matmuls(chip, schedules):
 
 
 def check_work(chip, text, kernel):
-    """Checks that all stores follow the rows. CTAs without work end soon after the check for work."""
+    """Checks that the number of stored bytes depends only on the rows, and that CTAs without work end early."""
     found = []
     for total in SMALL, LARGE:
         case = Case(total, operands)
@@ -167,7 +167,7 @@ def check_work(chip, text, kernel):
     (few, least, launches), (many, most, _) = found
     idle = (many - few) / (most - least)
     print(f"{chip} {kernel}: {launches} launches, {few} and {many} instructions of {least} and "
-          f"{most} warps, {idle:.0f} of a warp without work")
+          f"{most} warps, {idle:.0f} instructions in a warp without work")
     test.require(f"{chip} {kernel}: instructions of an idle warp", idle <= 150, idle)
     return launches
 
@@ -177,7 +177,7 @@ for chip in "sm_90a", "sm_100a", "sm_120a":
     check_work(chip, DEQUANTIZE, "dequantize")
 check_matmuls("sm_90a", [WORKSPACE.format(n=n) for n in (64, 128, 256)])
 check_matmuls("sm_100a", [""])
-# Both operands in one launch.
+# One launch dequantizes both operands.
 both = MATMUL.replace("{schedule}", WORKSPACE.format(n=128))
 launches = check_work("sm_90a", both, "dequantize")
 test.require("launches for both operands", launches == 1, launches)

@@ -1,5 +1,5 @@
-"""mx-run with several ranks, one of which fails the others: the process ends in time, with a message that names the
-rank, the entry and the collective, on the reference path and on a simulated device.
+"""Runs mx-run with several ranks. One rank causes all other ranks to fail. The process ends in time, with a message
+that names the rank, the entry and the collective, on the reference path and on a simulated device.
 
 RUN: env MX_CUDA_DRIVER=none %python %s mx-run %t
 REQUIRES: compiler, numpy
@@ -71,7 +71,7 @@ for value, shown in ("0", "0"), ("-1", "-1"), ("2e6", "2e+06"), ("nan", "nan"):
     expect(run("slow.mlir", 3, CPU, *slow, f"--timeout={value}"), 2,
            f"mx-run: --timeout: expected up to a million seconds, found {shown}")
 
-# Data refused by one rank: the same words on both paths.
+# If a rank refuses the data, both paths print the same message.
 write("many.mlir", """mx.group @ep size = 2 tokens = 4
 func.func @main(%x: tensor<?x8xf32>) -> tensor<8x8xf32> {
   %w = mx.window @ep : tensor<8x8xf32>
@@ -83,9 +83,9 @@ for rank, rows in enumerate((4, 5)):
     np.save(f"rows-{rank}.npy", np.ones((rows, 8), np.float32))
 for device in CPU, SIM:
     expect(run("many.mlir", 2, device, "--arg=rows-{rank}.npy"), 2,
-           "mx-run: rank 1: entry 'main': many.mlir:4:8: expected at most 4 tokens of a rank of group ep, found 5")
+           "mx-run: rank 1: entry 'main': many.mlir:4:8: expected at most 4 tokens per rank of group ep, found 5")
 
-# More ranks than file descriptors: reported at once, if the ranks need any.
+# If the ranks need too many file descriptors, an error is reported at once. The reference path needs no descriptors.
 COUNT = 20
 write("wide.mlir", f"""mx.group @ep size = {COUNT} tokens = 1
 func.func @main(%x: tensor<1x4xf32>) -> tensor<{COUNT}x4xf32> {{
@@ -96,7 +96,7 @@ func.func @main(%x: tensor<1x4xf32>) -> tensor<{COUNT}x4xf32> {{
 """)
 found = run("wide.mlir", COUNT, SIM, "--arg=x.npy", descriptors=200)
 expect(found, 2, *(f"mx-run: rank {rank}: group ep: expected at least {COUNT * (2 * COUNT + 1) + 16} file descriptors in the "
-                   f"process of rank 0, which has {COUNT} of the {COUNT} ranks, found a limit of 200: raise it (ulimit -n), "
-                   "or start ranks in several processes" for rank in range(COUNT)))
+                   f"process of rank 0, which has {COUNT} of the {COUNT} ranks, found a limit of 200: raise the limit "
+                   "(ulimit -n), or start ranks in several processes" for rank in range(COUNT)))
 assert run("wide.mlir", COUNT, CPU, "--arg=x.npy", descriptors=200)[0] == 0
 print("right")

@@ -1,9 +1,9 @@
-"""Kernels visit tiles in the order of unittests/Target/Raster.h.
+"""Compares the tile order of kernels with the order that unittests/Target/Raster.h defines.
 
 RUN: %python %s mx-opt mx-translate mx-sim %mx_obj/unittests/mx-raster-dump %t
 REQUIRES: compiler, numpy
 
-One thread walks through the units of a grid and records the tile of each.
+One thread iterates over the work tiles of a grid and records each of them.
 """
 
 import json
@@ -19,7 +19,7 @@ os.makedirs(directory, exist_ok=True)
 
 RASTERS = {"linear": "linear", "hilbert": "hilbert"}
 RASTERS.update({str(n): f"group_m({n})" for n in (1, 3, 8, 100)})
-# Tiles of 4 x 6: rows and columns are not multiples.
+# Tiles are 4 x 6; the numbers of rows and columns are not multiples of these sizes.
 KERNEL = """
     mxgpu.kernel @order_{0}(%order: memref<?x2xi32>, %count: memref<1xi64>, %rows: index, %columns: index) {{
       %c0 = arith.constant 0 : index

@@ -4,8 +4,8 @@ RUN: %python %s mx-run %t sm_90a mx-compile mx-launch
 RUN: %python %s mx-run %t sm_100a mx-compile mx-launch
 REQUIRES: compiler, numpy
 
-Covers sums, maxima and minima of regions over matrices, slices, and numbers by row and by column; no rows, rows without
-columns, one column, and tails; NaN exactly as defined. Sums give the same bits for all seeds of the simulator.
+Covers sums, maxima and minima of regions that read matrices, slices, and one number for each row or column; no rows,
+rows without columns, a single column, and partial tiles; and NaN. Sums have the same bits for all simulator seeds.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def widen(values):
 
 
 class Plain:
-    """Sum, maximum or minimum of a row of a matrix, with an initial value."""
+    """Sum, maximum or minimum of each row of a matrix, with an initial value."""
 
     def __init__(self, dtype, op="addf", named=False):
         self.dtype, self.op, self.named = dtype, op, named
@@ -69,8 +69,9 @@ func.func @main(%m: {matrix}, %first: tensor<?xf32>) -> tensor<?xf32> {{
 
 
 class Gradient:
-    """Gradient of a row's probability in an expert layer: the sum of dh * silu(gate) * up, starting from 0. Gate and up
-    are slices of one matrix, preceded by other columns; factors apply by row, by column and to all."""
+    """Gradient of each row's probability in an expert layer: the sum of dh * silu(gate) * up, starting from 0. Gate and
+    up are slices of one matrix, after `shift` other columns. Terms are also multiplied by a factor for the row, a
+    factor for the column, and a common factor."""
 
     def __init__(self, dtype, other, shift):
         self.dtype, self.other, self.shift = dtype, other, shift
@@ -141,9 +142,9 @@ test = Harness("mx_run", "folder", "chip", "mx_compile", "mx_launch")
 
 
 def check(case, rng, rows, columns, spoil=False, by_plan=False):
-    """Compares the simulator, in two orders, and the CPU path with numpy."""
+    """Compares numpy with the CPU path, and with the simulator in two orders or with a launch plan."""
     arguments = case.arguments(rng, rows, columns)
-    if spoil: # row of the first matrix, or of the sliced matrix
+    if spoil: # inserts a NaN into one row of the first or the sliced matrix
         arguments[0][rows // 2 + 2 if isinstance(case, Gradient) else rows // 2, columns // 2 + getattr(case, "shift", 0)] = np.nan
     name = f"{case}, {rows} x {columns}"
     expected, limit = case.expect(*arguments)

@@ -1,12 +1,12 @@
-"""Operations outside of mx that no kernel fuses run as simple kernels: programs around matmuls, against numpy in
-float64.
+"""Operations outside of the mx dialect run as simple kernels, unless another kernel fuses them. Programs that contain
+such operations and matmuls are compared with numpy in float64.
 
 RUN: env MX_QUIET= %python %s mx-run %t sm_90a mx-compile mx-launch
 RUN: env MX_QUIET= %python %s mx-run %t sm_100a mx-compile mx-launch
 REQUIRES: compiler, numpy
 
-Each program runs on the simulator, on the CPU path and as a compiled launch plan. Matmul operands are small integers,
-exact in block formats. Sums in the same order give the same bits everywhere.
+Each program runs on the simulator, on the CPU path and as a compiled launch plan. Matmul operands are small integers
+that block formats represent exactly. Sums in the same order have the same bits on every path.
 """
 
 import ml_dtypes
@@ -33,7 +33,7 @@ TYPES = """!m = tensor<40x256xbf16>
 
 
 def matmul(outs="%y0", tail=""):
-    """%y: the matmul of %x and %w in MXFP8."""
+    """Returns operations for %y, the matmul of %x and %w in MXFP8."""
     return f"""
   %qe0 = tensor.empty() : !e
   %qs0 = tensor.empty() : !s
@@ -66,7 +66,7 @@ Y = x.astype(np.float64) @ w.astype(np.float64).T
 soft = lambda v: np.exp(v - v.max(-1, keepdims=True)) / np.exp(v - v.max(-1, keepdims=True)).sum(-1, keepdims=True)
 XW = "%x: !m, %w: !wm"
 
-# Name, arguments, results, body, arrays, expected results, and the error bound of floats, relative to the largest.
+# Name, arguments, result types, body, arrays, expected results, and the error bound of floats relative to the largest.
 CASES = [
     ("weight_only", XW, "!y", """
   %e0 = tensor.empty() : !we
@@ -256,7 +256,7 @@ for name, parameters, types, body, arrays, expected, limit in CASES:
     for way in ["sim", "cpu"]:
         done, outs = test.call(text, arrays, count, device=way, chip=test.chip)
         if ("runs as a simple kernel" in done.stderr) != (way == "sim"):
-            test.fail(f"expected a remark on the simulator alone, found on {way}\n{done.stderr}")
+            test.fail(f"expected a remark only on the simulator, found another result on {way}\n{done.stderr}")
         found[way] = [np.load(out) for out in outs]
     found["plan"] = test.launch(text, arrays, count, test.chip)
     for i, right in enumerate(expected):

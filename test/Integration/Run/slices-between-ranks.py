@@ -1,5 +1,5 @@
-"""Collectives of slices with offsets or gaps between rows: each rank receives the bytes that NumPy slices, on the
-reference path and on a simulated device, for tensors and memrefs.
+"""Tests collectives of slices with offsets or with gaps between rows. Each rank must receive the bytes of the NumPy
+slice, on the reference path and on a simulated device, for tensors and memrefs.
 
 RUN: env MX_CUDA_DRIVER=none %python %s mx-run %t
 REQUIRES: compiler, numpy

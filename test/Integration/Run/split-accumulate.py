@@ -1,5 +1,5 @@
-"""A split reduction that accumulates into a result at any multiple of 16 bytes: old values are loaded in units of 32
-bytes if the result is aligned, and in smaller units otherwise.
+"""A split reduction accumulates into a result with any alignment. Old values are loaded in units of 32 bytes if the
+result is aligned, and in smaller units otherwise.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
@@ -48,7 +48,7 @@ for begin in (0, 4, 6, 8, 12):
     outside = np.ones(total, bool)
     outside[inside] = False
     test.expect(f"around the result at {4 * begin} bytes", found, old, outside)
-    # One more term, a multiplication by 1.
+    # The old value adds one more term to each sum.
     before = old[inside].astype(np.float64).reshape(M, N)
     exact = a_values @ b_values.T + before
     terms = np.abs(a_values) @ np.abs(b_values).T + np.abs(before)

@@ -1,17 +1,17 @@
-"""examples/transformer_block.mlir, imported and run on the simulator: each stage against numpy in float64, based on the
-device's inputs of the stage (Inputs/transformer_block.py contains the stages and their bounds). This test runs on
-sm_100a, transformer-block-sm_90a.test on sm_90a.
+"""Imports examples/transformer_block.mlir and runs it on the simulator. Each stage is compared with numpy in float64,
+which computes the stage from the device's inputs (Inputs/transformer_block.py contains the stages and their bounds).
+This test covers sm_100a, and transformer-block-sm_90a.test covers sm_90a.
 
 RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_100a random:150:1
 REQUIRES: compiler, numpy
 
 usage: transformer-block.py MX_OPT MX_RUN MX_COMPILE MX_LAUNCH EXAMPLES DIRECTORY CHIP KIND:TOKENS:SEED... | faults
 
-A case runs like a user's program, with --check=cpu, and as a launch plan from mx-compile. Then the function returns
-intermediate values too, which prevents some fusions; its result must have the same bits, so its findings apply to the
-original program. The first case is also compared with the whole block in float64.
+A case runs like a user's program, with --check=cpu, and as a launch plan from mx-compile. Then another version, which
+also returns intermediate values, runs. The additional results prevent some fusions, but y must have the same bits, so
+that findings about the stages apply to the original program. The first case also compares the whole block with float64.
 
-With faults the program is changed in one place at a time, and the test must name the wrong stage.
+In the mode `faults`, the test changes the program in one place at a time, and must name the wrong stage.
 """
 
 import os
@@ -27,12 +27,12 @@ chip, example = test.chip, os.path.join(test.examples, "transformer_block.mlir")
 IMPORT = ["--mx-import-scaled", "--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse", "--canonicalize"]
 
 
-# Limits the schedules per matmul: all of them take a minute to compile.
+# Limits the number of schedules for each matmul; compiling all schedules would take a minute.
 FEW = "--max-schedules=4"
 
 
 def add_results(text, values):
-    """Returns @block with additional results after its own."""
+    """Appends results to the results of @block."""
     head, body = text.split("func.func @block(", 1)
     names = "".join(f", {name}" for name, _ in values)
     types = "".join(f", {type_}" for _, type_ in values)
@@ -53,7 +53,7 @@ def import_program(text):
 
 
 def observe(text):
-    """Returns an imported program with the results of stages; `text` is the example."""
+    """Returns the imported program with the results of stages as additional results; `text` is the example."""
     text = add_results(text, [("%" + value, type_) for value, type_ in block.OBSERVED.items()])
     text = import_program(text)
     quantizers = re.findall(r"^ +(%\w+):2 = mx\.(?:fused_)?quantize .* -> (.*)$", text, re.M)
@@ -64,7 +64,7 @@ def observe(text):
     return add_results(text, values)
 
 
-# Results of the device in order: y, stages, elements and scales.
+# Names of the device's results in order: y, the stages, and the elements and scales of quantizers.
 NAMES = ["y", *("tokens_" if n == "tokens" else n for n in block.OBSERVED),
          *(f"{n}_{part}" for n in block.QUANTIZED for part in "es")]
 BF16_VALUES = {"y", *(n for n, t in block.OBSERVED.items()
@@ -79,8 +79,9 @@ def find_stages(program, arguments):
 
 
 def compare_whole(arguments, found):
-    """Compares tokens with equal experts. Expert matmuls add the noise of MXFP8, about 5 % of their contribution
-    (docs/guide/MoE.md); a missing or wrong stage changes as much as its whole result."""
+    """Compares the tokens for which model and device choose the same experts. Expert matmuls add the noise of MXFP8,
+    about 5 % of their contribution (docs/guide/MoE.md). A missing or wrong stage would change y by as much as the
+    stage's result."""
     exact, choice = block.run_model(arguments)
     same = (choice == found["choice"]).all(1)
     noise = found["y"].astype(np.float64)[same] - exact[same]
@@ -102,12 +103,12 @@ def check(case, plain, observed, whole):
     for stage, text in wrong.items():
         test.fail(f"{chip}: {stage}: {text}")
     most = ", ".join(f"{stage} {part:.2f}" for stage, part in used.items())
-    print(f"{chip} {case}: {len(wrong)} stages are wrong; of the bounds were used {most}")
+    print(f"{chip} {case}: {len(wrong)} stages are wrong; fractions of the bounds: {most}")
     if whole:
         compare_whole(arguments, found)
 
 
-# The wrong stage, the original text and its replacement.
+# Each fault: the first stage that is wrong, the original text and its replacement.
 FAULTS = [
     ("n1", "%size = arith.constant 256.0", "%size = arith.constant 255.0"),
     ("qkv", "ins(%n1, %wqkv,", "ins(%x, %wqkv,"),
@@ -138,7 +139,7 @@ FAULTS = [
 
 
 def check_faults(text):
-    """Checks that ties occur: equal tokens, and a router with equal scores."""
+    """Checks that each fault is reported in its stage. The fault in `choice` needs a router with equal scores."""
     arguments = {kind: block.make_arguments(24, 8, kind) for kind in ["random", "equal"]}
     for stage, old, new in FAULTS:
         if old not in text:

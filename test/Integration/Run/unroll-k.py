@@ -1,12 +1,12 @@
-"""Kernels with unrolled loops over K equal numpy's float64, on the simulator.
+"""Kernels with unrolled loops over K equal numpy's float64 on the simulator.
 
 RUN: %python %s mx-opt mx-compile %t sm_90a
 RUN: %python %s mx-opt mx-compile %t sm_100a
 REQUIRES: compiler, numpy
 
-Covers matmuls of all strategies of a chip, with dynamic sizes, with expert groups and with a split reduction, unrolled
-by 2 and by 3: with no step, one step, exactly a body's steps, one more and one less, and a short last step. Operands
-are small integers with exact sums in every order. --seed draws others.
+Covers all matmul strategies of a chip, dynamic sizes, expert groups and a split reduction, with the unroll factors 2
+and 3. The number of steps is zero, one, the unroll factor, one more or one less than the factor. The last step may be
+partial. Operands are small integers with sums exact in any order. --seed draws other operands.
 """
 
 import ml_dtypes
@@ -44,7 +44,7 @@ GROUPED = """func.func @{name}(%a: !f8, %as: !gs, %b: !w, %bs: !ws, %ends: !o, %
   return %d : !d
 }}
 """
-# By chip: the entry, its program, its schedule and the step of its loops.
+# For each chip: entries with their programs, schedules, and loop step sizes.
 ENTRIES = {
     "sm_90a": [
         ("upcast", SCALED, "tile = [64, 64, 64], strategy = #mxgpu.wgmma_upcast_b<>", 64),
@@ -63,8 +63,8 @@ ENTRIES = {
 
 
 def make_scales(rows, columns, ends=()):
-    """Returns scales of 1 and 2 in program form, in tiles of 128 rows by 4 blocks, and by rows and blocks. Group g
-    begins with tile `first row / 128 + g` (docs/reference/Spec.md)."""
+    """Returns scales of 1 and 2, both in the layout of the program (tiles of 128 rows by 4 blocks) and as a matrix of
+    rows and blocks. Group g begins with tile `first row / 128 + g` (docs/reference/Spec.md)."""
     blocks, tiles = -(-columns // 32), rows // 128 + len(ends) if len(ends) else -(-rows // 128)
     ends = ends if len(ends) else [rows]
     tiled = rng.integers(127, 129, (tiles, -(-blocks // 4), 32, 4, 4), dtype="u1")

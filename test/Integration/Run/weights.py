@@ -1,16 +1,16 @@
-"""Matmuls of bf16 activations by quantized or bf16 weights, compared with numpy: this file covers plain weights on
-sm_90a, weights-*.test cover the rest.
+"""Compares matmuls of bf16 activations by quantized or bf16 weights with numpy. This file covers unpacked weights on
+sm_90a, and weights-*.test cover packed weights and other chips.
 
 RUN: %python %s mx-run %t --chip=sm_90a
 REQUIRES: compiler, numpy
 TIER: slow
 
-Weights are random codes of every format, activations random bf16 values, including subnormals, and in some cases
+Weights are random codes of every format. Activations are random bf16 values, including subnormals, and in some cases
 infinities and NaN. Irrelevant memory is NaN: activation rows outside of all groups, the surroundings of a slice, and
-slack of the scales. Products are exact, and a sum of 16 of them follows the tensor core; on the CPU, which also
-supports f16 activations, sums are exact. Case i is reproducible. With --swap-ab, rows are few, and schedules use
-wgmma_swap_ab. With --packed the test also runs with packed weights, and the results must be the same bits; if mx
-chooses both schedules, both must be within the bound. With --numbers, weights are bf16 without scales.
+the padding of scales. Single products are exact, and 16 of them are added like in the tensor core. On the CPU, which
+also supports f16 activations, sums are exact. Each case depends only on its index. With --swap-ab, M is small and
+schedules use wgmma_swap_ab. With --packed, the test also runs with packed weights, which must give the same bits; if mx
+chooses both schedules, both results must be within the bound. With --numbers, weights are bf16 without scales.
 """
 
 import os
@@ -27,7 +27,7 @@ from packed_weights import pack_tiles
 WEIGHTS = [(name, "f8E8M0FNU") for name in FORMATS] + [("f4E2M1FN", "f8E4M3FN")]
 OUTS = {"f32": 23, "bf16": 7}
 LAYOUT = "#mx.scale_layout<sf_128x4>"
-# Grouping of rows, and other options of a matmul.
+# Kinds of matmuls: groupings of rows, and other options.
 KINDS = ["dense", "rows", "masked", "slice", "epilogue", "parts", "scatter", "quantized"]
 WGMMA_SCHEDULES = [
     "",
@@ -48,7 +48,7 @@ MMA_SYNC_SCHEDULES = [
     "tile = [128, 64, 64], stages = 2",
     "tile = [128, 128, 64], l2 = [evict_first, evict_last]",
 ]
-# Of two matrices alone.
+# A schedule for two weight matrices only.
 MMA_SYNC_LARGEST = "tile = [128, 256, 64]"
 TCGEN05_SCHEDULES = [
     "",
@@ -63,7 +63,7 @@ TCGEN05_SCHEDULES = [
     "tile = [256, 256, 64], stages = 2, strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>, epilogue = tma_store",
     "tile = [128, 128, 64], stages = 2, strategy = #mxgpu.tcgen05_upcast_b<operand_stages = 1>",
 ]
-# With two tiles of scales; and with whole tiles, explicitly.
+# WIDE: schedules that support two weight matrices. WHOLE: explicit schedules with whole scale tiles.
 WIDE = WGMMA_SCHEDULES[4:5] + TCGEN05_SCHEDULES[6:8] + MMA_SYNC_SCHEDULES[2:5:2]
 WHOLE = (WGMMA_SCHEDULES[4:6] + WGMMA_SCHEDULES[7:] + TCGEN05_SCHEDULES[6:]
          + MMA_SYNC_SCHEDULES[6:])
@@ -111,7 +111,7 @@ NAN = np.float32(np.nan)
 
 
 def with_own(schedule, field):
-    """Adds a field of its strategy to a wgmma_swap_ab schedule."""
+    """Adds `field` to the wgmma_swap_ab strategy in a schedule."""
     return re.sub("wgmma_swap_ab(<(.*?)>)?",
                   lambda m: f"wgmma_swap_ab<{field}, {m[2]}>" if m[2] else f"wgmma_swap_ab<{field}>",
                   schedule)
@@ -138,16 +138,16 @@ class Case:
             self.m = int(rng.choice([1, 3, 16, 17, 33, 64, 100, 250]))
         self.n = int(rng.choice([8, 64, 136, 256, rng.integers(1, 300)]))
         self.k = int(rng.choice([32, 64, 96, 256, 32 * rng.integers(1, 20)]))
-        if is_numbers:  # no blocks
+        if is_numbers:  # K need not be a multiple of a block
             self.k += 8 * int(rng.integers(4))
         self.groups = int(rng.integers(1, 6)) if self.is_grouped() else 0
-        # Some quantized results use two weight matrices, too.
+        # Some matmuls with quantized results use two weight matrices.
         self.parts = 2 if self.kind == "parts" or (self.kind == "quantized" and index % 2) else 1
         if self.kind in ("parts", "quantized"):
             self.n = 128 * int(rng.integers(1, 4))
         self.out = "f32" if self.kind == "scatter" else list(OUTS)[index % len(OUTS)]
         self.schedule = self.choose_schedule()
-        # Bulk stores require rows of multiples of 16 bytes.
+        # Bulk stores require rows of a multiple of 16 bytes.
         if "tma_store" in self.schedule and self.n % 8:
             self.n += 8 - self.n % 8
         self.is_dynamic, self.knows_k = index % 3 == 0, False
@@ -170,14 +170,14 @@ class Case:
         if self.kind == "quantized":
             whole = WHOLE + NUMBERS_SCHEDULES[4:10]  # tiles of 128 and 256 columns
             schedules = [s for s in schedules if not s or s in whole]
-        if self.parts > 1:  # whole tiles of scales for each part
+        if self.parts > 1:  # each part needs whole scale tiles
             schedules = schedules + [MMA_SYNC_LARGEST] * self.is_mma_sync
             schedules = [s for s in schedules if not s or s in WIDE or "128, 256" in s or "256, 256" in s]
         if self.kind in ("parts", "quantized"):
             return self.rng.choice(schedules)
         if self.kind == "dense" and self.k >= 128 and self.index % 4 == 3:
             return f"tile = [{64 if self.is_wgmma else 128}, 128, 64], split_k = 2"
-        if self.is_grouped():  # groups are known only on the device
+        if self.is_grouped():  # only the device knows the groups
             schedule = re.sub("(, )?tile_loop = clc", "", schedule)
         return schedule
 
@@ -187,7 +187,7 @@ class Case:
         schedule = SWAPPED[int(self.rng.integers(len(SWAPPED)))]
         if self.kind == "dense" and self.k >= 256 and self.index % 4:
             split, in_cluster = SPLITS[self.index % 4 - 1]
-            if self.k < 384:  # steps of 128
+            if self.k < 384:  # a step covers 128 elements of K
                 split = split.replace("3", "2")
             schedule = with_own(schedule, f"cluster_split = {in_cluster}") + f", {split}"
         return schedule
@@ -365,7 +365,7 @@ def run(args, case):
     packed = execute(args, case, text(case, is_packed=True), arrays + outs + extra, len(outs),
                      (used >= 0).any())
     if packed and not case.schedule and not case.is_exact:
-        # The schedules chosen by mx may sum in different orders.
+        # The schedules chosen by mx may add in different orders.
         wrong, ratio = check(case, packed, rows, used, w, init, to)
         print(f"{case}: {wrong} wrong with packed weights, largest deviation {ratio:.3f} of the bound")
         return wrong == 0
@@ -381,7 +381,7 @@ def run(args, case):
 
 
 def run_reduction(args, case):
-    """Runs groups of the reduction, with zero-padded segments."""
+    """Runs matmuls with groups of the reduction and zero-padded segments."""
     rng, groups = case.rng, case.groups
     sizes = rng.integers(0, case.k + 1, groups)
     starts = np.concatenate([[0], np.cumsum(-(-sizes // 128) * 128)])
@@ -427,13 +427,13 @@ def as_bits(array):
 
 
 def execute(args, case, program, arrays, count, has_rows=True):
-    """Returns the results of a program, or nothing if it fails."""
+    """Returns the results of a program, or an empty list if it fails."""
     # Cases recorded for a GPU (simulator/scripts/cuda_cases/record.py) are not checked.
     check = (case.kind in ("dense", "rows", "slice", "epilogue") and not case.is_exact
              and "MX_RECORD" not in os.environ)
-    # Without rows there is nothing to compare.
+    # If there are no rows, mx-run compares nothing and exits with status 4.
     expected = 0 if has_rows or not check else 4
-    # A cluster fits.
+    # A cluster must fit on the SMs.
     sms = os.environ.get("MX_SIM_SM_COUNT", "4" if "split_k = 4" in case.schedule else "3")
     done, outs = args.call(program, arrays, count, check=check, status=None, seed=case.index % 3, sms=sms,
                            chip=None if case.is_exact else case.chip)
@@ -455,7 +455,7 @@ def check(case, results, rows, used, w, init, to):
         mine = used == group
         a, b, found = rows[mine].astype(np.float64), w[group], y[mine]
         factor = 2.0 if case.kind == "epilogue" else 0.5 if case.has_alpha else 1.0
-        if case.kind == "parts":  # one matmul of twice the length
+        if case.kind == "parts":  # equals one matmul with twice the reduction
             a = np.concatenate([a, -a], axis=1)
             b = np.concatenate([b[: case.n], b[case.n :]], axis=1)
         if case.accumulates:
@@ -467,7 +467,7 @@ def check(case, results, rows, used, w, init, to):
             more = compare(found, a * factor, b, count_steps(case, a), OUTS[case.out])
         wrong += more[0]
         largest = max(largest, more[1])
-    # Rows outside of all groups are unchanged.
+    # Rows outside of all groups must be unchanged.
     left = used < 0
     if not (y[left] == before[left]).all() and case.kind != "parts":
         wrong += int((y[left] != before[left]).sum())
@@ -475,7 +475,7 @@ def check(case, results, rows, used, w, init, to):
 
 
 def count_steps(case, a):
-    """Counts roundings of sums; f64 sums and f32 regions count, too."""
+    """Counts the roundings of a sum, including those of f64 sums and f32 regions."""
     if not case.is_exact:
         return -(-a.shape[1] // 16) + 2
     return 2 if case.kind == "parts" else 1e-5
@@ -493,7 +493,7 @@ def check_sums(y, exact, total, steps, case):
 
 
 def check_quantized(case, results, rows, used, w):
-    """Compares within a code of the exact value, by the actual scale."""
+    """Checks that each element is within one code of the exact value, given the actual scale of its block."""
     elements = results[0].view(ml_dtypes.float8_e4m3fn).astype(np.float64)
     wrong = 0
     for group in range(case.groups):
@@ -525,12 +525,12 @@ def main():
     count = test.count or len(WEIGHTS) * (len(KINDS) - test.swap_ab + test.numbers)
     numbers = range(test.first, test.first + count, test.step)
     cases = [Case(i, test.device, test.chip, test.swap_ab, test.numbers) for i in numbers]
-    for case in cases if test.permuted else []:  # with --swap-ab: permuted_a
+    for case in cases if test.permuted else []:  # requires --swap-ab
         case.schedule = with_own(case.schedule, "permuted_a = true") + ", workspace = a"
         case.knows_k = True
-    if test.packed:  # in tiles of 64 columns
+    if test.packed:  # packed weights are in tiles of 64 columns
         cases = [case for case in cases if "32, 64]" not in case.schedule]
-    if test.packed and test.swap_ab:  # which merges rows of the parts
+    if test.packed and test.swap_ab:  # wgmma_swap_ab merges the rows of the parts
         cases = [case for case in cases if case.kind != "parts"]
     for case in test.select(cases):
         test.compared += 1

@@ -1,7 +1,7 @@
-// C = A B^T + bias, A and B of bf16, by wgmma with the accumulator in
-// registers: the loop over K carries it as a fragment, and the epilogue
-// reads the places of its elements from the fragment's layout. Compared
-// with float64, on the simulator here; the script supports other devices.
+// Computes C = A * B^T + bias with bf16 A and B and wgmma accumulators in registers.
+// The loop over K carries the accumulator as a fragment, and the epilogue computes
+// the positions of its elements from the fragment's layout. Results are compared
+// with float64; this test uses the simulator, and the script supports other devices.
 
 // REQUIRES: numpy
 // RUN: mx-compile %s --chip=sm_90a -o %t
@@ -28,7 +28,7 @@
 !part = !mxgpu.fragment<64x32xf32, #part>
 
 module attributes {gpu.container_module} {
-  // Rows and columns as they come, stored from registers.
+  // The epilogue stores the result from registers, in the order of the fragment.
   func.func @direct(%at: tensor<?x?xbf16>, %bt: tensor<?x?xbf16>, %biast: tensor<?xf32>, %ct: tensor<?x?xf32>) -> tensor<?x?xf32> {
     %a = bufferization.to_buffer %at read_only : tensor<?x?xbf16> to memref<?x?xbf16>
     %b = bufferization.to_buffer %bt read_only : tensor<?x?xbf16> to memref<?x?xbf16>
@@ -53,7 +53,7 @@ module attributes {gpu.container_module} {
     return %y : tensor<?x?xf32>
   }
 
-  // The same through shared memory.
+  // The epilogue stores the result through shared memory.
   func.func @staged(%at: tensor<?x?xbf16>, %bt: tensor<?x?xbf16>, %ct: tensor<?x?xf32>) -> tensor<?x?xf32> {
     %a = bufferization.to_buffer %at read_only : tensor<?x?xbf16> to memref<?x?xbf16>
     %b = bufferization.to_buffer %bt read_only : tensor<?x?xbf16> to memref<?x?xbf16>
@@ -109,7 +109,7 @@ module attributes {gpu.container_module} {
             %part = mxgpu.extract_columns %accumulator at(%j) : !accumulator -> !part
             %v:2 = mxgpu.to_rows %part : !part -> vector<8xf32>, vector<8xf32>
             %first_column = arith.addi %column, %j : index
-            // Fragment of a thread: four runs of two columns in each of its two rows.
+            // A thread's part of the fragment: four runs of two columns in each of its two rows.
             %in0 = mxgpu.fragment_column 0 of !part
             %at0 = arith.addi %first_column, %in0 : index
             %next0 = arith.addi %at0, %c1 : index

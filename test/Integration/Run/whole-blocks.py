@@ -3,8 +3,8 @@
 # RUN: %python %s mx-test-run %t sm_90a
 # RUN: %python %s mx-test-run %t sm_100a
 # RUN: %python %s mx-test-run %t sm_120a
-"""Blocks of a whole row or a whole matrix (test/lib/Formats) equal numpy: quantized, dequantized and multiplied on the
-CPU path; dequantized by kernels, and multiplied if the matmul supports two bf16 operands."""
+"""Tests formats with one block per row or per matrix (test/lib/Formats). All results equal numpy's. The CPU path
+quantizes, dequantizes and multiplies. Kernels dequantize, and multiply if the matmul supports two bf16 operands."""
 
 import ml_dtypes
 import numpy as np
@@ -43,7 +43,7 @@ def bits(array):
 
 
 def multiply(a, b):
-    """Adds in the order of the CPU path; for kernels, rounds operands to bf16."""
+    """Multiplies in the order of the CPU path, or with operands rounded to bf16, as kernels do."""
     if not on_cpu:
         return (a.astype(BF16).astype(np.float64) @ b.astype(BF16).astype(np.float64).T).astype(np.float32)
     total = np.zeros((len(a), len(b)))
@@ -124,7 +124,7 @@ func.func @main(%a: {types[0]}, %sa: {types[1]}, %b: {types[2]}, %sb: {types[3]}
 
 
 def grouped(ends, n, k, masked):
-    """Each row keeps its scale, independent of the start of its expert group."""
+    """Multiplies expert groups. Each row must keep its scale, wherever its expert group starts."""
     groups, rows = len(ends), 40 if masked else ends[-1]
     a, sa = quantize(make_input(*[groups] * masked, rows, k), "row")
     b, sb = quantize(make_input(groups, n, k), "row")

@@ -1,10 +1,10 @@
-"""Matmuls with every way to distribute tiles, compared with numpy.
+"""Compares matmuls with numpy, for every way to distribute tiles among CTAs.
 
 RUN: %python %s %examples/matmul_schedule.mlir mx-run %t
 REQUIRES: compiler, numpy
 
-Few multiprocessors, so that CTAs process several units. With some seeds, cluster launch control prematurely reports
-that no work is left; the remaining CTAs are then launched, and no tile may be missing or computed twice.
+The simulated GPU has few SMs, so that CTAs process several units. With some seeds, cluster launch control prematurely
+reports that no work is left. The remaining CTAs are then launched, and no tile may be missing or computed twice.
 """
 
 import itertools
@@ -22,7 +22,7 @@ with open(test.example) as file:
     EXAMPLE = file.read()
 
 TILE = "tile = [128, 128, 128], stages = 3, "
-# Applied once to the whole sum: half of it, below the diagonal.
+# The epilogue must be applied once, to the whole sum; it sets elements above the diagonal to 0.
 EPILOGUE = """ epilogue {
 ^bb0(%sum: f32, %row: index, %column: index):
   %zero = arith.constant 0.0 : f32
@@ -34,7 +34,7 @@ EPILOGUE = """ epilogue {
 
 
 def make_program(schedule, with_epilogue):
-    """The example with another schedule and optionally half of the sum and the epilogue."""
+    """Returns the example with another schedule, and optionally with a factor of 0.5 and the epilogue."""
     changes = [(r"#mxgpu\.schedule<(?:[^<>]|<[^<>]*>)*>", f"#mxgpu.schedule<{adapt_schedule(TILE + schedule)}>")]
     if with_epilogue:
         changes += [
@@ -50,7 +50,7 @@ def make_program(schedule, with_epilogue):
     return program
 
 
-# Tiles: 1, 1 x 7, 5 x 3 and 4 x 4.
+# Sizes with 1, 1 x 7, 5 x 3 and 4 x 4 tiles.
 SHAPES = [(100, 90, 96), (128, 800, 32), (600, 300, 160), (512, 512, 256)]
 LOOPS = ["static", "clc"]
 RASTERS = ["linear", "group_m(3)", "hilbert"]
@@ -61,8 +61,8 @@ for index, (m, n, k) in enumerate(SHAPES):
     x, w = reference.make_input(rng, m, k, "plain"), reference.make_input(rng, n, k, "plain")
     inputs.append((x, w, reference.operand(x), reference.operand(w)))
 
-# Every loop with every order; then seeds, and splits of the reduction: more splits than steps in the first two shapes,
-# so that some are empty.
+# Every tile loop with every order, several seeds, and split reductions. The first two shapes need fewer steps than
+# there are splits, so some splits are empty.
 runs = [(loop, raster, 1, index % 4) for index, (loop, raster) in enumerate(itertools.product(LOOPS, RASTERS))]
 runs += [("clc", "linear", 1, 2 + index % 2) for index in range(6)]
 runs += [(LOOPS[index % 2], RASTERS[index % 3], 2 + index % 3, index) for index in range(4)]
@@ -74,7 +74,7 @@ for run, (loop, raster, parts, shape) in enumerate(runs):
     test.case = f"{SHAPES[shape]} {schedule}, seed {seed}"
     y, = test.run(make_program(schedule, parts > 1), [x, w], 1, check=True, sms=1 + run % 3, seed=seed,
                   env={"MX_SIM_CHECKS": "all"})
-    # The simulator rounds to f32 at each step.
+    # The tolerance includes the simulator's rounding to f32 at each step.
     if parts > 1:
         a = a / 2
         dropped = np.arange(y.shape[1])[None, :] > np.arange(y.shape[0])[:, None]

@@ -1,6 +1,6 @@
-"""An out-of-bounds index computed by a kernel is clamped, as by numpy.take(mode="clip"); an index known to the host is
-an error before the launch. The CPU path, both kinds of chips and ahead-of-time compiled programs agree, the simulator
-reports no finding, and no plan reads the device (docs/reference/Spec.md, Indices).
+"""If a kernel computes an out-of-bounds index, it clamps the index like numpy.take(mode="clip"). If the host knows that
+an index is out of bounds, it reports an error before the launch. The CPU path, both kinds of chips and compiled
+programs agree, the simulator reports no finding, and no plan reads device memory (docs/reference/Spec.md, Indices).
 
 RUN: %python %s mx-run mx-compile mx-launch %t
 REQUIRES: compiler, numpy
@@ -16,7 +16,7 @@ INTEGERS = {"i8": np.int8, "i32": np.int32, "i64": np.int64, "index": np.int64}
 
 
 def make_indices(integer, size, count):
-    """Draws indices inside, at the borders, far outside, and valid modulo 32 bits."""
+    """Draws indices inside, at the borders, far outside, or valid modulo 2^32."""
     limits = np.iinfo(INTEGERS[integer])
     pool = [0, size - 1, size, size + 1, -1, -size, -size - 1, limits.min, limits.max, limits.min + 2, limits.max - 2]
     if limits.bits == 64:
@@ -26,7 +26,7 @@ def make_indices(integer, size, count):
 
 
 def cast(name, integer):
-    """Casts a tensor element to an index."""
+    """Returns operations to cast a tensor element to an index."""
     if integer == "index":
         return f"%zero_{name} = arith.constant 0 : index\n    %p{name} = arith.addi %{name}, %zero_{name} : index"
     return f"%p{name} = arith.index_cast %{name} : {integer} to index"
@@ -37,7 +37,7 @@ def clip(index, size):
 
 
 def paths(text, arrays, ahead):
-    """Yields each path, its process and the file of the result."""
+    """Yields each path, its process and its result file."""
     for chip in "cpu", "sm_100a", "sm_90a":
         yield chip, *test.call(text, arrays, 1, chip=chip, status=None)
     if ahead:
@@ -45,7 +45,7 @@ def paths(text, arrays, ahead):
 
 
 def lines(done):
-    """Removes compiler remarks, which contain source lines."""
+    """Returns the messages of a process without compiler remarks and their source lines."""
     text = [line for line in done.stderr.split("\n") if line.strip() and not line.startswith(" ")]
     return "\n".join(line for line in text if ": remark: " not in line)
 
@@ -67,7 +67,7 @@ def refuse(name, text, arrays, op, what, ahead=False):
             test.require(f"{name} on {path}: {said}", done.returncode == 2 and said in lines(done), done.stderr)
 
 
-# Elements of a tensor at places from another tensor.
+# Gathers elements of a tensor at indices from another tensor.
 def gather(integer, table, places):
     return f"""func.func @main(%x: {table}, %at: {places}) -> tensor<?xf32> {{
   %c0 = arith.constant 0 : index
@@ -93,14 +93,14 @@ for integer in INTEGERS:
         run(f"gather of {integer} from {table}", gather(integer, table, places), [x, at], np.take(x, clip(at, size)),
             ahead=integer == "i64")
 
-# A table without rows: an error, as in NumPy, unless nothing is read.
+# A table without rows is an error, as in NumPy, unless nothing is read.
 text = gather("i64", "tensor<?xf32>", "tensor<?xi64>")
 refuse("nothing to read", text, [np.zeros(0, np.float32), np.zeros(3, np.int64)], "%e = tensor.extract",
        "dimension 0 has no elements to read", ahead=True)
 run("nothing read", text, [np.zeros(0, np.float32), np.zeros(0, np.int64)], np.zeros(0, np.float32))
 
 
-# Rows and columns, of sizes known and not, and bytes, bits and halves.
+# Indexes rows and columns, with static and dynamic sizes, and with 8-bit, 1-bit and 4-bit elements.
 def matrix(integer, shape, element):
     x = f"tensor<{shape}x{element}>"
     y = f"tensor<?x?x{element}>"
@@ -130,7 +130,7 @@ for integer, shape, element, numbers in (("i32", "6x11", "i8", np.int8), ("i64",
     run(f"matrix of {shape}x{element} by {integer}", matrix(integer, shape, element), [x, rows, columns],
         x[np.ix_(clip(rows, 6), clip(columns, 11))])
 
-# In a branch that may not be taken: zeros for a table without rows.
+# A branch that may not be taken indexes the table. If the table has no rows, the results are zeros.
 lookup = """#id = affine_map<(i, j) -> (i, j)>
 func.func @main(%table: tensor<?x12xf32>, %tokens: tensor<?xi64>) -> tensor<?x12xf32> {
   %c0 = arith.constant 0 : index
@@ -161,7 +161,7 @@ for rows in 5, 0:
     read = table[clip(tokens, 5)] if rows else np.zeros((40, 12), np.float32)
     run(f"lookup in {rows} rows", lookup, [table, tokens], np.where(tokens[:, None] < 0, np.float32(7), read), ahead=True)
 
-# Two concatenated tensors, one possibly empty: indices guarded by a branch are valid.
+# Reads two concatenated tensors, one possibly empty. Branches guard the indices, so all of them are valid.
 concat = """func.func @main(%a: tensor<?xi32>, %b: tensor<?xi32>) -> tensor<?xi32> {
   %c0 = arith.constant 0 : index
   %m = tensor.dim %a, %c0 : tensor<?xi32>
@@ -187,7 +187,8 @@ for m, n in (5, 8), (0, 8), (5, 0), (0, 0):
     a, b = random.integers(0, 99, m).astype(np.int32), random.integers(0, 99, n).astype(np.int32)
     run(f"concat of {m} and {n}", concat, [a, b], np.concatenate([a, b]))
 
-# Divisions by 0 and shifts by the width, defined in docs/reference/Math.md but not in upstream's range analysis.
+# Computes indices with divisions by 0 and shifts by the width, which docs/reference/Math.md defines, but upstream's
+# range analysis does not.
 def computed(lines, table="tensor<7xf32>", made="%x"):
     return f"""func.func @main(%x: tensor<7xf32>, %at: tensor<64xi64>) -> tensor<64xf32> {{
   %0 = tensor.empty() : tensor<64xf32>
@@ -218,7 +219,7 @@ with np.errstate(divide="ignore"):
 text = computed("    %n = arith.andi %p, %c7 : index\n    %q = arith.shrui %c6, %p : index")
 run("shift by 0 to 63 and more", text, [x, at + 8], x[6 >> np.minimum(at + 8, 3)])
 
-# Tables created by the region.
+# The region itself creates the table.
 text = computed("    %t = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>\n    %q = arith.subi %p, %c7 : index",
                 "tensor<4xf32>", "%t")
 run("constant of the region", text, [x, at], 1 + clip(at - 7, 4).astype(np.float32))
@@ -226,7 +227,7 @@ text = computed("    %t = tensor.cast %x : tensor<7xf32> to tensor<?xf32>\n    %
                 "%t")
 run("cast of the region", text, [x, at], x[clip(at - 7, 7)])
 
-# Numbers with shared subexpressions, as in random generators.
+# Index computations share subexpressions, as in random generators.
 chain = ["    %q0 = arith.addi %p, %p : index"]
 chain += [f"    %q{i + 1} = arith.addi %q{i}, %q{i} : index" for i in range(40)]
 text = computed("\n".join(chain) + "\n    %q = arith.addi %q40, %p : index")
@@ -246,7 +247,7 @@ x = random.random(9, np.float32)
 run("shared sums of the host", text, [x, np.int64(0)], x[:4])
 refuse("shared sums of the host", text, [x, np.int64(1)], "%e = tensor.extract", "index 0 is out-of-bounds")
 
-# Values known to the host: its scalars, alone and with loop indices, and sizes.
+# The host knows an index if it is computed from scalar arguments, loop indices and sizes.
 five_from = """  %y = tensor.generate {
   ^bb0(%i: index):
     %first = arith.index_cast %from : i64 to index
@@ -300,7 +301,7 @@ run("as long", shorter, [x, x], x + x)
 run("longer", shorter, [x[:5].copy(), x], x[:5] + x[:5])
 refuse("shorter", shorter, [x, x[:5].copy()], "%e = tensor.extract", "index 0 is out-of-bounds", ahead=True)
 
-# A scalar that the host would have to read from the device does not count as known.
+# The host does not know a scalar that it would have to read from the device.
 scalar = """func.func @main(%x: tensor<?xf32>, %numbers: tensor<3xi64>) -> tensor<5xf32> {
   %c1 = arith.constant 1 : index
   %from = tensor.extract %numbers[%c1] : tensor<3xi64>
@@ -311,7 +312,7 @@ for first in -2, 3, 18, 2**32 + 1, -2**63:
 with open(test.path("compiled/manifest.json"), encoding="utf-8") as file:
     test.require("number of the device: no plan reads it", '"read"' not in file.read())
 
-# Matmuls and quantizations: a row and columns at indices from tensors.
+# Matmuls and quantizations read a row and columns at indices from tensors.
 matmul = """!a = tensor<?x64xf8E4M3FN>
 !as = tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<96x64xf8E4M3FN>

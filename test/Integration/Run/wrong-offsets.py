@@ -1,6 +1,6 @@
-"""Decreasing, negative or out-of-bounds offsets have one defined result (docs/reference/Spec.md, Groups): the result of
-their normalized offsets. On the CPU path, on both kinds of chips, and compiled ahead of time, random invalid offsets
-give the same bytes as normalized offsets, and the simulator reports no finding.
+"""The result for decreasing, negative or out-of-bounds offsets equals the result for the normalized offsets
+(docs/reference/Spec.md, Groups). Random invalid offsets are compared byte by byte with normalized offsets on the CPU
+path, on both kinds of chips and in compiled programs, and the simulator must report no finding.
 
 RUN: %python %s mx-run mx-compile mx-launch %t
 REQUIRES: compiler, numpy
@@ -87,13 +87,13 @@ func.func @main({arguments}) -> ({', '.join(types)}) {{{body}
 
 
 def meaning(offsets, total):
-    """Normalizes invalid offsets to ends."""
+    """Normalizes invalid offsets to valid ends."""
     last = min(max(int(offsets[-1]), 0), total)
     return np.maximum.accumulate(np.clip(offsets.astype(np.int64), 0, last)).astype(offsets.dtype)
 
 
 def defined(name, outputs, ends):
-    """Returns the part inside the groups; the rest is unspecified."""
+    """Returns the part of the results inside the groups. The rest is unspecified."""
     if name == "masked":
         return [outputs[0][g, :end] for g, end in enumerate(ends)]
     if name in ("reduction", "scatter", "in order"):
@@ -115,20 +115,20 @@ def make_offsets(integer):
     limits = np.iinfo(integer.replace("i", "int"))
     kind = random.integers(4)
     offsets = random.integers(0, T + 1, G)
-    if kind == 0:  # decreasing, within the tensor
+    if kind == 0:  # decreasing offsets within the tensor
         offsets[::-1].sort()
         offsets[random.integers(G)] = T
-    elif kind == 1:  # anywhere around it
+    elif kind == 1:  # offsets within the tensor, before and after it
         offsets = random.integers(-T, 3 * T, G)
-    elif kind == 2:  # up and down between both ends
+    elif kind == 2:  # offsets alternate between both ends
         offsets[::2], offsets[1::2] = T, 0
-    else:  # far outside
+    else:  # two offsets are far outside
         offsets[random.integers(G, size=2)] = [limits.max, limits.min]
     return offsets.astype(integer.replace("i", "int"))
 
 
 def run(path, text, arrays, count):
-    """Returns the results on one of the four paths, which must print nothing."""
+    """Returns the results on one of the four paths, and checks that it prints nothing."""
     if path == "launch":
         return test.launch(test.path("compiled"), arrays, count, quiet=True)
     return test.run(text, arrays, count, chip=path, quiet=True)
@@ -149,7 +149,7 @@ for _ in range(test.rounds):
     for name, (arguments, _, results) in PROGRAMS.items():
         integer = ["i32", "i64"][random.integers(2)]
         offsets, text = make_offsets(integer), source(name, integer)
-        if name == "reduction":  # its matmuls do not depend on T
+        if name == "reduction":  # its matmuls are not given T
             offsets[-1] = min(offsets[-1], T)
         ends = np.clip(offsets, 0, 40) if name == "masked" else meaning(offsets, CAPACITY if name == "padded" else T)
         names = [a.split(":")[0].strip(" %") for a in arguments.split(", ")]

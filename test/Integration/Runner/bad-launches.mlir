@@ -1,5 +1,5 @@
-// Invalid modules and launches. Launches return nothing, so a
-// message and a nonzero status are the only report to the caller.
+// Rejects invalid modules and launches. Launch functions return nothing,
+// so only a message and a nonzero exit status report errors.
 //
 // RUN: split-file %s %t
 // RUN: mlir-opt %t/kernel.mlir -gpu-to-llvm -convert-func-to-llvm -reconcile-unrealized-casts -o %t/kernel.ll.mlir

@@ -1,10 +1,10 @@
-// Clusters of 2x2 blocks: every block writes its position, and
-// reads a word of the block at the opposite end of its cluster.
+// A grid of 2x2 clusters: every block writes its position, and
+// reads a word of the block at the opposite corner of its cluster.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" \
 // RUN:   | %run_on_sim | FileCheck %s
 //
-// Block x, y: 1000 * cluster rank + 100 * cluster id + the rank of the opposite block.
+// Element of block x, y: 1000 * cluster rank + 100 * cluster id + rank of the opposite block.
 //
 // CHECK:      [3, 1002, 103, 1102],
 // CHECK-NEXT: [2001, 3000, 2101, 3100],

@@ -1,5 +1,5 @@
-// Host code selects its device after its modules are
-// loaded: memory and kernels are on that device.
+// Host code selects a device after its modules are loaded. Memory
+// and kernels must be on the selected device.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" -o %t.mlir
 // RUN: env MX_SIM_DEVICES=2 MX_ERRORS=exit MX_DEVICE=sim %runner %t.mlir 2>&1 | FileCheck %s
@@ -9,7 +9,7 @@
 // RUN: not env MX_SIM_DEVICES=1 MX_ERRORS=exit MX_DEVICE=sim %runner %t.mlir 2>&1 | FileCheck --check-prefix=NONE %s
 //
 // NONE: 'cuDevicePrimaryCtxRetain' failed with 'CUDA_ERROR_NO_DEVICE'
-// NONE-NEXT: mx runtime: no device: expected a simulated device below 1, found 1: MX_SIM_DEVICES is their number
+// NONE-NEXT: mx runtime: no device: expected a simulated device below 1, found 1: MX_SIM_DEVICES sets the number
 
 module attributes {gpu.container_module} {
   func.func private @printMemrefI32(memref<*xi32>) attributes {llvm.emit_c_interface}

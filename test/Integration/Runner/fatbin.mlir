@@ -1,6 +1,6 @@
-// The default format of stock MLIR is a fatbin with PTX
-// beside machine code: it runs unchanged. Machine code
-// alone does not run, and the message names the remedy.
+// By default, stock MLIR writes a fatbin that contains PTX
+// and machine code. Such a program runs unchanged; a program
+// without PTX is refused with a message that names the remedy.
 //
 // REQUIRES: ptxas, fatbinary
 //

@@ -1,5 +1,5 @@
-// Incorrect code that a GPU executes without an error is a warning,
-// with a GPU's result; if its check is requested, it is an error.
+// By default, incorrect code that a GPU would execute causes a warning, and the
+// result is the GPU's. If its check is requested, the code causes an error.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" -o %t.mlir
 // RUN: env MX_SIM_WARNINGS=print %run_on_sim %t.mlir 2>%t.err | FileCheck %s
@@ -36,8 +36,8 @@ module attributes {gpu.container_module} {
     %c32 = arith.constant 32 : index
     %c256 = arith.constant 256 : index
     %out = gpu.alloc host_shared () : memref<8xi32>
-    // The first thread of each warp writes three words and reads one
-    // of another warp; the barrier between is missing on purpose.
+    // The first thread of each warp writes three words and reads one word
+    // of another warp. The barrier in between is intentionally missing.
     gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
                threads(%tx, %ty, %tz) in (%sx = %c256, %sy = %c1, %sz = %c1) {
       %words = memref.get_global @words : memref<24xi32, 3>

@@ -1,4 +1,4 @@
-// Kernels work on memory of the host: registered, and allocated for both.
+// Kernels access registered host memory, and memory allocated for host and device.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" -o %t.mlir
 // RUN: %run_on_sim %t.mlir | FileCheck %s
@@ -6,7 +6,7 @@
 // CHECK: [1, 3, 5, 7]
 // CHECK: 42
 
-// Without the registration, the kernel's access is invalid.
+// If the memory is not registered, the kernel's access is invalid.
 //
 // RUN: grep -v host_register %s \
 // RUN:   | mlir-opt -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" -o %t.bad.mlir

@@ -1,4 +1,4 @@
-// Kernel output precedes later host output.
+// Kernel output is printed before later host output.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" \
 // RUN:   | %run_on_sim | FileCheck %s

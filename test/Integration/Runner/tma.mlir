@@ -1,7 +1,7 @@
-// A tensor map of the nvgpu dialect is in device memory, and the kernel
-// gets a pointer to it. The box exceeds the tensor: rows 20 to 23 do
-// not exist and become zeros. Element 8 j of a row is the start of its
-// chunk j of 16 bytes, which the swizzle moves to place j xor row.
+// A tensor map from the nvgpu dialect is in device memory, and the kernel gets
+// its address. The box exceeds the tensor: rows 20 to 23 do not exist and are
+// filled with zeros. Element 8 j of a row is the first element of 16-byte chunk j,
+// which the swizzle moves to position j xor row.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" \
 // RUN:   | env MX_SIM_CHECKS=all MX_DEVICE=sim %runner | FileCheck %s

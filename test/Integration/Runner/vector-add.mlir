@@ -1,6 +1,6 @@
-// Kernels in the gpu dialect, compiled by the pipeline of stock MLIR: memory of
-// the device, asynchronous copies, two streams that join, and a partially
-// filled grid.
+// Kernels in the gpu dialect, compiled by the pipeline of stock MLIR. The program
+// uses device memory, asynchronous copies, two streams that join, and a grid that
+// threads do not fill.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" \
 // RUN:   | %run_on_sim | FileCheck %s
@@ -41,8 +41,8 @@ module attributes {gpu.container_module} {
       %v = arith.sitofp %n : i32 to f32
       memref.store %v, %host[%i] : memref<10xf32>
     }
-    // z1 = x + x and z2 = z1 + x, the latter twice: first
-    // in one stream, then in another that waits for it.
+    // y = x + x in the first stream, then z = y + x and y = z + z
+    // in a second stream after waiting for the first.
     %t0 = gpu.wait async
     %x, %t1 = gpu.alloc async [%t0] () : memref<10xf32>
     %y, %t2 = gpu.alloc async [%t1] () : memref<10xf32>

@@ -1,8 +1,8 @@
-"""Writes a hand-written compiled directory and its input arrays.
+"""Writes a program directory, as mx-compile would, from a hand-written manifest, and its input arrays.
 
 usage: make_program.py KERNELS.ptx DIRECTORY [FROM TO]
 
-Every FROM in the manifest is replaced by TO.
+TO replaces every occurrence of FROM in the manifest.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A hand-written program of two ranks: its manifest, and its results by NumPy."""
+"""A hand-written program for two ranks: its manifest, and its expected results, computed with NumPy."""
 
 import json
 

@@ -1,11 +1,11 @@
-"""Mistakes of warps that hold operands in registers: mma.sync, the loads of its fragments, and source addresses of
-copies."""
+"""Mutations for kernels with operands in registers: operands of mma.sync, loads of its fragments, and source addresses
+of copies."""
 
 import random
 
 from .mutant import Mutant, in_scope
 
-# Number of instructions to mutate, spread over identical unrolled instructions.
+# Of more unrolled instructions, a random sample of this size is mutated.
 MOST = 16
 
 
@@ -18,7 +18,7 @@ def registers_of(operand):
 
 
 def with_operands(source, s, new):
-    """The statement with some operands replaced, by their numbers."""
+    """Replaces some operands of a statement. `new` maps operand numbers to new texts."""
     operands = [new.get(k, o) for k, o in enumerate(s.operands)]
     return source.replace(s, in_scope(s, "", "", operands))
 
@@ -28,7 +28,7 @@ def multiplications(source):
 
 
 def exchanges(source, s, name, k, pairs):
-    """Two registers of a vector exchanged."""
+    """Exchanges pairs of registers of a vector operand."""
     for i, j in pairs:
         names = registers_of(s.operands[k])
         names[i], names[j] = names[j], names[i]
@@ -37,7 +37,7 @@ def exchanges(source, s, name, k, pairs):
 
 
 def operands(source):
-    """Exchanges registers of A, B and the accumulators; drops accumulation."""
+    """Exchanges registers of A, B and the accumulators, and replaces accumulators with zeros."""
     for s in multiplications(source):
         yield from exchanges(source, s, "A", 1, ((0, 1), (0, 2), (1, 3), (2, 3)))
         yield from exchanges(source, s, "B", 2, ((0, 1),))
@@ -47,8 +47,8 @@ def operands(source):
         yield Mutant("sums", s.line, "from zero", s, ptx)
 
 
-# PTX ISA, mma.sync with block scales: the byte of the scale register, and its threads, of four; pairs of
-# threads for A.
+# PTX ISA, mma.sync with block scales. A selector chooses the byte of the scale register and the thread of the quad that
+# provides the scales. The selector for A chooses a pair of threads.
 SELECTORS = (("A", 5, 0, "byte"), ("A", 5, 1, "thread"), ("B", 7, 0, "byte"), ("B", 7, 1, "thread"))
 
 
@@ -71,7 +71,7 @@ def selectors(source):
 
 
 def addresses(source):
-    """Reads fragments and scales from other places of shared memory."""
+    """Reads fragments and scales from other addresses of shared memory."""
     if not multiplications(source):
         return
     for s in some([s for s in source.statements if s.starts("ldmatrix", "ld.shared")]):
@@ -87,7 +87,7 @@ def addresses(source):
 
 
 def coordinates(source):
-    """Moves the coordinates of tensor copies by one along each dimension."""
+    """Changes the coordinates of tensor copies by one in each dimension."""
     for s in source.statements:
         if not s.starts("cp.async.bulk.tensor"):
             continue

@@ -1,4 +1,4 @@
-"""Mutant, and replacement of a statement's operands."""
+"""Mutants, and functions to replace operands of a statement."""
 
 import dataclasses
 import typing
@@ -7,17 +7,17 @@ import typing
 @dataclasses.dataclass
 class Mutant:
     operator: str  # delete, parity, bytes, ...
-    line: int  # of the PTX; 0: the launch file
+    line: int  # line of the PTX, or 0 for the launch file
     what: str  # "tcgen05.fence::after_thread_sync", "A: SBO x 2"
     statement: object = None
     ptx: str = None
-    map: str = None  # map of the launch file, changed by `edit`
+    map: str = None  # tensor map in the launch file, changed by `edit`
     edit: typing.Callable = None
-    kernel: str = None  # of the statement
+    kernel: str = None  # kernel of the statement
 
 
 def name_of(statement):
-    """Returns the opcode without descriptive modifiers of operands."""
+    """Returns the opcode without modifiers that only describe the operands."""
     noise = {"shared", "b64", "b32", "sync", "aligned", "global", "tile"}
     return ".".join(m for m in statement.opcode.split(".") if m not in noise)
 
@@ -30,7 +30,7 @@ def in_scope(statement, registers, before, operands):
 
 
 def with_operand(source, s, k, bits, instruction):
-    """Passes operand k through `instruction` first."""
+    """Replaces operand k with the result of `instruction` on the operand."""
     new = list(s.operands)
     before = instruction.format(to="%mutant", value=new[k])
     new[k] = "%mutant"

@@ -1,9 +1,9 @@
-"""Mutation operators, each a small, typical programming mistake."""
+"""Mutation operators. Each makes a small, typical programming mistake."""
 
 from . import fragments
 from .mutant import Mutant, in_scope, name_of, with_operand
 
-# Synchronisation to delete. Test waits return a result, see below.
+# Instructions to delete. If a test_wait or try_wait is deleted, its predicate is set to true, see below.
 DELETED = [
     "fence",
     "membar",
@@ -70,7 +70,7 @@ def expected_bytes(source):
 
 
 def counts(source):
-    """Changes the arrival counts expected by an mbarrier."""
+    """Changes the arrival count of an mbarrier."""
     for s in source.statements:
         if not s.starts("mbarrier.init"):
             continue
@@ -81,8 +81,8 @@ def counts(source):
 
 
 def scale_ids(source):
-    """PTX ISA, instruction descriptor of block-scaled kinds: bits 4-5 are the
-    id of the scales of B, bits 29-30 of A."""
+    """Changes scale ids. In the instruction descriptor of block-scaled kinds (PTX ISA), bits 4-5 contain B's scale id
+    and bits 29-30 contain A's scale id."""
     for s in source.statements:
         if not (s.starts("tcgen05.mma") and s.has("block_scale")):
             continue
@@ -96,7 +96,7 @@ def scale_ids(source):
 
 
 def field(shift, bits, update):
-    """`update` works on a field of a 64-bit descriptor in %mutant1."""
+    """Returns PTX that applies `update` to a field of a 64-bit descriptor in %mutant1."""
     mask = (1 << bits) - 1
     return (
         f"shr.u64 %mutant1, {{value}}, {shift}; and.b64 %mutant1, %mutant1, {mask}; "
@@ -117,15 +117,15 @@ STRIDES = {
 
 
 def swizzles(shift, bits):
-    """Changes to each of the other codes."""
+    """Changes the swizzle to each of the other codes."""
     return {
         f"swizzle code + {k}": field(shift, bits, f"add.u64 %mutant1, %mutant1, {k};")
         for k in range(1, 1 << bits)
     }
 
 
-# PTX ISA, shared memory descriptors: leading byte offset in bits 16-29, stride
-# byte offset in bits 32-45; the swizzle in bits 61-63 (tcgen05), 62-63 (wgmma).
+# PTX ISA, shared memory descriptors: bits 16-29 contain the leading byte offset, bits 32-45
+# the stride byte offset, and bits 61-63 (tcgen05) or 62-63 (wgmma) the swizzle.
 DESCRIPTORS = {
     "tcgen05.mma": {"stride": STRIDES, "swizzle": swizzles(61, 3)},
     "tcgen05.cp": {"stride": STRIDES, "swizzle": swizzles(61, 3)},
@@ -134,7 +134,7 @@ DESCRIPTORS = {
 
 
 def descriptor_operands(s):
-    """Names and numbers of operands; A may be in tensor memory or registers."""
+    """Returns the names and indices of descriptor operands. Operand A may be in tensor memory or registers instead."""
     if s.starts("tcgen05.cp"):
         return [("source", 1)]
     places = (("A", 1), ("B", 2))
@@ -154,8 +154,8 @@ def descriptors(source):
 
 
 def warpgroup_operands(source):
-    """Mutates wgmma with A in registers: exchanges two of its four registers, moves the address of B, drops
-    accumulation."""
+    """Mutates a wgmma with A in registers: exchanges two of its four registers, changes the address of B, or clears the
+    accumulators."""
     for s in source.statements:
         if not s.starts("wgmma.mma_async"):
             continue
@@ -173,7 +173,7 @@ def warpgroup_operands(source):
                 yield mutant("registers", f"A: registers {i} and {k} exchanged", ptx)
         for name, k in descriptor_operands(s):
             for sign, update in (("+", "add"), ("-", "sub")):
-                # In units of 16 bytes: an instruction reads 32 bytes of a row.
+                # The unit is 16 bytes: an instruction reads 32 bytes of a row.
                 text = field(0, 14, f"{update}.u64 %mutant1, %mutant1, 2;")
                 ptx = with_operand(source, s, k, 64, text)
                 yield mutant("start", f"{name}: address {sign} 32", ptx)
@@ -207,7 +207,7 @@ def with_stride(name, k, step):
 
 
 def tensor_maps(launch):
-    """Changes a map of the first launch, and of all other launches with this map."""
+    """Changes a tensor map of the first launch. Other launches that use this map change too."""
     for name, entry in launch.get("tensor_maps", {}).items():
         for swizzle in SWIZZLES:
             if swizzle != entry.get("swizzle", "none"):

@@ -1,8 +1,7 @@
-"""Rules for mutants equivalent to the original.
+"""Rules to detect mutants equivalent to the original.
 
-Each rule is a sentence and a test on the text or on the trace of the original. Rules do not use the simulator's checks,
-so that wrong rules are detected: a mutant that is equivalent by a rule and flagged by a check counts as a
-contradiction."""
+Each rule consists of a name and a test on the original's text or trace. Rules do not use the simulator's checks, so the
+checks can reveal a wrong rule: if a check flags a mutant that a rule calls equivalent, one of the two is wrong."""
 
 import itertools
 import re
@@ -16,9 +15,9 @@ MEETINGS = BARRIERS + WAITS
 RULES = []
 
 
-def rule(sentence, *operators):
+def rule(name, *operators):
     def add(test):
-        RULES.append((sentence, operators, test))
+        RULES.append((name, operators, test))
         return test
 
     return add
@@ -29,7 +28,7 @@ def is_warp_barrier(s):
 
 
 def everywhere(test):
-    """Lifts a test of one occurrence to all occurrences."""
+    """Converts a test of one occurrence into a test of all occurrences."""
 
     def all_of(trace, mutant):
         found = trace.by_statement.get(mutant.statement.index, [])
@@ -45,8 +44,9 @@ ACQUIRES = WAITS + ("cp.async.bulk.wait_group", "cp.async.wait_group", "cp.async
 
 
 def needs_warp_barrier(trace, a, b):
-    """Tests whether a lane's `b` relies on another lane's `a`. Accesses that only go to global memory, reads of the
-    tensor memory address, which is never overwritten, and collective tensor memory operations do not count."""
+    """Tests whether access `b` of a lane relies on access `a` of another lane. Three kinds of accesses are
+    ignored: accesses to global memory only, reads of the tensor memory address, which is never overwritten, and
+    collective tensor memory operations."""
     first, second = trace.statement(a), trace.statement(b)
     is_access = [is_shared_use(trace, k) for k in (a, b)]
     if first.starts(*ACQUIRES) and is_access[1]:
@@ -70,7 +70,7 @@ def spaces_of(s):
     return "global" if s.has("global") else "shared"
 
 
-@rule("a warp barrier between lanes that share no memory and release or acquire none for each other", "delete")
+@rule("warp barrier between independent lanes", "delete")
 @everywhere
 def warp_barrier(trace, k):
     if not is_warp_barrier(trace.statement(k)):
@@ -86,7 +86,7 @@ def warp_barrier(trace, k):
 
 
 @rule(
-    "a fence of mbarrier.init with a releasing barrier before anybody else uses the mbarriers",
+    "mbarrier.init fence before a releasing barrier",
     "delete",
 )
 @everywhere
@@ -110,7 +110,7 @@ def mbarrier_init(trace, k):
         for j in trace.before(k)
         if trace.statement(j).starts("mbarrier.init")
     }
-    # With a CTA barrier, all of its users belong to the CTA.
+    # Without a cluster barrier, all users of the mbarriers must belong to the CTA.
     wide = trace.statement(barrier).has("cluster")
     for j, e in enumerate(trace.events):
         is_use = trace.statement(j).starts("mbarrier", "tcgen05.commit", "cp.async")
@@ -124,11 +124,11 @@ def mbarrier_init(trace, k):
     return True
 
 
-@rule("a proxy fence of threads that have only read since the last one", "delete")
+@rule("proxy fence after reads only", "delete")
 @everywhere
 def only_read(trace, k):
-    """Copies may overwrite locations that threads have only read. Writes need the fence, and so do results of
-    clusterlaunchcontrol (PTX ISA: the read is of the generic proxy)."""
+    """Returns true if the thread has only read memory since the last fence. Copies may overwrite this memory without a
+    fence. After writes and reads of clusterlaunchcontrol results (generic proxy, PTX ISA), the fence is needed."""
     if not trace.statement(k).starts("fence.proxy.async"):
         return False
     for j in trace.before(k):
@@ -143,7 +143,7 @@ def only_read(trace, k):
 
 
 @rule(
-    "a before-fence with no tensor-memory operation of its thread since the last one or the last commit",
+    "before-fence without earlier tensor memory accesses",
     "delete",
 )
 @everywhere
@@ -159,14 +159,14 @@ def nothing_to_publish(trace, k):
 
 
 @rule(
-    "a before-fence with no later tensor-memory operation of another thread, tcgen05.dealloc aside",
+    "before-fence without later tensor memory accesses by other threads",
     "delete",
 )
 @everywhere
 def nobody_to_publish_to(trace, k):
     if not trace.statement(k).starts(FENCES[0]):
         return False
-    # The following code may publish only through barriers, and no other thread may access tensor memory after the next
+    # Later code must publish only through barriers, and no other thread may access tensor memory after the next
     # barrier.
     if any(
         trace.statement(j).starts("mbarrier.arrive", "tcgen05.commit")
@@ -184,7 +184,7 @@ def nobody_to_publish_to(trace, k):
 
 
 @rule(
-    "an after-fence with no tensor-memory operation of its thread before the next one",
+    "after-fence without later tensor memory accesses",
     "delete",
 )
 @everywhere
@@ -200,7 +200,7 @@ def nothing_to_protect(trace, k):
 
 
 @rule(
-    "an after-fence that follows synchronisation with threads that have used no tensor memory",
+    "after-fence without earlier tensor memory accesses by other threads",
     "delete",
 )
 @everywhere
@@ -224,7 +224,7 @@ def nobody_to_wait_for(trace, k):
 
 
 def arrivals(trace, k):
-    """Returns the events synchronised by the wait or barrier at `k`."""
+    """Returns the events that the wait or barrier at `k` synchronizes with."""
     e, s = trace.events[k], trace.statement(k)
     if s.starts(*WAITS):
         return [
@@ -243,7 +243,7 @@ def arrivals(trace, k):
 
 
 @rule(
-    "a final wait for a commit that precedes another awaited commit of the same thread",
+    "final wait for a commit before another awaited commit",
     "delete",
 )
 @everywhere
@@ -255,7 +255,7 @@ def implied_wait(trace, k):
         if not s.starts(*MEETINGS, *FENCES, "tcgen05.dealloc"):
             return False
     came = arrivals(trace, k)
-    if not came:  # a phase that completes before it begins
+    if not came:  # no traced arrival completes the phase
         return True
     if any(not trace.statement(j).starts("tcgen05.commit") for j in came):
         return False
@@ -275,7 +275,7 @@ def implied_wait(trace, k):
 
 
 @rule(
-    "a leading byte offset that the layout does not use: K-major and swizzled, or one core matrix wide",
+    "leading byte offset that the layout ignores",
     "stride",
 )
 def unused_leading_offset(trace, mutant):
@@ -287,46 +287,46 @@ def unused_leading_offset(trace, mutant):
     found = trace.by_statement.get(s.index, [])
     which = 0 if mutant.what.startswith("A") else 1
     if s.starts("wgmma.mma_async"):
-        # The last operands transpose B and, if A has a descriptor, A; only for 16-bit elements. The swizzle is in bits
-        # 62 and 63 of a descriptor.
+        # The last operand transposes B. If A has a descriptor, the operand before it transposes A. Both exist only for
+        # 16-bit elements. Bits 62 and 63 of a descriptor contain the swizzle.
         transposes = s.operands[-1 if which else -2] != "0"
         return not transposes and all(trace.events[k].high[which] >> 30 for k in found)
 
     def is_unused(e):
-        # Instruction descriptor: bits 15 and 16 transpose A and B. Matrix
-        # descriptor: bits 61 to 63 of 64.
+        # Bits 15 and 16 of the instruction descriptor select the transposition of A and B.
+        # Bits 61 to 63 of a matrix descriptor contain the swizzle.
         return not e.value >> (15 + which) & 1 and e.high[which] >> 29
 
     return bool(found) and all(is_unused(trace.events[k]) for k in found)
 
 
-@rule("a selector of threads that have the same scales", "selector")
+@rule("selector of threads with equal scales", "selector")
 def other_threads(trace, mutant):
-    """Lanes hold the scales of 32 rows of A, or of 16 rows twice."""
+    """Requires equal scales in the old and new lanes: lanes may hold 32 rows' scales of A, or 16 rows' scales twice."""
     found = re.fullmatch(r"thread of ([AB]) xor (\d)", mutant.what)
     bit = found and same_scales(found[1], int(found[2]))
     events = [trace.events[k] for k in trace.by_statement.get(mutant.statement.index, [])]
     return bool(bit and events) and all(e.value & bit for e in events)
 
 
-@rule("an instruction that no launch executes")
+@rule("instruction without a launch that executes it")
 def not_executed(trace, mutant):
     s = mutant.statement
     return s is not None and not trace.by_statement.get(s.index)
 
 
 def equivalence(traces_of, mutant):
-    """Returns the sentence of the first rule valid in all launches, or None."""
+    """Returns the name of the first rule that holds in all launches, or None."""
     if mutant.statement is None:
         return None
     traces = traces_of[mutant.kernel]
-    for sentence, operators, test in RULES:
+    for name, operators, test in RULES:
         if operators and mutant.operator not in operators:
             continue
-        # Launches without the statement are not evidence.
+        # Ignore launches of kernels without the statement.
         meaningful = [
             t for t in traces if t.by_statement.get(mutant.statement.index)
         ] or traces
         if all(test(t, mutant) for t in meaningful):
-            return sentence
+            return name
     return None

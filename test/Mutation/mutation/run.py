@@ -15,7 +15,7 @@ TIMEOUT = 120
 @dataclasses.dataclass
 class Outcome:
     status: int = 0  # exit status of mx-sim; -1: out of time
-    kinds: tuple = ()  # of the findings
+    kinds: tuple = ()  # kinds of the findings
     message: str = ""
     outputs: tuple = ()  # a digest per output
     instructions: int = 0
@@ -27,10 +27,10 @@ class Simulator:
         self.program = program
         self.launch_file = pathlib.Path(launch_file).resolve()
         self.launch = json.loads(self.launch_file.read_text())
-        self.limit = None  # of warp instructions, once a clean run is known
+        self.limit = None  # limit on warp instructions, set after a clean run
 
     def run(self, ptx, seed=0, edit=None, checks="all"):
-        """Runs `ptx`, a text, instead of the modules of the launch file; `edit` changes the launch. Outputs go to a
+        """Runs the PTX text `ptx` instead of the launch file's modules. `edit` changes the launch. Outputs use a
         separate directory."""
         with tempfile.TemporaryDirectory(prefix="mx-mutant-") as where:
             kernel = os.path.join(where, "kernel.ptx")

@@ -1,7 +1,7 @@
 """PTX text as a list of statements with source ranges.
 
-Not a full parser: mutation needs the opcode, the operands and the exact extent of each instruction of a kernel, and
-keeps all other text verbatim."""
+This is not a full parser. Mutations need only the opcode, the operands and the exact extent of each instruction in a
+kernel, and keep all other text verbatim."""
 
 import dataclasses
 import re
@@ -26,18 +26,18 @@ class Statement:
         )
 
     def address(self, k=0):
-        """The k-th operand in brackets, without them and without coordinates."""
+        """Returns the k-th address operand, without brackets and coordinates."""
         found = [o for o in self.operands if o.startswith("[")]
         return found[k][1:-1].split(",")[0].strip()
 
 
-# Declarations in a body, ended by a semicolon.
+# Semicolon-terminated directives in a kernel body.
 DECLARATIONS = ("reg", "param", "local", "shared", "pragma", "callprototype")
 DECLARATIONS += ("branchtargets", "calltargets")
 
 
 def blank_comments(text):
-    """Replaces comments with spaces, which keeps offsets."""
+    """Replaces comments with spaces, which keeps offsets valid."""
     return re.sub(
         r"//[^\n]*|/\*.*?\*/",
         lambda m: re.sub(r"[^\n]", " ", m.group()),
@@ -47,7 +47,7 @@ def blank_comments(text):
 
 
 def split_operands(text):
-    """Splits at top-level commas: [a, {x, y}] is one operand."""
+    """Splits at top-level commas. For example, [a, {x, y}] is one operand."""
     parts, depth, start = [], 0, 0
     for k, c in enumerate(text):
         depth += c in "[{("
@@ -79,7 +79,7 @@ class Source:
         self.statements = []
         at = self.body
         pattern = re.compile(
-            # Labels, scopes and source lines, which end without a semicolon.
+            # Labels, scopes and source lines end without a semicolon.
             r"(?:[A-Za-z_$%][\w$]*\s*:(?!:)|[{}]|\s|\.loc\s[^\n]*)*"
             r"(?P<all>(?P<p>@!?%?[\w$]+\s+)?(?P<op>[\w.:]+)(?P<args>[^;]*);)"
         )
@@ -111,7 +111,7 @@ class Source:
         )
 
     def bits_of(self, register):
-        """Width of an operand; names of variables count as 32 bits."""
+        """Returns the width of an operand in bits; names of variables count as 32 bits."""
         for name, is_family in self.wide:
             rest = register.removeprefix(name)
             if rest != register and (rest.isdigit() if is_family else not rest):

@@ -1,7 +1,7 @@
 """Event trace of a kernel.
 
-The rules that declare a mutant equivalent must not use the checks under test. Therefore the kernel reports its own
-events: a call of vprintf follows every instruction that synchronises or works asynchronously."""
+The rules that declare a mutant equivalent must not use the checks under test. Therefore the kernel itself reports its
+events: a vprintf call accompanies every synchronizing or asynchronous instruction."""
 
 import bisect
 import collections
@@ -37,9 +37,9 @@ TRACED = TENSOR_ACCESS + (
 )
 WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
 
-# PTX ISA, mma.sync with block scales: a selector names the providers of scales among the four lanes of a row.
-# Flipping bits of an operand's selector selects other lanes: maps the operand and flip to the instruction operand with
-# the scale word, and to the lane bits to flip.
+# PTX ISA, mma.sync with block scales: a selector names the lanes of a quad that provide the scales. A mutant flips bits
+# of a selector, which then names another lane. Each key is an operand and the flipped selector bits. Each value is the
+# index of the instruction operand that contains the scales, and the flipped bits of the lane number.
 OTHER_LANES = {("A", 1): (4, 2), ("B", 1): (6, 1), ("B", 2): (6, 2), ("B", 3): (6, 3)}
 SAME_WORD = """
   shfl.sync.bfly.b32 %mutants7, {word}, {lanes}, 31, -1;
@@ -88,11 +88,11 @@ class Event:
     cta: int
     warp: int
     value: int  # address in shared memory; descriptor or same_scales of an MMA
-    high: tuple  # words 1 of the descriptors of A and B, or of the source
+    high: tuple  # upper 32 bits of the A and B descriptors, or of the source descriptor
 
 
 def is_traced(s):
-    """Tests whether the statement is traced. Ordinary loads and stores matter if lanes or warps share memory."""
+    """Tests whether the statement is traced. Loads and stores are traced only if lanes or warps share memory."""
     if not s.starts(*TRACED) or s.starts("ld.param", "st.param", "ld.local", "st.local"):
         return False
     return not s.starts("ld.const", "st.const", "mbarrier.pending_count")
@@ -108,8 +108,8 @@ def address_into(source, text):
 
 
 def same_scales(operand, flip):
-    """Event bit, set if a lane's scales equal the scales of the lane named by the flipped selector; None if no selector
-    has the flip."""
+    """Returns the event bit that is set if a lane's scales equal those of the lane named by the flipped selector, or
+    None if the flip names no other lane."""
     other = (operand, flip)
     return 1 << list(OTHER_LANES).index(other) if other in OTHER_LANES else None
 
@@ -117,7 +117,7 @@ def same_scales(operand, flip):
 def values_of(source, s):
     high = "mov.b64 {{_, %mutants{}}}, {};"
     brackets = [o[1:-1] for o in s.operands if o.startswith("[")]
-    # Record the address of loads but not of stores: each lane stores to separate places.
+    # Addresses of stores are not recorded, because each lane stores to separate addresses.
     is_load = s.starts("ld") and s.opcode.startswith("ld.shared")
     has_address = s.starts(
         "mbarrier", "tcgen05.commit", "tcgen05.alloc", "clusterlaunchcontrol.try_cancel"
@@ -146,7 +146,7 @@ def values_of(source, s):
 
 
 def call_for(source, s):
-    """Emits the call of a statement. After a wait only passing lanes report, elsewhere all executing lanes."""
+    """Emits the vprintf call for a statement. All executing lanes report, but after a wait only those that passed."""
     predicate = f"@{s.operands[0]}" if s.starts(*WAITS) else s.predicate
     return CALL.format(
         number=s.index, values=values_of(source, s), predicate=predicate
@@ -158,7 +158,7 @@ def instrument(source):
     for s in source.statements:
         if not is_traced(s):
             continue
-        # Arrivals and accesses report before they take place, waits after.
+        # Arrivals and accesses report before they execute, waits afterwards.
         after = s.starts(*WAITS, "bar", "barrier", "tcgen05.alloc")
         place = s.end if after else s.begin
         pieces += [source.text[at:place], call_for(source, s)]
@@ -169,7 +169,7 @@ def instrument(source):
 
 
 def cluster_size(source, launch):
-    """Clusters along x, as in the CTA numbering above."""
+    """Returns the cluster size along x, which matches the CTA numbering in CALL."""
     size = launch.get("cluster")
     if size:
         return math.prod(size)
@@ -180,7 +180,7 @@ def cluster_size(source, launch):
 
 
 class Trace:
-    """Events of a run; identical events of a warp's lanes are merged."""
+    """Events of a run. Identical events from several lanes of a warp are merged."""
 
     def __init__(self, source, simulator):
         self.source = source
@@ -189,7 +189,7 @@ class Trace:
         if run.status != 0:
             raise SystemExit(f"mutants: error: the trace failed: {run.message}")
         self.events = []
-        self.lanes = []  # lanes of each event, which report in turn
+        self.lanes = []  # lanes of each event, because each lane reports separately
         last = {}
         for line in run.stdout.splitlines():
             if not line.startswith("@"):
@@ -225,7 +225,7 @@ class Trace:
         self.reads_global = any(
             s.starts("ld", "atom", "red") and s.has("global") for s in source.statements
         )
-        # Number of thread barriers passed by the event's warp before.
+        # Number of barriers that the event's warp passed before the event.
         self.barriers_before = [0] * len(self.events)
         for ks in self.by_warp.values():
             count = 0
@@ -238,12 +238,12 @@ class Trace:
         return self.source.statements[self.events[k].statement]
 
     def after(self, k):
-        """Later events of the same warp."""
+        """Returns later events of the same warp."""
         mine = self.of_warp(k)
         return itertools.islice(mine, bisect.bisect_right(mine, k), None)
 
     def before(self, k):
-        """Earlier events of the same warp, last first."""
+        """Returns earlier events of the same warp, last first."""
         mine = self.of_warp(k)
         return (mine[j] for j in reversed(range(bisect.bisect_left(mine, k))))
 
@@ -257,5 +257,5 @@ class Trace:
         return a.cta // self.cluster == b.cta // self.cluster
 
     def same_barrier(self, a, b):
-        """Multicast reaches the same offset in each CTA of the cluster."""
+        """Compares barriers by their offset, because multicast signals the same offset in each CTA of the cluster."""
         return self.same_cluster(a, b) and not (a.value ^ b.value) & 0xFFFFFF

@@ -1,5 +1,5 @@
-"""The device cpu: arguments and results of all types, errors, threads, the in-memory cache, and a device chosen
-afterwards.
+"""Tests the device cpu: arguments and results of all types, errors, threads, the in-memory cache, and a later change of
+the device.
 
 usage: host.py"""
 
@@ -41,7 +41,7 @@ rng = np.random.default_rng(5)
 
 # --- The device -------------------------------------------------------------------
 
-# MX_DEVICE=cpu is handled by the package, not by the runtime.
+# The package, not the runtime, handles MX_DEVICE=cpu.
 assert mx.device_name() == "cpu"
 info = mx.device_info()
 assert info.kind == "cpu" and info.name and info.multiprocessors > 0
@@ -72,7 +72,7 @@ assert mx.from_dlpack(x) is x
 assert repr(program["copy_bf16"]) == (
     "<mx_compiler.Entry copy_bf16(x: tensor<?x8xbf16>) -> (tensor<?x8xbf16>)>")
 
-# Scalars, dynamic shapes; a written memref is a result.
+# Scalars, dynamic shapes, and a memref, which is a result because it is written.
 row = mx.compile(ROW, dtype="bf16")["row"]
 x = rng.standard_normal((3, 4)).astype(ml_dtypes.bfloat16)
 y, count = row(x, np.int64(2))
@@ -120,11 +120,11 @@ for kind, text, call in (
         (ValueError, "mx_compiler.DeviceArray: expected the device sim or a GPU, found cpu: pass arrays", lambda: mx.empty(3, "f32")),
         (ValueError, "mx_compiler.DeviceArray: expected the device sim", lambda: mx.array(ones)),
         (ValueError, "mx_compiler.DeviceArray: expected the device sim", lambda: mx.DeviceArray.from_pointer(64, 3, "f32")),
-        (ValueError, "mx_compiler.Stream: expected the device sim or a GPU, found cpu: leave", mx.Stream),
+        (ValueError, "mx_compiler.Stream: expected the device sim or a GPU, found cpu: omit", mx.Stream),
         (ValueError, "entry 'row': expected the device sim or a GPU for the steps", lambda: row.result_shapes(x, 0)),
         (ValueError, "entry 'row': expected the device sim", lambda: row.launch([x, 0], [None, None])),
         (ValueError, "nowhere: expected the device sim or a GPU, found cpu: compile the source", lambda: mx.Program("nowhere")),
-        (ValueError, "text: expected a program of mx_compiler.compile for sim .* found one for the device cpu", lambda: program.save("nowhere")),
+        (ValueError, "text: expected a program of mx_compiler.compile for sim .* found a program for cpu", lambda: program.save("nowhere")),
         (mx.Error, r"^expected the entry to be one of \[row\], found 'main'", lambda: mx.compile(ROW, dtype="bf16")["main"]),
         (mx.CompileError, r"^text:2:8: error: ", lambda: mx.compile("func.func @f() {\n return 1\n}")),
         (mx.CompileError, r"^error: expected the entry to be one of \[row\], found 'f'", lambda: mx.compile(ROW, dtype="bf16", entries=["f"])),
@@ -136,7 +136,7 @@ row(x, 0, stream=0)  # the default stream
 
 # --- Programs -----------------------------------------------------------------------
 
-# Each text is compiled once, across threads, too; concurrent calls are serialized.
+# Each text is compiled only once, even if several threads compile it. Concurrent calls are serialized.
 made, begin = [], mx._programs.host.HostCode.__init__
 mx._programs.host.HostCode.__init__ = lambda code, *about: made.append(about) or begin(code, *about)
 entries = [None] * 4
@@ -155,7 +155,7 @@ in_threads(work, 4)
 assert len(made) == 1, made
 mx.compile(ROW, dtype="f32", cache=False)
 assert len(made) == 2
-# A closed program, and a program kept alive by an entry only.
+# A closed program, and a program kept alive only by an entry.
 with mx.compile(ROW, dtype="f32") as closed:
     entry = closed["row"]
 refuses(ValueError, "the program was closed", lambda: entry(given, 0))
@@ -200,9 +200,9 @@ on_device = mx.array(ones)
 entry = mx.compile(ADD, ptxas="none")["add"]
 assert entry is not add and isinstance(
     entry(on_device, on_device, mx.array(ones))[0], mx.DeviceArray)
-assert np.array_equal(add(ones, ones, ones)[0], 2 * ones)  # of cpu still
+assert np.array_equal(add(ones, ones, ones)[0], 2 * ones)  # an entry compiled for cpu still works
 mx.set_device("cpu")
-refuses(TypeError, r"'x': expected an array of the host, found <mx_compiler.DeviceArray float32\(3,\)>: pass x.numpy",
+refuses(TypeError, r"'x': expected a host array, found <mx_compiler.DeviceArray float32\(3,\)>: pass x.numpy",
         lambda: add(on_device, ones, ones))
 assert np.array_equal(mx.compile(ADD)["add"](on_device.numpy(), ones, ones)[0], 2 * ones)
 print("all is well")

@@ -1,4 +1,4 @@
-"""Arrays of all types with bits of all kinds."""
+"""Arrays of all types with all kinds of bit patterns."""
 
 import ml_dtypes
 import mx_compiler as mx
@@ -9,7 +9,7 @@ def dtype_of(name):
     return np.dtype(getattr(ml_dtypes, name, name))
 
 
-# Name in MLIR, NumPy dtype, dtype of its bits, name in PyTorch and in JAX.
+# MLIR name, NumPy dtype, dtype of the bits, PyTorch name, and JAX name.
 TYPES = [
     ("i1", "bool", "bool", "bool", "bool"), ("i8", "int8", "int8", "int8", "int8"),
     ("i16", "int16", "int16", "int16", "int16"), ("i32", "int32", "int32", "int32", "int32"),
@@ -29,7 +29,7 @@ COPIES = "".join(f"func.func @copy_{mlir}(%x: tensor<?x8x{mlir}>) -> tensor<?x8x
 
 
 def make(rng, mlir, name):
-    """Bits of all kinds, NaNs too."""
+    """Returns all kinds of bit patterns, including NaNs."""
     columns = 4 if mlir == "f4E2M1FN" else 8
     top = 2 if mlir == "i1" else 64 if mlir.startswith("f6E") else 256
     size = dtype_of(name).itemsize
@@ -41,7 +41,7 @@ def bits(array):
 
 
 def copy_tensors(program, rng):
-    """Copies a PyTorch tensor of each type by the program of COPIES. Yields the type, its bits and the tensors."""
+    """Copies a PyTorch tensor of each type with the program in COPIES. Yields the type, its bits and the tensors."""
     import torch
 
     for mlir, name, storage, kind, _ in TYPES:
@@ -56,7 +56,7 @@ def copy_tensors(program, rng):
 
 
 def copy_jax(program, rng):
-    """Copies a JAX array of each type supported by JAX. Yields the type, its bits, the array and the copy."""
+    """Copies an array of each type supported by JAX. Yields the type, its bits, the array and the copy."""
     import jax.numpy as jnp
 
     for mlir, name, _, _, kind in TYPES:

@@ -1,5 +1,5 @@
-"""Runs the cases of the report on the simulator as on a GPU: with device arrays and a stream, rotating operands, and
-PyTorch's part on the host. The driver is a fake that records calls."""
+"""Runs the cases of the report on the simulator as they run on a GPU: with device arrays, a stream and rotating
+operands. PyTorch runs on the host. The driver is a fake that records calls."""
 
 import contextlib
 import ctypes
@@ -37,7 +37,7 @@ class Driver:
 driver = Driver()
 timing.ctypes = types.SimpleNamespace(**{**vars(ctypes), "CDLL": lambda name: driver})
 timing.BURSTS = timing.LAUNCHES = 2
-# Seconds of host time per burst, measured between two reads of the clock.
+# Host time per burst in seconds: the difference between two reads of the clock.
 host, looks = [0.0005], iter(range(1 << 30))
 timing.time = types.SimpleNamespace(perf_counter=lambda: next(looks) * host[0])
 torch = None
@@ -53,14 +53,14 @@ for row in cases.TABLE:
     name, row = row.names[-1], row._replace(sizes=row.tiny)
     found = worker.run_case(row, name, place, clock)
     assert found["passed"], (row.family, found)
-    # A burst of two launches in a millisecond, after a fill of one.
+    # A burst of two launches takes a millisecond. A fill of one millisecond precedes it.
     assert found["times"]["mx"]["median_us"] == 500, found
     assert found["times"]["mx"]["fill_us"] == 1000, found
     assert (found["times"]["torch"] is None) == (torch is None), found
 assert driver.calls.count("cuMemsetD8Async") == (
     len(cases.TABLE) * (1 + (torch is not None)) * (timing.TRIALS + 2) * timing.FILLS)
 
-# A slow host needs longer fills, of a millisecond each here. If even the longest fill is too short, no GPU time is
+# A slow host needs longer fills, here of one millisecond each. If even the longest fill is too short, no GPU time is
 # reported.
 for seconds, fills, known in ((0.0009, 3, True), (0.0199, 60, False), (10, 64, False)):
     host[0], driver.calls = seconds, []

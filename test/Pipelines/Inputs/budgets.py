@@ -1,10 +1,10 @@
-"""Compares the memories that --mx-explain prints with those of the kernels that
-mxgpu-lower-rings has placed.
+"""Compares the memory sizes printed by --mx-explain with the memory sizes of the kernels
+after mxgpu-lower-rings.
 
 usage: budgets.py MX_OPT DIRECTORY
 
-Each choice of a schedule appears with several others. One that kernels cannot
-have yet is refused as a whole, and is then not compared.
+Schedules combine the values of several fields. A schedule that the compiler rejects must
+have an error, and its memory sizes are not compared.
 """
 
 import itertools
@@ -32,7 +32,7 @@ func.func @f{0}(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: tensor<512x768x{1}>) -> 
 
 tiles = [(pair, n, k) for pair in (False, True) for n in (64, 128, 192, 256) for k in (128, 256)]
 accumulators = ["accumulators = 1", "accumulators = 2", "accumulators = 2, overlap = 64", "accumulators = 2, overlap = 128"]
-# Fields of the strategy, and of the schedule.
+# Additional fields of the strategy, and of the schedule.
 extras = [
     ("", ""),
     (", scale_stages = 2", ""),
@@ -44,7 +44,7 @@ extras = [
 ]
 schedules = []
 for (pair, n, k), slots, (own, extra) in itertools.product(tiles, accumulators, extras):
-    # Rings of every depth are the same sum: full ones, and ones of two stages.
+    # The default number of stages and two stages suffice, because all ring depths use the same formula.
     if "overlap" in slots and n != 256:
         continue
     ctas = 2 if pair else 1
@@ -73,7 +73,7 @@ if done.returncode not in (0, 1):
     sys.exit(f"exit status {done.returncode}\n{done.stderr[-2000:]}")
 
 kernels = {
-    int(number): (int(slot) + 4, int(columns))  # the address of tensor memory comes last
+    int(number): (int(slot) + 4, int(columns))  # the tensor memory address is last
     for number, columns, slot in re.findall(
         r"mxgpu\.kernel @f(\d+)_matmul\(.*\n *%\w+ = mxbar\.tensor_memory columns\((\d+)\) slot\((\d+)\)", done.stdout
     )
@@ -84,18 +84,18 @@ if len(explained) != 2 * len(schedules):
 for number, text in zip(map(int, explained[::2]), explained[1::2]):
     schedule = schedules[number]
     if number not in kernels:
-        # The budget that the compiler names is the one that the model knows.
+        # The error must contain the same limit as the explanation.
         if "error:" not in text:
-            sys.exit(f"{schedule}: neither a kernel nor an error")
+            sys.exit(f"{schedule}: expected a kernel or an error, found neither")
         broken = re.search(r"op (expected at most \d+ (?:bytes|columns) of .*)", text)
         if broken and f"this schedule is refused: {broken[1]}" not in text:
-            sys.exit(f"{schedule}: {broken[1]}, but its schedule promises\n{text}")
+            sys.exit(f"{schedule}: the error is '{broken[1]}', but the explanation is\n{text}")
         continue
     smem = re.search(r"shared memory of a CTA, bytes: (\d+) of", text)
     tmem = re.search(r"tensor memory, columns of 128 lanes: \d+ of \d+, (\d+) allocated", text)
     if not smem or not tmem:
-        sys.exit(f"{schedule}: has a kernel, but is explained as\n{text}")
+        sys.exit(f"{schedule}: expected memory sizes in the explanation of the kernel, found\n{text}")
     promised = (int(smem[1]), int(tmem[1]))
     if kernels[number] != promised:
-        sys.exit(f"{schedule}: its kernel has {kernels[number]}, its schedule promises {promised}")
-print(f"{len(kernels)} kernels have the memories that their schedules promise")
+        sys.exit(f"{schedule}: expected memory sizes {promised} as explained, found {kernels[number]} in the kernel")
+print(f"{len(kernels)} kernels have the memory sizes in their explanations")

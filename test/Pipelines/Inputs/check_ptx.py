@@ -1,13 +1,13 @@
-"""Checks PTX for properties beyond patterns.
+"""Checks properties of PTX that FileCheck patterns cannot express.
 
 usage: check_ptx.py FILE.ptx
 
 - No kernel uses local memory.
-- Between a tcgen05.ld and the next tcgen05.wait::ld no instruction names a
+- Between a tcgen05.ld and the next tcgen05.wait::ld, no instruction uses a
   register written by the load (PTX ISA, tcgen05.wait). Branches in between are
-  refused, so text order is execution order.
+  rejected, so text order is execution order.
 
-With --ptxas PTXAS.log: each kernel uses 0 bytes of stack and of spills.
+With --ptxas PTXAS.log, each kernel must use 0 bytes for stack and spills.
 """
 
 import re
@@ -27,7 +27,7 @@ def check_loads(lines):
                 sys.exit(f"{number}: {register} is used before the wait for line {pending[register]}")
             filled = re.findall(r"%[a-z]+\d+", filled)
             if not filled:
-                sys.exit(f"{number}: expected registers to load, found: {line}")
+                sys.exit(f"{number}: expected destination registers, found: {line}")
             pending.update({register: number for register in filled})
             loads += 1
         elif pending:
@@ -61,7 +61,7 @@ def check_usage(log, kernels):
         r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", log
     ):
         if (stack, stores, loads) != ("0", "0", "0"):
-            sys.exit(f"expected no stack and no spills, found {stack}, {stores}, {loads} bytes")
+            sys.exit(f"expected no stack and no spills, found {stack}, {stores} and {loads} bytes")
         found += 1
     if found != kernels:
         sys.exit(f"expected ptxas to report {kernels} kernels, found {found}")

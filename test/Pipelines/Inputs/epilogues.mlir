@@ -1,4 +1,4 @@
-// Every way to store a result; compiled by epilogues*.test.
+// Kernels that store results in every supported way. epilogues*.test compiles them.
 
 !a = memref<512x512xf8E4M3FN>
 !s = memref<4x4x32x4x4xf8E8M0FNU>
@@ -46,7 +46,7 @@ func.func @region(%a: !d, %as: !ds, %b: !d, %bs: !ds, %bias: memref<?xf32>, %sca
   return
 }
 
-// All functions without library calls, in one kernel to save time.
+// Uses all functions without library calls in one kernel, to save time.
 func.func @functions(%a: !a, %s: !s, %y: memref<512x512xf32>) {
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : memref<512x512xf32>)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, epilogue = tma_store>} epilogue {

@@ -2,8 +2,8 @@
 
 usage: functions.py (epilogue | prologue)
 
-The epilogue holds 32 columns per thread; the prologue of a quantizer shares its
-registers with the quantization.
+Each thread of the epilogue holds 32 columns. The quantizer needs registers for both
+its prologue and the quantization.
 """
 
 import sys

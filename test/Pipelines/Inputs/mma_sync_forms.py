@@ -1,8 +1,8 @@
 """Programs of mma.sync matmuls in every form.
 
-A form consists of operands, with types that depend on the batching of rows, columns and the
+A form defines the operand types, which depend on the batching of rows, columns and the
 reduction, and the text between operands and results. make_program returns the functions for a
-pair of formats. The compiler chooses all schedules.
+pair of formats. The compiler selects all schedules.
 """
 
 import dataclasses
@@ -13,11 +13,11 @@ RAGGED_ROWS = f"#mx.scale_layout<sf_128x4, ragged = rows, groups = {GROUPS}>"
 RAGGED_K = f"#mx.scale_layout<sf_128x4, ragged = reduction, groups = {GROUPS}>"
 SEGMENTS = f"#mx.ragged<groups = {GROUPS}, align = 128>"
 SCALES = {"rows": (RAGGED_ROWS, TILED), "reduction": (RAGGED_K, RAGGED_K)}
-# Values of `grouped` that give A, B and the result one matrix per group.
+# Values of `grouped` for which A, B and the result, in this order, contain one matrix per group.
 MATRICES = [("batch", "masked"), ("batch", "masked", "rows"), ("batch", "masked", "reduction")]
 PACKED = "#mxgpu.fragment_64x64"
 
-# Epilogues of one sum %x0, or of two sums %x0 and %x1.
+# Epilogues with one sum, %x0, or two sums, %x0 and %x1.
 BIAS = """
       %bias = tensor.extract %p[%column] : tensor<{n}xf32>
       %moved = arith.addf %x0, %bias : f32
@@ -43,7 +43,7 @@ class Form:
 
     name: str
     grouped: str = ""  # "batch", "rows", "masked" or "reduction"
-    out: str = "bf16"  # f32, or an element type: the result is then quantized
+    out: str = "bf16"  # f32, or an element type for a quantized result
     parts: int = 1  # number of B matrices
     region: str = ""
     alpha: bool = False

@@ -1,12 +1,12 @@
-"""Checks that ptxas spills nothing in mma.sync matmuls with schedules chosen by the compiler.
+"""Checks that ptxas spills nothing in mma.sync matmuls with schedules selected by the compiler.
 
 usage: mma_sync_spills.py MX_OPT MX_TRANSLATE PTXAS DIRECTORY CHIP [--shapes=few|all]
                           [--pairs=two|few|all|weights] [--packed] [--forms=PATTERN]
 
-Runs each form of mma_sync_forms.py in shapes from one row to a large layer, static or dynamic.
---pairs=few selects one pair per operand kind: bytes, 4 bits beside bytes on
-either side, and 4 bits with either scale type; weights are multiplied by bf16, packed or
-not. Prints each kernel with spills or stack, and the number of kernels.
+Compiles each form in mma_sync_forms.py for shapes from one row to a large layer, static or dynamic.
+--pairs=few selects one pair per operand kind: 8-bit by 8-bit, 8-bit by 4-bit, 4-bit by 8-bit, and
+4-bit by 4-bit elements with either scale type. --pairs=weights multiplies bf16 by quantized weights,
+which --packed packs. Prints each kernel with spills or stack, and the number of kernels.
 """
 
 import argparse
@@ -34,7 +34,7 @@ PAIRS = {
     "all": [(a, b, *MX) for a, b in itertools.product(FORMATS, FORMATS)] + [FEW[-1]],
     "weights": [("bf16", weights, *MX) for weights in FORMATS] + [("bf16", "f4E2M1FN", *NV)],
 }
-# Rows, columns, reduction elements.
+# Each shape lists rows, columns and reduction elements.
 FEW_SHAPES = [(1, 4096, 4096), (8192, 8192, 8192), ("?", "?", "?")]
 SHAPES = FEW_SHAPES + [
     (16, 128, 512),
@@ -48,7 +48,7 @@ SHAPES = FEW_SHAPES + [
 
 
 def check(log, kernels):
-    """Returns the kernels with spills or stack in a log of ptxas -v."""
+    """Returns the kernels that spill or use stack according to a log of ptxas -v."""
     bad, name, seen = [], None, 0
     for line in log.splitlines():
         found = re.search(r"Compiling entry function '([^']*)'", line)
@@ -64,7 +64,7 @@ def check(log, kernels):
 
 
 def compile_program(args, text, base):
-    """Compiles a program; returns the number of kernels and the kernels that spill."""
+    """Compiles a program. Returns the number of kernels and the kernels that spill."""
     with open(base + ".mlir", "w", encoding="utf-8") as file:
         file.write(text)
     lowering = [args.mx_opt, base + ".mlir", f"--mx-to-nvvm=chip={args.chip}", "-o", base + ".nvvm.mlir"]
@@ -81,7 +81,7 @@ def compile_program(args, text, base):
     if run.returncode:
         sys.exit(f"{base}.ptx: ptxas failed: {run.stderr}")
     if "mma.sync" not in ptx:
-        sys.exit(f"{base}.ptx: expected matmuls by mma.sync")
+        sys.exit(f"{base}.ptx: expected mma.sync instructions, found none")
     kernels = len(re.findall(r"\.entry\b", ptx))
     return kernels, check(run.stderr, kernels)
 

@@ -1,6 +1,6 @@
-"""Prints a program with every row-wise quantizer and dequantizer: all input
-types, all element types with their scales, both layouts; SwiGLU forward and backward,
-with gathered rows; and some quantizers that also compute the amax.
+"""Prints a program with every row-wise quantizer and dequantizer, for all input
+types, all element types with their scales, and both layouts. The program also contains SwiGLU
+forward and backward with gathered rows, and some quantizers with an amax.
 """
 
 import swiglu

@@ -1,5 +1,5 @@
-// Row sums: plain, weighted by rows and columns, and the gradient of the router
-// probability of a row in a mixture-of-experts layer.
+// Row reductions: plain sums, sums weighted by row and column, and the gradient
+// of a row's router probability in a mixture-of-experts layer.
 
 #matrix = affine_map<(r, c) -> (r, c)>
 #row = affine_map<(r, c) -> (r)>

@@ -2,7 +2,7 @@
 
 usage: reparse_stages.py MX_OPT FILE.mlir PIPELINE-OPTION...
 
-Prints the names of the stages; fails if a stage does not parse, does not verify
+Prints the names of the stages. Fails if the IR of a stage does not parse, does not verify
 or prints differently.
 """
 
@@ -28,9 +28,9 @@ dump = run(
 _, *parts = HEAD.split(dump)
 names, stages = parts[::2], [text.strip() for text in parts[1::2]]
 if len(stages) < 3:
-    sys.exit(f"expected the IR after several stages, found {len(stages)}")
+    sys.exit(f"expected the IR after several stages, found {len(stages)} stages")
 if any("-----//" in stage for stage in stages):
-    sys.exit("expected every head of a dump to be recognized")
+    sys.exit("expected only known dump headers, found others")
 
 separator = "\n// -----\n"
 # Many stages change nothing.
@@ -41,6 +41,6 @@ if len(printed) != len(different):
     sys.exit(f"expected {len(different)} modules, found {len(printed)}")
 for before, after in zip(different, printed):
     if before != after:
-        sys.exit(f"{names[stages.index(before)]}: printed otherwise when read again")
+        sys.exit(f"{names[stages.index(before)]}: the module prints differently after it is parsed")
 for name in names:
     print(name)

@@ -1,6 +1,6 @@
-"""Prints a program with quantizers of quantized tensors: between all pairs of
-formats, in each intermediate type, along rows, columns and both; elementwise products
-of two inputs, and SwiGLU of two inputs with gathered rows.
+"""Prints a program with quantizers of quantized tensors, for all pairs of formats,
+each intermediate type, and rows, columns and both axes. The program also contains elementwise
+products of two inputs, and SwiGLU of two inputs with gathered rows.
 
 usage: requantizers.py [N]   prints every Nth of them
 """

@@ -1,14 +1,12 @@
-"""Compiles and runs a matmul under every schedule that can be written by hand.
+"""Compiles and runs a matmul with many explicit schedules.
 
 usage: schedules.py EXAMPLE MX_OPT MX_TRANSLATE MX_RUN PTXAS-or-"" DIRECTORY
 
-The program is an example; each schedule replaces the one
-in its text.
+Each schedule replaces the schedule in the text of the example.
 
-Schedules that fit into the memories of sm_100a must give correct results on the
-simulator. The device has fewer multiprocessors than tiles, so each CTA wraps around its
-rings. All other schedules must be refused with a table of
-memory uses.
+If a schedule fits into the memories of sm_100a, the results on the simulator must be
+correct. The device has fewer multiprocessors than tiles, so each CTA wraps around its
+rings. All other schedules must be rejected with a table of memory use.
 """
 
 import os
@@ -37,8 +35,8 @@ def fail(what, done):
     sys.exit(f"{what}: exit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
 
 
-# 2 multiprocessors, 6 or 4 tiles, 9 steps, the last a quarter full: every ring wraps around within
-# a tile and across tiles.
+# 2 multiprocessors compute 6 or 4 tiles in 9 steps, and the last step is a quarter full. Every ring
+# wraps around within a tile and across tiles.
 rng = np.random.default_rng(3)
 for name, rows in (("x", 300), ("w", 260)):
     values = rng.standard_normal((rows, 1056)).astype(np.float32)
@@ -57,7 +55,7 @@ for columns in (128, 256):
                 file.write(PROGRAM.replace("SCHEDULE", schedule))
             # A stage holds operands, scales and two barriers. Multiple stages are aligned to 1024
             # bytes, the period of the swizzle. The accumulator barriers and the tensor memory
-            # address follow. Columns: the accumulators, and 4 of scales for every 128 rows.
+            # address follow. Columns hold the accumulators, and 4 columns of scales per 128 rows.
             scales = 1 + columns // 128
             slot = 128 * (128 + columns) + 512 * scales + 16
             stride = -(-slot // 1024) * 1024

@@ -1,7 +1,7 @@
-"""Prints a program with every kind of quantizer that uses shared memory: axes,
-input types, element types with their scales, layouts, ragged rows,
-tiles that are loaded in parts, and tiles that threads compute or gather;
-some quantizers also compute the amax.
+"""Prints a program with every kind of quantizer that uses shared memory. The quantizers
+differ in axes, input types, element types with their scales, layouts and ragged rows.
+Tiles are loaded whole or in parts, or threads compute or gather the tiles.
+Some quantizers also compute the amax.
 
 usage: tile_quantizers.py [N [CHIP]]   prints every Nth of them, for sm_100a
 """
@@ -94,7 +94,7 @@ NEGATE = """
 
 def produced(inputs, values, axes, element, body="", source="bf16", gather=False, ragged=False,
              amax=False):
-    """Prints a quantizer; without a body the rows are only gathered."""
+    """Prints a quantizer. Without a body, the quantizer only gathers rows."""
     x, n, o = f"tensor<?x?x{source}>", "tensor<?xi32>", f"tensor<{GROUPS}xi32>"
     types = sum((destination(a, element, "sf_128x4", ragged) for a in axes), []) * values
     types += ["tensor<f32>"] * values * amax

@@ -1,7 +1,7 @@
-"""Kernels of wgmma.mma_async: each pair of operand types with the smallest, the
-largest and a middle N and accumulation over K; kernels with two and three MMAs
-in flight; and a kernel that uses one accumulator while others are
-computed.
+"""Prints wgmma.mma_async kernels that accumulate over K, for each pair of operand types
+with the smallest, the largest and a medium N. Other kernels keep two or three MMAs in
+flight, and one kernel uses an accumulator while the hardware computes other
+accumulators.
 """
 
 KERNEL = """
@@ -116,8 +116,8 @@ PAIRS = [("bf16", "bf16"), ("f16", "f16")] + [
 
 
 def kernel(name, a, b, n, flights):
-    """Returns the types and the kernel of `flights` MMAs per iteration, each with
-    its own ring; stages are released as the MMAs complete."""
+    """Returns the types and the kernel with `flights` MMAs per iteration, each with
+    its own ring. Each stage is released when its MMA is complete."""
     k = 16 if a.endswith("16") else 32
     values = dict(name=name, a=a, b=b, n=n, k=k, step=4 * k, held=n // 4)
     values["runs"] = f", {n // 8}: 8 columns" if n > 8 else ""

@@ -1,6 +1,6 @@
-"""Matmuls C = A B^T by wgmma.mma_async with several blocks and warpgroups, with A
-from shared memory or registers, and with stages filled by the copy engine or by threads.
-Prints a program with an entry for each of CASES; the test that runs the program
+"""Matmuls C = A B^T with wgmma.mma_async, for several blocks and warpgroups, with A
+in shared memory or registers, and with stages filled by the copy engine or by threads.
+Prints a program with an entry for each of CASES. The test that runs the program
 imports CASES."""
 
 import dataclasses
@@ -24,7 +24,7 @@ class Case:
         self.blocks = self.m // 64 // self.warpgroups
         self.threads = 128 * self.warpgroups
         self.element_bytes = 32 // self.k
-        # Warps beside two warpgroups fit only with register redistribution.
+        # A load warp in addition to two warpgroups fits only with register redistribution.
         divides = self.warpgroups > 1 and not self.filled
         self.registers = " registers(232)" * divides
         self.few_registers = " registers(40)" * divides
@@ -85,7 +85,7 @@ def types(case):
 
 
 def read(name, matrix, element, size, row, column):
-    """Loads a vector of a matrix, zero beyond the reduction and unspecified beyond the rows."""
+    """Loads a vector of a matrix. Elements beyond the reduction are zero, rows beyond the matrix are unspecified."""
     vector = f"vector<{size}x{element}>"
     return f"""\
         %{name}_row = arith.minui {row}, %{matrix}_last : index
@@ -96,7 +96,7 @@ def read(name, matrix, element, size, row, column):
 
 
 def hold(case):
-    """Loads the elements of A of each thread."""
+    """Loads each thread's elements of A."""
     run = 4 // case.element_bytes
     lines, rows = [], []
     for r in range(2 * case.blocks):
@@ -107,7 +107,7 @@ def hold(case):
             lines.append(f"        %{name}_at = arith.addi %k, %a_column{j} : index")
             lines.append(read(name, "a", case.a, run, f"%row{r}", f"%{name}_at"))
             parts.append(f"%{name}")
-        # Joins pairs, fours and all eight runs.
+        # Joins the eight runs pairwise in three levels.
         size, level = run, 0
         while len(parts) > 1:
             joined = []
@@ -168,7 +168,7 @@ def multiply(case):
 
 
 def fill(case):
-    """Copies tiles by threads, 16 bytes at a time."""
+    """Emits a role whose threads copy tiles, 16 bytes at a time."""
     c, name = case, case.name
     size = 16 // c.element_bytes
     lines = []
@@ -239,7 +239,7 @@ def kernel(case):
     lasts = [f"  %{name}_rows = memref.dim %{name}, %c0 : {kind}\n"
              f"  %{name}_last = arith.subi %{name}_rows, %c1 : index"
              for name, kind in parameters(c) if name in "ab"]
-    # A role before it, so that the warpgroups that multiply are not the first.
+    # The fill role gets the first warps, so the multiplying warpgroups are not the first.
     if c.filled:
         roles = [fill(c), multiply(c), "  mxgpu.assign_warps @fill from 0", "  mxgpu.assign_warps @multiply from 4"]
     else:

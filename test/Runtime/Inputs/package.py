@@ -1,4 +1,4 @@
-"""Functions and errors of the package mx_compiler.
+"""Tests functions and errors of the package mx_compiler.
 
 usage: package.py MATMUL NUMBERS
 """
@@ -39,7 +39,7 @@ x = np.arange(12, dtype=np.int32).reshape(3, 4)
 with mx.array(x) as a, mx.empty((3, 4), "i4") as b, mx.Stream() as stream:
     assert (a.shape, a.dtype, a.size, a.nbytes) == ((3, 4), x.dtype, 12, 48)
     b.copy_from(x, stream)
-    assert len(stream._read) == 1  # until somebody waits
+    assert len(stream._read) == 1  # kept until a call waits for the stream
     b.copy_from(a, stream).numpy(stream=stream)
     assert not stream._read
     assert np.array_equal(b.numpy(stream=stream), x)
@@ -57,7 +57,7 @@ with mx.array(x) as a, mx.empty((3, 4), "i4") as b, mx.Stream() as stream:
     refuses(ValueError, "contiguous and writable",
             lambda: a.numpy(np.zeros((4, 3), np.int32).T))
     refuses(TypeError, "expected a stream", lambda: a.numpy(stream="main"))
-    refuses(TypeError, "expected a dtype of numbers, found object",
+    refuses(TypeError, "expected a numeric dtype, found object",
             lambda: mx.array(np.array(["text", None])))
 refuses(ValueError, r"<mx_compiler.DeviceArray int32\(3, 4\)> was freed", a.numpy)
 a.free()  # a second free does nothing
@@ -108,11 +108,11 @@ assert isinstance(error, ValueError)
 assert str(error).endswith("called with x: bfloat16(64, 100), w: bfloat16(96, 100)")
 refuses(mx.Error, "matmul.mlir", lambda: main(x, w[:, :64]))
 refuses(TypeError, "argument 1 'w': expected an array for .*, found None", lambda: main(x, None))
-# A misaligned address, which kernels cannot read.
+# Kernels cannot read a misaligned address.
 shifted = mx.empty(64 * 128 * 2 + 16, "u1")
 for by in (2, 8):
     wrong = mx.DeviceArray.from_pointer(shifted.pointer + by, x.shape, x.dtype)
-    refuses(ValueError, "argument 0 'x': expected memory at a multiple of 16 bytes, found "
+    refuses(ValueError, "argument 0 'x': expected memory aligned to 16 bytes, found "
             f"address 0x.*{by}: copy it", lambda: main(wrong, mx.array(w)))
 assert mx.simulator_counters() == before  # no kernel was launched
 right = mx.DeviceArray.from_pointer(shifted.pointer + 16, x.shape, x.dtype).copy_from(x)
@@ -122,14 +122,14 @@ operands = [mx.array(x), mx.array(w)]
 results, workspace = main.make_results(*operands), main.make_workspace(*operands)
 assert main.result_shapes(*operands) == [(64, 96)]
 assert main.workspace_bytes(*operands) == workspace.nbytes > 0
-for byte in (0, 0xFF):  # fill with bytes without meaning
+for byte in (0, 0xFF):  # fill memory with arbitrary bytes
     workspace.fill(byte)
     with mx.Stream() as stream:
         before = mx.simulator_counters()["launches"]
         main.launch(operands, results, workspace, stream)
         assert mx.simulator_counters()["launches"] == before + 3
         assert np.array_equal(results[0].numpy(stream=stream), y)
-refuses(TypeError, "expected an mx_compiler.DeviceArray, found an array of the host",
+refuses(TypeError, "expected an mx_compiler.DeviceArray, found a host array",
         lambda: main.launch([x, w], results, workspace))
 refuses(TypeError, "result 0 '.*': expected an mx_compiler.DeviceArray, found str",
         lambda: main.launch(operands, ["y"], workspace))

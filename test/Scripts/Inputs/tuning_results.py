@@ -1,5 +1,5 @@
-"""Prints synthetic results of speed.py --tune: tuning_results.py TUNE CHIP CASE@N=FRACTION[:WRONG]... TUNE is tune.py's
-directory."""
+"""Prints synthetic results of speed.py --tune: tuning_results.py TUNE CHIP CASE@N=FRACTION[:WRONG]... TUNE is the
+directory of tune.py."""
 
 import json
 import sys

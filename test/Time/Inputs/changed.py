@@ -1,4 +1,4 @@
-"""Runs test/Time/golden-times of one program on a chip with a higher HBM latency."""
+"""Runs test/Time/golden-times for one program and a chip with a higher HBM latency."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
-"""kinds.py MX-SIM FOLDER: prints the messages of mx-sim for files in the wrong places. Each file is refused with one
-line and status 2."""
+"""kinds.py MX-SIM FOLDER: passes files of the wrong kind to mx-sim and prints its messages. mx-sim must refuse each
+file with a one-line message and status 2."""
 
 import subprocess
 import sys

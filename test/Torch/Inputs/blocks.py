@@ -1,5 +1,5 @@
-"""Random block-scaled matrices, their values in float64, and PyTorch's layouts of their scales, all from the
-definitions."""
+"""Random block-scaled matrices, their float64 values, and their scales in PyTorch's layouts. Everything follows the
+definitions and does not call mx."""
 
 import ml_dtypes
 import mx_reference as ref
@@ -26,8 +26,8 @@ FORMATS = {
 
 
 class Matrix:
-    """Draws [rows, k] of random bits: `elements` and `scales` (plain) as tensors, `values` in
-    float64."""
+    """Draws a [rows, k] matrix with random bits: the tensors `elements` and `scales` (plain layout), and
+    float64 `values`."""
 
     def __init__(self, rng, rows, k, format, device):
         self.format = f = FORMATS[format]
@@ -59,13 +59,13 @@ def tensor(bits, dtype, device):
 
 def to_blocked(bits, fill=0xFF):
     """Swizzles a matrix of scales to 32_4_4: tiles of 128 x 4 with scale (r, c) at [r % 32, r // 32, c]. Padding is
-    `fill`, NaN as a scale."""
+    `fill`, which is NaN as a scale."""
     return ref.tile(bits, fill).reshape(-1)
 
 
 def of_row_groups(bits, ends):
-    """Returns tiles of each group of rows in sequence, plus the largest possible padding, as allocated by callers
-    without knowledge of the ends."""
+    """Returns the scale tiles of each row group in sequence, plus the largest possible padding: callers that do not
+    know the group ends allocate this size."""
     parts = [to_blocked(part) for part in np.split(bits, ends[:-1])[:len(ends)]
              if len(part)]
     room = (bits.shape[0] + 128 * len(ends)) * -(-bits.shape[1] // 4) * 4
@@ -76,7 +76,7 @@ def of_row_groups(bits, ends):
 
 
 def of_column_groups(bits, ends, block):
-    """Same for groups of columns; `ends` counts elements."""
+    """Same for column groups. `ends` counts elements."""
     rows, padded = bits.shape[0], -(-bits.shape[0] // 128) * 128
     starts = [0, *ends[:-1]]
     parts = [to_blocked(bits[:, s // block:e // block]) for s, e in zip(starts, ends)
@@ -89,7 +89,7 @@ def of_column_groups(bits, ends, block):
 
 
 def matmul(a, b):
-    """Returns a b^T in float64, and the error bound of its sums (docs/reference/Spec.md, The bound)."""
+    """Returns a * b^T in float64, and the error bound for its sums (docs/reference/Spec.md, The bound)."""
     steps = 4 * -(-a.shape[1] // 64)
     return a @ b.T, steps * 5 * 2.0 ** -23 * (np.abs(a) @ np.abs(b).T)
 
@@ -99,7 +99,7 @@ ROUNDINGS = {torch.bfloat16: 2.0 ** -8, torch.float16: 2.0 ** -11,
 
 
 def check(name, found, wanted, bound):
-    """Checks that a tensor equals `wanted` within the bound and the rounding of its dtype."""
+    """Checks that a tensor equals `wanted` within the bound and the rounding to its dtype."""
     assert found.shape == wanted.shape, (name, found.shape, wanted.shape)
     y = found.detach().cpu().double().numpy()
     allowed = bound + ROUNDINGS[found.dtype] * (np.abs(wanted) + bound) + 1e-30

@@ -1,11 +1,12 @@
-"""A converted model under torchrun, written like any PyTorch program: `convert` is the only mention of mx. Runs tasks
-one after another, and prints the loss of each step over all ranks: a task, the step and the loss on a line.
+"""A converted model under torchrun, written like any PyTorch program: `convert` is the only call of mx. Runs tasks
+one after another. For each step, prints a line with the task, the step and the loss over all ranks.
 
 usage: torchrun --nproc-per-node=N distributed_program.py STEPS FOLDER TASK...
 
-A task is a way to divide the model (ddp, fsdp1, fsdp2, or none for a single process, which processes the batch parts of
-two ranks one after another), with optional suffixes: -recompute for activation checkpointing, -save for a distributed
-checkpoint (DCP) in FOLDER after half of the steps, -load=NAME to resume from the checkpoint of the task NAME."""
+A task is a way to divide the model (ddp, fsdp1, fsdp2 or none), with optional suffixes. With `none`, a single process
+processes the batch parts of two ranks one after another. The suffixes are: -recompute for activation checkpointing,
+-save for a distributed checkpoint (DCP) in FOLDER after half of the steps, -load=NAME to resume from the checkpoint of
+the task NAME."""
 
 import os
 import pathlib

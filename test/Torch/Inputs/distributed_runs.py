@@ -1,4 +1,4 @@
-"""Runs of distributed_program.py under torchrun, for tests."""
+"""Runs distributed_program.py under torchrun for tests."""
 
 import os
 import pathlib
@@ -12,14 +12,14 @@ ON_GPU = os.environ.get("MX_TORCH_DEVICE") == "cuda"
 
 
 def needs_gpus(count):
-    """Ends a GPU test with status 77, a skip, if there are fewer than `count` GPUs."""
+    """Skips a GPU test (exit status 77) if there are fewer than `count` GPUs."""
     if ON_GPU and torch.cuda.device_count() < count:
         print(f"needs {count} GPUs")
         sys.exit(77)
 
 
 def environment(device):
-    """Returns an environment that keeps all processes on this machine, independent of its name resolution."""
+    """Returns an environment that connects processes on this machine only, without name resolution."""
     found = {**os.environ, "MX_DEVICE": device, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     if not ON_GPU:
         found["CUDA_VISIBLE_DEVICES"] = ""
@@ -27,7 +27,7 @@ def environment(device):
 
 
 def torchrun(processes, device, program, *arguments):
-    """Runs a program by torchrun and returns its output."""
+    """Runs a program with torchrun and returns its output."""
     done = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone",
          "--local-addr=127.0.0.1", f"--nproc-per-node={processes}", str(program),
@@ -38,11 +38,11 @@ def torchrun(processes, device, program, *arguments):
 
 
 def losses(processes, steps, device, folder, *tasks):
-    """Returns the losses of each step, by task."""
+    """Returns the losses of all steps, keyed by task."""
     printed = torchrun(processes, device, PROGRAM, steps, folder, *tasks)
     found = {task: [] for task in tasks}
     for line in printed.splitlines():
-        if line.startswith("loss "):    # gloo prints, too
+        if line.startswith("loss "):    # gloo also prints lines
             _, task, step, loss = line.split()
             found[task].append(float(loss))
     for task, values in found.items():
@@ -51,7 +51,7 @@ def losses(processes, steps, device, folder, *tasks):
 
 
 def near(found, wanted, what):
-    """Compares losses; sums of gradients may differ in their order."""
+    """Compares losses with a tolerance, because the order of gradient sums may differ."""
     worst = max(abs(a - b) / a for a, b in zip(wanted[-len(found):], found))
     print(f"{what}: {found[-1]:.6f}, alone {wanted[-1]:.6f}, apart by at most {worst:.1e}")
     assert worst < 2e-3, (what, wanted, found)

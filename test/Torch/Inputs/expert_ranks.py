@@ -1,5 +1,5 @@
-"""Experts divided among processes, under torchrun: MXRoutedExperts compared with a single rank on all tokens, groups
-that fail and are created again, and errors.
+"""Tests experts divided among processes under torchrun: compares MXRoutedExperts with a single rank that processes all
+tokens, recreates groups after failures, and checks errors.
 
 usage: torchrun --nproc-per-node=2 expert_ranks.py FOLDER
 
@@ -22,14 +22,14 @@ import mx_compiler.torch as mxt
 from mx_compiler.torch import ep
 from refuses import refuses
 
-# More choices than experts of a rank.
+# Each token chooses more experts than a rank owns.
 DIM, INNER, EXPERTS, K, TOKENS = 64, 32, 4, 3, 40
 ON_GPU = torch.cuda.is_available()
 NAMES = "w1", "w2", "w3"
 
 
 def draw(seed, counts):
-    """x, ids, weights and the gradient of y of each rank."""
+    """Draws x, ids, weights and the gradient of y for each rank."""
     generator = torch.Generator().manual_seed(seed)
     for count in counts:
         ids = torch.rand(count, EXPERTS, generator=generator).argsort(1)[:, :K]
@@ -39,8 +39,8 @@ def draw(seed, counts):
 
 
 def draw_repeated(seed):
-    """Draws integers with exact sums, for each rank: x, ids with repeated and invalid values, weights and the gradient
-    of y. The last rank receives more rows than distinct experts per token would give."""
+    """Draws integers with exact sums for each rank: x, ids with repeated and invalid values, weights, and the gradient
+    of y. The last rank receives more rows than it could if the experts of each token were distinct."""
     generator = torch.Generator().manual_seed(seed)
 
     def integers(*shape):
@@ -54,7 +54,7 @@ def draw_repeated(seed):
 
 
 def step(experts, x, ids, weights, dy):
-    """Returns y, and the gradients of x, of weights and of the parameters."""
+    """Returns y and the gradients of x, the weights and the parameters."""
     x, ids, weights, dy = (a.to(DEVICE) for a in (x, ids, weights, dy))
     x, weights = x.detach().requires_grad_(), weights.detach().requires_grad_()
     experts.zero_grad()
@@ -137,7 +137,7 @@ def check_refused(mesh, whole):
     group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
     refuses(TypeError, "group: expected an mx_compiler.torch.ep.Group, found NoneType",
             lambda: ep.MXRoutedExperts(DIM, INNER, EXPERTS, None))
-    refuses(ValueError, f"num_experts: expected a multiple of {SIZE}, the ranks of the rank group, found 5",
+    refuses(ValueError, f"num_experts: expected a multiple of {SIZE}, the number of ranks, found 5",
             lambda: ep.MXRoutedExperts(DIM, INNER, 5, group))
     refuses(ValueError, "recipe: expected scale_rounding \"ceil\"",
             lambda: ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, "mxfp8_floor"))
@@ -154,13 +154,13 @@ def check_refused(mesh, whole):
             (TypeError, "ids: expected integers, found torch.float32", lambda other: other(x, weights, weights)),
             (ValueError, "expected shape (40, 3)", lambda other: other(x, ids, weights[:, :1]))):
         with ep.Group(mesh["ep"], tokens=TOKENS, timeout=60) as told:
-            dist.barrier()  # without it, a slow rank would get the error during creation
+            dist.barrier()  # otherwise a slow rank would get the error during creation
             refuses(error, text,
                     lambda: call(ep.MXRoutedExperts(DIM, INNER, EXPERTS, told, device=DEVICE)))
-            assert text in told.status().text  # the others need not wait for the time-out
+            assert text in told.status().text  # so the other ranks need not wait for the timeout
     # An error on one rank ends the group on all ranks, with the reason.
     if RANK == 0:
-        refuses(ValueError, "x: expected at most 40 tokens, for which the rank group was made, found 80 on rank 0",
+        refuses(ValueError, "x: expected at most 40 tokens, the limit of the rank group, found 80 on rank 0",
                 lambda: experts(torch.cat((x, x)), torch.cat((ids, ids)), torch.cat((weights, weights))))
     else:
         refuses(mx.Error, "rank 0 gave up", lambda: (experts(x, ids, weights), group.check()))
@@ -171,7 +171,7 @@ def check_refused(mesh, whole):
 
 
 def check_capacity(mesh, whole):
-    """The last rank alone lacks room for a row."""
+    """Only the last rank lacks room for a row."""
     group, needed = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60), SIZE * TOKENS
     experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE, capacity=needed - 1)
     x, _, weights = (a.to(DEVICE) for a in next(draw(0, [TOKENS]))[:3])
@@ -181,8 +181,8 @@ def check_capacity(mesh, whole):
 
 
 def check_repeated(mesh):
-    """Checks tokens that name an expert several times, with room for about as many rows: all rows, sums and gradients
-    match NumPy, or a CapacityError is raised."""
+    """Checks tokens that name an expert several times, if the room for rows is about sufficient: either all rows, sums
+    and gradients match NumPy, or a CapacityError is raised."""
     own, most, given = EXPERTS // SIZE, SIZE * TOKENS * K, list(draw_repeated(8))
     x, ids, weights, dy = (a.to(DEVICE) for a in given[RANK])
     all_ids = np.concatenate([part[1] for part in given]).reshape(-1)
@@ -227,8 +227,8 @@ def check_overflow(group, needed, call):
 
 
 def check_graph(mesh):
-    """Checks a layer in a CUDA graph, forward and backward: replays with other values match the bits of calls, and
-    check() reports rows without room."""
+    """Checks the forward and backward pass in a CUDA graph: replays with other values return the same bits as direct
+    calls, and check() reports excess rows."""
     group, room = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60), K * SIZE * TOKENS - 1
     experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE, capacity=room)
 
@@ -266,7 +266,7 @@ def check_graph(mesh):
 
 
 def check_page(mesh):
-    """Runs the example block of the page."""
+    """Runs the example from the documentation page."""
     page = (pathlib.Path(__file__).parents[3] / "docs/guide/Ranks.md").read_text()
     shown = {}
     exec(re.search("expert_ranks.py -->\n```python\n(.*?)```", page, re.DOTALL)[1], shown)
@@ -279,7 +279,7 @@ def check_page(mesh):
 
 
 def check_rows(mesh, whole):
-    """Experts of another library: rows are sent, multiplied by PyTorch, and added up."""
+    """Tests experts from another library: mx sends the rows and adds the results, and PyTorch multiplies."""
     own, counts = EXPERTS // SIZE, [TOKENS, *[TOKENS - 7] * (SIZE - 1)]
     given = [[a.to(DEVICE) for a in part] for part in draw(3, counts)]
     x, ids, weights, dy = given[RANK]
@@ -311,7 +311,7 @@ def check_rows(mesh, whole):
 
 
 def check_adjoint(mesh):
-    """<dispatch(x), z> = <x, collect(z)>, over all ranks; bf16 rounds the sent data."""
+    """Checks that <dispatch(x), z> = <x, collect(z)> over all ranks. Sent data is rounded to bf16."""
     with ep.Group(mesh["ep"], tokens=TOKENS, timeout=60) as group:
         x, ids, weights, _ = (a.to(DEVICE) for a in list(draw(4, [TOKENS] * SIZE))[RANK])
         found = ep.dispatch(x.bfloat16(), ids, weights, EXPERTS, group)
@@ -324,7 +324,7 @@ def check_adjoint(mesh):
 
 
 def save(mesh, whole, folder):
-    """Saves a distributed checkpoint of divided experts, which any number of ranks can read."""
+    """Saves divided experts as a distributed checkpoint. Any number of ranks can read this checkpoint."""
     group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
     experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, mesh=mesh["ep"], device=DEVICE)
     copy_weights(experts, whole)
@@ -334,7 +334,7 @@ def save(mesh, whole, folder):
 
 
 def check_fsdp(whole, alone):
-    """FSDP2 over dp, experts over ep: gradients match a single rank's, averaged over dp."""
+    """Divides parameters with FSDP2 over dp, and experts over ep. Gradients match a single rank's, averaged over dp."""
     mesh = dist.init_device_mesh(DEVICE.type, (2, SIZE // 2), mesh_dim_names=("dp", "ep"))
     group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
     experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, mesh=mesh["ep"], device=DEVICE)

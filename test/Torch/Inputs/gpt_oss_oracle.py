@@ -1,11 +1,11 @@
-"""gpt-oss in float64, from its definition: experts, and a decoder that recomputes every position. Independent of mx and
-PyTorch."""
+"""gpt-oss in float64, written from its definition: experts, and a decoder that recomputes every position. Does not use
+mx or PyTorch."""
 
 import math
 
 import numpy as np
 
-# Values of E2M1 by code: a sign bit, two exponent bits, a mantissa bit.
+# E2M1 values, indexed by code: a sign bit, two exponent bits and a mantissa bit.
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
 
 
@@ -27,7 +27,7 @@ def softmax(x):
 
 
 class Experts:
-    """Experts from checkpoint `tensors`, keyed by their last names."""
+    """Experts from the checkpoint `tensors`. Keys are the last components of the tensors' names."""
 
     def __init__(self, tensors, limit=7.0, alpha=1.702):
         self.limit, self.alpha = limit, alpha
@@ -50,7 +50,7 @@ class Experts:
 
 
 class Model:
-    """Decoder from `tensors` by key and `config`, the contents of config.json."""
+    """Decoder from `tensors`, a dict of tensors, and `config`, the contents of config.json."""
 
     def __init__(self, tensors, config):
         self.config = config
@@ -64,7 +64,7 @@ class Model:
                                          if key.startswith(start)}, config["swiglu_limit"]))
 
     def logits(self, tokens):
-        """Logits of each position of a sequence."""
+        """Returns the logits at each position of a sequence."""
         x = self.tensors["model.embed_tokens.weight"][tokens]
         for layer in range(self.config["num_hidden_layers"]):
             start = f"model.layers.{layer}."
@@ -102,13 +102,13 @@ class Model:
         return self._linear(y.reshape(len(x), -1), start + "self_attn.o_proj")
 
     def _turn(self, x):
-        """Rotary positions with YaRN's scaling: arXiv 2309.00071, section 3.2 to 3.4."""
+        """Rotary position embedding with YaRN scaling: arXiv 2309.00071, sections 3.2 to 3.4."""
         size, base, yarn = x.shape[-1], self.config["rope_theta"], self.config["rope_scaling"]
         y = np.empty_like(x)
         for i in range(size // 2):
             frequency = base ** (-2 * i / size)
             turns = yarn["original_max_position_embeddings"] * frequency / (2 * math.pi)
-            # The ramp is linear in i, between the indices with beta_fast and beta_slow turns.
+            # The ramp is linear in i between the index with beta_fast turns and the index with beta_slow turns.
             place = [size * math.log(yarn["original_max_position_embeddings"] / (2 * math.pi * b))
                      / (2 * math.log(base)) for b in (yarn["beta_fast"], yarn["beta_slow"])]
             kept = min(max((place[1] - i) / (place[1] - place[0]), 0), 1)

@@ -1,6 +1,6 @@
-"""Stand-ins for experts of Transformers, with their names, parameters and arguments: for tests without Transformers,
-and for other releases. Each expert computes all tokens, with weight 0 for tokens of other
-experts."""
+"""Stand-ins for the experts of Transformers, with the same names, parameters and arguments. They allow tests without
+Transformers and tests of other releases. Each expert computes all tokens; tokens of other experts have weight 0.
+"""
 
 import torch
 from torch import nn
@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 
 def weight_of(expert, chosen, weights):
-    """Returns the weight of the expert for each token."""
+    """Returns the expert's weight for each token."""
     return (weights * (chosen == expert)).sum(1, keepdim=True)
 
 
@@ -21,7 +21,7 @@ def randomize(module):
 
 
 class Described(nn.Module):
-    """Attributes by which releases from 5 on describe their experts."""
+    """Attributes describing experts in release 5 and later."""
 
     def describe(self, is_concatenated, is_transposed, has_bias):
         self.is_concatenated, self.is_transposed = is_concatenated, is_transposed
@@ -47,7 +47,7 @@ class MixtralExperts(Described):
 
 
 class Qwen3MoeExperts(MixtralExperts):
-    """Same as Mixtral's, with another activation."""
+    """Same as Mixtral's experts, but with another activation."""
 
     def __init__(self, *sizes):
         super().__init__(*sizes)
@@ -55,7 +55,7 @@ class Qwen3MoeExperts(MixtralExperts):
 
 
 class GptOssExperts(Described):
-    """From release 5 on a token takes a weight for each choice, in earlier releases for each expert."""
+    """Experts of gpt-oss. Tokens take one weight per choice since release 5, and one weight per expert before."""
 
     def __init__(self, hidden, inner, experts, is_new=True):
         super().__init__()
@@ -100,7 +100,7 @@ class Qwen3MoeMLP(MixtralBlockSparseTop2MLP):
 
 
 class MixtralSparseMoeBlock(nn.Module):
-    """Block of releases before 5: a list of experts, and a linear router."""
+    """Block of releases before 5, which contains a list of experts and a linear router."""
 
     expert = MixtralBlockSparseTop2MLP
 
@@ -126,7 +126,7 @@ class Qwen3MoeSparseMoeBlock(MixtralSparseMoeBlock):
 
 
 class UnknownExperts(nn.Module):
-    """Typical experts under an unknown name."""
+    """Typical experts with an unknown class name."""
 
     def __init__(self, hidden, inner, experts):
         super().__init__()

@@ -22,7 +22,7 @@ def counts_of(chosen, experts=EXPERTS):
 
 
 class Sorted(nn.Module):
-    """An expert for each row: group sizes depend on data."""
+    """Chooses an expert for each row, so group sizes depend on data."""
 
     def __init__(self):
         super().__init__()
@@ -50,7 +50,7 @@ class Selected(nn.Module):
 
 
 class AnyExperts(Sorted):
-    """Data-dependent number of experts per row."""
+    """Uses a data-dependent number of experts per row."""
 
     def pairs(self, x):
         row, expert = (self.router(x) > 0).nonzero(as_tuple=True)
@@ -63,7 +63,7 @@ class AnyExperts(Sorted):
 
 
 class Routed(nn.Module):
-    """Experts of Transformers on data-dependent rows."""
+    """Calls Transformers experts on a data-dependent number of rows."""
 
     def __init__(self, cls):
         super().__init__()
@@ -77,7 +77,7 @@ class Routed(nn.Module):
 
 
 class Layer(AnyExperts):
-    """Same, as the operator of a whole layer."""
+    """Same, with the operator for a whole layer."""
 
     def __init__(self):
         super().__init__()
@@ -91,7 +91,7 @@ class Layer(AnyExperts):
 
 
 class Used(nn.Module):
-    """Passes only matrices of experts with rows: the number of groups depends on data."""
+    """Passes only the matrices of experts with rows, so the number of groups depends on data."""
 
     def __init__(self, is_quantized):
         super().__init__()
@@ -112,8 +112,8 @@ class Used(nn.Module):
 
 
 class Quantizers(nn.Module):
-    """All results of quantizers and of row rearrangements, with data-dependent rows and groups. Types of bits are
-    returned as bytes, because torch.export cannot serialize the type of their scales."""
+    """Returns all results of quantizers and row rearrangements for data-dependent rows and groups. Narrow types are
+    returned as bytes, because torch.export cannot serialize the type of the scales."""
 
     def forward(self, x):
         chosen = (x[:, 0].abs() * 3).long() % EXPERTS
@@ -130,8 +130,8 @@ class Quantizers(nn.Module):
 
 
 def same(found, wanted):
-    """Checks dtypes, shapes and strides, and bits on the host or of byte tensors. On a GPU, PyTorch's own sums between
-    the operators are in no fixed order."""
+    """Checks dtypes, shapes and strides. Checks bits of byte tensors everywhere, and of other tensors only on the host:
+    on a GPU, PyTorch's own sums between the operators use no fixed order."""
     found, wanted = ([t] if isinstance(t, torch.Tensor) else [*t] for t in (found, wanted))
     assert len(found) == len(wanted)
     for a, b in zip(found, wanted):
@@ -148,7 +148,7 @@ def converted(model, recipe):
 
 
 def all_models():
-    """Factories of models for convert."""
+    """Returns factories of models to convert."""
     def dense():
         return nn.Sequential(nn.Linear(HIDDEN, INNER), nn.ReLU(), nn.Linear(INNER, 32))
     return (dense, Sorted, Selected, AnyExperts, lambda: Routed(hf.MixtralExperts),
@@ -156,5 +156,5 @@ def all_models():
 
 
 def all_layers():
-    """Factories of models that call operators."""
+    """Returns factories of models with operator calls."""
     return Layer, lambda: Used(False), lambda: Used(True)

@@ -1,6 +1,6 @@
-"""Host tensors that pose as GPU tensors, over a driver that only records calls (unittests/Runtime/FakeCuda.h). Covers
-all host work of a call except the driver's part and PyTorch's allocator of GPU memory. Import before mx_compiler.torch,
-with MX_CUDA_DRIVER, MX_FAKE_CUDA_READS_PTX=1 and MX_PTXAS=none in the environment."""
+"""Host tensors that pose as GPU tensors, with a driver that only records calls (unittests/Runtime/FakeCuda.h). Covers
+all host work of a call except for the driver and PyTorch's GPU memory allocator. Import before mx_compiler.torch, with
+MX_CUDA_DRIVER, MX_FAKE_CUDA_READS_PTX=1 and MX_PTXAS=none in the environment."""
 
 import ctypes
 import functools
@@ -15,8 +15,8 @@ PLACE = "cuda:0"
 
 
 class Posing(interop.Torch):
-    """Tensor library that reports tensors on the GPU. In PyTorch's tables they stay on the host, so there is no current
-    stream."""
+    """Tensor library that reports host tensors as GPU tensors. For PyTorch the tensors stay on the host, so there is no
+    current stream."""
 
     def operand(self, x):
         found = super().operand(x)

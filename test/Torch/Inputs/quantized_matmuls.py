@@ -1,5 +1,5 @@
-"""Matmuls of experts and of layers by the definition, with their gradients, and the error of
-results. Calls no part of mx."""
+"""Reference matmuls for experts and layers with their gradients, and the error of results. Does not
+call mx."""
 
 import numpy as np
 import torch
@@ -8,8 +8,8 @@ from reference import blocked, exact
 
 
 class Matmul(torch.autograd.Function):
-    """Returns x w^T and its gradients in float64, of the quantized values; x and the results are bf16, as between
-    matmuls of the modules."""
+    """Returns x * w^T and its gradients, computed in float64 from quantized values. As in the modules, x and the
+    results are bf16."""
 
     @staticmethod
     def forward(ctx, x, w):

@@ -1,5 +1,5 @@
-"""Block scaling of tensors by test/python/mx_reference.py, which does not call mx. MX_TORCH_DEVICE names the device of
-the tensors."""
+"""Block scaling of tensors with test/python/mx_reference.py, which does not call mx. The tensors are on the device
+MX_TORCH_DEVICE."""
 
 import os
 
@@ -27,13 +27,13 @@ def ends(*numbers):
 
 
 def exact(x):
-    """Converts to float64 of NumPy."""
+    """Converts a tensor to a NumPy float64 array."""
     return x.detach().to("cpu").to(torch.float64).numpy()
 
 
 def blocked(x, format="mxfp8_e4m3", rounding="ceil", groups=None):
-    """Quantizes x, of NumPy, along its last dimension and dequantizes the result. `groups` are the first columns of
-    groups with separate blocks."""
+    """Quantizes the NumPy array x along its last dimension and dequantizes the result. `groups` contains the first
+    column of each group; blocks do not cross groups."""
     element = ELEMENTS[format]
     parts = [x] if groups is None else np.split(x, groups, axis=-1)
     quantized = [ref.quantize(part, element, rounding) for part in parts]
@@ -41,13 +41,13 @@ def blocked(x, format="mxfp8_e4m3", rounding="ceil", groups=None):
 
 
 def codes(elements, format):
-    """Decodes elements as returned by an operator."""
+    """Decodes the elements of an operator's result."""
     raw = elements.contiguous().view(torch.uint8).cpu().numpy()
     return ref.decode(ref.unpack(raw, ELEMENTS[format]), ELEMENTS[format])
 
 
 def scales(found, rows, blocks, is_blocked, starts=None):
-    """Decodes the scale of each block; `starts` gives the row of each row's scales."""
+    """Decodes the scale of each block. `starts` maps each row to the row of its scales."""
     raw = found.contiguous().view(torch.uint8).cpu().numpy()
     if is_blocked:
         tiles = raw.reshape(*raw.shape[:-2], raw.shape[-2] // 128, raw.shape[-1] // 4,
@@ -59,7 +59,7 @@ def scales(found, rows, blocks, is_blocked, starts=None):
 
 
 def group_rows(offsets):
-    """Scale rows of the matrix rows, with groups of rows."""
+    """Returns the scale row of each matrix row if rows are grouped."""
     offsets, found = [int(e) for e in offsets.cpu()], []
     for g, (begin, end) in enumerate(zip([0, *offsets], offsets)):
         found += [(begin // 128 + g) * 128 + r for r in range(end - begin)]
@@ -67,8 +67,9 @@ def group_rows(offsets):
 
 
 def near(found, expected, terms, dtype=torch.bfloat16, sums=8, what=""):
-    """Checks that `found` is `expected`, in float64, within the error of f32 sums and a rounding. `terms` is the same
-    matmul of magnitudes. A tensor core truncates terms to 2^-22 of the largest (docs/guide/Run.md), `sums` times."""
+    """Checks that `found` equals `expected` (float64) within the error of f32 sums and one rounding. `terms` is the
+    same matmul on magnitudes. `sums` is the number of times that a tensor core truncates terms to 2^-22 of the largest
+    term (docs/guide/Run.md)."""
     rounding = {torch.bfloat16: 2.0 ** -8, torch.float16: 2.0 ** -11,
                 torch.float32: 2.0 ** -23}[dtype]
     bound = sums * 2.0 ** -21 * terms + np.abs(expected) * rounding * 1.01 + 1e-30

@@ -1,5 +1,5 @@
-"""Reads and writes safetensors files by the definition of the format, without its library: 8 bytes with the length of a
-JSON header, the header, the data."""
+"""Reads and writes safetensors files without the safetensors library. The format consists of 8 bytes with the length of
+the JSON header, the header, and the data."""
 
 import json
 import pathlib

@@ -16,7 +16,7 @@ PAIRS = (("mxfp8_e4m3", "mxfp8_e4m3"), ("mxfp8_e5m2", "mxfp8_e4m3"), ("mxfp4", "
          ("mxfp8_e4m3", "mxfp4"), ("nvfp4", "nvfp4"))
 
 
-# Chips that require a multiple of 64 for E2M1 by E2M1.
+# Chips on which K must be a multiple of 64 if both operands are E2M1.
 BY_64 = os.environ.get("MX_CHIP", "").startswith("sm_12")
 
 
@@ -30,7 +30,7 @@ def recipe(format):
 
 
 def matrices(device):
-    """All formats, dtypes of results, layouts of scales, and a bias."""
+    """Tests all formats, result dtypes and scale layouts, and a bias."""
     rng = np.random.default_rng(1)
     for left, right in PAIRS:
         k = reduction(left, right)
@@ -55,7 +55,7 @@ def matrices(device):
 
 
 def factors(device):
-    """NVFP4 with the factor of each tensor."""
+    """Tests NVFP4 with a global factor for each tensor."""
     rng = np.random.default_rng(2)
     a, b = (Matrix(rng, rows, 128, "nvfp4", device) for rows in (33, 80))
     wanted, bound = matmul(a.values, b.values)
@@ -67,7 +67,7 @@ def factors(device):
 
 
 def older_operators(device):
-    """The operators without recipes, and the operators with `out`."""
+    """Tests operators without recipes and operators with `out`."""
     rng = np.random.default_rng(3)
     a, b = (Matrix(rng, rows, 128, "mxfp8_e4m3", device) for rows in (64, 96))
     wanted, bound = matmul(a.values, b.values)
@@ -85,7 +85,7 @@ def older_operators(device):
 
 
 def groups_of_rows(device):
-    """2-D x 3-D: empty groups, groups of one row, and rows after the last group."""
+    """Tests 2-D x 3-D matmuls with empty groups, one-row groups, and rows after the last group."""
     rng = np.random.default_rng(4)
     for ends in ([3, 3, 131, 260], [0, 200, 201, 260], [128, 256, 256, 256]):
         for format in ("mxfp8_e4m3", "mxfp4", "nvfp4"):
@@ -118,7 +118,7 @@ def groups_of_rows(device):
 
 
 def groups_along_k(device):
-    """2-D x 2-D: segments of K, multiples of 32, some empty."""
+    """Tests 2-D x 2-D matmuls. K is divided into segments: multiples of 32, some of them 0."""
     rng = np.random.default_rng(5)
     for ends in ([32, 32, 224, 384], [160, 320, 352, 416], [128, 256, 384, 512]):
         for format in ("mxfp8_e4m3", "mxfp4", "nvfp4"):
@@ -150,7 +150,7 @@ def at_odd_byte(x):
 
 
 def factors_of_groups(device):
-    """NVFP4 with a factor for each group."""
+    """Tests NVFP4 with a factor for each group."""
     rng = np.random.default_rng(6)
     ends = [5, 64]
     a = Matrix(rng, 64, 64, "nvfp4", device)
@@ -171,7 +171,7 @@ def factors_of_groups(device):
 
 
 def sizes(device):
-    """Empty matrices, one row or column, and rows with gaps between them."""
+    """Tests empty matrices, single rows and columns, and rows with gaps between them."""
     rng = np.random.default_rng(8)
     a = Matrix(rng, 40, 64, "mxfp8_e4m3", device)
     b = Matrix(rng, 48, 64, "mxfp8_e4m3", device)
@@ -206,7 +206,7 @@ def sizes(device):
 
 
 def errors(device):
-    """Invalid block-scaled calls raise errors of mx that name the argument."""
+    """Checks that invalid block-scaled calls raise mx errors that name the argument."""
     rng = np.random.default_rng(7)
     a = Matrix(rng, 40, 96, "mxfp8_e4m3", device)
     b = Matrix(rng, 48, 96, "mxfp8_e4m3", device)

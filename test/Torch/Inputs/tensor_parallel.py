@@ -22,7 +22,7 @@ PLACEMENTS = Replicate(), Shard(0), Shard(1)
 
 
 def same(found, wanted, exact):
-    """Partial sums of ranks are each rounded to the dtype of the result."""
+    """The tolerance allows for rounding each rank's partial sum to the result dtype."""
     found = found.full_tensor() if hasattr(found, "full_tensor") else found
     assert found.shape == wanted.shape and found.dtype == wanted.dtype
     if exact:
@@ -48,7 +48,7 @@ def check_linear(recipe, rows, inputs, outputs):
         other = divided(layer, of_weight, of_weight if of_weight.is_shard(0) else Replicate())
         given = distribute_tensor(x, MESH, [of_x]).requires_grad_()
         found = other(given)
-        # A sum over divided columns is partial.
+        # If summed columns are divided, the result is a partial sum.
         summed = [p.is_partial() for p in (found.placements[0], given.placements[0])]
         found.backward(distribute_tensor(dy, MESH, [Replicate()]))
         same(found, y.detach(), not summed[0])
@@ -64,7 +64,7 @@ def check_linear(recipe, rows, inputs, outputs):
 
 
 def check_needs(recipe):
-    """Gradients that are not requested have another shape, which PyTorch must not confuse with a real shape."""
+    """A gradient that is not requested has a placeholder shape, which PyTorch must not use as a real shape."""
     layer = mxt.MXLinear(256, 64, recipe=recipe, device=DEVICE)
     x, dy = torch.randn(64, 256, device=DEVICE), torch.randn(64, 64, device=DEVICE)
     for needs_x, needs_weight in itertools.product((True, False), repeat=2):
@@ -92,7 +92,7 @@ class MLP(nn.Module):
 
 
 def check_parallelize(is_first):
-    """parallelize_module before and after convert, and three steps of an optimizer."""
+    """Calls parallelize_module before and after convert, and makes three optimizer steps."""
     torch.manual_seed(5)
     plain = mxt.convert(MLP().to(DEVICE), "mxfp8")
     torch.manual_seed(5)
@@ -116,7 +116,7 @@ def check_parallelize(is_first):
 
 
 def check_experts():
-    """Experts as in torchtitan: the rank computes with its part."""
+    """Experts as in torchtitan. Each rank computes with its own part."""
     whole = mxt.GroupedExperts(64, 64, 4, device=DEVICE)
     experts = mxt.GroupedExperts(64, 64, 4, device=DEVICE)
     for name, weight in whole.named_parameters():
@@ -141,7 +141,7 @@ def check_refused():
     linear.weight = nn.Parameter(distribute_tensor(linear.weight.detach(), MESH, [Shard(0)]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        refuses(ValueError, "weight: expected a plain tensor, found a DTensor, as parallelize_module and fully_shard make them",
+        refuses(ValueError, "weight: expected a plain tensor, found a DTensor, such as those of parallelize_module and fully_shard",
                 lambda: mxt.convert(linear, "mxfp4_weights"))
 
 

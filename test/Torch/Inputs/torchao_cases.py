@@ -36,7 +36,7 @@ REPLACED = (("mxfp8_grouped_mm", "_MXFP8GroupedMM"),
 
 
 def replaced():
-    """Returns the current values of the replaced names."""
+    """Returns the current values of the names replaced by `install`."""
     return [getattr(importlib.import_module(f"torchao.prototype.moe_training.{module}"),
                     name) for module, name in REPLACED]
 
@@ -56,7 +56,7 @@ def turn(x):
 
 
 def grouped(device):
-    """Results and gradients against the matmuls of the quantized numbers."""
+    """Compares results and gradients with matmuls of the quantized numbers."""
     for ends, rows, padded in (([64, 64, 160, 256], 256, False),
                                ([64, 64, 160, 256], 300, False),
                                ([1, 40, 40, 201], 201, True)):
@@ -94,7 +94,7 @@ def one_grouped(device, ends, rows, padded, rounding, high):
 
 
 def options(device):
-    """A bias, f32, a prequantized activation, and errors."""
+    """Tests a bias, f32 operands, a prequantized activation, and errors."""
     a, w = normal((96, 64), device, 4), normal((2, 32, 64), device, 5)
     offs = torch.tensor([32, 96], dtype=torch.int32, device=device)
     bias = normal((32,), device, 6)
@@ -140,8 +140,8 @@ class Experts(torch.nn.Module):
 
 
 def modules(device):
-    """Applies the training recipes to a module: each matmul is covered by `grouped`, torch.compile traces all of it,
-    and steps reduce the loss."""
+    """Applies the training recipes to a module. Each matmul must call `grouped`, torch.compile must trace the whole
+    module, and optimizer steps must reduce the loss."""
     x = normal((128, 64), device, 9)
     offs = torch.tensor([32, 32, 128], dtype=torch.int32, device=device)
     for recipe in (MXFP8TrainingRecipe.MXFP8_RCEIL,
@@ -174,7 +174,7 @@ def modules(device):
 
 
 def layouts(device):
-    """Scales rearranged by torchao's reference functions."""
+    """Tests scales rearranged by torchao's reference functions."""
     rng = np.random.default_rng(10)
     a, b = (Matrix(rng, rows, 128, "mxfp8_e4m3", device) for rows in (224, 48))
     wanted, bound = matmul(a.values, b.values)
@@ -208,7 +208,7 @@ def layouts(device):
 
 
 def tensors(device):
-    """Matmuls of torchao's own tensors, which call torch._scaled_mm."""
+    """Tests matmuls of torchao tensors, which call torch._scaled_mm."""
     a, b = normal((70, 96), device, 11), normal((48, 96), device, 12)
     left, right = (MXTensor.to_mx(x, torch.float8_e4m3fn, 32, RCEIL,
                                   KernelPreference.AUTO) for x in (a, b))
@@ -226,7 +226,7 @@ def tensors(device):
 
 
 def inference(device):
-    """Linear layers with weights quantized once by torchao."""
+    """Tests linear layers with weights quantized once by torchao."""
     x = normal((40, 128), device, 16)
     for dtype, format in ((torch.float8_e4m3fn, "mxfp8_e4m3"),
                           (torch.float4_e2m1fn_x2, "mxfp4")):
@@ -255,7 +255,7 @@ def run(device):
 
 
 def emulated(device):
-    """torchao's own emulation."""
+    """Tests torchao's own emulation."""
     a, w = normal((64, 64), device, 13), normal((2, 32, 64), device, 14)
     offs = torch.tensor([32, 64], dtype=torch.int32, device=device)
     return _to_mxfp8_then_scaled_grouped_mm(
@@ -263,7 +263,7 @@ def emulated(device):
 
 
 def refused(device):
-    """Errors of torchao without kernels."""
+    """Checks torchao's errors without kernels."""
     a, w = normal((64, 64), device, 13), normal((2, 32, 64), device, 14)
     offs = torch.tensor([32, 64], dtype=torch.int32, device=device)
     return str(refuses(AssertionError, "SM100", _to_mxfp8_then_scaled_grouped_mm, a, w.transpose(-2, -1), offs))

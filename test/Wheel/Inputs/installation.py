@@ -1,4 +1,4 @@
-"""Environment with a wheel and its dependencies from this Python."""
+"""Virtual environment with a wheel. Dependencies come from this Python."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ NEEDS = ("numpy", "ml_dtypes", "platformdirs")
 
 
 class Installation:
-    """Installation in `folder`, the working directory of commands, far from the sources."""
+    """Installation in `folder`. Commands run in `folder`, outside of the source tree."""
 
     def __init__(self, folder, wheel):
         self.folder = pathlib.Path(folder).resolve()
@@ -42,7 +42,7 @@ class Installation:
 
 
 def pack(sources, build, out, *wheels):
-    """Packs wheels of the build, checks them, and returns their paths."""
+    """Packs wheels from the build, checks them, and returns their paths."""
     subprocess.run([os.path.join(sources, "scripts", "wheel"), "--built", "--out", out, *wheels],
                    check=True, env={**os.environ, "MX_BUILD": build, "MX_PYTHON": sys.executable})
     names = {"compiler": "mx_compiler-[0-9]*", "runtime": "mx_compiler_runtime-*_x86_64.whl"}

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Defines formats unknown to mx: blocks of 64 along K, rows and matrices with
-// scale types of this dialect, and 128 x 128 blocks with f32 scales.
-// docs/reference/Formats.md uses this file as its example.
+// Defines block formats unknown to mx: blocks of 64 elements along K,
+// whole rows and whole matrices as blocks, with scale types of this dialect,
+// and 128 x 128 blocks with f32 scales. docs/reference/Formats.md uses this
+// file as its example.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/DialectImplementation.h"
@@ -18,15 +19,16 @@ using namespace mx;
 
 namespace {
 
-/// `!mx_formats.ue5m3`: unsigned, 5 bits of exponent with bias 15, 3 bits of
-/// mantissa, without infinities; 0xFF is NaN.
+/// `!mx_formats.ue5m3`: an unsigned float with 5 exponent bits (bias 15) and 3
+/// mantissa bits. It has no infinities; 0xFF is NaN.
 class UE5M3Type
     : public Type::TypeBase<UE5M3Type, Type, TypeStorage, FloatType::Trait> {
 public:
   using Base::Base;
   static constexpr StringLiteral name = "mx_formats.ue5m3";
 
-  /// LLVM does not define this format. Only the width is used.
+  /// LLVM does not define this format, so return another 8-bit format, of which
+  /// only the width is used.
   const llvm::fltSemantics &getFloatSemantics() const {
     return llvm::APFloat::Float8E3M4();
   }
@@ -117,8 +119,8 @@ public:
                       Value amax) const override {
     Arith b(loc, builder);
     Value scale = getScale(b, element, amax), bits = b.toBits(scale);
-    // Round to nearest even: drop 20 bits of an f32 and rebase the exponent by
-    // 112.
+    // Round to nearest even: drop the lowest 20 bits of the f32, then subtract
+    // the difference of the exponent biases, 112.
     Value last = b.rem(b.div(bits, kUnit), 2);
     Value rounded = b.add(b.add(bits, last), kUnit / 2 - 1);
     Value normal = b.sub(b.div(rounded, kUnit), kBias);
@@ -145,7 +147,7 @@ public:
   }
 
 private:
-  /// The last bit of the mantissa in an f32, and the difference of the biases.
+  /// Value of the last mantissa bit in f32 bits, and difference of the biases.
   static constexpr int64_t kUnit = 1 << 20, kBias = 112 << 3;
 };
 
@@ -156,7 +158,7 @@ public:
     Arith b(loc, builder);
     Value scale = getScale(b, element, amax);
     Value isNaN = b.compare(arith::CmpFPredicate::UNO, scale, 0);
-    // Devices produce different NaNs.
+    // Devices produce different NaN bits, so encode a fixed pattern.
     return {b.select(isNaN, b.i32(0x7FC00000), b.toBits(scale)),
             invert(b, scale)};
   }

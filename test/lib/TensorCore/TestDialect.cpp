@@ -30,8 +30,8 @@ FragmentModes TestMmaAttr::getAccumulatorModes(int64_t columns) const {
   return {{{4, 0, 2}, {8, 1, 0}}, {{2, 0, 1}, {2, 8, 0}, {columns / 8, 0, 8}}};
 }
 
-/// Four threads share a row: each thread holds two words of 4 of every 32
-/// elements, and one of every 4 scales.
+/// Four threads share a row. A thread holds two 4-element words of every 32
+/// columns, and one of every 4 scales.
 FragmentModes TestMmaAttr::getOperandModes(MmaOperand operand, Type element,
                                            int64_t columns) const {
   bool isScales =
@@ -79,7 +79,7 @@ Value TestMmaAttr::emit(NVVMBuilder &builder, MmaOp &,
 // The order
 //===----------------------------------------------------------------------===//
 
-/// Each thread holds two words of 4 of every 32 columns.
+/// Each thread holds two 4-element words of every 32 columns.
 OperandTiles TestOrderAttr::getTiles() const {
   AffineExpr i, j;
   bindDims(getContext(), i, j);
@@ -198,8 +198,8 @@ public:
 
 } // namespace
 
-/// Attributes of this dialect must be available in any context with mxgpu,
-/// since the strategy creates them.
+/// The strategy creates attributes of this dialect, so any context that loads
+/// mxgpu must load the dialect.
 void mx::test::registerTestDialect(DialectRegistry &registry) {
   registry.insert<TestDialect>();
   registry.addExtension(+[](MLIRContext *context, MXGPUDialect *) {

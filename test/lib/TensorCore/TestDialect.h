@@ -32,12 +32,12 @@ struct NumberStorage : mlir::AttributeStorage {
   int64_t number;
 };
 
-/// Number of columns (N), negated if A and B are in shared memory.
+/// Number of columns (N), negative if A and B are in shared memory.
 struct TestMmaStorage : NumberStorage<TestMmaStorage> {
   using NumberStorage::NumberStorage;
 };
 
-/// 0 for `rows`, 1 for `tiles`.
+/// Number of the order: 0 for `rows`, 1 for `tiles`.
 struct TestOrderStorage : NumberStorage<TestOrderStorage> {
   using NumberStorage::NumberStorage;
 };
@@ -49,11 +49,11 @@ struct TestStrategyStorage : NumberStorage<TestStrategyStorage> {
 
 } // namespace detail
 
-/// m16nNk32 with block scales, issued by a warp and completed before the next
-/// instruction. `#mx_test.mma<registers>` takes A, B and scales from registers,
-/// `#mx_test.mma<shared>` A and B from shared memory; `n = 64` sets the columns
-/// (default 8). No such instruction exists: it is lowered to an operation
-/// `mx_test.multiply`.
+/// Instruction m16nNk32 with block scales, issued by a warp and completed
+/// before the next instruction. `#mx_test.mma<registers>` reads A, B
+/// and scales from registers; `#mx_test.mma<shared>` reads A and B from shared
+/// memory. `n = 64` sets the number of columns (default 8). No chip implements
+/// this instruction, so it is lowered to an operation `mx_test.multiply`.
 class TestMmaAttr
     : public mlir::Attribute::AttrBase<TestMmaAttr, mlir::Attribute,
                                        detail::TestMmaStorage,
@@ -78,8 +78,8 @@ public:
                    const mxgpu::MmaOperands &values) const;
 };
 
-/// `#mx_test.strategy<ctas_per_sm = 2>`: CTAs that share an SM, 1 if nothing is
-/// said.
+/// `#mx_test.strategy<ctas_per_sm = 2>` sets the number of CTAs that share an
+/// SM (default 1).
 class TestStrategyAttr
     : public mlir::Attribute::AttrBase<TestStrategyAttr, mlir::Attribute,
                                        detail::TestStrategyStorage,
@@ -95,9 +95,10 @@ public:
   int64_t getCtasPerSm() const { return getImpl()->number; }
 };
 
-/// Order that makes the words of a thread of #mx_test.mma adjacent:
-/// `#mx_test.order<rows>` keeps rows in place, `#mx_test.order<tiles>` stores
-/// the 32 threads of 8 rows x 32 columns after each other.
+/// Order that makes the words of each thread of #mx_test.mma adjacent.
+/// `#mx_test.order<rows>` keeps the rows in place; `#mx_test.order<tiles>`
+/// divides the operand into tiles of 8 rows x 32 columns and stores each tile
+/// in the order of the 32 threads.
 class TestOrderAttr
     : public mlir::Attribute::AttrBase<TestOrderAttr, mlir::Attribute,
                                        detail::TestOrderStorage,

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The copy engine fills one ring with tiles of A and B and their scales. A warp
-// reads all of them into registers, multiplies by #mx_test.mma, and keeps the
-// accumulator of 16 rows. This tensor core belongs to the chip sm_test.
+// The copy engine fills one ring with tiles of A and B and their scales. Each
+// warp reads a stage into registers, multiplies with #mx_test.mma, and holds
+// the accumulator for 16 rows. Only the chip sm_test supports this tensor core.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ using mx::test::TestMmaAttr;
 using mx::test::TestOrderAttr;
 using mx::test::TestStrategyAttr;
 
-/// Tile sizes: the rows of the instruction, and the elements covered by a scale
-/// tile.
+/// Tile size: the rows of the instruction, and the elements of K that a scale
+/// tile covers.
 static constexpr int64_t kRows = 16, kReduction = 128;
 static constexpr unsigned kBlock = 32;
 
@@ -74,7 +74,7 @@ Value TestMainLoop::loadElements(MmaOperand operand, Value buffer) {
   };
   if (operand != MmaOperand::B || !matmul.problem.bOrder)
     return load(type);
-  // The two words of a thread are adjacent.
+  // The order stores the two words of each thread next to each other.
   auto stored = FragmentLayoutAttr::getWithoutUnits(
       body.getContext(), {{4, 0, 8}, {8, 1, 0}},
       {{8, 0, 1}, {kReduction / 32, 0, 32}, {mma.getMmaShape().n / 8, 8, 0}});
@@ -82,8 +82,8 @@ Value TestMainLoop::loadElements(MmaOperand operand, Value buffer) {
                                    load(FragmentType::get(element, stored)));
 }
 
-/// Loads scales from row `first` of a scale tile; blocks from `extent` on are
-/// out of bounds.
+/// Loads scales from row `first` of a scale tile. Blocks starting at `extent`
+/// are out of bounds.
 Value TestMainLoop::loadScales(MmaOperand operand, Value buffer, Value first,
                                Value extent) {
   MmaAttrInterface mma = matmul.buffers.mma;
@@ -216,7 +216,7 @@ TestStrategy::checkSchedule(const MatmulProblem &problem,
 // Registration
 //===----------------------------------------------------------------------===//
 
-/// Returns a chip with limits of its own, as fast as the H200.
+/// Returns a chip that has its own limits and is as fast as the H200.
 static target::TargetInfo getChip() {
   target::TargetInfo chip = *target::lookupTarget("sm_120a");
   chip.chip = "sm_test";

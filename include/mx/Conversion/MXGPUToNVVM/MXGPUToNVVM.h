@@ -20,8 +20,7 @@ namespace mx::mxgpu {
 #define GEN_PASS_REGISTRATION
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 
-/// Makes convert-to-llvm convert floats of dialects, which LLVM does not
-/// support, to integers.
+/// Makes convert-to-llvm lower unsupported float types to same-width integers.
 void registerConvertFloatsToLLVMInterface(mlir::DialectRegistry &registry);
 
 } // namespace mx::mxgpu

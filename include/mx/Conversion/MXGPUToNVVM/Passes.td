@@ -11,11 +11,11 @@ def MXGPUUnrollFragments
     : Pass<"mxgpu-unroll-fragments", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Unroll loops over the columns of a fragment";
   let description = [{
-    Loops over the columns of a tile have few iterations. Unrolling turns
-    columns and staging stages into constants. The code path for edge tiles
-    remains a loop because of its size, unless it accesses columns of a
-    fragment, since registers are not addressable. Loops that quantize are
-    unrolled up to 128 elements per thread.
+    Loops over the columns of a tile have few iterations. Unrolling turns the
+    column and staging stage numbers into constants. Loops in edge tiles stay
+    loops to limit the code size. Loops over the columns of a fragment are
+    always unrolled, because registers are not addressable. Loops that quantize
+    are unrolled up to 128 elements per thread.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -24,10 +24,10 @@ def MXGPULowerCoordinates
     : Pass<"mxgpu-lower-coordinates", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Compute matrix coordinates of fragments";
   let description = [{
-    Replaces `mxgpu.fragment_row` and `mxgpu.fragment_column` by arithmetic on
-    the number of the thread within its role, according to the fragment layout.
-    The same number becomes the operand `thread` of `mxgpu.load_fragment`,
-    `mxgpu.load_fragment_scales` and `mxgpu.store_shared` of a role's fragment.
+    Replaces `mxgpu.fragment_row` and `mxgpu.fragment_column` with arithmetic on
+    the thread's index within its role, according to the fragment layout. The
+    same index becomes the `thread` operand of `mxgpu.load_fragment`,
+    `mxgpu.load_fragment_scales` and `mxgpu.store_shared` operations.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -49,9 +49,9 @@ def MXGPULowerWork : Pass<"mxgpu-lower-work", "::mlir::gpu::GPUModuleOp"> {
     `mxgpu.for_each_work_tile` becomes `scf.while`, with a body that computes
     the coordinates of a work tile from its number, or straight-line code if a
     CTA computes a single tile. `mxgpu.for_each_k` becomes `scf.for`.
-    `mxgpu.tile_scheduler` and `mxgpu.next_work_tile` are removed: roles read
-    the buffer of a work tile's stage by address, and the role that distributes
-    work tiles writes it by address.
+    `mxgpu.tile_scheduler` and `mxgpu.next_work_tile` are removed. The role that
+    distributes work tiles writes each work tile to the buffer of a stage, and
+    the roles read the work tile from that buffer.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
@@ -66,16 +66,17 @@ def MXGPULowerRings : Pass<"mxgpu-lower-rings", "::mlir::gpu::GPUModuleOp"> {
     and replaces the stage operations of `mxgpu` by operations of `mxbar`. Each
     stage gets a barrier that completes a phase when the stage is full, and a
     barrier that completes a phase when it is empty. Loops of a role carry the
-    next stage and the parity of its wait. A producer starts with the phase
-    before the first, which counts as complete, so all stages are initially
-    empty (PTX ISA, mbarrier.test_wait).
+    next stage and the parity of its wait. A producer first waits for the phase
+    before the first one. PTX treats that phase as complete, so all stages are
+    initially empty (PTX ISA, mbarrier.test_wait).
 
-    Arrivals, expected bytes, tensor memory fences and elections follow from the
-    producer and consumer kinds of the ring. Proxy fences are already present
-    (`mxgpu-insert-proxy-fences`). At its end a role waits for its asynchronous
-    operations. Rings for bulk stores use groups of copies instead of barriers.
+    The ring's producer and consumer kinds determine the arrivals, expected
+    bytes, tensor memory fences and elections. Proxy fences are already present
+    (`mxgpu-insert-proxy-fences`). Each role ends by waiting for its
+    asynchronous operations. Rings for bulk stores use bulk-copy groups instead
+    of barriers.
 
-    Requires loops of scf (`mxgpu-lower-work`).
+    Requires `scf` loops, so `mxgpu-lower-work` must run first.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
@@ -86,9 +87,9 @@ def MXGPUSimplifyBarriers
     : Pass<"mxgpu-simplify-barriers", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Remove redundant fences and waits, and merge arrivals";
   let description = [{
-    Removes the second of two fences of the same kind, or of two waits for the
-    same phase, without a memory access in between. Merges two arrivals at the
-    same barrier into an arrival that counts twice.
+    Removes a fence if no memory access separates it from an earlier fence of
+    the same kind. Removes the second of two waits for the same phase. Merges
+    two arrivals at the same barrier into an arrival that counts twice.
   }];
 }
 

@@ -21,7 +21,7 @@ def ConvertMXGPUHostToPlan
     The interface of each function with a body is recorded in `mxplan.arguments`
     and `mxplan.results`, with the names and types from `mx-describe-entries`.
 
-    Deallocations are dropped, because a plan computes the last use of memory.
+    Deallocations are dropped, because plans determine the last use of memory.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::cf::ControlFlowDialect", "::mx::mxplan::MXPlanDialect"];

@@ -1,9 +1,9 @@
 //===- Collectives.h - Collectives of the reference path --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs with rank groups of several ranks call these C functions, which the
-// embedder provides. `group` is the index of the mx.group in the module. Sizes
-// are bytes of a rank's segment.
+// Programs with multi-rank groups call these C functions, which the embedder
+// provides. `group` is the index of the mx.group in the module. `bytes` is the
+// size of a rank's segment.
 //
 //   int64_t mxHostRank(int64_t group);
 //   void mxHostAllGather(int64_t group, void *window, int64_t bytes);

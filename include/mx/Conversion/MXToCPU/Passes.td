@@ -10,18 +10,18 @@ include "mlir/Pass/PassBase.td"
 def ConvertMXToCPU : Pass<"convert-mx-to-cpu", "::mlir::ModuleOp"> {
   let summary = "Lower bufferized mx operations to loops";
   let description = [{
-    Lowers mx operations on memrefs to `scf`, `arith`, `vector` and `memref`:
-    the reference path. Quantization uses integer arithmetic on the bits of f32
-    values, so flush-to-zero modes and the host's support for narrow types
-    cannot change the result. Constant 256-entry tables decode elements and
-    scales. `mx.matmul` adds exact f64 products in ascending order of k and
-    rounds once. Code that depends only on the format becomes a private function
-    `@__mx_...`.
+    Lowers mx operations on memrefs to `scf`, `arith`, `vector` and `memref`.
+    This lowering is the reference path. Quantization uses integer arithmetic on
+    the bits of f32 values, so flush-to-zero modes and the host's support for
+    narrow types cannot change the result. Constant 256-entry tables decode
+    elements and scales. `mx.matmul` adds exact f64 products in ascending order
+    of k and rounds once. Code that depends only on the format becomes a private
+    function `@__mx_...`.
 
-    Elements narrower than a byte get a storage type, also in function
-    signatures: `f4E2M1FN` becomes `i8` with two elements, the first in the low
-    nibble, and half the last dimension; `f6E3M2FN` and `f6E2M3FN` become one
-    `i8` each.
+    Elements narrower than a byte are stored in bytes, also in function
+    signatures. An `i8` contains two `f4E2M1FN` elements, the first in the low
+    nibble, so the last dimension is halved. An `i8` contains an `f6E3M2FN` or
+    `f6E2M3FN` element.
 
     Dynamic sizes are compared at run time. On a mismatch the program prints
     `LOCATION: error: expected ..., found ...` to the standard error stream and
@@ -36,12 +36,12 @@ def ConvertMXToCPU : Pass<"convert-mx-to-cpu", "::mlir::ModuleOp"> {
 def MXCheckAccesses : Pass<"mx-check-accesses", "::mlir::ModuleOp"> {
   let summary = "Check array accesses at run time";
   let description = [{
-    Checks before loads, stores, slices and linalg operations on arrays that
-    accesses are in bounds (MLIR's RuntimeVerifiableOpInterface), and that
-    reshapes preserve the number of elements. If a check, a `cf.assert` or an
-    `mxgpu.require` fails, the program prints one line with the location to the
-    standard error stream and calls `exit(2)`. Run it before operations become
-    loops, because loop indices need no checks.
+    Checks that loads, stores, slices and linalg operations stay within array
+    bounds (MLIR's RuntimeVerifiableOpInterface) and that reshapes preserve the
+    number of elements. If a check, a `cf.assert` or an `mxgpu.require` fails,
+    the program prints one line with the location to the standard error stream
+    and calls `exit(2)`. Run this pass before operations become loops, because
+    loop indices need no checks.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -79,9 +79,9 @@ def MXExpandHalfConversions
   let summary = "Expand f16 and bf16 conversions to integer arithmetic";
   let description = [{
     Rewrites `arith.extf` and `arith.truncf` between f16 or bf16 and f32 or f64,
-    and vectors of these, which become library calls on hosts without such
-    instructions. Each rounds once, to nearest even. A NaN becomes 0x7FFF,
-    except that bf16 is widened by a shift.
+    also on vectors. On hosts without conversion instructions, LLVM would call
+    library functions. Each conversion rounds once, to nearest even. A NaN
+    becomes 0x7FFF, except that a shift widens bf16.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
@@ -91,10 +91,10 @@ def MXExpandHalfConversions
 def MXExpandHostArith : Pass<"mx-expand-host-arith", "::mlir::ModuleOp"> {
   let summary = "Expand operations that LLVM lowers differently on hosts";
   let description = [{
-    Rewrites minima and maxima of `arith` as comparisons, `math.fma` of f16 and
-    bf16 as f64 with one rounding, and `arith.select` of f16 and bf16 as a
-    select of bits. LLVM's host code would return the other zero, round twice,
-    call a missing function, or flush subnormals.
+    Rewrites `arith` minima and maxima as comparisons, f16 and bf16 `math.fma`
+    as f64 arithmetic with one rounding, and f16 and bf16 `arith.select` as a
+    select of bits. Otherwise LLVM's host code could return a zero of the wrong
+    sign, round twice, call a missing function, or flush subnormals.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];

@@ -22,15 +22,14 @@ namespace mx::mxgpu {
 #include "mx/Conversion/MXToMXGPU/Passes.h.inc"
 
 /// Registers `--mx-explain`, which makes every run of mx-select-schedule print
-/// its choices to stderr.
+/// the selected schedules to stderr.
 void registerExplainOption();
 
-/// Returns the shared memory, in bits per tile element, of the smallest
-/// quantizer tile on a chip: values and all destinations.
+/// Returns the shared memory for the values and all destinations of the
+/// smallest quantizer tile on a chip, in bits per tile element.
 int64_t getQuantizeTileBits(llvm::StringRef chip);
 
-/// Returns true if `op` is a row sum for which the reduction kernel chooses its
-/// own summation order.
+/// Returns true if `op` is a row sum that the reduction kernel may reorder.
 bool isRowSum(mlir::linalg::LinalgOp op);
 
 } // namespace mx::mxgpu

@@ -28,16 +28,17 @@ def MXSelectSchedule
     build takes precedence over the model. The schedule must still be legal.
 
     `explain`, or `--mx-explain` in mx-opt and mx-run, prints the candidates
-    with their modelled terms, the bottleneck of the second one, and the memory
-    map.
+    with their modelled terms, the bottleneck of the second candidate, and the
+    memory map.
   }];
   let options = [
     MX_ChipOption,
     Option<"explain", "explain", "bool", /*default=*/"false",
-           "Print the choice, the memory map and the reason to stderr">,
+           "Print the schedule and memory map of each matmul, and why other schedules "
+           "were rejected">,
     Option<"maxSchedules", "max-schedules", "int64_t", /*default=*/"::mx::target::kMaxSchedules",
-           "Maximum schedules of a matmul with dynamic sizes; with 1 the results of "
-           "a row do not depend on the number of rows">,
+           "Maximum number of schedules for a matmul with dynamic sizes; with 1, the "
+           "result of a row does not depend on the number of rows">,
     Option<"tuned", "tuned", "std::string", /*default=*/"",
            "Table of measured schedules, which take precedence over the model">,
     Option<"tunedGpu", "tuned-gpu", "std::string", /*default=*/"",
@@ -50,10 +51,10 @@ def MXSelectSchedule
 def MXExpandSchedules : Pass<"mx-expand-schedules", "::mlir::ModuleOp"> {
   let summary = "Expand matmuls with several schedules into a switch on sizes";
   let description = [{
-    Replaces a matmul with `mxgpu.schedules` by an `scf.index_switch` with a
-    region for each schedule, which contains the matmul with that schedule. At
-    run time, the host selects the first case whose limits hold. Several cases
-    may share a schedule.
+    Replaces each matmul that carries `mxgpu.schedules` with an
+    `scf.index_switch`. For each schedule, the switch has a region that contains
+    the matmul with this schedule. At run time, the host selects the first case
+    whose limits hold. Several cases may share a schedule.
 
     ```mlir
     %y = mx.matmul ins(%a, %as, %b, %bs : ...) outs(%init : ...) {mxgpu.schedules = [
@@ -106,14 +107,16 @@ def MXDequantizeOperands
     : Pass<"mx-dequantize-operands", "::mlir::ModuleOp"> {
   let summary = "Dequantize operands in the workspace of a schedule";
   let description = [{
-    Splits `mx.matmul` and `mx.grouped_matmul` with a `workspace` of `a`, `b` or
-    `ab` in `mxgpu.schedule` into an `mx.dequantize` to bf16 of each of these
-    operands and a matmul with the rest of the schedule. Layouts must be
-    materialized (`mx-materialize-layouts`).
+    Splits each `mx.matmul` and `mx.grouped_matmul` that carries an
+    `mxgpu.schedule` with a `workspace` of `a`, `b` or `ab`. An `mx.dequantize`
+    converts each workspace operand to bf16, and a matmul with the rest of the
+    schedule uses the converted operands. Layouts must be materialized
+    (`mx-materialize-layouts`).
 
-    An operand divided by expert groups is dequantized with the expert groups of
-    the matmul: by rows, or as a ragged reduction whose segments stay in place
-    (`padded`). Elements outside all expert groups are not dequantized.
+    If the matmul divides an operand into expert groups, the `mx.dequantize`
+    divides the operand likewise, by rows or as a ragged reduction. Segments of
+    a ragged reduction stay in place (`padded`). Elements outside all expert
+    groups are not dequantized.
 
     Results are equal to those of kernels that dequantize internally. Chips with
     block-scaled MMA instructions do not support workspaces.
@@ -142,12 +145,12 @@ def MXLinalgToLoops
     : Pass<"mx-linalg-to-loops", "::mlir::ModuleOp"> {
   let summary = "Lower linalg operations without a kernel to parallel loops";
   let description = [{
-    Lowers each `linalg` operation on memrefs that `convert-mx-to-mxgpu` does not
-    support to an `scf.parallel` over the parallel loops that index every
-    result. The other loops become nested `scf.for` loops that carry the
-    results. A `memref.copy` of a slice is lowered likewise, and a
-    `memref.store` to a loop of one iteration. The attribute
-    `mxgpu.simple_kernel` names the kernel that `mx-loops-to-kernels` creates.
+    Lowers `linalg` operations on memrefs if `convert-mx-to-mxgpu` does not
+    support them. An `scf.parallel` iterates over the parallel loops that index
+    every result. The other loops become nested `scf.for` loops that carry the
+    results. A `memref.copy` of a slice becomes such loops, and a `memref.store`
+    becomes a loop with one iteration. The attribute `mxgpu.simple_kernel` names
+    the kernel that `mx-loops-to-kernels` creates.
 
     A remark reports each operation and the reason why no other kernel includes
     it (docs/reference/Fusion.md). Sizes are checked at run time as on the CPU
@@ -172,9 +175,10 @@ def MXLoopsToKernels
     : Pass<"mx-loops-to-kernels", "::mlir::ModuleOp"> {
   let summary = "Outline marked parallel loops to kernels";
   let description = [{
-    Replaces each `scf.parallel` with the attribute `mxgpu.simple_kernel` by a
-    launch of a kernel with one thread for each iteration. Values defined above
-    become kernel arguments; `i1` values are passed as bytes.
+    Replaces each `scf.parallel` that carries the attribute
+    `mxgpu.simple_kernel` with a kernel launch. The kernel runs a thread for
+    each iteration. Values defined outside the loop become kernel arguments;
+    `i1` values are passed as bytes.
   }];
   let options = [MX_ChipOption];
   let dependentDialects = [
@@ -187,13 +191,13 @@ def ConvertMXToMXGPU
     : Pass<"convert-mx-to-mxgpu", "::mlir::ModuleOp"> {
   let summary = "Convert mx operations on memrefs to kernels and launches";
   let description = [{
-    Replaces each operation by a launch of a kernel in the module's
-    `gpu.module`, preceded by checks of dynamic shapes. Memrefs are device
-    memory.
+    Replaces each operation with a launch of a kernel in the module's
+    `gpu.module`, preceded by checks of dynamic shapes. All memrefs refer to
+    device memory.
 
     Supported operations are `mx.quantize`, `mx.dequantize`, `mx.relayout` and
-    `mx.pack_operand` (table in docs/reference/Quantize.md); `mx.matmul`, on
-    chips with tcgen05 for all operands with scales in `sf_128x4` tiles
+    `mx.pack_operand` (table in docs/reference/Quantize.md); `mx.matmul`, which
+    supports all operands with scales in `sf_128x4` tiles on tcgen05 chips
     (docs/design/Matmul.md); `linalg.fill` with zeros; and `linalg` operations
     that reduce the rows of matrices (docs/reference/Fusion.md). Other
     operations are an error: run `mx-linalg-to-loops` and `mx-loops-to-kernels`
@@ -210,9 +214,9 @@ def ConvertMXToMXGPU
 def MXSinkScalars : Pass<"mx-sink-scalars", "::mlir::ModuleOp"> {
   let summary = "Sink scalars computed from device memory into kernels";
   let description = [{
-    Passes arrays instead of integers and floats that the host would compute
-    from array elements. The kernel computes the scalar at its start, so the
-    host need not wait for the device.
+    To compute integers and floats from array elements, the host would have to
+    wait for the device. With this pass, the kernel receives the arrays and
+    computes these scalars at its start.
 
     ```mlir
     %amax = memref.load %a[] : memref<f32>
@@ -229,8 +233,8 @@ def MXSinkScalars : Pass<"mx-sink-scalars", "::mlir::ModuleOp"> {
     A scalar is not sunk if the array may be written between the load and the
     launch or by the kernel, if load and launch are in different blocks, or if
     the scalar is an `index` (a size). A kernel that may overlap earlier kernels
-    loads after `mxgpu.wait_dependencies`. A launch plan reads the remaining
-    scalars on the host (`host-reads`); other host code fails.
+    loads the array after `mxgpu.wait_dependencies`. If a scalar cannot be sunk,
+    the pass fails, unless `host-reads` permits the host to read the scalar.
   }];
   let options = [
     Option<"hostReads", "host-reads", "bool", /*default=*/"false",

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Defines the stage contents of each ring of a matmul and the rules that reject
-// a schedule. Kernel construction, the schedule choice, mxgpu-lower-rings and
-// --mx-explain all use this layout.
+// Defines the contents of each ring stage of a matmul kernel and the rules that
+// reject a schedule. Kernel construction, schedule selection, mxgpu-lower-rings
+// and --mx-explain all use these definitions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,7 @@
 
 namespace mx::mxgpu {
 
-/// Operand types of an MMA. `blockSize` and `scaleFormat` are unused if both
-/// types are bf16.
+/// MMA operand types. `blockSize` and `scaleFormat` are unused for bf16 x bf16.
 struct OperandTypes {
   target::MmaType a, b;
   unsigned blockSize;
@@ -31,8 +30,7 @@ struct OperandTypes {
   bool hasScalesOfB() const { return b != target::MmaType::BF16; }
 };
 
-/// Strategy of an MMA instruction
-/// (lib/Conversion/MXToMXGPU/Matmul/Strategies/Strategy.h).
+/// Defined in lib/Conversion/MXToMXGPU/Matmul/Strategies/Strategy.h.
 class Strategy;
 
 /// The properties of a matmul that a schedule depends on.
@@ -47,24 +45,22 @@ struct MatmulProblem {
   bool accumulate = false;
   /// True if an epilogue region computes the result.
   bool hasEpilogue = false;
-  /// Number of B matrices, and so of accumulators passed to the epilogue.
-  /// `isQuantized`: the epilogue's result is quantized.
+  /// Number of B matrices, each with an accumulator for the epilogue, and
+  /// whether the epilogue's result is quantized.
   int64_t numB = 1;
   bool isQuantized = false;
-  /// Orders of the operands, or null. `isPackedB`: B is in
-  /// #mxgpu.fragment_64x64.
+  /// Operand orders (or null), and whether B is in #mxgpu.fragment_64x64.
   OperandOrderAttrInterface aOrder, bOrder;
   bool isPackedB = false;
-  /// Operand in a workspace whose reduction may be permuted, while MMA threads
-  /// dequantize the other operand.
+  /// Workspace operand with a reduction dimension that may be permuted, if MMA
+  /// threads dequantize the other operand.
   Workspace canPermute = Workspace::None;
-  /// True if a quantizer in the same function writes an operand, so that each
-  /// call computes new scales.
+  /// True if the function quantizes an operand, with new scales in each call.
   bool isQuantizedHere = false;
-  /// True if rows are added to indexed rows of the result.
+  /// True if a list selects the result row to which each row is added.
   bool isScattered = false;
-  /// Dimension that the expert groups divide. `isMasked`: each expert group
-  /// owns a matrix, which is modelled as full.
+  /// Dimension that is divided into expert groups. If `isMasked`, each expert
+  /// group owns a matrix, and the model assumes full matrices.
   RaggedKind ragged = RaggedKind::None;
   bool isMasked = false;
   /// Sizes over all expert groups and all B matrices, or ShapedType::kDynamic.
@@ -96,13 +92,12 @@ getMatmulProblem(MatmulOpInterface op, const target::TargetInfo &target,
 bool matchStrategies(MatmulProblem &problem, const OperandTypes &types,
                      const target::TargetInfo &target);
 
-/// Returns true if `workspace` includes the operand.
 bool holdsA(Workspace workspace);
 bool holdsB(Workspace workspace);
 
-/// Returns the reason why `workspace` cannot be dequantized first or
-/// `permuted`, which may be bf16, cannot be permuted. Empty if both are
-/// possible.
+/// Returns the reason why the `workspace` operands cannot be dequantized first,
+/// or the `permuted` operands (possibly bf16) cannot be permuted. Returns an
+/// empty string if there is no such reason.
 std::string explainNoWorkspace(MatmulOpInterface op, Workspace workspace,
                                Workspace permuted,
                                const target::TargetInfo &target);
@@ -115,35 +110,34 @@ Workspace getPermuted(const ScheduleFields &fields);
 std::string explainNotPermuted(const MatmulProblem &problem,
                                Workspace permuted);
 
-/// Buffers, MMA and warps of a kernel. Rings that the kernel does not use are
-/// null.
+/// Buffers, MMA and warps of a kernel. Unused rings are null.
 struct MatmulBuffers {
-  /// Loads to MMAs or converters: fields "a", "sfa" (if A has scales), "b" and
-  /// "sfb". Kernels that dequantize load B through `bInputs`.
+  /// Rings from loads to MMAs or converters, with fields "a", "sfa" (if A has
+  /// scales), "b" and "sfb". Kernels that dequantize operands load B into
+  /// `bInputs` instead.
   RingType inputs, bInputs;
   RingType getBInputs() const;
-  /// Dequantized B for the tensor core, field "b".
+  /// Ring of dequantized B for the tensor core, with field "b".
   RingType operands;
-  /// Tensor core to epilogue, field "d".
+  /// Ring from the tensor core to the epilogue, with field "d".
   RingType accumulators;
-  /// Rows for bulk stores (field "c"), and work tiles broadcast to all warps
-  /// (field "work_tile").
+  /// Ring of rows for bulk stores (field "c"), and ring of work tiles that are
+  /// broadcast to all warps (field "work_tile").
   RingType staging, workTiles;
   /// Scales in tensor memory and their number of buffers.
   ScalesType aScales, bScales;
   int64_t scaleStages = 1;
-  /// The MMA of a stage.
   MmaAttrInterface mma;
   /// Accumulator fragment of the epilogue threads.
   FragmentLayoutAttr accumulatorLayout;
   /// Bytes of a partial accumulator sent to another CTA of the cluster, or 0.
   int64_t partialBytes = 0;
-  /// Epilogue warps, and warps of all other roles but that of `workTiles`.
+  /// Epilogue warps, and warps of other roles except the `workTiles` producer.
   int64_t epilogueWarps = 0, otherWarps = 0;
 };
 
-/// Returns the buffers of a schedule with known stages. Results that bulk
-/// stores cannot write are not staged.
+/// Returns the buffers of a schedule with a known number of stages. Results
+/// that bulk stores cannot write are not staged.
 MatmulBuffers getBuffers(const MatmulProblem &problem,
                          const ScheduleFields &fields);
 
@@ -153,15 +147,15 @@ struct ScheduleBudget : MemoryLayout {
                  const target::TargetInfo &target);
 
   MatmulBuffers buffers;
-  /// Columns rounded up to an allocation, or 0 if they do not fit.
+  /// Columns of the tensor memory allocation, or 0 if they do not fit.
   int64_t tmemAllocated;
   int64_t threads;
 };
 
-/// Warps of an epilogue that reads tensor memory; each can access a quarter.
+/// Warps of an epilogue that reads tensor memory. Each warp can access a
+/// quarter of the tensor memory lanes.
 inline constexpr int64_t kEpilogueWarps = 4;
 
-/// Accumulation steps of a reduction.
 struct ReductionSteps {
   int64_t products; ///< added by one instruction
   int64_t count;    ///< instructions; each rounds the accumulator
@@ -169,22 +163,22 @@ struct ReductionSteps {
   ReductionSteps(const target::MmaForm &mma, int64_t extent);
 };
 
-/// Work tiles are answers of cluster launch control, 16 bytes each (PTX ISA,
-/// clusterlaunchcontrol.try_cancel), or expert work tiles. Two slots let loads
-/// proceed to the next work tile during the epilogue.
+/// A work tile is stored as a 16-byte response of cluster launch control (PTX
+/// ISA, clusterlaunchcontrol.try_cancel) or as an expert work tile. Two slots
+/// let loads proceed to the next work tile during the epilogue.
 inline constexpr int64_t kWorkTileSlots = 2, kClcAnswerBytes = 16,
                          kExpertWorkTileBytes = 32;
 
-/// Columns of a quantized result whose scales form a word per row.
+/// Number of columns of a quantized result whose scales fill one word per row.
 inline constexpr int64_t kQuantizedColumns =
     kScaleTileBlocks * kPowerOfTwoBlockSize;
 
-/// Bytes of a row that a warp stages for a bulk copy: the widest swizzle.
+/// Bytes of a row staged for a bulk copy (the width of the widest swizzle).
 inline constexpr int64_t kStagedRowBytes = 128;
-/// Returns the columns of such a row for elements of `bits`.
+/// Returns the number of `bits`-wide elements in a staged row.
 int64_t getStagedColumns(int64_t tileN, int64_t bits);
 
-/// Computes the memory and threads of a schedule with known stages.
+/// Computes memory and threads of a schedule with a known number of stages.
 ScheduleBudget getBudget(const MatmulProblem &problem,
                          const ScheduleFields &fields,
                          const target::TargetInfo &target);
@@ -209,16 +203,16 @@ ScheduleError refuse(const char *form, Values &&...values) {
   return {llvm::formatv(form, std::forward<Values>(values)...)};
 }
 
-/// Sets an unset strategy to the first of `problem`.
+/// Sets an unset strategy to the default strategy of `problem`.
 void resolveStrategy(const MatmulProblem &problem, ScheduleFields &fields);
 
 /// Returns the first violated rule other than a memory limit. Requires a
-/// resolved strategy. Rings must not be computed for a schedule that fails.
+/// resolved strategy. The rings of an illegal schedule must not be computed.
 std::optional<ScheduleError> checkRules(const MatmulProblem &problem,
                                         const ScheduleFields &fields,
                                         const target::TargetInfo &target);
 
-/// Checks the rules and the memory limits. Unset stages count as one.
+/// Checks the rules and the memory limits, with one stage if stages are unset.
 std::optional<ScheduleError> checkSchedule(const MatmulProblem &problem,
                                            const ScheduleFields &fields,
                                            const target::TargetInfo &target);
@@ -228,15 +222,13 @@ std::optional<ScheduleError> checkSchedule(const MatmulProblem &problem,
 void completeSchedule(const MatmulProblem &problem, ScheduleFields &fields,
                       const target::TargetInfo &target);
 
-/// Returns the reason why bulk copies cannot write the result, which turns
-/// epilogue = tma_store into direct. Empty if no known size rules them out.
+/// Returns the reason why bulk copies cannot write the result (tma_store then
+/// becomes direct), or an empty string if no known size prevents bulk copies.
 std::string explainDirectStores(const MatmulProblem &problem);
 
-/// Returns `fields` with direct stores.
 ScheduleFields withDirectStores(ScheduleFields fields);
 
-/// Returns true if static types guarantee that bulk copies can write the
-/// result.
+/// Returns true if static types prove that bulk copies can write the result.
 bool canStoreByTma(const MatmulProblem &problem);
 
 } // namespace mx::mxgpu

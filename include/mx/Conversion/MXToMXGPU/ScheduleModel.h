@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Models a matmul kernel with the hardware rates of Rates.h, in whole cycles,
-// so that a choice is the same on every host. docs/design/ScheduleModel.md
-// explains the formulas.
+// Models a matmul kernel with the hardware rates of Rates.h. Costs are whole
+// cycles, so every host selects the same schedule. The formulas are explained
+// in docs/design/ScheduleModel.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,20 +17,19 @@
 
 namespace mx::mxgpu {
 
-/// Assumed value of unknown sizes. Large, so that a kernel for all shapes is
-/// efficient for large shapes.
+/// Assumed value of unknown sizes, large so that kernels suit large shapes.
 inline constexpr int64_t kAssumedSize = 8192;
 
-/// A problem of known or assumed sizes, in tiles of a schedule.
+/// Division of a problem with known or assumed sizes into tiles of a schedule.
 struct Grid {
-  /// Extents of one matmul, and the number of matmuls. A ragged reduction is a
-  /// matmul per expert group, with `k` elements and its own result.
+  /// Extents of one matmul, and the number of matmuls. A ragged reduction is
+  /// a matmul per expert group, each with `k` elements and its own result.
   int64_t m, n, k, matmuls;
   /// Row tiles of all matmuls, and column tiles of one matmul.
   int64_t rowTiles, columnTiles;
-  /// CTAs, or CTA pairs, that run concurrently.
+  /// Number of concurrent CTAs or CTA pairs.
   int64_t workers;
-  /// Bytes in memory, with scales: A of all matmuls, and B of one.
+  /// Bytes of A for all matmuls and of B for one matmul, including scales.
   int64_t aBytes, bBytes;
 };
 
@@ -50,7 +49,7 @@ Grid getGrid(const MatmulProblem &problem, const ScheduleFields &fields,
 int64_t getLoadTraffic(const Grid &grid, const ScheduleFields &fields,
                        int64_t cache);
 
-/// Returns the cycles of shared-memory reads by the MMAs of a step, without
+/// Returns the cycles in which the MMAs of a K step read shared memory, without
 /// contention.
 int64_t getMmaPortCycles(const ScheduleFields &fields,
                          const MatmulBuffers &buffers,
@@ -61,39 +60,39 @@ const target::Rates &getRates(const target::TargetInfo &target);
 
 /// Modelled cost of a schedule, in cycles of the SM clock.
 struct ModelledCost {
-  // One work tile in one CTA (or pair): each pipe in isolation.
+  // Cycles of each pipe in isolation, for one work tile in one CTA or CTA pair.
   int64_t mma = 0;      ///< MMAs
   int64_t port = 0;     ///< shared-memory reads of the MMAs
   int64_t fill = 0;     ///< bytes into shared memory
-  int64_t ring = 0;     ///< load latency over the stages
+  int64_t ring = 0;     ///< load latency divided by the number of stages
   int64_t steps = 0;    ///< waits and scale copies between MMAs
   int64_t epilogue = 0; ///< epilogue throughput
   int64_t exposed = 0;  ///< part of the epilogue that delays the next tile
-  // Whole problem.
+  // Counts and cycles for the whole problem.
   int64_t workTiles = 0, waves = 0;
   int64_t kSteps = 0; ///< stages filled, in all work tiles
   int64_t period = 0; ///< time between successive work tiles
-  /// Part of the period between the loops of successive clusters: ends and sum.
+  /// Time between the loops of successive clusters, a part of the period:
+  /// `ends + sum`.
   int64_t restart = 0;
   int64_t l2 = 0, hbm = 0;
   int64_t ends = 0;       ///< set-up, first load and last epilogue
   int64_t sum = 0;        ///< reduction kernel of a split reduction
-  int64_t dequantize = 0; ///< kernels that dequantize operands first
+  int64_t dequantize = 0; ///< dequantizing kernels
   int64_t total = 0;
 
-  /// Returns the total without ends, sum and dequantize.
   int64_t getLoop() const { return total - ends - sum - dequantize; }
   /// Returns the bound of the loop: "MMAs", "shared memory", "fill", "ring",
   /// "epilogue", "L2", "HBM", or "latency" if cluster restarts dominate.
   llvm::StringRef getPipe() const;
-  /// Returns the bound, or "latency" if the ends exceed the loop.
+  /// Returns getPipe(), or "latency" if all else takes longer than the loop.
   llvm::StringRef getLimit() const {
     return ends + sum + dequantize > getLoop() ? "latency" : getPipe();
   }
 };
 
-/// Models a schedule. With expert groups the result is the mean over both
-/// distributions of rows.
+/// Models a schedule. With expert groups, the result is the mean of the costs
+/// for `Division::Even` and `Division::Uneven`.
 ModelledCost getModelledCost(const MatmulProblem &problem,
                              const ScheduleFields &fields,
                              const target::TargetInfo &target);
@@ -108,25 +107,22 @@ struct Candidate {
   ModelledCost cost;
 };
 
-/// Maximum stages of a schedule; 0 if one stage does not fit. Shared by all
-/// problems that differ only in sizes, because buffers do not depend on sizes.
+/// Maximum stages of each schedule, or 0 if no stage fits. Problems that differ
+/// only in sizes can share a memo, because buffers do not depend on sizes.
 using StageMemo = llvm::DenseMap<ScheduleAttr, int64_t>;
 
-/// Returns the candidate schedules for `problem`, best first. Among those
-/// within the model's resolution of the fastest, the schedule with the smallest
-/// `kSteps` comes first. `memo` may be shared between sizes of a matmul.
+/// Returns the candidate schedules, best first. The first schedule has the
+/// smallest `kSteps` among all within the model's resolution of the fastest.
 std::vector<Candidate> rankSchedules(const MatmulProblem &problem,
                                      const target::TargetInfo &target,
                                      StageMemo *memo = nullptr);
 
-/// Returns the first reason why no schedule is legal, or an empty string if one
-/// is.
+/// Returns the first reason why no schedule is legal, or an empty string.
 std::string explainNoSchedule(const MatmulProblem &problem,
                               const target::TargetInfo &target);
 
-/// Ranks schedules of `op` with and without workspaces. `whole` is the problem
-/// of `op`, possibly with assumed sizes. `memos` are indexed by workspace, or
-/// empty.
+/// Ranks schedules with and without workspaces. `whole` is the problem of `op`,
+/// possibly with assumed sizes. `memos` is indexed by workspace, or empty.
 std::vector<Candidate>
 rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
                    const target::TargetInfo &target,
@@ -135,12 +131,11 @@ rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
 /// A matmul after its workspace operands are dequantized.
 struct Remainder {
   MatmulProblem problem;
-  /// Cycles of the kernels that dequantize operands, or the extra writes of
-  /// quantizers that produce bf16 directly. Quantizers do not write permuted
-  /// operands.
+  /// Cycles of dequantizing kernels. If quantizers write bf16 instead, cycles
+  /// of their additional writes. Quantizers do not write permuted operands.
   int64_t before = 0, beforePermuted = 0;
 
-  /// Returns the cost with the dequantizing kernels.
+  /// Returns the cost of the matmul and of the dequantizing kernels.
   ModelledCost getCost(const ScheduleFields &fields,
                        const target::TargetInfo &target) const;
   void addBefore(ModelledCost &cost, const ScheduleFields &fields) const;
@@ -153,19 +148,17 @@ std::optional<Remainder> getRemainder(MatmulOpInterface op,
                                       Workspace workspace,
                                       const target::TargetInfo &target);
 
-/// Sizes that may be dynamic.
+/// Dimensions with possibly dynamic sizes.
 enum class SizeName { M, N, K, Groups };
 inline constexpr SizeName kSizeNames[] = {SizeName::M, SizeName::N, SizeName::K,
                                           SizeName::Groups};
 llvm::StringRef stringifySizeName(SizeName name);
-/// Returns a reference to the named size of `problem`.
 int64_t &getSizeOf(MatmulProblem &problem, SizeName name);
 /// Returns the dynamic sizes of `problem`.
 llvm::SmallVector<SizeName, 4> getUnknown(MatmulProblem problem);
 
 /// Upper limits by SizeName; ShapedType::kDynamic for no limit.
 using SizeLimits = std::array<int64_t, 4>;
-/// Returns true if the sizes of `problem` are within `limits`.
 bool fitsLimits(MatmulProblem problem, const SizeLimits &limits);
 
 /// A schedule for the sizes within `limits` that no earlier case covers.
@@ -179,20 +172,21 @@ struct ScheduleCase {
   MatmulProblem example;
 };
 
-/// Returns true if schedules are selected by sizes at run time: rows and groups
-/// if the weights are static, or the reduction in a weight gradient. Other
-/// unknown sizes are assumed, because no small set of schedules suits them all.
+/// Returns true if the host selects a schedule at run time. The selection
+/// depends on the rows and expert groups (static weights) or on the reduction
+/// size (weight gradients). The model assumes values for other unknown sizes,
+/// because no small set of schedules suits them all.
 bool hasCases(const MatmulProblem &problem);
 
 /// Returns true if the schedule is legal for all dynamic sizes of `op`. Bulk
-/// stores require rows of static length. `typed` is the problem of the types.
+/// stores require rows of static length. `typed` is the problem that results
+/// from the types of `op`.
 bool isLegalForAllSizes(MatmulOpInterface op, const MatmulProblem &typed,
                         const ScheduleFields &fields,
                         const target::TargetInfo &target);
 
-/// Selects up to `most` schedules for `op` that are close to the best schedule
-/// at many sizes (docs/design/ScheduleModel.md). Requires hasCases(). Empty if
-/// no schedule is legal.
+/// Selects up to `most` schedules that are close to the best at many sizes
+/// (docs/design/ScheduleModel.md), if any is legal. Requires hasCases().
 std::vector<ScheduleCase> selectCases(MatmulOpInterface op,
                                       const MatmulProblem &problem,
                                       int64_t most,
@@ -203,12 +197,12 @@ std::optional<Candidate> selectSchedule(const MatmulProblem &problem,
                                         const target::TargetInfo &target);
 
 /// Source of a schedule: the model at known sizes, the model for a range of
-/// sizes, an attribute written by a person, or a measurement.
+/// sizes, a handwritten attribute, or a measurement.
 enum class ScheduleOrigin { Model, Range, Person, Tuned };
 
 /// Prints the schedule of `op`, the candidates with their modelled terms, the
-/// bottleneck of the second one and the memory map (--mx-explain). `tuned` is
-/// the source of a measured schedule.
+/// bottleneck of the second candidate and the memory map (--mx-explain).
+/// `tuned` is the source of a measured schedule.
 void explainSchedule(llvm::raw_ostream &os, MatmulOpInterface op,
                      const MatmulProblem &problem, ScheduleAttr schedule,
                      ScheduleOrigin origin,
@@ -216,7 +210,7 @@ void explainSchedule(llvm::raw_ostream &os, MatmulOpInterface op,
                      const target::TargetInfo &target,
                      llvm::StringRef tuned = {});
 
-/// Prints the ranges of dynamic sizes and each schedule at its example.
+/// Prints the size ranges and explains each schedule at its example size.
 void explainCases(llvm::raw_ostream &os, MatmulOpInterface op,
                   const MatmulProblem &problem,
                   llvm::ArrayRef<ScheduleCase> cases,

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Table of the schedules measured to be fastest on a GPU, as JSON
-// (docs/guide/Tuning.md). mx-compile --tune writes the table,
-// mx-select-schedule reads it.
+// JSON table of the fastest measured schedules of a GPU (docs/guide/Tuning.md),
+// which mx-compile --tune writes and mx-select-schedule reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +17,10 @@
 
 namespace mx::mxgpu {
 
-/// Prefix of the GPU name if the times are modelled.
+/// Prefix of the GPU name in entries with modelled instead of measured times.
 inline constexpr llvm::StringLiteral kModelOf = "the model of ";
 
-/// Conditions of a measurement. An entry applies only if all are equal.
+/// Conditions of a measurement. An entry applies only if all fields are equal.
 struct TunedKey {
   std::string chip;     ///< "sm_90a"
   std::string gpu;      ///< driver's name: "NVIDIA H200"
@@ -35,10 +34,11 @@ struct TunedKey {
 struct TimedSchedule {
   std::string schedule;
   double microseconds = 0; ///< 0 if not measured
-  std::string leftOut;     ///< reason, or empty
+  std::string leftOut;     ///< reason for exclusion, or empty
 };
 
-/// Schedules measured at one set of sizes, the model's choice first.
+/// Schedules measured at one set of sizes, starting with the schedule that the
+/// model selected.
 struct TunedSizes {
   int64_t m = 0, n = 0, k = 0, groups = 1;
   std::vector<TimedSchedule> candidates;
@@ -48,7 +48,7 @@ struct TunedEntry {
   TunedKey key;
   /// Text of `mxgpu.schedule`, or of `mxgpu.schedules` for dynamic sizes.
   std::string schedule;
-  std::string date; ///< of the measurement, UTC: "2026-11-25"
+  std::string date; ///< day of the measurement in UTC: "2026-11-25"
   /// Number of schedules requested, and the row counts requested for dynamic
   /// sizes (empty: the model's cases).
   int64_t count = 0;
@@ -62,15 +62,13 @@ struct TunedEntry {
 
 class TunedTable {
 public:
-  /// Reads a table. With `replacesOld`, a table of another version is empty
-  /// rather than an error.
+  /// Reads a table. With `replacesOld`, reads other versions as empty tables.
   static llvm::Expected<TunedTable> read(const std::string &path,
                                          bool replacesOld = false);
-  /// Writes to a temporary file and renames, so that readers never see a
-  /// partial table.
+  /// Writes a temporary file and renames it, so readers see no partial table.
   llvm::Error write(const std::string &path) const;
 
-  /// Replaces the entry of the same key, or appends.
+  /// Replaces the entry with the same key, or appends `entry`.
   void put(TunedEntry entry);
   const TunedEntry *find(const TunedKey &key) const;
   llvm::ArrayRef<TunedEntry> getEntries() const { return entries; }
@@ -79,9 +77,8 @@ private:
   std::vector<TunedEntry> entries;
 };
 
-/// Returns the key text of a matmul: the operation, operand types, shapes and
-/// layouts, expert groups, epilogue and, for dynamic sizes, the maximum number
-/// of cases.
+/// Returns the matmul's key text: operation, operand types, shapes and layouts,
+/// expert groups, epilogue and, for dynamic sizes, the maximum number of cases.
 std::string getMatmulForm(MatmulOpInterface op, int64_t maxSchedules);
 
 /// Entries of a table for one chip and GPU.
@@ -92,13 +89,11 @@ public:
   static llvm::Expected<TunedSchedules>
   read(const std::string &path, llvm::StringRef chip, llvm::StringRef gpu);
 
-  /// Returns the entry for `op`, or null.
   const TunedEntry *find(MatmulOpInterface op, int64_t maxSchedules) const;
   /// Parses the schedule, or the array of cases, of an entry. Emits an error at
   /// `op` and returns null on failure.
   mlir::Attribute parse(MatmulOpInterface op, const TunedEntry &entry) const;
-  /// Returns the reason why no entry applies to the chip, GPU and build, or an
-  /// empty string.
+  /// Returns the reason why no entry applies, or an empty string.
   std::string explainNoEntry() const;
   llvm::StringRef getPath() const { return path; }
 

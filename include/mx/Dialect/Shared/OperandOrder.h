@@ -15,7 +15,7 @@ namespace mx {
 struct OperandTiles {
   int64_t rows, columns;
   llvm::SmallVector<int64_t> stored; ///< shape of a stored tile, or empty
-  /// Map from a stored position to the row and column of the tile.
+  /// Map from a stored position to the row and column within the tile.
   mlir::AffineMap map;
 };
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Interface by which mx packs and multiplies operands in any order. The
-// attributes are defined by mxgpu strategies and by plug-ins.
+// Interface through which mx packs and multiplies operands in any storage
+// order. mxgpu strategies and plug-ins define the attributes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ def MX_OperandOrderAttrInterface : AttrInterface<"OperandOrderAttrInterface"> {
   let extraClassDeclaration = [{
     /// Returns true if the stored operand has the logical shape.
     bool keepsShape() const { return getTiles().stored.empty(); }
-    /// Returns the stored shape of a logical shape; sizes may be dynamic.
+    /// Returns the stored shape for a logical shape; sizes may be dynamic.
     ::llvm::SmallVector<int64_t>
     getStoredShape(::llvm::ArrayRef<int64_t> logical) const;
     /// Returns the map from the stored dimensions after the batch to the row
@@ -48,7 +48,7 @@ def MX_OperandOrderAttrInterface : AttrInterface<"OperandOrderAttrInterface"> {
         ::llvm::ArrayRef<int64_t> logical, ::mlir::Type element,
         ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError) const;
   }];
-  // For VerifiableTensorEncoding, which an order implements as well.
+  // Implements VerifiableTensorEncoding, because an order is a tensor encoding.
   let extraTraitClassDeclaration = [{
     ::llvm::LogicalResult verifyEncoding(
         ::llvm::ArrayRef<int64_t> shape, ::mlir::Type element,

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Enumeration of mx and mxgpu, which do not depend on each other. Each dialect
-// defines its own attribute.
+// Enumeration that mx and mxgpu share. The dialects do not depend on each
+// other, so each defines its own attribute.
 //
 //===----------------------------------------------------------------------===//
 

@@ -15,15 +15,15 @@
 
 namespace mx {
 
-/// Elements of a vector in a kernel. A thread has 255 registers of 32 bits.
+/// Maximum number of elements of a vector in a kernel. A thread uses at most
+/// 255 32-bit registers.
 inline constexpr int64_t kMaxKernelVector = 1024;
-/// Elements of a vector on the host.
+/// Maximum number of elements of a vector on the host.
 inline constexpr int64_t kMaxHostVector = 1 << 16;
 
 /// Returns true if a vector has more than `most` elements, without overflow.
 bool hasMoreElements(mlir::VectorType type, int64_t most);
 
-/// Fails, with an error, if a type exceeds the limit.
 llvm::LogicalResult verifyVectorSize(mlir::Operation *op, mlir::Type type,
                                      int64_t most = kMaxKernelVector);
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Targets, global addresses, words of vectors, and memrefs from parameters.
+// Computes global addresses, splits vectors into words, and builds memrefs from
+// kernel parameters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,8 +94,8 @@ SmallVector<Value> mx::mxgpu::getWords(NVVMBuilder &builder, Value vector,
           builder.bitcast(builder.getI32Type(), extract(vector, i)));
     return words;
   }
-  // Convert pairs of f32 in one instruction; LLVM would first move them to
-  // register pairs.
+  // Convert two f32 values with a single instruction. LLVM would first move
+  // them to a register pair.
   auto rounding = vector.getDefiningOp<arith::TruncFOp>();
   bool isF32 = rounding && getElementTypeOrSelf(rounding.getIn()).isF32();
   for (int64_t i = first; i < first + count; i += 2) {
@@ -171,7 +172,8 @@ static VectorType getBytes(NVVMBuilder &builder, int64_t count) {
   return VectorType::get({count}, builder.getI8Type());
 }
 
-/// Splits bytes into halves, as the low halves of two words of bytes.
+/// Splits each byte of a word into its two nibbles, and appends the nibbles in
+/// order as the bytes of two words.
 static void splitHalves(NVVMBuilder &builder, Value word,
                         SmallVectorImpl<Value> &words) {
   Value halves = builder.i32(0x0F0F0F0F);
@@ -182,7 +184,7 @@ static void splitHalves(NVVMBuilder &builder, Value word,
   words.push_back(builder.permute(low, high, 0x7362));
 }
 
-/// Joins the halves of two words of bytes. Every second byte receives the next.
+/// Inverts splitHalves: joins the nibbles of two adjacent bytes to a byte.
 static Value joinHalves(NVVMBuilder &builder, Value first, Value second) {
   auto fold = [&](Value word) -> Value {
     Value next = builder.shiftRight(word, 4);
@@ -220,7 +222,7 @@ Value mx::mxgpu::packElements(NVVMBuilder &builder, Value vector,
 }
 
 //===----------------------------------------------------------------------===//
-// Memrefs, passed to kernels as a pointer and the dynamic numbers of the type
+// Memrefs as kernel parameters: a pointer and the dynamic sizes and strides
 //===----------------------------------------------------------------------===//
 
 SmallVector<Type> mx::mxgpu::getKernelParameterTypes(Type type) {
@@ -270,7 +272,7 @@ Value mx::mxgpu::buildMemRef(NVVMBuilder &builder, MemRefType type,
       MemRefDescriptor::poison(builder, loc, converter.convertType(bytes));
   descriptor.setAllocatedPtr(builder, loc, pointer);
   descriptor.setAlignedPtr(builder, loc, pointer);
-  // Take dynamic entries of the type from the arguments.
+  // Dynamic entries of the type are passed as arguments.
   auto known = [&](int64_t number) -> Value {
     return ShapedType::isDynamic(number) ? Value() : builder.i64(number);
   };

@@ -1,10 +1,6 @@
 //===- Lowering.h - Common code of kernel lowerings -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Pattern registration, and arithmetic shared by patterns and earlier passes.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_COMMON_LOWERING_H
 #define MX_LIB_CONVERSION_MXGPUTONVVM_COMMON_LOWERING_H
@@ -17,8 +13,7 @@
 
 namespace mx::mxgpu {
 
-/// Returns the chip of the enclosing kernel, or null for an unknown or missing
-/// chip.
+/// Returns the chip of the enclosing kernel, or null if it is unknown.
 const target::TargetInfo *getKernelTarget(mlir::Operation *op);
 
 /// Returns the L2 cache policy word (i64) of a hint, or null for `none`.
@@ -26,7 +21,7 @@ mlir::Value getCachePolicy(NVVMBuilder &builder, CacheHint hint);
 
 using Values = llvm::SmallVector<mlir::Value>;
 
-/// Replaces an operation by its first operand after type conversion.
+/// Replaces an operation with its first operand after type conversion.
 template <typename Op>
 Values forwardOperand(NVVMBuilder &, Op, typename Op::Adaptor adaptor) {
   return {adaptor.getOperands().front()};
@@ -36,8 +31,8 @@ Values forwardOperand(NVVMBuilder &, Op, typename Op::Adaptor adaptor) {
 /// memory, or its number (i32).
 mlir::Type convertStageType(StageType type);
 
-/// Returns elements `first` to `first + count` of a vector as i32 words. A
-/// rounding from f32 is fused.
+/// Returns elements `first` to `first + count` of a vector as i32 words. If the
+/// vector is rounded from f32, the words are converted from the f32 values.
 llvm::SmallVector<mlir::Value> getWords(NVVMBuilder &builder,
                                         mlir::Value vector, int64_t first,
                                         int64_t count);
@@ -59,14 +54,14 @@ llvm::SmallVector<mlir::Value> splitWords(NVVMBuilder &builder,
                                           mlir::Value vector);
 mlir::Value joinWords(NVVMBuilder &builder, llvm::ArrayRef<mlir::Value> words,
                       mlir::VectorType type);
-/// Returns the elements per byte of memory.
+/// Returns the number of elements per byte of memory.
 int64_t getPacking(mlir::Type element);
-/// Converts vectors of 4-bit or 6-bit elements, which LLVM does not support, to
-/// words.
+/// Converts vectors of 4-bit or 6-bit elements to words, because LLVM does not
+/// support these elements.
 void addNarrowVectorConversions(mlir::TypeConverter &converter);
 
-/// Converts narrow elements to a byte each, so that single elements can be
-/// extracted, and back. Vectors of other elements are unchanged.
+/// Convert between packed narrow elements and a byte per element, so that
+/// single elements can be extracted. Vectors of other elements are unchanged.
 mlir::Value spreadElements(NVVMBuilder &builder, mlir::Value vector,
                            mlir::Type element);
 mlir::Value packElements(NVVMBuilder &builder, mlir::Value vector,
@@ -75,21 +70,21 @@ mlir::Value packElements(NVVMBuilder &builder, mlir::Value vector,
 /// Returns the types of the parameters of a kernel argument. Tensor maps are
 /// pointers with `byval`.
 llvm::SmallVector<mlir::Type> getKernelParameterTypes(mlir::Type type);
-/// Returns the dynamic sizes, strides and offset of a memref, for kernels that
-/// take it as `type`.
+/// Returns the sizes, strides and offset of `memref` that are dynamic in
+/// `type`, the type of the kernel argument.
 llvm::SmallVector<mlir::Value> getDynamicNumbers(NVVMBuilder &builder,
                                                  mlir::Value memref,
                                                  mlir::MemRefType type);
-/// Creates a memref from its pointer and these numbers (index). The offset is
-/// added to the pointer.
+/// Creates a memref from its pointer and the results of getDynamicNumbers
+/// (index). The offset is added to the pointer.
 mlir::Value buildMemRef(NVVMBuilder &builder, mlir::MemRefType type,
                         mlir::Value pointer, mlir::ValueRange numbers);
 
 /// Returns the tensor memory of a kernel with placed rings, or null.
 mxbar::TensorMemoryOp getTensorMemory(KernelOp kernel);
 
-/// Fails at an operation of kinds `Ops`, which an earlier pass lowers. `order`
-/// follows the word "before" in the message.
+/// Fails if the kernel contains an operation of kinds `Ops`, which an earlier
+/// pass lowers. `order` follows the word "before" in the message.
 template <typename... Ops>
 llvm::LogicalResult verifyLowered(KernelOp kernel, llvm::StringRef order) {
   auto result = kernel.walk([&](mlir::Operation *op) -> mlir::WalkResult {
@@ -106,23 +101,19 @@ void populateBarrierPatterns(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter);
 void populateTensorCorePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);
-/// Lowers fragments to vectors of a thread's registers.
 void populateFragmentPatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter);
-/// Lowers accesses to fragments and scales of a role in shared memory.
 void populateSharedFragmentPatterns(mlir::RewritePatternSet &patterns,
                                     const mlir::TypeConverter &converter);
-/// Lowers stores of fragments to global memory.
 void populateStorePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);
-/// Lowers accesses to vectors of tiles in shared memory.
+/// Lowers the quantizer's accesses to tiles in shared memory.
 void populateTilePatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter);
 void populateQuantizePatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter);
 void populateDequantizePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);
-/// Lowers dequantization of fragments to bf16.
 void populateDequantizeFragmentPatterns(mlir::RewritePatternSet &patterns,
                                         const mlir::TypeConverter &converter);
 /// Lowers accesses to scales in global memory.
@@ -133,7 +124,7 @@ void populateScalePatterns(mlir::RewritePatternSet &patterns,
 
 namespace mx {
 
-/// Replaces operations by the results of `lower`, one per result.
+/// Replaces the results of operations with the values that `lower` returns.
 template <typename Op, typename Adaptor, typename... Converter,
           mxgpu::Values (*lower)(mxgpu::NVVMBuilder &, Op, Adaptor,
                                  Converter...)>

@@ -28,17 +28,18 @@ namespace mx::mxgpu {
 // Loops over columns
 //===----------------------------------------------------------------------===//
 
-// Loops over a tile's columns have few iterations; unrolled, their columns and
-// staging stages are constants. Quantizing loops over many blocks stay partly
-// rolled to bound the code size.
+// Loops over a tile's columns are short. Unrolling them makes their
+// columns and staging stages constant. Loops that quantize many blocks are only
+// partly unrolled to bound the code size.
 
 static bool isWide(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return vector && vector.getElementType().isF64();
 }
 
-/// Returns true for operations of many instructions, such as random numbers and
-/// math functions, for which an iteration is long enough.
+/// Returns true if `op` expands to many instructions, for example to draw
+/// random numbers or to evaluate a math function in f64. Loops with such
+/// operations need no unrolling.
 static bool isLong(Operation &op) {
   if (auto block = dyn_cast<QuantizeBlockOp>(op))
     return bool(block.getSeed());
@@ -53,16 +54,17 @@ static bool isLong(Operation &op) {
       .wasInterrupted();
 }
 
-/// Returns true if a loop extracts columns, which must be constants.
+/// Returns true if the loop computes columns of mxgpu.extract_columns, which
+/// must be constant after unrolling.
 static bool needsConstants(scf::ForOp loop) {
   return llvm::any_of(loop.getOps<ExtractColumnsOp>(), [&](auto op) {
     return !loop.isDefinedOutsideOfLoop(op.getColumn());
   });
 }
 
-/// Returns true for the short path taken by most tiles. The path of edge tiles
-/// is long already, and loads of all its iterations at once would exceed the
-/// registers.
+/// Returns true if the loop belongs to the short path, which most tiles take.
+/// The path for edge tiles is already long. Unrolling its loops would hoist the
+/// loads of all iterations, which would need too many registers.
 static bool isShort(scf::ForOp loop) {
   if (llvm::any_of(*loop.getBody(), isLong))
     return false;
@@ -77,12 +79,11 @@ static bool isShort(scf::ForOp loop) {
   return false;
 }
 
-/// Elements per thread that are quantized in straight-line code. More code
-/// would cost instruction cache and only save a branch.
+/// Maximum number of elements that a thread quantizes in straight-line code.
+/// More code would save a branch but fill the instruction cache.
 static constexpr int64_t kMostQuantized = 128;
 
-/// Returns the elements that an iteration quantizes, over all blocks of a
-/// thread.
+/// Returns the number of elements quantized per thread and iteration.
 static int64_t countQuantized(scf::ForOp loop) {
   int64_t count = 0;
   for (Operation &op : *loop.getBody())
@@ -91,7 +92,8 @@ static int64_t countQuantized(scf::ForOp loop) {
   return count;
 }
 
-/// Returns the unroll factor: the trip count, or a divisor with few elements.
+/// Returns the unroll factor: the largest divisor of the trip count with at
+/// most kMostQuantized elements.
 static int64_t getUnrollFactor(scf::ForOp loop) {
   int64_t rounds = loop.getStaticTripCount()->getSExtValue();
   int64_t quantized = countQuantized(loop), factor = rounds;
@@ -132,8 +134,8 @@ struct UnrollFragmentsPass final
 // Patterns
 //===----------------------------------------------------------------------===//
 
-/// Returns the registers that contain exactly these elements, in this order, or
-/// none if elements share registers with others.
+/// Returns the registers that contain exactly the elements `numbers` in this
+/// order. Returns an empty list if such registers do not exist.
 static SmallVector<int64_t> getRegistersOf(ArrayRef<int64_t> numbers,
                                            int64_t inWord) {
   SmallVector<int64_t> words;
@@ -147,8 +149,8 @@ static SmallVector<int64_t> getRegistersOf(ArrayRef<int64_t> numbers,
   return words;
 }
 
-/// Selects elements of a fragment by number. Returns the registers unchanged
-/// for all elements in order.
+/// Selects elements of a fragment by number. Returns `registers` itself if
+/// `numbers` lists all elements in order.
 static Value pick(NVVMBuilder &builder, Value registers, FragmentType type,
                   ArrayRef<int64_t> numbers) {
   auto isOwn = [](auto pair) {
@@ -242,7 +244,7 @@ static LogicalResult lowerExtractColumns(ExtractColumnsOp op,
   return success();
 }
 
-/// Returns the registers of `whole` with slice `slice` of its rows in layout
+/// Returns the registers of `whole` that form row slice number `slice` of type
 /// `of`. Elements that share a register stay together.
 static SmallVector<int64_t>
 getRegistersOfSlice(FragmentType whole, FragmentType of, int64_t slice) {
@@ -291,7 +293,7 @@ static Values lowerZeroFragment(NVVMBuilder &builder, ZeroFragmentOp op,
   return {arith::ConstantOp::create(builder, builder.getZeroAttr(type))};
 }
 
-/// Lowers selects of fragments, into which upstream folds an scf.if.
+/// Lowers a select of fragments. Upstream folds an scf.if to such a select.
 static LogicalResult lowerSelect(arith::SelectOp op,
                                  arith::SelectOp::Adaptor adaptor,
                                  ConversionPatternRewriter &rewriter) {

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Computes rows and columns in the matrix, and addresses in shared memory.
+// Computes the rows and columns of fragment elements in the matrix, and their
+// addresses in shared memory.
 //
-// A row or column is the sum of contributions of box, thread and register, with
-// disjoint bits (SharedFragmentOps.cpp). The parts of an address are therefore
-// computed separately: the thread's part once, the register's part as a
-// constant, with a few swizzled bits added by xor.
+// Box, thread and register contribute disjoint bits to each row and column
+// (SharedFragmentOps.cpp), so the parts of an address are computed separately.
+// The thread's part is computed once, and the register's part is a constant. An
+// xor adds the few swizzled bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,8 +56,9 @@ Value mx::mxgpu::addThreadModes(
 // Rows and columns
 //===----------------------------------------------------------------------===//
 
-// Accesses take the thread number as an operand, because roles are branches
-// when accesses are lowered.
+// When accesses are lowered, roles are already branches, and the thread's
+// number within its role is unknown. This pass therefore adds the thread number
+// to the operands of each access.
 
 /// Computes the coordinate of the thread in a dimension, plus a constant.
 static Value getCoordinate(mx::ArithBuilder &builder, FragmentLayoutAttr layout,
@@ -94,7 +96,6 @@ struct LowerCoordinatesPass final
     });
   }
 
-  /// Adds the operand `thread` to an access by all threads of a role.
   template <typename AccessOp>
   static void addThread(mx::ArithBuilder &builder, AccessOp op) {
     bool isOfRole = true;
@@ -124,12 +125,12 @@ Value mx::mxgpu::gatherBytes(NVVMBuilder &builder, ArrayRef<Value> words,
   Value word = words[bytes.front().word];
   if (llvm::all_of(llvm::enumerate(bytes), isOwn))
     return word;
-  // Add a word at a time; bytes in place stay.
+  // Each permutation adds the bytes of a further word.
   SmallVector<bool> isThere(bytes.size());
   for (size_t first = 0; first < bytes.size(); ++first) {
     if (isThere[first])
       continue;
-    // Combine the first two words at once.
+    // The first permutation combines two words.
     size_t second = first;
     if (first == 0)
       while (second < bytes.size() && bytes[second].word == bytes[0].word)
@@ -187,7 +188,7 @@ Value FragmentPlaces::permute(Value line) {
 
 void FragmentPlaces::moveTo(Value row, Value column) {
   Value boxLine = builder.mul(builder.toI32(row), builder.i32(rowBytes));
-  // First byte of a row; with 4-bit elements it contains two elements.
+  // Byte offset of the column. A byte contains two 4-bit elements.
   Value byte =
       builder.div(builder.mul(builder.toI32(column), builder.i32(bits)), 8);
   Value panel = builder.div(byte, rowBytes);
@@ -199,7 +200,7 @@ void FragmentPlaces::moveTo(Value row, Value column) {
     return;
   }
   start = builder.offset(start, first);
-  // The swizzle has a period of kSwizzleRows rows.
+  // The swizzle repeats every kSwizzleRows rows.
   bool isSame = type.getRows() % kSwizzleRows == 0;
   boxInLine = isSame ? inRow : builder.xorBits(inRow, permute(boxLine));
 }

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Loads read words of a row and permute their bytes into registers in the order
-// of the layout.
+// Loads words of a row and permutes their bytes to the layout's register order.
 //
-// mx/Support/ScaleLayout.h defines the placement of scales. Box, thread and
-// register contribute disjoint bits to the row and to the block, so their parts
-// of the address are added.
+// mx/Support/ScaleLayout.h defines the positions of scales in memory. Box,
+// thread and register contribute disjoint bits to the row and to the block, so
+// the address is the sum of their contributions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +42,7 @@ static void storeBytes(NVVMBuilder &builder, Value pointer,
   LLVM::StoreOp::create(builder, narrow, pointer, bytes);
 }
 
-/// Packs bytes into words; the last word may be partial.
+/// Packs bytes into words. The last word may be incomplete.
 static SmallVector<Value> gatherWords(NVVMBuilder &builder,
                                       ArrayRef<Value> words,
                                       ArrayRef<BytePlace> bytes) {
@@ -81,8 +80,7 @@ static SmallVector<Value> loadWords(NVVMBuilder &builder, LoadFragmentOp op,
   return gatherWords(builder, words, bytes);
 }
 
-/// Each access is the row address of a lane, which receives one word for each
-/// matrix.
+/// Emits ldmatrix. Lanes pass row addresses and receive a word per matrix.
 static SmallVector<Value> loadMatrices(NVVMBuilder &builder, LoadFragmentOp op,
                                        LoadFragmentOp::Adaptor adaptor) {
   Type element = op.getType().getElementType();
@@ -146,8 +144,7 @@ static LogicalResult lowerStoreRole(StoreSharedOp op,
 
 namespace {
 
-/// Blocks of a row that are adjacent in memory, counted from the thread's first
-/// block.
+/// Blocks of a row that are adjacent in memory, from the thread's first block.
 struct BlockRun {
   int64_t block, size;
 };
@@ -164,9 +161,9 @@ public:
     Value thread = builder.toI32(adaptor.getThread());
     Value row = addModes(thread, &FragmentMode::rows);
     threadBlock = builder.div(addModes(thread, &FragmentMode::columns), block);
-    // A box may begin in the middle of a tile, where the positions of the box
-    // and of a row in it do not add up. The position of the summed row is
-    // always right.
+    // A box may begin in the middle of a scale tile. Then the address is not
+    // the sum of a box offset and a row offset, so add the row numbers first
+    // and compute the address from the sum.
     row = builder.add(row, builder.toI32(adaptor.getRow()));
     Value inBox = builder.add(placeRow(row), placeBlock(threadBlock));
     Value box = placeBlock(builder.toI32(adaptor.getBlock()));
@@ -177,7 +174,7 @@ public:
     findRuns(std::max<int64_t>(columns / block, 1));
   }
 
-  /// All scales as integers, row after row.
+  /// Returns all scales of the thread as integers, row by row.
   SmallVector<Value> load() {
     SmallVector<Value> masks;
     if (extent)
@@ -216,7 +213,7 @@ private:
     return tile + getTileOffset(Int(builder, row), kScaleRowModes);
   }
 
-  /// Returns the position of a block in units of bytes.
+  /// Returns the offset of a block's scale in bytes.
   Value placeBlock(Value block) {
     if (bits > 8)
       block = builder.mul(block, builder.i32(bits / 8));
@@ -255,7 +252,7 @@ private:
     return arith::ExtUIOp::create(builder, builder.getI32Type(), narrow);
   }
 
-  /// The bits of a run that are below the extent.
+  /// Returns a mask of the blocks of a run below the extent.
   Value getMask(const BlockRun &run) {
     Value mask;
     for (int64_t i = 0; i < run.size; ++i) {
@@ -273,15 +270,15 @@ private:
   NVVMBuilder &builder;
   FragmentLayoutAttr layout;
   int64_t block, bits, tilesInRow;
-  /// Address of the thread's first scale, number of its block in the fragment,
-  /// and number of existing blocks.
+  /// Address of the thread's first scale, index of the first scale's block in
+  /// the fragment, and number of existing blocks.
   Value start, threadBlock, extent;
   SmallVector<BlockRun> runs;
 };
 
 } // namespace
 
-/// Reorders the bytes of a fragment from rows to registers.
+/// Reorders the bytes of a fragment from row order to register order.
 static Value toRegisters(NVVMBuilder &builder, FragmentLayoutAttr layout,
                          ArrayRef<Value> bytes) {
   SmallVector<Value> registers(bytes.size());

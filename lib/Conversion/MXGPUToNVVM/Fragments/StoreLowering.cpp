@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Direct stores write consecutive columns of a thread's row, with the condition
-// as a predicate and the column as an immediate, so that a row needs one
-// address. Staged stores write rows to shared memory, from where bulk copies
-// store them.
+// A direct store writes consecutive columns of a thread's row. The condition
+// becomes a predicate and the column an immediate, so a row needs only one
+// address. A staged store writes rows to shared memory, and bulk copies write
+// them to global memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +18,10 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// From registers
+// Direct stores
 //===----------------------------------------------------------------------===//
 
-/// Splits `value` (index) into a value and a constant.
+/// Splits `value` (index) into the sum of a variable and a constant.
 static std::pair<Value, int64_t> splitConstant(NVVMBuilder &builder,
                                                Value value) {
   APInt constant;
@@ -58,7 +58,8 @@ static void store(NVVMBuilder &builder, StoreFragmentOp op, Value address,
     builder.storeGlobal(address, offset, words, condition, policy);
 }
 
-/// Returns the bytes of a vector store; reductions are limited to 16.
+/// Returns the size of a vector store in bytes. Vector reductions are at most
+/// 16 bytes.
 static int64_t getVectorBytes(StoreFragmentOp op) {
   const mx::target::TargetInfo *target = getKernelTarget(op);
   int64_t most = target && !op.getAdd() ? target->getVectorBytes() : 16;
@@ -81,8 +82,8 @@ static void storeWhole(NVVMBuilder &builder, StoreFragmentOp op,
           getWords(builder, op.getFragment(), i, step), condition);
 }
 
-/// Stores 16 bytes at a time if rows are aligned and 16 bytes of columns
-/// remain, then single elements.
+/// Stores 16 bytes at a time while rows are aligned and at least 16 bytes of
+/// columns remain. Then stores single elements.
 static void storeExisting(NVVMBuilder &builder, StoreFragmentOp op,
                           StoreFragmentOp::Adaptor adaptor) {
   int64_t bytes = getBytes(op);
@@ -130,10 +131,10 @@ static Values lowerStoreFragment(NVVMBuilder &builder, StoreFragmentOp op,
 }
 
 //===----------------------------------------------------------------------===//
-// Through shared memory
+// Staged stores
 //===----------------------------------------------------------------------===//
 
-/// Rematerializes a pointer at its use, so that threads keep a 32-bit offset.
+/// Rematerializes a pointer at its use, so only 32 bits stay live.
 static Value startAtUse(NVVMBuilder &builder, Value pointer) {
   auto start = pointer.getDefiningOp<LLVM::GEPOp>();
   if (!start || !start.getBase().getDefiningOp<LLVM::AddressOfOp>())
@@ -141,9 +142,9 @@ static Value startAtUse(NVVMBuilder &builder, Value pointer) {
   return builder.clone(*start)->getResult(0);
 }
 
-/// Adds constant offsets by exclusive or, so all stages share the other bits.
-/// Bits of columns and rows are disjoint, and stages are aligned to the period
-/// of the swizzle.
+/// Adds the constant column offsets by exclusive or, so all stages share
+/// the swizzled offset `permuted`. This is correct because columns and rows
+/// occupy disjoint bits, and stages are aligned to the period of the swizzle.
 static void storeRow(NVVMBuilder &builder, Value buffer, Value permuted,
                      Value values, FragmentLayoutAttr layout) {
   auto type = cast<VectorType>(values.getType());
@@ -159,15 +160,16 @@ static void storeRow(NVVMBuilder &builder, Value buffer, Value permuted,
   }
 }
 
-/// Swizzles chunks of 16 bytes within 8 rows (PTX ISA, Swizzling modes):
-/// address bits from 7 on are xored into the bits from 4 on. The stores of a
-/// warp then use all banks equally.
+/// Swizzles 16-byte chunks within 8 rows: address bits 7 and up are xored into
+/// bits 4 and up (PTX ISA, Swizzling modes). The stores of a warp then use all
+/// banks equally.
 static LogicalResult lowerStoreShared(StoreSharedOp op,
                                       StoreSharedOp::Adaptor adaptor,
                                       ConversionPatternRewriter &rewriter) {
   auto fragment = dyn_cast<FragmentType>(op.getValue().getType());
   if (!fragment || op.getThread())
-    return rewriter.notifyMatchFailure(op, "a vector of a tile, or a role's");
+    return rewriter.notifyMatchFailure(
+        op, "a vector in a tile, or a fragment of a role");
   NVVMBuilder builder(op.getLoc(), rewriter);
   BufferType buffer = op.getBuffer().getType();
   FragmentLayoutAttr layout = fragment.getLayout();
@@ -181,11 +183,11 @@ static LogicalResult lowerStoreShared(StoreSharedOp op,
     return addThreadModes(builder, lane, mx::target::kWarpSize, layout, step);
   };
   Value row = addModes([&](auto &mode) { return mode.rows * rowBytes; });
-  if (!row) // lanes share each row of the warp
+  if (!row) // the lanes of a warp share each row
     row = builder.i32(0);
   Value column =
       addModes([&](auto &mode) { return mode.columns * elementBytes; });
-  // Rows before conversion, from which words of 16-bit values are built.
+  // Build words of 16-bit values from the rows before their conversion.
   SmallVector<Value> rows;
   if (auto made = op.getValue().getDefiningOp<FromRowsOp>())
     rows = made.getRows();
@@ -205,7 +207,7 @@ static LogicalResult lowerStoreShared(StoreSharedOp op,
   return success();
 }
 
-/// The executing thread starts the copy.
+/// Lowers to a bulk copy, started by the executing thread.
 static Values lowerTmaStore(NVVMBuilder &builder, TmaStoreOp op,
                             TmaStoreOp::Adaptor adaptor) {
   SmallVector<Value> coords; // innermost first

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Lowers the host side of kernels, with parameters in the order of
-// LowerKernels.cpp. Tensor maps must be passed by value: a pointer operand
-// would verify, but launch the kernel with garbage.
+// Lowers launches with the parameter order of LowerKernels.cpp. Tensor maps
+// must be passed by value. A pointer operand would verify, but the kernel would
+// read garbage.
 //
-// All operations use the default stream, and a function synchronizes once,
-// before it returns. Results are then available to the caller, while kernels
-// can still overlap.
+// All operations use the default stream. A function synchronizes the stream
+// only once, before it returns, so its results are available to the caller
+// and its kernels can still overlap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,7 +92,8 @@ std::string getPlaceInFormat(Location loc) {
   return escaped;
 }
 
-/// The runtime launches nothing after an error, so execution can continue.
+/// Lowers a failed requirement to an error report. Execution continues, because
+/// the runtime launches nothing after an error.
 Values lowerRequire(NVVMBuilder &builder, RequireOp op,
                     RequireOp::Adaptor adaptor) {
   auto ifOp = scf::IfOp::create(builder, builder.isNot(adaptor.getCondition()),
@@ -140,7 +141,7 @@ LogicalResult lowerLaunch(LaunchOp op, LaunchOp::Adaptor adaptor,
       parameters.push_back(
           arith::IndexCastOp::create(builder, builder.getI64Type(), number));
   }
-  // Use i64 sizes: gpu-to-llvm drops the stream if it converts sizes.
+  // Use i64 sizes, because gpu-to-llvm drops the stream if it converts sizes.
   Value one = builder.i64(1);
   Value ctas = arith::IndexCastOp::create(builder, builder.getI64Type(),
                                           adaptor.getGrid());
@@ -148,8 +149,8 @@ LogicalResult lowerLaunch(LaunchOp op, LaunchOp::Adaptor adaptor,
   Value bytes = builder.i32(getSharedBytes(kernel));
   Value stream = getDefaultStream(builder);
   // The translation of gpu.launch_func to LLVM IR allocates the parameters on
-  // the stack at the launch. The runtime copies them, so each iteration of a
-  // loop can restore the stack.
+  // the stack at the launch. The runtime copies them, so the stack is restored
+  // after the launch and does not grow in a loop.
   Value stack;
   if (!op->getBlock()->isEntryBlock() ||
       !isa<FunctionOpInterface>(op->getParentOp()))
@@ -220,8 +221,8 @@ struct ConvertMXGPUHostToGPUPass final
                                       std::move(patterns))))
       return signalPassFailure();
     getOperation().walk(waitForQueued);
-    // Upstream's debug scopes assume that inlined code is in an llvm.func,
-    // which at that point is true only for kernels.
+    // Upstream's debug scopes assume that inlined code is in an llvm.func. At
+    // that point, only kernels are in an llvm.func.
     getOperation().walk<WalkOrder::PreOrder>([](Operation *op) {
       if (isa<gpu::GPUModuleOp>(op))
         return WalkResult::skip();
@@ -240,9 +241,10 @@ struct ConvertMXGPUHostToGPUPass final
 
   static LogicalResult verifySupport(Operation *op) {
     if (isa<mx::RankOp, mx::WindowOp, mx::AllGatherOp, mx::AllToAllOp>(op))
-      return op->emitOpError("expected a launch plan where ranks meet, found "
-                             "host code that calls the runtime: compile with "
-                             "mx-compile, or run mx-to-plan");
+      return op->emitOpError(
+          "expected a launch plan for operations that involve several ranks, "
+          "found host code that calls the runtime: compile with mx-compile, or "
+          "run mx-to-plan");
     if (auto encode = dyn_cast<EncodeTensorMapOp>(op))
       return mx::verifyMapElements(encode);
     if (auto launch = dyn_cast<LaunchOp>(op)) {
@@ -257,8 +259,8 @@ struct ConvertMXGPUHostToGPUPass final
       if (!mx::isZeroBits(memset.getValue()) ||
           mx::getElementBits(memset.getValue().getType()) % 8 ||
           memset.getAsyncToken())
-        return op->emitOpError("expected a constant of whole bytes that are 0 "
-                               "and no tokens");
+        return op->emitOpError(
+            "expected a constant whose bytes are all 0, and no async token");
     if (!isa<memref::AllocOp, memref::DeallocOp, memref::CopyOp, gpu::MemsetOp>(
             op))
       return success();
@@ -271,8 +273,8 @@ struct ConvertMXGPUHostToGPUPass final
       auto ranked = dyn_cast<MemRefType>(type);
       if (!ranked || !ranked.getLayout().isIdentity() ||
           !ranked.getElementType().isIntOrIndexOrFloat())
-        return op->emitOpError("expected memrefs of numbers with identity "
-                               "layout in device memory, found ")
+        return op->emitOpError("expected memrefs with numeric elements and "
+                               "identity layout in device memory, found ")
                << type;
     }
     return success();

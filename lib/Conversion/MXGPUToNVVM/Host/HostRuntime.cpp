@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// All buffers are device memory, and all operations use the default stream.
+// All buffers reside in device memory, and all calls use the default stream.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ Value mx::mxgpu::callRuntime(NVVMBuilder &builder, StringRef name, Type result,
   auto type = LLVM::LLVMFunctionType::get(
       result ? result : LLVM::LLVMVoidType::get(builder.getContext()),
       llvm::to_vector(fixed.getTypes()), isVariadic);
-  // If the declaration has another type, an error is reported and the call does
-  // not verify.
+  // If the module already declares the function with another type, the lookup
+  // reports an error and the call does not verify.
   (void)LLVM::lookupOrCreateFn(builder, module, name, type.getParams(),
                                type.getReturnType(), isVariadic);
   auto call = LLVM::CallOp::create(builder, type, name, arguments);
@@ -98,7 +98,7 @@ Value mx::mxgpu::storeArray(NVVMBuilder &builder, ArrayRef<Value> values,
 // Device memory
 //===----------------------------------------------------------------------===//
 
-/// Returns the bytes of a memref with identity layout, as i64.
+/// Returns the size in bytes (i64) of a memref with identity layout.
 static Value getBytes(NVVMBuilder &builder, MemRefType type,
                       ValueRange dynamicSizes) {
   Value bytes = builder.i64(llvm::divideCeil(mx::getElementBits(type), 8));
@@ -116,7 +116,6 @@ static Value getBytes(NVVMBuilder &builder, MemRefType type,
   return bytes;
 }
 
-/// Returns the bytes of a memref.
 static Value getBytes(NVVMBuilder &builder, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<Value> sizes;
@@ -136,7 +135,7 @@ static LogicalResult lowerDeviceAlloc(memref::AllocOp op,
       arith::ConstantOp::create(builder, builder.getI8IntegerAttr(0));
   Value bytes = getBytes(builder, op.getType(), adaptor.getDynamicSizes());
   if (!op.getType().hasStaticShape()) {
-    // A multiplication that overflows must not yield a small size.
+    // An overflow of the multiplication must not yield a small size.
     Value fits = mx::createFitsAddressSpace(rewriter, op.getLoc(), op.getType(),
                                             adaptor.getDynamicSizes());
     bytes = builder.select(fits, bytes, builder.i64(-1));
@@ -157,7 +156,7 @@ static Values lowerDeviceDealloc(NVVMBuilder &builder, memref::DeallocOp,
   return {};
 }
 
-/// Lowers fills with zeros, whose bytes are equal.
+/// Lowers a fill with zeros to a fill of bytes.
 static LogicalResult lowerDeviceMemset(gpu::MemsetOp op,
                                        gpu::MemsetOp::Adaptor adaptor,
                                        ConversionPatternRewriter &rewriter) {

@@ -1,10 +1,6 @@
 //===- HostRuntime.h - Calls of the runtime ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Calls of the runtime in lowered host code.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_HOST_HOSTRUNTIME_H
 #define MX_LIB_CONVERSION_MXGPUTONVVM_HOST_HOSTRUNTIME_H
@@ -17,20 +13,20 @@ namespace mx::mxgpu {
 mlir::Value callRuntime(NVVMBuilder &builder, llvm::StringRef name,
                         mlir::Type result, mlir::ValueRange arguments,
                         bool isVariadic = false);
-/// Returns the pointer to which the offset of a memref is added.
+/// Returns the base pointer of a memref, without its offset.
 mlir::Value getBasePointer(NVVMBuilder &builder, mlir::Value memref);
 /// Returns the pointer to the first element of a memref.
 mlir::Value getPointer(NVVMBuilder &builder, mlir::Value memref);
 mlir::Value getDefaultStream(NVVMBuilder &builder);
-/// Allocates `count` values in the entry block, so that loops do not grow the
+/// Allocates `count` values in the entry block, so loops do not grow the
 /// stack. The slot is dead at the end of each iteration.
 mlir::Value allocateOnStack(NVVMBuilder &builder, mlir::Type type,
                             int64_t count, unsigned alignment = 0);
-/// Stores values to an array on the stack, as expected by the runtime.
+/// Stores values to an array on the stack and returns its address.
 mlir::Value storeArray(NVVMBuilder &builder, llvm::ArrayRef<mlir::Value> values,
                        mlir::Type type);
 
-/// Fill function of the runtime, unknown to stock MLIR.
+/// Fill function of the runtime, missing in upstream's runtime.
 inline constexpr llvm::StringLiteral kMemset = "mxMemset";
 
 /// Redirects references to host constants to device copies, which the runtime

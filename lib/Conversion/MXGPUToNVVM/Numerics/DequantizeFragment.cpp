@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Placed at the fields of bf16, the fields of an element are its value times
-// 2^(bias - 127), also for subnormals. A single multiplication corrects this
-// and applies the scale, and rounds the exact product once.
+// An element is converted to bf16 by moving its exponent and mantissa to the
+// bf16 fields. The result is the element times 2^(bias - 127), even for a
+// subnormal. One multiplication by scale * 2^(127 - bias) corrects the factor
+// and applies the scale, so the exact product is rounded once.
 //
-// Rare scales and elements take a slow path for a whole thread: scales with a
-// multiplier beyond bf16, and codes of NaN and infinity, which would be finite
-// as fields of bf16. Formats without such codes then multiply twice, exactly by
-// 2^(127 - bias) and then by the scale as bf16; formats with E4M3 scales always
-// do. Other formats compute in f32. With `finite` the slow path is omitted.
+// A thread takes a slow path if the multiplier of any scale exceeds the range
+// of bf16. It also takes this path if an element is NaN or infinity, because
+// the bf16 fields would encode a finite number. Formats without NaN then
+// multiply twice, first exactly by 2^(127 - bias) and then by the scale as
+// bf16. Other formats compute in f32. E4M3 scales always use two
+// multiplications. With `finite` there is no slow path.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,13 +27,13 @@ using namespace mx::mxgpu;
 
 using Values = SmallVector<Value>;
 
-/// Mantissa bits and bias of bf16, and its largest exponent of a finite number.
+/// Mantissa bits, bias and largest finite exponent field of bf16.
 static constexpr int64_t kMantissaBits = 7, kBias = 127, kMaxField = 254;
 
-/// Numbers of the scales for the two halves of a word.
+/// Scale indices of the two halves of a word.
 using ScalePair = std::pair<int64_t, int64_t>;
 
-/// Returns the scales of a thread's registers, in pairs.
+/// Returns the scale indices of a thread's elements in register order.
 static SmallVector<ScalePair> getScalePairs(FragmentLayoutAttr layout,
                                             int64_t block) {
   SmallVector<int64_t> scales(layout.getNumValues());
@@ -52,8 +54,8 @@ static SmallVector<ScalePair> getScalePairs(FragmentLayoutAttr layout,
 
 namespace {
 
-/// Builds the products of a thread's elements, which words hold, with scales,
-/// of which words hold as many as fit.
+/// Multiplies a thread's elements by their scales. `words` and `scaleWords`
+/// contain as many elements or scales per word as fit.
 class FragmentProducts {
 public:
   FragmentProducts(DequantizeFragmentOp op, NVVMBuilder &builder,
@@ -67,10 +69,10 @@ public:
         pairs(getScalePairs(op.getInput().getType().getLayout(),
                             op.getBlock())) {}
 
-  /// Returns words of two bf16 in element order.
+  /// Returns words of two bf16 values in element order.
   Values build();
-  /// Return words of two f16 or bf16 for scales relative to `reference`,
-  /// without rare values.
+  /// Return words of two f16 or bf16 values, divided by 2^(reference - 127).
+  /// Requires that isRare() is false.
   Values buildInF16(Value reference);
   Values buildFinite(Value reference);
 
@@ -80,18 +82,15 @@ private:
   Value inBothHalves(int64_t bits) { return builder.i32(bits * 0x10001); }
   Value multiply(Value a, Value b);
 
-  // Field placement.
   Value placePair(Value low, Value high, int64_t first, int64_t second);
   Values place();
 
-  // Scales.
   Values forScales(function_ref<Value(Value word, int64_t number)> get);
   Value getMultiplier(Value word, int64_t byte, Value offset);
   Value getScaleInF32(Value word, int64_t number);
   Value getScale(Value word, int64_t byte);
   Value joinScales(ArrayRef<Value> scales, const ScalePair &pair);
 
-  // Paths.
   Value isRare();
   Values multiplyOnce(Values placed, Value offset);
   Values multiplyTwice(Values placed);
@@ -121,7 +120,8 @@ Value FragmentProducts::mask(Value word, uint32_t bits) {
 }
 
 Value FragmentProducts::multiply(Value a, Value b) {
-  // Build in sequence: C++ does not order arguments.
+  // Create the casts in separate statements, because C++ does not define the
+  // evaluation order of arguments.
   Type type = VectorType::get({2}, builder.getBF16Type());
   Value right = LLVM::BitcastOp::create(builder, type, b);
   Value left = LLVM::BitcastOp::create(builder, type, a);
@@ -133,9 +133,9 @@ Value FragmentProducts::multiply(Value a, Value b) {
 // Elements
 //===----------------------------------------------------------------------===//
 
-/// Places two bytes, with the sign in the highest bit, at the fields of bf16:
-/// sign-extended to 16 bits and shifted, a byte is the sign, copies of it, the
-/// exponent, the mantissa, and lower bits.
+/// Moves two bytes with the sign in their highest bit to the fields of bf16.
+/// The sign-extended byte is shifted left, and the mask removes the copies of
+/// the sign between sign and exponent, and bits below the mantissa.
 Value FragmentProducts::placePair(Value low, Value high, int64_t first,
                                   int64_t second) {
   constexpr uint32_t kSign = 8; // PTX ISA, prmt: replicates the byte's sign
@@ -149,13 +149,13 @@ Value FragmentProducts::placePair(Value low, Value high, int64_t first,
               (0x8000 | number) * 0x10001);
 }
 
-/// Places all elements in pairs.
+/// Moves all elements to the fields of bf16, two elements per result.
 Values FragmentProducts::place() {
   Values placed;
   for (Value word : words) {
     Value top = shiftLeft(word, 8 - format.bits); // sign on top of a byte
     for (int64_t i = 0; i < 4; ++i) {
-      // Low nibbles beside the high nibbles.
+      // `top` contains the low nibbles, `word` the high nibbles.
       if (format.bits == 4)
         placed.push_back(placePair(top, word, i, 4 + i));
       else if (i % 2 == 0)
@@ -169,7 +169,8 @@ Values FragmentProducts::place() {
 // Scales
 //===----------------------------------------------------------------------===//
 
-/// All scales, in both halves of a word each.
+/// Returns the result of `get` for each scale of the thread. `get` receives the
+/// word that contains the scale and the scale's position in the word.
 Values FragmentProducts::forScales(
     function_ref<Value(Value word, int64_t number)> get) {
   Values scales;
@@ -181,8 +182,8 @@ Values FragmentProducts::forScales(
   return scales;
 }
 
-/// Returns the power of two of a scale byte and `offset`, in both halves, as a
-/// bf16 exponent field.
+/// Adds a scale byte and `offset` as exponents, and returns the power of two in
+/// both halves of a word as bf16.
 Value FragmentProducts::getMultiplier(Value word, int64_t byte, Value offset) {
   Value field = builder.permute(word, builder.i32(0), 0x4040 | byte * 0x101);
   return builder.add(shiftLeft(field, kMantissaBits), offset);
@@ -196,7 +197,7 @@ Value FragmentProducts::getScaleInF32(Value word, int64_t number) {
       arith::TruncIOp::create(builder, builder.getI8Type(), code), scales);
 }
 
-/// Returns the scale as bf16, which is exact.
+/// Returns the scale, which bf16 represents exactly, in both halves of a word.
 Value FragmentProducts::getScale(Value word, int64_t byte) {
   Value bits = builder.bitcast(builder.getI32Type(), getScaleInF32(word, byte));
   return builder.permute(bits, bits, 0x3232);
@@ -212,24 +213,24 @@ Value FragmentProducts::joinScales(ArrayRef<Value> scales,
 // Paths
 //===----------------------------------------------------------------------===//
 
-/// Returns true if an element or scale of the thread needs the slow path. A
-/// constant added to all bytes at once flips the highest bit of NaN codes and
-/// clears that of large scales. Carries into the next byte are harmless, since
-/// only detected bytes carry.
+/// Returns true if an element or scale of the thread needs the slow path. Adds
+/// a constant to all bytes at once. The sum flips the highest bit of NaN codes
+/// and clears the highest bit of large scales. A carry into the next byte is
+/// harmless, because only a byte that needs the slow path can carry.
 Value FragmentProducts::isRare() {
   Value found = builder.i32(0);
   auto add = [&](Value word, int64_t number) {
     return builder.add(word, builder.i32(number * 0x01010101));
   };
   auto collect = [&](Value bits) { found = builder.orBits(found, bits); };
-  // Scales with a field above the largest.
+  // Find scales above the largest that the fast path supports.
   int64_t most = kMaxField - (kBias - format.bias);
   for (Value word : scaleWords) {
     Value kept = add(word, 0xFF - most);
     Value lost = builder.xorBits(kept, -1);
     collect(builder.andBits(word, lost));
   }
-  // Codes from infinity on, or the NaN code.
+  // Find NaN, and infinity in formats with infinity.
   int64_t last = format.hasInfinity ? 1 << format.mantissaBits : 1;
   if (format.hasNaN)
     for (Value word : words)
@@ -289,12 +290,13 @@ Values FragmentProducts::build() {
   Values placed = place();
   if (!isPowerOfTwoScale(scales.getScaleType(builder.getContext())))
     return multiplyTwice(placed);
-  // Exponent of 2^(byte - 127) * 2^(127 - bias).
+  // The multiplier 2^(byte - 127) * 2^(127 - bias) is 2^(byte - bias), so add
+  // 127 - bias to the byte to get the exponent field.
   Value offset = inBothHalves((kBias - format.bias) << kMantissaBits);
   if (!format.hasNaN)
     return choose([&] { return multiplyTwice(placed); },
                   [&] { return multiplyOnce(placed, offset); });
-  // Compute before the branch, whose condition has latency.
+  // Multiply before the branch to hide the latency of its condition.
   Values products = multiplyOnce(placed, offset);
   return choose([&] { return multiplyInF32(); }, [&] { return products; });
 }
@@ -306,7 +308,7 @@ Values FragmentProducts::buildFinite(Value reference) {
   return multiplyOnce(place(), offset);
 }
 
-/// The conversion instruction handles NaN, and the multiplication is exact.
+/// Converts with cvt, which preserves NaN. The multiplication is exact.
 Values FragmentProducts::buildInF16(Value reference) {
   constexpr int64_t kF16Bias = 15, kF16MantissaBits = 10;
   Value offset = builder.sub(builder.i32(kF16Bias), reference);
@@ -334,7 +336,7 @@ Values FragmentProducts::buildInF16(Value reference) {
   return products;
 }
 
-/// Returns scales as words, padded with zeros.
+/// Packs scales into words. The last word is padded with zeros.
 static Values getScaleWords(NVVMBuilder &builder, Value scales) {
   auto type = cast<VectorType>(scales.getType());
   int64_t count = type.getNumElements();
@@ -354,7 +356,7 @@ static Values getScaleWords(NVVMBuilder &builder, Value scales) {
   return splitWords(builder, bytes);
 }
 
-/// Permutes words of two elements to the order of `to`.
+/// Reorders two-element words from layout `from` to layout `to`.
 static Values reorder(ArrayRef<Value> words, FragmentLayoutAttr from,
                       FragmentLayoutAttr to) {
   if (from == to)

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The product of an element and a scale is exact in f32, and the conversion
-// rounds once. The 24-bit factor of an NVFP4 tensor needs rounding to odd
-// first, so that narrower results round as from the exact product.
+// The product of an element and a scale is exact in f32, and the conversion to
+// the result type rounds once. The multiplication by the 24-bit factor of an
+// NVFP4 tensor is inexact. This multiplication rounds to odd, so a
+// narrower result equals the rounded exact product.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +28,8 @@ Value DequantizeMath::shiftRight(Value word, int64_t bits) {
   return builder.shiftRight(word, bits);
 }
 
-/// The word 0x4B000000 + b is 2^23 + b in f32. An i8 with its sign bit inverted
-/// is the value plus 128.
+/// Decodes bytes as floats. In f32, the word 0x4B000000 + b is 2^23 + b. An i8
+/// with an inverted sign bit, read as an unsigned byte, is its value plus 128.
 void DequantizeMath::decodeInt8(Value word, Values &numbers) {
   Value biased = builder.xorBits(word, int32_t(0x80808080));
   Value offset = arith::ConstantOp::create(
@@ -40,8 +41,8 @@ void DequantizeMath::decodeInt8(Value word, Values &numbers) {
   }
 }
 
-/// Converts two codes of 4 or 6 bits, in the low bits of the halves of a word,
-/// to f16 by placing their fields and correcting the bias.
+/// Converts two 4-bit or 6-bit codes, in the low bits of the halves of a word,
+/// to f16. Moves their fields to the f16 fields and corrects the bias.
 Value DequantizeMath::widenOnBits(Value codes) {
   const FloatFormatInfo &info = getElementFormat(element);
   int64_t magnitude = (1 << (info.bits - 1)) - 1, sign = 1 << (info.bits - 1);
@@ -61,7 +62,7 @@ Value DequantizeMath::widenOnBits(Value codes) {
       factors);
 }
 
-/// Converts the two lowest codes of a word to two f16.
+/// Converts the two lowest codes of a word to two f16 values.
 Value DequantizeMath::widen(Value codes) {
   if (hasConversions || element.getIntOrFloatBitWidth() == 8) {
     Type pair = builder.getIntegerType(isFour() ? 8 : 16);
@@ -115,7 +116,7 @@ Value DequantizeMath::decodeScale(Value bits, const BlockFormat &format) {
     return builder.widenE4M3(
         arith::TruncIOp::create(builder, builder.getI16Type(), code));
   }
-  // 2^-127, byte 0, is the subnormal 0x00400000.
+  // Byte 0 encodes 2^-127, the subnormal 0x00400000.
   bits = builder.shiftLeft(code, 23);
   bits = arith::MaxSIOp::create(builder, bits, builder.i32(0x00400000));
   Value isNaN = builder.isEqual(code, builder.i32(255));
@@ -129,8 +130,8 @@ Value DequantizeMath::decodeScale(Value bits, const BlockFormat &format) {
 
 using Values = SmallVector<Value>;
 
-/// Returns the product rounded towards zero with the last bit set if inexact,
-/// that is, if rounding down and up differ.
+/// Returns the product rounded toward zero, with the last bit set if the
+/// product is inexact, that is, if rounding down and rounding up differ.
 static Value multiplyToOdd(NVVMBuilder &builder, Value a, Value b) {
   auto getBits = [&](Direction direction) -> Value {
     return builder.bitcast(builder.getI32Type(),
@@ -175,7 +176,7 @@ static Values splitScales(NVVMBuilder &builder, Value scale) {
   return scales;
 }
 
-/// Returns the words of a block's values.
+/// Returns the dequantized values of a block as words.
 static Values dequantize(NVVMBuilder &builder, DequantizeBlockOp op,
                          Value decode, ArrayRef<Value> codes, Value scale) {
   DequantizeMath math(builder, getElementTypeOrSelf(op.getInput().getType()),

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Replaces expensive forms by instructions with the same bits: divisions,
-// clamps and widenings of pairs.
+// Replaces expensive divisions, clamps and conversions of bf16 pairs with
+// shorter instruction sequences. The results are bitwise equal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace mx::mxgpu {
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
-/// Returns true for f32 and structs of f32.
+/// Returns true for f32 and vectors of f32.
 static bool isF32(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return type.isF32() || (vector && vector.getElementType().isF32() &&
@@ -50,8 +50,9 @@ static std::optional<APFloat> getConstant(Value value) {
   return std::nullopt;
 }
 
-/// The approximation is within 1 ulp (PTX ISA, rcp.approx), and a Newton step
-/// gives the correct rounding (docs/reference/Math.md, ReciprocalTest.cpp).
+/// Replaces a reciprocal with rcp.approx, which is within 1 ulp (PTX ISA), and
+/// a Newton step. The result is correctly rounded (docs/reference/Math.md,
+/// ReciprocalTest.cpp).
 static LogicalResult normalReciprocal(arith::DivFOp op,
                                       PatternRewriter &rewriter) {
   if (!isF32(op.getType()) || !op->hasAttr(mx::kNormalReciprocalName) ||
@@ -88,8 +89,8 @@ static LogicalResult clampMagnitude(arith::MinimumFOp op,
   return success();
 }
 
-/// Widens both halves of a word of bf16 by an instruction each, without
-/// extracting 16-bit values: bf16 is the upper half of f32.
+/// Converts each half of a bf16 word to f32 with a single instruction and
+/// without extracting 16-bit values, because bf16 is the upper half of f32.
 static LogicalResult widenPairs(arith::ExtFOp op, PatternRewriter &rewriter) {
   auto from = dyn_cast<VectorType>(op.getIn().getType());
   if (!from || !from.getElementType().isBF16() || !isF32(op.getType()) ||

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Converts words of the input to words of elements. Pairs of bf16 are
-// multiplied by a power of two, exactly except below 2^-126, where every
-// element type rounds to 0. Other inputs are multiplied as f32.
+// Converts words of the input to words of elements. Pairs of bf16 values are
+// multiplied by a power of two. This is exact except for results below 2^-126,
+// which every element type rounds to 0. Other inputs are multiplied as f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using namespace mx::mxgpu;
 QuantizeMath::Values
 QuantizeMath::scalePairs(ArrayRef<Value> words,
                          const std::array<Value, 2> &factors) {
-  // Combines the upper halves of both factors.
+  // The upper halves of both f32 factors form a pair of bf16 factors.
   Value both =
       builder.permute(toFloatBits(factors[0]), toFloatBits(factors[1]), 0x7632);
   Type type = VectorType::get({2}, recipe.input);
@@ -40,8 +40,9 @@ QuantizeMath::scalePairs(ArrayRef<Value> words,
   return scaled;
 }
 
-/// Multiplies pairs on targets with packed arithmetic, except for NVFP4, which
-/// lacks registers for aligned pairs because lanes hold whole blocks.
+/// Multiplies pairs of numbers on targets with packed arithmetic. NVFP4
+/// multiplies single numbers, because a lane owns a whole block and lacks the
+/// registers for aligned pairs.
 void QuantizeMath::scaleNumbers(MutableArrayRef<Value> numbers, Value factor) {
   if (isScaledInPairs())
     return;
@@ -76,8 +77,8 @@ QuantizeMath::convertRow(ArrayRef<Value> words, const BlockScale &scale,
   return roundAndPack(numbers, scale, random);
 }
 
-/// Random numbers computed together; more would exceed the registers of a
-/// thread.
+/// Number of random numbers that a thread computes together. It lacks the
+/// registers for more.
 static constexpr size_t kDrawsAtOnce = 4;
 
 /// Returns the codes of the elements, each in the low bits of a word.
@@ -123,7 +124,7 @@ QuantizeMath::convertColumns(ArrayRef<Value> words,
   return columns;
 }
 
-/// Returns the codes of both halves of all words, each in its half.
+/// Rounds both halves of all words and returns each code in its half.
 QuantizeMath::Values
 QuantizeMath::roundPairs(ArrayRef<Value> words,
                          const std::array<BlockScale, 2> &scales) {
@@ -142,7 +143,7 @@ QuantizeMath::roundPairs(ArrayRef<Value> words,
 // Packing
 //===----------------------------------------------------------------------===//
 
-/// Converts scaled words to elements, rounded to nearest or by random numbers.
+/// Rounds scaled numbers to nearest or stochastically, and packs the results.
 QuantizeMath::Values
 QuantizeMath::roundAndPack(ArrayRef<Value> numbers, const BlockScale &scale,
                            const std::optional<RandomNumbers> &random) {
@@ -150,7 +151,7 @@ QuantizeMath::roundAndPack(ArrayRef<Value> numbers, const BlockScale &scale,
                 : packNumbers(numbers, scale);
 }
 
-/// Rounds to nearest even.
+/// Rounds to nearest even and packs the elements.
 QuantizeMath::Values QuantizeMath::packNumbers(ArrayRef<Value> numbers,
                                                const BlockScale &scale) {
   if (isConvertedByTarget())
@@ -184,14 +185,15 @@ QuantizeMath::Values QuantizeMath::packCodes(ArrayRef<Value> codes,
   return words;
 }
 
-/// Codes are the low bits of large floats, so an addition places each code; the
-/// sum of the high bits is subtracted once for all eight.
+/// Rounds and packs eight numbers per word. A code is the low bits of a large
+/// float, so shifted floats are added, and the sum of their high bits is
+/// subtracted once for all eight.
 QuantizeMath::Values QuantizeMath::packE2M1(ArrayRef<Value> numbers,
                                             const BlockScale &scale) {
   NarrowRounding rounding(builder, /*pairs=*/false);
   Values words;
   for (size_t i = 0; i < numbers.size(); i += 8) {
-    // Sign bits of every other value, at those of bytes.
+    // Returns the signs of every second number as the sign bits of four bytes.
     auto signsOf = [&](size_t first) -> Value {
       auto two = [&](size_t j) -> Value {
         return builder.permute(toFloatBits(numbers[j]),
@@ -225,7 +227,8 @@ QuantizeMath::Values QuantizeMath::packByTarget(ArrayRef<Value> numbers) {
   return words;
 }
 
-/// Concatenates the lowest `bits` of each word or half; higher bits must be 0.
+/// Concatenates the lowest `bits` bits of the words. The higher bits must be 0.
+/// Both halves are concatenated at once if the words contain pairs.
 Value QuantizeMath::merge(ArrayRef<Value> words, int64_t bits) {
   Value merged = words[0];
   for (size_t i = 1; i < words.size(); ++i)
@@ -234,7 +237,7 @@ Value QuantizeMath::merge(ArrayRef<Value> words, int64_t bits) {
   return merged;
 }
 
-/// Packs codes of consecutive elements in the halves of words.
+/// Packs codes of consecutive elements from the halves of words.
 QuantizeMath::Values QuantizeMath::packRow(ArrayRef<Value> codes) {
   Values packed;
   if (recipe.elementBits() == 8) {
@@ -242,7 +245,7 @@ QuantizeMath::Values QuantizeMath::packRow(ArrayRef<Value> codes) {
       packed.push_back(builder.permute(codes[i], codes[i + 1], 0x6420));
     return packed;
   }
-  // Merges two words of codes to four elements in the low half.
+  // Merges the four codes of two words into the low half of a word.
   auto four = [&](size_t i) -> Value {
     Value both = merge(codes.slice(i, 2), 8);
     return builder.orBits(both, builder.shiftRight(both, 12));

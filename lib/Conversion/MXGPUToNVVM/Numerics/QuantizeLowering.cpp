@@ -21,10 +21,9 @@ using namespace mx::mxgpu;
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// 32-bit words of a memory access.
+/// Maximum number of 32-bit words per memory access.
 static constexpr int64_t kWordsAtOnce = 4;
 
-/// Returns true if an element is inside its matrix.
 static Value isInside(NVVMBuilder &builder, Value matrix, Value row,
                       Value column, Type type) {
   Value rows = memref::DimOp::create(builder, matrix, 0);
@@ -34,7 +33,6 @@ static Value isInside(NVVMBuilder &builder, Value matrix, Value row,
   return builder.both(isRow, builder.isBelow(column, columns));
 }
 
-/// Returns the address of an element.
 static Value getPlace(NVVMBuilder &builder, Value matrix, Value row,
                       Value column, Type type) {
   if (getPacking(type) > 1)
@@ -103,8 +101,9 @@ static Values lowerStoreBlock(NVVMBuilder &builder, StoreBlockOp op,
   return {};
 }
 
-/// Transposes 4 x 4 words among the lanes of a run's first or second eight
-/// elements, in two butterfly steps over the bits of lane and word numbers.
+/// Transposes 4 x 4 words among four lanes, which hold the first (or second)
+/// eight elements of each run. Each of the two butterfly steps exchanges one
+/// bit of the lane number with one bit of the word number.
 static Values lowerPermuteBlock(NVVMBuilder &builder, PermuteBlockOp op,
                                 PermuteBlockOp::Adaptor adaptor,
                                 const TypeConverter &converter) {
@@ -173,8 +172,8 @@ static Value combine(NVVMBuilder &builder, ReduceKind kind, Value a, Value b) {
   llvm_unreachable("all kinds are listed");
 }
 
-/// Reduces in five butterfly steps. Addition commutes, so all lanes get the
-/// same bits.
+/// Reduces over a warp in five butterfly steps. Addition commutes, so all lanes
+/// compute the same bits.
 static Values lowerReduceLanes(NVVMBuilder &builder, ReduceLanesOp op,
                                ReduceLanesOp::Adaptor adaptor) {
   Value value = adaptor.getValue();
@@ -192,7 +191,7 @@ static Values lowerSubgroupMax(NVVMBuilder &builder, gpu::SubgroupReduceOp,
   return {builder.largestInWarp(adaptor.getValue())};
 }
 
-/// Computes maxima with the instructions of a quantizer.
+/// Computes the maximum of a thread's values as a quantizer does.
 static Values lowerThreadAmax(NVVMBuilder &builder, ThreadAmaxOp op,
                               ThreadAmaxOp::Adaptor adaptor) {
   QuantizeRecipe recipe;
@@ -238,8 +237,8 @@ static Values lowerAtomicMax(NVVMBuilder &builder, AtomicMaxOp op,
   return {};
 }
 
-/// Upstream's lowering also orders other accesses and uses system scope, which
-/// LLVM drops for this target.
+/// Emits a relaxed atomic addition. Upstream's lowering would also order other
+/// accesses and use system scope, which LLVM drops for this target.
 static Values lowerAtomicAdd(NVVMBuilder &builder, memref::AtomicRMWOp op,
                              memref::AtomicRMWOp::Adaptor adaptor) {
   Value bytes =

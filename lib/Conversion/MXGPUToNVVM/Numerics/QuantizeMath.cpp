@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Maxima and scales are computed on bits, independent of float comparisons of
-// subnormals and NaN. Elements are computed in QuantizeElements.cpp.
+// Maxima and scales are computed on the bits of floats, so they do not depend
+// on how comparisons treat subnormals and NaN. QuantizeElements.cpp computes
+// elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +49,7 @@ int64_t QuantizeRecipe::elementBits() const {
   return isa<Float4E2M1FNType>(element) ? 4 : 8;
 }
 
-/// Returns true for bf16 pairs with a power-of-two factor.
+/// Returns true if pairs of bf16 values are multiplied by a power of two.
 bool QuantizeMath::isScaledInPairs() const {
   return recipe.input.isBF16() && !recipe.isRelative;
 }
@@ -67,8 +68,8 @@ bool QuantizeMath::isRoundedInPairs() const {
 // Maxima
 //===----------------------------------------------------------------------===//
 
-/// Returns the larger magnitudes of two words. NVFP4 compares integers, for
-/// which ptxas needs fewer registers.
+/// Returns the larger magnitudes of two words. For NVFP4, compares them as
+/// integers, because ptxas then needs fewer registers.
 Value QuantizeMath::combine(Value a, Value b) {
   if (!recipe.isRelative)
     return builder.largerMagnitude(a, b, recipe.input);
@@ -81,8 +82,8 @@ Value QuantizeMath::combine(Value a, Value b) {
   return LLVM::BitcastOp::create(builder, builder.getI32Type(), max);
 }
 
-/// Float bits without sign are ordered as unsigned integers: NaN, infinity,
-/// finite numbers.
+/// Compares the bits of magnitudes as unsigned integers. In this order infinity
+/// is above all finite numbers and NaN is above infinity.
 Value QuantizeMath::getMaximum(ArrayRef<Value> words) {
   Value mask = builder.i32(recipe.inWord() == 1 ? 0x7FFFFFFF : 0x7FFF7FFF);
   Value maximum;
@@ -102,7 +103,6 @@ Value QuantizeMath::shareMaximum(Value maximum, uint64_t lanes) {
   return maximum;
 }
 
-/// Converts a half of a word to f32.
 Value QuantizeMath::toFloat(Value word, unsigned half) {
   if (recipe.input.isF16()) {
     Type pair = VectorType::get({2}, recipe.input);
@@ -156,8 +156,9 @@ Value QuantizeMath::multiply(Value a, float b) {
       arith::ConstantOp::create(builder, builder.getF32FloatAttr(b)));
 }
 
-/// Computes a * fl(1 / max), rounded up to a power of two: 255 for NaN, 254 for
-/// infinity. 2^-127, byte 0, is the subnormal 0x00400000.
+/// Multiplies the magnitude by the rounded reciprocal of the largest element,
+/// and returns the byte of the next power of two. Returns 255 for NaN and 254
+/// for infinity. Byte 0 encodes 2^-127, the subnormal 0x00400000.
 Value QuantizeMath::getScaleByteUp(Value bits, const ScaleRecipe &scale) {
   Value quotient =
       multiply(fromBits(bits), floatFromBits(scale.maxReciprocalBits));
@@ -178,8 +179,8 @@ Value QuantizeMath::getScaleByteUp(Value bits, const ScaleRecipe &scale) {
   return select(isNaN, builder.i32(255), byte);
 }
 
-/// Computes the exponent of a, or of a rounded to the element's mantissa, minus
-/// that of the largest element.
+/// Returns the exponent of the magnitude minus the exponent of the largest
+/// element. Some recipes first round the magnitude to the element's mantissa.
 Value QuantizeMath::getScaleByteDown(Value bits, const ScaleRecipe &scale) {
   uint32_t carry = scale.getCarry(ScaleRecipe::Rounding(recipe.rounding));
   Value rounded = carry ? builder.add(bits, builder.i32(carry)) : bits;
@@ -193,8 +194,8 @@ Value QuantizeMath::getScaleByteDown(Value bits, const ScaleRecipe &scale) {
   return select(isNaN, builder.i32(255), byte);
 }
 
-/// The factor 2^(127 - byte) has the exponent field 254 - byte, except for a
-/// subnormal at byte 254 and NaN at 255.
+/// Computes a power-of-two scale and its factor 2^(127 - byte) with exponent
+/// field 254 - byte. The factor is subnormal for byte 254 and NaN for byte 255.
 BlockScale QuantizeMath::getPowerOfTwoScale(Value bits) {
   const ScaleRecipe &scale = recipe.element.isInteger()
                                  ? getInt8ScaleRecipe()
@@ -210,12 +211,12 @@ BlockScale QuantizeMath::getPowerOfTwoScale(Value bits) {
   return {byte, fromBits(factor), isNaN};
 }
 
-/// Computes RN(encode / scale) for an E4M3 scale above 0, by an approximate
-/// reciprocal and a correction with the exact remainder, or by a division if an
-/// intermediate could be subnormal.
+/// Computes RN(encode / scale) for an E4M3 scale above 0. Multiplies by an
+/// approximate reciprocal and corrects the result with the exact remainder.
+/// Divides if an intermediate result could be subnormal.
 Value QuantizeMath::divideByScale(Value encode, Value scale) {
   Value bits = toFloatBits(encode);
-  // From 2^-64 to below 2^64.
+  // `encode` is in the usual range if it is at least 2^-64 and below 2^64.
   Value offset = builder.sub(bits, 63 << 23);
   Value isUsual =
       compare(arith::CmpIPredicate::ult, offset, int64_t(128) << 23);
@@ -239,7 +240,8 @@ Value QuantizeMath::divideByScale(Value encode, Value scale) {
   return ifOp.getResult(0);
 }
 
-/// s = E4M3(RN(RN(a / 6) * encode)). The factor is encode / s, bounded, or 0.
+/// Computes the scale s = E4M3(RN(RN(a / 6) * encode)) of a block with the
+/// largest magnitude a. The factor is the bounded encode / s, or 0.
 BlockScale QuantizeMath::getRelativeScale(Value bits, Value encode) {
   const ScaleRecipe &scale = getScaleRecipe(FloatFormat::E2M1);
   Value sixth =
@@ -258,7 +260,7 @@ BlockScale QuantizeMath::getRelativeScale(Value bits, Value encode) {
   return {byte, fromBits(select(isZero, builder.i32(0), quotient)), isNaN};
 }
 
-/// A NaN scale makes the factor NaN.
+/// Computes the scale with a codec. The factor is NaN for a NaN scale.
 BlockScale QuantizeMath::getEncodedScale(Value bits) {
   EncodedScale scale = recipe.codec->encode(builder, builder.getLoc(),
                                             recipe.element, fromBits(bits));

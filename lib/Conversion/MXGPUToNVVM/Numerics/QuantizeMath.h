@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Emits maxima, scales and packed elements from the words of a thread: the
-// recipes of mx.quantize (mx/Support/ScaleRecipe.h) for every input, element
-// type and target. Callers assign threads to blocks.
+// Emits the arithmetic of mx.quantize (mx/Support/ScaleRecipe.h) for every
+// input, element type and target: maxima, scales and packed elements from the
+// words of a thread. Callers assign threads to blocks.
 //
 // A word is an i32 with two bf16 or f16, the first in the low half, or an f32.
 // Along a row, words hold consecutive elements. Alternatively the halves hold
@@ -29,20 +29,19 @@ struct ScaleRecipe;
 
 namespace mx::mxgpu {
 
-/// Returns true if the chip of the enclosing gpu.module converts 4-bit and
-/// 6-bit elements and E8M0 by cvt.
+/// Returns true if the chip of the enclosing gpu.module supports cvt for 4-bit
+/// elements, 6-bit elements and E8M0 scales.
 bool hasNarrowConversions(mlir::Operation *op);
 
-/// Returns the format of a float type.
 const FloatFormatInfo &getElementFormat(mlir::Type element);
 
 /// Input and element types, and capabilities of the target.
 struct QuantizeRecipe {
   mlir::Type input;   ///< bf16, f16 or f32
-  mlir::Type element; ///< One of five float types, or i8.
+  mlir::Type element; ///< one of five float types, or i8
   ScaleRounding rounding = ScaleRounding::Ceil;
-  bool isRelative = false;           ///< factors are not powers of two
-  const ScaleCodec *codec = nullptr; ///< for formats outside of the table
+  bool isRelative = false;           ///< true if scales are not powers of two
+  const ScaleCodec *codec = nullptr; ///< codec of a format outside the table
   /// True if the target supports cvt to e2m1, e2m3, e3m2 and ue8m0.
   bool narrowConversions = false;
 
@@ -51,11 +50,10 @@ struct QuantizeRecipe {
                             mlir::Type element, mlir::Type scale,
                             ScaleRounding rounding);
 
-  /// Returns the format of float elements.
   const FloatFormatInfo &getFormat() const;
-  /// Returns the numbers per input word: 2 or 1.
+  /// Returns the number of values per input word, 2 or 1.
   int64_t inWord() const { return input.isF32() ? 1 : 2; }
-  /// Returns the bits of an element in memory: 4 or 8.
+  /// Returns the number of bits per element in memory, 4 or 8.
   int64_t elementBits() const;
 };
 
@@ -64,12 +62,12 @@ mlir::Value toScale(NVVMBuilder &builder, mlir::Value bits, mlir::Type scale);
 
 struct BlockScale {
   mlir::Value bits;   ///< i32
-  mlir::Value factor; ///< f32 multiplier of elements.
+  mlir::Value factor; ///< f32 multiplier of the elements
   mlir::Value isNaN;  ///< i1: all elements become the type's NaN
 };
 
-/// Stochastic rounding: a seed, the linear index (i64) of the first element in
-/// the tensor, and its increment per element.
+/// Random numbers of stochastic rounding: a seed, the linear index (i64) of the
+/// first element in the tensor, and the increment of the index per element.
 struct RandomNumbers {
   mlir::Value seed, first, stride;
 };
@@ -80,22 +78,22 @@ public:
   QuantizeMath(NVVMBuilder &builder, const QuantizeRecipe &recipe)
       : builder(builder), recipe(recipe) {}
 
-  /// Returns the largest magnitudes in `words` as a word: separately for low
-  /// and high halves, or of all.
+  /// Returns the largest magnitude in `words` as a word. If words contain
+  /// pairs, the low and high halves of the result are separate maxima.
   mlir::Value getMaximum(llvm::ArrayRef<mlir::Value> words);
-  /// Returns the maximum over `lanes` adjacent lanes in all of them.
+  /// Reduces `maximum` over `lanes` adjacent lanes, which all get the result.
   mlir::Value shareMaximum(mlir::Value maximum, uint64_t lanes);
-  /// Converts such a word to the maximum of a row's block, as bits of an f32.
+  /// Reduces a word of maxima to the maximum of a row's block, as f32 bits.
   mlir::Value getRowMaximum(mlir::Value maximum);
-  /// Returns the maximum of a column: of the low (0) or the high halves (1).
+  /// Returns the maximum of a column as f32 bits: the low (0) or high (1) half
+  /// of a word of maxima.
   mlir::Value getColumnMaximum(mlir::Value maximum, unsigned half);
 
   /// Computes the scale of a block from the bits (i32) of its largest
   /// magnitude; `encode` is NVFP4's factor of the tensor (f32).
   BlockScale getScale(mlir::Value maximumBits, mlir::Value encode = {});
 
-  /// Converts a row's words to packed elements in order. Their number must fill
-  /// whole words.
+  /// Converts a row's words to packed elements, which must fill whole words.
   llvm::SmallVector<mlir::Value>
   convertRow(llvm::ArrayRef<mlir::Value> words, const BlockScale &scale,
              std::optional<RandomNumbers> random = {});
@@ -108,12 +106,10 @@ public:
 private:
   using Values = llvm::SmallVector<mlir::Value>;
 
-  // Conversion of elements.
   bool isScaledInPairs() const;
   bool isConvertedByTarget() const;
   bool isRoundedInPairs() const;
 
-  // Builder shorthands.
   mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no);
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a,
                       int64_t b);
@@ -122,7 +118,6 @@ private:
   mlir::Value multiply(mlir::Value a, float b);
   mlir::Value toFloat(mlir::Value word, unsigned half);
 
-  // Scales.
   mlir::Value getScaleByteUp(mlir::Value bits, const ScaleRecipe &scale);
   mlir::Value getScaleByteDown(mlir::Value bits, const ScaleRecipe &scale);
   BlockScale getPowerOfTwoScale(mlir::Value bits);
@@ -130,10 +125,8 @@ private:
   BlockScale getEncodedScale(mlir::Value bits);
   mlir::Value divideByScale(mlir::Value encode, mlir::Value scale);
 
-  // Maxima.
   mlir::Value combine(mlir::Value a, mlir::Value b);
 
-  // Elements.
   Values scalePairs(llvm::ArrayRef<mlir::Value> words,
                     const std::array<mlir::Value, 2> &factors);
   void scaleNumbers(llvm::MutableArrayRef<mlir::Value> numbers,
@@ -158,8 +151,8 @@ private:
   QuantizeRecipe recipe;
 };
 
-/// Decodes elements. Values of codes are exact in f32, and so is the
-/// multiplication by a scale: at most 8 bits of significand, down to 2^-143.
+/// Decodes elements and scales to f32 without rounding. Their product is also
+/// exact, because it needs at most 8 significand bits and is at least 2^-143.
 class DequantizeMath {
 public:
   DequantizeMath(NVVMBuilder &builder, mlir::Type element, bool hasConversions)

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Addresses a thread's fragment of a swizzled tile: bulk copies xor address
-// bits from 7 on into the bits from 4 on (PTX ISA, Swizzling modes). A fragment
-// starts at a multiple of its shape, so the swizzle of its rows and chunks
-// differs by constants.
+// Addresses a thread's fragment of a tile that bulk copies have swizzled:
+// address bits 7 and up are xored into bits 4 and up (PTX ISA, Swizzling
+// modes). A fragment starts at a multiple of its shape, so the addresses of its
+// rows and chunks differ from its first address by constant xors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using namespace mx::mxgpu;
 
 namespace {
 
-/// Accesses of a thread to a fragment.
+/// Computes the addresses of a thread's accesses to a fragment.
 class Fragment {
 public:
   Fragment(NVVMBuilder &builder, BufferType buffer, VectorType type,
@@ -53,13 +53,12 @@ public:
   }
 
   int64_t getRows() const { return shape[0]; }
-  /// Returns the words of an access.
   int64_t getWords() const { return std::min<int64_t>(fragmentBytes, 16) / 4; }
   int64_t getChunks() const { return fragmentBytes / (4 * getWords()); }
   int64_t getTotalWords() const { return getRows() * getChunks() * getWords(); }
 
-  /// Returns the pointer of an access. Each distinct constant of the
-  /// permutation needs a register; the row is an immediate offset.
+  /// Returns the pointer of an access. Each distinct xor constant needs a
+  /// register for its pointer, and the row is an immediate offset.
   Value getPointer(int64_t row, int64_t chunk) {
     int64_t change = ((row * rowBytes >> 3) & mask) ^ (chunk * 16);
     Value &pointer = pointers[change];
@@ -99,7 +98,7 @@ static SmallVector<Value> toWords(NVVMBuilder &builder, Value value) {
                                  builder, flatten(value.getType()), value));
 }
 
-/// Returns the lowest `bits` of a word, clamped to 0 and 32.
+/// Returns a mask of the lowest bits of a word. Clamps `bits` to [0, 32].
 static Value getLowBits(NVVMBuilder &builder, Value bits) {
   Value some = builder.sub(builder.shiftLeft(builder.i32(1), bits), 1);
   auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) -> Value {
@@ -111,8 +110,9 @@ static Value getLowBits(NVVMBuilder &builder, Value bits) {
                         builder.i32(0));
 }
 
-/// Clears the elements from number `left` (i32, signed) on in each line of
-/// words. A branch skips the usual case without such elements.
+/// Divides the words into `lines` equal parts and clears the elements of each
+/// part from index `left` (i32, signed). Usually all elements exist, and a
+/// branch skips the clearing.
 static void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words,
                         Value left, int64_t lines, int64_t elementBits,
                         int64_t elements) {
@@ -151,7 +151,7 @@ static Values lowerLoadShared(NVVMBuilder &builder, LoadSharedOp op,
   if (op.getRows()) {
     Value left = builder.sub(builder.toI32(adaptor.getRows()),
                              builder.toI32(adaptor.getRow()));
-    // Rows of whole words.
+    // Treat each row as an element, because rows fill whole words.
     int64_t rows = fragment.getRows();
     clearBehind(builder, words, left, /*lines=*/1, 32 * words.size() / rows,
                 rows);
@@ -250,7 +250,7 @@ static Values lowerQuantizeColumns(NVVMBuilder &builder, QuantizeColumnsOp op,
       llvm::append_range(packed, column);
     bytes = {scales[0].bits, scales[1].bits};
   }
-  if (left) // NaN for a NaN scale
+  if (left) // a NaN scale makes padding NaN, so clear the padding
     clearBehind(builder, packed, left, input.getDimSize(1),
                 recipe.elementBits(), block);
   auto elementsType =

@@ -23,7 +23,7 @@ Value NarrowRounding::number(float value) {
                                   DenseElementsAttr::get(type, one));
 }
 
-/// Repeats bits for every number of a word.
+/// Returns a constant with `bits` in every number of a word.
 Value NarrowRounding::repeat(uint32_t bits) {
   return builder.i32(int32_t(pairs ? bits * 0x10001u : bits));
 }
@@ -54,7 +54,7 @@ Value NarrowRounding::compareBits(Value a, Value b) {
       LLVM::BitcastOp::create(builder, halves, b).getResult()));
 }
 
-/// Returns the smaller value; NaN loses against numbers.
+/// Returns the smaller value. If one value is NaN, returns the other value.
 Value NarrowRounding::min(Value a, Value b) {
   return LLVM::MinNumOp::create(builder, a, b);
 }
@@ -63,10 +63,11 @@ Value NarrowRounding::min(Value a, Value b) {
 // Magnitudes
 //===----------------------------------------------------------------------===//
 
-/// Subnormals and the first binade are multiples of the smallest number, the
-/// next binades of 2 and 4 times that, at codes that begin 2^m and 2^(m+1)
-/// lower. A number beyond the end of a binade gets too large a code with its
-/// ulp, so the correct code is the smallest of the three.
+/// Rounds for a format with two exponent bits and therefore three ulps. The ulp
+/// of subnormals and the first binade is the smallest number. The ulps of the
+/// next two binades are 2 and 4 times as large. In binade b the code is the
+/// magnitude in ulps plus b * 2^m. The formula of any other binade yields at
+/// least this code, so the correct code is the minimum of the three.
 Value NarrowRounding::roundTwoExponentBits(const FloatFormatInfo &format,
                                            Value magnitude) {
   Value y = toNumber(magnitude);
@@ -80,7 +81,8 @@ Value NarrowRounding::roundTwoExponentBits(const FloatFormatInfo &format,
   return builder.andBits(toBits(least), repeat(all));
 }
 
-/// Positive floats are ordered by their bits, with NaN above all.
+/// Rounds as roundTwoExponentBits, but compares the bits of the positive sums
+/// as integers, so NaN is above all numbers.
 Value NarrowRounding::roundE2M1(Value number) {
   const FloatFormatInfo &format = getInfo(FloatFormat::E2M1);
   Value y = LLVM::FAbsOp::create(builder, number);
@@ -93,17 +95,17 @@ Value NarrowRounding::roundE2M1(Value number) {
   return least;
 }
 
-/// Rounds normal numbers as integers on their bits, which gives too small codes
-/// for subnormals. Rounding to multiples of the smallest number gives too large
-/// codes for all others. The larger of both, with the second limited to
-/// subnormals, is correct. Both are compared with the difference of the
-/// exponent biases added, so that they are positive.
+/// Computes two codes and returns the larger code. The first is the rounded
+/// upper part of the float's bits. It is correct for normal numbers and too
+/// small for subnormals. The second is the multiple of the smallest number. It
+/// is correct for subnormals and limited to their range. The difference of the
+/// exponent biases is added before the comparison, so both are positive.
 Value NarrowRounding::roundOnBits(const FloatFormatInfo &format,
                                   Value magnitude) {
   unsigned m = format.mantissaBits, dropped = mantissaBits() - m;
   uint32_t bias = uint32_t(127 - format.bias) << m;
-  // Add half a unit less one, plus the last kept bit: to nearest even. The sign
-  // bit is 0, so no carry leaves a value.
+  // To round to nearest even, add half an ulp minus 1, and the last kept bit.
+  // The sign bit is 0, so no carry leaves a half of the word.
   Value shift = builder.i32(dropped);
   Value last = builder.andBits(builder.shiftRight(magnitude, shift), repeat(1));
   Value rounded = builder.add(
@@ -142,7 +144,8 @@ Value NarrowRounding::round(const FloatFormatInfo &format, Value bits,
 Value NarrowRounding::roundInt8(Value value) {
   Value least = number(-127.0f / 64), largest = number(127.0f / 64);
   Value bounded = LLVM::MaxNumOp::create(builder, min(value, largest), least);
-  // 1.5 * 2^23: an ulp of 1 on both sides of 0, and zeros in the low byte.
+  // Adding 1.5 * 2^23 rounds to integers of either sign, because floats near
+  // this sum have an ulp of 1. The low byte of the constant is 0.
   Value sum = scaleAndAdd(bounded, 64, 0x1.8p23f);
   return builder.andBits(toBits(sum), 0xFF);
 }
@@ -182,8 +185,8 @@ Value StochasticRounding::draw(Value index, Value seed) {
   return counter[0];
 }
 
-/// Drops the last `count` >= 1 bits and rounds up by comparison with a random
-/// number of as many bits, at most 32.
+/// Adds `count` random bits, at most 32, to the last `count` bits of the
+/// significand, and drops these bits. `count` must be at least 1.
 Value StochasticRounding::cutOff(Value significand, Value count, Value random) {
   Type i64 = builder.getI64Type();
   Value none = builder.i32(0), most = builder.i32(kRandomBits);
@@ -213,7 +216,7 @@ struct Fields {
     magnitude = mask(bits, 0x7FFFFFFF);
     field = builder.shiftRight(magnitude, kFloatMantissaBits);
     significand = builder.orBits(mask(bits, kHidden - 1), kHidden);
-    // Zero has no hidden bit. Subnormals round to 0 either way.
+    // Zero has no hidden bit. Subnormals round to 0 with and without this bit.
     Value isZero = builder.isEqual(field, builder.i32(0));
     significand = builder.select(isZero, builder.i32(0), significand);
     isNegative = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, bits,
@@ -233,7 +236,8 @@ Value StochasticRounding::round(const FloatFormatInfo &format, Value bits,
       builder.add(builder.sub(field, x.field),
                   builder.i32(kFloatMantissaBits - format.mantissaBits));
   Value kept = cutOff(x.significand, count, random);
-  // The hidden bit of a normal number is the first step of its exponent.
+  // The hidden bit of a normal number adds 1 to the exponent field of the code,
+  // so add only the further steps of the exponent.
   Value steps = builder.sub(field, lowest);
   Value code = builder.add(kept, builder.shiftLeft(steps, format.mantissaBits));
   code = builder.min(code, format.maxCode);
@@ -245,8 +249,8 @@ Value StochasticRounding::round(const FloatFormatInfo &format, Value bits,
   return builder.select(isNaN, builder.i32(format.nanCode), code);
 }
 
-/// The value is significand * 2^(field - 144) in units of 1/64. Values that
-/// lose fewer than 17 bits exceed 127.
+/// Rounds the value in units of 1/64, which is significand * 2^(field - 144).
+/// Values with fewer than 17 bits below the integer exceed 127.
 Value StochasticRounding::roundInt8(Value bits, Value random) {
   Fields x(builder, bits);
   Value count = arith::MaxSIOp::create(

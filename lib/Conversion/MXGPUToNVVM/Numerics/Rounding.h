@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rounds to nearest even for E2M1, E2M3, E3M2 and MXINT8 on targets without cvt
-// for these types, by the adder: a sum in [2^p, 2^(p+1)), with p mantissa bits,
-// is an integer with its value in the low bits.
+// Rounds to E2M1, E2M3, E3M2 and MXINT8 on targets without cvt for these types.
+// An addition rounds to nearest even: with p mantissa bits, a sum in [2^p,
+// 2^(p+1)) is an integer with its value in the low bits.
 //
-// Rounds stochastically for mx.quantize with a seed: a random number below the
-// kept bits of a significand is added before truncation. Integer arithmetic
-// serves every target, since conversions with random bits use fewer bits.
+// For mx.quantize with a seed, rounds stochastically: adds a random number
+// below the kept bits of the significand, and truncates. All targets use
+// integer arithmetic, because their conversions take fewer random bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,22 +20,22 @@
 
 namespace mx::mxgpu {
 
-/// Builds the codes of an f32, or of a pair of bf16, given as an i32. Signed
-/// codes are in the low bits of the word or of each half, with zeros above.
+/// Builds the code of an f32, or the codes of a pair of bf16, given as an i32.
+/// A code includes the sign and occupies the low bits of the word or half, with
+/// zeros above.
 class NarrowRounding {
 public:
   NarrowRounding(NVVMBuilder &builder, bool pairs)
       : builder(builder), pairs(pairs) {}
 
-  /// Returns the saturated code in a format of 2 or 3 exponent bits without NaN
-  /// and infinity. `signs` contains only the sign bits, which may be 0 for NaN.
+  /// Returns the saturated code in `format`. Requires a format with 2 or 3
+  /// exponent bits and neither NaN nor infinity. `signs` contains only the sign
+  /// bits, which may be 0 for NaN.
   mlir::Value round(const FloatFormatInfo &format, mlir::Value bits,
                     mlir::Value signs);
-  /// Returns the sign bits of the values (i32).
   uint32_t getSignMask() const { return pairs ? 0x80008000u : 0x80000000u; }
 
-  /// Returns the bits of a large f32: the code of the magnitude in the low
-  /// bits, and kIntegerBits.
+  /// Returns kIntegerBits plus the code of the magnitude.
   mlir::Value roundE2M1(mlir::Value number);
   /// Bits of 2^23 as f32.
   static constexpr uint32_t kIntegerBits = 0x4B000000;
@@ -58,7 +58,7 @@ private:
                                    mlir::Value magnitude);
   mlir::Value roundOnBits(const FloatFormatInfo &format, mlir::Value magnitude);
 
-  /// Returns the mantissa bits, and the power of two with an ulp of 1.
+  /// Return the number of mantissa bits, and the power of two with an ulp of 1.
   unsigned mantissaBits() const { return pairs ? 7 : 23; }
   float integers() const { return pairs ? 0x1p7f : 0x1p23f; }
 

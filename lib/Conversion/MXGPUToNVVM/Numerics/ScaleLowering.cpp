@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Scales form a matrix or tiles (mx/Support/ScaleLayout.h). Four lanes, or
-// groups of lanes, gather adjacent scales of a tile.
+// Scales form a matrix or tiles (mx/Support/ScaleLayout.h). In a tile, the
+// scales of four lanes or lane groups are adjacent and stored as one word.
 //
-// Operands in f16 are exact if the scales of a tile are within a range. A
-// kernel computes the range of each tile, and the next kernel tests it.
+// Operands are exact in f16 if the scales of their tile are within a range. A
+// kernel computes the range of each tile, and the next kernel tests it with
+// mxgpu.load_scale_range.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +24,10 @@ using namespace mx::mxgpu;
 // Scales
 //===----------------------------------------------------------------------===//
 
-/// Returns the integer type of a scale's width.
 static IntegerType getBitsType(NVVMBuilder &builder, Type scale) {
   return builder.getIntegerType(scale.getIntOrFloatBitWidth());
 }
 
-/// Returns the global address of scale number `offset`.
 static Value getScaleAddress(NVVMBuilder &builder, Value scales, Value offset) {
   int64_t bytes =
       getElementTypeOrSelf(scales.getType()).getIntOrFloatBitWidth() / 8;
@@ -51,7 +50,6 @@ static Value getPlaceInMatrix(NVVMBuilder &builder, Value matrix, Value row,
 
 namespace {
 
-/// Position of a scale in memory.
 struct ScalePlace {
   Value offset;
   Value exists; // true if the scale exists in memory
@@ -97,8 +95,7 @@ static Values lowerLoadScale(NVVMBuilder &builder, LoadScaleOp op,
   return {builder.bitcast(op.getType(), bits)};
 }
 
-/// Packs the scales of four groups of lanes into a word, with 0 for missing
-/// scales.
+/// Packs the scales of four lane groups into a word. Missing scales become 0.
 static Value gather(NVVMBuilder &builder, Value byte, Value isScale,
                     int64_t lanes) {
   Value word = arith::ExtUIOp::create(builder, builder.getI32Type(), byte);
@@ -138,24 +135,26 @@ static Values lowerStoreScales(NVVMBuilder &builder, StoreScalesOp op,
 // Ranges
 //===----------------------------------------------------------------------===//
 
-/// Binades above the reference in f16, 448 * 2^7, and in bf16, whose largest
-/// multiplier is 2^7 * 2^120 because elements are placed at the fields of bf16.
+/// Exponent of the largest scale relative to the reference. In f16 the largest
+/// operand is then 448 * 2^7. In bf16 the largest multiplier is 2^7 * 2^120,
+/// because the fields of an element are moved to the fields of bf16.
 static constexpr int64_t kAbove = 7;
 
-/// Largest scale. With the lower bounds below, sums of products of two operands
-/// are normal f32 values, with and without references.
+/// Largest supported scale byte. With the lower bounds below, sums of products
+/// are normal f32 values before and after multiplication by the references.
 static constexpr int64_t kMost = 169;
 
-/// Binades of the smallest scale below the reference. In f16 the smallest
-/// f8E4M3FN element, 2^-9, then stays normal: the tensor core aligns subnormals
-/// as if they were 2^-14 and loses bits of other terms. In bf16 the smallest
-/// product, 2^-126, is the limit.
+/// Exponent of the reference relative to the smallest scale. In f16 the
+/// smallest f8E4M3FN element, 2^-9, then stays normal. The tensor core would
+/// align a subnormal as if it were 2^-14 and lose bits of other terms. In bf16
+/// the limit is the smallest product of two operands, 2^-126.
 static constexpr int64_t kBelowInF16 = 5, kBelowInBF16 = 54;
 
-/// Smallest reference: tiles below do not fit in f16, and are clamped in bf16.
+/// Smallest reference. A tile with a smaller reference does not fit f16. For
+/// bf16 the reference is raised to this bound.
 static constexpr int64_t kLeastInF16 = 87, kLeastInBF16 = 127;
 
-/// Bytes of a table row, loaded by a single access.
+/// Size of a table row in bytes. A single access loads a row.
 static constexpr int64_t kRowBytes = 16;
 
 static Values lowerLoadScaleRange(NVVMBuilder &builder, LoadScaleRangeOp op,

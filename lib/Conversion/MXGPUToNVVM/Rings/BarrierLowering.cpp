@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Roles identify a stage in shared memory by its start address, with buffers
-// and barriers at constant offsets, and a stage in tensor memory or for bulk
-// stores by its number.
+// Roles identify a stage in shared memory by its start address, so its buffers
+// and barriers are at constant offsets. They identify a stage in tensor memory
+// or a stage for bulk stores by its number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,15 +31,15 @@ namespace mx::mxgpu {
 // Redundant fences, waits and arrivals
 //===----------------------------------------------------------------------===//
 
-// Finds two operations of a kind in a block without memory accesses between
-// them. The second is redundant.
+// If a block contains two operations of the same kind without a memory access
+// between them, the second is redundant.
 
-/// Returns true for idempotent fences of a thread.
+/// Returns true for idempotent fences.
 static bool isFence(Operation *op) {
   return isa<NVVM::FenceProxyOp, NVVM::Tcgen05FenceOp>(op);
 }
 
-/// Returns true if `later` is redundant after `earlier` without memory accesses
+/// Returns true if `later` is redundant after `earlier` without a memory access
 /// between them.
 static bool isRedundant(Operation *earlier, Operation *later) {
   if (!isFence(later) && !isa<WaitOp>(later))
@@ -97,8 +97,8 @@ struct SimplifyBarriersPass final
 // Patterns
 //===----------------------------------------------------------------------===//
 
-/// Returns true if roles identify a stage by its start address, false for its
-/// number.
+/// Returns true if roles identify a stage by its start address, and false if
+/// they identify the stage by its number.
 static bool isKnownByAddress(RingType type) {
   return type.getSpace() == Space::Smem && !type.isStaging();
 }
@@ -110,9 +110,9 @@ Type mx::mxgpu::convertStageType(StageType type) {
   return IntegerType::get(context, 32);
 }
 
-/// Returns the address at `offset` for the first stage, moved to the given
-/// stage. The constant is added last, so that instructions take it as an
-/// immediate.
+/// Returns the address in `stage` that corresponds to `offset` in the first
+/// stage. The constant offset is added last, so it becomes an immediate
+/// operand.
 static Value getInStage(NVVMBuilder &builder, PlacedRingOp ring, int64_t offset,
                         Value stage) {
   if (isKnownByAddress(ring.getType()))
@@ -122,8 +122,7 @@ static Value getInStage(NVVMBuilder &builder, PlacedRingOp ring, int64_t offset,
       offset);
 }
 
-/// Rematerializes an address at its use, so that its constant offset becomes an
-/// immediate.
+/// Rematerializes an address at its use, to make its offset an immediate.
 static Value atUse(NVVMBuilder &builder, Value pointer) {
   auto [stage, offset] = splitOffset(pointer);
   return builder.offset(stage, offset);
@@ -140,7 +139,7 @@ static Values lowerGetStage(NVVMBuilder &builder, GetStageOp op,
   return {builder.keep(builder.shared(offset))};
 }
 
-/// Returns the bytes between stages of the ring of `first`.
+/// Returns the distance in bytes between stages of the ring.
 static int64_t getStride(AdvanceOp op) {
   return op.getFirst()
       .getDefiningOp<GetStageOp>()
@@ -149,7 +148,8 @@ static int64_t getStride(AdvanceOp op) {
       .getStride();
 }
 
-/// Steps to the next stage. The parity flips in each round.
+/// Advances to the next stage. The parity flips when the last stage wraps to
+/// the first.
 static Values lowerAdvance(NVVMBuilder &builder, AdvanceOp op,
                            AdvanceOp::Adaptor adaptor) {
   Value stage = adaptor.getStage();
@@ -167,7 +167,8 @@ static Values lowerAdvance(NVVMBuilder &builder, AdvanceOp op,
   return {wrapped, flipped};
 }
 
-/// The predecessor of stage 0 is stage 1 of the previous round.
+/// Returns to the previous of two stages. The predecessor of stage 0 is stage 1
+/// of the previous round.
 static Values lowerPreviousStage(NVVMBuilder &builder, PreviousStageOp,
                                  PreviousStageOp::Adaptor adaptor) {
   Value stage = adaptor.getStage();
@@ -192,7 +193,8 @@ static Value getColumn(NVVMBuilder &builder, PlacedRingOp ring, int64_t offset,
   return builder.add(start, builder.mul(adaptor.getStage(), builder.i32(step)));
 }
 
-/// Returns the address of a warp's stages, after the stages of earlier warps.
+/// Returns the address of a buffer in a staging ring. If each warp owns stages,
+/// the stages of a warp follow the stages of earlier warps.
 static Value getStaged(NVVMBuilder &builder, PlacedRingOp ring, int64_t offset,
                        StageBuffersOp::Adaptor adaptor) {
   int64_t stride = ring.getStride();

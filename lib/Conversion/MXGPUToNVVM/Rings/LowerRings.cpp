@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Places rings, scales and partial accumulators, and counts the arrivals at the
-// full and empty barriers of each stage. LowerStages.cpp lowers the uses of
-// stages by roles.
+// Places rings, scales and partial accumulators in memory, and counts the
+// arrivals at the full and empty barriers of each stage. LowerStages.cpp lowers
+// each role's operations on stages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,8 @@ namespace mx::mxgpu {
 
 namespace {
 
-/// Adds carried values before existing loop-carried values, as LLVM's promotion
-/// of variables does; the order of sums depends on it.
+/// Adds carried values before existing loop-carried values, as mem2reg does in
+/// LLVM. The order of sums depends on this position.
 class Carrier {
 public:
   Carrier(MLIRContext *context, const Changes &changes)
@@ -44,7 +44,7 @@ public:
 
   FailureOr<SmallVector<Value>> carry(Block &block, ValueRange start) {
     SmallVector<Value> values(start);
-    // Collected first, because a change erases operations that follow it.
+    // Collect operations first, because a change may erase later operations.
     SmallVector<Operation *> places;
     for (Operation &op : block)
       if (hasChange(op))
@@ -62,8 +62,8 @@ public:
       else if (auto loop = dyn_cast<scf::WhileOp>(op))
         after = carryWhile(loop, values);
       else
-        op->emitOpError("expected scf.for, scf.if or scf.while around what "
-                        "takes a stage");
+        op->emitOpError("expected scf.for, scf.if or scf.while around an "
+                        "operation that acquires a stage");
       if (failed(after))
         return failure();
       values = *after;
@@ -91,7 +91,8 @@ private:
     return success();
   }
 
-  /// Adds block arguments with the types of `values`, from number `first` on.
+  /// Adds block arguments with the types of `values`, starting at number
+  /// `first`.
   static ValueRange addArguments(Block &block, unsigned first,
                                  ValueRange values, Location loc) {
     for (auto [i, value] : llvm::enumerate(values))
@@ -214,8 +215,10 @@ TensorMemoryOp mx::mxgpu::getTensorMemory(KernelOp kernel) {
 
 namespace {
 
-/// Returns the arrivals that fill a stage: of all producer threads, or an
-/// arrival that announces bytes, from each CTA of a pair.
+/// Returns the number of arrivals that fill a stage. Producer threads arrive as
+/// getArrivals defines. A bulk copy needs an arrival to announce its bytes.
+/// Both CTAs of a pair arrive at the leader's barrier, unless the full barrier
+/// of each CTA covers its own stage.
 int64_t getFillingArrivals(RingType type) {
   int64_t ctas = type.isPair() && !type.isFilledByBoth() ? 2 : 1;
   if (type.getProducer() == AsyncKind::Threads)
@@ -223,14 +226,14 @@ int64_t getFillingArrivals(RingType type) {
   return type.getProducer() == AsyncKind::BulkCopy ? ctas : 1;
 }
 
-/// Arrivals that empty a stage.
 struct EmptyingArrivals {
   int64_t leader = 1;
-  /// Arrivals in the other CTA of a pair, if different.
+  /// Number of arrivals in the other CTA of a pair, if different.
   std::optional<int64_t> other;
 
-  /// Counts the consumer roles, in both CTAs of a pair except for roles of the
-  /// leader. Stages of CTA scope are emptied by roles of the same CTA.
+  /// Counts the arrivals of all consumer roles. A role of a pair's ring counts
+  /// twice, except for roles that run only on the leader. Stages of CTA scope
+  /// are emptied by roles of the same CTA.
   static EmptyingArrivals get(RingOp ring) {
     RingType type = ring.getType();
     if (!type.isEmptiedByThreads() && type.getConsumer() != AsyncKind::Roles)
@@ -254,8 +257,8 @@ struct EmptyingArrivals {
   }
 };
 
-/// Replaces `copy` by a copy to `column` of tensor memory, or to location
-/// `place` of several.
+/// Replaces `copy` with a copy to `column` of tensor memory. If several
+/// locations follow this column, `place` selects a location.
 void lowerCopy(CopyScalesOp copy, int64_t column, Value place) {
   OpBuilder builder(copy);
   auto views = copy.getBuffer().getDefiningOp<StageBuffersOp>();
@@ -267,8 +270,8 @@ void lowerCopy(CopyScalesOp copy, int64_t column, Value place) {
   copy.erase();
 }
 
-/// Lowers `copies` of a role with shared columns from `column` on. The consumed
-/// stages use the locations in turn.
+/// Lowers the `copies` of a role that share the columns starting at `column`.
+/// Successive copies use the locations in these columns in turn.
 LogicalResult lowerCopies(ArrayRef<CopyScalesOp> copies, int64_t column) {
   CopyScalesOp any = copies.front();
   NVVMBuilder builder(any.getLoc(), any.getContext());
@@ -293,7 +296,8 @@ LogicalResult lowerCopies(ArrayRef<CopyScalesOp> copies, int64_t column) {
   return carryThrough(body, start, {isCopy, afterCopy});
 }
 
-/// Returns the allocating warp, the first of the role that fills tensor memory.
+/// Returns the warp that allocates tensor memory: the first warp of the role
+/// that fills this memory.
 int64_t getAllocatingWarp(KernelOp kernel) {
   int64_t warp = 0;
   kernel.walk([&](ProducerAcquireOp acquire) {
@@ -311,7 +315,7 @@ struct LowerRingsPass final
         return signalPassFailure();
   }
 
-  /// Role that acquires stages of a ring, as producer or consumer.
+  /// Role, ring, and the role's side of the ring: producer or consumer.
   using Side = std::tuple<RoleOp, RingOp, unsigned>;
 
   static LogicalResult lower(KernelOp kernel) {
@@ -376,7 +380,8 @@ struct LowerRingsPass final
     return success();
   }
 
-  /// Copies of a role to the same columns share locations.
+  /// Lowers the copies of scales. A role's copies to the same columns share
+  /// locations.
   static LogicalResult lowerScales(KernelOp kernel,
                                    const KernelMemory &memory) {
     llvm::MapVector<std::pair<RoleOp, int64_t>, SmallVector<CopyScalesOp>>
@@ -394,8 +399,8 @@ struct LowerRingsPass final
     return success();
   }
 
-  /// Fails unless stores and threads of roles are resolved, which is only
-  /// possible while rings and roles exist.
+  /// Fails if an access lacks its thread number, because the number can only be
+  /// added while roles exist.
   static LogicalResult verifyThreadsNamed(KernelOp kernel) {
     WalkResult result = kernel.walk([](Operation *op) {
       bool isNamed = llvm::TypeSwitch<Operation *, bool>(op)
@@ -407,8 +412,8 @@ struct LowerRingsPass final
                          .Default(true);
       if (isNamed)
         return WalkResult::advance();
-      op->emitOpError("expected the number of the thread before rings are "
-                      "lowered: run mxgpu-lower-coordinates first");
+      op->emitOpError("expected the thread number as an operand before rings "
+                      "are lowered: run mxgpu-lower-coordinates first");
       return WalkResult::interrupt();
     });
     return failure(result.wasInterrupted());
@@ -421,8 +426,8 @@ struct LowerRingsPass final
     if (!ring.getType().isStaging()) {
       auto emptying = EmptyingArrivals::get(ring);
       if (!emptying.leader || emptying.other == 0)
-        return ring.emitOpError("expected a role in each CTA that waits for "
-                                "its stages and releases them, found none");
+        return ring.emitOpError("expected each CTA to run a role that waits "
+                                "for the stages and releases them, found none");
       barriers = builder.getI64IntegerAttr(*at.barriers);
       full = builder.getI64IntegerAttr(getFillingArrivals(ring.getType()));
       empty = builder.getI64IntegerAttr(emptying.leader);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rings with barriers (LowerRings.cpp, LowerStages.cpp), and rings for bulk
-// stores, guarded by bulk groups (LowerStaging.cpp).
+// LowerRings.cpp and LowerStages.cpp lower rings with barriers.
+// LowerStaging.cpp lowers rings for bulk stores with bulk groups instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,31 +14,32 @@
 
 namespace mx::mxgpu {
 
-/// Returns the number of arrivals of a role with `threads` threads: a thread of
-/// each warp, or all. Between threads every thread arrives, because a syncwarp
-/// before the arrival of a single lane may leave no instruction, and race
-/// detectors would miss the ordering.
+/// Returns the number of arrivals of a role with `threads` threads. Usually one
+/// lane of each warp arrives, after a syncwarp. If both producer and consumer
+/// are threads, every thread arrives. The syncwarp may compile to no
+/// instruction, and race detectors would then miss the ordering.
 int64_t getArrivals(RingType type, int64_t threads);
 
-/// Lowers the uses of a ring with barriers by `role`, as its producer or
-/// consumer. All acquires use the stages in turn.
+/// Lowers the operations of `role` on a ring with barriers. The acquires of a
+/// producer and the waits of a consumer use the stages in turn.
 llvm::LogicalResult lowerStages(RingOp ring, RoleOp role, bool isProducer);
 
-/// Lowers the uses of a ring for bulk stores in `role`. All takes share the
-/// sequence of stages.
+/// Lowers the operations of `role` on a ring for bulk stores.
 llvm::LogicalResult lowerStaging(RingOp ring, RoleOp role);
 
-/// Replaces the results of `take` and erases it. `buffers` may be empty if
-/// unused.
+/// Replaces the results of `take`, an acquire or wait, with `stage` and
+/// `buffers` (empty if unused), and erases the operation.
 void replaceTake(mlir::Operation *take, mlir::Value stage,
                  mlir::ValueRange buffers);
 
-/// Builds `body` for an elected thread of each warp, the same in all calls.
+/// Builds `body` for an elected thread of each warp. All calls elect the same
+/// thread.
 void byElected(NVVMBuilder &builder, llvm::function_ref<void()> body);
 
-/// Changes of mutable values of a role, such as its position in a ring, which
-/// become arguments and results of loops and branches: the operations that
-/// change them, and the values afterwards.
+/// Describes how operations change values that a role carries, such as its
+/// position in a ring. carryThrough makes these values arguments and results of
+/// loops and branches. `isChange` recognizes operations that change the values,
+/// and `change` returns the values after such an operation.
 struct Changes {
   llvm::function_ref<bool(mlir::Operation *)> isChange;
   llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Operation *,
@@ -47,7 +48,7 @@ struct Changes {
 };
 
 /// Carries `values` through `block` and its scf.for, scf.if and scf.while, and
-/// returns the final values. Fails at other operations that contain changes.
+/// returns the final values. Fails if any other operation contains changes.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>>
 carryThrough(mlir::Block &block, mlir::ValueRange values,
              const Changes &changes);

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Lowers acquires to waits, and commits and releases to arrivals. Loops carry
-// the next stage of the role and the parity of its wait. A producer begins with
-// the phase before the first, which counts as complete (PTX ISA,
-// mbarrier.test_wait), so all stages are initially empty.
+// Lowers acquires to waits, and lowers commits and releases to arrivals. Loops
+// carry the next stage of the role and the parity of its next wait. A producer
+// begins with the parity of the phase before the first. This phase is complete
+// (PTX ISA, mbarrier.test_wait), so all stages are empty initially.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +36,7 @@ bool isOfTensorCore(RingType type) {
          type.getConsumer() == AsyncKind::MmaCommit;
 }
 
-/// Lowers the uses of a ring with barriers in a role, as producer or consumer.
-/// All acquires share the sequence of stages.
+/// Lowers the operations of a role on a ring with barriers.
 class RoleAndRing {
 public:
   RoleAndRing(RingOp ring, RoleOp role, bool isProducer)
@@ -51,7 +50,8 @@ public:
     first = GetStageOp::create(builder, stageType, ring, 0);
     end = GetStageOp::create(builder, stageType, ring, type.getStages());
     SmallVector<Value> start = {first, builder.i32(isProducer)};
-    // Stages with a deferred release, latest first, and their existence.
+    // The stages with a deferred release, latest first, each with a flag (i1)
+    // that is true if the stage exists.
     for (int64_t i = 0, depth = getDepth(); i < depth; ++i)
       start.append({first, builder.i1(false)});
     auto isChange = [&](Operation *op) {
@@ -68,14 +68,14 @@ public:
         carryThrough(body, start, {isChange, change});
     if (failed(last))
       return failure();
-    // All arrivals must complete before the CTA ends.
+    // The CTA must not end before the tensor core has arrived at all barriers.
     if (isProducer && type.getConsumer() == AsyncKind::MmaCommit)
       waitForAll(*last);
     return success();
   }
 
 private:
-  /// Returns the number of stages by which releases are deferred.
+  /// Returns the maximum number of stages by which a release is deferred.
   int64_t getDepth() {
     uint64_t depth = 0;
     role.walk([&](ConsumerReleaseOp release) {
@@ -96,7 +96,7 @@ private:
     return next;
   }
 
-  /// Releases the stage taken `distance` stages before.
+  /// Releases the stage acquired `distance` stages earlier.
   void releaseDeferred(ValueRange at, int64_t distance) {
     Value stage = at[2 * distance], isTaken = at[2 * distance + 1];
     auto ifOp = scf::IfOp::create(builder, isTaken, /*withElse=*/false);
@@ -117,13 +117,13 @@ private:
     return next;
   }
 
-  /// Waits for the stage as its producer or consumer.
   void wait(ValueRange at) {
     Value awaited = at[0], parity = at[1];
     if (isProducer && type.getOverlap()) {
-      // Wait for the release of the other stage: in this round for stage 1, in
-      // the previous round for stage 0. Its unshared columns were read before
-      // those of this stage.
+      // A stage is released once its shared columns have been read, before its
+      // other columns are read. Wait for the release of the previous stage,
+      // which frees the shared columns. The consumer has then read all columns
+      // of this stage, because stages are read in order.
       auto previous = PreviousStageOp::create(builder, awaited, parity);
       awaited = previous.getPrevious();
       parity = previous.getPreviousParity();
@@ -134,15 +134,16 @@ private:
                      isProducer ? barriers.getEmpty() : barriers.getFull(),
                      parity, type.isPair() && !type.isFilledByBoth());
     };
-    // The leader alone fills stages of both CTAs, after both have emptied them.
+    // Only the leader waits, because it fills the stages of both CTAs after
+    // both have emptied them.
     if (type.isPair() && isProducer && type.getProducer() == AsyncKind::Clc)
       onLeader(builder, waitNow);
     else
       waitNow();
   }
 
-  /// Returns the full barrier of a stage: the leader's for a pair with common
-  /// MMAs.
+  /// Returns the full barrier of a stage. CTAs of a pair with common MMAs use
+  /// the barrier of the leader.
   Value getFilledBarrier(StageBarriersOp barriers) {
     Value full = barriers.getFull();
     if (!type.isPair() || type.isFilledByBoth())
@@ -187,8 +188,8 @@ private:
     load.erase();
   }
 
-  /// Computes columns at each use, which is cheap: roles with accumulators lack
-  /// registers to keep them.
+  /// Computes columns at each use. This is cheap, and roles with accumulators
+  /// lack registers to keep them.
   void viewColumns(Operation *take, Value stage) {
     OpBuilder::InsertionGuard guard(builder);
     Value column = getTensorMemory(role->getParentOfType<KernelOp>());
@@ -206,15 +207,16 @@ private:
   void prepareToFill(Value stage) {
     switch (type.getProducer()) {
     case AsyncKind::BulkCopy: {
-      // Announce the bytes of all copies before the first copy, so that the
-      // count reaches zero only after all. Each CTA of a pair announces the
-      // bytes for its own memory.
+      // Announce the bytes of all copies before the first copy, so the
+      // pending count reaches zero only after the last copy. Each CTA of a pair
+      // announces the bytes copied to its own memory.
       filled = getFilledBarrier(StageBarriersOp::create(builder, ring, stage));
       expect(filled);
       break;
     }
     case AsyncKind::Clc:
-      // Each CTA of a pair expects the answer at its own barrier, in any order.
+      // Each CTA of a pair expects the answer at its own barrier. The order of
+      // the CTAs does not matter.
       expect(StageBarriersOp::create(builder, ring, stage).getFull());
       break;
     case AsyncKind::MmaCommit:
@@ -258,7 +260,7 @@ private:
 
   void lowerCommit(ProducerCommitOp commit, Value stage) {
     if (type.getProducer() == AsyncKind::BulkCopy)
-      return; // copies complete the phase
+      return; // the copies complete the phase
     Value full = StageBarriersOp::create(builder, ring, stage).getFull();
     switch (type.getProducer()) {
     case AsyncKind::MmaCommit:
@@ -290,7 +292,8 @@ private:
     }
   }
 
-  /// Without an MMA there is nothing to commit, so arrives explicitly.
+  /// Commits the MMAs to `barrier`. If the work tile is empty, arrives instead,
+  /// because there is no MMA to commit.
   void commitOrArrive(Value barrier, Value empty) {
     bool pair = type.isPair();
     if (!empty) {
@@ -307,7 +310,7 @@ private:
     CommitOp::create(builder, barrier, pair);
   }
 
-  /// Requests a work tile; the leader of a pair requests for both.
+  /// Requests a work tile. The leader of a pair requests a tile for both CTAs.
   void request(Value barrier) {
     auto ask = [&] {
       RequestWorkTileOp::create(builder, buffers.front(), barrier,
@@ -321,7 +324,8 @@ private:
 
   void lowerRelease(Value stage) {
     Value empty = StageBarriersOp::create(builder, ring, stage).getEmpty();
-    // The tensor core arrives in both CTAs of a pair, threads in the leader.
+    // The tensor core arrives at the barriers of both CTAs of a pair. Threads
+    // arrive at the leader's barrier.
     if (type.getConsumer() == AsyncKind::MmaCommit) {
       CommitOp::create(builder, empty, type.isPair());
       return;
@@ -335,7 +339,7 @@ private:
     arriveByRole(empty);
   }
 
-  /// Arrives with the threads of getArrivals.
+  /// Arrives with every thread or one lane per warp (see getArrivals).
   void arriveByRole(Value barrier) {
     constexpr int64_t warp = mx::target::kWarpSize;
     if (role.getElected() || getArrivals(type, warp) == warp)
@@ -343,8 +347,8 @@ private:
     arriveByWarps([&] { arrive(barrier); });
   }
 
-  /// Arrives with a lane per warp, after syncwarp: 8 arrivals at a barrier of
-  /// the pair instead of 256.
+  /// Arrives with one lane per warp after a syncwarp. A pair's barrier then
+  /// counts 8 arrivals instead of 256.
   void arriveByWarps(llvm::function_ref<void()> arriveNow) {
     builder.syncWarp();
     auto ifOp =
@@ -373,7 +377,7 @@ private:
   bool isProducer;
   NVVMBuilder builder;
   Value first, end;
-  /// Views of the last acquired stage, and the barrier of its copies.
+  /// Buffers of the last acquired stage, and the full barrier of its copies.
   SmallVector<Value> buffers;
   Value filled;
 };

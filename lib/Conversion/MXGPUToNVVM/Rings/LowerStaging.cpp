@@ -3,12 +3,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A warp writes 32 rows to its own stage, and an elected thread starts their
-// bulk copy. The thread tracks read stages by bulk groups, which complete in
-// order (PTX ISA, cp.async.bulk.wait_group), without a barrier in memory.
-// elect.sync always elects the same thread.
+// bulk copy. This thread waits for bulk groups, which complete in order (PTX
+// ISA, cp.async.bulk.wait_group), until the copy has read the stage. No
+// mbarrier is needed, because elect.sync always elects the same thread.
 //
-// Stages shared by a role work in the same way: its first thread starts the
-// copies, after a barrier of the role.
+// If a role shares its stages, its first thread starts the copies after a
+// barrier of the role.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ public:
     };
     if (failed(carryThrough(body, start, {isTake, afterTake})))
       return failure();
-    // Complete the stores at the end of the role.
+    // Wait for all stores at the end of the role.
     builder.setInsertionPointToEnd(&body);
     byStoringThread([&] { builder.waitStores(0, /*read=*/false); });
     return success();
@@ -66,7 +66,6 @@ private:
     body();
   }
 
-  /// Synchronizes all threads that share a stage.
   void syncSharers() {
     if (ofWarp)
       return builder.syncWarp();
@@ -105,8 +104,9 @@ private:
     commit.erase();
   }
 
-  /// Makes the writes of all threads visible before the first copy, or before
-  /// each copy of a warp.
+  /// Lowers the copies from a stage. Synchronizes the threads that share the
+  /// stage before the first copy, or before each copy if the stage belongs to a
+  /// warp.
   void lowerCopies(ProducerAcquireOp take) {
     SmallVector<Operation *> copies;
     role.walk([&](Operation *op) {
@@ -125,7 +125,7 @@ private:
         continue;
       }
       if (auto store = dyn_cast<TmaStoreOp>(copy)) {
-        // A proxy fence stays next to the copy.
+        // Insert before the proxy fence, which must stay next to the copy.
         if (isa_and_present<NVVM::FenceProxyOp>(copy->getPrevNode()))
           builder.setInsertionPoint(copy->getPrevNode());
         narrowCoords(store);
@@ -133,7 +133,8 @@ private:
       }
       if (waits)
         syncSharers();
-      // Commits a group even without a copy, because groups count stages.
+      // Commit a group even if the condition skips the copy, because the waits
+      // count one group per stage.
       byStoringThread([&] {
         startCopy(copy);
         if (ofWarp)
@@ -142,8 +143,8 @@ private:
     }
   }
 
-  /// Truncates coordinates to 32 bits before branches, in which copies would
-  /// keep all bits alive.
+  /// Truncates coordinates to 32 bits before the branch around the copy.
+  /// Otherwise all 64 bits would stay live until the branch.
   void narrowCoords(TmaStoreOp store) {
     for (OpOperand &coord : store.getCoordsMutable())
       coord.set(arith::IndexCastUIOp::create(builder, builder.getIndexType(),
@@ -165,9 +166,9 @@ private:
     copy->moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
   }
 
-  /// Stores the valid rows by threads, 16 bytes at a time, because a bulk copy
-  /// would overwrite rows of the next group. Rows outside the tensor are never
-  /// written, for any offsets.
+  /// Lets threads store the valid rows 16 bytes at a time, because a bulk copy
+  /// would overwrite rows of the next expert group. Rows outside the tensor are
+  /// never written, whatever the offsets are.
   void expandRows(StoreRowsOp op) {
     OpBuilder::InsertionGuard guard(builder);
     auto ifOp =
@@ -207,7 +208,7 @@ private:
   RingOp ring;
   RingType type;
   RoleOp role;
-  /// True for stages of warp scope.
+  /// True if each warp owns its stages.
   bool ofWarp;
   NVVMBuilder builder;
 };

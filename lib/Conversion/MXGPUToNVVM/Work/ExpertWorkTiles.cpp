@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Maps the number of a work tile to its expert group and its position there.
-// The ends of the expert groups are known on the device only, as cumulative
-// ends, or as sizes if each group starts at a multiple of a stride. Groups of
-// rows have whole tiles of packed rows, in order; groups of a reduction have
-// all outputs and a segment of the reduction.
+// Maps the number of a work tile to its expert group and to its position in the
+// group. The extents of the groups are known only on the device. They are
+// cumulative ends, or sizes if each group starts at a multiple of a stride.
+// Groups of rows own whole tiles of packed rows, in order. Groups of a
+// reduction own all outputs and a segment of the reduction.
 //
-// A warp processes 32 groups at a time: prefix sums of their tiles determine
-// the lane with the requested tile. Invalid offsets have a defined meaning
-// inside the tensors (docs/reference/Spec.md, Groups): no group ends after the
-// last offset or row, or before its predecessor.
+// A warp processes 32 groups at a time. Prefix sums of their tile counts
+// determine the lane of the group with the requested tile. Invalid offsets
+// are clamped (docs/reference/Spec.md, Groups), so no group ends after the
+// last offset, after the last row, or before its predecessor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ using namespace mx::mxgpu;
 
 namespace {
 
-/// Work tile in its group: all i32.
+/// Work tile in its group. The values are i32 unless stated otherwise.
 struct FoundWorkTile {
   Value group, begin, end; ///< the group and its rows
   Value inExpert;          ///< its number in the group
@@ -36,31 +36,31 @@ struct FoundWorkTile {
 
 class ExpertSearch {
 public:
-  /// `tileRows` are the rows of a work tile; with `columns` (i32) each row of
-  /// tiles has `columns` work tiles. No group ends beyond `rows` (index) or the
-  /// last offset. With a `stride` (index) groups start at its multiples, and
-  /// `offsets` holds their sizes.
+  /// A work tile has `tileRows` rows. If `columns` (i32) is given, each row of
+  /// tiles consists of `columns` work tiles. No group ends beyond `rows`
+  /// (index) or the last offset. If `stride` (index) is given, groups start at
+  /// its multiples, and `offsets` contains their sizes.
   ExpertSearch(NVVMBuilder &builder, Value offsets, Value rows,
                int64_t tileRows, Value columns = {}, Value stride = {});
 
   /// Finds the group of work tile `workTile` (i32).
   FoundWorkTile find(Value workTile);
 
-  /// Returns the tiles of rows `begin` to `end`: all i32.
+  /// Returns the number of tiles that cover rows `begin` to `end` (all i32).
   Value getTilesOf(Value begin, Value end);
 
   /// Returns true if group number `group` (i32) exists.
   Value isExpert(Value group);
-  /// Returns begin and end (i32) of a group in packed rows, in whole tiles, at
-  /// most `most` (i32) together.
+  /// Returns the begin and end (i32) of a group in packed rows, where each
+  /// group occupies whole tiles. Both are at most `most` (i32).
   std::pair<Value, Value> getPackedRange(Value group, Value most);
 
 private:
-  /// State of 32 groups, one per lane: all i32.
+  /// State of 32 groups, one per lane. All values are i32.
   struct Experts {
     Value begin, end; // of the lane's group
     Value workTiles,
-        before; // of the group, and of its predecessors among the 32
+        before; // number of work tiles of the group, and of all earlier lanes
   };
 
   Value isBelow(Value a, Value b);
@@ -70,7 +70,7 @@ private:
   Experts loadExperts(Value first, Value previous);
   Experts look(Value first, Value previous);
 
-  /// Results of a scan beside its carried values.
+  /// Number of results of a scan in addition to its carried values.
   static constexpr unsigned kFound = 4;
   SmallVector<Value>
   scan(ValueRange initial,
@@ -81,9 +81,9 @@ private:
   Value offsets;
   int64_t tileRows;
   Value columns;
-  Value count;  // of groups, i32
-  Value limit;  // of all numbers, in the type of the offsets
-  Value stride; // from group to group, i32, or null
+  Value count;  // number of groups (i32)
+  Value limit;  // upper bound of rows, in the type of the offsets
+  Value stride; // distance between starts of groups (i32), or null
 };
 
 } // namespace
@@ -95,7 +95,7 @@ ExpertSearch::ExpertSearch(NVVMBuilder &builder, Value offsets, Value rows,
       limit(arith::IndexCastOp::create(builder, getOffsetType(),
                                        stride ? stride : rows)),
       stride(stride ? builder.toI32(stride) : Value()) {
-  // The last offset is the total number of rows, at least 0.
+  // No group ends beyond the last offset.
   if (!stride)
     limit = arith::MinSIOp::create(builder, load(builder.sub(count, 1)), limit);
 }
@@ -128,9 +128,8 @@ Value ExpertSearch::loadClamped(Value known) {
   return builder.toI32(arith::MaxSIOp::create(builder, most, zero).getResult());
 }
 
-/// Loads begin and end of the 32 groups from `first` on, one per lane;
-/// `previous` is the end of the preceding group. Groups beyond the last are
-/// empty.
+/// Loads the begin and end of 32 groups, starting at `first`, a group per lane.
+/// `previous` is the end of the preceding group. Missing groups are empty.
 ExpertSearch::Experts ExpertSearch::loadExperts(Value first, Value previous) {
   Value lane = builder.laneId(), group = builder.add(first, lane);
   Value last = builder.sub(count, 1);
@@ -143,7 +142,7 @@ ExpertSearch::Experts ExpertSearch::loadExperts(Value first, Value previous) {
     groups.end = builder.add(groups.begin, size);
     return groups;
   }
-  // Running maximum, which includes earlier groups.
+  // A running maximum ensures that no group ends before its predecessor.
   Value end = loadClamped(known);
   end = arith::MaxSIOp::create(builder, end, previous);
   for (int64_t distance = 1; distance < mx::target::kWarpSize; distance *= 2)
@@ -162,7 +161,7 @@ Value ExpertSearch::getTilesOf(Value begin, Value end) {
   return builder.div(rounded, tileRows);
 }
 
-/// Loads the 32 groups from `first` on and counts their work tiles.
+/// Loads 32 groups, starting at `first`, and counts their work tiles.
 ExpertSearch::Experts ExpertSearch::look(Value first, Value previous) {
   Value lane = builder.laneId();
   Experts groups = loadExperts(first, previous);
@@ -181,9 +180,9 @@ ExpertSearch::Experts ExpertSearch::look(Value first, Value previous) {
   return groups;
 }
 
-/// Scans 32 groups at a time while `body` requests it. `body` maps carried
-/// values and returns further results. A small static number of groups needs no
-/// loop.
+/// Scans 32 groups at a time as long as `body` returns true. `body` maps the
+/// carried values to their next values, and appends the results of the scan. No
+/// loop is built if a warp processes all groups at once.
 SmallVector<Value> ExpertSearch::scan(
     ValueRange initial,
     llvm::function_ref<Value(ValueRange, SmallVector<Value> &)> body) {
@@ -216,11 +215,13 @@ bool ExpertSearch::areFew() {
   return !ShapedType::isDynamic(groups) && groups <= mx::target::kWarpSize;
 }
 
-/// The `left` of a lane is the number of the tile within its group, if there.
+/// Finds the lane of the group with the work tile. `left` is the number of
+/// the tile within the lane's group, and out of range in all other lanes.
 FoundWorkTile ExpertSearch::find(Value workTile) {
   Value zero = builder.i32(0);
-  // State: first group, remaining work tiles, end of the previous groups.
-  // Results: lanes with the work tile, and the lane's group.
+  // The scan carries the first group, the remaining work tiles and the end of
+  // the previous groups. Its results are a mask of the lane with the work tile,
+  // and the begin and end of the lane's group.
   SmallVector<Value> state =
       scan({zero, workTile, zero},
            [&](ValueRange state, SmallVector<Value> &found) -> Value {
@@ -257,8 +258,8 @@ Value ExpertSearch::isExpert(Value group) { return isBelow(group, count); }
 /// Scans groups up to `group`. Each lane sums the tiles of its earlier groups.
 std::pair<Value, Value> ExpertSearch::getPackedRange(Value group, Value most) {
   Value zero = builder.i32(0);
-  // State: first group, tiles, end of the previous groups. Result: the lane's
-  // group.
+  // The scan carries the first group, the lane's sum of tiles and the end of
+  // the previous groups. Its results are the begin and end of the lane's group.
   SmallVector<Value> state =
       scan({zero, zero, zero},
            [&](ValueRange state, SmallVector<Value> &found) -> Value {
@@ -293,7 +294,7 @@ std::pair<Value, Value> ExpertSearch::getPackedRange(Value group, Value most) {
   return {bound(sum), bound(builder.add(sum, getTilesOf(begin, end)))};
 }
 
-/// Returns the rows of a group's tile: i32s.
+/// Returns the begin and end of the rows of a group's tile (i32).
 static std::pair<Value, Value> getTileRows(NVVMBuilder &builder,
                                            const FoundWorkTile &found,
                                            Value tile, int64_t tileRows) {
@@ -345,13 +346,13 @@ private:
   NVVMBuilder &builder;
   TileSchedulerOp source;
   int64_t tileRows, tileColumns;
-  Value columns; // of tiles (i32)
+  Value columns; // number of column tiles (i32)
 };
 
 } // namespace
 
-/// The work tiles of a group follow the raster. A work tile covers rows of its
-/// group only, so packed rows are not needed.
+/// Finds a work tile of groups of rows. The work tiles of a group are in raster
+/// order, and a work tile contains only rows of its group.
 ExpertWorkTile WorkTileSearch::findOfRows(Value number) {
   ExpertSearch groups(builder, source.getOffsets(), source.getRows(), tileRows,
                       columns, source.getStride());
@@ -365,7 +366,8 @@ ExpertWorkTile WorkTileSearch::findOfRows(Value number) {
       {found.group, start, builder.mul(tile.columns, tileColumns), start, end});
 }
 
-/// All groups of a reduction share the same outputs.
+/// Finds a work tile if groups divide the reduction, so the outputs of all
+/// groups have the same shape.
 ExpertWorkTile WorkTileSearch::findOfReduction(Value number) {
   Value rows = getTiles(builder, source.getRows(), tileRows);
   Value each = builder.mul(rows, columns);

@@ -6,8 +6,8 @@
 // the same work tiles, identified by 32-bit numbers, and computes their 64-bit
 // coordinates once.
 //
-// Rings remain. The pass accesses the contents of a work tile's stage by the
-// address of its buffer.
+// Rings are lowered later. Until then, the address of a stage's buffer gives
+// access to the work tile in the stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,13 +33,12 @@ Value getAddress(NVVMBuilder &builder, Value buffer) {
       builder, LLVM::LLVMPointerType::get(builder.getContext(), 3), buffer);
 }
 
-/// Returns true for the number of a work tile, false for -1 (none).
+/// Tests whether `number` is the number of a work tile, rather than -1.
 Value isNumber(NVVMBuilder &builder, Value number) {
   return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, number,
                                builder.i32(-1));
 }
 
-/// Lowers the loops of a kernel.
 class WorkLowering {
 public:
   explicit WorkLowering(KernelOp kernel)
@@ -92,15 +91,16 @@ private:
 
   KernelOp kernel;
   IRRewriter rewriter;
-  /// Work tiles of `single` schedulers.
+  /// The only work tile of each scheduler of kind `single`.
   DenseMap<Operation *, SingleWorkTile> workTiles;
-  /// First work tiles of schedulers over expert groups.
+  /// The first work tile of each scheduler over expert groups.
   DenseMap<Operation *, ExpertWorkTile> firstWorkTiles;
 };
 
 } // namespace
 
-/// K fits 32 bits, as do coordinates of bulk copies.
+/// Lowers to an scf.for of 32 bits. K fits 32 bits, because the coordinates of
+/// bulk copies are 32-bit numbers.
 void WorkLowering::lower(ForEachKOp op) {
   NVVMBuilder builder = at(op);
   Value start = builder.toI32(op.getStart());
@@ -141,9 +141,9 @@ void WorkLowering::lower(ForEachWorkTileOp op) {
   rewriter.eraseOp(op);
 }
 
-/// Builds a loop whose body visits a work tile before the next is known.
-/// `first` describes the first work tile and determines the arguments of the
-/// body.
+/// Builds a loop that processes a work tile before the next work tile is known.
+/// `first` describes the first work tile, and `getArguments` derives the
+/// arguments of the body from the carried description.
 void WorkLowering::lowerToLoop(
     NVVMBuilder &builder, ForEachWorkTileOp op, ValueRange first,
     function_ref<SmallVector<Value>(Block::BlockArgListType)> getArguments) {
@@ -162,7 +162,7 @@ void WorkLowering::lowerToLoop(
   fillCondition(next, loop);
 }
 
-/// Reads the next work tile, or its absence, from the buffer of the stage.
+/// Reads the next work tile, or an end marker, from the buffer of the stage.
 void WorkLowering::fillCondition(NextWorkTileOp next, scf::WhileOp loop) {
   NVVMBuilder builder = at(next);
   auto wait = next.getBuffer().getDefiningOp<ConsumerWaitOp>();
@@ -183,7 +183,7 @@ void WorkLowering::fillCondition(NextWorkTileOp next, scf::WhileOp loop) {
     isWorkTile = builder.isCluster(answer[0]);
     break;
   default:
-    llvm_unreachable("the verifier lets no other ring tell of work tiles");
+    llvm_unreachable("verified: no other producer writes work tiles");
   }
   scf::ConditionOp condition = loop.getConditionOp();
   condition.getConditionMutable().assign(isWorkTile);
@@ -208,8 +208,8 @@ void WorkLowering::lowerSingle(NVVMBuilder &builder, ForEachWorkTileOp op,
                              workTile.arguments);
 }
 
-/// Computes the first work tile of a CTA or pair before the loop; the others
-/// come from the ring.
+/// Computes the first work tile of a CTA or pair before the loop. All other
+/// work tiles are read from the ring.
 void WorkLowering::lowerExperts(NVVMBuilder &builder, ForEachWorkTileOp op,
                                 TileSchedulerOp source) {
   auto [known, isNew] = firstWorkTiles.try_emplace(source);
@@ -229,8 +229,8 @@ void WorkLowering::lowerExperts(NVVMBuilder &builder, ForEachWorkTileOp op,
   });
 }
 
-/// Starts a CTA with the work tile of its own number and draws further numbers
-/// from the atomic counter.
+/// Starts CTA i with work tile i, and then draws work tile numbers from the
+/// atomic counter.
 void WorkLowering::lowerAtomicCounter(NVVMBuilder &builder,
                                       ForEachWorkTileOp op,
                                       const Problem &problem) {
@@ -239,9 +239,10 @@ void WorkLowering::lowerAtomicCounter(NVVMBuilder &builder,
   });
 }
 
-/// CTA c, or pair c, visits work tiles c, c + number of CTAs or pairs, ... An
-/// scf.for would compare signed, but the number after the last work tile may be
-/// 2^31 or more.
+/// Emits a loop over the work tiles of a CTA or pair: CTA or pair c of n
+/// processes work tiles c, c + n, c + 2 n and so on. An scf.for would compare
+/// signed numbers, but the first number past the last work tile may be 2^31 or
+/// more.
 void WorkLowering::lowerStatic(NVVMBuilder &builder, ForEachWorkTileOp op,
                                const Problem &problem) {
   Value first = getFirstWorkTile(builder, op);
@@ -265,9 +266,8 @@ void WorkLowering::lowerStatic(NVVMBuilder &builder, ForEachWorkTileOp op,
                              arguments);
 }
 
-/// Starts a CTA or pair with the work tile of its own number and continues with
-/// the work tiles of cancelled clusters. An answer is decoded only if it
-/// contains a cluster.
+/// Starts CTA or pair i with work tile i, and continues with the work tiles of
+/// cancelled clusters. Decodes an answer only if it contains a cluster.
 void WorkLowering::lowerClc(NVVMBuilder &builder, ForEachWorkTileOp op,
                             const Problem &problem) {
   bool pair = isInPair(op);
@@ -295,7 +295,7 @@ void WorkLowering::lowerClc(NVVMBuilder &builder, ForEachWorkTileOp op,
   fillCondition(next, loop);
 }
 
-/// Writes work tiles into stages, in the role that distributes them.
+/// Lets the distributing role write work tiles to the stages of a ring.
 void WorkLowering::tellWorkTiles(TileSchedulerOp source) {
   if (!source.getWorkTiles())
     return;
@@ -328,9 +328,10 @@ void WorkLowering::tellWorkTiles(TileSchedulerOp source) {
   }
 }
 
-/// Draws the number of a work tile, or -1. All CTAs together draw as many
-/// numbers as there are work tiles: a CTA starts without a draw and draws once
-/// more at its end. The last draw resets the counter to 0.
+/// Draws the number of a work tile from the counter, or -1 if none is left. All
+/// CTAs together draw as many numbers as there are work tiles. A CTA does not
+/// draw its first work tile, but its last draw finds no work tile. The last
+/// draw of all CTAs resets the counter to 0.
 Value WorkLowering::drawFromCounter(NVVMBuilder &builder,
                                     TileSchedulerOp source) {
   Value workTiles = getNumWorkTiles(builder, source);

@@ -18,9 +18,10 @@ using namespace mx::mxgpu;
 // Rasters
 //===----------------------------------------------------------------------===//
 
-// Runs once for each work tile and role, in 32 bits: there are fewer than 2^31
-// work tiles. A 32-bit division takes about 20 instructions, and so does a
-// level of the Hilbert curve; loops over the reduction contain none of them.
+// Each role computes the tile once for each work tile, in 32 bits because there
+// are fewer than 2^31 work tiles. A 32-bit division and a level of the Hilbert
+// curve each take about 20 instructions. Loops over the reduction do not
+// contain this code.
 
 namespace {
 
@@ -30,7 +31,7 @@ Value floorHalf(NVVMBuilder &b, Value x) {
 
 Value negate(NVVMBuilder &b, Value x) { return b.sub(b.i32(0), x); }
 
-/// Returns half of a side, rounded to an even number except for length 2.
+/// Returns half of `length`, rounded to an even number. Returns 1 for length 2.
 Value halve(NVVMBuilder &b, Value length) {
   Value half = floorHalf(b, length);
   Value odd = arith::AndIOp::create(b, half, b.i32(1));
@@ -55,8 +56,8 @@ Tiles buildGroupM(NVVMBuilder &b, int64_t group, Tiles grid, Value workTile) {
   return {b.add(first, row), column};
 }
 
-/// Position of a walk along the curve; see unittests/Target/Raster.cpp. `along`
-/// is its direction; `isTurned` means that rows and columns are swapped.
+/// State of a walk along the Hilbert curve (unittests/Target/Raster.cpp) in the
+/// direction `along`. If `isTurned`, rows and columns are swapped.
 struct Walk {
   Value workTile;
   Value alongStart, alongDirection, along;
@@ -179,7 +180,7 @@ Tiles buildHilbert(NVVMBuilder &b, Tiles grid, Value workTile) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(args.front().getParentBlock());
         Walk walk = Walk::from(args);
-        // 2 along > 3 across without overflow of 32 bits.
+        // Test 2 * along > 3 * across without an overflow of 32 bits.
         Value excess = b.sub(walk.along, b.min(walk.along, walk.across));
         Value isLong = b.isBelow(floorHalf(b, walk.across), excess);
         Walk next = choose(
@@ -222,7 +223,7 @@ Tiles mx::mxgpu::buildTile(NVVMBuilder &builder, RasterAttr raster, Tiles grid,
 // Coordinates
 //===----------------------------------------------------------------------===//
 
-/// Returns a number of packed row tiles that suffices for any offsets.
+/// Returns an upper bound of the packed row tiles for all possible offsets.
 static Value getPackedTiles(NVVMBuilder &builder, Value rows, Value offsets,
                             int64_t tile) {
   Value whole = builder.div(rows, tile);
@@ -247,8 +248,8 @@ Value mx::mxgpu::toIndex(NVVMBuilder &builder, Value number) {
   return arith::IndexCastUIOp::create(builder, builder.getIndexType(), number);
 }
 
-/// Returns the start of split `split` of the reduction, which ends its
-/// predecessor.
+/// Returns the start of split `split` of the reduction and the end of the
+/// preceding split.
 static Value getSplitStart(NVVMBuilder &builder, TileSchedulerOp source,
                            Value split) {
   Value step = builder.index(*source.getSplitStep());
@@ -286,8 +287,7 @@ SmallVector<Value> mx::mxgpu::getWorkTile(NVVMBuilder &builder,
   return {slice, row, column, start, end};
 }
 
-/// Returns the work tile of a group of a reduction; all groups have the same
-/// tiles.
+/// Returns the only work tile of a CTA if expert groups divide the reduction.
 static SingleWorkTile getWorkTileOfReduction(NVVMBuilder &builder,
                                              TileSchedulerOp source) {
   ExpertWorkTile found = findFirstExpertWorkTile(builder, source);

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Maps the number of a work tile to its rows, columns and split of the
-// reduction, or to its group. unittests/Target/Raster.h implements the orders
-// in C++.
+// reduction, or to its expert group. unittests/Target/Raster.h implements the
+// raster orders in C++.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 namespace mx::mxgpu {
 
-/// Rows and columns of tiles, or the position of a tile (i32, unsigned).
+/// Numbers of row and column tiles, or the position of a tile (unsigned i32).
 struct Tiles {
   mlir::Value rows, columns;
 };
@@ -24,15 +24,15 @@ struct Tiles {
 Tiles buildTile(NVVMBuilder &builder, RasterAttr raster, Tiles grid,
                 mlir::Value workTile);
 
-/// Arguments of a loop's body, and existence of the work tile (i1, null if it
-/// always exists).
+/// Arguments of a loop's body for a work tile. `exists` (i1) is false if there
+/// is no work tile, and null if the work tile always exists.
 struct SingleWorkTile {
   llvm::SmallVector<mlir::Value> arguments;
   mlir::Value exists;
 };
 
-/// Work tile of a scheduler over `groups`: the arguments of the loop body, and
-/// its number, or -1 if there is none (i32s).
+/// Work tile of a scheduler over expert groups: the arguments of the loop body
+/// (i32), and the number of the work tile (i32), or -1 past the last.
 struct ExpertWorkTile {
   llvm::SmallVector<mlir::Value> arguments;
   mlir::Value number;
@@ -56,43 +56,46 @@ Problem getProblem(NVVMBuilder &builder, TileSchedulerOp source);
 /// Converts an unsigned i32 to index.
 mlir::Value toIndex(NVVMBuilder &builder, mlir::Value number);
 
-/// Returns the arguments of the body for work tile `workTile`. Tiles of a split
-/// precede those of the next, so that concurrent tiles share rows of A and B.
+/// Returns the arguments of the body for work tile `workTile`. All tiles of a
+/// split precede the tiles of the next split, so concurrent tiles share
+/// rows of A and B.
 llvm::SmallVector<mlir::Value>
 getWorkTile(NVVMBuilder &builder, const Problem &problem, mlir::Value workTile);
 
-/// Returns the only work tile of a CTA. It is computed at the tile scheduler,
-/// for all roles and by whole warps.
+/// Returns the only work tile of a CTA. Inserts the computation of the work
+/// tile at the tile scheduler, where all roles share the result and whole warps
+/// execute the code.
 SingleWorkTile getSingleWorkTile(NVVMBuilder &builder, TileSchedulerOp source);
 
-/// Group of a tile of packed rows, first row and end (i32), and existence (i1).
+/// Group, first row and end of a tile of packed rows (i32), and a flag (i1)
+/// that is true if the tile exists.
 struct ExpertTile {
   mlir::Value group, start, end, exists;
 };
 
-/// Finds the group by the ends of the expert groups, with all lanes of a warp.
-/// `rows` (index) limits the ends.
+/// Finds the expert group of a tile of packed rows from the ends of the groups.
+/// `rows` (index) limits the ends. All lanes of a warp must participate.
 ExpertTile findExpertTile(NVVMBuilder &builder, mlir::Value offsets,
                           mlir::Value rows, mlir::Value tile, int64_t tileRows);
 
-/// Compute the first work tile of a CTA or pair, and the successor of the
-/// current, with all lanes of a warp.
+/// Compute the first work tile of a CTA or pair, and the work tile after the
+/// current work tile. All lanes of a warp must participate.
 ExpertWorkTile findFirstExpertWorkTile(NVVMBuilder &builder,
                                        TileSchedulerOp source);
 ExpertWorkTile findNextExpertWorkTile(NVVMBuilder &builder,
                                       TileSchedulerOp source,
                                       mlir::scf::WhileOp loop);
-/// Pass a work tile through 32 bytes of shared memory.
+/// Store and load a work tile in 32 bytes of shared memory.
 void storeExpertWorkTile(NVVMBuilder &builder, const ExpertWorkTile &workTile,
                          mlir::Value address);
 ExpertWorkTile loadExpertWorkTile(NVVMBuilder &builder, mlir::Value address);
 
-/// Return the number of a CTA or pair, which is its first work tile, and the
-/// number of CTAs or pairs: i32s.
+/// Return the index of a CTA or pair, which is its first work tile, and the
+/// number of CTAs or pairs (i32).
 mlir::Value getFirstWorkTile(NVVMBuilder &builder, mlir::Operation *op);
 mlir::Value getWorkTileStep(NVVMBuilder &builder, mlir::Operation *op);
 
-/// Returns the tiles that cover `size` (index, below 2^63), as an i32.
+/// Returns the number of tiles (i32) that cover `size` (index, below 2^63).
 mlir::Value getTiles(NVVMBuilder &builder, mlir::Value size, int64_t tile);
 
 /// Returns the number of work tiles of a scheduler (i32).

@@ -133,8 +133,8 @@ LogicalResult ElementRegion::verify() {
         isKernelNumber(memref.getElementType()))
       continue;
     if (!isKernelNumber(value.getType()))
-      return fail(user) << "captured numbers or memrefs of numbers with "
-                           "strides, found "
+      return fail(user) << "captured values to be numbers or strided memrefs "
+                           "of numbers, found "
                         << value.getType();
   }
   for (Operation &op : block->without_terminator())
@@ -166,23 +166,23 @@ LogicalResult ElementRegion::verify(Operation *op) {
                         << type;
     return success();
   }
-  return fail(op) << "elementwise operations of arith and math and memref.load "
-                     "with rows and columns as indices, found an operation "
-                     "that cannot be inlined";
+  return fail(op) << "elementwise arith and math operations, or memref.load "
+                     "indexed by row and column, found an operation that "
+                     "cannot be inlined";
 }
 
 LogicalResult ElementRegion::verifyBranch(scf::IfOp op) {
   for (Type type : op.getResultTypes())
     if (!isKernelNumber(type))
-      return fail(op) << "branches that give numbers, found " << type;
+      return fail(op) << "a branch that yields numbers, found " << type;
   for (Block *inside : {op.thenBlock(), op.elseBlock()})
     for (Operation &inner : *inside) {
       if (isa<memref::LoadOp, memref::DimOp>(inner))
-        return fail(&inner) << "nothing to be read in a branch: read it before";
+        return fail(&inner) << "no load in a branch: load before the branch";
       if (llvm::any_of(inner.getOperands(), [&](Value operand) {
             return getKind(operand) == Kind::Column;
           }))
-        return fail(&inner) << "no number of a column in a branch";
+        return fail(&inner) << "no use of the column index in a branch";
       if (!inner.hasTrait<OpTrait::IsTerminator>() && failed(verify(&inner)))
         return failure();
     }
@@ -193,8 +193,8 @@ LogicalResult ElementRegion::verifyLoad(Operation *op) {
   auto load = cast<memref::LoadOp>(op);
   MemRefType type = load.getMemRefType();
   if (load.getMemRef().getParentBlock() == block)
-    return fail(op) << "a memref from outside of the region, found one made "
-                       "inside";
+    return fail(op) << "a memref defined outside the region, found a memref "
+                       "defined inside";
   if (!type.getElementType().isIntOrFloat() ||
       type.getElementTypeBitWidth() < 8)
     return fail(op) << "elements of whole bytes, found " << type;
@@ -203,9 +203,9 @@ LogicalResult ElementRegion::verifyLoad(Operation *op) {
     Kind kind = getKind(index);
     bool isColumn = kind == Kind::Column || getClampedColumn(index).column;
     if (isColumn ? !isLast : kind == Kind::Vector)
-      return fail(op) << "indices that do not depend on the column, but for a "
-                         "last one of the column plus such a number; found "
-                         "another index at position "
+      return fail(op) << "indices that do not depend on the column, except "
+                         "that the last index may be the column plus an "
+                         "offset; found another index at position "
                       << position;
   }
   return success();
@@ -229,9 +229,9 @@ void ElementRegion::requireSizes(KernelBuilder &host, Value rows,
     Value fits =
         arith::CmpIOp::create(host, arith::CmpIPredicate::uge, found, least);
     std::string text = llvm::formatv(
-        "expected dimension {0} of a tensor that the region reads by {1} to be "
-        "at least %lld, found %lld",
-        dim, isColumn ? "columns" : "rows");
+        "expected dimension {0} of a tensor that the region indexes by {1} to "
+        "be at least %lld, found %lld",
+        dim, isColumn ? "column" : "row");
     RequireOp::create(host, fits, text, ValueRange{least, found});
   };
   for (auto load : block->getOps<memref::LoadOp>())
@@ -323,8 +323,8 @@ Value ElementRegion::emitLoad(KernelBuilder &builder, memref::LoadOp load,
 SmallVector<Value> ElementRegion::emit(KernelBuilder &builder,
                                        ValueRange elements,
                                        const Columns &columns) {
-  // Two columns at a time: in f64, which math functions use, the values of all
-  // columns exceed the registers.
+  // Compute two columns at a time, because math functions use f64 and the f64
+  // values of all columns exceed the registers.
   constexpr int64_t kAtOnce = 2;
   IRMapping inputs;
   inputs.map(block->getArguments().drop_back(2), elements);
@@ -371,7 +371,7 @@ SmallVector<Value> ElementRegion::emitColumns(KernelBuilder &builder,
     return vector::BroadcastOp::create(builder, getVector(scalar.getType()),
                                        scalar);
   };
-  // Column indices; columns past the end repeat the last one.
+  // Column indices. Columns past the end repeat the index of the last column.
   Value numbers;
   auto getColumns = [&](Value value) -> Value {
     if (!numbers) {
@@ -405,8 +405,8 @@ SmallVector<Value> ElementRegion::emitColumns(KernelBuilder &builder,
     return llvm::map_to_vector(inside->getTerminator()->getOperands(),
                                getOperand);
   };
-  // Emits the else block, and the then block in a branch taken if any column
-  // needs it. Both are free of side effects.
+  // Emits the else block for all columns, and the then block in a branch that
+  // is taken if any column needs it. Neither block has side effects.
   auto emitBranch = [&](scf::IfOp op) {
     SmallVector<Value> others = emitBlock(op.elseBlock());
     Value condition = getOperand(op.getCondition()), any;

@@ -12,41 +12,41 @@
 
 namespace mx::mxgpu {
 
-/// Returns true for the types that a thread of a kernel computes with.
+/// Returns true for the types supported in computations of a kernel thread.
 bool isKernelNumber(mlir::Type type);
 /// Returns true if NVPTX has an instruction for this math operation that is
 /// bit-identical to the CPU path. mx-expand-math expands the others.
 bool hasKernelInstruction(mlir::Operation *op);
 
-/// An epilogue of mx.matmul or prologue of mx.quantize, which defines one
-/// element. Kernel threads process consecutive columns of a row: values that
-/// depend only on the row are computed once, the others as vectors.
+/// An epilogue of mx.matmul or prologue of mx.quantize, which computes one
+/// element. A kernel thread processes consecutive columns of a row. Values that
+/// depend only on the row are computed once, all other values as vectors.
 class ElementRegion {
 public:
-  /// Wraps the body of an operation, or null for none.
+  /// Wraps the body of an operation, or nothing if `block` is null.
   explicit ElementRegion(mlir::Block *block);
 
   /// Emits an error at an operation of the region that cannot be inlined.
   llvm::LogicalResult verify();
 
-  /// Returns the values that the kernel needs as arguments.
+  /// Returns the values needed as kernel arguments.
   llvm::ArrayRef<mlir::Value> getCaptures() const;
   /// Maps a captured value to its kernel argument.
   void capture(mlir::Value value, mlir::Value inKernel);
 
   explicit operator bool() const;
 
-  /// Requires at run time that memory indexed by the row or column of the
-  /// element contains `rows` or `columns` entries.
+  /// Requires at run time that memory which the region indexes by row contains
+  /// `rows` entries, and memory indexed by column contains `columns` entries.
   void requireSizes(KernelBuilder &host, mlir::Value rows, mlir::Value columns);
 
-  /// Returns true if anything but the elements depends on the column.
+  /// Returns true if any value other than the elements depends on the column.
   bool usesColumns() const;
 
-  /// Emits the values that depend only on `row`. The row must exist.
+  /// Emits the values that depend only on `row`. The row must be in bounds.
   void emitScalars(KernelBuilder &builder, mlir::Value row);
-  /// Returns whether the vectors read by the region are aligned for whole
-  /// columns, or null if it reads none. Call after `emitScalars`.
+  /// Returns whether vector loads of `count` columns are aligned, or null if
+  /// the region reads no vectors. Call after `emitScalars`.
   mlir::Value areLoadsAligned(KernelBuilder &builder, int64_t count);
   /// Emits the values of `columns`, with a vector for each element argument,
   /// and returns the yielded vectors.
@@ -66,11 +66,11 @@ private:
     auto found = kinds.find(value);
     return found == kinds.end() ? Kind::Scalar : found->second;
   }
-  /// A column clamped (e.g. by mx-clamp-indices) to [0, end], where end is
-  /// Scalar. Null column: not a clamped column.
+  /// A column that is clamped to [0, end], e.g. by mx-clamp-indices. `end` is
+  /// of kind Scalar. `column` is null if the value is not a clamped column.
   struct ClampedColumn {
     mlir::Value column;
-    mlir::Value end; ///< null: no upper bound
+    mlir::Value end; ///< null if there is no upper bound
   };
   ClampedColumn getClampedColumn(mlir::Value value) const;
   void classify(mlir::Block &inside);
@@ -79,8 +79,7 @@ private:
   bool isWide();
   mlir::Value emitLoad(KernelBuilder &builder, mlir::memref::LoadOp load,
                        const Columns &columns);
-  /// Implements `emit`; `inputs` maps the elements and the loads already
-  /// emitted.
+  /// Implements `emit`; `inputs` maps the elements and the emitted loads.
   llvm::SmallVector<mlir::Value> emitColumns(KernelBuilder &builder,
                                              const mlir::IRMapping &inputs,
                                              const Columns &columns);

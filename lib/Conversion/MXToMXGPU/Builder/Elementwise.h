@@ -12,20 +12,19 @@ namespace mx::mxgpu {
 /// Size and alignment of a thread's vector load or store, in bytes.
 inline constexpr int64_t kLoadBytes = 16;
 
-/// Assignment of pieces of a tile to threads. Adjacent threads own adjacent
-/// pieces of a row, and each thread owns a piece in every `step`-th row.
+/// Assignment of vector-sized pieces of a tile to threads. Adjacent threads own
+/// adjacent pieces of a row. Each thread owns a piece in every `step`-th row.
 struct TileThreads {
   int64_t step;            ///< rows covered by all threads at once
   mlir::Value row, column; ///< first element of the first piece
 
-  /// Returns the assignment for `columns` columns in pieces of `vector`
-  /// elements.
+  /// Returns the assignment of `columns` columns in `vector`-element pieces.
   static TileThreads get(KernelBuilder &body, int64_t threads, int64_t columns,
                          int64_t vector);
 };
 
-/// Creates a role and a loop over work tiles that are tiles of a matrix. Leaves
-/// the builder in the loop; `row` and `column` are indices of the matrix.
+/// Creates a role with a loop over matrix tiles (the work tiles). Leaves the
+/// builder in the loop. The returned `row` and `column` are matrix indices.
 TileThreads forEachTile(KernelBuilder &body, llvm::StringRef role,
                         mlir::Value rows, mlir::Value columns,
                         llvm::ArrayRef<int64_t> tile, int64_t threads,
@@ -35,8 +34,8 @@ TileThreads forEachTile(KernelBuilder &body, llvm::StringRef role,
 inline constexpr int64_t kElementThreads = 256;
 
 /// Creates a role and a loop over pieces of a row of `count` elements, with a
-/// thread for each element. Leaves the builder in a branch for existing
-/// elements and returns the element index.
+/// thread for each element. Leaves the builder in a branch that is taken for
+/// elements in bounds, and returns the element index.
 mlir::Value forEachElement(KernelBuilder &body, llvm::StringRef role,
                            mlir::Value count);
 
@@ -48,7 +47,6 @@ void launchForEachElement(
     llvm::ArrayRef<mlir::Value> arguments,
     llvm::function_ref<void(mlir::Block::BlockArgListType, mlir::Value)> emit);
 
-/// Loads the scale of `row` and `block` for a block size.
 mlir::Value loadScale(KernelBuilder &body, mlir::Value scales, mlir::Value row,
                       mlir::Value block, int64_t blockSize);
 /// Loads an entry of an integer list as an index.

@@ -84,9 +84,9 @@ void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
               "dimension " + Twine(batch + 1) + " of " + name);
 }
 
-/// Compares the bits as unsigned integers: finite positive floats are 1 to
-/// 0x7F7FFFFF. The host does not wait for values in memory
-/// (docs/reference/Spec.md).
+/// Compares the bits as unsigned integers: the bits of positive finite floats
+/// are 1 to 0x7F7FFFFF.
+/// The host does not wait for values in memory (docs/reference/Spec.md).
 Value mx::mxgpu::checkPositive(KernelBuilder &host, Value scale) {
   Value bits = arith::BitcastOp::create(host, host.getI32Type(), scale);
   Value shown = arith::IndexCastUIOp::create(host, host.getIndexType(), bits);
@@ -127,10 +127,10 @@ LogicalResult mx::mxgpu::verifyRowStride(Operation *op, MemRefType type,
   if (ShapedType::isDynamic(stride) ||
       (stride % multiple == 0 && stride >= least))
     return success();
-  InFlightDiagnostic diag = op->emitOpError("expected rows of ")
-                            << name << " at a stride of a multiple of "
-                            << multiple << " elements, at least " << least
-                            << ", on the GPU, found " << stride;
+  InFlightDiagnostic diag = op->emitOpError("expected the row stride of ")
+                            << name << " to be a multiple of " << multiple
+                            << " elements and at least " << least
+                            << " on the GPU, found " << stride;
   int64_t below = stride / multiple * multiple;
   if (below < least)
     diag.attachNote() << "the nearest is " << least;
@@ -146,12 +146,12 @@ void mx::mxgpu::requireRows(KernelBuilder &host, Value matrix, int64_t multiple,
   if (!isContiguous(type)) {
     auto view = memref::ExtractStridedMetadataOp::create(host, matrix);
     Value stride = view.getStrides()[0], length = host.dim(matrix, 1);
-    requireMultiple(host, stride, multiple, "the stride of rows of " + name);
+    requireMultiple(host, stride, multiple, "the row stride of " + name);
     Value fits =
         arith::CmpIOp::create(host, arith::CmpIPredicate::uge, stride, length);
     RequireOp::create(host, fits,
-                      ("expected the stride of rows of " + name +
-                       " to be at least their %lld elements, found %lld")
+                      ("expected the row stride of " + name +
+                       " to be at least the row length %lld, found %lld")
                           .str(),
                       ValueRange{length, stride});
   }
@@ -170,8 +170,8 @@ static int64_t multiply(int64_t a, int64_t b) {
   return llvm::MulOverflow(a, b, product) ? kMost : product;
 }
 
-/// Evaluates unsigned arithmetic on sizes, at most `kMost`. Returns none if
-/// `value` depends on the run.
+/// Evaluates unsigned arithmetic on sizes, saturating at `kMost`. Returns none
+/// if `value` is not known at compile time.
 static std::optional<int64_t> evaluate(Value value) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))

@@ -15,22 +15,22 @@
 
 namespace mx::mxgpu {
 
-/// Maximum CTAs of a grid; kernels number work tiles in 32 bits.
+/// Maximum number of CTAs in a grid. Kernels use 32-bit work tile numbers.
 inline constexpr int64_t kMaxWorkTiles = target::kMaxGridX;
 
-/// Maximum rows and columns covered by tiles of up to 256: coordinates of bulk
-/// copies are signed 32-bit integers (PTX ISA, cp.async.bulk.tensor).
+/// Maximum rows or columns, a multiple of every tile size up to 256. Bulk-copy
+/// coordinates are signed 32-bit integers (PTX ISA, cp.async.bulk.tensor).
 inline constexpr int64_t kMaxExtent =
     std::numeric_limits<int32_t>::max() / 256 * 256;
 
-/// The message of `requireAtMost`, around the name of the size.
+/// Message of `requireAtMost` before and after the name of the size.
 inline constexpr llvm::StringLiteral kAtMostMessage = "expected at most %lld ",
                                      kFoundMessage = ", found %lld";
 
 /// Requires a size to be `expected`; messages call it `what`.
 void requireSize(KernelBuilder &host, mlir::Value found, mlir::Value expected,
                  const llvm::Twine &what);
-/// Requires at least one expert group in `offsets`, if any.
+/// Requires a size to be a multiple of `factor`; messages call it `what`.
 void requireMultiple(KernelBuilder &host, mlir::Value found, int64_t factor,
                      const llvm::Twine &what);
 /// Requires a size of at most `limit`.
@@ -39,15 +39,15 @@ void requireAtMost(KernelBuilder &host, mlir::Value found, int64_t limit,
 /// Requires at least one expert group in `offsets`, unless they are null.
 void requireExperts(KernelBuilder &host, mlir::Value offsets);
 /// Requires scales for `rows x columns` elements in blocks of `block`. Tiled
-/// scales of expert groups have `rowTiles` tiles of rows. Messages call the
+/// scales of expert groups contain `rowTiles` row tiles. Messages call the
 /// scales `name`. The first `batch` dimensions are batch dimensions.
 void requireScaleSizes(KernelBuilder &host, mlir::Value scales,
                        mlir::Value rows, mlir::Value columns, int64_t block,
                        mlir::Value rowTiles = {},
                        llvm::StringRef name = "scales", int64_t batch = 0);
 
-/// Requires a finite NVFP4 factor above 0, and returns the factor. Replaces
-/// another factor from memory by NaN, since the host does not wait for memory.
+/// Requires and returns a finite NVFP4 factor above 0. An invalid factor in
+/// device memory becomes NaN, since the host does not wait for the value.
 mlir::Value checkPositive(KernelBuilder &host, mlir::Value scale);
 
 // The copy engine and 16-byte loads need aligned rows that do not overlap (CUDA
@@ -60,13 +60,13 @@ bool mayHaveStride(mlir::MemRefType type);
 /// is smaller than a row; messages call the matrix `name`.
 llvm::LogicalResult verifyRowStride(mlir::Operation *op, mlir::MemRefType type,
                                     int64_t multiple, llvm::StringRef name);
-/// Requires the same of a dynamic stride, and that the first row is aligned to
-/// `alignment` bytes.
+/// Requires a dynamic row stride to satisfy the same rule at run time, and the
+/// first row to be aligned to `alignment` bytes.
 void requireRows(KernelBuilder &host, mlir::Value matrix, int64_t multiple,
                  int64_t alignment, const llvm::Twine &name);
 
-/// Fails if a static size exceeds the limit of a launch in `root`: the program
-/// would always fail at run time.
+/// Fails if a static size exceeds a limit of a launch in `root`, because the
+/// program would always fail at run time.
 llvm::LogicalResult verifyKnownSizes(mlir::Operation *root);
 
 } // namespace mx::mxgpu

@@ -35,8 +35,8 @@ Value KernelBuilder::dim(Value memref, int64_t dim) {
   return memref::DimOp::create(*this, memref, dim);
 }
 
-/// Converts text to a valid PTX identifier (PTX ISA, Identifiers): other
-/// characters become underscores.
+/// Converts text to a valid PTX identifier (PTX ISA, Identifiers). Underscores
+/// replace all invalid characters.
 static std::string getPtxIdentifier(StringRef text) {
   std::string name = text.empty() || llvm::isDigit(text[0]) ? "_" : "";
   for (char c : text)
@@ -129,8 +129,8 @@ gpu::GPUModuleOp mx::mxgpu::getKernelModule(ModuleOp module,
   for (auto kernels : module.getOps<gpu::GPUModuleOp>())
     if (kernels.getName() == kName)
       return kernels;
-  // MLIR 22 accepts tcgen05 for sm_100a only; our own table has verified the
-  // chip.
+  // MLIR 22 accepts tcgen05 for sm_100a only, so skip its check. TargetInfo has
+  // already verified the chip.
   auto attr = NVVM::NVVMTargetAttr::get(
       module.getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", target.chip,
       target.features, /*targetFlags=*/DictionaryAttr(),
@@ -182,7 +182,7 @@ Value mx::mxgpu::getAddress(KernelBuilder &host, Value memref) {
 
 void mx::mxgpu::clearMemory(KernelBuilder &host, Value memref) {
   Type element = cast<MemRefType>(memref.getType()).getElementType();
-  // E8M0 cannot represent 0; its smallest value has zero bits.
+  // E8M0 cannot represent 0, but its smallest value is encoded as zero bits.
   auto float_ = dyn_cast<FloatType>(element);
   TypedAttr zero =
       float_ ? TypedAttr(host.getFloatAttr(

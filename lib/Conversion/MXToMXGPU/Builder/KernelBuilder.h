@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Builder of kernels and of the host code that launches them: views, addresses,
-// allocation and clearing of memrefs on the host, and loads of consecutive
-// columns in kernels.
+// Builds kernels and the host code that launches them. On the host, utilities
+// view, address, allocate and clear memrefs. In kernels, they load consecutive
+// columns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ class KernelBuilder : public ArithBuilder {
 public:
   using ArithBuilder::ArithBuilder;
 
-  /// Returns an upper bound of the tiles of all expert groups if each starts a
-  /// new tile, independent of the group sizes.
+  /// Returns an upper bound on the number of tiles if each expert group starts
+  /// a new tile. The bound does not depend on the group sizes.
   mlir::Value packedTiles(mlir::Value rows, int64_t tile, mlir::Value offsets);
   /// Returns the size of a dimension, as a constant if it is static.
   mlir::Value dim(mlir::Value memref, int64_t dim);
@@ -32,9 +32,8 @@ public:
   /// Creates a branch on `condition` and moves the insertion point into it.
   void beginIf(mlir::Value condition);
 
-  /// Creates an empty kernel in the module's gpu.module without moving the
-  /// insertion point. Its name is the enclosing function's name followed by
-  /// `what`.
+  /// Creates an empty kernel in the gpu.module without moving the insertion
+  /// point. Its name is the enclosing function's name followed by `what`.
   KernelOp kernel(mlir::gpu::GPUModuleOp module, llvm::StringRef what,
                   mlir::TypeRange arguments, ScheduleAttr schedule = {});
   /// Launches `kernel` with a CTA for each work tile, limited to the resident
@@ -56,8 +55,7 @@ public:
   /// Creates a loop over work tiles. A loop fed by a ring advances to the next
   /// work tile at the end of its body.
   ForEachWorkTileOp forEachWorkTile(mlir::Value work);
-  /// Creates a K loop whose body yields the carried values unchanged by
-  /// default.
+  /// Creates a K loop that by default yields the carried values unchanged.
   ForEachKOp forEachK(mlir::Value start, mlir::Value end, int64_t step,
                       mlir::ValueRange initial = {});
 };
@@ -66,12 +64,12 @@ public:
 mlir::gpu::GPUModuleOp getKernelModule(mlir::ModuleOp module,
                                        const target::TargetInfo &target);
 
-/// Returns the address of the first element of a memref or of a view of one.
+/// Returns the address of the first element of a memref or view.
 mlir::Value getAddress(KernelBuilder &host, mlir::Value memref);
 
-/// Converts elements of 4 and 6 bits to the bytes of mx-store-as-bytes.
+/// Converts 4- and 6-bit elements to bytes, as mx-store-as-bytes does.
 mlir::Value toBytes(KernelBuilder &host, mlir::Value elements);
-/// Returns a contiguous memref as a matrix of one row.
+/// Returns a contiguous memref as a one-row matrix.
 mlir::Value toRow(KernelBuilder &host, mlir::Value memref);
 /// Returns a memref with its first `count` dimensions collapsed into one. A
 /// count below 2 returns the memref itself.
@@ -86,30 +84,31 @@ mlir::Value allocateList(KernelBuilder &host, mlir::Value size);
 // Kernel threads process consecutive columns of a matrix row. The alignment of
 // rows determines the width of loads.
 
-/// Consecutive columns of a matrix processed by a thread.
+/// Consecutive columns of a matrix that a thread processes.
 struct Columns {
   mlir::Value first;
   int64_t count;
-  /// The last existing column. Null if all columns exist and `isAligned` holds
-  /// for the vectors that are read.
+  /// The last column in bounds. Null if all columns are in bounds and the
+  /// vectors that are read satisfy `isAligned`.
   mlir::Value last;
-  /// Whether the thread's row exists; null if it always does.
+  /// Whether the thread's row is in bounds, or null if it always is.
   mlir::Value isPresent;
 
-  /// Returns true if all columns exist.
+  /// Returns true if all columns are in bounds.
   bool areWhole() const;
 };
 
 /// Reads a row of `source`, given by its leading `indices`, at `columns` plus
-/// `offset` (index; null for none). Missing columns repeat the last one.
-/// Missing rows are not read, because another thread may write the row that
-/// replaces them. With `end` (index), column indices are clamped to [0, end].
+/// `offset` (an index, or null). Columns past the end repeat the last column.
+/// Rows past the end are not read, because another thread may write the row
+/// that would be read instead. If given, `end` (an index) clamps column indices
+/// to [0, end].
 mlir::Value loadColumns(KernelBuilder &builder, mlir::Value source,
                         mlir::ValueRange indices, const Columns &columns,
                         mlir::Value offset = {}, mlir::Value end = {});
 
-/// Returns the static alignment of rows, 16 or 32 bytes, assuming aligned data;
-/// 0 if rows are unaligned. Rows of dynamic length return `dynamic`.
+/// Returns the static alignment of rows, 16 or 32 bytes, assuming aligned data.
+/// Returns 0 if rows are unaligned, and `dynamic` if their length is dynamic.
 int64_t getRowAlignment(mlir::MemRefType type, int64_t dynamic);
 
 /// Returns whether rows of `memref` are aligned to `alignment` bytes.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Only fills with zero bytes are supported by the runtime and launch plans.
+// The runtime and launch plans support only fills with zero bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +34,9 @@ LogicalResult mx::mxgpu::convertFill(linalg::FillOp op) {
                           "value: make the tensor an argument of the function, "
                           "or add the value where it is used");
   if (!ownsItsBytes(type))
-    return op.emitOpError("expected whole tensors of elements of whole bytes, "
-                          "or matrices of fewer bits, on the GPU, found ")
+    return op.emitOpError("expected a contiguous tensor of elements of at "
+                          "least 8 bits, or a contiguous matrix of narrower "
+                          "floats, on the GPU, found ")
            << type;
   KernelBuilder host(op.getLoc(), op);
   clearMemory(host, toBytes(host, op.getDpsInits()[0]));

@@ -45,8 +45,7 @@ bool isMemset(mlir::linalg::FillOp op);
 /// Emits an error for operands or body operations that a thread cannot process.
 llvm::LogicalResult verifySimple(mlir::linalg::GenericOp op);
 
-/// Requires at run time that all accesses of an operation are in bounds, as on
-/// the CPU path.
+/// Requires at run time that all accesses are in bounds, as on the CPU path.
 void requireAccesses(mlir::Operation *op);
 
 /// Requires at run time that the operand sizes match the loops of an operation.

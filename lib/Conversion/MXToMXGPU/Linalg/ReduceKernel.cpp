@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each warp reduces a row and each lane every 32nd piece of consecutive
-// elements, with an accumulator for each element of a piece. Regardless of
-// addresses, the order of summation depends only on the number of columns and
-// the types.
+// Each warp reduces a row, divided into pieces of consecutive elements. Each
+// lane reduces every 32nd piece, with an accumulator for each element of a
+// piece. The order of summation depends only on the number of columns and the
+// types, not on addresses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,9 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kWarps = 8; // warps of a CTA, with a row each
+static constexpr int64_t kWarps = 8; // warps of a CTA; each reduces a row
 
-/// Returns the neutral element; -0.0 for addition.
+/// Returns the neutral element (-0.0 for addition).
 static float getNeutral(ReduceKind kind) {
   switch (kind) {
   case ReduceKind::Add:
@@ -53,7 +53,6 @@ private:
   /// Maps a host value into the kernel.
   Value inKernel(Value value);
   void buildBody();
-  /// Creates a branch and moves the insertion point into it.
   void beginIf(arith::CmpIPredicate predicate, Value a, Value b) {
     body.beginIf(arith::CmpIOp::create(body, predicate, a, b));
   }
@@ -123,7 +122,7 @@ Value ReduceBuilder::inKernel(Value value) {
 }
 
 /// Returns whether the rows of a matrix, possibly strided, are aligned for
-/// vector loads; null if the type rules it out.
+/// vector loads, or null if the type rules out alignment.
 static Value areRowsAligned(KernelBuilder &body, Value matrix) {
   auto type = cast<MemRefType>(matrix.getType());
   if (type.getLayout().isIdentity())
@@ -142,7 +141,7 @@ static Value areRowsAligned(KernelBuilder &body, Value matrix) {
   return isAligned(body, matrix, kLoadBytes, elements);
 }
 
-/// Returns whether vector loads are possible; null if never.
+/// Returns whether vector loads are possible, or null if they never are.
 Value ReduceBuilder::areAligned() {
   Value all;
   for (Value input : inputs) {
@@ -157,8 +156,8 @@ Value ReduceBuilder::areAligned() {
 }
 
 /// Emits a loop over a lane's pieces that carries the accumulators and the
-/// column of the next piece. Whole pieces use vector loads; others load single
-/// elements, and missing elements are neutral.
+/// column of the next piece. Whole pieces use vector loads. Partial pieces load
+/// single elements and replace elements past the end with the neutral element.
 scf::ForOp ReduceBuilder::emitPieces(Value from, Value to, Value sums,
                                      Value row, bool areWhole) {
   Value step = body.index(vector * target::kWarpSize);
@@ -194,7 +193,6 @@ scf::ForOp ReduceBuilder::emitPieces(Value from, Value to, Value sums,
   return loop;
 }
 
-/// Emits the reduction of a row by a warp.
 Value ReduceBuilder::emitRow(Value row, Value lane) {
   region.emitScalars(body, row);
   Value column = body.mul(lane, body.index(vector));

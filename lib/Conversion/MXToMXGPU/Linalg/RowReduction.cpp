@@ -12,8 +12,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Returns the supported operation that combines the accumulator with an
-/// element, or null.
+/// Returns the supported operation that updates the accumulator, or null.
 static Operation *findCombiner(linalg::LinalgOp op) {
   BlockArgument accumulator = op.getRegionOutputArgs()[0];
   Operation *combiner =
@@ -51,9 +50,9 @@ static LogicalResult verifyInput(linalg::GenericOp op, OpOperand &operand) {
   auto type = dyn_cast<MemRefType>(operand.get().getType());
   auto fail = [&] {
     return op.emitOpError(
-               "expected reductions on the GPU of matrices of bf16, "
-               "f16 or f32 whose rows are contiguous, and of numbers "
-               "by row, by column or alone; found ")
+               "expected a reduction on the GPU to read bf16, f16 or "
+               "f32 matrices with contiguous rows, values indexed by "
+               "row or column, or scalars; found ")
            << operand.get().getType() << " indexed by "
            << AffineMapAttr::get(map) << " as input "
            << operand.getOperandNumber();
@@ -86,13 +85,13 @@ LogicalResult mx::mxgpu::verifyRowReduction(linalg::GenericOp op) {
   AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   if (!out.getElementType().isF32() || !out.getLayout().isIdentity() ||
       out.getRank() != 1 || outMap.getDimPosition(0) != 0)
-    return op.emitOpError("expected a result of f32 with identity layout, a "
-                          "number for each row, on the GPU, found ")
+    return op.emitOpError("expected an f32 result with identity layout and one "
+                          "number per row on the GPU, found ")
            << out << " indexed by " << AffineMapAttr::get(outMap);
   if (!findCombiner(op))
-    return op.emitOpError("expected a reduction on the GPU that ends in "
-                          "arith.addf, arith.maximumf or arith.minimumf of the "
-                          "result, used nowhere else, and something");
+    return op.emitOpError("expected a reduction on the GPU to end in "
+                          "arith.addf, arith.maximumf or arith.minimumf, which "
+                          "must be the only use of the accumulator");
   bool hasMatrix = false;
   for (OpOperand *operand : op.getDpsInputOperands()) {
     if (failed(verifyInput(op, *operand)))

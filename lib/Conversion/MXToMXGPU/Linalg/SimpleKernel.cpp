@@ -3,9 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Operations without another kernel become loops, with a remark, and then
-// kernels. The iterations of a nest form one long row; work tiles are pieces of
-// it and threads own single elements. Iterations adjacent in the last loop are
-// adjacent in a warp.
+// kernels. The iterations form one long row, divided into work tiles. Adjacent
+// lanes run adjacent iterations of the last loop, one per thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,17 +56,17 @@ static void explain(Operation *op, StringRef name, bool hasThreads) {
 static LogicalResult convertCopy(memref::CopyOp op) {
   auto type = cast<MemRefType>(op.getTarget().getType());
   if (isa<Float4E2M1FNType>(type.getElementType()))
-    return op.emitOpError("expected copies of whole tensors of f4E2M1FN on the "
-                          "GPU, which share bytes, found one of a slice "
-                          "that is returned, inserted or put beside another: "
-                          "return the whole tensor");
+    return op.emitOpError("expected whole tensors of f4E2M1FN to be copied on "
+                          "the GPU, because elements share bytes, found a copy "
+                          "of a slice that is returned, inserted or "
+                          "concatenated: return the whole tensor");
   explain(op, "memref.copy", /*hasThreads=*/type.getRank() > 0);
   KernelBuilder host(op.getLoc(), op);
   SmallVector<Value> sizes;
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     sizes.push_back(host.dim(op.getTarget(), dim));
     requireSize(host, host.dim(op.getSource(), dim), sizes.back(),
-                "dimension " + Twine(dim) + " of what is copied");
+                "dimension " + Twine(dim) + " of the copied tensor");
   }
   Value from = toBytes(host, op.getSource()),
         to = toBytes(host, op.getTarget());
@@ -82,9 +81,9 @@ static LogicalResult convertCopy(memref::CopyOp op) {
 
 static LogicalResult convertStore(memref::StoreOp op) {
   if (!isKernelNumber(op.getValueToStore().getType()))
-    return op.emitOpError("expected elements of f16, bf16, f32, f64, i1, i8, "
-                          "i16, i32, i64 or index where a kernel writes one on "
-                          "the GPU, found ")
+    return op.emitOpError("expected a kernel to store an element of f16, bf16, "
+                          "f32, f64, i1, i8, i16, i32, i64 or index on the "
+                          "GPU, found ")
            << op.getValueToStore().getType();
   explain(op, "memref.store", /*hasThreads=*/false);
   requireAccesses(op);
@@ -172,7 +171,7 @@ static bool isBits(Value value) {
   return getElementTypeOrSelf(value.getType()).isInteger(1);
 }
 
-/// Converts a host value to a kernel argument: bits become bytes.
+/// Converts a host value to a kernel argument. Bits become bytes.
 static Value toArgument(KernelBuilder &host, Value value) {
   Type i8 = host.getI8Type();
   if (!isBits(value))
@@ -333,8 +332,8 @@ struct LoopsToKernelsPass final
         llvm::all_of(loop.getStep(), is(1)) && loop.getInitVals().empty() &&
         loop->getParentOfType<FunctionOpInterface>())
       return success();
-    return loop.emitOpError("expected loops from 0 by 1 without results, in a "
-                            "function of the host, as a kernel");
+    return loop.emitOpError("expected a kernel loop to start at 0, step by 1, "
+                            "return no results and be in a host function");
   }
 };
 } // namespace

@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Upstream's lowering keeps accumulators in memory and nests parallel loops in
-// sequential ones. Threads have registers, and launches are expensive: here,
-// loops that index every result become threads, and the others are nested
-// inside and carry the results.
+// sequential loops. Threads have registers, and launches are expensive, so this
+// lowering maps loops that index every result to threads. The other loops are
+// nested inside and carry the results in registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using namespace mx::mxgpu;
 // Supported operations
 //===----------------------------------------------------------------------===//
 
-/// Returns true for elements that a thread can move but not compute with.
+/// Returns true for elements that a thread can copy but not compute with.
 static bool isByte(Type type) {
   return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
 }
@@ -37,10 +37,9 @@ static LogicalResult verifyOperand(linalg::GenericOp op, OpOperand &operand) {
   if ((!memref || (memref.isStrided() && !memref.getMemorySpace())) &&
       (isKernelNumber(element) || isByte(element)))
     return success();
-  return op.emitOpError("expected numbers, or memrefs with strides of f16, "
-                        "bf16, f32, f64, floats of 8 bits, i1, i8, i16, i32, "
-                        "i64 or index in a kernel of its own on the GPU, found "
-                        "operand ")
+  return op.emitOpError("expected numbers, or strided memrefs of f16, bf16, "
+                        "f32, f64, 8-bit floats, i1, i8, i16, i32, i64 or "
+                        "index, in a simple kernel on the GPU, found operand ")
          << operand.getOperandNumber() << " of type " << type;
 }
 
@@ -53,9 +52,9 @@ static LogicalResult verifyInside(Operation *op) {
     return op->emitOpError("expected an operation that GPUs compute exactly, "
                            "found arith.remf; subtract a multiple instead");
   if (!isControl && !isAccess && !isArith && !hasKernelInstruction(op))
-    return op->emitOpError("expected operations of arith, math and scf, and "
-                           "memref.load, in a kernel of its own on the GPU, "
-                           "found one that no thread computes");
+    return op->emitOpError("expected arith, math and scf operations and "
+                           "memref.load in a simple kernel on the GPU, found "
+                           "an operation that a thread cannot compute");
   if (isa<linalg::YieldOp>(op))
     return success();
   for (Type type : llvm::concat<const Type>(
@@ -63,8 +62,8 @@ static LogicalResult verifyInside(Operation *op) {
     if (!isKernelNumber(type) && !(isAccess && isa<MemRefType>(type) &&
                                    isKernelNumber(getElementTypeOrSelf(type))))
       return op->emitOpError("expected operands and results of f16, bf16, f32, "
-                             "f64, i1, i8, i16, i32, i64 or index in a kernel "
-                             "of its own on the GPU, found ")
+                             "f64, i1, i8, i16, i32, i64 or index in a simple "
+                             "kernel on the GPU, found ")
              << type << "; " << adviseOnNarrowFloats(op);
   return success();
 }
@@ -79,7 +78,6 @@ LogicalResult mx::mxgpu::verifySimple(linalg::GenericOp op) {
 }
 
 namespace {
-/// Records the created assertions.
 struct AssertListener final : OpBuilder::Listener {
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     if (auto assertion = dyn_cast<cf::AssertOp>(op))
@@ -104,7 +102,7 @@ void mx::mxgpu::requireAccesses(Operation *op) {
       });
   for (cf::AssertOp assertion : listener.assertions) {
     OpBuilder at(assertion);
-    // Escape percent signs: the message of a requirement is a format.
+    // Escape percent signs, because the message of a requirement is a format.
     std::string text = assertion.getMsg().str();
     for (size_t i = 0; (i = text.find('%', i)) != std::string::npos; i += 2)
       text.insert(i, "%");
@@ -168,8 +166,7 @@ private:
   using Results = SmallVector<Value>;
 
   void findThreads();
-  /// Returns true if the results of a thread keep their position in the inner
-  /// loops.
+  /// Returns true if inner loops keep the positions of a thread's results.
   bool keepsPlaces();
   SmallVector<Value> getPlace(OpOperand &operand);
   Value load(OpOperand &operand);
@@ -222,7 +219,7 @@ Value LoopEmitter::load(OpOperand &operand) {
   return memref::LoadOp::create(builder, operand.get(), getPlace(operand));
 }
 
-/// Skips loads of unread results, unless loops that may not run carry them.
+/// Loads initial results if the body reads them or a loop may not run.
 LoopEmitter::Results LoopEmitter::loadResults() {
   Results results;
   for (OpOperand &init : op.getDpsInitsMutable())
@@ -262,7 +259,7 @@ LoopEmitter::Results LoopEmitter::emitBody(ValueRange results) {
       [&](Value value) { return mapping.lookupOrDefault(value); });
 }
 
-/// Emits the loops from `dim` on that are not threads.
+/// Emits the loops that are not mapped to threads, starting at `dim`.
 LoopEmitter::Results LoopEmitter::emitLoops(unsigned dim, ValueRange results) {
   while (dim < sizes.size() && isThread[dim])
     ++dim;

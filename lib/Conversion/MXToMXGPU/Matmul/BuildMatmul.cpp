@@ -36,7 +36,7 @@ static std::unique_ptr<WorkPolicy> createWork(MatmulKernel &kernel) {
   case RaggedKind::Reduction:
     return std::make_unique<ReductionWork>(kernel);
   }
-  llvm_unreachable("a kind of expert groups without work");
+  llvm_unreachable("expert group kind without a work policy");
 }
 
 static std::unique_ptr<OperandB> createB(MatmulKernel &kernel,
@@ -125,7 +125,7 @@ static Value createFrame(MatmulKernel &kernel, const Policies &policies) {
     createScheduler(policies, Value());
   policies.mainLoop->createRings();
   policies.epilogue->begin();
-  // Last in memory, because the other buffers need larger alignment.
+  // Place work tiles last in memory, because other buffers need more alignment.
   Value workTiles = byRing ? body.ring(byRing, "work_tiles") : Value();
   // Earlier kernels may write the memory read from here on, including the group
   // offsets that determine the first work tile.
@@ -136,8 +136,8 @@ static Value createFrame(MatmulKernel &kernel, const Policies &policies) {
   return workTiles;
 }
 
-/// Creates the role that obtains the next work tile: from the hardware, by one
-/// thread, or from the expert groups, by a warp.
+/// Creates the role for obtaining the next work tile. Either one thread queries
+/// the hardware scheduler, or a warp searches the expert groups.
 static void buildScheduleRole(MatmulKernel &kernel, const Policies &policies,
                               Value workTiles) {
   if (!workTiles)
@@ -174,7 +174,8 @@ static void launch(MatmulKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
   host.launch(kernelOp, grid, kernel.arguments.getHostValues());
 }
 
-/// Replaces compact scales of operands by tiles, which are to be freed.
+/// Converts compact scales of operands to tiles and returns the tiles, which
+/// the caller frees.
 static SmallVector<Value> tileCompactScales(MatmulKernel &kernel) {
   KernelBuilder &host = kernel.host;
   MatmulOpInterface op = kernel.matmul.op;

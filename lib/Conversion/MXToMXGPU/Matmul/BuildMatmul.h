@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Combines the components: work tiles, loads of B, the main loop of a strategy
-// and an epilogue. MatmulKernel.h defines their common state.
+// Combines the components of a matmul kernel, which are work tiles, loads of B,
+// a strategy's main loop and an epilogue. MatmulKernel.h defines their state.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,6 @@
 namespace mx::mxgpu {
 
 struct Policies {
-  /// Creates the policies for the kernel's matmul.
   explicit Policies(MatmulKernel &kernel);
 
   std::unique_ptr<WorkPolicy> work;
@@ -26,12 +25,10 @@ struct Policies {
   std::unique_ptr<EpiloguePolicy> epilogue;
 };
 
-/// Returns the arguments of a matmul kernel.
 KernelArguments getMatmulArguments(MatmulKernel &kernel,
                                    const Policies &policies);
 
-/// Returns the arguments of the kernel that adds the `partials` of a split
-/// reduction.
+/// Returns arguments of the kernel that adds `partials` of a split reduction.
 KernelArguments getSumArguments(MatmulKernel &kernel, mlir::Value partials,
                                 ElementRegion &region);
 
@@ -47,7 +44,7 @@ llvm::LogicalResult verifyScheduleSupport(MatmulOpInterface op,
 /// Requires the dynamic sizes to match before the launch.
 void checkSizes(MatmulKernel &kernel, const Policies &policies);
 
-/// Computes the rows of a matrix of B.
+/// Computes the number of rows of a B matrix.
 mlir::Value getRowsOfB(MatmulKernel &kernel);
 
 /// Returns true for tiled scales, false for compact scales.

@@ -13,18 +13,16 @@
 
 namespace mx::mxgpu {
 
-/// Columns that a lane processes at once, number of repetitions, and resulting
-/// columns of a warp.
+/// Columns per vector load, vector loads per lane, and columns per warp.
 inline constexpr int64_t kCombineVector = 4, kCombineLoads = 8;
 inline constexpr int64_t kCombineColumns =
     target::kWarpSize * kCombineVector * kCombineLoads;
 
-/// Returns the end of the rows in expert groups, at most `rows`; `rows` without
-/// `offsets`.
+/// Returns the end of the rows in expert groups, clamped to `rows`, or `rows`
+/// if `offsets` is null.
 mlir::Value getListEnd(KernelBuilder &body, mlir::Value rows,
                        mlir::Value offsets);
 
-/// Builds and launches the kernels of an `mx.combine` in fixed order.
 void buildCombineInOrder(CombineOp op, mlir::gpu::GPUModuleOp module);
 
 } // namespace mx::mxgpu

@@ -11,8 +11,9 @@
 //   order   sort each range by row
 //
 // Atomic integer additions assign the numbers and ranges, which may vary
-// between runs, but the sorted ranges do not. Then a warp adds 512 columns of a
-// token's rows one after another and stores the sum.
+// between runs, but the contents of the sorted ranges do not vary. In a fifth
+// kernel, each warp adds up to 512 columns of a token's rows, row by row, and
+// stores the sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +31,13 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kTokens = 8; // tokens of a CTA, with a warp each
-/// Maximum pieces of four columns that a lane adds at once, limited by
-/// registers.
+static constexpr int64_t kTokens = 8; // tokens of a CTA; one warp per token
+/// Maximum number of four-column pieces that a lane adds at once. Registers
+/// limit this number.
 static constexpr int64_t kMostPieces = 4;
 static constexpr int64_t kPieceColumns = kCombineVector * target::kWarpSize;
-/// Tokens per thread that allocates ranges; all these threads update one
-/// counter.
+/// Tokens for which each thread of `start` allocates ranges. All threads of
+/// `start` update the same counter.
 static constexpr int64_t kTokensTogether = 16;
 
 namespace {
@@ -45,12 +46,12 @@ namespace {
 struct Lists {
   Value counts;    ///< rows of each token, then allocated entries
   Value starts;    ///< start of each token's range
-  Value places;    ///< row numbers, finally the sorted rows
+  Value places;    ///< number of each row in its token, then the sorted rows
   Value unordered; ///< rows of each token, unsorted
 };
 
-/// Sum computed by a lane: rows of a token at entries [begin, end) of `list`,
-/// in pieces of four columns.
+/// Sum that a lane computes. Entries [begin, end) of `list` are the rows of the
+/// token. The lane adds these rows in pieces of four columns.
 struct Sum {
   Value input, out, list;
   Value token, begin, end;
@@ -84,20 +85,20 @@ private:
   void emitSum(const Sum &sum, bool isWhole);
   Value loadPiece(Value matrix, Value row, Value column, bool isWhole);
 
-  /// Returns the columns of a warp.
   int64_t getColumns() const { return pieces * kPieceColumns; }
 
   CombineOp op;
   gpu::GPUModuleOp module;
   KernelBuilder host, body;
   Value rows, tokens, columns; ///< sizes
-  int64_t pieces;              ///< pieces that a lane adds at once
+  int64_t pieces;              ///< pieces per lane added at once
   Lists lists;
 };
 
 } // namespace
 
-/// Returns the pieces that divide the columns of a row equally among warps.
+/// Returns the number of pieces per lane that divides the columns of a row
+/// equally among warps.
 static int64_t selectPieces(int64_t columns) {
   if (ShapedType::isDynamic(columns) || columns == 0)
     return kMostPieces;
@@ -262,7 +263,7 @@ void InOrderBuilder::buildSum(Arguments given) {
   Value token = body.add(workTile.getRow(), warp);
   body.beginIf(body.isBelow(token, body.dim(out, 0)));
   Value count = loadIndex(body, counts, token);
-  // Without rows keep the value: adding 0 would change -0.
+  // Keep the value of a token without rows, because adding 0 would change -0.
   body.beginIf(body.isBelow(body.index(0), count));
   Value begin = loadIndex(body, starts, token);
   Sum sum{given[0],
@@ -283,8 +284,7 @@ void InOrderBuilder::buildSum(Arguments given) {
   }
 }
 
-/// Returns whether all pieces can be loaded and stored as vectors; null if
-/// never.
+/// Returns whether all pieces allow vector accesses, or null if they never do.
 Value InOrderBuilder::areRowsAligned(const Sum &sum) {
   auto type = cast<MemRefType>(sum.input.getType());
   int64_t columns = type.getDimSize(1);
@@ -298,7 +298,7 @@ Value InOrderBuilder::areRowsAligned(const Sum &sum) {
   return body.both(isVectorAligned(sum.input), isVectorAligned(sum.out));
 }
 
-/// Loads four columns of a row. Missing columns are undefined.
+/// Loads four columns of a row. Values past the last column are undefined.
 Value InOrderBuilder::loadPiece(Value matrix, Value row, Value column,
                                 bool isWhole) {
   auto type = cast<MemRefType>(matrix.getType());

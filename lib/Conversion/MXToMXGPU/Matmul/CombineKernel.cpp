@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each warp adds 1024 columns of a row to the listed row, four columns per lane
-// at a time, and loads everything before the first addition. See
+// Each warp adds 1024 columns of a row to the listed row. Each lane adds four
+// columns at a time and loads all its columns before the first addition. See
 // CombineInOrder.cpp for fixed order.
 //
 //===----------------------------------------------------------------------===//
@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kRows = 8; // rows of a CTA, with a warp each
+static constexpr int64_t kRows = 8; // rows of a CTA; one warp per row
 
 namespace {
 class CombineBuilder {
@@ -109,7 +109,7 @@ Value mx::mxgpu::getListEnd(KernelBuilder &body, Value rows, Value offsets) {
   if (!offsets)
     return rows;
   Value end = loadIndex(body, offsets, body.sub(body.dim(offsets, 0), 1));
-  // Clamp, because a wrong end would exceed the tensor.
+  // Clamp an end that exceeds the tensor.
   end = arith::MaxSIOp::create(body, end, body.index(0));
   return arith::MinSIOp::create(body, end, rows);
 }

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Stable counting sort of pairs by expert, in chunks of pairs and spans of
-// chunks:
+// Stable counting sort of pairs by expert, in chunks and spans of chunks:
 //
 //   count   count the pairs of each expert in each chunk and span
 //   sum     add the counts of earlier spans
 //   ends    compute the rows at which each expert starts and ends
-//   place   place each pair after those of its expert in earlier spans, in
-//           earlier chunks of its span, and earlier in its chunk
+//   place   place each pair after all earlier pairs of its expert: pairs in
+//           earlier spans, in earlier chunks of its span, and earlier in its
+//           chunk
 //
 // The result is deterministic, because atomic operations only add counts.
 //
@@ -28,8 +28,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// A thread of `place` adds the counts of at most a chunk, a span and all
-/// spans: 16 for 65536 pairs.
+/// To place a pair, a thread iterates over the pairs of a chunk, the chunks of
+/// a span, and all spans. For 65536 pairs, there are 16 spans.
 static constexpr int64_t kPairsOfChunk = 128, kChunksOfSpan = 32,
                          kPairsOfSpan = kPairsOfChunk * kChunksOfSpan;
 
@@ -57,7 +57,7 @@ private:
               llvm::function_ref<void(Arguments, Value)> emit) {
     launchForEachElement(host, body, module, name, count, arguments, emit);
   }
-  /// Adds the entries of an expert in lines from `begin` to `end`.
+  /// Adds the expert's entries in lines [begin, end).
   Value sumLines(Value list, Value begin, Value end, Value experts,
                  Value expert);
   /// Emits the sum of `term` over a range.
@@ -69,7 +69,7 @@ private:
   Value ids;                           ///< ids of all pairs
   Value first;                         ///< id of expert 0
   Value pairs, places, experts, spans; ///< sizes
-  /// Device memory: lines with an entry for each expert.
+  /// Lists in device memory. Each line contains an entry for each expert.
   Value inChunks, inSpans, starts, begins;
 };
 
@@ -86,7 +86,7 @@ void GroupRowsBuilder::build() {
   }
   pairs = host.mul(host.dim(op.getIds(), 0), host.dim(op.getIds(), 1));
   requireAtMost(host, pairs, std::numeric_limits<int32_t>::max(),
-                "pairs of a token and an expert");
+                "token-expert pairs");
   ids = collapseLeading(host, op.getIds(), 2);
   first = op.getFirst() ? op.getFirst() : host.index(0);
   spans = host.ceilDiv(pairs, kPairsOfSpan);
@@ -95,7 +95,7 @@ void GroupRowsBuilder::build() {
   };
   inChunks = allocateLines(host.ceilDiv(pairs, kPairsOfChunk));
   inSpans = allocateLines(spans);
-  // The last line counts all pairs.
+  // The last line contains the counts of all pairs.
   starts = allocateLines(host.add(spans, 1));
   begins = allocateList(host, experts);
   for (Value list : {inChunks, inSpans})

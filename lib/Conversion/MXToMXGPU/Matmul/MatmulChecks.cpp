@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Types are checked before a kernel is built, dynamic sizes before the launch.
+// Types are checked before a kernel is built. Dynamic sizes are checked by host
+// code before the launch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +28,8 @@ static InFlightDiagnostic emitLayoutError(MatmulOpInterface op, MemRefType type,
          << type;
 }
 
-/// Fails unless a static reduction is a supported multiple; suggests the
-/// nearest.
+/// Fails unless the static reduction size is a supported multiple. Suggests the
+/// nearest supported sizes.
 static LogicalResult verifyReduction(MatmulOpInterface op,
                                      const target::MmaForm &mma) {
   int64_t k = cast<MemRefType>(op.getA().getType()).getShape().back();
@@ -44,7 +45,7 @@ static LogicalResult verifyReduction(MatmulOpInterface op,
                     << (k / multiple + 1) * multiple;
   for (const target::OperandForm *form : {mma.a, mma.b})
     if (k % form->rowMultiple) {
-      diag.attachNote() << "the copy engine takes rows of "
+      diag.attachNote() << "the copy engine loads rows of "
                         << target::getName(form->type) << " in multiples of "
                         << form->rowMultiple << " elements";
       break;
@@ -82,25 +83,23 @@ static LogicalResult verifyResultForm(MatmulOpInterface op) {
   int64_t multiple = op.getResultScales() ? kQuantizedColumns : kScaleTileRows;
   if (ShapedType::isDynamic(columns) || columns % multiple == 0)
     return success();
-  return op->emitOpError("expected a result of num_b, or quantized, to have a "
-                         "multiple of ")
+  return op->emitOpError("expected a result that is quantized or uses several "
+                         "B matrices to have a multiple of ")
          << multiple << " columns on the GPU, found " << columns;
 }
 
-/// Fails unless an A without scales is bf16, the type to which threads convert
-/// B.
+/// Fails if an unscaled A is not bf16, the type to which threads convert B.
 static LogicalResult verifyNumbers(MatmulOpInterface op) {
   if (op.getAScales())
     return success();
   Type a = getElementTypeOrSelf(op.getA().getType());
   if (a.isBF16())
     return success();
-  return op->emitOpError("expected a of bf16 on the GPU, found ")
+  return op->emitOpError("expected operand 'a' to be bf16 on the GPU, found ")
          << a
-         << ": the tensor core multiplies f16 by f16 only, and b is "
-            "dequantized "
-            "to bf16; convert a to bf16, which rounds it, or to elements by "
-            "mx.quantize";
+         << ": operand 'b' is dequantized to bf16, and the tensor core cannot "
+            "multiply f16 by bf16. Convert 'a' to bf16, which rounds the "
+            "values, or quantize 'a' with mx.quantize";
 }
 
 LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
@@ -120,8 +119,8 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
     int64_t tileRank = order ? order.getTiles().stored.size() : 0;
     if (type.getRank() != 2 + batch + tileRank)
       return emitLayoutError(op, type, name)
-             << ": multiply one matrix at a time, or by mx.grouped_matmul "
-                "where rows belong to expert groups";
+             << ": multiply one matrix at a time, or use mx.grouped_matmul "
+                "if the rows belong to expert groups";
     if ((isGrouped || order) && !isContiguous(type))
       return emitLayoutError(op, type, name);
     if (!scales)
@@ -133,9 +132,8 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
              << ": quantize to #mx.scale_layout<sf_128x4>, or use mx.relayout";
     if (!isContiguous(scaleType))
       return op->emitOpError("expected scales of ")
-             << name << " that are a tensor of their own on the GPU, found a "
-             << "slice of others, " << scaleType
-             << ": make them an argument of their own";
+             << name << " with identity layout on the GPU, found a slice, "
+             << scaleType << ": pass the scales as a separate argument";
   }
   if (failed(verifyNumbers(op)))
     return failure();
@@ -143,18 +141,17 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
   if (!problem) {
     for (OperandOrderAttrInterface order : {getOrderOfA(op), getOrderOfB(op)})
       if (order)
-        return op->emitOpError("expected orders of operands that the kernels "
-                               "of ")
-               << target.chip << " read, found " << order
-               << ": leave out mx.pack_operand";
+        return op->emitOpError("expected operand orders that kernels for ")
+               << target.chip << " support, found " << order
+               << ": remove mx.pack_operand";
     if (op.getBlockSize() == BlockFormat::kWhole)
       return op->emitOpError("expected blocks of a known size on ")
              << target.chip << ", found a scale for a whole row: quantize in "
-             << "such blocks, or compile for sm_90a";
+             << "blocks of a known size, or compile for sm_90a";
     StringRef advice = op.getBScales()   ? ""
-                       : op.getAScales() ? ": quantize b, or make a bf16 by "
-                                           "mx.dequantize"
-                                         : ": quantize b, by mx.quantize or "
+                       : op.getAScales() ? ": quantize 'b', or convert 'a' to "
+                                           "bf16 with mx.dequantize"
+                                         : ": quantize 'b' with mx.quantize or "
                                            "--mx-quantize-matmuls";
     return op->emitOpError("expected operands that the tensor core multiplies, "
                            "found ")
@@ -201,7 +198,8 @@ mx::mxgpu::verifyScheduleSupport(MatmulOpInterface op, ScheduleAttr schedule,
              << stringifyWorkspace(operand)
              << (permuted == operand ? " in" : " not in")
              << " #mxgpu.k_order with " << schedule
-             << ": permuted_a and permuted_b of a strategy read it";
+             << ": only strategies with permuted_a or permuted_b support the "
+                "order";
     if (int64_t block = getReductionBlock(problem.k);
         found && found.getBlock() != block)
       return op->emitOpError("expected ")
@@ -293,7 +291,7 @@ void mx::mxgpu::checkSizes(MatmulKernel &kernel, const Policies &policies) {
   MatmulOpInterface op = kernel.matmul.op;
   if (!op.isMasked())
     requireExperts(host, op.getExpertOffsets());
-  // For groups with matrices, sizes of a single matrix.
+  // If expert groups own matrices, these are the sizes of a single matrix.
   Value m = getSizeFromLast(host, op.getA(), 2);
   Value n = getRowsOfB(kernel);
   Value k = host.dim(matrices.a, 1);

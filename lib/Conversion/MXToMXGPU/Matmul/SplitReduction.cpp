@@ -160,7 +160,8 @@ Value SumKernel::addPartials(Value row, const Columns &columns) {
   return loop.getResult(0);
 }
 
-/// Finishes and stores a row from `column` on. Both must exist.
+/// Finishes and stores a row, starting at `column`. Requires `row` and `column`
+/// in bounds.
 void SumKernel::storeRow(Value accumulators, Value row, Value column,
                          Value empty) {
   Value result = getResult();
@@ -185,7 +186,7 @@ void SumKernel::storeRow(Value accumulators, Value row, Value column,
   auto require = [&](Value condition) {
     whole = arith::AndIOp::create(body, whole, condition);
   };
-  // Accumulation also loads the result, in vectors as long as its type allows.
+  // Accumulation loads the result with the widest vectors that its type allows.
   int64_t alignment = 16;
   if (op.getAccumulate())
     alignment =

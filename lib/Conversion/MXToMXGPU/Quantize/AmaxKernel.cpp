@@ -3,8 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Work tiles are pieces of the flattened tensor. Threads issue all loads of a
-// work tile before using the first, and each warp updates the result once per
-// work tile.
+// tile before the first use, and each warp updates the result once per tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +51,7 @@ LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {
   if (!isContiguous(type))
     return op.emitOpError("expected an input without gaps on the GPU, found ")
            << type;
-  if (!result.getLayout().isIdentity()) // the runtime clears it
+  if (!result.getLayout().isIdentity()) // the runtime clears the result
     return op.emitOpError("expected a result with identity layout on the GPU, "
                           "found ")
            << result;
@@ -60,7 +59,7 @@ LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {
   Value row = toRow(host, op.getInput());
   int64_t vector = kLoadBytes * 8 / type.getElementTypeBitWidth();
   Value elements = host.dim(row, 1);
-  requireMultiple(host, elements, vector, "the elements of input");
+  requireMultiple(host, elements, vector, "the number of elements of input");
   clearMemory(host, op.getOuts()[0]);
   SmallVector<Value> arguments = {row, op.getOuts()[0]};
   KernelOp kernel =

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Threads load all their pieces of rows before using the first, without shared
-// memory, as in QuantizeKernel.cpp. mx.pack_operand in #mxgpu.k_order uses the
-// same kernel, with an exchange between lanes before the store. Two successive
-// mx.dequantize, such as the operands of a matmul, share a kernel: the second's
-// tiles come last.
+// As in QuantizeKernel.cpp, threads load all their pieces before they use the
+// first piece. Shared memory is not used. mx.pack_operand in #mxgpu.k_order
+// uses the same kernel, but lanes exchange elements before the store. Two
+// successive mx.dequantize operations, e.g. for the operands of a matmul, share
+// a kernel. The tiles of the second operation are processed last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,8 @@ using namespace mx::mxgpu;
 // Kernel
 //===----------------------------------------------------------------------===//
 
-/// Builds the kernel of one tensor, or of two with the same column tiles.
+/// Builds a kernel for a tensor, or for two tensors with the same number of
+/// column tiles.
 static void buildBody(KernelBuilder &body, QuantizeScheduleAttr schedule,
                       MutableArrayRef<DequantizedTensor> tensors) {
   DequantizedTensor &first = tensors.front();
@@ -120,8 +121,9 @@ static QuantizeScheduleAttr getSchedule(const DequantizeOperands &operands) {
   return schedule ? schedule : selectDequantizeSchedule(operands);
 }
 
-/// Returns the next operation if it can share the kernel of `first`: it must
-/// have as many column tiles and be independent of the operations in between.
+/// Returns the next dequantize operation if that operation can share the kernel
+/// of `first`. The number of column tiles must be equal, and the second
+/// operation must not depend on operations in between.
 static std::optional<DequantizeOperands>
 findSecond(const DequantizeOperands &first) {
   Operation *next = first.op->getNextNode();

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Pieces loaded at once per thread if rows of a tile may be missing.
+/// Number of pieces that a thread loads at once if a tile may lack rows.
 static constexpr int64_t kPieces = 4;
 
 void DequantizedTensor::checkSizes() {
@@ -64,8 +64,9 @@ Value DequantizedTensor::getColumnTiles() {
              : host.ceilDiv(columns, getTileColumns());
 }
 
-/// Batches are collapsed to one matrix. Tiled scales start anew for each
-/// matrix, so the kernel needs the number of rows.
+/// Adds the kernel arguments. Batches are collapsed to a single matrix. The
+/// tiled scales of each matrix start a new tile, so the kernel also needs the
+/// row count of a matrix.
 void DequantizedTensor::addArguments(SmallVectorImpl<Value> &arguments) {
   for (Value value :
        {toBytes(host, operands.input), operands.scales, operands.out})
@@ -95,7 +96,7 @@ void DequantizedTensor::takeArguments(Block::args_iterator &next) {
   }
 }
 
-/// Rounds up the rows of a matrix to a multiple.
+/// Returns the number of rows of a matrix, rounded up to a multiple.
 Value DequantizedTensor::roundUpRows(int64_t multiple) {
   return body.mul(body.ceilDiv(batch ? rows : getRows(), multiple),
                   body.index(multiple));
@@ -108,7 +109,8 @@ Value DequantizedTensor::getWorkRows() {
   return batch ? body.mul(whole, batches) : whole;
 }
 
-/// Transposes the raster, which the schedule defines on the tensor.
+/// Returns the raster with exchanged rows and columns. The schedule defines the
+/// raster for the tensor.
 static RasterAttr transposeRaster(RasterAttr raster) {
   auto get = [&](RasterOrder order) {
     return RasterAttr::get(raster.getContext(), order, raster.getGroup());
@@ -149,8 +151,8 @@ Value DequantizedTensor::getScaleRow(ForEachWorkTileOp tile) {
                   body.index(kScaleTileRows));
 }
 
-/// Matrices of a batch are stacked, each in whole tiles of elements and of
-/// scales.
+/// Returns the first rows of a tile. The matrices of a batch are stacked, and
+/// each occupies whole tiles and whole scale tiles.
 DequantizedTensor::TileRows
 DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
   if (dividesRows())
@@ -172,9 +174,9 @@ DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
   return {elements, scaleRow, body.add(first, rows)};
 }
 
-/// Returns the store column of the elements that mxgpu.permute_block passes to
-/// the thread that loaded `column`. In runs shared by two lanes, the elements
-/// of all first lanes come first.
+/// Returns the column at which the thread that loaded `column` stores its
+/// elements from mxgpu.permute_block. If two lanes share a run, the elements of
+/// all first lanes precede the elements of all second lanes.
 Value DequantizedTensor::getPermutedColumn(Value column) {
   int64_t block = operands.permuted, run = block / kReductionLanes;
   int64_t half = run / 2;
@@ -202,7 +204,8 @@ void DequantizedTensor::buildPieces(const TileRows &first,
   SmallVector<Piece> pieces;
   for (int64_t i : rows) {
     Value row = body.add(first.elements, i);
-    // Move rows past the end beyond all rows, where no elements exist.
+    // Move rows past the end of the tile beyond all rows, so they are
+    // neither loaded nor stored.
     if (first.end)
       row = arith::SelectOp::create(
           body,

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Sizes of expert groups are available only on the device. Groups of rows start
-// new row tiles. Groups of columns (ragged reductions) start new column tiles,
-// which the tile scheduler treats as rows; columns after the last segment are
-// skipped.
+// The sizes of expert groups are known only on the device. Each group of rows
+// starts a new row tile. Each group of columns (ragged reductions) starts a new
+// column tile, and the tile scheduler treats these columns as rows. Columns
+// after the last segment are skipped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,15 +28,14 @@ public:
               2) {}
 
   void checkSizes();
-  /// Returns the row or column tiles of all matrices: an upper bound over all
-  /// sizes of expert groups.
+  /// Return upper bounds of row and column tiles over all expert group sizes.
   mlir::Value getRowTiles();
   mlir::Value getColumnTiles();
   void addArguments(llvm::SmallVectorImpl<mlir::Value> &arguments);
 
   // Kernel code.
   void takeArguments(mlir::Block::args_iterator &next);
-  /// Returns the rows of all tiles.
+  /// Returns the number of work rows, which are the rows of all tiles.
   mlir::Value getWorkRows();
   /// Creates the scheduler of tiles with `workRows` rows.
   mlir::Value createScheduler(mlir::Value workRows);
@@ -48,8 +47,8 @@ public:
   void buildTile(TileThreads threads, ForEachWorkTileOp tile, mlir::Value row);
 
 private:
-  /// First rows of a tile's elements and scales, and the end of its elements
-  /// (null: the end of the tensor).
+  /// First rows of a tile's elements and scales, and the end of its element
+  /// rows. `end` is null if the tile may extend to the end of the tensor.
   struct TileRows {
     mlir::Value elements, scales, end;
   };
@@ -77,9 +76,9 @@ private:
   DequantizeOperands operands;
   QuantizeScheduleAttr schedule;
   KernelBuilder &host, &body;
-  int64_t batch; ///< leading dimensions
-  /// Kernel values. `rows`: rows of a matrix of the batch; `batches`: number of
-  /// matrices.
+  int64_t batch; ///< number of leading dimensions
+  /// Kernel values. The batch consists of `batches` matrices with `rows` rows
+  /// each.
   mlir::Value input, scales, out, decode, offsets, rows, batches;
 };
 

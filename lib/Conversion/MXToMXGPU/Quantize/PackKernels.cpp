@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Tensor maps require rows of packed 6-bit elements; other kernels read
-// operands in their own order.
+// 6-bit elements are packed because tensor maps require packed rows. Other
+// operands are packed to a kernel's read order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,6 @@ struct PackedRegs {
   Value right(Value a, int64_t bits) const {
     return body.shiftRight(a, word(bits));
   }
-  /// Returns (a >> bits) & mask.
   Value field(Value a, int64_t bits, int64_t mask) const {
     return body.andBits(bits ? right(a, bits) : a, word(mask));
   }
@@ -68,8 +67,8 @@ struct PackedRegs {
 
 } // namespace
 
-/// Builds a kernel with threads that pack 128 elements of a row in steps of 64
-/// (48 bytes).
+/// Builds a kernel in which each thread packs 128 elements of a row, in steps
+/// of 64 elements (48 bytes).
 static void buildKernel(KernelOp kernel, Location loc) {
   KernelBuilder body(loc, kernel.getContext());
   body.setInsertionPointToStart(&kernel.getBody().front());
@@ -121,7 +120,7 @@ Value mx::mxgpu::packSixBits(KernelBuilder &host, Value operand,
   Type byte = host.getI8Type();
   Value rows = host.dim(operand, 0), columns = host.dim(operand, 1);
   Value columnTiles = host.ceilDiv(columns, kTile);
-  // The bytes created by mx-store-as-bytes.
+  // mx-store-as-bytes replaces this cast with the bytes of the operand.
   Value bytes = UnrealizedConversionCastOp::create(
                     host, MemRefType::get(type.getShape(), byte), operand)
                     .getResult(0);
@@ -142,13 +141,14 @@ Value mx::mxgpu::packSixBits(KernelBuilder &host, Value operand,
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// Bytes of a load; row lengths are multiples.
+/// Bytes per load. Row lengths are multiples of this size.
 static constexpr int64_t kWordBytes = 4;
-/// A thread owns a pair of every kPairColumns columns.
+/// A thread owns a pair of columns in every kPairColumns columns.
 static constexpr int64_t kPairColumns = 8;
 static constexpr int64_t kPairs = kWeightTileColumns / kPairColumns;
 
-/// Two 4-bit elements share a byte; 6-bit elements use a byte each.
+/// Returns the bits per stored element. Two 4-bit elements share a byte, and
+/// each 6-bit element uses a byte.
 static int64_t getStorageBits(Type element) {
   return isa<Float4E2M1FNType>(element) ? 4 : 8;
 }
@@ -199,8 +199,9 @@ private:
     return arith::ConstantOp::create(body, body.getI32IntegerAttr(value));
   }
 
-  /// Computes the position of the thread's pair: its bit in a word of 4 bytes
-  /// and, for 8 bits, which of two words.
+  /// Computes the position of the thread's pair, which is the first bit in a
+  /// 4-byte word. For 8-bit elements, also computes the index of this word in a
+  /// word pair.
   void findPlaceInRow(Value thread) {
     Value pair = body.rem(thread, 4);
     Value inWord = bits == 4 ? pair : Value(body.rem(pair, 2));
@@ -220,8 +221,8 @@ private:
     return body.add(body.mul(inMatrix, body.index(kWeightTileRows)), inTile);
   }
 
-  /// Converts a row of a matrix to a row of the batch; missing rows map past
-  /// the end.
+  /// Converts a row of a matrix to a row of the batch. Missing rows are mapped
+  /// past the end of the batch.
   Value getRow(Value tile, Value inMatrix) {
     Value matrix = body.div(tile, rowTiles);
     Value row = body.add(body.mul(matrix, matrixRows), inMatrix);
@@ -238,7 +239,7 @@ private:
     return vector::ExtractOp::create(body, words, ArrayRef<int64_t>{0});
   }
 
-  /// Loads the thread's pairs of a row into the low bits of separate words.
+  /// Loads the thread's pairs of a row, each into the low bits of a word.
   SmallVector<Value> loadPairs(Value row, Value column) {
     SmallVector<Value> pairs;
     for (int64_t i = 0; i < kPairs; ++i) {
@@ -283,7 +284,8 @@ private:
 
 } // namespace
 
-/// Requires `out` to have the shape of `input` in its order.
+/// Requires `out` at run time to have the shape of `input` in the order of
+/// `out`.
 static void requireStoredShape(KernelBuilder &host, PackOperandOp op) {
   OperandOrderAttrInterface order = op.getOutOrder();
   Value input = op.getInput(), out = op.getOuts()[0];
@@ -302,14 +304,14 @@ static void requireStoredShape(KernelBuilder &host, PackOperandOp op) {
   }
 }
 
-/// Requires rows of a multiple of `elements`.
+/// Requires at run time that the row length is a multiple of `elements`.
 static void requireWords(KernelBuilder &host, Value input, int64_t elements) {
   int64_t last = cast<MemRefType>(input.getType()).getRank() - 1;
   requireMultiple(host, host.dim(input, last), elements,
                   "dimension " + Twine(last) + " of input");
 }
 
-/// Fails unless rows are multiples of a word.
+/// Fails unless the static row length is a multiple of a word.
 static LogicalResult verifyWords(PackOperandOp op) {
   auto type = cast<MemRefType>(op.getInput().getType());
   int64_t inWord = kWordBytes * 8 / getStorageBits(type.getElementType());
@@ -317,7 +319,7 @@ static LogicalResult verifyWords(PackOperandOp op) {
   if (ShapedType::isDynamic(columns) || columns % inWord == 0)
     return success();
   int64_t below = columns / inWord * inWord;
-  return op.emitOpError("expected rows of a multiple of ")
+  return op.emitOpError("expected the row length to be a multiple of ")
          << inWord << " weights of " << type.getElementType()
          << " on the GPU, found " << columns << "; the nearest are " << below
          << " and " << below + inWord;
@@ -353,8 +355,8 @@ static LogicalResult packFragments(PackOperandOp op, KernelBuilder &host,
 
 namespace {
 
-/// Gathers elements of a byte or wider, for orders of strategies without a
-/// dedicated kernel.
+/// Gathers elements for orders without a dedicated kernel. Pairs of 4-bit
+/// elements are gathered as bytes.
 class Gather {
 public:
   Gather(PackOperandOp op, KernelBuilder &host)
@@ -367,7 +369,7 @@ public:
   LogicalResult build(gpu::GPUModuleOp module) {
     if (inByte > 1 && !keepsPairs())
       return op.emitOpError("expected an order that keeps pairs of columns "
-                            "with elements of 4 bits on the GPU, found ")
+                            "with 4-bit elements on the GPU, found ")
              << order;
     Value input = op.getInput(), out = op.getOuts()[0];
     requireStoredShape(host, op);
@@ -437,12 +439,12 @@ LogicalResult mx::mxgpu::convertPackOperand(PackOperandOp op,
   if (op.getScales())
     return op.emitOpError("expected no scales in order ")
            << op.getOutOrder()
-           << " on the GPU, found them: dequantize first, by mx.dequantize";
+           << " on the GPU: dequantize the operand first with mx.dequantize";
   for (Value operand : op->getOperands())
     if (auto type = cast<MemRefType>(operand.getType()); !isContiguous(type))
       return op.emitOpError("expected operands with identity layout on the "
                             "GPU, found ")
-             << type << ": pack what is an argument or a result of its own";
+             << type << ": pack a whole argument or result, not a view";
   KernelBuilder host(op.getLoc(), op);
   if (failed(isa<Fragment64x64Attr>(op.getOutOrder())
                  ? packFragments(op, host, module)

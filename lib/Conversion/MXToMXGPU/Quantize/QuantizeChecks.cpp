@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Types and schedules are verified before a kernel is built.
+// Verifies types and schedules before a kernel is built.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,7 @@ bool mx::mxgpu::isByTiles(FusedQuantizeOp op) {
   if (op.getAxes() != ArrayRef<int64_t>{1} || op.getSquare() ||
       getBatchRank(op))
     return true;
-  // Expert groups affect only the positions of scales and the rows included in
-  // amax.
+  // Expert groups affect only positions of scales and the rows in amax.
   bool hasScales = op.getNumDequantized() != op.getNumDestinations();
   return op.getOffsets() && (hasScales || op.getAmax());
 }
@@ -31,14 +30,14 @@ static int64_t getRowMultiple(MemRefType type) {
   return kLoadBytes * 8 / type.getElementTypeBitWidth();
 }
 
-/// Verifies that the input is a matrix, possibly strided, or a batch. Elements
-/// narrower than a byte must be contiguous.
+/// Fails unless the input is a matrix, possibly with strided rows, or a
+/// contiguous batch. Elements narrower than a byte must be contiguous.
 static LogicalResult checkInput(FusedQuantizeOp op, MemRefType input) {
   bool isWhole = isContiguous(input);
   if (!isWhole && (input.getRank() != 2 || !mayHaveStride(input)))
-    return op.emitOpError("expected a matrix whose rows are contiguous, those "
-                          "of 4 and 6 bits and batches with identity layout, "
-                          "on the GPU, found ")
+    return op.emitOpError("expected a matrix with contiguous rows on the GPU "
+                          "(identity layout for batches and for 4- and 6-bit "
+                          "elements), found ")
            << input;
   return isWhole
              ? success()
@@ -75,7 +74,7 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
         return op.emitOpError("expected ")
                << name << " with identity layout on the GPU, found "
                << value.getType();
-  for (Value out : op.getAmaxOuts()) // the runtime clears it
+  for (Value out : op.getAmaxOuts()) // the runtime clears these
     if (auto type = cast<MemRefType>(out.getType());
         !type.getLayout().isIdentity())
       return op.emitOpError("expected amax with identity layout on the GPU, "
@@ -88,14 +87,15 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
   return ElementRegion(op.getPrologueBlock()).verify();
 }
 
-/// The lanes of a warp have whole rows of a square, and as many each.
+/// Fails unless the rows of a square divide evenly among the lanes of a warp.
 static LogicalResult verifySquares(FusedQuantizeOp op, int64_t vector) {
   int64_t block = op.getBlockSize(), inRow = block / vector;
   int64_t rows = getBlockRows(op.getScaleType(0), block);
   if (rows == 1 || (inRow && target::kWarpSize % inRow == 0 &&
                     rows * inRow % target::kWarpSize == 0))
     return success();
-  return op.emitOpError("expected blocks whose rows a warp divides, found ")
+  return op.emitOpError("expected blocks whose rows divide evenly among the "
+                        "lanes of a warp, found ")
          << rows << " x " << block << ": quantize on the host";
 }
 
@@ -105,23 +105,24 @@ static LogicalResult verifyRowSchedule(Operation *op, int64_t block,
   int64_t vector = schedule.getVector(), threads = schedule.getThreads();
   if (vector > block)
     return op->emitOpError("expected a schedule with vectors of at most ")
-           << block << " elements, a block, found " << vector;
+           << block << " elements (one block), found " << vector;
   if (threads % (columns / vector) || rows % (threads / (columns / vector)))
-    return op->emitOpError("expected a schedule whose threads cover rows of ")
-           << columns / vector << " vectors, and a tile of " << rows
+    return op->emitOpError("expected a schedule whose threads cover whole "
+                           "rows of ")
+           << columns / vector << " vectors and process a tile of " << rows
            << " rows in whole passes, found " << threads << " threads";
   // The code is unrolled over the elements of a thread.
   constexpr int64_t kMostElements = 256;
   if (int64_t elements = rows * columns / threads; elements > kMostElements)
     return op->emitOpError("expected a schedule with at most ")
-           << kMostElements << " elements of a tile for each thread, found "
+           << kMostElements << " elements of a tile per thread, found "
            << elements;
   if (schedule.getStages() != 1 || schedule.getStageRows() ||
       schedule.getAtomicCounter() || schedule.getInputStages())
     return op->emitOpError(
-               "expected a schedule with 1 stage and neither stage_rows, "
-               "atomic_counter nor input_stages along rows, which "
-               "needs no shared "
+               "expected a schedule along rows with 1 stage and without "
+               "stage_rows, atomic_counter and input_stages, because it "
+               "uses no shared "
                "memory, found ")
            << schedule;
   return success();
@@ -179,8 +180,9 @@ static void checkInputs(KernelBuilder &host, FusedQuantizeOp op,
   }
 }
 
-/// Requires matching dynamic sizes. Ragged rows have separate scale tiles for
-/// each expert group and, transposed, whole column tiles.
+/// Requires at run time that dynamic sizes match. With ragged rows, the scales
+/// of each expert group start a new tile. If the destination is transposed,
+/// each group occupies whole column tiles.
 static void requireInputSizes(KernelBuilder &host, FusedQuantizeOp op,
                               unsigned index) {
   int64_t axis = op.getAxis(index);
@@ -233,7 +235,7 @@ LogicalResult mx::mxgpu::verifyQuantizeSchedule(FusedQuantizeOp op,
       op.getBlockSize() > kPowerOfTwoBlockSize &&
       schedule.getTile()[1] < columns)
     return op.emitOpError("expected a tile of at least ")
-           << columns << " columns, the blocks of a tile of scales, found "
+           << columns << " columns (the width of a scale tile), found "
            << schedule.getTile()[1];
   if (failed(verifySquares(op, schedule.getVector())))
     return failure();
@@ -259,15 +261,15 @@ static LogicalResult verifyDequantizeForm(const DequantizeOperands &operands,
   if (auto dequantize = dyn_cast<DequantizeOp>(op);
       dequantize && dequantize.getRaggedOrNone() == RaggedKind::Reduction &&
       !dequantize.getPadded())
-    return op->emitOpError("expected padded with ragged = reduction on the "
-                           "GPU, found it without: leave the segments where "
-                           "they are, in a result with as many columns");
+    return op->emitOpError("expected 'padded' with ragged = reduction on the "
+                           "GPU: keep the segments at their positions, in a "
+                           "result with the same number of columns");
   auto input = cast<MemRefType>(operands.input.getType());
   bool isWhole = isContiguous(input);
   if (!isWhole && (input.getRank() != 2 || !mayHaveStride(input)))
-    return op->emitOpError("expected the input to be a matrix whose rows are "
-                           "contiguous, with 4 and 6 bits and in batches with "
-                           "identity layout, on the GPU, found ")
+    return op->emitOpError("expected a matrix with contiguous rows on the GPU "
+                           "(identity layout for batches and for 4- and 6-bit "
+                           "elements), found ")
            << input;
   if (!isWhole &&
       failed(verifyRowStride(op, input, schedule.getVector(), "the input")))
@@ -303,9 +305,9 @@ mx::mxgpu::verifyDequantizeSupport(const DequantizeOperands &operands,
       schedule.getTile()[1] != kRaggedReductionAlign)
     return op->emitOpError("expected a tile of ")
            << kRaggedReductionAlign << " columns with ragged = reduction, "
-           << "whose segments begin at multiples of them, found "
+           << "whose segments begin at multiples of this number, found "
            << schedule.getTile()[1];
-  // Shape exchanged by mxgpu.permute_block.
+  // mxgpu.permute_block exchanges elements in this shape.
   constexpr int64_t kPermutedVector = 8,
                     kPermutedColumns = 2 * kReductionMultiple;
   if (!operands.permuted)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Checks shared by the kernels along rows and by tiles.
+// Declares checks for both quantizer kernels, along rows and by tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,17 +14,16 @@
 
 namespace mx::mxgpu {
 
-/// Emits an error at `op` if no kernel supports it.
+/// Emits an error at `op` if no kernel supports the operation.
 llvm::LogicalResult verifyQuantizeSupport(FusedQuantizeOp op);
 /// Emits an error if no kernel supports `op` with `schedule`. Requires a
 /// supported `op`.
 llvm::LogicalResult verifyQuantizeSchedule(FusedQuantizeOp op,
                                            QuantizeScheduleAttr schedule);
-/// Emits an error if the dequantize kernel does not support the operands with
-/// `schedule`.
+/// Emits an error if the dequantize kernel rejects the operands or `schedule`.
 llvm::LogicalResult verifyDequantizeSupport(const DequantizeOperands &operands,
                                             QuantizeScheduleAttr schedule);
-/// Requires at run time the dynamic sizes that the verifier could not check.
+/// Inserts run-time checks of the dynamic sizes, which verifiers cannot check.
 void checkQuantizeSizes(KernelBuilder &host, FusedQuantizeOp op,
                         QuantizeScheduleAttr schedule);
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Pieces are aligned to their length and are either inside or outside the
-// tensor.
+// Pieces are aligned to their length, so a piece is either entirely inside or
+// entirely outside the tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -102,8 +102,8 @@ void QuantizeInputLoader::begin() {
     columns = body.mul(columns, body.index(2)); // bytes of two elements
 }
 
-/// Returns true if tiles divide a dimension evenly. Tiles of expert groups
-/// start at group boundaries and may not.
+/// Returns true if tiles divide a dimension evenly. Expert groups need not fill
+/// their last tile.
 bool QuantizeInputLoader::isCovered(int64_t dim) {
   int64_t extent =
       dim ? op.getInput().getType().getDimSize(1) : op.getQuantizedShape()[0];
@@ -115,7 +115,7 @@ QuantizeInputLoader::Piece QuantizeInputLoader::load(Value row, Value column,
                                                      Value end) {
   Piece piece{row, row, column, {}};
   if (gather) {
-    // Negative indices become rows past the end (unsigned comparison).
+    // As unsigned numbers, negative indices are past the last row.
     Value last = body.sub(rows, 1);
     Value number =
         memref::LoadOp::create(body, gather, ValueRange(body.min(row, last)));
@@ -128,9 +128,10 @@ QuantizeInputLoader::Piece QuantizeInputLoader::load(Value row, Value column,
         body.andBits(body.isBelow(row, end), body.isBelow(column, columns));
     piece.sourceRow = body.select(isInside, piece.sourceRow, body.index(-1));
   }
-  // `produce` zeroes the prologue's results past the end, so clamped reads are
-  // valid there and all reads can be in flight without comparisons. The input
-  // has at least one row if a CTA runs; the source of a gather may be empty.
+  // With a prologue, clamp reads to the tensor. This is correct because
+  // `produce` zeroes the prologue's results past the end, and avoids a
+  // comparison for each read. The input has at least one row if a CTA runs, but
+  // the source of a gather may be empty.
   bool inBounds = bool(prologue) && !gather;
   Value readRow = piece.sourceRow, readColumn = column;
   if (inBounds) {
@@ -176,7 +177,7 @@ Value QuantizeInputLoader::getNumbers(size_t number, const Loaded &loaded) {
       loaded.elements, loaded.scale, /*decode=*/Value());
 }
 
-/// Returns whether a piece is inside the tensor; null if statically known.
+/// Tests whether a piece is inside the tensor, or returns null if always.
 Value QuantizeInputLoader::getPresence(const Piece &piece) {
   Value present;
   auto require = [&](Value place, Value end) {
@@ -206,8 +207,8 @@ SmallVector<Value> QuantizeInputLoader::emitPrologue(const Piece &piece) {
 }
 
 SmallVector<Value> QuantizeInputLoader::produce(const Piece &piece) {
-  // Reads outside the tensor return 0, but indices past the end of a gather
-  // refer to an existing row.
+  // Reads outside the tensor return 0, but a row past the end of the gather
+  // reads an existing row.
   SmallVector<Value> values =
       prologue ? emitPrologue(piece)
                : SmallVector<Value>{getNumbers(0, piece.inputs[0])};

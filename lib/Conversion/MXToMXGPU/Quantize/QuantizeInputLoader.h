@@ -21,20 +21,19 @@ int64_t getBatchRank(FusedQuantizeOp op);
 mlir::Value getQuantizedDim(KernelBuilder &host, FusedQuantizeOp op,
                             int64_t dim);
 
-/// Returns the types to quantize: the input's, or those yielded by the
-/// prologue.
+/// Returns the types of values to quantize, from the prologue or the input.
 llvm::SmallVector<mlir::Type> getQuantizedTypes(FusedQuantizeOp op);
 
-/// Returns the register bits of an element of all inputs, after dequantization.
+/// Returns the register bits for a dequantized element of every input, summed
+/// over the inputs.
 int64_t getInputBits(FusedQuantizeOp op);
 
-/// Returns true if threads compute or gather the values to quantize, rather
-/// than loading them from a tensor.
+/// Returns true if threads compute or gather the values to quantize.
 bool isProduced(FusedQuantizeOp op);
 
-/// Returns true if bulk copies can load the inputs of a prologue. Rules out
-/// gathers, expert groups and scales, since the computing threads address
-/// inputs by their position in shared memory.
+/// Returns true if bulk copies can load the inputs of a prologue. They cannot
+/// load gathered rows, expert groups or scales, because the computing threads
+/// address inputs by their position in shared memory.
 bool canCopyInputs(FusedQuantizeOp op);
 
 /// Returns the maximum magnitude of a vector to quantize.
@@ -43,7 +42,7 @@ mlir::Value findThreadAmax(KernelBuilder &body, FusedQuantizeOp op,
 
 class QuantizeInputLoader {
 public:
-  /// Loaded input: values, or codes with their scale.
+  /// Loaded elements of an input, and their scale if they are codes.
   struct Loaded {
     mlir::Value elements, scale;
   };
@@ -53,32 +52,31 @@ public:
     llvm::SmallVector<Loaded> inputs;
   };
 
-  /// Loads pieces of `vector` elements in tiles of `tile` rows and columns.
-  /// With `padded` tiles, rows past the end are quantized too.
+  /// Loads pieces of `vector` elements in tiles of `tile` rows and columns. If
+  /// tiles are `padded`, rows past the end are also quantized.
   QuantizeInputLoader(FusedQuantizeOp op, KernelBuilder &body, int64_t vector,
                       llvm::ArrayRef<int64_t> tile, bool padded);
 
-  /// Returns the kernel arguments of the inputs.
   llvm::SmallVector<mlir::Value> getArguments(KernelBuilder &host);
-  /// Takes the corresponding kernel arguments from `next` on.
+  /// Takes the corresponding kernel arguments, starting at `next`.
   void takeArguments(mlir::Block::args_iterator &next);
   /// Returns a copy with another piece length.
   QuantizeInputLoader withVector(int64_t length) const;
-  /// Emits common values in the kernel, outside of roles.
+  /// Emits the common values of all roles, before the roles.
   void begin();
 
   mlir::Value getRows() const;
   mlir::Value getColumns() const;
 
   /// Loads the inputs of a piece. Callers issue several loads before the first
-  /// use. With `end`, which requires no prologue, rows from `end` on and
-  /// missing columns are zero.
+  /// use. If `end` is given, rows `end` and up and missing columns are zero.
+  /// In this case, there must be no prologue.
   Piece load(mlir::Value row, mlir::Value column, mlir::Value end = {});
-  /// Creates a piece of inputs without scales that other threads have loaded.
+  /// Creates a piece from loaded elements. No input may have scales.
   Piece take(mlir::Value row, mlir::Value column,
              llvm::ArrayRef<mlir::Value> elements);
-  /// Returns the values to quantize, with zeros outside the tensor even if the
-  /// prologue maps 0 to another value.
+  /// Returns the values to quantize. They are zero outside the tensor, even if
+  /// the prologue maps 0 to another value.
   llvm::SmallVector<mlir::Value> produce(const Piece &piece);
 
 private:

@@ -3,13 +3,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Work tiles are tiles of the input. Adjacent threads own adjacent pieces of a
-// row, and each thread owns pieces of several rows, which it loads before using
-// the first. Values stay in registers. Rows and columns outside the tensor, and
-// rows omitted by a gather, are zero. QuantizeTileKernel.cpp quantizes along
+// row. Each thread owns pieces of several rows and loads all of them before the
+// first use. Values stay in registers. Rows and columns outside the tensor, and
+// rows that a gather omits, are zero. QuantizeTileKernel.cpp quantizes along
 // columns, through shared memory.
 //
-// A warp quantizes a square, which it reads twice: for the largest magnitude,
-// and for the elements.
+// A single warp quantizes a square block. The warp reads the block twice, first
+// to find the largest magnitude and then to quantize the elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,14 +79,15 @@ private:
   void takeArguments();
   bool hasSquares() const { return format.blockRows > 1; }
   void buildBody();
-  /// Quantizes the square of a warp. Returns the largest magnitude of each
-  /// value.
+  /// Quantizes a warp's square. Returns the largest magnitude of each value.
   SmallVector<Value> buildSquare(const TileThreads &threads);
-  /// Raises maxima, some of them null, to the magnitudes of values.
+  /// Raises each maximum to the largest magnitude of the corresponding values.
+  /// Maxima are null before the first call.
   void raise(MutableArrayRef<Value> maxima, ArrayRef<Value> values);
   Value getColumn(const QuantizeInputLoader::Piece &piece, size_t value);
-  /// Quantizes and stores a piece. Squares have the largest magnitudes `amax`;
-  /// their scales are stored if `isFirst` (i1), or never if null.
+  /// Quantizes and stores a piece. For a piece of a square, `amax` contains the
+  /// largest magnitudes of the square. The scale of the square is stored if
+  /// `isFirst` (i1) is true. If `isFirst` is null, the scale is not stored.
   void store(const QuantizeInputLoader::Piece &piece, ArrayRef<Value> values,
              ArrayRef<Value> amax = {}, Value isFirst = {});
 
@@ -99,7 +100,7 @@ private:
   const BlockFormat &format;
   KernelBuilder host, body;
   gpu::GPUModuleOp module;
-  SmallVector<int64_t> tile; ///< Of the matrix: a square, or the schedule's.
+  SmallVector<int64_t> tile; ///< shape of a tile, which may be a square
   QuantizeInputLoader pieces;
   KernelOp kernel;
   /// Kernel values.
@@ -184,7 +185,8 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
       auto ifOp = scf::IfOp::create(body, isFirst, /*withElse=*/false);
       OpBuilder::InsertionGuard guard(body);
       body.setInsertionPointToStart(ifOp.thenBlock());
-      // Lanes share the scale; store_scales takes at most 8 of them.
+      // All lanes of the square share the scale, and store_scales supports at
+      // most 8 lanes.
       StoreScalesOp::create(body, stored.scale, dest.scales,
                             body.div(piece.row, format.blockRows), scaleColumn,
                             body.ceilDiv(pieces.getRows(), format.blockRows),
@@ -204,7 +206,7 @@ void QuantizeRowsBuilder::raise(MutableArrayRef<Value> maxima,
   }
 }
 
-/// Reads a square twice, with up to four rows per lane in flight.
+/// Reads a square twice. Each lane loads up to four rows before the first use.
 SmallVector<Value>
 QuantizeRowsBuilder::buildSquare(const TileThreads &threads) {
   int64_t loads = std::gcd(4, tile[0] / threads.step);
@@ -259,8 +261,7 @@ void QuantizeRowsBuilder::buildBody() {
     maxima = buildSquare(threads);
   for (int64_t i = 0; !hasSquares() && i < tile[0]; i += threads.step)
     loaded.push_back(pieces.load(body.add(threads.row, i), threads.column));
-  // Reduce before quantizing, since quantizing releases the registers of a
-  // piece.
+  // Reduce before quantizing, which frees the registers of a piece.
   for (const QuantizeInputLoader::Piece &piece : loaded) {
     SmallVector<Value> values = pieces.produce(piece);
     if (!maxima.empty())

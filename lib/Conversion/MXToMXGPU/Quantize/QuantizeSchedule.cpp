@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Quantizers are memory bound; their schedules are measured
-// (QuantizeSchedules.def). Along rows, a CTA has 32 KiB of loads in flight, and
-// registers limit the CTAs; narrower results need more instructions and profit
-// from more, smaller CTAs. Through shared memory, each CTA processes one tile;
-// with computed tiles, filling a stage overlaps quantizing another.
+// Quantizers are memory bound, and their schedules are measured
+// (QuantizeSchedules.def). Along rows, a CTA keeps 32 KiB of loads in flight,
+// and registers limit the number of CTAs. Narrower results need more
+// instructions and profit from more and smaller CTAs. A CTA that quantizes
+// through shared memory processes one tile. If threads compute the values, they
+// fill a stage while other threads quantize another stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,12 +28,13 @@ namespace mx::mxgpu {
 
 namespace {
 enum class Input { BF16, F16, F32 };
-/// Relative: 4-bit elements with scales relative to a tensor factor.
+/// Result kind. `Relative` is 4-bit with scales relative to a tensor factor.
 enum class Output { Bytes, E2M1, Relative };
 enum class Axes { Columns, Both };
-/// Register format of the values being quantized: pairs of 16 bits, f32 widened
-/// from such pairs, or f32 from memory. Emulated rounding to 6 bits counts as
-/// wider, because both axes together exhaust the registers.
+/// Register format of the values being quantized: pairs of 16-bit values, f32
+/// values converted from such pairs, or f32 values from memory. If rounding to
+/// 6 bits is emulated, the next wider format is assumed, because quantizing
+/// along both axes exhausts the registers.
 enum class RegisterFormat { Packed16, WidenedF32, F32 };
 
 struct RowsChoice {
@@ -60,8 +62,8 @@ struct ProducedChoice {
 
 static constexpr int64_t kAnyBits = std::numeric_limits<int64_t>::max();
 
-/// Rows and columns of the smallest tile. A wider tile is rejected if more than
-/// 1 / kLeastFilled of its columns are padding.
+/// Number of rows and columns of the smallest tile. A wider tile is rejected if
+/// more than 1 / kLeastFilled of its columns are padding.
 static constexpr int64_t kNarrowTile = 128, kLeastFilled = 20;
 
 static constexpr RowsChoice kAlongRows[] = {
@@ -98,7 +100,7 @@ static QuantizeScheduleAttr getSchedule(MLIRContext *context, const Row &row) {
       parseAttribute(text + row.schedule + ">", context));
 }
 
-/// Returns the schedule of the target's first matching row, or null.
+/// Returns the schedule of the target's first matching table row, or null.
 template <typename Row, typename Fits>
 static QuantizeScheduleAttr findSchedule(MLIRContext *context,
                                          ArrayRef<Row> rows,
@@ -110,8 +112,8 @@ static QuantizeScheduleAttr findSchedule(MLIRContext *context,
                            : getSchedule(context, *row);
 }
 
-/// Returns true if little of a wide tile is padding, because threads that
-/// compute values also compute padding.
+/// Returns true unless a large part of a wide tile is padding. Threads that
+/// compute values also compute the padding.
 static bool fillsTiles(FusedQuantizeOp op, QuantizeScheduleAttr schedule) {
   int64_t columns = op.getInput().getType().getShape().back();
   if (ShapedType::isDynamic(columns) || schedule.getTile()[1] <= kNarrowTile)
@@ -142,21 +144,23 @@ static RegisterFormat getRegisterFormat(FusedQuantizeOp op, Axes axes,
              : RegisterFormat::Packed16;
 }
 
-/// Squares along rows need as many registers as both axes.
+/// Returns the axes of a quantizer. Squares along rows need as many registers
+/// as both axes.
 static Axes getAxes(FusedQuantizeOp op) {
   return op.getAxes().size() == 2 || op.getSquare() ? Axes::Both
                                                     : Axes::Columns;
 }
 
-/// Returns the input elements, or 0 if dynamic or divided into expert groups.
+/// Returns the number of input elements, or 0 if the shape is dynamic or expert
+/// groups divide the input.
 static int64_t getSize(FusedQuantizeOp op) {
   auto input = cast<ShapedType>(op.getInput().getType());
   return input.hasStaticShape() && !op.getOffsets() ? input.getNumElements()
                                                     : 0;
 }
 
-/// Adapts a schedule to expert groups: a single stage, and tiles in column
-/// order.
+/// Adapts a schedule to expert groups. They need a single stage and tiles in
+/// column order.
 static QuantizeScheduleAttr adaptToExperts(FusedQuantizeOp op,
                                            QuantizeScheduleAttr schedule) {
   if (!op.getOffsets())
@@ -169,8 +173,7 @@ static QuantizeScheduleAttr adaptToExperts(FusedQuantizeOp op,
       /*atomic_counter=*/false, /*input_stages=*/0);
 }
 
-/// Returns true if a schedule fits in shared memory with the destinations of
-/// `op`.
+/// Returns true if a schedule and the destinations fit in shared memory.
 using HasRoom = llvm::function_ref<bool(QuantizeScheduleAttr)>;
 
 static QuantizeScheduleAttr selectCopiedTileSchedule(FusedQuantizeOp op,
@@ -187,7 +190,7 @@ static QuantizeScheduleAttr selectCopiedTileSchedule(FusedQuantizeOp op,
                       });
 }
 
-/// Upper bound of barriers, work tile indices and alignment.
+/// Upper bound of the bytes for barriers, work tile indices and alignment.
 static constexpr int64_t kOtherBytes = 4096;
 
 int64_t mx::mxgpu::getQuantizeTileBits(StringRef chip) {
@@ -196,17 +199,19 @@ int64_t mx::mxgpu::getQuantizeTileBits(StringRef chip) {
     return 0;
   int64_t bits =
       8 * (target->smemPerCta - kOtherBytes) / (kNarrowTile * kNarrowTile);
-  // With little shared memory, stages are a quarter of a tile and only
-  // quantized columns buffer a whole tile: 8 of 24 bits with their source,
-  // beside at least 16 bits of a dequantized result. So n bits need at most n /
-  // 4 + 3 / 4 * (n - 16) / 3.
+  // With little shared memory, a stage is a quarter of a tile, and only
+  // quantized columns buffer a whole tile. Of n bits per element, at least 16
+  // belong to a dequantized result, and at most a third of the rest to
+  // quantized columns. The buffers therefore need at most n / 4 + 3 / 4 * (n -
+  // 16) / 3 bits.
   constexpr int64_t kLittleBytes = 1 << 17;
   return target->smemPerCta < kLittleBytes ? 2 * (bits + 4) : bits;
 }
 
-/// Returns the shared memory of a quantizer by tiles: stages of values and of
-/// prologue inputs, and the output of each axis for a tile or, along rows and
-/// for dequantized results, for a stage.
+/// Returns the shared-memory bytes that a tile quantizer needs for value
+/// stages, prologue input stages and outputs. Outputs along rows and
+/// dequantized outputs need the size of a stage, other outputs the size of a
+/// tile.
 static int64_t getTileBytes(FusedQuantizeOp op, QuantizeScheduleAttr schedule) {
   int64_t columns = schedule.getTile()[1];
   int64_t inTile = schedule.getTile()[0] * columns;
@@ -226,21 +231,22 @@ static int64_t getTileBytes(FusedQuantizeOp op, QuantizeScheduleAttr schedule) {
   return bits / 8 + scales + kOtherBytes;
 }
 
-/// Returns true unless the schedule needs bulk copies of inputs that are
-/// impossible or do not fit.
+/// Returns false if the schedule copies prologue inputs to shared memory, but
+/// bulk copies cannot load them or they do not fit.
 static bool fitsCopies(FusedQuantizeOp op, const TargetInfo &target,
                        QuantizeScheduleAttr schedule) {
   return !schedule.getInputStages() ||
          (canCopyInputs(op) && getTileBytes(op, schedule) <= target.smemPerCta);
 }
 
-/// Schedules that do not fit at all are left to mxgpu-verify-resources.
+/// Selects a schedule for computed values. If no schedule fits,
+/// mxgpu-verify-resources reports the error.
 static QuantizeScheduleAttr selectProducedTileSchedule(FusedQuantizeOp op,
                                                        const TargetInfo &target,
                                                        HasRoom hasRoom) {
   Axes axes = getAxes(op);
-  // NVFP4 scales need registers, and so do scales of several inputs or of one
-  // gathered input.
+  // NVFP4 scales and scales of several inputs or a gathered input need
+  // registers.
   size_t scales = op.getInputScales().size();
   bool hasScales =
       op.getGlobalScale() || scales > 1 || (scales == 1 && op.getGather());
@@ -263,7 +269,8 @@ static QuantizeScheduleAttr selectProducedTileSchedule(FusedQuantizeOp op,
       });
 }
 
-/// Random numbers are compute bound and need registers.
+/// Adapts a schedule to the generation of random numbers, which is compute
+/// bound and needs registers.
 static QuantizeScheduleAttr adaptToSeed(FusedQuantizeOp op,
                                         QuantizeScheduleAttr schedule,
                                         int64_t mostThreads) {
@@ -277,7 +284,8 @@ static QuantizeScheduleAttr adaptToSeed(FusedQuantizeOp op,
       schedule.getInputStages());
 }
 
-/// Lanes gather four scales of a row, so tiles need at least four blocks.
+/// Widens tiles to at least four blocks, because four lanes gather the scales
+/// of a row.
 static QuantizeScheduleAttr adaptToBlocks(FusedQuantizeOp op,
                                           QuantizeScheduleAttr schedule) {
   int64_t columns = kScaleTileBlocks * op.getBlockSize();
@@ -289,8 +297,8 @@ static QuantizeScheduleAttr adaptToBlocks(FusedQuantizeOp op,
                                    /*stages=*/1, schedule.getCtas());
 }
 
-/// Selects a schedule for threads that hold pieces of several inputs and the
-/// results.
+/// Selects a schedule for a prologue. Its threads hold pieces of all inputs and
+/// results in registers.
 static QuantizeScheduleAttr selectForPrologue(FusedQuantizeOp op) {
   bool isSmall = getInputBits(op) <= 32;
   return QuantizeScheduleAttr::get(
@@ -326,8 +334,8 @@ static QuantizeScheduleAttr selectTileSchedule(FusedQuantizeOp op,
   return adaptToSeed(op, adaptToExperts(op, schedule), /*mostThreads=*/128);
 }
 
-/// Returns the first schedule with room, or the smallest, since estimates may
-/// be too high.
+/// Returns the first schedule that fits. If none fits, returns the smallest,
+/// because the estimate of its shared memory may be too high.
 static QuantizeScheduleAttr selectSmallTileSchedule(FusedQuantizeOp op,
                                                     const TargetInfo &target,
                                                     HasRoom hasRoom) {
@@ -368,11 +376,11 @@ mx::mxgpu::selectQuantizeSchedule(FusedQuantizeOp op,
   // Several results or wide values may also need more.
   if (schedule && !fits(schedule, /*ctas=*/1))
     schedule = selectSmallTileSchedule(op, target, hasRoom);
-  assert(schedule && "expected rows for everything of each target");
+  assert(schedule && "expected table rows that cover all quantizers");
   return schedule;
 }
 
-/// Returns true if groups, on average, fill little of their tile.
+/// Returns true if expert groups fill at most half of a tile on average.
 static bool hasSmallExperts(const DequantizeOperands &operands) {
   if (operands.ragged != RaggedKind::Rows)
     return false;
@@ -383,8 +391,9 @@ static bool hasSmallExperts(const DequantizeOperands &operands) {
          rows <= kFewRows * groups;
 }
 
-/// Each thread writes 16 bytes of bf16 or 32 of f32. Small groups use wide
-/// tiles, because each CTA searches for its group first.
+/// Selects a schedule in which a thread writes 16 bytes of bf16 or 32 bytes of
+/// f32 at once. Small expert groups use wide tiles, because each CTA first
+/// searches for its group.
 QuantizeScheduleAttr
 mx::mxgpu::selectDequantizeSchedule(const DequantizeOperands &operands) {
   int64_t columns = hasSmallExperts(operands) ? 512 : 128;

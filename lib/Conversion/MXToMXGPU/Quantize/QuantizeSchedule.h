@@ -10,8 +10,8 @@
 
 namespace mx::mxgpu {
 
-/// Returns true if a quantizer processes tiles in shared memory, rather than
-/// rows in registers.
+/// Returns true if a quantizer processes tiles in shared memory. Other
+/// quantizers process rows in registers.
 bool isByTiles(FusedQuantizeOp op);
 
 /// Returns the fastest measured schedule (QuantizeSchedules.def).

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Implemented by QuantizeTileHost.cpp (launch), QuantizeTileKernel.cpp (kernel)
-// and QuantizeTileStore.cpp (prologues and stores).
+// QuantizeTileHost.cpp implements the launch, QuantizeTileKernel.cpp implements
+// the kernel, and QuantizeTileStore.cpp implements prologues and stores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +26,11 @@ public:
   void build();
 
 private:
-  /// Columns that a thread computes at once: enough for loads aligned to 16
-  /// bytes.
+  /// Columns that a thread computes at once, enough for 16-byte loads.
   static constexpr int64_t kPieceColumns = 8;
 
-  /// Elements and scales, or dequantized values, of a value and axis.
+  /// Destination of a value along an axis: elements and scales, or dequantized
+  /// values.
   struct Destination {
     int64_t axis;
     unsigned index, value;
@@ -38,10 +38,9 @@ private:
     std::string source; // buffer of the source value
     mlir::Type sourceType, elementType, scaleType;
     mlir::Type dequantizedType; // null unless dequantized
-    /// A store covers `rows` rows in adjacent panels, copied `boxRows` rows at
-    /// a time.
+    /// A store covers `rows` rows in adjacent panels, `boxRows` rows at a time.
     int64_t rows, panels, boxRows;
-    /// Scale tiles in a tile.
+    /// Number of scale tiles in a tile.
     int64_t scaleTileRows, scaleTileColumns;
     /// Host values: tensor map of the elements, elements and scales.
     mlir::Value map, elements, scales;
@@ -62,10 +61,10 @@ private:
     std::string getScaleBuffer() const { return name + "_scales"; }
   };
 
-  /// A matrix loaded by bulk copies.
+  /// Matrix loaded by bulk copies.
   struct Copied {
     mlir::Type type;
-    std::string field; ///< its ring buffers
+    std::string field; ///< name of its ring buffers
     mlir::Value map;   ///< host value
     mlir::Value kernelMap = {};
   };
@@ -73,10 +72,11 @@ private:
   /// Rows of a tile in an input stage (`rows_per_stage` of the schedule).
   struct RowSlab {
     mlir::Value first; ///< first row within the tile
-    /// Rows of the expert group from `first` on (signed); null without groups.
+    /// Number of rows of the expert group from `first` on, which may be
+    /// negative. Null without groups.
     mlir::Value rows = {};
-    ConsumerWaitOp source = {}; ///< stage; null if rows are copied
-    /// Output stages completed with the tile, and with the slab.
+    ConsumerWaitOp source = {}; ///< input stage, null if `copies()`
+    /// Output stages completed at the end of the tile and of the slab.
     ProducerAcquireOp ofTile = {}, ofSlab = {};
   };
 
@@ -137,24 +137,24 @@ private:
   int64_t getColumns() { return schedule.getTile()[1]; }
   int64_t getRowsPerStage() { return schedule.getRowsPerStage(); }
   int64_t getBlock() { return op.getBlockSize(); }
-  /// Returns true if the threads of an axis update amax. Every axis reads all
-  /// elements, so the first axis suffices.
+  /// Returns true if the threads of an axis update amax. Only the first axis
+  /// does, because every axis reads all elements.
   bool raises(int64_t axis) {
     return op.getAmax() && axis == op.getAxes().front();
   }
-  /// Returns true if the lines along an axis may end within a square. With both
-  /// axes, blocks are whole.
+  /// Returns true if the last line along an axis may lie within a square. With
+  /// both axes, all squares are complete.
   bool endsInSquare(int64_t axis) {
     int64_t lines = op.getQuantizedShape()[getBatchRank(op) + (axis ? 0 : 1)];
     return op.getSquare() && op.getAxes().size() == 1 &&
            (mlir::ShapedType::isDynamic(lines) || lines % getBlock() != 0);
   }
-  /// Returns true if threads compute the values; otherwise bulk copies load
+  /// Returns true if threads compute the values, false if bulk copies load
   /// them.
   bool isProduced() { return mxgpu::isProduced(op); }
   /// Returns true if the quantized input is passed through along an axis.
   bool copies(int64_t axis) { return axis == 1 && op.isPassedOn(); }
-  /// Returns the threads of roles that read the input ring.
+  /// Returns the number of threads of all roles that read the input ring.
   int64_t getReaders() {
     return llvm::count_if(op.getAxes(),
                           [&](int64_t axis) { return !copies(axis); }) *
@@ -162,36 +162,37 @@ private:
   }
   /// Returns true if computing threads read their inputs from shared memory.
   bool copiesSources() { return schedule.getInputStages() != 0; }
-  /// Computing takes longer than quantizing along one or two axes.
+  /// Returns the number of threads that compute values. Computing takes longer
+  /// than quantizing along one or two axes.
   int64_t getProducingThreads() { return 2 * schedule.getThreads(); }
-  /// Returns the threads of the role of an axis.
   int64_t getAxisThreads() {
     return schedule.getThreads() / static_cast<int64_t>(op.getAxes().size());
   }
-  /// Returns the ring buffer of a value.
+  /// Returns the name of the ring buffer of a value.
   std::string getField(unsigned value) {
     return types.size() == 1 ? "x" : "x" + std::to_string(value);
   }
   static int64_t getBytes(mlir::Type type) {
     return type.getIntOrFloatBitWidth() / 8;
   }
-  /// Returns the columns in a line of shared memory, and in a word.
+  /// Return the number of columns in a line of shared memory, and in a word.
   static int64_t getPanelColumns(mlir::Type type) {
     return 128 / getBytes(type);
   }
   static int64_t getWordColumns(mlir::Type type) { return 4 / getBytes(type); }
-  /// Returns the required multiple of an input's columns.
+  /// Returns the required divisor of an input's column count.
   int64_t getColumnStep(mlir::Type type) {
     return isProduced() ? kPieceColumns : 16 / getBytes(type);
   }
-  /// Returns the fragments of a stage; a thread processes one at a time.
+  /// Returns the number of fragments of a stage. A thread processes one
+  /// fragment at a time.
   int64_t getNumFragments(int64_t axis, mlir::Type type) {
     int64_t columns = axis ? 1 : getWordColumns(type);
     return getRowsPerStage() * getColumns() / (getBlock() * columns);
   }
-  /// Returns true if the output is complete with each slab: rows, and
-  /// dequantized columns, which are wide enough to be stored in slices.
-  /// Quantized columns are complete with the tile.
+  /// Returns true if the output is stored after each slab. This applies to
+  /// rows, and to dequantized columns because they are wide enough to be stored
+  /// in slices. Quantized columns are stored after the whole tile.
   bool isBySlabs(const Destination &dest) {
     return getRows() != getRowsPerStage() &&
            (dest.axis == 1 || dest.dequantizedType);
@@ -200,8 +201,8 @@ private:
     return isBySlabs(dest) ? slab.ofSlab : slab.ofTile;
   }
 
-  /// Returns true if threads store rows, since copies would overwrite the next
-  /// group.
+  /// Returns true if threads store rows, because bulk copies would overwrite
+  /// the next expert group.
   bool writesRows(const Destination &dest) {
     return dest.axis == 1 && op.getOffsets();
   }
@@ -210,7 +211,7 @@ private:
                        Swizzle swizzle) {
     return BufferType::get(op.getContext(), Space::Smem, shape, type, swizzle);
   }
-  /// Returns a map for rows of a matrix that are as long as their swizzle.
+  /// Returns a tensor map with box rows as long as the swizzle.
   TensorMapType getMap(llvm::SmallVector<int64_t> box, mlir::Type type) {
     if (getBatchRank(op))
       box.insert(box.begin(), 1);
@@ -223,7 +224,7 @@ private:
   mlir::Value getInputRow(ForEachWorkTileOp tile) {
     return op.getOffsets() ? tile.getStart() : tileRow;
   }
-  /// Returns the map coordinates in this tile's matrix.
+  /// Returns the tensor map's coordinates in this tile's matrix.
   llvm::SmallVector<mlir::Value> getCoords(mlir::Value row,
                                            mlir::Value column) {
     return batch ? llvm::SmallVector<mlir::Value>{batch, row, column}
@@ -259,22 +260,22 @@ private:
   /// Kernel values.
   mlir::Value rows, columns, encode, seed, offsets, inputs, sources, numbers,
       work;
-  /// Batches only: number of matrices, and rows of a matrix rounded up to whole
-  /// tiles.
+  /// Matrices per batch, and rows per matrix rounded up to whole tiles. Null
+  /// without a batch.
   mlir::Value batches, paddedRows;
-  /// Matrix of this tile (null without a batch), and row of the tile.
+  /// Index of this tile's matrix (null without a batch), and its first row.
   mlir::Value batch, tileRow;
   llvm::SmallVector<mlir::Value> magnitudes;
-  /// Maximum magnitude found by a thread for each value, and the value in
-  /// memory as of an earlier load.
+  /// For each value, the maximum magnitude that the thread found, and the amax
+  /// that the thread loaded earlier.
   llvm::SmallVector<mlir::Value> maxima, known;
   /// For each axis, the output rings by tile and by slab.
   std::array<std::pair<mlir::Value, mlir::Value>, 2> outputs;
   ForEachWorkTileOp tile;
 };
 
-/// Builds a quantizer along axis 0 or of ragged rows. Requires verified
-/// operands.
+/// Builds the kernel of a quantizer along axis 0 or with ragged rows. The
+/// operands must be verified.
 llvm::LogicalResult buildQuantizeTileKernel(FusedQuantizeOp op,
                                             QuantizeScheduleAttr schedule,
                                             mlir::gpu::GPUModuleOp module);

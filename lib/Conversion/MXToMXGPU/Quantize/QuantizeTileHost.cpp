@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Verifies copy engine requirements and computes tensor maps and the grid.
+// Checks copy engine requirements and computes tensor maps and the grid.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,20 +13,18 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Bytes of a row of the widest swizzle.
+/// Bytes per row of the widest swizzle.
 static constexpr int64_t kPanelBytes = 128;
-/// Rows of panels stored in turn: the minimum of the swizzle, so that rows of
-/// several panels are complete while their DRAM pages are open.
+/// Number of rows stored to a panel before rows of the next panel. The minimum
+/// for the swizzle completes rows of several panels while DRAM pages are open.
 static constexpr int64_t kStripRows = 8;
-/// Maximum threads of a CTA.
 static constexpr int64_t kMaxThreads = 1024;
-/// Maximum rows and elements of a box (CUDA Driver API,
-/// cuTensorMapEncodeTiled).
+/// Maximum box dimension (CUDA Driver API, cuTensorMapEncodeTiled).
 static constexpr int64_t kMaxBox = 256;
 
-/// Requires rows of multiples of 16 bytes (CUDA Driver API,
-/// cuTensorMapEncodeTiled) and 32-bit coordinates, for the copy engine and for
-/// threads that load inputs.
+/// Requires at run time that rows are multiples of 16 bytes (CUDA Driver API,
+/// cuTensorMapEncodeTiled) and that coordinates fit 32 bits. Both the copy
+/// engine and threads that load inputs rely on this.
 void QuantizeTileBuilder::checkInputs() {
   for (int64_t dim : {0, 1})
     requireAtMost(host, getQuantizedDim(host, op, dim), kMaxExtent,
@@ -78,8 +76,8 @@ QuantizeTileBuilder::getDestination(unsigned index) {
   return dest;
 }
 
-/// Sets the values or elements to write. The copy engine moves elements
-/// narrower than a byte as bytes.
+/// Sets the memref for dequantized values or elements. The copy
+/// engine treats elements narrower than a byte as bytes.
 void QuantizeTileBuilder::setElements(Destination &dest) {
   Value stored = op.getElements(dest.index);
   int64_t last = getBatchRank(op) + 1;
@@ -97,11 +95,11 @@ void QuantizeTileBuilder::setElements(Destination &dest) {
   dest.elements = collapseLeading(host, stored, getBatchRank(op));
 }
 
-/// Returns the promotion that was faster on an H200
-/// (29571104fae6:docs/QuantizeSpeed.md). A panel row is 128 bytes; a promotion
-/// of 256 bytes includes the neighboring panel. If rows are aligned to 256
-/// bytes, that panel is part of the same tile. Otherwise every other row
-/// promotes data of another tile, which leaves L2 before use.
+/// Returns the L2 promotion that was fastest on an H200
+/// (29571104fae6:docs/QuantizeSpeed.md). A panel row is 128 bytes, so a
+/// promotion to 256 bytes also loads the neighboring panel. If rows are aligned
+/// to 256 bytes, this panel belongs to the same tile. Otherwise it belongs to
+/// another tile for every second row and is evicted from L2 before use.
 L2Promotion QuantizeTileBuilder::getL2Promotion() {
   if (op.getAxes().size() == 2)
     return L2Promotion::B64;
@@ -112,8 +110,7 @@ L2Promotion QuantizeTileBuilder::getL2Promotion() {
   return areAligned ? L2Promotion::B256 : L2Promotion::B128;
 }
 
-/// Adds bulk copies of adjacent panels, each as wide as a line of shared
-/// memory.
+/// Adds bulk copies of adjacent panels as wide as lines of shared memory.
 void QuantizeTileBuilder::addCopied(Value matrix, std::string field) {
   Type type = getElementTypeOrSelf(matrix.getType());
   Value map = EncodeTensorMapOp::create(
@@ -132,7 +129,7 @@ void QuantizeTileBuilder::buildHost() {
     destinations.push_back(getDestination(i));
 }
 
-/// Duplicates the destinations for each concatenated value.
+/// Creates the destinations of each concatenated value from the first ones.
 void QuantizeTileBuilder::splitDestinations() {
   SmallVector<Destination> first = destinations;
   for (int64_t value = 1; value < op.getNumConcatenated(); ++value)
@@ -142,8 +139,8 @@ void QuantizeTileBuilder::splitDestinations() {
     }
 }
 
-/// Returns the row tiles of all matrices: an upper bound over all sizes of
-/// expert groups.
+/// Returns the number of row tiles of all matrices. This is an upper bound for
+/// all possible sizes of expert groups.
 Value QuantizeTileBuilder::getRowTiles(Value rows) {
   if (op.getOffsets())
     return host.packedTiles(rows, getRows(), op.getOffsets());
@@ -158,7 +155,7 @@ Value QuantizeTileBuilder::getBatchSize() {
   return size;
 }
 
-/// Creates the work tile counter of all CTAs.
+/// Allocates the work tile counter that all CTAs share.
 Value QuantizeTileBuilder::createCounter() {
   Value counter =
       memref::AllocOp::create(host, MemRefType::get({1}, host.getI32Type()));
@@ -167,7 +164,6 @@ Value QuantizeTileBuilder::createCounter() {
   return counter;
 }
 
-/// Returns the kernel arguments of inputs and destinations.
 SmallVector<Value> QuantizeTileBuilder::getArguments() {
   SmallVector<Value> arguments;
   if (isProduced())
@@ -186,7 +182,6 @@ SmallVector<Value> QuantizeTileBuilder::getArguments() {
   return arguments;
 }
 
-/// Takes the corresponding kernel arguments.
 void QuantizeTileBuilder::takeArguments(Block::args_iterator &argument) {
   if (isProduced())
     pieces.takeArguments(argument);
@@ -249,7 +244,7 @@ void QuantizeTileBuilder::build() {
   buildKernel(kernelRows, kernelColumns, counter ? *argument : Value());
 
   Value grid = host.mul(getRowTiles(rows), host.ceilDiv(columns, getColumns()));
-  if (op.getOffsets()) // No tensor map exists for 0 rows.
+  if (op.getOffsets()) // a tensor map cannot have 0 rows
     grid = host.mul(grid, host.min(rows, 1));
   if (counter)
     grid = host.min(grid, host.mul(SmCountOp::create(host),
@@ -264,16 +259,15 @@ void QuantizeTileBuilder::build() {
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// Fails unless the threads of an axis are whole warps and divide the fragments
-/// of a slab.
+/// Fails unless the threads of an axis form whole warps and the thread count
+/// divides the fragment count of a slab.
 static LogicalResult verifyThreads(FusedQuantizeOp op, int64_t fragments,
                                    int64_t threads) {
   if (threads % target::kWarpSize == 0 && fragments % threads == 0)
     return success();
-  return op.emitOpError("expected a schedule whose threads, by axes, are whole "
-                        "warps and divide the ")
-         << fragments << " fragments of the rows of a stage, found " << threads
-         << " for an axis";
+  return op.emitOpError("expected a schedule whose threads per axis are a "
+                        "multiple of 32 and a divisor of the ")
+         << fragments << " fragments of a stage, found " << threads;
 }
 
 /// Fails if the static row length is not a multiple of `step`.
@@ -289,7 +283,7 @@ static LogicalResult verifyRows(FusedQuantizeOp op, Value matrix, int64_t step,
          << columns << ": pad it to " << roundUp(columns, step);
 }
 
-/// Returns the columns in 16 bytes of elements.
+/// Returns the number of columns in 16 bytes of elements.
 static int64_t getElementStep(Value elements) {
   int64_t bits = cast<MemRefType>(elements.getType()).getElementTypeBitWidth();
   return 128 / (bits == 6 ? 8 : bits);
@@ -299,13 +293,15 @@ LogicalResult QuantizeTileBuilder::verifyCopies() {
   if (!copiesSources() || canCopyInputs(op))
     return success();
   return op.emitOpError(
-             "expected a schedule with input_stages only with a prologue whose "
-             "inputs have no scales, without gather and ragged rows, found ")
+             "expected a schedule without input_stages, which require a "
+             "prologue and exclude input scales, gather and ragged rows, "
+             "found ")
          << schedule;
 }
 
-/// Fails if the threads exceed a CTA. Fragments are larger than pieces, so the
-/// computing threads, too, divide the work of a slab.
+/// Fails if the kernel needs more threads than a CTA may have. The number of
+/// computing threads need not be checked against the pieces of a slab, because
+/// fragments are larger than pieces.
 LogicalResult QuantizeTileBuilder::verifyPrologues() {
   int64_t others = (copiesSources() ? 2 : 1) * target::kWarpSize;
   int64_t all = getProducingThreads() + schedule.getThreads() + others;
@@ -314,7 +310,7 @@ LogicalResult QuantizeTileBuilder::verifyPrologues() {
   int64_t warps = (kMaxThreads - others) / target::kWarpSize / 3;
   return op.emitOpError("expected a schedule with at most ")
          << warps * target::kWarpSize
-         << " threads and twice as many threads for the prologue, "
+         << " threads, because the prologue needs twice as many more, "
             "found "
          << schedule.getThreads();
 }

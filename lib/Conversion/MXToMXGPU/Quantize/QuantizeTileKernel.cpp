@@ -2,20 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Work tiles are input tiles, which a single thread loads by bulk copies, whole
-// or in slabs of rows. A role for each axis reads the tile by rows or columns
-// and writes elements and scales to shared memory, from which bulk copies store
-// them. Elements outside the tensor read as zeros with scale 0 and are not
-// written; scale tiles are written whole.
+// Work tiles are input tiles. A single thread loads a tile with bulk copies, as
+// a whole or in slabs of rows. A role for each axis reads the tile by rows or
+// columns and writes elements and scales to shared memory, and bulk copies
+// store them. Elements outside the tensor are read as zeros with scale 0 and
+// are not written. Scale tiles are written whole.
 //
-// Fragments of a warp span all banks: 32 rows of a block, each at a different
-// swizzle position, or a line of 128 bytes.
+// The fragments of a warp span all banks. They are either 32 rows of a block,
+// each at a different swizzle position, or a 128-byte line.
 //
-// With a prologue or gather, threads replace the copies
-// (QuantizeTileStore.cpp).
-//
-// Expert groups start new tiles. Rows of the next group read as zeros, which is
-// also the padding of transposed groups.
+// With a prologue or gather, threads instead of bulk copies fill the tiles
+// (QuantizeTileStore.cpp). Each expert group starts a new tile. The rows of the
+// next group are read as zeros, which also pad transposed groups.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,9 +25,10 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Stages of the ring that broadcasts the next work tile to a CTA.
+/// Stages, and bytes per stage, of the ring that broadcasts the next work tile
+/// to the roles of a CTA.
 static constexpr int64_t kCounterStages = 2, kCounterBytes = 16;
-/// Blocks that a thread copies at once, with 8 registers each.
+/// Number of blocks that a thread copies at once. A block needs 8 registers.
 static constexpr int64_t kCopiesAtOnce = 4;
 
 //===----------------------------------------------------------------------===//
@@ -45,7 +44,8 @@ static RingType getRing(ArrayRef<StringAttr> names,
                        /*overlap=*/0);
 }
 
-/// Returns a slab buffer: adjacent panels, each as wide as a line.
+/// Returns the buffer of a slab. A slab consists of adjacent panels. A panel is
+/// as wide as a line of shared memory.
 BufferType QuantizeTileBuilder::getSlabBuffer(Type type) {
   int64_t columns = getPanelColumns(type);
   return getBuffer({getColumns() / columns, getRowsPerStage(), columns}, type,
@@ -66,8 +66,7 @@ RingType QuantizeTileBuilder::getInputRing() {
                  getReaders());
 }
 
-/// Returns the ring of prologue inputs from the copies to the computing
-/// threads.
+/// Returns the ring of prologue inputs, from bulk copies to computing threads.
 RingType QuantizeTileBuilder::getSourceRing() {
   SmallVector<StringAttr> names;
   SmallVector<BufferType> buffers;
@@ -79,8 +78,8 @@ RingType QuantizeTileBuilder::getSourceRing() {
                  1, AsyncKind::Threads, getProducingThreads());
 }
 
-/// Creates the ring of an axis's outputs by slab or by tile; null if there are
-/// none.
+/// Creates the ring of the outputs of an axis that are stored by slab or by
+/// tile. Returns null if there are no such outputs.
 Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofSlabs) {
   SmallVector<StringAttr> names;
   SmallVector<BufferType> buffers;
@@ -100,8 +99,8 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofSlabs) {
     add(dest.getElementBuffer(),
         getBuffer(shape, map.getElementType(), map.getSwizzle()));
   }
-  // Elements first: they are aligned to the swizzle period, so scales between
-  // elements of several values would need padding.
+  // Add all elements before all scales. Elements are aligned to the swizzle
+  // period, so scales between the elements of two values would need padding.
   for (const Destination &dest : ofAxis)
     if (!ofSlabs && dest.isTiled())
       add(dest.getScaleBuffer(),
@@ -137,7 +136,8 @@ Value QuantizeTileBuilder::forEachSlab() {
       .getK();
 }
 
-/// Creates the loop over tiles. Matrices of a batch are stacked in whole tiles.
+/// Creates the loop over tiles. The matrices of a batch are stacked, and each
+/// occupies whole tiles.
 ForEachWorkTileOp QuantizeTileBuilder::forEachTile() {
   ForEachWorkTileOp tile = body.forEachWorkTile(work);
   tileRow = tile.getRow();
@@ -166,7 +166,7 @@ void QuantizeTileBuilder::buildLoad(Value ring) {
   ProducerCommitOp::create(body, stage.getStage(), Value());
 }
 
-/// Emits the thread that draws the next work tile.
+/// Emits the role that draws the next work tile.
 void QuantizeTileBuilder::buildSchedule() {
   OpBuilder::InsertionGuard guard(body);
   body.role("schedule", 1, /*elected=*/true);
@@ -175,14 +175,14 @@ void QuantizeTileBuilder::buildSchedule() {
   ProducerCommitOp::create(body, stage, Value());
 }
 
-/// Returns the columns of the concatenated values.
+/// Returns the number of columns of all concatenated values.
 Value QuantizeTileBuilder::getAllColumns() {
   int64_t count = op.getNumConcatenated();
   return count == 1 ? columns : body.mul(columns, body.index(count));
 }
 
-/// Returns the linear index of a slab element in the quantized matrix, which
-/// selects its random number; null without a seed.
+/// Returns the linear index of a slab element in the quantized matrix. The
+/// index selects the element's random number. Returns null without a seed.
 Value QuantizeTileBuilder::getNumber(const Destination &dest, RowSlab slab,
                                      Value row, Value column) {
   if (!seed)
@@ -192,8 +192,8 @@ Value QuantizeTileBuilder::getNumber(const Destination &dest, RowSlab slab,
   return body.add(body.mul(row, getAllColumns()), inRow);
 }
 
-/// Quantizes a block of a row, or a row of a square whose other rows belong to
-/// adjacent lanes. Returns the source values.
+/// Quantizes a block of a row, or a row of a square. Adjacent lanes process the
+/// other rows of the square. Returns the source values.
 Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
                                             RowSlab slab, Value item) {
   Value row = body.rem(item, getRowsPerStage());
@@ -218,9 +218,9 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
   return x;
 }
 
-/// Copies `count` quantized blocks of rows for each thread, with all loads in
-/// flight at once; adjacent threads copy adjacent blocks. Returns the maximum
-/// magnitude if needed.
+/// Copies `count` quantized blocks of rows per thread, and issues all loads
+/// before the first use. Adjacent threads copy adjacent blocks. Returns the
+/// maximum magnitude if needed.
 Value QuantizeTileBuilder::buildCopies(const Destination &dest, RowSlab slab,
                                        Value item, int64_t count) {
   struct Copy {
@@ -258,8 +258,8 @@ Value QuantizeTileBuilder::buildCopies(const Destination &dest, RowSlab slab,
   return largest;
 }
 
-/// Quantizes the columns of a block that form a word in each row; adjacent
-/// lanes process the columns of a square. Returns the source values.
+/// Quantizes the columns of a block that share a word in each row. Adjacent
+/// lanes process the other columns of a square. Returns the source values.
 Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
                                                RowSlab slab, Value item) {
   int64_t inWord = getWordColumns(dest.sourceType);
@@ -294,7 +294,7 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
   return x;
 }
 
-/// Distributes the fragments of a slab over the threads.
+/// Processes the fragments of a slab and distributes them over the threads.
 void QuantizeTileBuilder::buildPass(const Destination &dest, RowSlab slab) {
   Value thread = ThreadIdOp::create(body);
   bool raises = this->raises(dest.axis);
@@ -302,7 +302,7 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, RowSlab slab) {
       getNumFragments(dest.axis, dest.sourceType) / getAxisThreads();
   int64_t atOnce = copies(dest.axis) ? std::gcd(rounds, kCopiesAtOnce) : 1;
   rounds /= atOnce;
-  /// Returns the maximum magnitude, if needed.
+  // Processes a fragment and returns the maximum magnitude if needed.
   auto build = [&](Value item) -> Value {
     if (copies(dest.axis))
       return buildCopies(dest, slab, item, atOnce);
@@ -335,7 +335,8 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, RowSlab slab) {
     maxima.push_back(largest);
 }
 
-/// Updates amax last, because other threads wait for everything before.
+/// Updates amax. This is done last, because other threads wait for all earlier
+/// work of this thread.
 void QuantizeTileBuilder::raiseAmax() {
   for (auto [i, largest] : llvm::enumerate(maxima)) {
     unsigned number = op.getConcat() ? 0 : i;
@@ -376,8 +377,7 @@ void QuantizeTileBuilder::buildSlab(int64_t axis, ProducerAcquireOp ofTile,
     raiseAmax();
 }
 
-/// Emits a role for each axis, so that an axis does not wait for stores of the
-/// other.
+/// Emits an axis's role. Separate roles do not wait for each other's stores.
 void QuantizeTileBuilder::buildQuantize(int64_t axis) {
   OpBuilder::InsertionGuard guard(body);
   auto [byTiles, bySlabs] = outputs[axis];
@@ -388,7 +388,7 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
   if (byTiles)
     staged = ProducerAcquireOp::create(body, byTiles);
   buildSlab(axis, staged, bySlabs);
-  if (!staged) // There are several slabs.
+  if (!staged) // a tile consists of several slabs
     return;
   for (const Destination &dest : destinations) {
     if (dest.axis != axis)

@@ -13,12 +13,12 @@ using namespace mx::mxgpu;
 // Prologues
 //===----------------------------------------------------------------------===//
 
-/// Input bytes that a thread loads at once. Fewer leave too few loads in
-/// flight; more leave too few registers for the prologue.
+/// Input bytes that a thread loads at once. With fewer bytes, too few loads are
+/// in flight. With more bytes, the prologue lacks registers.
 static constexpr int64_t kBytesAtOnce = 128;
 
-/// Returns the pieces that a thread loads at once: a divisor of `rounds`, the
-/// pieces of a thread in a slab.
+/// Returns the number of pieces that a thread loads at once. The number divides
+/// `rounds`, the number of a thread's pieces in a slab.
 static int64_t getPiecesAtOnce(FusedQuantizeOp op, int64_t columns,
                                int64_t rounds) {
   int64_t bytes = columns * getInputBits(op) / 8;
@@ -28,7 +28,7 @@ static int64_t getPiecesAtOnce(FusedQuantizeOp op, int64_t columns,
   return count;
 }
 
-/// Loads the inputs of a piece, from shared memory if bulk copies are used.
+/// Loads the inputs of a piece, from shared memory if bulk copies filled it.
 QuantizeInputLoader::Piece
 QuantizeTileBuilder::loadPiece(RowSlab slab, Value row, Value column) {
   Value inTensor[] = {body.add(slab.first, row),
@@ -43,7 +43,7 @@ QuantizeTileBuilder::loadPiece(RowSlab slab, Value row, Value column) {
   return pieces.take(inTensor[0], inTensor[1], loaded);
 }
 
-/// Computes all pieces of a slab into `stage`.
+/// Computes all pieces of a slab and writes them to `stage`.
 void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, RowSlab slab) {
   auto threads = TileThreads::get(body, getProducingThreads(), getColumns(),
                                   kPieceColumns);
@@ -95,9 +95,9 @@ Value QuantizeTileBuilder::getStored(const Destination &dest, Value elements,
                                    dest.kernelDecode);
 }
 
-/// Zeroes the scale of a line past the end of a square, as required for rows
-/// that pad a scale tile. `line` is a row of the tile along axis 1, a column
-/// along axis 0.
+/// Returns `scale`, or 0 if `line` is past the last line of the matrix. The
+/// last square may contain such lines, which pad a scale tile and need scales
+/// of 0. `line` is a tile row along axis 1 and a column along axis 0.
 Value QuantizeTileBuilder::clearBehindLines(const Destination &dest,
                                             Value scale, Value line) {
   if (!dest.isTiled() || !endsInSquare(dest.axis))
@@ -138,7 +138,7 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
                           ValueRange{getLine(row, lines), block});
 }
 
-/// Stores elements; for expert groups only existing rows.
+/// Stores elements. With expert groups, stores only the rows of the group.
 void QuantizeTileBuilder::storeElements(const Destination &dest, RowSlab slab) {
   ProducerAcquireOp staged = getStaged(dest, slab);
   auto [row, column] = getStart(dest);
@@ -174,7 +174,7 @@ void QuantizeTileBuilder::storeElements(const Destination &dest, RowSlab slab) {
                         dest.kernelElements, row, column, slab.rows, isPartial);
 }
 
-/// Stores scale tiles. The first always exists.
+/// Stores scale tiles. The first scale tile of a tile always exists.
 void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
                                           ProducerAcquireOp staged) {
   auto [row, column] = getStart(dest);

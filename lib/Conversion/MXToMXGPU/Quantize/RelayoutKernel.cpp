@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each thread moves a scale in each of several rows and issues all loads before
-// the first use.
+// Each thread first loads and then stores a scale in each of several rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,19 +19,18 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Rows and columns of scales for 256 threads: each row of 32 scales uses 32
-/// threads.
+/// Rows and columns of scales moved by 256 threads (32 threads per row).
 static constexpr int64_t kRelayoutTile[] = {kScaleTileRows, 32};
 static constexpr int64_t kRelayoutThreads = 256;
 
 namespace {
 
-/// Row-major and tiled scales. Row-major batches are collapsed; tiled scales
-/// start anew for each matrix.
+/// Converts between row-major and tiled scales. Row-major batches are collapsed
+/// to a single matrix. The tiled scales of each matrix start a new tile.
 struct Relayout {
   RelayoutOp op;
   bool fromMatrix;
-  /// Leading dimensions.
+  /// Number of leading dimensions.
   int64_t batch;
 
   void buildKernel(KernelOp kernel);
@@ -58,7 +56,8 @@ void Relayout::buildKernel(KernelOp kernel) {
   auto threads = forEachTile(
       body, "relayout", rowsInTiles, blocks, kRelayoutTile, kRelayoutThreads,
       /*vector=*/1, RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
-  // Rows of the first piece. A tile never spans two matrices.
+  // The row of the first piece determines the matrix, because a tile never
+  // spans two matrices.
   Value first, inMatrix;
   if (batch) {
     Value number = body.div(threads.row, paddedRows);
@@ -97,8 +96,8 @@ static LogicalResult verifyForm(RelayoutOp op, Value scales, int64_t batch) {
   bool mayBeSlice = batch == 0 && scales == op.getInput();
   if (isContiguous(type) || (mayBeSlice && type.getRank() == 2))
     return success();
-  return op->emitOpError("expected scales to be contiguous on the GPU, but for "
-                         "those of one matrix that are read row by row, found ")
+  return op->emitOpError("expected contiguous scales on the GPU, except for "
+                         "row-major input scales of a single matrix, found ")
          << type;
 }
 
@@ -110,7 +109,7 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
   KernelBuilder host(op.getLoc(), op);
   int64_t inputRank = cast<MemRefType>(input.getType()).getRank();
   int64_t rank = cast<MemRefType>(out.getType()).getRank();
-  if (inputRank == rank) { // Equal layouts.
+  if (inputRank == rank) { // equal layouts
     if (!isContiguous(cast<MemRefType>(input.getType())) ||
         !isContiguous(cast<MemRefType>(out.getType())))
       return op.emitOpError("expected contiguous scales between equal layouts "
@@ -181,7 +180,7 @@ Value mx::mxgpu::tileScales(KernelBuilder &host, gpu::GPUModuleOp module,
         Value inTile = body.rem(word, kScaleTileRows);
         Value rowTile = body.div(tile, arguments[3]);
         Value matrix = body.div(rowTile, arguments[2]);
-        // A tile has its words row 0, row 32, row 64, row 96, row 1 and so on.
+        // The words of a tile belong to rows 0, 32, 64, 96, 1, 33 and so on.
         Value row = body.mul(body.rem(rowTile, arguments[2]), kScaleTileRows);
         row = body.add(row, body.div(inTile, kScaleTileShape[1]));
         row = body.add(row, body.mul(body.rem(inTile, kScaleTileShape[1]),

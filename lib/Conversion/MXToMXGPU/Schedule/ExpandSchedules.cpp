@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Replaces a matmul with several schedules by branches on the host, with a
-// matmul for each schedule. Several ranges of sizes may share a schedule.
+// Replaces a matmul that has several schedules with branches on the host. Each
+// branch contains the matmul with a schedule. Ranges of sizes may share a
+// schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,10 +28,10 @@ namespace mx::mxgpu {
 
 namespace {
 
-/// Copies of each `tensor.empty`, for the results of single matmuls.
+/// Maps each `tensor.empty` to its copies for the results of matmuls.
 using CopiesOfEmpty = DenseMap<Operation *, SmallVector<tensor::EmptyOp>>;
 
-/// Replaces a matmul by branches.
+/// Replaces a matmul with branches on its sizes.
 class Expander {
 public:
   Expander(MatmulOpInterface op, CopiesOfEmpty &copies)
@@ -79,7 +80,7 @@ static Operation *getOutermostBranch(Operation *op, tensor::EmptyOp empty) {
 }
 
 /// Returns a copy of `empty` for the result of the matmul. Matmuls in mutually
-/// exclusive branches share a copy, so that a value selected from either branch
+/// exclusive branches share a copy, so a value selected from either branch
 /// has a single buffer.
 Value Expander::copyEmpty(tensor::EmptyOp empty) {
   Operation *place = getOutermostBranch(op, empty);
@@ -96,15 +97,15 @@ Value Expander::copyEmpty(tensor::EmptyOp empty) {
   return known.back();
 }
 
-/// Gives each result its own memory: bufferization recognizes that matmuls may
-/// share a `tensor.empty`, but not through a branch.
+/// Gives each result its own memory. Bufferization supports matmuls that share
+/// a `tensor.empty`, but not if a matmul is in a branch.
 void Expander::copyEmptyOuts() {
   for (OpOperand &operand : op->getOpOperands())
     if (auto empty = operand.get().getDefiningOp<tensor::EmptyOp>())
       operand.set(copyEmpty(empty));
 }
 
-/// Returns the size of a dimension counted from the last, which is 1.
+/// Returns the size of a dimension. `fromEnd` is 1 for the last dimension.
 Value Expander::getDim(Value shaped, int64_t fromEnd) {
   int64_t dim = cast<ShapedType>(shaped.getType()).getRank() - fromEnd;
   if (isa<TensorType>(shaped.getType()))
@@ -112,7 +113,7 @@ Value Expander::getDim(Value shaped, int64_t fromEnd) {
   return memref::DimOp::create(rewriter, loc, shaped, dim);
 }
 
-/// Returns the rows of all expert groups and matrices, as in
+/// Returns the number of rows of all expert groups and matrices, as in
 /// `getMatmulProblem`.
 Value Expander::getM() {
   Value rows = getDim(op.getA(), 2);
@@ -135,7 +136,7 @@ Value Expander::getGroups() {
   return groups;
 }
 
-/// Returns the columns of all B matrices.
+/// Returns the number of columns of all B matrices.
 Value Expander::getN() {
   Value columns = getDim(op.getOut(), 1);
   if (op.getNumB() == 1)
@@ -143,7 +144,7 @@ Value Expander::getN() {
   return arith::MulIOp::create(rewriter, loc, columns, getIndex(op.getNumB()));
 }
 
-/// Returns whether the sizes are within the limits of a case.
+/// Tests at run time whether the sizes are within the limits of a case.
 Value Expander::fits(ScheduleCaseAttr one) {
   Value all;
   auto check = [&](int64_t limit, llvm::function_ref<Value()> getSize) {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Tests rely on the format of the text.
+// Prints the chosen schedule, the best candidates and the memory map. Tests
+// rely on the format of the text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +15,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Number of candidates printed.
+/// Number of printed candidates.
 static constexpr size_t kShown = 8;
 
 static std::string getSize(int64_t size) {
@@ -55,7 +56,7 @@ static std::string getShortForm(const Candidate &candidate) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A column of the table and a possible reason for losing.
+/// A column of the table, and a possible reason why a candidate is slower.
 struct Term {
   StringLiteral name, meaning;
   int64_t ModelledCost::*value;
@@ -130,7 +131,7 @@ static void printReason(raw_ostream &os, const ModelledCost &winner,
   int64_t difference = loser.total - winner.total;
   if (difference < 0) {
     os << "  2 is faster by " << -difference
-       << " modelled cycles, less than the model can tell, and takes more "
+       << " modelled cycles, less than the model can resolve, and takes more "
           "steps "
           "along K: "
        << loser.kSteps << " against " << winner.kSteps << '\n';
@@ -164,7 +165,8 @@ static void printReason(raw_ostream &os, const ModelledCost &winner,
     return;
   }
   StringRef pipe = loser.getPipe();
-  // The pipe is no slower in `loser`, so the time between work tiles differs.
+  // If the slowest pipe is no slower in `loser`, the time between work tiles
+  // differs.
   if (getPipe(loser, pipe) <= getPipe(winner, pipe))
     pipe = loser.l2 > winner.l2 && loser.period <= winner.period ? "L2"
                                                                  : "epilogue";
@@ -176,7 +178,7 @@ static void printReason(raw_ostream &os, const ModelledCost &winner,
 // Memory map
 //===----------------------------------------------------------------------===//
 
-/// "in.a: 16384", "more stages of in: 4 x 34816".
+/// Formats an item, e.g. "in.a: 16384" or "more stages of in: 4 x 34816".
 static std::string getLabel(const MemoryItem &item) {
   std::string text = llvm::formatv(
       "{0}{1}: ", item.isRest ? "more stages of " : "", item.getName());
@@ -224,8 +226,7 @@ static void printMap(raw_ostream &os, const Memory &memory, int64_t available) {
   printRule(available);
 }
 
-/// Reports results that bulk stores cannot write and switches them to direct
-/// stores.
+/// Reports why bulk stores cannot write the result, and sets direct stores.
 static void printStores(raw_ostream &os, const MatmulProblem &problem,
                         ScheduleFields &fields) {
   bool isAsked = fields.epilogue == Epilogue::TmaStore;
@@ -238,12 +239,13 @@ static void printStores(raw_ostream &os, const MatmulProblem &problem,
     os << '\n';
   } else if (ShapedType::isDynamic(problem.n)) {
     os << "  tma_store " << (isAsked ? "needs" : "is not considered: it needs")
-       << " rows of the result of a multiple of 16 bytes, which "
-       << (isAsked ? "the launch checks\n" : "unknown sizes do not promise\n");
+       << " result rows of a multiple of 16 bytes, which "
+       << (isAsked ? "the launch checks\n"
+                   : "unknown sizes do not guarantee\n");
   }
 }
 
-/// "a and b are".
+/// Returns a subject and verb such as "a and b are".
 static StringRef describe(Workspace workspace) {
   return workspace == Workspace::AB  ? "a and b are"
          : workspace == Workspace::A ? "a is"
@@ -279,7 +281,7 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
      << (origin == ScheduleOrigin::Person ? "written at the operation"
          : origin == ScheduleOrigin::Tuned
              ? tuned.str()
-             : llvm::formatv("chosen of {0} candidates by "
+             : llvm::formatv("chosen from {0} candidates by "
                              "the model",
                              candidates.size())
                    .str())
@@ -369,7 +371,7 @@ static std::string getPercent(int64_t thousandths) {
                        size % 10);
 }
 
-/// "m up to 64, n up to 512", "all others".
+/// Formats a case's limits, e.g. "m up to 64, n up to 512" or "all others".
 static std::string getLimits(const ScheduleCase &one) {
   std::string text;
   for (SizeName name : kSizeNames)
@@ -387,7 +389,7 @@ void mx::mxgpu::explainCases(raw_ostream &os, MatmulOpInterface op,
   printMatmul(os, op, problem, target);
   os << "  a schedule for each range of sizes; the first that the sizes fit "
         "runs\n";
-  // First range of each schedule, with the example.
+  // The first range of each schedule provides the example.
   llvm::MapVector<ScheduleAttr, const ScheduleCase *> schedules;
   for (auto [index, one] : llvm::enumerate(cases)) {
     schedules.insert({one.schedule, &one});

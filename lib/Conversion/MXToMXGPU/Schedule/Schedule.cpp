@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rules that depend on element types, shapes or the chip, and the rings common
-// to all strategies.
+// Checks rules for element types, shapes and the chip, and creates the rings of
+// all strategies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +60,8 @@ static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
     return types;
   Type scale = getScaleType(op);
   const BlockFormat *format = findBlockFormat(scale, op.getBlockSize());
-  // A kernel puts scales of other formats in tiles (RelayoutKernel.cpp).
+  // A kernel converts 8-bit and 32-bit scales of other formats to tiles
+  // (RelayoutKernel.cpp).
   int64_t bits = scale.getIntOrFloatBitWidth();
   if (!format || format->blockSize == BlockFormat::kWhole ||
       (!format->hasTiles && bits != 8 && bits != 32))
@@ -69,8 +70,8 @@ static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
   return types;
 }
 
-/// Multiplies two sizes; dynamic if either is. Saturates, because no kernel
-/// supports such sizes and the model needs only an order of magnitude.
+/// Multiplies sizes (dynamic if either is). Saturates on overflow, because no
+/// kernel supports such sizes and the model needs only an order of magnitude.
 static int64_t multiplySizes(int64_t a, int64_t b) {
   if (ShapedType::isDynamic(a) || ShapedType::isDynamic(b))
     return ShapedType::kDynamic;
@@ -113,7 +114,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
-  // Either of two types may be static.
+  // A size may be static in only one of the two types.
   auto either = [](int64_t x, int64_t y) {
     return ShapedType::isDynamic(x) ? y : x;
   };
@@ -156,10 +157,10 @@ std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
   if (problem.isQuantized)
     return "blocks are quantized, and written, from registers";
   if (problem.isScattered)
-    return "each row is added to another one of the result";
+    return "each row is added to another row of the result";
   if (problem.accumulate && problem.hasEpilogue)
-    return "the epilogue region takes the sum with what the result holds, "
-           "which a bulk reduction adds too late";
+    return "the epilogue region needs the sum with the old result, which a "
+           "bulk reduction adds too late";
   if (problem.accumulate && problem.getOutBits() < 32)
     return llvm::formatv("a bulk reduction to {0} bits would round the sum "
                          "before it is added",
@@ -169,8 +170,9 @@ std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
     return {};
   int64_t bytes = ceilDiv(problem.n / problem.numB * problem.getOutBits(), 8);
   if (bytes % kStride)
-    return llvm::formatv("expected rows of a multiple of {0} bytes, found {1}; "
-                         "pad the result to {2} bytes a row",
+    return llvm::formatv("expected the row length to be a multiple of {0} "
+                         "bytes, found {1}; pad the result to {2} bytes per "
+                         "row",
                          kStride, bytes, roundUp(bytes, kStride));
   return {};
 }
@@ -205,7 +207,7 @@ int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
   int64_t available = getSharedBytes(fields, target);
   if (used > available)
     return 0;
-  // Buffers after the stages may require larger alignment.
+  // Buffers after the stages may require a larger alignment.
   trial.stages = std::min<int64_t>(
       kMaxStages,
       1 + llvm::divideCeil(available - used, one.rings.front().stride));
@@ -245,8 +247,8 @@ static ScheduleError overflow(const Memory &memory, int64_t limit,
   return error;
 }
 
-/// Splits of a static reduction must not be empty. Splits of a dynamic
-/// reduction may be.
+/// Fails if a split of a static reduction would be empty. Splits of a dynamic
+/// reduction may be empty.
 static std::optional<ScheduleError> checkSplit(const MatmulProblem &problem,
                                                const ScheduleFields &fields) {
   if (ShapedType::isDynamic(problem.k))
@@ -255,12 +257,13 @@ static std::optional<ScheduleError> checkSplit(const MatmulProblem &problem,
   if (fields.splitK <= tiles)
     return std::nullopt;
   return refuse(
-      "expected split_k of at most {0}, the tiles of the reduction, found {1}",
+      "expected split_k to be at most {0}, the number of reduction tiles, "
+      "found {1}",
       tiles, fields.splitK);
 }
 
-/// With expert groups, only the device can compute the work tiles and their
-/// number.
+/// Checks the rules for expert groups. Only the device can compute their work
+/// tiles and the number of work tiles.
 static std::optional<ScheduleError> checkExperts(const MatmulProblem &problem,
                                                  const ScheduleFields &fields) {
   if (problem.ragged == RaggedKind::None)
@@ -274,7 +277,8 @@ static std::optional<ScheduleError> checkExperts(const MatmulProblem &problem,
   return std::nullopt;
 }
 
-/// Each B matrix and a quantized result need whole scale tiles.
+/// Checks the rules for several B matrices and for a quantized result, which
+/// need whole scale tiles.
 static std::optional<ScheduleError>
 checkMatricesOfB(const MatmulProblem &problem, const ScheduleFields &fields) {
   if (problem.numB == 1 && !problem.isQuantized)
@@ -282,7 +286,7 @@ checkMatricesOfB(const MatmulProblem &problem, const ScheduleFields &fields) {
   if (problem.isQuantized && fields.l2Out != CacheHint::None)
     return ScheduleError{
         "expected l2 = [a, b] with a quantized result, whose blocks and scales "
-        "are stored without a hint, found one for the result"};
+        "are stored without a hint, found a hint for the result"};
   int64_t columns = fields.tile[1] / problem.numB;
   int64_t multiple = problem.isQuantized ? kQuantizedColumns : kScaleTileRows;
   if (columns % multiple)
@@ -304,7 +308,6 @@ checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
   return getStrategy(problem, fields).checkRegisters(problem, fields, target);
 }
 
-/// Checks that the strategy supports the matmul.
 static std::optional<ScheduleError>
 checkStrategy(const MatmulProblem &problem, const ScheduleFields &fields,
               const target::TargetInfo &target) {
@@ -316,9 +319,9 @@ checkStrategy(const MatmulProblem &problem, const ScheduleFields &fields,
       });
   ScheduleError error;
   llvm::raw_string_ostream(error.message)
-      << "expected strategy = " << llvm::join(names, " or ") << ", by which "
-      << target.chip << " multiplies " << problem.a << " by " << problem.b
-      << ", found " << fields.strategy;
+      << "expected strategy = " << llvm::join(names, " or ") << " to multiply "
+      << problem.a << " by " << problem.b << " on " << target.chip << ", found "
+      << fields.strategy;
   return error;
 }
 

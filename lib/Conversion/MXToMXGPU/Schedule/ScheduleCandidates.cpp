@@ -13,8 +13,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Sorts by cycles, then traffic, then cycles of any term, then simplicity. The
-/// order is total, so the choice does not depend on the enumeration order.
+/// Returns the sort key: cycles, traffic, the sum of all terms, and simplicity.
+/// The order is total, so the choice does not depend on the enumeration order.
 static auto getRank(const Candidate &candidate) {
   const ScheduleFields &fields = candidate.fields;
   const ModelledCost &cost = candidate.cost;
@@ -29,13 +29,12 @@ static auto getRank(const Candidate &candidate) {
                          fields.tile[2], fields.workspace);
 }
 
-/// Resolution of the model: costs that differ by less than 1 / kResolution are
-/// equal.
+/// Resolution of the model. Costs within 1 / kResolution are considered equal.
 static constexpr int64_t kResolution = 256;
 
-/// Moves the schedule with the fewest K steps among the fastest to the front:
-/// each step costs the issuing roles a few dozen instructions, regardless of
-/// its size.
+/// Moves the schedule with the fewest K steps among the fastest schedules to
+/// the front, because issuing roles execute a few dozen instructions in each
+/// step, however large the step is.
 static void preferFewerSteps(std::vector<Candidate> &candidates) {
   if (candidates.empty())
     return;
@@ -57,8 +56,8 @@ static void sortCandidates(std::vector<Candidate> &candidates) {
   preferFewerSteps(candidates);
 }
 
-/// Returns row-by-row order, and the best band and the Hilbert curve if they
-/// reduce traffic.
+/// Returns the candidate tile orders: row by row and, if they reduce traffic,
+/// bands of the best width and the Hilbert curve.
 static SmallVector<std::pair<RasterOrder, int64_t>>
 getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
                  const target::TargetInfo &target) {
@@ -87,9 +86,9 @@ getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
   return choices;
 }
 
-/// Returns the splits of the reduction for problems whose tiles leave workers
-/// idle, each with its strategy: CTAs of a cluster can perform two splits, or
-/// more if they share the sum.
+/// Returns candidate numbers of reduction splits, each with its strategy.
+/// Problems are split if their tiles leave workers idle. The CTAs of a cluster
+/// can process two splits, or more if they share the sum.
 static SmallVector<std::pair<int64_t, StrategyAttrInterface>>
 getSplitChoices(const Strategy &strategy, const MatmulProblem &problem,
                 ScheduleFields fields, const target::TargetInfo &target) {
@@ -129,7 +128,6 @@ public:
       epilogues.push_back(Epilogue::TmaStore);
   }
 
-  /// Adds all legal schedules of a strategy.
   void addTiles(const Strategy &strategy) {
     strategy.forEachTile(problem, [&](ScheduleFields fields) {
       addTile(strategy, std::move(fields));

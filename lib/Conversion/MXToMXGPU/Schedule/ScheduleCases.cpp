@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Ranks schedules at many sizes and keeps a few, with a kernel for each. As
-// work tiles fill up, the best schedule alternates between neighboring sizes,
-// so a schedule has many ranges. A range costs a host comparison, a kernel
-// costs compile time. The first matching case applies, so upper limits suffice.
+// Ranks schedules at many sizes and keeps a few of them, each with a kernel.
+// As work tiles fill up, the best schedule alternates between neighboring
+// sizes, so a schedule may be the best in many ranges. A range costs a
+// comparison on the host, and a kernel costs compile time. The first matching
+// case applies, so cases contain only upper limits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Minimum gain of another schedule and of another range, in
+/// Minimum gain that justifies another schedule or another range, in
 /// hundred-thousandths of the mean time.
 static constexpr int64_t kLeastGainOfSchedule = 50, kLeastGainOfRange = 1;
 /// Slowdown assumed for a strategy at sizes where another strategy wins by an
@@ -68,11 +69,11 @@ bool mx::mxgpu::hasCases(const MatmulProblem &problem) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sizes that are compared
+// Compared sizes
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Number of sizes from each power of two below `end` to the next.
+/// Number of sizes between adjacent powers of two below `end`.
 struct SizesOfOctave {
   int64_t end, count;
 };
@@ -82,15 +83,16 @@ struct SizesOfOctave {
 static constexpr SizesOfOctave kRankedRows[] = {
     {16, 1}, {64, 2}, {128, 4}, {256, 8}, {8192, 16}, {1 << 17, 8}};
 /// Row counts for the comparison of selected schedules. Tile heights are
-/// multiples of 16 up to 256: sizes just above a multiple need another tile,
-/// which is significant for few tiles, or another wave.
+/// multiples of 16 up to 256. A size just above a multiple needs another tile,
+/// which is a significant cost if there are few tiles, or another wave.
 static constexpr SizesOfOctave kRows[] = {
     {16, 1},    {64, 2},    {128, 4},    {256, 8},    {512, 16},
     {2048, 32}, {8192, 64}, {16384, 32}, {1 << 17, 8}};
 static constexpr SizesOfOctave kOthers[] = {{1 << 17, 2}};
 
-/// Returns the sizes from `first` to `last`, which are powers of two: the sizes
-/// of `octaves`, or steps of a factor of four if several sizes are dynamic.
+/// Returns sizes from `first` to `last` (both powers of two). `octaves`
+/// determines their number. If several sizes are dynamic (not `isAlone`), each
+/// size is four times the previous size.
 static SmallVector<int64_t> getSizes(int64_t first, int64_t last, bool isAlone,
                                      ArrayRef<SizesOfOctave> octaves) {
   SmallVector<int64_t> sizes;
@@ -107,8 +109,8 @@ static SmallVector<int64_t> getSizes(int64_t first, int64_t last, bool isAlone,
   return sizes;
 }
 
-/// Returns the values of a dynamic size to compare, or to rank (`isRanked`).
-/// Fewer values if several sizes are dynamic.
+/// Returns the values of a dynamic size at which schedules are ranked
+/// (`isRanked`) or compared. Returns fewer values if several sizes are dynamic.
 static SmallVector<int64_t> getSizes(SizeName name, bool isAlone,
                                      bool isRanked) {
   switch (name) {
@@ -126,8 +128,8 @@ static SmallVector<int64_t> getSizes(SizeName name, bool isAlone,
   llvm_unreachable("a size that has cases");
 }
 
-/// Returns the log distance to the preceding size, in thousandths of an octave:
-/// each octave has the same weight.
+/// Returns the logarithmic distance to the preceding size, in thousandths of an
+/// octave. All octaves therefore have the same weight.
 static int64_t getWeight(int64_t size, int64_t before) {
   return std::max<int64_t>(
       std::llround(1000 * std::log2(double(size) / double(before))), 1);
@@ -139,17 +141,19 @@ static int64_t getWeight(int64_t size, int64_t before) {
 
 namespace {
 
-/// Sizes, and the loss of each schedule against the best, in thousandths.
+/// Sizes of a problem, and the loss of each schedule relative to the best, in
+/// thousandths.
 struct Point {
   MatmulProblem problem;
-  /// Problem after dequantization of each workspace. `excludesOthers`: the best
-  /// strategy there excludes others.
+  /// Remaining problem after a workspace is dequantized. `excludesOthers` is
+  /// true if the best strategy for this problem excludes other strategies.
   struct Rest {
     std::optional<Remainder> remainder;
     bool excludesOthers = false;
   };
   std::array<Rest, 4> rests;
-  /// True if all schedules were ranked at the point, rather than compared only.
+  /// True if all schedules were ranked at the point. At other points, only the
+  /// selected schedules are compared.
   bool isRanked = true;
   /// Time of the best schedule, or 0 if none is legal.
   int64_t best = 0;
@@ -166,7 +170,7 @@ struct Point {
   }
 };
 
-/// Sizes within limits that no earlier range covers, and their schedule.
+/// Sizes within `limits` that no earlier range covers, and their schedule.
 struct SizeRange {
   SizeLimits limits;
   unsigned schedule;
@@ -202,15 +206,15 @@ private:
   MatmulOpInterface op;
   const MatmulProblem typed;
   const target::TargetInfo &target;
-  /// A dynamic size and its values. Points are all combinations; values of the
-  /// last Dim are adjacent.
+  /// A dynamic size and its values. There is a point for each combination, and
+  /// points that differ only in the last Dim are adjacent.
   struct Dim {
     SizeName name;
     SmallVector<int64_t> sizes;
   };
   SmallVector<Dim, 2> dims;
   std::vector<Point> points;
-  /// Indexed by workspace; see `rankWithWorkspaces`.
+  /// Memos of `rankWithWorkspaces`, indexed by workspace.
   std::array<StageMemo, 4> memos;
   /// The best schedules of all points.
   llvm::MapVector<ScheduleAttr, Candidate> schedules;
@@ -220,10 +224,10 @@ private:
 
 } // namespace
 
-/// Returns the modelled cycles with tie-breakers. A tenth of the HBM time: of
-/// tile orders that the model considers equal, the order with less traffic took
-/// as little as 0.7 of the time. A tenth of the SM time: with weights as the
-/// bottleneck, a tile of 32 rows took 7 % longer for 4 rows than a tile of 16.
+/// Returns the modelled cycles plus, to break ties, a tenth of the HBM time and
+/// of the SM time. If two tile orders need equal cycles, the order with less
+/// traffic took as little as 0.7 of the other's time. If weight loads are the
+/// bottleneck, 4 rows took 7 % longer with a 32-row tile than with 16 rows.
 static int64_t getCyclesWithTraffic(const ModelledCost &cost) {
   return cost.total + (cost.hbm + cost.waves * cost.period) / 10;
 }
@@ -253,7 +257,9 @@ void CaseSelector::rankAt(Point &point) {
   schedules.insert({ScheduleAttr::get(op->getContext(), best.fields), best});
 }
 
-/// Takes legality and excluded strategies from the neighboring point `ranked`.
+/// Finds the best of the selected schedules at a point that is not ranked.
+/// Legal workspaces and excluded strategies are copied from the neighboring
+/// point `ranked`.
 void CaseSelector::compareAt(Point &point, const Point &ranked) {
   if (!ranked.best)
     return;
@@ -294,8 +300,8 @@ void CaseSelector::addPoints() {
     if (point.isRanked)
       rankAt(point);
   }
-  // The largest sizes are ranked; other points use the next larger ranked
-  // sizes.
+  // Points that are not ranked use the next larger ranked sizes. These exist,
+  // because the largest sizes are ranked.
   const Point *next = nullptr;
   for (Point &point : llvm::reverse(points)) {
     if (point.isRanked)
@@ -309,7 +315,7 @@ int64_t CaseSelector::getCycles(const Point &point,
                                 const Candidate &candidate) const {
   const Point::Rest &rest =
       point.rests[static_cast<size_t>(candidate.fields.workspace)];
-  // The workspace has no legal schedule.
+  // Without a remainder, the workspace has no legal schedule.
   if (!rest.remainder)
     return kExcludedFactor * kExcludedFactor * point.best;
   int64_t cycles =
@@ -320,7 +326,7 @@ int64_t CaseSelector::getCycles(const Point &point,
 }
 
 //===----------------------------------------------------------------------===//
-// Schedules that are kept
+// Kept schedules
 //===----------------------------------------------------------------------===//
 
 /// Returns the total badness if each point uses its best schedule of `kept`.
@@ -366,7 +372,8 @@ bool CaseSelector::exchange(SmallVector<unsigned> &kept) const {
 }
 
 /// Adds the schedule with the largest gain until the gain is too small or
-/// `most` is reached, then exchanges schedules while this helps.
+/// `most` schedules are kept. Then exchanges schedules as long as the badness
+/// decreases.
 SmallVector<unsigned> CaseSelector::keepSchedules(int64_t most) const {
   int64_t least = kLeastGainOfSchedule * thousandth / 100;
   SmallVector<unsigned> kept;
@@ -396,8 +403,8 @@ SmallVector<unsigned> CaseSelector::keepSchedules(int64_t most) const {
 // Ranges
 //===----------------------------------------------------------------------===//
 
-/// Divides the points from `first` on, along the last size, into the ranges
-/// with the smallest loss plus the minimum gain of each range.
+/// Divides the points that start at `first`, along the last size, into the
+/// ranges with the smallest loss plus the minimum gain of each range.
 std::vector<SizeRange> CaseSelector::divideLine(ArrayRef<unsigned> kept,
                                                 unsigned first) const {
   const Dim &dim = dims.back();
@@ -447,8 +454,8 @@ std::vector<SizeRange> CaseSelector::divideLine(ArrayRef<unsigned> kept,
   return ranges;
 }
 
-/// Divides the points from `first` on, along size `dim` and later sizes. Merges
-/// neighboring sizes with equal divisions.
+/// Divides the points that start at `first`, along size `dim` and later sizes.
+/// Merges neighboring sizes with equal divisions.
 std::vector<SizeRange> CaseSelector::divide(ArrayRef<unsigned> kept,
                                             unsigned dim,
                                             unsigned first) const {
@@ -493,7 +500,7 @@ ScheduleCase CaseSelector::getCase(const SizeRange &range) const {
     found.worstLoss = std::max(found.worstLoss, loss);
   }
   found.meanLoss /= found.sizes;
-  // For ordered sizes: the largest up to the assumed size.
+  // Choose the largest sizes of the range up to the assumed size.
   unsigned last = range.points.front();
   for (unsigned point : range.points) {
     MatmulProblem problem = points[point].problem;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Cycles are integers; docs/design/ScheduleModel.md explains the formulas.
+// Cycles are integers. docs/design/ScheduleModel.md explains the formulas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +47,9 @@ static int64_t squareRoot(int64_t value) {
   return std::max<int64_t>(root, 1);
 }
 
-/// Averages a normal distribution over the midpoints of its deciles. With small
-/// M some groups are empty: about M / (1 + M / 2 groups) are not.
+/// Returns the number of row tiles if rows are distributed evenly among expert
+/// groups. Averages a normal distribution over the midpoints of its deciles. If
+/// M is small, only about M / (1 + M / (2 * groups)) groups are not empty.
 static int64_t getTilesOfEvenExperts(int64_t rows, int64_t groups,
                                      int64_t tile) {
   constexpr int64_t kDeciles[] = {126, 385, 674, 1036, 1645}, kOne = 1000;
@@ -65,8 +66,8 @@ static int64_t getTilesOfEvenExperts(int64_t rows, int64_t groups,
   return ceilDiv(groups * tiles, 2 * std::size(kDeciles));
 }
 
-/// Returns 1 + 1 / 2 + ... + 1 / count, in 2^20ths. For large counts, doubling
-/// adds log 2.
+/// Returns 1 + 1 / 2 + ... + 1 / count in units of 2^-20. For large counts,
+/// doubling the count adds log 2.
 static constexpr int64_t kHarmonicOne = 1 << 20;
 static int64_t getHarmonicSum(int64_t count) {
   constexpr int64_t kMany = 1024, kLog2 = 726817;
@@ -78,9 +79,10 @@ static int64_t getHarmonicSum(int64_t count) {
   return sum + kLog2 * (count - n) / n;
 }
 
-/// Counts nonempty groups, plus the probability that the others are nonempty.
-/// Group i has c / i tiles, rounded up: floor((c' - 1) / i) + 1. Groups with
-/// equal counts are summed at once.
+/// Returns the number of row tiles if expert group i receives 1 / i of the rows
+/// of group 1. A nonempty group i has `most / i + 1` tiles. Every other group
+/// counts with the probability that the group is nonempty. Groups with equal
+/// tile counts are summed at once.
 static int64_t getTilesOfUnevenExperts(int64_t rows, int64_t groups,
                                        int64_t tile) {
   int64_t all = getHarmonicSum(groups);
@@ -111,9 +113,10 @@ static int64_t getRowTiles(const MatmulProblem &problem,
                                     : getTilesOfUnevenExperts(m, groups, tile);
 }
 
-/// Returns the CTAs that run concurrently in clusters of `ctas`. A cluster must
-/// fit in a GPU processing cluster; the table, indexed by `ctas`, is the
-/// minimum observed on H100s with 132 SMs (chips differ).
+/// Returns the number of CTAs that run concurrently in clusters of `ctas` CTAs.
+/// A cluster must fit in a GPU processing cluster. The table contains the
+/// minimum number of clusters observed on H100s with 132 SMs, because chips
+/// differ.
 static int64_t getCtasOfClusters(int64_t ctas, int64_t sms) {
   constexpr int64_t kClusters[] = {132, 132, 66, 36, 28, 21, 17, 14, 14},
                     kSms = 132;
@@ -182,8 +185,8 @@ int64_t mx::mxgpu::getLoadTraffic(const Grid &grid,
     side = std::min({side, rowTiles, grid.columnTiles});
     return std::max(whole, tiles * (aRow + bColumn) / side);
   }
-  // Bands of rows of tiles. In row-major order, a band is the rows that a wave
-  // needs to occupy all workers.
+  // A band consists of whole rows of tiles. In row-major order, a band contains
+  // as many rows as a wave needs to occupy all workers.
   int64_t rows = fields.rasterOrder == RasterOrder::GroupM ? fields.rasterGroup
                  : fields.rasterOrder == RasterOrder::Columns
                      ? rowTiles
@@ -193,8 +196,8 @@ int64_t mx::mxgpu::getLoadTraffic(const Grid &grid,
   int64_t columns =
       std::min(std::max<int64_t>(1, active / rows), grid.columnTiles);
   int64_t band = rows * aRow;
-  // L2 retains a band of A while the columns of B stream through, or each wave
-  // reloads it. L2 retains all of B, or each band reloads B.
+  // Each wave reloads a band of A unless L2 retains the band while the columns
+  // of B stream through. Each band reloads B unless L2 retains all of B.
   int64_t a = band + columns * bColumn <= cache
                   ? grid.aBytes
                   : grid.aBytes * ceilDiv(grid.columnTiles, columns);
@@ -225,16 +228,16 @@ StringRef ModelledCost::getPipe() const {
   return slowest == port ? "shared memory" : slowest == fill ? "fill" : "ring";
 }
 
-/// Cycles until a cluster synchronizes, and bytes a cycle read from another
-/// CTA's shared memory, on an H200. kMoreSplits: cycles for each CTA beyond
-/// two, on an H100:
-/// 29571104fae6:benchmarks/products/results/surface-h100-seed14.json to 16
-/// ([shapes] of mx/Target/Rates.h).
+/// Cycles until a cluster synchronizes, and bytes that a cycle reads from
+/// another CTA's shared memory (both on an H200). Cycles for each CTA beyond
+/// two (on an H100:
+/// 29571104fae6:benchmarks/products/results/surface-h100-seed14.json to 16,
+/// [shapes] of mx/Target/Rates.h).
 static constexpr int64_t kMeetingCycles = 700, kPartialBytesPerClk = 24,
                          kMoreSplits = 400;
 
-/// Combines SM work with concurrent L2 or HBM traffic: approximately the eighth
-/// root of the sum of the eighth powers, which adds 9 % if both are equal.
+/// Combines SM work with concurrent L2 or HBM traffic. Approximates the eighth
+/// root of the sum of eighth powers, which adds 9 % if both are equal.
 static int64_t getSharedCycles(int64_t work, int64_t memory,
                                const target::Rates &rates) {
   constexpr int64_t kOne = 1000;
@@ -278,7 +281,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
     stageBytes += buffers.bInputs.getStageBytes();
   int64_t stageFill = ceilDiv(stageBytes, rates.fillBytesPerClk);
   cost.fill = steps * stageFill;
-  constexpr int64_t kWhole = 100; // per cent of a stage
+  constexpr int64_t kWhole = 100; // percent of a stage
   int64_t available = fields.stages * kWhole - strategy.getHeldPercent(fields);
   cost.ring =
       ceilDiv((steps * (rates.loadLatency + stageFill) + cost.mma) * kWhole,
@@ -297,7 +300,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   int64_t storedRows = std::min(grid.m, rows);
   int64_t storedBytes =
       ceilDiv(storedRows * std::min(grid.n, tileN) * outBits, 8);
-  int64_t read = 0; // of accumulators in tensor memory
+  int64_t read = 0; // cycles to read accumulators from tensor memory
   if (buffers.accumulators)
     read = ceilDiv(kScaleTileRows * tileN * 4, rates.tmemReadBytesPerClk);
   int64_t latency = rates.directLatency;
@@ -321,7 +324,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
     // With a single buffer, each store waits for the previous store.
     percent = fields.staging == 1 ? last : int64_t(rates.stagedPercent);
   }
-  // CTAs that share the sum each store a part of the result.
+  // If the CTAs of a cluster share the sum, each stores a part of the result.
   bool isShared = isInCluster && strategy.distributesPartials();
   if (isShared)
     cost.epilogue = ceilDiv(cost.epilogue, fields.splitK);
@@ -335,7 +338,8 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   if (fields.strategy.getTileLoop() == TileLoop::Clc)
     cost.period += rates.clcHandOver;
 
-  // Chip. Tiles load operands from L2; evicted operands and the result use HBM.
+  // Traffic of the chip. Tiles load operands from L2. Evicted operands and the
+  // result use HBM.
   int64_t cache = rates.l2Bytes / 2;
   int64_t outBytes =
       grid.matmuls * ceilDiv(grid.m * grid.n * problem.getOutBits(), 8);
@@ -353,8 +357,8 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   cost.ends = rates.setUp + (ctas > 1 ? rates.pairSetUp : 0) +
               rates.loadLatency + rates.missLatency + stageFill +
               rates.mmaLatency + latency + cost.epilogue * last / 100;
-  // The cluster synchronizes twice. Its first CTA reads the other partials, or
-  // each CTA reads a share.
+  // The cluster synchronizes twice. Either its first CTA reads all other
+  // partials, or each CTA reads its share of them.
   if (isInCluster)
     cost.sum = 2 * kMeetingCycles + (fields.splitK - 2) * kMoreSplits +
                ceilDiv((fields.splitK - 1) * buffers.partialBytes,
@@ -366,7 +370,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
                ceilDiv(bytes, partialBytes > cache ? rates.hbmBytesPerClk
                                                    : rates.l2BytesPerClk);
   }
-  // A cluster processes a single work tile; the next cluster starts afterwards.
+  // A cluster processes a single work tile, then the next cluster starts.
   if (isInCluster) {
     cost.restart = cost.ends + cost.sum;
     cost.period = loop + cost.restart;
@@ -402,7 +406,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
 int64_t mx::mxgpu::getIdealCycles(const MatmulProblem &problem,
                                   const target::TargetInfo &target) {
   const target::Rates &rates = getRates(target);
-  // A column of an instruction's rows takes half a cycle.
+  // An instruction takes half a cycle per column, for all of its rows.
   int64_t rows = problem.mma.instruction->rows;
   int64_t steps = ReductionSteps(problem.mma, orAssumed(problem.k)).count;
   int64_t columns = ceilDiv(orAssumed(problem.m) * orAssumed(problem.n), rows);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The choice is an attribute, so users can inspect or set it.
+// Stores the chosen schedule in an attribute that users can inspect or set.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,8 @@ namespace {
 struct ExplainOptions {
   llvm::cl::opt<bool> explain{
       "mx-explain",
-      llvm::cl::desc("Print which schedule each matmul gets, its memory map "
-                     "and why others lost")};
+      llvm::cl::desc("print the schedule and memory map of each matmul, and "
+                     "why other schedules were rejected")};
 };
 } // namespace
 
@@ -62,15 +62,17 @@ struct SelectSchedulePass final
     WalkResult result =
         getOperation().walk([&](MatmulOpInterface op) -> WalkResult {
           if (!target->rates)
-            return op->emitOpError("no rates of chip '")
-                   << target->chip << "' are known to choose a schedule by";
+            return op->emitOpError("expected a chip with known rates for the "
+                                   "schedule model, found '")
+                   << target->chip << "'";
           return select(op, *target);
         });
     if (result.wasInterrupted())
       signalPassFailure();
   }
 
-  /// Leaves unsupported operations to the error of the conversion pass.
+  /// Selects a schedule for `op`. Skips unsupported operations, because the
+  /// conversion pass reports an error for them.
   LogicalResult select(MatmulOpInterface op, const target::TargetInfo &target) {
     if (auto given = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName)) {
       FailureOr<ScheduleAttr> schedule = complete(op, given, target);
@@ -120,8 +122,8 @@ struct SelectSchedulePass final
 private:
   bool isExplained() const { return explain || isExplainRequested(); }
 
-  /// Reads the table, if any. A table for another chip or build is not an
-  /// error: the model decides.
+  /// Reads the table of tuned schedules, if any. If the table is for another
+  /// chip or build, the model chooses schedules, and this is not an error.
   LogicalResult readTuned() {
     measured.reset();
     if (tuned.empty())
@@ -136,7 +138,7 @@ private:
     return success();
   }
 
-  /// Uses the measured schedule, checked like an attribute written by hand.
+  /// Uses the measured schedule after the checks of a handwritten attribute.
   LogicalResult takeTuned(MatmulOpInterface op, const TunedEntry &entry,
                           const target::TargetInfo &target) {
     Attribute attribute = measured->parse(op, entry);
@@ -154,7 +156,6 @@ private:
     return completeCases(op, cast<ArrayAttr>(attribute), target, from);
   }
 
-  /// Verifies a schedule from a table.
   LogicalResult checkTuned(MatmulOpInterface op, const MatmulProblem &problem,
                            const ScheduleFields &fields,
                            const target::TargetInfo &target) {
@@ -169,9 +170,9 @@ private:
     return report;
   }
 
-  /// Ranks candidates for the static sizes and assumed dynamic sizes. The
-  /// latter exclude workspaces, since small M would pay for dequantizing all of
-  /// B.
+  /// Ranks candidates for the static sizes and assumed dynamic sizes.
+  /// Workspaces are excluded if sizes are dynamic, because with small M the
+  /// dequantization of all of B would be too expensive.
   static std::vector<Candidate> rank(MatmulOpInterface op,
                                      const MatmulProblem &problem,
                                      const target::TargetInfo &target) {
@@ -181,8 +182,8 @@ private:
     return rankWithWorkspaces(op, problem, target);
   }
 
-  /// Completes an existing schedule; `explain` prints it beside the model's
-  /// choice. `from` describes the source of a measured schedule.
+  /// Completes an existing schedule. `explain` prints both this schedule and
+  /// the model's choice. `from` describes the source of a measured schedule.
   FailureOr<ScheduleAttr> complete(MatmulOpInterface op, ScheduleAttr given,
                                    const target::TargetInfo &target,
                                    StringRef from = {}) {

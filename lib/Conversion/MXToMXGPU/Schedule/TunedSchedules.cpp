@@ -71,8 +71,8 @@ TunedSchedules::read(const std::string &path, StringRef chip, StringRef gpu) {
     if (schedules.gpu != entry.key.gpu)
       return llvm::createStringError(
           path + ": expected schedules that were measured on one GPU of " +
-          chip + ", found some of " + schedules.gpu + " and some of " +
-          entry.key.gpu + ": say which in tuned-gpu");
+          chip + ", found schedules for " + schedules.gpu + " and for " +
+          entry.key.gpu + ": set tuned-gpu to one of these GPUs");
   }
   return schedules;
 }
@@ -112,8 +112,8 @@ Attribute TunedSchedules::parse(MatmulOpInterface op,
   std::string why;
   Attribute attribute;
   {
-    // Parser diagnostics point into the attribute text, so report the message
-    // alone.
+    // The locations of parser diagnostics refer to the attribute's text, so
+    // report only the message.
     ScopedDiagnosticHandler handler(op->getContext(), [&](Diagnostic &found) {
       if (why.empty())
         why = " (" + found.str() + ")";

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Parsing is strict: a schedule from a damaged file would make a program slow
-// without an explanation.
+// Parsing is strict, because a schedule from a damaged file would make a
+// program slow without an explanation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,6 @@
 using namespace mx::mxgpu;
 using llvm::StringRef;
 
-/// Format name and version.
 static constexpr StringRef kTableFormat = "mx-tuned-schedules";
 static constexpr int64_t kTableVersion = 2;
 
@@ -66,7 +65,7 @@ const TunedEntry *TunedTable::find(const TunedKey &key) const {
 // JSON conversion
 //===----------------------------------------------------------------------===//
 
-// A visitor of each struct serves both reading and writing.
+// Reading and writing share a visitor for each struct.
 
 namespace mx::mxgpu {
 
@@ -182,8 +181,8 @@ static llvm::Error refuseTable(const std::string &path,
       ": name another file, or delete it and tune again");
 }
 
-/// Returns true if brackets, including those in schedule strings, are nested
-/// too deep for recursive parsers.
+/// Returns true if brackets are nested too deep for recursive parsers. Brackets
+/// in strings count, because schedule strings are parsed later.
 static bool isTooDeep(llvm::StringRef text) {
   constexpr int64_t kMostDepth = 200;
   int64_t depth = 0;
@@ -211,11 +210,11 @@ llvm::Expected<TunedTable> TunedTable::read(const std::string &path,
   mx::Json value;
   if (std::string why = mx::parseJson((*file)->getBuffer(), value);
       !why.empty())
-    return refuseTable(path, "no JSON (" + why + ")");
+    return refuseTable(path, "invalid JSON (" + why + ")");
   std::string error;
   mx::JsonReader reader(value, "", error);
   if (!value.find("format") || reader["format"].string() != kTableFormat)
-    return refuseTable(path, "JSON of another kind");
+    return refuseTable(path, "JSON in another format");
   if (!value.find("version"))
     return refuseTable(path, "no version");
   int64_t version =
@@ -232,7 +231,7 @@ llvm::Expected<TunedTable> TunedTable::read(const std::string &path,
     visit(table.entries.emplace_back(), entry);
   });
   if (!error.empty())
-    return refuseTable(path, "an entry of another form (" + error + ")");
+    return refuseTable(path, "a malformed entry (" + error + ")");
   for (const TunedEntry &entry : table.entries)
     for (const TunedSizes &sizes : entry.sizes)
       if (sizes.candidates.empty())

@@ -36,8 +36,7 @@ std::string mx::mxgpu::explainNotPermuted(const MatmulProblem &problem,
   return {};
 }
 
-/// Returns the element type of an operand: bf16 if a workspace holds the
-/// operand.
+/// Returns an operand's element type, or bf16 if a workspace holds the operand.
 static std::string getDescription(Value operand, bool isHeld) {
   if (isHeld)
     return "bf16";
@@ -51,7 +50,7 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
                                           Workspace permuted,
                                           const target::TargetInfo &target) {
   bool permutes = permuted != Workspace::None;
-  // Already packed.
+  // The operand is already packed in this order.
   if (permutes && workspace == Workspace::None &&
       isa_and_present<KOrderAttr>(permuted == Workspace::B ? getOrderOfB(op)
                                                            : getOrderOfA(op)))
@@ -82,18 +81,18 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
        {std::tuple(holdsA(workspace), getOrderOfA(op), "a"),
         std::tuple(holdsB(workspace), getOrderOfB(op), "b")})
     if (isHeld && order)
-      return llvm::formatv("expected {0} that is not packed with {1}, found it "
-                           "packed",
+      return llvm::formatv("expected unpacked operand '{0}' with {1}, found a "
+                           "packed operand",
                            what, name);
   if (op.getRaggedOrNone() == RaggedKind::Reduction &&
       workspace != Workspace::AB)
     return llvm::formatv(
-        "expected workspace = ab with ragged = reduction, of "
-        "which both operands have scales or neither, found {0}",
+        "expected workspace = ab with ragged = reduction, because "
+        "both operands or neither must have scales, found {0}",
         name);
   if (!getMatmulProblem(op, target, workspace))
-    return llvm::formatv("expected {0} to leave operands that {1} multiplies, "
-                         "found a of {2} and b of {3}",
+    return llvm::formatv("expected {0} to produce operands that {1} can "
+                         "multiply, found 'a' of {2} and 'b' of {3}",
                          name, target.chip,
                          getDescription(op.getA(), holdsA(workspace)),
                          getDescription(op.getB(), holdsB(workspace)));
@@ -120,15 +119,15 @@ static void setSizes(MatmulProblem &problem, const MatmulProblem &sized) {
   problem.groups = sized.groups;
 }
 
-/// Returns true if a quantizer in the same function produces an operand for
-/// this matmul only and can produce bf16 instead (mx-fuse-fake-quantize).
+/// Returns true if a quantizer in the function produces an operand only for
+/// this matmul, so the quantizer can produce bf16 (mx-fuse-fake-quantize).
 static bool isMadeFor(MatmulOpInterface op, Value elements, Value scales) {
   return elements.getDefiningOp<FusedQuantizeOp>() && elements.hasOneUse() &&
          scales && scales.hasOneUse() &&
          elements.getParentBlock() == op->getBlock();
 }
 
-/// Returns the cycles of kernels that write the workspace of `whole`. With
+/// Returns the cycles of the kernels that write the workspace of `whole`. If
 /// `mayBeMade`, quantizers may write bf16 directly.
 static int64_t getWorkspaceCycles(MatmulOpInterface op,
                                   const MatmulProblem &whole,
@@ -143,13 +142,13 @@ static int64_t getWorkspaceCycles(MatmulOpInterface op,
                          ? 0
                          : ceilDiv(elements, whole.mma.blockSize);
     int64_t numbers = 2 * elements;
-    // Quantized elements are neither written nor read.
+    // If a quantizer writes bf16, quantized elements are not written or read.
     int64_t moved =
         isMade ? numbers - bytes - scales : numbers + bytes + scales;
     cycles += (isMade ? 0 : rates.nextKernel) +
               ceilDiv(moved, rates.streamBytesPerClk);
   };
-  // Each expert group of rows has its own B matrix.
+  // Each expert group of rows owns a B matrix.
   bool hasExperts = whole.ragged == RaggedKind::Rows;
   if (holdsA(workspace))
     add(orAssumed(whole.m), whole.mma.a->type,
@@ -191,8 +190,8 @@ mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &sized,
   std::optional<MatmulProblem> whole = getMatmulProblem(op, target);
   if (!whole)
     return Remainder{*rest};
-  // Quantizers run before the case is selected, and so write elements and
-  // scales.
+  // If the case is selected at run time, quantizers run before the selection,
+  // so they cannot write bf16.
   bool isChosenByCall = hasCases(*whole);
   setSizes(*whole, sized);
   auto getCycles = [&](bool mayBeMade) {

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-/// Returns the bits of an element in an array, or 0 for other types.
+/// Returns the bits of an element in an array, or 0 for an unsupported type.
 static unsigned getStoredBits(Type element) {
   if (isa<Float4E2M1FNType>(element))
     return 4;
@@ -39,15 +39,15 @@ static void packHalves(ArrayRef<char> elements, std::string &bytes) {
 std::optional<std::string> mx::findConstantFault(ElementsAttr elements) {
   ShapedType type = elements.getShapedType();
   if (!getStoredBits(type.getElementType()))
-    return "a constant of integers of 1, 8, 16, 32 or 64 bits or floats of 4, "
-           "6, 8, 16, 32 or 64 bits, found one of " +
+    return "elements of the constant to be integers of 1, 8, 16, 32 or 64 bits "
+           "or floats of 4, 6, 8, 16, 32 or 64 bits, found " +
            debugString(type.getElementType());
   auto resource = dyn_cast<DenseResourceElementsAttr>(elements);
   if (!resource)
     return isa<DenseElementsAttr>(elements)
                ? std::nullopt
                : std::optional<std::string>(
-                     "a dense or dense_resource constant, found another one");
+                     "a dense or dense_resource constant, found neither");
   const AsmResourceBlob *blob = resource.getRawHandle().getBlob();
   std::string name = resource.getRawHandle().getKey().str();
   if (!blob)

@@ -1,10 +1,6 @@
 //===- MXAttrs.cpp - Attributes of the mx dialect -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Verifiers of layout encodings.
-//
-//===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MX/IR/MX.h"
 
@@ -18,8 +14,7 @@ LogicalResult
 ScaleLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                         ScaleLayoutKind kind, RaggedKind ragged,
                         int64_t groups) {
-  // scale_layout C1
-  if (ragged == RaggedKind::None) {
+  if (ragged == RaggedKind::None) { // scale_layout C1
     if (groups != 0)
       return emitError() << "expected no expert groups in a layout that is not "
                             "ragged, found "
@@ -52,7 +47,7 @@ LogicalResult ScaleLayoutAttr::verifyEncoding(
                        << ", found " << elementType;
   // scale_layout C5
   if (!format->hasTiles && getKind() != ScaleLayoutKind::Linear)
-    return emitError() << "expected layout linear with scales of type "
+    return emitError() << "expected the linear layout with scales of type "
                        << elementType << ", found " << *this;
   return success();
 }

@@ -15,7 +15,6 @@
 using namespace mlir;
 using namespace mx;
 
-/// Returns true if the relayouts use the same expert groups.
 static bool haveSameExperts(RelayoutOp a, RelayoutOp b) {
   return a.getRagged() == b.getRagged() && a.getOffsets() == b.getOffsets();
 }
@@ -36,7 +35,7 @@ LogicalResult foldIdentityRelayout(RelayoutOp op, PatternRewriter &rewriter) {
 LogicalResult foldRelayoutOfRelayout(RelayoutOp op, PatternRewriter &rewriter) {
   auto inner = op.getInput().getDefiningOp<RelayoutOp>();
   if (!inner || op.getNumResults() != 1)
-    return rewriter.notifyMatchFailure(op, "input is no relayout");
+    return rewriter.notifyMatchFailure(op, "input is not a relayout");
   if (!haveSameExperts(op, inner))
     return rewriter.notifyMatchFailure(op, "expert groups differ");
   if (inner.getInput().getType() == op.getResultTypes()[0]) {
@@ -92,7 +91,7 @@ LogicalResult foldRelayoutIntoQuantize(RelayoutOp op,
   if (!quantize || op.getNumResults() != 1)
     return rewriter.notifyMatchFailure(op, "input is not quantized here");
   if (!op.getInput().hasOneUse())
-    return rewriter.notifyMatchFailure(op, "the old layout is used too");
+    return rewriter.notifyMatchFailure(op, "the old layout has other uses");
   unsigned number = cast<OpResult>(op.getInput()).getResultNumber();
   QuantizeOut place = quantize.getOut(number);
   if (place.kind != QuantizeOut::Kind::Scales)
@@ -110,7 +109,7 @@ LogicalResult foldRelayoutIntoQuantize(RelayoutOp op,
   Value old = quantize.getOuts()[number];
   Value out = getDestination(rewriter, op.getOuts()[0], old, quantize);
   if (!out)
-    return rewriter.notifyMatchFailure(op, "destination comes too late");
+    return rewriter.notifyMatchFailure(op, "no destination dominates it");
   rewriter.modifyOpInPlace(quantize, [&] {
     quantize.getOutsMutable().slice(number, 1).assign(out);
     quantize->getResult(number).setType(cast<RankedTensorType>(out.getType()));
@@ -133,14 +132,13 @@ void movePrologue(PatternRewriter &rewriter, FusedQuantizeOp from,
                            [&] { yield.getValuesMutable().assign(kept); });
 }
 
-/// Drops an axis with unused results.
 LogicalResult dropUnusedAxis(QuantizeOp op, PatternRewriter &rewriter) {
   ResultRange results = op.getResults();
   auto isUnused = [&](unsigned i) {
     return results[2 * i].use_empty() && results[2 * i + 1].use_empty();
   };
   if (results.size() != 4 || isUnused(0) == isUnused(1))
-    return rewriter.notifyMatchFailure(op, "no axis is to be dropped");
+    return rewriter.notifyMatchFailure(op, "no single axis is unused");
   unsigned kept = isUnused(0);
   ValueRange outs = op.getOuts().slice(2 * kept, 2);
   auto one = QuantizeOp::create(
@@ -154,8 +152,7 @@ LogicalResult dropUnusedAxis(QuantizeOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// Drops axes and prologue values with unused results, and unused largest
-/// magnitudes.
+/// Drops axes, prologue values and largest magnitudes with unused results.
 LogicalResult dropUnusedDestinations(FusedQuantizeOp op,
                                      PatternRewriter &rewriter) {
   BitVector usedAxes(op.getAxes().size()), usedValues(op.getNumValues());
@@ -209,8 +206,8 @@ LogicalResult dropUnusedDestinations(FusedQuantizeOp op,
   return success();
 }
 
-/// Drops inputs that the prologue does not use; the last input remains for its
-/// shape.
+/// Drops inputs that the prologue does not use. Keeps the last input, which
+/// determines the shape.
 LogicalResult dropUnusedInputs(FusedQuantizeOp op, PatternRewriter &rewriter) {
   Block *prologue = op.getPrologueBlock();
   if (!prologue)
@@ -236,7 +233,7 @@ LogicalResult dropUnusedInputs(FusedQuantizeOp op, PatternRewriter &rewriter) {
   return rewriter.notifyMatchFailure(op, "uses all inputs");
 }
 
-/// Folds a prologue that yields its element, unless it dequantizes.
+/// Folds a prologue that yields its element, unless the prologue dequantizes.
 LogicalResult foldIdentityPrologue(FusedQuantizeOp op,
                                    PatternRewriter &rewriter) {
   Block *prologue = op.getPrologueBlock();
@@ -244,7 +241,7 @@ LogicalResult foldIdentityPrologue(FusedQuantizeOp op,
       op.getNumValues() != 1 || op.getConcat() ||
       cast<YieldOp>(prologue->getTerminator()).getValue() !=
           prologue->getArgument(0))
-    return rewriter.notifyMatchFailure(op, "computes something");
+    return rewriter.notifyMatchFailure(op, "does not yield its argument");
   FusedQuantizeOp plain =
       op.createAlike(rewriter, op.getLoc(), op.getInputs(),
                      /*inputScales=*/{}, op.getAxes(), op.getOuts(),
@@ -253,8 +250,9 @@ LogicalResult foldIdentityPrologue(FusedQuantizeOp op,
   return success();
 }
 
-/// Returns true if results depend on the contents of the destinations, by
-/// `accumulate` or by rows outside the expert groups.
+/// Returns true if results depend on the contents of the destinations, because
+/// of `accumulate` or because rows outside all expert groups keep their
+/// contents.
 bool readsOuts(MatmulOp op) { return op.readsOuts(); }
 template <typename OpT>
 bool readsOuts(OpT op) {

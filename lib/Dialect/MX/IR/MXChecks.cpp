@@ -1,10 +1,6 @@
 //===- MXChecks.cpp - Checks shared by the mx verifiers -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Checks of shapes, layouts, blocks, expert groups and epilogues.
-//
-//===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"
 
@@ -12,7 +8,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::detail;
 
-/// Limit of dimensions that prevents overflow of sizes in bytes.
+/// Maximum size of a dimension. Prevents overflow of sizes in bytes.
 static constexpr int64_t kMaxDimension = int64_t{1} << 40;
 
 InFlightDiagnostic mx::detail::errorAt(Operation *op, const Named &operand) {
@@ -42,7 +38,7 @@ LogicalResult mx::detail::verifyForm(Operation *op) {
 
 LogicalResult mx::detail::verifyOneOut(Operation *op, OperandRange outs) {
   if (outs.size() != 1)
-    return op->emitOpError("expected 1 outs, found ") << outs.size();
+    return op->emitOpError("expected 1 operand in outs, found ") << outs.size();
   return success();
 }
 
@@ -169,11 +165,11 @@ LogicalResult mx::detail::verifyScales(Operation *op, const Named &scales,
            << "expected no expert groups with blocks of "
            << format.describeBlock()
            << ", found ragged = " << stringifyRaggedKind(ragged)
-           << ": give each group a matrix of its own";
+           << ": use a separate matrix for each group";
   if (!format.hasTiles && isMaterialized(scales.type(), elements.size()))
     return errorAt(op, scales)
-           << "expected " << scales.name << " in layout linear with type "
-           << scales.elementType() << ", found tiles, " << scales.type();
+           << "expected " << scales.name << " of type " << scales.elementType()
+           << " in the linear layout, found the tiled type " << scales.type();
   if (failed(verifyScaleShape(op, scales, format.getScaleShape(elements),
                               ragged, groups)))
     return failure();

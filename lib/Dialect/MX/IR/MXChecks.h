@@ -14,11 +14,12 @@
 
 namespace mx::detail {
 
-/// An operand with its name in messages.
+/// An operand and its name in messages.
 struct Named {
   mlir::Value value;
   llvm::StringRef name;
-  /// Replaces the shape of the type unless empty, for operands in tiles.
+  /// Logical shape of an operand that is stored in tiles. If empty, the shape
+  /// of the type is the logical shape.
   llvm::SmallVector<int64_t, 0> logicalShape = {};
 
   mlir::ShapedType type() const {
@@ -33,7 +34,7 @@ struct Named {
   mlir::Type elementType() const { return type().getElementType(); }
 };
 
-/// Starts an error of `op` with a note at the operand.
+/// Emits an error at `op`, and a note at the operand's definition.
 mlir::InFlightDiagnostic errorAt(mlir::Operation *op, const Named &operand);
 
 /// Fails if tensors and memrefs are mixed, or if sizes could overflow.
@@ -58,7 +59,7 @@ llvm::LogicalResult verifyMultiple(mlir::Operation *op, const Named &operand,
 /// Fails if an operand without a layout has an encoding.
 llvm::LogicalResult verifyNoEncoding(mlir::Operation *op, const Named &operand);
 
-/// Fails unless elements have no encoding, or that of a ragged reduction.
+/// Fails if elements have an encoding other than `#mx.ragged`.
 llvm::LogicalResult verifyElementEncoding(mlir::Operation *op,
                                           const Named &operand,
                                           RaggedKind ragged, int64_t groups);
@@ -69,26 +70,25 @@ llvm::LogicalResult verifyScaleShape(mlir::Operation *op, const Named &scales,
                                      RaggedKind ragged, int64_t groups);
 
 /// Checks that the encoding of a scale tensor matches the operation's expert
-/// groups. Linear layouts may omit them.
+/// groups. The encoding of a linear layout need not contain expert groups.
 llvm::LogicalResult verifyScaleLayout(mlir::Operation *op, const Named &scales,
                                       int64_t logicalRank, RaggedKind ragged,
                                       int64_t groups);
 
-/// Checks shape and layout of the scales of elements with the given shape. The
-/// block size must be verified.
+/// Checks the shape and layout of the scales that belong to elements of the
+/// given shape. Requires a verified block size.
 llvm::LogicalResult verifyScales(mlir::Operation *op, const Named &scales,
                                  llvm::ArrayRef<int64_t> elements,
                                  int64_t blockSize, RaggedKind ragged,
                                  int64_t groups);
 
-/// Fails unless an operand in `order` has the stored shape without encoding, or
-/// the logical shape with the encoding.
+/// Checks an operand in `order`. A tensor encoded with `order` must have the
+/// logical shape; an operand without encoding must have the stored shape.
 llvm::LogicalResult verifyOrder(mlir::Operation *op, const Named &operand,
                                 OperandOrderAttrInterface order,
                                 llvm::ArrayRef<int64_t> logical);
 
-/// Fails unless the format of the scales allows the block size and element
-/// type.
+/// Fails unless the scale format allows the block size and element type.
 llvm::LogicalResult verifyBlock(mlir::Operation *op, const Named &elements,
                                 mlir::Type scaleType, int64_t blockSize);
 
@@ -98,18 +98,19 @@ llvm::LogicalResult verifyRagged(mlir::Operation *op,
                                  std::optional<RaggedKind> ragged,
                                  mlir::Value offsets, bool mayBeEmpty = false);
 
-/// Fails unless there is at most a single region `name`, with arguments of the
-/// element types, then row and column.
+/// Fails if there is more than one region `name`, or if its arguments are not
+/// elements of the given types, the row and the column.
 llvm::LogicalResult verifyRegion(mlir::Operation *op, llvm::StringRef name,
                                  llvm::MutableArrayRef<mlir::Region> regions,
                                  llvm::ArrayRef<mlir::Type> elements);
 
-/// Returns the terminator of the region.
+/// Returns the terminator of the region, or reports an error if the region
+/// does not end with mx.yield.
 mlir::FailureOr<YieldOp>
 verifyYield(mlir::Operation *op, llvm::StringRef name,
             llvm::MutableArrayRef<mlir::Region> regions);
 
-/// Verifies the signature of an epilogue or, with `terminator`, its results.
+/// Verifies an epilogue's arguments or, with `terminator`, its yielded types.
 llvm::LogicalResult verifyEpilogue(mlir::Operation *op,
                                    llvm::MutableArrayRef<mlir::Region> epilogue,
                                    mlir::Type outElement, bool terminator);

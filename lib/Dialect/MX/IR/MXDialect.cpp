@@ -1,10 +1,6 @@
 //===- MXDialect.cpp - Registration of the mx dialect ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Registers attributes, operations and the bytecode version.
-//
-//===----------------------------------------------------------------------===//
 
 #include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -17,7 +13,7 @@ using namespace mlir;
 #include "mx/Dialect/MX/IR/MXDialect.cpp.inc"
 #include "mx/Dialect/MX/IR/MXEnums.cpp.inc"
 
-/// Parses an enum case. Generated parsers print C++ types in errors.
+/// Parses an enum case. Generated parsers would print C++ types in errors.
 template <typename EnumT>
 static ParseResult parseKeyword(AsmParser &parser, EnumT &value) {
   FailureOr<EnumT> parsed = FieldParser<EnumT>::parse(parser);
@@ -31,8 +27,8 @@ static void printKeyword(AsmPrinter &printer, EnumT value) {
   printer << stringifyEnum(value);
 }
 
-// g++ 12 does not follow the generated parser of parameter structs and reports
-// uninitialized fields.
+// g++ 12 falsely reports uninitialized fields in the generated parser of
+// parameter structs.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -48,9 +44,9 @@ static constexpr uint64_t kBytecodeVersion = 6;
 
 namespace {
 
-// Bytecode carries the version of the dialect, so that an older reader refuses
+// Bytecode contains the version of the dialect. An older reader can thus reject
 // a newer file instead of misreading properties, and a newer reader can upgrade
-// or refuse an older file. Attributes are written as text.
+// or reject an older file. Attributes are written as text.
 
 struct MXVersion final : DialectVersion {
   explicit MXVersion(uint64_t number) : number(number) {}
@@ -78,14 +74,15 @@ struct MXBytecodeInterface final : BytecodeDialectInterface {
     return std::make_unique<MXVersion>(number);
   }
 
-  /// Refuses older versions: none was released.
+  /// Does nothing, because readVersion rejects all other versions.
   LogicalResult upgradeFromVersion(Operation *,
                                    const DialectVersion &) const override {
     return success();
   }
 };
 
-/// Operations are independent of the enclosing function.
+/// Permits all inlining, because no operation depends on the enclosing
+/// function.
 struct MXInlinerInterface final : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Builders take epilogues as callbacks, like bodies of linalg operations.
+// Builders accept the epilogue as a callback, like the body in builders of
+// linalg operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +13,7 @@
 using namespace mlir;
 using namespace mx;
 
-/// Rounds or extends `value`. Other conversions are reported by the verifier.
+/// Rounds or extends `value`. The verifier reports any other conversion.
 static Value convertFloat(OpBuilder &builder, Location loc, Value value,
                           Type type) {
   auto from = dyn_cast<FloatType>(value.getType());
@@ -110,8 +111,8 @@ mx::detail::attachEpilogue(MatmulOpInterface matmul, RewriterBase &rewriter,
                            EpilogueBody epilogue) {
   if (matmul.getScatterRows())
     return rewriter.notifyMatchFailure(
-        matmul, "expected no scatter, which adds up rows after the epilogue, "
-                "found it: compute the elements where the result is read");
+        matmul, "expected no scatter, because scatter adds rows after the "
+                "epilogue: compute the elements where the result is read");
   OpBuilder::InsertionGuard guard(rewriter);
   Location loc = matmul.getLoc();
   Block *block = matmul.getEpilogueBlock();

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Numbers beside checks of mx.matmul and mx.grouped_matmul are those of
-// docs/reference/Spec.md.
+// Comments such as "matmul C1" cite constraints of docs/reference/Spec.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,21 +14,21 @@ using namespace mx::detail;
 
 static bool isHalf(Type type) { return isa<BFloat16Type, Float16Type>(type); }
 
-/// Requires scales for quantized elements, and none for 16-bit values.
+/// Requires scales for quantized elements, and no scales for 16-bit values.
 static LogicalResult verifyScalesOfA(MatmulOpInterface op, const Named &a) {
   if (isHalf(a.elementType()) != bool(op.getAScales()))
     return success();
   if (!op.getAScales())
-    return errorAt(op, a) << "expected a of bf16 or f16 without a_scales, "
-                             "found "
-                          << a.elementType()
-                          << ": give the scales of its blocks";
-  return errorAt(op, a) << "expected no a_scales with a of " << a.elementType()
-                        << ", which has no blocks: leave out the scales";
+    return errorAt(op, a) << "expected operand 'a' of type bf16 or f16 without "
+                             "a_scales, found "
+                          << a.elementType() << ": add the block scales";
+  return errorAt(op, a) << "expected no a_scales with unquantized operand 'a' "
+                           "of type "
+                        << a.elementType() << ": leave out the scales";
 }
 
-/// Two operands of 16 bits have no blocks. A 16-bit B is bf16, and A then must
-/// not be f16.
+/// Requires scales for a quantized B, and no scales for a bf16 B. With a bf16
+/// B, rejects an f16 A. If both operands are unscaled, rejects a block size.
 static LogicalResult verifyScalesOfB(MatmulOpInterface op, const Named &a,
                                      const Named &b) {
   if (isHalf(b.elementType()) != bool(op.getBScales())) {
@@ -37,23 +36,25 @@ static LogicalResult verifyScalesOfB(MatmulOpInterface op, const Named &a,
       return success();
     if (a.elementType().isF16())
       return errorAt(op, a)
-             << "expected a of bf16, or elements, with b of bf16, found "
-             << a.elementType() << ": quantize b, or give both as bf16";
+             << "expected operand 'a' of type bf16, or quantized, with operand "
+                "'b' of type bf16, found "
+             << a.elementType() << ": quantize 'b', or pass both as bf16";
     if (!op.getAScales() && op.getBlockSize() != kPowerOfTwoBlockSize)
       return op.emitOpError("expected no block_size without scales, found ")
              << op.getBlockSize();
     return success();
   }
   if (!op.getBScales())
-    return errorAt(op, b) << "expected b of bf16 without b_scales, found "
-                          << b.elementType()
-                          << ": give the scales of its blocks";
-  return errorAt(op, b) << "expected no b_scales with b of " << b.elementType()
-                        << ", which has no blocks: leave out the scales";
+    return errorAt(op, b) << "expected operand 'b' of type bf16 without "
+                             "b_scales, found "
+                          << b.elementType() << ": add the block scales";
+  return errorAt(op, b) << "expected no b_scales with unquantized operand 'b' "
+                           "of type "
+                        << b.elementType() << ": leave out the scales";
 }
 
-/// Requires equal scale types of both operands, and the rules of NVFP4 for each
-/// scaled operand.
+/// Requires that both operands have scales of the same type, and that the block
+/// size and element types fit the scale type.
 static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
                                         const Named &b) {
   Named sa{op.getAScales(), "a_scales"}, sb{op.getBScales(), "b_scales"};
@@ -77,7 +78,6 @@ static int64_t getReductionDivisor(MatmulOpInterface op) {
   return op.getAScales() || op.getBScales() ? op.getBlockSize() : 1;
 }
 
-/// Verifies shape and layout of an operand's scales.
 static LogicalResult verifyScalesOf(MatmulOpInterface op, const Named &scales,
                                     const Named &elements, RaggedKind ragged,
                                     int64_t groups) {
@@ -92,20 +92,21 @@ static Named getLogicalB(MatmulOpInterface op) {
   return {op.getB(), "b", llvm::to_vector<0>(getLogicalShapeOfB(op))};
 }
 
-/// Verifies operand orders against the logical shape, which follows from A.
+/// Verifies the orders of both operands, and rejects an order that changes the
+/// shape of A, because the logical shapes are derived from A.
 static LogicalResult verifyOrders(MatmulOpInterface op, const Named &a,
                                   const Named &b) {
   OperandOrderAttrInterface ofA = getOrderOfA(op), ofB = getOrderOfB(op);
   if (ofA && !ofA.keepsShape())
-    return errorAt(op, a) << "expected a in an order that keeps its shape, "
-                             "found "
+    return errorAt(op, a) << "expected operand 'a' in an order that keeps the "
+                             "shape, found "
                           << ofA;
   if (ofA && failed(verifyOrder(op, a, ofA, a.shape())))
     return failure();
   return ofB ? verifyOrder(op, b, ofB, b.shape()) : success();
 }
 
-/// Requires no encoding, or that of expert groups, without an order.
+/// Without an order, rejects encodings other than `#mx.ragged`.
 static LogicalResult verifyEncoding(MatmulOpInterface op, const Named &operand,
                                     OperandOrderAttrInterface order,
                                     RaggedKind ragged, int64_t groups) {
@@ -128,16 +129,14 @@ LogicalResult MatmulOp::verify() {
       failed(verifyOrders(*this, a, b)) ||     // matmul C15
       failed(verifyOperandTypes(*this, a, b))) // matmul C4
     return failure();
-  // matmul C5
-  for (int64_t i = 0; i < rank - 2; ++i)
+  for (int64_t i = 0; i < rank - 2; ++i) // matmul C5
     if (failed(verifyDim(*this, b, i, a.dim(i))) ||
         failed(verifyDim(*this, out, i, a.dim(i))) ||
         failed(verifyDim(*this, out, i, b.dim(i))))
       return failure();
   if (failed(verifyDim(*this, b, rank - 1, a.dim(rank - 1)))) // matmul C6
     return failure();
-  // matmul C7
-  int64_t divisor = getReductionDivisor(*this);
+  int64_t divisor = getReductionDivisor(*this); // matmul C7
   if (failed(verifyMultiple(*this, a, rank - 1, divisor)) ||
       failed(verifyMultiple(*this, b, rank - 1, divisor)))
     return failure();
@@ -161,7 +160,7 @@ LogicalResult MatmulOp::verify() {
   return verifyEpilogue(*this, getEpilogue(), out.elementType(), true);
 }
 
-/// Checks constraints C15 to C18, which depend on the form of the result.
+/// Restricts num_b, scatter and quantized results (C15 to C17).
 static LogicalResult verifyResultForm(GroupedMatmulOp op) {
   bool isQuantized = op.getResultScales() != nullptr;
   Named out{op.getOuts()[0], "outs"};
@@ -174,45 +173,45 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
            << op.getNumB() << ", found none";
   bool hasForm = op.getNumB() > 1 || isQuantized || op.getScatter();
   if (hasForm && op.getRagged() != RaggedKind::Rows)
-    return op.emitOpError("expected num_b, scatter and quantized outs only "
-                          "with ragged = rows, found reduction");
+    return op.emitOpError("expected ragged = rows with num_b, scatter or "
+                          "quantized outs, found reduction");
   if (hasForm && op.getAccumulate())
-    return op.emitOpError("expected no accumulate with num_b, scatter or "
-                          "quantized outs, found accumulate");
+    return op.emitOpError("expected no 'accumulate' with num_b, scatter or "
+                          "quantized outs, found 'accumulate'");
   // grouped_matmul C16
   if (!isQuantized &&
       !isa<Float32Type, BFloat16Type, Float16Type>(out.elementType()))
-    return errorAt(op, out) << "expected outs of f32, bf16 or f16, or elements "
-                               "and their scales, found "
+    return errorAt(op, out) << "expected outs of type f32, bf16 or f16, or "
+                               "quantized elements and their scales, found "
                             << out.type();
   if (!isQuantized && op.getScaleRounding() != ScaleRounding::Ceil)
     return op.emitOpError(
-        "expected scale_rounding with quantized outs only, found other outs");
+        "expected quantized outs with scale_rounding, found other outs");
   if (op.getMasked() && op.getScatter())
-    return op.emitOpError("expected masked without scatter, found both");
+    return op.emitOpError("expected no 'scatter' with 'masked', found both");
   if (!op.getScatter())
     return success();
   if (isQuantized || op.getNumB() > 1) // grouped_matmul C17
-    return op.emitOpError("expected scatter with one out and num_b = 1, found ")
-           << op.getOuts().size() << " outs and num_b = " << op.getNumB();
+    return op.emitOpError("expected 1 operand in outs and num_b = 1 with "
+                          "scatter, found ")
+           << op.getOuts().size() << " and num_b = " << op.getNumB();
   if (!out.elementType().isF32())
-    return errorAt(op, out)
-           << "expected outs of f32 with scatter, found " << out.elementType();
+    return errorAt(op, out) << "expected outs of type f32 with scatter, found "
+                            << out.elementType();
   Named rows{op.getScatter(), "scatter"}, a{op.getA(), "a"};
   return verifyDim(op, rows, 0, a.dim(0));
 }
 
-/// Checks elements and scales of a quantized result, as in mx.quantize.
+/// Checks elements and scales of a quantized result like those of mx.quantize.
 static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
   Named elements{op.getOut(), "outs"};
   Named scales{op.getResultScales(), "scales"};
-  // grouped_matmul C18
-  const BlockFormat &format = getPowerOfTwoFormat();
+  const BlockFormat &format = getPowerOfTwoFormat(); // grouped_matmul C18
   Type scaleType = format.getScaleType(op.getContext());
   if (!format.takes(elements.elementType(), /*withIntegers=*/false) ||
       scales.elementType() != scaleType)
     return errorAt(op, elements)
-           << "expected two outs of elements and " << scaleType
+           << "expected outs with quantized elements and " << scaleType
            << " scales, found " << elements.type() << " and " << scales.type();
   int64_t block = format.blockSize;
   RaggedKind ragged = op.getMasked() ? RaggedKind::None : RaggedKind::Rows;
@@ -221,8 +220,8 @@ static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
   return verifyScales(op, scales, elements.shape(), block, ragged, groups);
 }
 
-/// Returns the expected yield type. For a quantized result this is the yielded
-/// type if it is quantizable, or f32.
+/// Returns the required yield type of the epilogue. For a quantized result,
+/// this is the actual yield type if that type can be quantized, else f32.
 static Type getYieldedType(GroupedMatmulOp op) {
   if (!op.getResultScales())
     return cast<ShapedType>(op.getOuts()[0].getType()).getElementType();
@@ -240,13 +239,11 @@ LogicalResult GroupedMatmulOp::verify() {
     return failure();
   // grouped_matmul C2
   if ((getOuts().size() != 2 && failed(verifyOneOut(*this, getOuts()))) ||
-      // grouped_matmul C3
       failed(verifyRagged(*this, getRagged(), getOffsets(),
-                          /*mayBeEmpty=*/getMasked())))
+                          /*mayBeEmpty=*/getMasked()))) // grouped_matmul C3
     return failure();
   if (getMasked() && getRagged() != RaggedKind::Rows) // grouped_matmul C19
-    return emitOpError("expected masked with ragged = rows only, found it with "
-                       "reduction");
+    return emitOpError("expected ragged = rows with 'masked', found reduction");
   Named a{getA(), "a"}, out{getOuts()[0], "outs"};
   Named sa{getAScales(), "a_scales"}, sb{getBScales(), "b_scales"};
   bool rows = getRagged() == RaggedKind::Rows;
@@ -259,17 +256,16 @@ LogicalResult GroupedMatmulOp::verify() {
       failed(verifyScalesOfA(*this, a))) // grouped_matmul C20
     return failure();
   if (!getAScales() && getBScales() && !rows)
-    return emitOpError("expected ragged = rows with a of bf16 or f16, found "
-                       "reduction: quantize both operands, or neither");
+    return emitOpError("expected ragged = rows with unquantized operand 'a', "
+                       "found reduction: quantize both operands, or neither");
   if (getAScales() && !getBScales() && !rows)
-    return emitOpError("expected ragged = rows with b of bf16 alone, found "
-                       "reduction: quantize both operands, or neither");
+    return emitOpError("expected ragged = rows with unquantized operand 'b', "
+                       "found reduction: quantize both operands, or neither");
   if (failed(verifyScalesOfB(*this, a, b)) ||  // grouped_matmul C22
       failed(verifyOrders(*this, a, b)) ||     // grouped_matmul C21
       failed(verifyOperandTypes(*this, a, b))) // grouped_matmul C5
     return failure();
-  // grouped_matmul C6
-  int64_t groups = getNumExperts(getOffsets());
+  int64_t groups = getNumExperts(getOffsets()); // grouped_matmul C6
   if (failed(verifyDim(*this, rows ? b : out, 0, groups)) ||
       (getMasked() && (failed(verifyDim(*this, a, 0, groups)) ||
                        failed(verifyDim(*this, out, 0, groups)))))
@@ -283,8 +279,7 @@ LogicalResult GroupedMatmulOp::verify() {
       failed(verifyMultiple(*this, b, b.rank() - 1, divisor)) ||
       failed(verifyResultForm(*this)))
     return failure();
-  // grouped_matmul C9
-  int64_t columns = b.dim(b.rank() - 2);
+  int64_t columns = b.dim(b.rank() - 2); // grouped_matmul C9
   if (failed(verifyMultiple(*this, b, b.rank() - 2, getNumB())))
     return failure();
   if (!ShapedType::isDynamic(columns))

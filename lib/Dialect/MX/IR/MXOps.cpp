@@ -14,12 +14,12 @@ using namespace mx;
 
 #include "mx/Dialect/MX/IR/MXInterfaces.cpp.inc"
 
-/// Numbers of operands in `%a, %a_scales, %b, %b_scales : types`: two without
-/// scales, three with one scaled operand, or four.
+/// Minimum and maximum number of operands in `%a, %a_scales, %b, %b_scales`.
+/// Each of the two scales may be omitted.
 static constexpr size_t kNumbers = 2, kWithScales = 4;
 
-/// Returns true if the scales among three operands belong to a: the second is a
-/// scale type, or the third cannot be.
+/// Returns true if three operands are `a`, `a_scales` and `b` rather than `a`,
+/// `b` and `b_scales`. The element types distinguish these cases.
 static bool isScalesOfA(ArrayRef<Type> types) {
   auto element = [&](size_t i) { return getElementTypeOrSelf(types[i]); };
   auto isNumber = [&](size_t i) {
@@ -44,8 +44,8 @@ parseScaledOperands(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &a,
     return failure();
   if (operands.size() < kNumbers || operands.size() > kWithScales)
     return parser.emitError(start)
-           << "expected a, its scales unless it is bf16 or f16, b, and its "
-              "scales unless it is bf16, found "
+           << "expected operands 'a' and 'b', each followed by its scales if "
+              "quantized, found "
            << operands.size() << " operands";
   SMLoc typesStart = parser.getCurrentLocation();
   if (parser.parseColonTypeList(types))
@@ -81,7 +81,7 @@ static void printScaledOperands(OpAsmPrinter &printer, Operation *, Value a,
   printer << operands << " : " << ValueRange(operands).getTypes();
 }
 
-/// A number, or `row` for whole rows.
+/// Parses a block size: a number, or `row` for whole rows.
 static ParseResult parseBlockSize(OpAsmParser &parser, IntegerAttr &blockSize) {
   int64_t size = BlockFormat::kWhole;
   if (failed(parser.parseOptionalKeyword("row")) && parser.parseInteger(size))
@@ -116,7 +116,7 @@ getEffects(DestinationStyleOpInterface op, bool readsOuts,
   }
 }
 
-/// Results are shaped like the destinations.
+/// Returns the shapes of the destinations, which the results share.
 static LogicalResult reifyShapes(OpBuilder &builder,
                                  DestinationStyleOpInterface op,
                                  ReifiedRankedShapedTypeDims &shapes) {
@@ -126,8 +126,8 @@ static LogicalResult reifyShapes(OpBuilder &builder,
   return success();
 }
 
-/// Forbids speculation of operations with dynamic sizes or offsets, whose
-/// checks at run time may fail.
+/// Forbids speculation of operations with dynamic sizes or offsets, because
+/// their run-time checks may fail.
 static Speculation::Speculatability
 getSpeculatability(DestinationStyleOpInterface op, Value offsets) {
   if (offsets || !op.hasPureTensorSemantics())
@@ -168,8 +168,9 @@ MX_DEFINE_INTERFACES(CombineOp, true, getRows())
 MX_DEFINE_INTERFACES(GroupRowsOp, false, Value())
 #undef MX_DEFINE_INTERFACES
 
-/// Ranks meet in every execution, in program order. Missing rows keep the
-/// contents of `outs`.
+/// Adds an effect to prevent removal and reordering, because all ranks must
+/// execute the same collectives in program order. Missing rows keep their
+/// contents, so `outs` are also read.
 static void
 getCollectiveEffects(DestinationStyleOpInterface op,
                      SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
@@ -200,7 +201,8 @@ MX_DEFINE_COLLECTIVE(AllGatherOp)
 MX_DEFINE_COLLECTIVE(AllToAllOp)
 #undef MX_DEFINE_COLLECTIVE
 
-/// Each expert group of rows uses its own matrix of B.
+/// Returns the rank of the logical shape of B. With ragged rows, B contains a
+/// matrix for each expert group.
 static int64_t getLogicalRankOfB(MatmulOpInterface op) {
   switch (op.getRaggedOrNone()) {
   case RaggedKind::None:
@@ -210,7 +212,7 @@ static int64_t getLogicalRankOfB(MatmulOpInterface op) {
   case RaggedKind::Reduction:
     return 2;
   }
-  llvm_unreachable("a kind of expert groups without matrices");
+  llvm_unreachable("unknown kind of expert groups");
 }
 
 static OperandOrderAttrInterface getOrderOf(Value operand,

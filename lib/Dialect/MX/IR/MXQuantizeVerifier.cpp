@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Numbers beside checks are those of docs/reference/Spec.md.
+// Comments such as "quantize C1" cite constraints of docs/reference/Spec.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@ using namespace mx;
 using namespace mx::detail;
 
 //===----------------------------------------------------------------------===//
-// Both operations
+// mx.quantize, and checks shared with mx.fused_quantize
 //===----------------------------------------------------------------------===//
 
 RaggedKind mx::getRaggedOfAxis(RaggedKind ragged, int64_t axis) {
@@ -38,14 +38,14 @@ static LogicalResult verifyExperts(OpT op, const Named &input) {
       (op.getRagged() && failed(verifyRank(op, input, 2))))     // quantize C11
     return failure();
   if (op.getSquare() && op.getOffsets()) // quantize C18
-    return op.emitOpError("expected no expert groups with square, found "
+    return op.emitOpError("expected no expert groups with 'square', found "
                           "ragged = ")
            << stringifyRaggedKind(*op.getRagged());
   return success();
 }
 
-/// Checks the element and scale types of a value and axis. The block follows
-/// from the scales unless given.
+/// Checks the element and scale types of a destination. Without `block`, the
+/// scale type determines the block size.
 static LogicalResult verifyWrittenTypes(Operation *op, Named elements,
                                         Named scales,
                                         std::optional<int64_t> block = {}) {
@@ -64,8 +64,8 @@ static LogicalResult verifyWrittenTypes(Operation *op, Named elements,
                      block.value_or(format->blockSize));
 }
 
-/// Checks the recipe and the shapes of a value and axis. Blocks divide a
-/// dimension of `blockedOperand`.
+/// Checks the recipe and the shapes of destination `index`. Blocks must divide
+/// a dimension of `blockedOperand`.
 template <typename OpT>
 static LogicalResult verifyDestination(OpT op, unsigned index, Type scaleType,
                                        const Named &blockedOperand,
@@ -77,10 +77,10 @@ static LogicalResult verifyDestination(OpT op, unsigned index, Type scaleType,
   const BlockFormat &format = getBlockFormat(scaleType, op.getBlockSize());
   bool hasFactor = format.hasTensorFactor;
   if (hasFactor != bool(op.getGlobalScale())) // quantize C8
-    return op.emitOpError("expected global_scale with f8E4M3FN scales only, "
-                          "found ")
-           << (hasFactor ? "none" : "it") << " with scales of type "
-           << scaleType;
+    return op.emitOpError("expected ")
+           << (hasFactor ? "a" : "no") << " global_scale with scales of type "
+           << scaleType << ", found "
+           << (hasFactor ? "none" : "a global_scale");
   // quantize C9
   if (!isPowerOfTwoScale(scaleType) &&
       op.getScaleRounding() != ScaleRounding::Ceil)
@@ -90,8 +90,8 @@ static LogicalResult verifyDestination(OpT op, unsigned index, Type scaleType,
   // quantize C7
   if (op.getSquare() &&
       (format.blockRows > 1 || format.blockSize == BlockFormat::kWhole))
-    return op.emitOpError("expected no square with scales of type ")
-           << scaleType << " for " << format.describeBlock() << ", found it";
+    return op.emitOpError("expected no attribute 'square' with scales of type ")
+           << scaleType << ", which apply to " << format.describeBlock();
 
   SmallVector<int64_t> quantized(op.getQuantizedShape());
   int64_t rank = quantized.size();
@@ -157,7 +157,6 @@ static bool isNumber(Type type) {
   return isa<Float32Type, BFloat16Type, Float16Type>(type);
 }
 
-/// Checks the scales of a quantized input.
 static LogicalResult verifyInputScales(FusedQuantizeOp op,
                                        const QuantizeSource &source) {
   Named input{source.tensor, "input"}, scales{source.scales, "input_scales"};
@@ -187,8 +186,8 @@ static LogicalResult verifyInputs(FusedQuantizeOp op) {
   return success();
 }
 
-/// Requires scales for quantized inputs. Without a prologue rows are copied,
-/// and NVFP4 is refused because its tensor factor is unknown.
+/// Requires scales for quantized inputs. Without a prologue, rows are copied.
+/// In this case NVFP4 is rejected, because the tensor factor is unknown.
 static LogicalResult verifyInputScales(FusedQuantizeOp op) {
   int64_t found = op.getInputScales().size();
   int64_t expected = 0;
@@ -196,19 +195,20 @@ static LogicalResult verifyInputScales(FusedQuantizeOp op) {
   for (const QuantizeSource &source : sources)
     expected += !isNumber(getElementTypeOrSelf(source.tensor));
   if (found != expected) // fused_quantize C9
-    return op.emitOpError("expected input_scales for each input of elements, "
-                          "which are ")
-           << expected << ", found " << found;
+    return op.emitOpError("expected ")
+           << expected << " input_scales, one for each quantized input, found "
+           << found;
   if (expected == 0)
     return success();
   // fused_quantize C10
   if (op.isPassedOn() &&
       getBlockFormat(getElementTypeOrSelf(op.getInputScales()[0]))
           .hasTensorFactor)
-    return op.emitOpError("expected a prologue with input_scales of f8E4M3FN, "
-                          "found none");
+    return op.emitOpError(
+        "expected a prologue with input_scales of type f8E4M3FN, "
+        "found none");
   if (op.getRaggedOrNone() == RaggedKind::Reduction) // fused_quantize C11
-    return op.emitOpError("expected expert groups of rows, or none, with "
+    return op.emitOpError("expected ragged = rows or no expert groups with "
                           "input_scales, found ragged = reduction");
   for (const QuantizeSource &source : sources)
     if (source.scales && failed(verifyInputScales(op, source)))
@@ -222,10 +222,10 @@ static LogicalResult verifyPrologue(FusedQuantizeOp op, size_t &numValues) {
   SmallVector<Type> elements;
   for (const QuantizeSource &source : op.getSources()) {
     if (source.numberType && !isNumber(source.numberType)) // fused_quantize C15
-      return op.emitOpError("expected the prologue's argument of a quantized "
+      return op.emitOpError("expected the prologue argument for a quantized "
                             "input to be f32, bf16 or f16, found ")
              << source.numberType;
-    // For a missing argument, name any of its possible types.
+    // A missing argument fails below. The message then expects an f32 argument.
     if (!source.numberType) {
       elements.push_back(Float32Type::get(op.getContext()));
       continue;
@@ -251,54 +251,55 @@ static LogicalResult verifyPrologue(FusedQuantizeOp op, size_t &numValues) {
   return success();
 }
 
-/// Requires several concatenated values of a common type, and no expert groups
-/// along columns.
+/// Checks the rules of `concat`: at least two values of the same type, and no
+/// expert groups along columns.
 static LogicalResult verifyConcat(FusedQuantizeOp op, size_t numValues) {
   if (numValues < 2) // fused_quantize C16
-    return op.emitOpError("expected a prologue that yields 2 values or more "
-                          "with concat, found ")
+    return op.emitOpError("expected a prologue that yields at least 2 values "
+                          "with 'concat', found ")
            << (op.getPrologue().empty() ? "none" : std::to_string(numValues));
   TypeRange types = op.getPrologueBlock()->getTerminator()->getOperandTypes();
   if (!llvm::all_equal(types)) // fused_quantize C17
     return op.emitOpError("expected the prologue to yield values of one type "
-                          "with concat, found (")
+                          "with 'concat', found (")
            << types << ")";
   if (op.getRaggedOrNone() == RaggedKind::Reduction) // fused_quantize C18
     return op.emitOpError(
-        "expected expert groups of rows, or none, with concat, "
+        "expected ragged = rows or no expert groups with 'concat', "
         "found ragged = reduction");
   return success();
 }
 
-/// Requires an entry for each destination, at least one of them dequantized.
+/// Requires a valid entry of `dequantized` for each destination.
 static LogicalResult verifyDequantized(FusedQuantizeOp op,
                                        size_t numDestinations) {
   ArrayRef<Attribute> entries = op.getDequantizedAttr().getValue();
   if (entries.size() != numDestinations) // fused_quantize C19
-    return op.emitOpError("expected dequantized to have an entry for each of ")
+    return op.emitOpError(
+               "expected 'dequantized' to have an entry for each of ")
            << numDestinations << " destinations, found " << entries.size();
   // fused_quantize C20
   for (Attribute entry : entries)
     if (Type type = cast<TypeAttr>(entry).getValue();
         !isa<NoneType>(type) && !getPowerOfTwoFormat().takes(type))
-      return op.emitOpError("expected entries of dequantized to be none, ")
+      return op.emitOpError("expected entries of 'dequantized' to be none, ")
              << getPowerOfTwoFormat().listElements() << ", found " << type;
   return success();
 }
 
-/// Checks for a factor of each dequantized destination, or none, with NVFP4.
+/// Requires a decode factor for each dequantized destination, or no factors.
+/// Factors require a global scale.
 static LogicalResult verifyDecodeFactors(FusedQuantizeOp op) {
   size_t found = op.getDecodeFactors().size(), all = op.getNumDequantized();
   if (found && found != all) // fused_quantize C21
     return op.emitOpError("expected decode_factors for each of ")
            << all << " dequantized destinations, or none, found " << found;
   if (found && !op.getGlobalScale()) // fused_quantize C22
-    return op.emitOpError("expected decode_factors with global_scale only, "
-                          "found them without");
+    return op.emitOpError("expected a global_scale with decode_factors, found "
+                          "none");
   return success();
 }
 
-/// Verifies a dequantized destination.
 static LogicalResult verifyDequantizedOut(FusedQuantizeOp op, unsigned index) {
   Named out{op.getElements(index), "outs"};
   Type type = op.getElementType(index);
@@ -310,32 +311,33 @@ static LogicalResult verifyDequantizedOut(FusedQuantizeOp op, unsigned index) {
                           "dequantize ")
            << type << ", found " << block;
   if (!isNumber(out.elementType())) // fused_quantize C24
-    return errorAt(op, out) << "expected f32, bf16 or f16 where elements are "
-                               "dequantized, found "
+    return errorAt(op, out) << "expected dequantized outs of type f32, bf16 or "
+                               "f16, found "
                             << out.elementType();
   return verifyNoEncoding(op, out);
 }
 
-/// Requires the input's format for copied rows, with a scale for each row.
+/// Requires that copied rows have the input's format, and that rows do not
+/// share scales.
 static LogicalResult verifyCopied(FusedQuantizeOp op, unsigned index) {
   Type input = getElementTypeOrSelf(op.getInput()),
        found = op.getElementType(index);
   int64_t block = op.getSources()[0].getBlockSize();
   // fused_quantize C25
   if (found != input || static_cast<int64_t>(op.getBlockSize()) != block)
-    return op.emitOpError("expected elements of ")
+    return op.emitOpError("expected the input's element type ")
            << input << " and block_size " << block
-           << ", those of the input, along axis 1 without a prologue, found "
-           << found << " and " << op.getBlockSize()
-           << ": a prologue that yields its argument quantizes them again";
+           << " along axis 1 without a prologue, found " << found << " and "
+           << op.getBlockSize()
+           << ": add a prologue that yields its argument to requantize";
   if (op.getSquare() ||
       getBlockRows(op.getScaleType(index), block) > 1) // fused_quantize C26
-    return op.emitOpError("expected no square along axis 1 with input_scales "
-                          "and without a prologue, found one");
+    return op.emitOpError("expected no attribute 'square' along axis 1 with "
+                          "input_scales and without a prologue");
   return success();
 }
 
-/// Verifies types and shapes of the destinations of a value and axis.
+/// Verifies the types and shapes of destination `index`.
 static LogicalResult verifyWritten(FusedQuantizeOp op, unsigned index) {
   LogicalResult types =
       op.isDequantized(index)
@@ -382,7 +384,7 @@ LogicalResult FusedQuantizeOp::verify() {
       diag << numValues << " values and ";
     diag << getAxes().size() << " axes";
     if (getDequantized())
-      diag << ", or one tensor where they are dequantized";
+      diag << ", or one tensor for each dequantized destination";
     if (getAmax())
       diag << ", and an amax for each value";
     return diag << ", found " << getOuts().size() << " outs";

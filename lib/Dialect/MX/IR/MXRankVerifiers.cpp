@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Numbers beside checks are those of docs/reference/Spec.md.
+// Comments such as "dispatch C1" cite constraints of docs/reference/Spec.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,9 +29,9 @@ LogicalResult RankGroupOp::verify() {
     return emitOpError("expected a size of 1 to ")
            << kMostRanks << ", found " << size;
   if (tokens < 1 || tokens > kMostGroupTokens / size) // group C2
-    return emitOpError("expected at least 1 token, and at most ")
-           << kMostGroupTokens << " of all ranks together, found " << tokens
-           << " for " << size << (size == 1 ? " rank" : " ranks");
+    return emitOpError("expected at least 1 token per rank and at most ")
+           << kMostGroupTokens << " tokens in total, found " << tokens
+           << " for each of " << size << (size == 1 ? " rank" : " ranks");
   return success();
 }
 
@@ -39,8 +39,7 @@ LogicalResult RankGroupOp::verify() {
 static RankGroupOp findRankGroup(Operation *op, FlatSymbolRefAttr name,
                                  SymbolTableCollection &symbols) {
   Operation *symbol = symbols.lookupNearestSymbolFrom(op, name);
-  // groups C1
-  auto group = dyn_cast_if_present<RankGroupOp>(symbol);
+  auto group = dyn_cast_if_present<RankGroupOp>(symbol); // groups C1
   if (!group)
     op->emitOpError("expected an mx.group, found ")
         << (symbol ? symbol->getName().getStringRef() : "nothing") << " named "
@@ -48,32 +47,31 @@ static RankGroupOp findRankGroup(Operation *op, FlatSymbolRefAttr name,
   return group;
 }
 
-/// Requires as many rows as the windows of the rank group.
+/// Requires that a window has the group's number of rows, and that rows have a
+/// static size and occupy whole bytes.
 static LogicalResult verifyRows(Operation *op, RankGroupOp group,
                                 const Named &window) {
   if (window.rank() < 2 || window.dim(0) != group.getRows()) // groups C2
     return errorAt(op, window)
-           << "expected a rank of at least 2 and " << group.getRows()
-           << " rows in " << window.name << ", " << group.getTokens()
-           << " for each of " << group.getSize() << " ranks, found "
+           << "expected " << window.name << " with rank 2 or more and "
+           << group.getRows() << " rows (" << group.getTokens()
+           << " for each of " << group.getSize() << " ranks), found "
            << window.type();
-  // groups C3
-  ArrayRef<int64_t> row = window.shape().drop_front();
+  ArrayRef<int64_t> row = window.shape().drop_front(); // groups C3
   if (llvm::any_of(row, ShapedType::isDynamic))
-    return errorAt(op, window) << "expected rows of a known size in "
+    return errorAt(op, window) << "expected rows of static size in "
                                << window.name << ", found " << window.type();
-  // groups C4
-  bool isNumber = window.elementType().isIntOrIndexOrFloat();
+  bool isNumber = window.elementType().isIntOrIndexOrFloat(); // groups C4
   int64_t bits = isNumber ? getMemoryBits(window.elementType()) % 8 : 1;
   for (int64_t extent : row)
     bits = isNumber ? bits * (extent % 8) % 8 : bits;
   if (bits)
-    return errorAt(op, window) << "expected rows of numbers that fill bytes in "
+    return errorAt(op, window) << "expected numeric rows of whole bytes in "
                                << window.name << ", found " << window.type();
   return verifyNoEncoding(op, window);
 }
 
-/// Returns the window of an array, or null if unknown.
+/// Returns the window that contains `array`, or null if unknown.
 static WindowOp findWindow(Value array) {
   while (Operation *op = array.getDefiningOp()) {
     if (auto window = dyn_cast<WindowOp>(op))
@@ -90,17 +88,17 @@ static WindowOp findWindow(Value array) {
   return {};
 }
 
-/// Requires an array that the ranks of the group can write.
+/// Requires that an operand has the shape of a window and, if the window is
+/// known, that the window belongs to the same rank group.
 static LogicalResult verifyWindow(Operation *op, RankGroupOp group,
                                   const Named &window) {
   if (failed(verifyRows(op, group, window)))
     return failure();
-  // groups C9
-  WindowOp found = findWindow(window.value);
+  WindowOp found = findWindow(window.value); // groups C9
   if (found && found.getGroup() != group.getSymName())
-    return errorAt(op, window) << "expected " << window.name
-                               << " to be one of group @" << group.getSymName()
-                               << ", found one of group @" << found.getGroup();
+    return errorAt(op, window)
+           << "expected " << window.name << " to belong to group @"
+           << group.getSymName() << ", found group @" << found.getGroup();
   return success();
 }
 
@@ -118,15 +116,15 @@ LogicalResult WindowOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// Verifies the window of a tensor with a row for each token, and its receiver.
+/// Verifies a payload, a tensor with a row for each token, and its window.
 static LogicalResult verifyPayload(Operation *op, RankGroupOp group,
                                    const Named &payload, const Named &window) {
   if (failed(verifyWindow(op, group, window)))
     return failure();
   if (payload.elementType() != window.elementType()) // groups C5
     return errorAt(op, window)
-           << "expected elements of " << payload.name << " in " << window.name
-           << ", " << payload.elementType() << ", found "
+           << "expected " << window.name << " with the element type "
+           << payload.elementType() << " of " << payload.name << ", found "
            << window.elementType();
   if (failed(verifyRank(op, payload, window.rank())))
     return failure();
@@ -136,22 +134,20 @@ static LogicalResult verifyPayload(Operation *op, RankGroupOp group,
   return verifyNoEncoding(op, payload);
 }
 
-/// Verifies the experts per rank, and the ids of the tokens' choices.
+/// Verifies the number of experts, and the ids of the experts of each token.
 static LogicalResult verifyExperts(Operation *op, RankGroupOp group,
                                    int64_t experts, const Named &ids) {
-  // groups C6
   if (experts < 1 || experts % int64_t(group.getSize()) ||
-      experts > std::numeric_limits<int32_t>::max())
-    return op->emitOpError("expected equally many experts for ")
-           << group.getSize() << " ranks, at least 1 for each, found "
-           << experts;
+      experts > std::numeric_limits<int32_t>::max()) // groups C6
+    return op->emitOpError("expected a positive number of experts that is "
+                           "divisible by the number of ranks, ")
+           << group.getSize() << ", found " << experts;
   if (failed(verifyRank(op, ids, 2))) // groups C7
     return failure();
-  if (ids.dim(1) < 1 || ids.dim(1) > kMostChoices) // dynamic sizes too
-    return errorAt(op, ids) << "expected 1 to " << kMostChoices
-                            << " choices, a known number, as dimension 1 of "
-                               "ids, found "
-                            << ids.type();
+  if (ids.dim(1) < 1 || ids.dim(1) > kMostChoices) // kDynamic is negative
+    return errorAt(op, ids) << "expected dimension 1 of ids, the number of "
+                               "choices, to be static and from 1 to "
+                            << kMostChoices << ", found " << ids.type();
   return verifyNoEncoding(op, ids);
 }
 
@@ -161,8 +157,10 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!group || failed(verifyExperts(*this, group, getExperts(), ids)))
     return failure();
   if (getOuts().size() != getPayloads().size() + 1) // dispatch C1
-    return emitOpError("expected a window for ids and for each payload, ")
-           << getPayloads().size() + 1 << ", found " << getOuts().size();
+    return emitOpError("expected ")
+           << getPayloads().size() + 1
+           << " outs (a window for ids and for each payload), found "
+           << getOuts().size();
   if (failed(verifyPayload(*this, group, ids,
                            {getOuts()[0], "the window of ids"})))
     return failure();
@@ -178,7 +176,7 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// Common checks of collect and collect_pairs.
+/// Verifies the common constraints of mx.collect and mx.collect_pairs.
 template <typename Op>
 static LogicalResult verifyCollect(Op op, SymbolTableCollection &symbols) {
   RankGroupOp group = findRankGroup(op, op.getGroupAttr(), symbols);
@@ -189,9 +187,8 @@ static LogicalResult verifyCollect(Op op, SymbolTableCollection &symbols) {
   for (const Named &operand : {input, slots, out})
     if (failed(verifyNoEncoding(op, operand)))
       return failure();
-  // collect C1
   if (failed(verifyRank(op, slots, 1)) ||
-      failed(verifyDim(op, slots, 0, input.dim(0))))
+      failed(verifyDim(op, slots, 0, input.dim(0)))) // collect C1
     return failure();
   if (failed(verifyRank(op, out, 2))) // collect C2
     return failure();
@@ -207,7 +204,7 @@ LogicalResult CollectOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("expected wire = f32 or bf16, found ") << getWire();
   if (ShapedType::isDynamic(input.dim(1)))
     return errorAt(*this, input)
-           << "expected rows of a known size in input, found " << input.type();
+           << "expected rows of static size in input, found " << input.type();
   return verifyDim(*this, {getOuts(), "outs"}, 1, input.dim(1));
 }
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Checks constraints beyond types and traits. Numbers beside checks are those
-// of docs/reference/Spec.md, with tests in
-// test/Dialect/MX/IR/<op>-invalid.mlir. Dynamic sizes are checked at run time.
+// Checks constraints beyond types and traits. Comments such as "amax C1" cite
+// constraints of docs/reference/Spec.md; test/Dialect/MX/IR/<op>-invalid.mlir
+// tests them. Dynamic sizes are checked at run time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,16 +23,13 @@ LogicalResult AmaxOp::verify() {
   if (failed(verifyForm(*this)) ||            // amax C1
       failed(verifyOneOut(*this, getOuts()))) // amax C2
     return failure();
-  // amax C3
-  return verifyNoEncoding(*this, input);
+  return verifyNoEncoding(*this, input); // amax C3
 }
 
 //===----------------------------------------------------------------------===//
 // Dequantize
 //===----------------------------------------------------------------------===//
 
-/// Checks shape and layout of the scales of an input, and the expert groups
-/// that divide it.
 template <typename Op>
 static LogicalResult verifyScalesOf(Op op, const Named &input,
                                     const Named &scales) {
@@ -54,8 +51,8 @@ LogicalResult DequantizeOp::verify() {
     return failure();
   if (getGlobalScale() && !getBlockFormat(scales.elementType(), getBlockSize())
                                .hasTensorFactor) // dequantize C5
-    return emitOpError("expected global_scale with f8E4M3FN scales only, found "
-                       "it with scales of type ")
+    return emitOpError("expected scales of type f8E4M3FN with a global_scale, "
+                       "found scales of type ")
            << scales.elementType();
   if (failed(verifyRagged(*this, getRagged(), getOffsets())) || // dequantize C6
       (getRagged() && failed(verifyRank(*this, input, 2))))     // dequantize C7
@@ -63,17 +60,16 @@ LogicalResult DequantizeOp::verify() {
   RaggedKind ragged = getRaggedOrNone();
   int64_t groups = getOffsets() ? getNumExperts(getOffsets()) : 0;
   int64_t rank = input.rank();
-  // dequantize C8
   if (failed(verifyMultiple(*this, input, rank - 1,
                             ragged == RaggedKind::Reduction
                                 ? kRaggedReductionAlign
-                                : getBlockSize())))
+                                : getBlockSize()))) // dequantize C8
     return failure();
   if (failed(verifyRank(*this, out, rank))) // dequantize C9
     return failure();
   if (getPadded() && ragged != RaggedKind::Reduction) // dequantize C14
-    return emitOpError(
-               "expected padded only with ragged = reduction, found ragged = ")
+    return emitOpError("expected ragged = reduction with 'padded', found "
+                       "ragged = ")
            << stringifyRaggedKind(ragged);
   SmallVector<int64_t> shape(out.type().getShape());
   if (ragged == RaggedKind::Reduction && !getPadded())
@@ -86,15 +82,15 @@ LogicalResult DequantizeOp::verify() {
       // dequantize C12
       failed(verifyElementEncoding(*this, input, ragged, groups)))
     return failure();
-  // dequantize C13
-  return verifyNoEncoding(*this, out);
+  return verifyNoEncoding(*this, out); // dequantize C13
 }
 
 //===----------------------------------------------------------------------===//
 // Relayout
 //===----------------------------------------------------------------------===//
 
-/// Verifies the logical shape of a side and the expert groups of its layout.
+/// Rejects inputs and results of a relayout with an encoding other than a scale
+/// layout.
 static LogicalResult verifyRelayoutEncoding(RelayoutOp op, const Named &side) {
   auto tensor = dyn_cast<RankedTensorType>(side.type());
   if (tensor && tensor.getEncoding() &&
@@ -121,41 +117,36 @@ LogicalResult RelayoutOp::verify() {
     return failure();
   if (getRaggedOrNone() == RaggedKind::Reduction)
     return emitOpError("expected ragged = rows, found reduction");
-  // relayout C6
   if (failed(verifyRelayoutEncoding(*this, in)) ||
-      failed(verifyRelayoutEncoding(*this, out)))
+      failed(verifyRelayoutEncoding(*this, out))) // relayout C6
     return failure();
 
-  // relayout C7
-  RaggedKind ragged = getRaggedOrNone();
+  RaggedKind ragged = getRaggedOrNone(); // relayout C7
   int64_t groups = getOffsets() ? getNumExperts(getOffsets()) : 0;
   int64_t distance = out.rank() - in.rank();
   if (distance != 0 && std::abs(distance) != kScaleTileRank)
-    return errorAt(*this, out)
-           << "expected outs of rank " << in.rank() << " or, materialized, "
-           << in.rank() + kScaleTileRank << ", found rank " << out.rank();
+    return errorAt(*this, out) << "expected outs of rank " << in.rank()
+                               << ", or rank " << in.rank() + kScaleTileRank
+                               << " if materialized, found rank " << out.rank();
   const Named &logical = distance < 0 ? out : in;
   const Named &other = distance < 0 ? in : out;
   if (failed(verifyScaleShape(*this, other, logical.type().getShape(), ragged,
                               groups)))
     return failure();
 
-  // relayout C8
-  auto inLayout = ScaleLayoutAttr::get(in.type());
+  auto inLayout = ScaleLayoutAttr::get(in.type()); // relayout C8
   auto outLayout = ScaleLayoutAttr::get(out.type());
   if (distance != 0) {
     ScaleLayoutAttr layout = distance < 0 ? outLayout : inLayout;
     if (layout.getKind() != ScaleLayoutKind::Linear)
       return errorAt(*this, logical)
-             << "expected " << logical.name
-             << " in layout linear beside a materialized tensor, found "
-             << layout;
+             << "expected " << logical.name << " in the linear layout, because "
+             << other.name << " is materialized, found " << layout;
     return verifyNoEncoding(*this, other);
   }
   bool inTiled = inLayout.getKind() == ScaleLayoutKind::Sf128x4;
   bool outTiled = outLayout.getKind() == ScaleLayoutKind::Sf128x4;
-  // relayout C9
-  if (ragged == RaggedKind::Rows) {
+  if (ragged == RaggedKind::Rows) { // relayout C9
     if (inTiled == outTiled)
       return emitOpError("expected one linear and one sf_128x4 layout with "
                          "ragged = rows, found ")
@@ -164,8 +155,7 @@ LogicalResult RelayoutOp::verify() {
                ? failure()
                : verifyScaleLayout(*this, out, out.rank(), ragged, groups);
   }
-  // relayout C10
-  auto isNone = [](ScaleLayoutAttr layout) {
+  auto isNone = [](ScaleLayoutAttr layout) { // relayout C10
     return layout.getRagged() == RaggedKind::None;
   };
   bool sameExperts = inLayout.getRagged() == outLayout.getRagged() &&
@@ -174,8 +164,8 @@ LogicalResult RelayoutOp::verify() {
       inTiled != outTiled &&
       (inTiled ? inLayout : outLayout).getRagged() == RaggedKind::Rows;
   if (rowsNeedOffsets)
-    return emitOpError("expected ragged = rows and offsets between ")
-           << inLayout << " and " << outLayout << ", found none";
+    return emitOpError("expected ragged = rows and offsets to convert ")
+           << inLayout << " to " << outLayout << ", found neither";
   if (!sameExperts && !(!inTiled && isNone(inLayout)) &&
       !(!outTiled && isNone(outLayout)))
     return errorAt(*this, out) << "expected outs with the expert groups of "
@@ -196,13 +186,14 @@ LogicalResult PackOperandOp::verify() {
     return failure();
   OperandOrderAttrInterface order = getOutOrder();
   if (!order) // pack_operand C4
-    return errorAt(*this, out) << "expected an order, as the encoding of outs "
-                                  "or as the attribute, found neither with "
-                               << out.type();
+    return errorAt(*this, out)
+           << "expected an order in the encoding of outs "
+              "or in the attribute 'order', found outs of type "
+           << out.type();
   // pack_operand C5
   if (isa<MemRefType>(input.type()) && getInput() == getOuts()[0])
-    return emitOpError("expected outs in another memref than the input, found "
-                       "the same memref");
+    return emitOpError("expected different memrefs for the input and outs, "
+                       "found the same memref");
   // pack_operand C6
   if (!getScales() && input.elementType() != out.elementType())
     return errorAt(*this, out)
@@ -210,16 +201,15 @@ LogicalResult PackOperandOp::verify() {
            << " like the input, found " << out.elementType();
   if (getScales() &&
       !isa<Float32Type, BFloat16Type, Float16Type>(out.elementType()))
-    return errorAt(*this, out) << "expected outs of f32, bf16 or f16 with "
-                                  "scales, found "
+    return errorAt(*this, out) << "expected outs of type f32, bf16 or f16 if "
+                                  "the input has scales, found "
                                << out.elementType();
   // pack_operand C7
   if (getOffsets() && (!getScales() || getRaggedOrNone() != RaggedKind::Rows))
     return emitOpError("expected offsets only with scales and ragged = rows: "
                        "leave out the offsets");
-  // pack_operand C8
   if (failed(verifyRagged(*this, getRagged(), getOffsets())) ||
-      (getRagged() && failed(verifyRank(*this, input, 2))))
+      (getRagged() && failed(verifyRank(*this, input, 2)))) // pack_operand C8
     return failure();
   if (getScales()) { // pack_operand C9
     Named scales{getScales(), "scales"};
@@ -230,8 +220,7 @@ LogicalResult PackOperandOp::verify() {
   }
   if (failed(verifyNoEncoding(*this, input))) // pack_operand C10
     return failure();
-  // pack_operand C11
-  return verifyOrder(*this, out, order, input.shape());
+  return verifyOrder(*this, out, order, input.shape()); // pack_operand C11
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,21 +236,20 @@ LogicalResult CombineOp::verify() {
   // combine C3
   if (failed(verifyRank(*this, input, 2)) ||
       failed(verifyRank(*this, out, 2)) ||
-      // combine C4
-      failed(verifyDim(*this, rows, 0, input.dim(0))) ||
+      failed(verifyDim(*this, rows, 0, input.dim(0))) || // combine C4
       failed(verifyDim(*this, out, 1, input.dim(1))))
     return failure();
   if (getOffsets() && getNumExperts(getOffsets()) == 0) // combine C5
     return emitOpError("expected at least 1 expert group, found 0");
-  // combine C6
   if (failed(verifyNoEncoding(*this, input)) ||
-      failed(verifyNoEncoding(*this, out)))
+      failed(verifyNoEncoding(*this, out))) // combine C6
     return failure();
   if (getOverwrite() && getOrder() != AdditionOrder::Fixed) // combine C7
-    return emitOpError("expected order = fixed with overwrite");
+    return emitOpError("expected order = fixed with 'overwrite'");
   if (!getOverwrite() && !out.elementType().isF32()) // combine C8
     return errorAt(*this, out)
-           << "expected outs of f32, or overwrite, found " << out.type();
+           << "expected outs of type f32 without 'overwrite', found "
+           << out.elementType();
   return success();
 }
 
@@ -273,7 +261,7 @@ LogicalResult GroupRowsOp::verify() {
   if (failed(verifyForm(*this))) // group_rows C1
     return failure();
   if (getOuts().size() != 4) // group_rows C2
-    return emitOpError("expected 4 outs, rows, slots, ends and count, found ")
+    return emitOpError("expected 4 outs (rows, slots, ends, count), found ")
            << getOuts().size();
   Named ids{getIds(), "ids"}, rows{getRows(), "rows"};
   Named slots{getSlots(), "slots"}, ends{getEnds(), "ends"};
@@ -282,11 +270,10 @@ LogicalResult GroupRowsOp::verify() {
     return failure();
   if (ShapedType::isDynamic(ids.dim(1)) || ids.dim(1) == 0)
     return errorAt(*this, ids)
-           << "expected a known number of choices, at least 1, as dimension 1 "
-              "of ids, found "
+           << "expected dimension 1 of ids, the number of choices, to be "
+              "static and at least 1, found "
            << ids.type();
-  // group_rows C4
-  for (const Named &list : {rows, slots, ends})
+  for (const Named &list : {rows, slots, ends}) // group_rows C4
     if (failed(verifyRank(*this, list, 1)))
       return failure();
   if (failed(verifyRank(*this, count, 0)) ||
@@ -294,8 +281,7 @@ LogicalResult GroupRowsOp::verify() {
     return failure();
   if (ends.dim(0) == 0) // group_rows C6
     return errorAt(*this, ends) << "expected at least 1 expert, found 0";
-  // group_rows C7
-  for (const Named &operand : {ids, rows, slots, ends, count})
+  for (const Named &operand : {ids, rows, slots, ends, count}) // group_rows C7
     if (failed(verifyNoEncoding(*this, operand)))
       return failure();
   return success();

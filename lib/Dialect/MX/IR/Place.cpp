@@ -51,12 +51,12 @@ Type mx::findNarrowFloat(Operation *op, unsigned bits) {
 
 StringRef mx::adviseOnNarrowFloats(Operation *op) {
   if (isa<arith::ScalingExtFOp>(op))
-    return "mx-opt --mx-import-scaled makes operations of mx of it "
+    return "mx-opt --mx-import-scaled converts the operation to mx "
            "(docs/guide/Import.md)";
   bool isConversion = op->getNumResults() == 1 && op->getNumOperands() > 0 &&
                       isNarrowFloat(op->getResult(0).getType(), 8) &&
                       !isNarrowFloat(op->getOperand(0).getType(), 8);
   return isConversion || isa<arith::TruncFOp, arith::ScalingTruncFOp>(op)
-             ? "mx.quantize makes narrower floats and their scales"
+             ? "mx.quantize computes narrower floats and their scales"
              : "mx.dequantize widens narrower floats";
 }

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Numbers beside checks are those of docs/reference/KernelOperations.md.
+// Comments such as "arrive C1" cite constraints of
+// docs/reference/KernelOperations.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,8 +76,8 @@ LogicalResult
 BarrierType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                     Scope scope) {
   if (scope == Scope::Warp) // barrier C1
-    return emitError() << "expected a barrier of a cta or a pair, found one of "
-                          "a warp";
+    return emitError() << "expected a barrier with scope cta or pair, found "
+                          "scope warp";
   return success();
 }
 
@@ -93,12 +94,12 @@ LogicalResult PlacedRingOp::verify() {
   // placed_ring C3
   if (getFull().has_value() != hasBarriers ||
       getEmpty().has_value() != hasBarriers)
-    return emitOpError("expected full and empty with barriers, and only then");
+    return emitOpError("expected 'full', 'empty' and 'barriers' together");
   auto kernel = (*this)->getParentOfType<KernelOp>();
   // placed_ring C4
   if (getOtherEmpty() && (!hasBarriers || (kernel && !kernel.isPair())))
-    return emitOpError("expected a kernel with cluster(2) around counts of "
-                       "another CTA");
+    return emitOpError("expected 'barriers' and a kernel with cluster(2) for "
+                       "'other_empty'");
   return success();
 }
 
@@ -124,12 +125,12 @@ LogicalResult BufferAddressOp::verify() {
   return success();
 }
 
-/// Checks that the ring is placed, because addresses of stages depend on it.
+/// Checks that the ring is placed, because its stages need addresses.
 static LogicalResult verifyRing(Operation *op, Value ring) {
   if (ring.getDefiningOp<PlacedRingOp>())
     return success();
   // placed C1
-  return op->emitOpError("expected a ring of mxbar.placed_ring");
+  return op->emitOpError("expected a ring that mxbar.placed_ring creates");
 }
 
 LogicalResult GetStageOp::verify() {
@@ -137,8 +138,8 @@ LogicalResult GetStageOp::verify() {
     return failure();
   int64_t stages = getRing().getType().getStages();
   if (static_cast<int64_t>(getNumber()) > stages) // get_stage C1
-    return emitOpError("expected a number up to ")
-           << stages << ", that of the end, found " << getNumber();
+    return emitOpError("expected a stage number of at most ")
+           << stages << ", the end of the ring, found " << getNumber();
   return success();
 }
 
@@ -151,8 +152,8 @@ LogicalResult AdvanceOp::verify() {
   if (isStage(getFirst(), 0) && isStage(getEnd(), stages))
     return success();
   // advance C1
-  return emitOpError("expected stages 0 and ")
-         << stages << " by mxbar.get_stage as first and end";
+  return emitOpError("expected first and end to be stages 0 and ")
+         << stages << " from mxbar.get_stage";
 }
 
 /// The lowering uses the stage number, which is unavailable for stages with
@@ -184,12 +185,12 @@ LogicalResult StageBuffersOp::verify() {
     return failure();
   bool isTmem = ring.getSpace() == Space::Tmem;
   if (static_cast<bool>(getTensorMemory()) != isTmem) // stage_buffers C1
-    return emitOpError(isTmem ? "expected the first column of tensor memory"
-                              : "expected no column of tensor memory");
+    return emitOpError(isTmem ? "expected the operand tensor_memory"
+                              : "expected no operand tensor_memory");
   bool isWarp = ring.getScope() == Scope::Warp;
   if (static_cast<bool>(getWarp()) != isWarp) // stage_buffers C2
-    return emitOpError(isWarp ? "expected the number of the warp"
-                              : "expected no number of a warp");
+    return emitOpError(isWarp ? "expected the operand warp"
+                              : "expected no operand warp");
   return success();
 }
 
@@ -208,23 +209,23 @@ LogicalResult StageBuffersOp::inferReturnTypes(MLIRContext *context,
 
 LogicalResult StageBarriersOp::verify() {
   if (getRing().getType().isStaging()) // stage_barriers C1
-    return emitOpError("expected a ring with barriers, found one for bulk "
+    return emitOpError("expected a ring with barriers, found a ring for bulk "
                        "stores");
   return verifyOfRing(*this, getRing(), getStage());
 }
 
 LogicalResult ArriveOp::verify() {
   if (getBytes() && getCount() != 1) // arrive C1
-    return emitOpError("expected one arrival with the bytes that it expects, "
+    return emitOpError("expected a count of 1 if the arrival expects bytes, "
                        "found ")
            << getCount();
   // arrive C2
   if (getBoth() && (getBytes() || getCount() != 1 ||
                     getBarrier().getType().getScope() != Scope::Cta))
-    return emitOpError("expected one arrival without bytes, at the barrier of "
-                       "this CTA, with both");
+    return emitOpError("expected a count of 1, no bytes and a barrier of this "
+                       "CTA with 'both'");
   if (getOfAsync() && !getBoth()) // arrive C3
-    return emitOpError("expected of_async only with both");
+    return emitOpError("expected 'of_async' only with 'both'");
   return success();
 }
 
@@ -244,8 +245,8 @@ LogicalResult CopyToColumnsOp::verify() {
 // Folding
 //===----------------------------------------------------------------------===//
 
-/// Returns an earlier stage and the number of its steps to `stage`, at most
-/// `limit` and none before `origin`.
+/// Walks back from `stage` by at most `limit` steps, and stops at `origin`.
+/// Returns the stage where the walk ends and the number of steps.
 static std::pair<Value, int64_t> stepBack(Value stage, int64_t limit,
                                           Value origin = {}) {
   int64_t steps = 0;
@@ -275,9 +276,9 @@ static LogicalResult stepFromConstant(NextStageOp op,
   return success();
 }
 
-/// Folds the last stage of a region to the first, if its steps cycle through
-/// all stages. The steps themselves remain: replacing stages between them would
-/// keep addresses in registers.
+/// Folds the last stage of a region to the first stage, if the steps from the
+/// first to the last cycle through all stages. Other stages are not replaced,
+/// because their addresses would then stay in registers.
 static LogicalResult stepsOverAllStages(NextStageOp op,
                                         PatternRewriter &rewriter) {
   auto [start, steps] =

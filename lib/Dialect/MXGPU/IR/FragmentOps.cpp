@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Covers loads into registers, and stores to shared and global memory, of
-// epilogues and quantizers.
+// Covers operations of epilogues and quantizers: loads to registers, and stores
+// to shared and global memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,13 +28,14 @@ LogicalResult EpilogueColumnOp::verify() {
   if (buffer.getSpace() != Space::Tmem) // epilogue_column C2
     return emitOpError("expected a stage in tensor memory, found ") << buffer;
   int64_t columns = buffer.getShape()[1], b = getB(), numB = getNumB();
-  // epilogue_column C3
-  if (numB < 1 || columns % numB || b < 0 || b >= numB)
-    return emitOpError("expected b of num_b equal slices of ")
-           << columns << " columns, found " << b << " of " << numB;
+  if (numB < 1 || columns % numB || b < 0 || b >= numB) // epilogue_column C3
+    return emitOpError(
+               "expected 'b' to be below 'num_b', and 'num_b' to divide ")
+           << columns << " columns, found 'b' = " << b << " of " << numB;
   int64_t overlap = getStage().getType().getRing().getOverlap();
   if (overlap > getWidth()) // epilogue_column C4
-    return emitOpError("expected the shared columns to lie in one slice of ")
+    return emitOpError(
+               "expected the shared columns to fit in a slice with width ")
            << getWidth() << ", found " << overlap;
   return success();
 }
@@ -59,11 +60,10 @@ LogicalResult mxgpu::verifyBlock(Operation *op, Type type) {
     return failure();
   auto vector = cast<VectorType>(type);
   Type element = vector.getElementType();
-  // shared C11
   if (vector.getRank() != 1 || vector.isScalable() || !element.isIntOrFloat() ||
-      element.getIntOrFloatBitWidth() % 8)
-    return op->emitOpError("expected a vector of one dimension with elements "
-                           "of whole bytes, found ")
+      element.getIntOrFloatBitWidth() % 8) // shared C11
+    return op->emitOpError(
+               "expected a 1-D vector whose elements fill whole bytes, found ")
            << type;
   return success();
 }
@@ -75,7 +75,7 @@ static LogicalResult verifyMatrix(Operation *op, MemRefType type,
     return op->emitOpError("expected a matrix with identity layout, found ")
            << type;
   if (type.getElementType() != elementType) // shared C14
-    return op->emitOpError("expected a matrix of ")
+    return op->emitOpError("expected a matrix with element type ")
            << elementType << ", found " << type.getElementType();
   return success();
 }
@@ -88,16 +88,16 @@ LogicalResult LoadAccumulatorOp::verify() {
     return emitOpError("expected a buffer in tensor memory, found ") << buffer;
   FragmentType type = getType();
   if (type.getElementType() != buffer.getElementType()) // load_accumulator C2
-    return emitOpError("expected elements of ")
+    return emitOpError("expected elements of type ")
            << buffer.getElementType() << ", found " << type.getElementType();
   // PTX ISA, tcgen05.ld: .x1 to .x128.
   int64_t columns = type.getColumns();
   if (!llvm::isPowerOf2_64(columns) || columns > 128) // load_accumulator C3
     return emitOpError(
-               "expected a power of two of columns, at most 128, found ")
+               "expected a power-of-two column count of at most 128, found ")
            << columns;
   if (buffer.getShape()[1] % columns) // load_accumulator C4
-    return emitOpError("expected a divisor of ")
+    return emitOpError("expected a column count that divides ")
            << buffer.getShape()[1] << " columns, found " << columns;
   auto layout = FragmentLayoutAttr::getRowPerThread(getContext(), columns);
   if (type.getLayout() != layout) // load_accumulator C5
@@ -113,7 +113,7 @@ LogicalResult StoreFragmentOp::verify() {
                           type.getElementType())))
     return failure();
   if (getAdd() && !type.getElementType().isF32()) // store_fragment C1
-    return emitOpError("expected elements of f32 to add, found ") << type;
+    return emitOpError("'add' requires f32 elements, found ") << type;
   std::optional<int64_t> alignment = getAlignment();
   if (!alignment)
     return success();
@@ -124,7 +124,7 @@ LogicalResult StoreFragmentOp::verify() {
   int64_t bytes =
       type.getNumElements() * type.getElementType().getIntOrFloatBitWidth() / 8;
   if (bytes % *alignment) // store_fragment C3
-    return emitOpError("expected a multiple of ")
+    return emitOpError("expected a vector size that is a multiple of ")
            << *alignment << " bytes, found " << bytes;
   return success();
 }
@@ -139,14 +139,14 @@ LogicalResult TmaStoreOp::verify() {
     return emitOpError("expected ")
            << map.getBox().size() << " coordinates, found "
            << getCoords().size();
-  // tma_store C2
   if (map.getElementType() != buffer.getElementType() ||
-      map.getSwizzle() != buffer.getSwizzle())
+      map.getSwizzle() != buffer.getSwizzle()) // tma_store C2
     return emitOpError("expected a map with the type and swizzle of ")
            << buffer << ", found " << map;
-  // Boxes are rows of a panel and start at a period of the swizzle.
+  // A box consists of rows of a panel and starts at a multiple of the swizzle
+  // period.
   SmallVector<int64_t> shape(buffer.getShape());
-  // Leading dimensions select a matrix.
+  // Leading dimensions of the box select a matrix of a batch.
   ArrayRef<int64_t> box = map.getBox();
   while (box.size() > 2 && box.front() == 1)
     box = box.drop_front();
@@ -164,13 +164,13 @@ LogicalResult TmaStoreOp::verify() {
   }
   if (box != ArrayRef(shape)) // tma_store C3
     return emitOpError("expected a box of ")
-           << ArrayRef(shape) << " or slices of it, found " << map;
+           << ArrayRef(shape) << " or a slice of this shape, found " << map;
   if (number < 0 || number >= boxes) // tma_store C4
-    return emitOpError("expected a box from 0 to ")
+    return emitOpError("expected a box index from 0 to ")
            << boxes - 1 << ", found " << number;
   // Types of .add (PTX ISA, cp.reduce.async.bulk.tensor).
   if (getAdd() && !map.getElementType().isF32()) // tma_store C5
-    return emitOpError("expected to add elements of f32, found ")
+    return emitOpError("'add' requires f32 elements, found ")
            << map.getElementType();
   return success();
 }
@@ -188,16 +188,15 @@ LogicalResult mxgpu::verifyWords(Operation *op, Type type) {
   int64_t bits = isPadded                 ? 8
                  : element.isIntOrFloat() ? element.getIntOrFloatBitWidth()
                                           : 0;
-  // shared C12
   if (vector.getRank() != 1 || vector.isScalable() || bits == 0 ||
-      vector.getNumElements() * bits % 32)
-    return op->emitOpError("expected a vector of one dimension whose elements "
-                           "fill words of 32 bits, found ")
+      vector.getNumElements() * bits % 32) // shared C12
+    return op->emitOpError(
+               "expected a 1-D vector of whole 32-bit words, found ")
            << type;
   return success();
 }
 
-/// Returns the element type in memory: 4-bit and 6-bit elements are bytes.
+/// Returns the element type in memory, bytes for 4-bit and 6-bit elements.
 static Type getStoredType(Type vector) {
   Type element = cast<VectorType>(vector).getElementType();
   return element.getIntOrFloatBitWidth() < 8
@@ -214,7 +213,7 @@ LogicalResult LoadBlockOp::verify() {
            << source;
   Type stored = getStoredType(getType());
   if (source.getElementType() != stored) // load_block C2
-    return emitOpError("expected a matrix of ")
+    return emitOpError("expected a matrix with element type ")
            << stored << ", found " << source.getElementType();
   return success();
 }
@@ -229,13 +228,13 @@ LogicalResult ThreadAmaxOp::verify() {
     // thread_amax C2
     if (!isa<BFloat16Type, Float16Type, Float32Type>(type.getElementType()) ||
         type.getElementType() != getElementTypeOrSelf(getValues()[0]))
-      return emitOpError("expected vectors of one of bf16, f16 and f32, found ")
+      return emitOpError(
+                 "expected vectors with bf16, f16 or f32 elements, found ")
              << type;
     // thread_amax C3
     if (type.isScalable() ||
         type.getNumElements() * type.getElementTypeBitWidth() % 32)
-      return emitOpError("expected vectors whose elements fill words of 32 "
-                         "bits, found ")
+      return emitOpError("expected vectors of whole 32-bit words, found ")
              << type;
   }
   return success();
@@ -253,8 +252,7 @@ LogicalResult mxgpu::verifyNarrow(Operation *op, Type element,
                                   const BlockFormat &format) {
   if (format.takes(element))
     return success();
-  // shared C15
-  return op->emitOpError("expected elements of ")
+  return op->emitOpError("expected elements of type ") // shared C15
          << format.listElements() << ", found " << element;
 }
 
@@ -266,47 +264,46 @@ LogicalResult QuantizeBlockOp::verify() {
   auto elements = cast<VectorType>(getElements().getType());
   // quantize_block C1
   if (!isa<BFloat16Type, Float16Type, Float32Type>(input.getElementType()))
-    return emitOpError("expected elements of bf16, f16 or f32, found ")
+    return emitOpError("expected bf16, f16 or f32 elements, found ")
            << input.getElementType();
   const BlockFormat *format = findBlockFormat(getScale().getType());
   if (!format) // quantize_block C2
-    return emitOpError("expected a scale of ")
+    return emitOpError("expected a scale of type ")
            << listScaleTypes() << ", found " << getScale().getType();
   int64_t lanes = getLanes(), block = format->blockSize;
   int64_t size = input.getNumElements() * lanes;
   bool isSquare = lanes == block && input.getNumElements() == block;
-  // quantize_block C8
-  if (getAmax() && (lanes != 1 || block % size))
-    return emitOpError("expected a single lane with a divisor of ")
-           << block << " elements with amax, found " << lanes << " lanes with "
+  if (getAmax() && (lanes != 1 || block % size)) // quantize_block C8
+    return emitOpError(
+               "'amax' requires a single lane whose element count divides ")
+           << block << " elements, found " << lanes << " lanes with "
            << input.getNumElements() << " elements each";
   // quantize_block C3
   if (!getAmax() &&
       (lanes < 1 || lanes > target::kWarpSize || (size != block && !isSquare)))
-    return emitOpError("expected lanes that share a block of ")
+    return emitOpError("expected lanes that together contain a block of ")
            << block << " elements or a square of " << block << " rows, found "
-           << lanes << " with " << input.getNumElements() << " each";
+           << lanes << " lanes with " << input.getNumElements()
+           << " elements each";
   if (failed(verifyNarrow(*this, elements.getElementType(), *format)))
     return failure();
   if (elements.getShape() != input.getShape()) // quantize_block C4
     return emitOpError("expected ")
            << input.getNumElements() << " results, found " << elements;
   if (bool(getEncode()) != format->hasTensorFactor) // quantize_block C5
-    return emitOpError("expected encode with scales of f8E4M3FN, and only "
-                       "then, found scales of ")
+    return emitOpError("expected 'encode' if and only if the scales are "
+                       "f8E4M3FN, found scales of type ")
            << getScale().getType();
   if (bool(getSeed()) != bool(getFirst())) // quantize_block C6
-    return emitOpError("expected a seed and the number of the first element, "
-                       "or neither");
+    return emitOpError("expected both 'seed' and 'first', or neither");
   if (format->hasTensorFactor &&
       getScaleRounding() != ScaleRounding::Ceil) // quantize_block C7
-    return emitOpError("expected scale_rounding=ceil with scales of f8E4M3FN, "
-                       "found ")
+    return emitOpError("f8E4M3FN scales require scale_rounding = ceil, found ")
            << stringifyScaleRounding(getScaleRounding());
   return success();
 }
 
-/// Returns the slice of a vector with a common scale: the vector, or a row.
+/// Returns the type of a block: the whole vector, or a row of a matrix.
 static VectorType getBlockType(VectorType type) {
   return type.getRank() == 2 && !type.isScalable()
              ? VectorType::get(type.getShape().back(), type.getElementType())
@@ -323,7 +320,7 @@ LogicalResult DequantizeBlockOp::verify() {
   Type scale = getElementTypeOrSelf(getScale().getType());
   const BlockFormat *format = findBlockFormat(scale);
   if (!format) // dequantize_block C1
-    return emitOpError("expected a scale of ")
+    return emitOpError("expected a scale of type ")
            << listScaleTypes() << ", found " << scale;
   if (failed(verifyNarrow(*this, input.getElementType(), *format)))
     return failure();
@@ -331,22 +328,22 @@ LogicalResult DequantizeBlockOp::verify() {
   if (int64_t block = format->blockSize;
       elements > block) // dequantize_block C2
     return emitOpError("expected at most ")
-           << block << " elements, a block, found " << elements;
+           << block << " elements (one block), found " << elements;
   // dequantize_block C3
   if (result.getShape() != input.getShape() ||
       !isa<BFloat16Type, Float16Type, Float32Type>(result.getElementType()))
     return emitOpError("expected ")
-           << input.getNumElements() << " results of bf16, f16 or f32, found "
-           << result;
+           << input.getNumElements()
+           << " results of type bf16, f16 or f32, found " << result;
   if (getDecode() && !format->hasTensorFactor) // dequantize_block C4
-    return emitOpError("expected decode with scales of f8E4M3FN only, found "
-                       "scales of ")
+    return emitOpError(
+               "'decode' requires f8E4M3FN scales, found scales of type ")
            << scale;
   Type scales = scale;
   if (input.getRank() == 2)
     scales = VectorType::get(input.getDimSize(0), scale);
   if (getScale().getType() != scales) // dequantize_block C5
-    return emitOpError("expected a scale for each row, ")
+    return emitOpError("expected one scale for each row, of type ")
            << scales << ", found " << getScale().getType();
   return success();
 }
@@ -357,29 +354,27 @@ LogicalResult PermuteBlockOp::verify() {
   if (type != expected) // permute_block C1
     return emitOpError("expected ") << expected << ", found " << type;
   if (getRun() != 8 && getRun() != 16) // permute_block C2
-    return emitOpError("expected a run of 8 or 16, found ") << getRun();
+    return emitOpError("expected run = 8 or run = 16, found ") << getRun();
   return success();
 }
 
-/// Verifies scales in memory, a matrix or tiles, against a scale in registers.
-/// A matrix that is only read may be a slice.
+/// Verifies that a matrix of scales, or scale tiles, matches the type of a
+/// scale in registers. A matrix that is only read may be a slice.
 static LogicalResult verifyMemoryScales(Operation *op, MemRefType type,
                                         Type scale, bool mayBeSlice) {
   bool isTiles = hasScaleTiles(type) && type.getShape().drop_front(2) ==
                                             ArrayRef<int64_t>(kScaleTileShape);
-  // shared C16
-  bool isWhole = type.getLayout().isIdentity();
+  bool isWhole = type.getLayout().isIdentity(); // shared C16
   bool isMatrix = type.getRank() == 2 && (isWhole || mayBeSlice);
   if (!isMatrix && !(isTiles && isWhole))
     return op->emitOpError(
                "expected a matrix or tiles of shape ...x32x4x4, found ")
            << type;
-  // shared C17
-  if (!findBlockFormat(type.getElementType()))
-    return op->emitOpError("expected scales of ")
+  if (!findBlockFormat(type.getElementType())) // shared C17
+    return op->emitOpError("expected scales of type ")
            << listScaleTypes() << ", found " << type.getElementType();
   if (scale != type.getElementType()) // shared C18
-    return op->emitOpError("expected a scale of ")
+    return op->emitOpError("expected a scale of type ")
            << type.getElementType() << ", found " << scale;
   return success();
 }
@@ -394,7 +389,7 @@ LogicalResult StoreScalesOp::verify() {
   if (failed(verifyMemoryScales(*this, cast<MemRefType>(getDest().getType()),
                                 getScale().getType(), /*mayBeSlice=*/false)))
     return failure();
-  // A warp holds four groups.
+  // A warp holds at least four groups.
   int64_t lanes = getLanes();
   if (lanes < 1 || lanes > 8 || !llvm::isPowerOf2_64(lanes)) // store_scales C1
     return emitOpError("expected groups of 1, 2, 4 or 8 lanes, found ")

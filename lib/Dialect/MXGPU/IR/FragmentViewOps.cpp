@@ -1,10 +1,6 @@
 //===- FragmentViewOps.cpp - Verifiers and folders of fragment views ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Operations that split, combine and reinterpret fragments.
-//
-//===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"
 #include "mlir/IR/Matchers.h"
@@ -18,9 +14,9 @@ LogicalResult mxgpu::verifyHolders(Operation *op, FragmentLayoutAttr layout) {
   RoleOp role = getRole(op);
   int64_t threads = role ? role.getWarps() * target::kWarpSize : 0;
   if (role && threads != layout.getNumThreads()) // shared C26
-    return op->emitOpError("expected a role of the ")
+    return op->emitOpError("expected a role with ")
            << layout.getNumThreads()
-           << " threads that hold the fragment, found " << threads;
+           << " threads, as in the layout of the fragment, found " << threads;
   return success();
 }
 
@@ -29,8 +25,8 @@ static LogicalResult verifyCoordinate(CoordinateOp op, int64_t count,
                                       StringRef what) {
   // shared C25
   if (int64_t number = op.getNumber(); number < 0 || number >= count)
-    return op.emitOpError("expected the number of a ")
-           << what << " below " << count << ", found " << number;
+    return op.emitOpError("expected the index of a ")
+           << what << " to be below " << count << ", found " << number;
   return verifyHolders(op, cast<FragmentType>(op.getFragment()).getLayout());
 }
 
@@ -69,8 +65,7 @@ static LogicalResult verifyRows(Operation *op, FragmentType fragment,
   if (rows.size() == count &&
       llvm::all_of(rows, [&](Type row) { return row == expected; }))
     return success();
-  // shared C27
-  return op->emitOpError("expected ")
+  return op->emitOpError("expected ") // shared C27
          << count << (count == 1 ? " row of " : " rows of ") << expected
          << ", found " << rows;
 }
@@ -98,16 +93,16 @@ LogicalResult ExtractColumnsOp::verify() {
   // extract_columns C1
   if (type.getElementType() != from.getElementType() ||
       from.getColumns() % type.getColumns() || type.getLayout() != layout)
-    return emitOpError("expected some of the columns of ")
-           << from << " in its layout, found " << type;
+    return emitOpError("expected a slice with the element type and layout of ")
+           << from << ", and a column count that divides the fragment's, found "
+           << type;
   IntegerAttr column;
-  // extract_columns C2
   if (!matchPattern(getColumn(), m_Constant(&column)) ||
       (column.getInt() >= 0 && column.getInt() % type.getColumns() == 0 &&
-       column.getInt() < from.getColumns()))
+       column.getInt() < from.getColumns())) // extract_columns C2
     return success();
   if (type == from)
-    return emitOpError("expected column 0 of a slice of all columns, found ")
+    return emitOpError("expected column 0 for a slice of all columns, found ")
            << column.getInt();
   return emitOpError("expected a column from 0 to ")
          << from.getColumns() - type.getColumns() << " in steps of "
@@ -117,12 +112,11 @@ LogicalResult ExtractColumnsOp::verify() {
 LogicalResult RelabelFragmentOp::verify() {
   FragmentType from = getFragment().getType(), type = getType();
   if (type.getElementType() != from.getElementType()) // relabel_fragment C1
-    return emitOpError("expected the elements of ")
+    return emitOpError("expected the element type of ")
            << from << ", found " << type;
   FragmentLayoutAttr layout = type.getLayout(), old = from.getLayout();
-  // relabel_fragment C2
   if (layout.getNumThreads() != old.getNumThreads() ||
-      layout.getNumValues() != old.getNumValues())
+      layout.getNumValues() != old.getNumValues()) // relabel_fragment C2
     return emitOpError("expected ")
            << old.getNumThreads() << " threads with " << old.getNumValues()
            << " registers each, found " << layout.getNumThreads() << " with "
@@ -135,11 +129,11 @@ LogicalResult AddPartialsOp::verify() {
     return failure();
   FragmentType type = getAccumulator().getType();
   if (!type.getElementType().isF32()) // add_partials C1
-    return emitOpError("expected an accumulator of f32, found ") << type;
+    return emitOpError("expected an f32 accumulator, found ") << type;
   // add_partials C3
   if (getDistributed() && type.getLayout().getNumValues() % kPartialChunk)
-    return emitOpError("expected a multiple of ")
-           << kPartialChunk << " registers of a thread with distributed, found "
+    return emitOpError("'distributed' requires a multiple of ")
+           << kPartialChunk << " registers per thread, found "
            << type.getLayout().getNumValues() << " in " << type;
   auto kernel = (*this)->getParentOfType<KernelOp>();
   if (!kernel)
@@ -158,30 +152,31 @@ LogicalResult EndPartialsOp::verify() {
   return success();
 }
 
-/// Checks that `slice` is `whole` without a register mode that counts rows, and
-/// that the mode includes the value `last`.
+/// Fails unless `slice` has the layout of `whole` without a register mode that
+/// counts rows, and the size of this mode exceeds `last`.
 static LogicalResult verifySliceOfRows(Operation *op, FragmentType whole,
                                        FragmentType slice, int64_t last) {
   std::optional<unsigned> mode =
       whole.getLayout().findRowMode(slice.getLayout());
   // extract_rows C1
   if (!mode || whole.getElementType() != slice.getElementType())
-    return op->emitOpError("expected a slice of ")
+    return op->emitOpError("expected the layout of ")
            << whole << " without one register mode that counts rows, found "
            << slice;
   ArrayRef<FragmentMode> values = whole.getLayout().getValues();
   // extract_rows C2
   if (int64_t size = values[*mode].size; last < 0 || last >= size)
-    return op->emitOpError("expected a slice from 0 to ")
+    return op->emitOpError("expected a slice index from 0 to ")
            << size - 1 << ", found " << last;
   int64_t below = 1;
   for (const FragmentMode &mode : values.take_front(*mode))
     below *= mode.size;
   // extract_rows C3
   if (int64_t inWord = whole.getElementsOfWord(); below % inWord != 0)
-    return op->emitOpError("expected a register mode of rows with a stride "
-                           "divisible by the ")
-           << inWord << " elements of a register, found stride " << below;
+    return op->emitOpError("expected a register mode that counts rows with a "
+                           "stride divisible by ")
+           << inWord << ", the element count of a register, found stride "
+           << below;
   return success();
 }
 
@@ -193,12 +188,11 @@ LogicalResult ExtractRowsOp::verify() {
 LogicalResult ConcatRowsOp::verify() {
   FragmentType whole = getType();
   if (getFragments().empty()) // concat_rows C1
-    return emitOpError("expected slices, found none");
+    return emitOpError("expected at least one slice, found none");
   FragmentType slice = cast<FragmentType>(getFragments().front().getType());
-  // concat_rows C2
-  for (Type other : getFragments().getTypes())
+  for (Type other : getFragments().getTypes()) // concat_rows C2
     if (other != slice)
-      return emitOpError("expected slices of one type, found ")
+      return emitOpError("expected slices of the same type, found ")
              << slice << " and " << other;
   int64_t count = getFragments().size();
   if (failed(verifySliceOfRows(*this, whole, slice, count - 1)))

@@ -1,10 +1,6 @@
 //===- KernelOps.cpp - Kernels, roles and launches ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Covers parameters, roles, operations directly in a kernel, and launches.
-//
-//===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"
 #include "mlir/IR/Matchers.h"
@@ -74,7 +70,7 @@ SmallVector<KernelParameter> mx::mxgpu::getKernelParameters(Type type) {
 // Kernels and roles
 //===----------------------------------------------------------------------===//
 
-/// Returns true for types of kernel parameters (convert-mxgpu-to-nvvm).
+/// Returns true if convert-mxgpu-to-nvvm supports a parameter of this type.
 static bool isParameter(Type type) {
   if (auto memref = dyn_cast<MemRefType>(type))
     return memref.isStrided() && !memref.getMemorySpace();
@@ -91,11 +87,10 @@ LogicalResult KernelOp::verify() {
            << getFunctionType().getNumResults();
   // kernel C2
   if (getBody().getArgumentTypes() != getFunctionType().getInputs())
-    return emitOpError("expected arguments of the kernel's type ")
+    return emitOpError("expected body arguments that match the kernel's type ")
            << getFunctionType() << ", found (" << getBody().getArgumentTypes()
            << ")";
-  // kernel C3
-  for (auto [index, type] : llvm::enumerate(getArgumentTypes()))
+  for (auto [index, type] : llvm::enumerate(getArgumentTypes())) // kernel C3
     if (!isParameter(type))
       return emitOpError("expected tensor maps, memrefs with strides in the "
                          "default memory space, indices, integers or floats, "
@@ -106,8 +101,8 @@ LogicalResult KernelOp::verify() {
            << getCluster();
   if (getClusterSplits() != 1 &&
       (!isClusterSplitCount(getClusterSplits()) || isPair())) // kernel C69
-    return emitOpError("expected 2 to 8 splits, of CTAs that are no pairs, "
-                       "found ")
+    return emitOpError(
+               "expected cluster_splits from 2 to 8, and no CTA pairs, found ")
            << getClusterSplits();
   // kernel C6
   if (IntegerAttr ctas = getMinCtasAttr(); ctas && ctas.getInt() < 1)
@@ -129,14 +124,14 @@ LogicalResult KernelOp::verifyRegions() {
       return role.emitOpError("expected roles with different names, found ")
              << role.getSymNameAttr() << " twice";
     if (role.getOnLeader() && !isPair()) // role C7
-      return role.emitOpError("expected a kernel with cluster(2) around a role "
-                              "on_leader, found cluster(")
+      return role.emitOpError("'on_leader' requires a kernel with cluster(2), "
+                              "found cluster(")
              << getCluster() << ')';
   }
   for (auto assign : getBody().getOps<AssignWarpsOp>())
     if (!names.erase(assign.getRoleAttr())) // assign_warps C1
-      return assign.emitOpError("expected a role of the kernel, and each role "
-                                "once, found ")
+      return assign.emitOpError("expected a role of the kernel that no other "
+                                "mxgpu.assign_warps names, found ")
              << assign.getRoleAttr();
   return success();
 }
@@ -155,7 +150,7 @@ int64_t KernelOp::getNumThreads() {
 }
 
 std::optional<int64_t> KernelOp::getLaunchRegisters() {
-  llvm::SmallDenseMap<int64_t, int64_t> groups; // registers, by warpgroup
+  llvm::SmallDenseMap<int64_t, int64_t> groups; // registers per warpgroup
   for (auto role : getBody().getOps<RoleOp>()) {
     std::optional<int64_t> registers = role.getRegisters();
     if (!registers)
@@ -197,16 +192,18 @@ FailureOr<SmallVector<RoleOp>> mx::mxgpu::getRolesByWarp(KernelOp kernel) {
   SmallVector<RoleOp> roles(kernel.getBody().getOps<RoleOp>());
   for (RoleOp role : roles)
     if (!role.getAssignment()) // assign_warps C3
-      return role.emitOpError("expected mxgpu.assign_warps for it, found none: "
-                              "mxgpu-assign-warps adds those of all roles");
+      return role.emitOpError(
+          "expected an mxgpu.assign_warps for the role, found none: run "
+          "mxgpu-assign-warps to assign warps to all roles");
   llvm::sort(roles, [](RoleOp a, RoleOp b) {
     return a.getFirstWarp() < b.getFirstWarp();
   });
   return roles;
 }
 
-/// A warp reaches the tensor memory lanes of its number modulo 4 (PTX ISA,
-/// tcgen05 access restrictions), and a warpgroup begins at such a number.
+/// The number of a warp modulo 4 determines which tensor memory lanes the warp
+/// can access (PTX ISA, tcgen05 access restrictions). A warpgroup starts at a
+/// multiple of 4.
 int64_t RoleOp::getWarpMultiple() {
   int64_t multiple = 1;
   walk([&](LoadAccumulatorOp) { multiple = target::kWarpGroupWarps; });
@@ -244,7 +241,7 @@ LogicalResult AssignWarpsOp::verify() {
       count % target::kSetMaxNRegStep == 0)
     return success();
   // assign_warps C2
-  return emitOpError("expected registers in multiples of ")
+  return emitOpError("expected a register count that is a multiple of ")
          << target::kSetMaxNRegStep << " from " << target::kSetMaxNRegMin
          << " to " << target::kSetMaxNRegMax << ", found " << count;
 }
@@ -268,8 +265,7 @@ LogicalResult mx::mxgpu::verifyInKernel(Operation *op) {
 LogicalResult mx::mxgpu::verifyInRole(Operation *op) {
   if (getRole(op) || !op->getParentOfType<KernelOp>())
     return success();
-  // shared C7
-  return op->emitOpError("expected to be inside a role");
+  return op->emitOpError("expected to be inside a role"); // shared C7
 }
 
 int64_t mx::mxgpu::getClusterSplits(Operation *op) {
@@ -296,13 +292,13 @@ static bool isLocal(Operation &op) {
           }));
 }
 
-/// Only set-up may precede: tensor maps are parameters, and rings are memory of
-/// the CTA.
+/// Fails if an earlier operation accesses global memory. Rings use memory of
+/// the CTA, and tensor maps are kernel parameters, so both may come first.
 LogicalResult WaitDependenciesOp::verify() {
   if (failed(verifyInKernel(*this)))
     return failure();
   if (!isa<KernelOp>((*this)->getParentOp()))
-    return success(); // set-up precedes
+    return success(); // a lowered kernel, which contains the set-up
   for (Operation &op : *(*this)->getBlock()) {
     if (&op == getOperation())
       break;
@@ -310,7 +306,7 @@ LogicalResult WaitDependenciesOp::verify() {
       continue;
     // wait_dependencies C1
     InFlightDiagnostic error = emitOpError(
-        "expected no role and no access to memory before it, found ");
+        "expected no role and no memory access before the op, found ");
     error << op.getName();
     error.attachNote(op.getLoc()) << "here";
     return error;
@@ -326,8 +322,7 @@ LogicalResult ThreadIdOp::verify() { return verifyInRole(*this); }
 // On the host
 //===----------------------------------------------------------------------===//
 
-/// Allows only `%lld` and `%%`: printf would read missing arguments for other
-/// conversions.
+/// Allows only `%lld` and `%%`. Other conversions would read missing arguments.
 LogicalResult RequireOp::verify() {
   StringRef rest = getMessage();
   if (rest.contains('\0')) // require C1
@@ -346,8 +341,8 @@ LogicalResult RequireOp::verify() {
   return success();
 }
 
-/// Erases a check that always holds, or repeats the condition of an earlier
-/// check in the same or an enclosing block. The first message wins.
+/// Erases a check with a true condition, or with the condition of an earlier
+/// check in the same or an enclosing block.
 LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {
   auto isEarlier = [&](Operation *user) {
     Operation *self = user->getBlock()->findAncestorOpInBlock(*op);
@@ -363,10 +358,10 @@ LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   auto *callee =
       symbolTable.lookupNearestSymbolFrom(getOperation(), getKernelAttr());
-  // Callees are llvm.func after lowering; by then launches are lowered, too.
+  // Launches are lowered before kernels become llvm.func.
   auto kernel = dyn_cast_if_present<KernelOp>(callee);
   if (!kernel) // launch C1
-    return emitOpError("expected a mxgpu.kernel, found ")
+    return emitOpError("expected an mxgpu.kernel, found ")
            << (callee ? callee->getName().getStringRef() : "nothing")
            << " named " << getKernelAttr();
   if (kernel.getArgumentTypes().size() != getArgs().size()) // launch C2

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Registers types, attributes and operations, and prints long ring types as
-// aliases. Verifiers are in KernelOps.cpp, WorkOps.cpp, Rings.cpp and others.
-// Verified IR is lowered, or refused with a message.
+// aliases. The verifiers of operations are in KernelOps.cpp, WorkOps.cpp,
+// Rings.cpp and other files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,8 +69,8 @@ Operation *MXGPUDialect::materializeConstant(OpBuilder &builder,
 }
 
 namespace {
-/// Discardable attribute of operations of another dialect, read by the pass
-/// that builds their kernels.
+/// Discardable attribute on operations of other dialects. The pass that builds
+/// their kernels reads it.
 struct CarriedAttribute {
   StringRef name, type;
   StringRef carriers[4]; // or fewer
@@ -100,8 +100,8 @@ static constexpr CarriedAttribute kCarried[] = {
      [](Attribute attribute) { return isa<StringAttr>(attribute); }},
 };
 
-/// Requires that some schedule applies to any sizes, and that each is
-/// reachable.
+/// Fails unless the last schedule, and no other, is unlimited. Every problem
+/// size then selects a schedule, and every schedule is reachable.
 static LogicalResult verifyCases(Operation *op, ArrayAttr cases) {
   if (op->hasAttr(kScheduleAttrName)) // carried_attributes C4
     return op->emitOpError("expected ") << kScheduleAttrName << " or "
@@ -109,13 +109,13 @@ static LogicalResult verifyCases(Operation *op, ArrayAttr cases) {
   // carried_attributes C5
   if (cases.empty() ||
       cast<ScheduleCaseAttr>(cases.getValue().back()).isLimited())
-    return op->emitOpError("expected the last of ")
+    return op->emitOpError("expected the last case of ")
            << kSchedulesAttrName << " to have no limit";
   // carried_attributes C6
   for (Attribute attribute : cases.getValue().drop_back())
     if (!cast<ScheduleCaseAttr>(attribute).isLimited())
-      return op->emitOpError("expected each of ")
-             << kSchedulesAttrName << " but the last to have a limit, found "
+      return op->emitOpError("expected each case of ")
+             << kSchedulesAttrName << " except the last to have a limit, found "
              << attribute;
   return success();
 }

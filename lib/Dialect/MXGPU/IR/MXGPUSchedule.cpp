@@ -70,7 +70,7 @@ static void printRaster(AsmPrinter &printer, RasterAttr raster) {
   raster.printBody(printer);
 }
 
-// g++ 12 does not follow the generated parser, as in MXDialect.cpp.
+// g++ 12 warns about the generated parser, as in MXDialect.cpp.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -155,8 +155,8 @@ static ParseResult parseStrategy(AsmParser &parser,
     return failure();
   strategy = dyn_cast<StrategyAttrInterface>(attr);
   if (!strategy)
-    return parser.emitError(loc, "expected a strategy, as "
-                                 "#mxgpu.tcgen05_block_scaled is, found ")
+    return parser.emitError(loc, "expected a strategy such as "
+                                 "#mxgpu.tcgen05_block_scaled, found ")
            << attr;
   return success();
 }
@@ -177,7 +177,7 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
     SMLoc valueLoc = parser.getCurrentLocation();
     if (parser.parseEqual() || parser.parseInteger(*integer))
       return failure();
-    // 0 is an open choice, which is not printed.
+    // 0 marks an omitted field, so it is not a legal number here.
     if (name == "stages" && *integer < 1)
       return parser.emitError(valueLoc, "expected 1 to ")
              << kMaxStages << " stages, found " << *integer;
@@ -256,7 +256,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   return ScheduleAttr::get(context, fields);
 }
 
-/// Prints fields that differ from their defaults, and always the main fields.
+/// Prints the main fields, and other fields that differ from their defaults.
 void ScheduleAttr::print(AsmPrinter &printer) const {
   const ScheduleFields defaults;
   auto printIntegers = [&](ArrayRef<int64_t> values) {

@@ -1,10 +1,6 @@
 //===- MXGPUSyntax.cpp - Syntax of mxgpu operations -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Custom parsers and printers, and value names for readable kernels.
-//
-//===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -69,7 +65,7 @@ void ForEachKOp::getAsmBlockArgumentNames(Region &region,
   setArgumentNames(region, {"k", "extent", "first"}, setName);
 }
 
-/// Names arguments after their use.
+/// Names kernel arguments after their uses.
 void KernelOp::getAsmBlockArgumentNames(Region &region,
                                         OpAsmSetValueNameFn setName) {
   for (BlockArgument argument : region.getArguments())

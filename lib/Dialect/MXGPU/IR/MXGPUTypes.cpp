@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Parses, prints and verifies tensor maps, buffers and scales. Rings.cpp does
-// so for rings.
+// Parses, prints and verifies tensor maps, buffers and scales. The ring type is
+// in Rings.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +33,8 @@ void MXGPUDialect::registerTypes() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Body of maps and buffers: `<` dimensions `x` type (`,` swizzle)? (`,`
-/// `padded`)? `>`.
+/// Syntax shared by maps and buffers: `<` dimensions `x` type (`,` swizzle)?
+/// (`,` `padded`)? `>`.
 struct ShapedBody {
   SmallVector<int64_t> shape;
   Type elementType;
@@ -93,42 +93,38 @@ static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
                                  mxgpu::Swizzle swizzle, bool padded) {
   if (shape.empty()) // shared C28
     return emitError() << "expected at least 1 dimension, found none";
-  // shared C29
-  for (int64_t size : shape)
+  for (int64_t size : shape) // shared C29
     if (size < 1)
       return emitError() << "expected dimensions of at least 1, found " << size;
   bool isPackable =
       isa<Float4E2M1FNType, Float6E2M3FNType, Float6E3M2FNType>(elementType);
   if (padded && !isPackable) // shared C30
-    return emitError() << "expected elements of 4 or 6 bits with padded, found "
+    return emitError() << "'padded' requires 4-bit or 6-bit elements, found "
                        << elementType;
-  // shared C31
   if (!elementType.isIntOrFloat() ||
-      (elementType.getIntOrFloatBitWidth() % 8 && !isPackable))
-    return emitError() << "expected elements of whole bytes, found "
+      (elementType.getIntOrFloatBitWidth() % 8 && !isPackable)) // shared C31
+    return emitError() << "expected elements that fill whole bytes, found "
                        << elementType;
-  // Far beyond any on-chip memory, but sums of such sizes do not overflow.
+  // The limit exceeds any memory, but sums of such sizes do not overflow.
   int64_t bits = getSharedBits(elementType, padded);
-  // shared C32
-  for (int64_t size : shape)
+  for (int64_t size : shape) // shared C32
     if (llvm::MulOverflow(bits, size, bits) || bits > 8 * kMaxBytes)
       return emitError() << "expected at most " << kMaxBytes
                          << " bytes, found more";
   int64_t rowBits = shape.back() * getSharedBits(elementType, padded);
   if (rowBits % 8) // shared C33
-    return emitError() << "expected rows of whole bytes, found " << shape.back()
-                       << " elements of " << elementType;
+    return emitError() << "expected rows that fill whole bytes, found "
+                       << shape.back() << " elements of " << elementType;
   if (padded && shape.back() % 16) // shared C34
-    return emitError() << "expected padded rows of a multiple of 16 elements, "
-                          "found "
+    return emitError() << "expected the length of padded rows to be a multiple "
+                          "of 16 elements, found "
                        << shape.back();
   int64_t rowBytes = rowBits / 8;
-  // shared C35
   if (swizzle != mxgpu::Swizzle::None &&
-      rowBytes > static_cast<int64_t>(swizzle))
+      rowBytes > static_cast<int64_t>(swizzle)) // shared C35
     return emitError() << "expected rows of at most "
                        << static_cast<int64_t>(swizzle)
-                       << " bytes under swizzle " << stringifySwizzle(swizzle)
+                       << " bytes with swizzle " << stringifySwizzle(swizzle)
                        << ", found " << rowBytes;
   return success();
 }
@@ -163,23 +159,23 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected a box of at most "
                        << target::kTensorMapMaxRank << " dimensions, found "
                        << box.size();
-  // tensor_map C2
-  for (int64_t size : box)
+  for (int64_t size : box) // tensor_map C2
     if (size > target::kTensorMapMaxBox)
       return emitError() << "expected box dimensions of at most "
                          << target::kTensorMapMaxBox << ", found " << size;
-  // 6-bit elements are never dense in shared memory, and padded types move
-  // whole rows.
+  // 6-bit elements are never dense in shared memory. Copies of padded types
+  // move whole rows.
   // tensor_map C3
   if (elementType.getIntOrFloatBitWidth() == 6 && !padded)
-    return emitError() << "expected 6-bit elements to be padded";
+    return emitError() << "6-bit elements require 'padded'";
   if (padded && box.back() != target::kTensorMapPaddedBox) // tensor_map C4
     return emitError() << "expected padded box rows of "
                        << target::kTensorMapPaddedBox << " elements, found "
                        << box.back();
   int64_t rowBytes = box.back() * getSharedBits(elementType, padded) / 8;
   if (rowBytes % 16) // tensor_map C5
-    return emitError() << "expected box rows of a multiple of 16 bytes, found "
+    return emitError() << "expected the size of box rows to be a multiple of "
+                          "16 bytes, found "
                        << rowBytes;
   return success();
 }
@@ -241,10 +237,10 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected f32 in tensor memory, found "
                        << elementType;
   if (shape.size() != 2 || shape[0] != target::kTmemLanes) // buffer C3
-    return emitError() << "expected " << target::kTmemLanes
-                       << " lanes and a number of columns in tensor memory, "
-                          "found shape ["
-                       << shape << "]";
+    return emitError()
+           << "expected " << target::kTmemLanes
+           << " lanes by any number of columns in tensor memory, found shape ["
+           << shape << "]";
   return success();
 }
 
@@ -272,7 +268,8 @@ Type ScalesType::parse(AsmParser &parser) {
       parser.parseGreater())
     return {};
   if (shape.empty() || shape.size() > 2) {
-    parser.emitError(loc, "expected rows, or rows and tiles, found ")
+    parser.emitError(
+        loc, "expected a row count, or a row count and a tile count, found ")
         << shape.size() << " sizes";
     return {};
   }
@@ -301,7 +298,7 @@ LogicalResult ScalesType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected 1 to " << kMaxStages << " tiles, found "
                        << tiles;
   if (!isMatrixScale(elementType)) // scales C3
-    return emitError() << "expected scales of " << listScaleTypes()
+    return emitError() << "expected scales of type " << listScaleTypes()
                        << ", found " << elementType;
   return success();
 }

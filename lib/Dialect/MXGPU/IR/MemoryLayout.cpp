@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Allocates each memory from its start, in the order given in the header.
+// Allocates shared and tensor memory from the start, in the order documented in
+// MemoryLayout.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,8 +51,8 @@ int64_t Memory::take(MemoryItem item, int64_t alignment) {
   return items.back().offset;
 }
 
-/// Returns the alignment of a buffer: swizzles repeat after 8 rows (PTX ISA,
-/// shared memory matrix descriptor: base offset 0).
+/// Returns the alignment of a buffer. A swizzled buffer starts at a multiple of
+/// 8 rows (PTX ISA, shared memory matrix descriptor: base offset 0).
 static int64_t getAlignment(BufferType buffer) {
   return std::max<int64_t>(8 * static_cast<int64_t>(buffer.getSwizzle()),
                            target::kTmaSmemAlignment);
@@ -62,7 +63,7 @@ bool mx::mxgpu::hasBarriersBehind(RingType type) {
          type.getConsumer() == AsyncKind::AsyncThreads;
 }
 
-/// Each stage has two barriers, aligned to 8 bytes.
+/// The two barriers of a stage are aligned to 8 bytes.
 int64_t mx::mxgpu::getBarrierShift(int64_t stride) {
   unsigned zeros = llvm::countr_zero(static_cast<uint64_t>(stride));
   bool isPower = stride >> zeros == 1;
@@ -70,8 +71,7 @@ int64_t mx::mxgpu::getBarrierShift(int64_t stride) {
          llvm::Log2_64(isPower ? kBarrierBytes : target::kMBarrierBytes);
 }
 
-/// Places slots one after the other, each with all fields and barriers at
-/// constant offsets.
+/// Places stages consecutively, with constant offsets of fields and barriers.
 RingPlace MemoryLayout::placeSlots(const RingRequest &ring) {
   RingPlace place;
   int64_t alignment = target::kMBarrierBytes;
@@ -82,7 +82,7 @@ RingPlace MemoryLayout::placeSlots(const RingRequest &ring) {
     place.offsets.push_back(
         smem.take({"", ring.name, name, 1, buffer.getSizeInBytes()},
                   place.offsets.empty() ? alignment : getAlignment(buffer)));
-  // The thread that starts the stores tracks empty stages itself.
+  // Staging rings need no barriers: the storing thread waits for empty stages.
   bool isBehind = hasBarriersBehind(ring.type);
   if (!ring.type.isStaging() && !isBehind)
     place.barriers = smem.take({kBarriersOf, ring.name, "", 1, kBarrierBytes},
@@ -140,8 +140,8 @@ MemoryLayout::MemoryLayout(ArrayRef<RingRequest> ringRequests,
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Returns the number of copies of a ring's stages: one per warp for stages of
-/// warp scope.
+/// Returns the number of copies of a ring: the number of warps for rings of
+/// warp scope, otherwise 1.
 static int64_t getCopies(RingOp ring) {
   if (ring.getType().getScope() == Scope::Warp)
     for (Operation *user : ring.getResult().getUsers())
@@ -154,8 +154,8 @@ KernelMemory mx::mxgpu::placeMemory(KernelOp kernel) {
   SmallVector<RingRequest> rings;
   for (auto ring : kernel.getBody().getOps<RingOp>())
     rings.push_back({ring.getName(), ring.getType(), getCopies(ring)});
-  // Copies of the same ring buffer share their columns: copies and MMAs of a
-  // thread execute in order.
+  // Scale copies of the same ring buffer share their columns, because copies
+  // and MMAs of a thread execute in order.
   DenseMap<std::tuple<Value, unsigned, Type, int64_t>, size_t> known;
   SmallVector<ScalesRequest> scales;
   DenseMap<Operation *, int64_t> columns;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Common checks of operations on stages and buffers. Numbers beside checks are
-// those of docs/reference/KernelSpec.md.
+// Common checks of operations on stages and buffers. Comments such as "shared
+// C1" refer to constraints in docs/reference/KernelSpec.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace mx::mxgpu {
 
-/// Fails unless a stage, a linear token, comes from a matching take.
+/// Fails unless the stage is a result of `TakeOp`.
 template <typename TakeOp>
 llvm::LogicalResult verifyTakenBy(mlir::Operation *op, mlir::Value stage) {
   if (stage.getDefiningOp<TakeOp>())
@@ -25,7 +25,7 @@ llvm::LogicalResult verifyTakenBy(mlir::Operation *op, mlir::Value stage) {
   return op->emitOpError("expected a stage of ") << TakeOp::getOperationName();
 }
 
-/// Returns the ring of `buffer`, or null for a view that no take returned.
+/// Returns the ring of `buffer`, or null if no acquire or wait returned it.
 RingType findRing(mlir::Value buffer);
 
 /// Fails unless `buffer` comes from the matching acquire (producer) or wait
@@ -36,37 +36,35 @@ llvm::LogicalResult verifyBufferOf(mlir::Operation *op, mlir::Value buffer) {
   if (!mlir::isa_and_present<ProducerAcquireOp, ConsumerWaitOp>(take) ||
       mlir::isa<TakeOp>(take))
     return mlir::success();
-  // shared C2
-  return op->emitOpError("expected a buffer of ")
-         << TakeOp::getOperationName() << ", found one of " << take->getName();
+  return op->emitOpError("expected a buffer of ") // shared C2
+         << TakeOp::getOperationName() << ", found a buffer of "
+         << take->getName();
 }
 
-/// Fails if `buffer` is known to belong to a ring without bulk stores as
-/// consumer.
+/// Fails if `buffer` belongs to a known ring and bulk stores do not consume it.
 llvm::LogicalResult verifyStaged(mlir::Operation *op, mlir::Value buffer);
 
-/// Fails unless a type is legal for quantized elements with E4M3 scales (NVFP4)
-/// or E8M0 scales.
+/// Fails unless a type is legal for elements with E4M3 (NVFP4) or E8M0 scales.
 llvm::LogicalResult verifyNarrow(mlir::Operation *op, mlir::Type element,
                                  const BlockFormat &format);
 
-/// Fails unless a type is a 1-D vector with elements of whole bytes.
+/// Fails unless a type is a 1-D vector whose elements fill whole bytes.
 llvm::LogicalResult verifyBlock(mlir::Operation *op, mlir::Type type);
 
 /// Fails unless the enclosing role has the number of threads of a fragment.
 llvm::LogicalResult verifyHolders(mlir::Operation *op,
                                   FragmentLayoutAttr layout);
 
-/// Fails unless the shape of a fragment divides `buffer`, a matrix or panels of
-/// a matrix, into boxes that threads can access.
+/// Fails unless the shape of a fragment divides `buffer` (a matrix, or panels
+/// of a matrix) into boxes that threads can access.
 llvm::LogicalResult verifyBox(mlir::Operation *op, BufferType buffer,
                               FragmentType type);
 
 /// Fails unless rows of a swizzled buffer are as long as the swizzle.
 llvm::LogicalResult verifySwizzledRows(mlir::Operation *op, BufferType buffer);
 
-/// Returns rows and columns of a matrix in shared memory, with panels side by
-/// side. Columns count fragment elements; a byte may hold two.
+/// Returns the rows and columns of a matrix in shared memory, with panels side
+/// by side. Columns count fragment elements; a byte may hold two.
 llvm::SmallVector<int64_t, 2> getMatrixShape(BufferType buffer,
                                              mlir::Type element);
 
@@ -76,8 +74,8 @@ llvm::LogicalResult verifyWords(mlir::Operation *op, mlir::Type type);
 /// Fails unless the parent of an operation is a kernel or a lowered kernel.
 llvm::LogicalResult verifyInKernel(mlir::Operation *op);
 
-/// Fails if an operation of a kernel is outside its roles. Lowered kernels have
-/// no roles.
+/// Fails if an operation in a kernel is outside the kernel's roles. Lowered
+/// kernels contain no roles.
 llvm::LogicalResult verifyInRole(mlir::Operation *op);
 
 } // namespace mx::mxgpu

@@ -42,7 +42,8 @@ LogicalResult KOrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                      << 2 * kReductionMultiple << " columns, found " << block;
 }
 
-/// Thread t owns run t of the block; pairs i of all threads follow pairs i - 1.
+/// Thread t owns run t of the block. In memory, the pairs i of all threads
+/// follow the pairs i - 1.
 OperandTiles KOrderAttr::getTiles() const {
   AffineExpr row, place;
   bindDims(getContext(), row, place);
@@ -58,6 +59,6 @@ KOrderAttr::verifyElement(Type element,
                           function_ref<InFlightDiagnostic()> emitError) const {
   if (element.isBF16()) // k_order C2
     return success();
-  return emitError() << "expected bf16 in order " << *this << ", found "
-                     << element;
+  return emitError() << "expected bf16 elements in order " << *this
+                     << ", found " << element;
 }

@@ -1,11 +1,6 @@
 //===- Rings.cpp - Rings and operations on stages -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// The type names the producer and the consumer of stages. The operations create
-// rings, and acquire, commit and release stages.
-//
-//===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -82,8 +77,8 @@ Type RingType::parse(AsmParser &parser) {
   }
   if (parser.parseGreater())
     return {};
-  // Use the parameter types of the generated builder: others would need the
-  // type's storage, which only MXGPUTypes.cpp includes.
+  // Pass the exact parameter types of the generated builder. A conversion would
+  // need the type's storage, included only in MXGPUTypes.cpp.
   return parser.getChecked<RingType>(
       parser.getContext(), stages, ArrayRef<StringAttr>(names),
       ArrayRef<BufferType>(buffers), producer, producerThreads, consumer,
@@ -109,9 +104,9 @@ void RingType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-/// Returns the bytes of a work tile from `producer`, or 0 for other producers:
-/// the answer of cluster launch control (PTX ISA,
-/// clusterlaunchcontrol.try_cancel), or one or two accesses of a thread.
+/// Returns the size in bytes of a work tile that `producer` writes, or 0 if the
+/// producer does not distribute work tiles. The answer of cluster launch
+/// control is 16 bytes (PTX ISA, clusterlaunchcontrol.try_cancel).
 static int64_t getWorkTileBytes(AsyncKind producer) {
   switch (producer) {
   case AsyncKind::Clc:
@@ -124,7 +119,7 @@ static int64_t getWorkTileBytes(AsyncKind producer) {
   }
 }
 
-/// Returns true if the kind can fill such stages.
+/// Returns true if `asyncKind` can fill stages in this memory and scope.
 static bool canFill(AsyncKind asyncKind, Space space, Scope scope) {
   switch (asyncKind) {
   case AsyncKind::BulkCopy:
@@ -178,11 +173,10 @@ static LogicalResult verifyOverlap(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t overlap) {
   if (!overlap)
     return success();
-  // ring C8
   if (stages != 2 || buffers.size() != 1 ||
-      buffers[0].getSpace() != Space::Tmem)
-    return emitError() << "expected an overlap only of 2 stages of one buffer "
-                          "in tensor memory, found "
+      buffers[0].getSpace() != Space::Tmem) // ring C8
+    return emitError() << "'overlap' requires a ring of 2 stages with one "
+                          "buffer in tensor memory, found "
                        << stages << " stages of " << buffers.size()
                        << " buffers";
   int64_t columns = buffers[0].getShape()[1];
@@ -204,13 +198,11 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (buffers.empty()) // ring C2
     return emitError() << "expected at least 1 buffer in a stage, found none";
   llvm::SmallDenseSet<StringAttr> seen;
-  // ring C3
-  for (StringAttr name : names)
+  for (StringAttr name : names) // ring C3
     if (!seen.insert(name).second)
-      return emitError() << "expected different names, found " << name
-                         << " twice";
-  // ring C4
-  for (int64_t threads : {producerThreads, consumerThreads})
+      return emitError() << "expected buffers with different names, found "
+                         << name << " twice";
+  for (int64_t threads : {producerThreads, consumerThreads}) // ring C4
     if (threads < 1 || threads > target::kMaxThreadsPerCta)
       return emitError() << "expected 1 to " << target::kMaxThreadsPerCta
                          << " threads, found " << threads;
@@ -231,7 +223,8 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
       bytes && (buffers.size() != 1 || buffers[0].getSizeInBytes() != bytes))
     return emitError() << "expected 1 buffer of " << bytes
                        << " bytes filled by " << stringifyAsyncKind(producer)
-                       << ", found " << buffers.size() << ", the first of "
+                       << ", found " << buffers.size()
+                       << " buffers, the first with "
                        << buffers[0].getSizeInBytes() << " bytes";
   return verifyOverlap(emitError, stages, buffers, overlap);
 }
@@ -264,10 +257,11 @@ int64_t RingType::getTransactionBytes() const {
 
 LogicalResult RingOp::verify() { return verifyInKernel(*this); }
 
-/// Requires a ring by name, since a role keeps its position per ring.
+/// Fails unless `ring` is the result of an mxgpu.ring, because a role tracks
+/// its position in each ring.
 static LogicalResult verifyTake(Operation *op, Value ring) {
   if (!ring.getDefiningOp<RingOp>()) // shared C4
-    return op->emitOpError("expected a ring made in the kernel");
+    return op->emitOpError("expected a ring defined in the kernel");
   return verifyInRole(op);
 }
 
@@ -287,7 +281,7 @@ LogicalResult ConsumerReleaseOp::verify() {
 
 LogicalResult ConsumerTailOp::verify() { return verifyTake(*this, getRing()); }
 
-/// Infers a token and a view of each buffer.
+/// Infers the result types: the token and a view of each buffer.
 static LogicalResult inferTaken(MLIRContext *context, ValueRange operands,
                                 SmallVectorImpl<Type> &types) {
   auto ring = dyn_cast<RingType>(operands.front().getType());
@@ -321,7 +315,7 @@ LogicalResult ConsumerWaitOp::inferReturnTypes(MLIRContext *context,
 using Effects =
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
-/// Models the transfer of a stage: its buffers change their owner.
+/// Adds effects that model the transfer of a stage to a new owner.
 static void addHandover(RingType ring, Effects &effects) {
   SideEffects::Resource *memory = SharedMemory::get();
   if (ring.getSpace() == Space::Tmem)

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rules without element types and chips. mx/Conversion/MXToMXGPU/Schedule.h
-// declares rules with them, MXGPUStrategies.td rules of strategies' fields.
+// Rules that depend on neither element types nor chips. The other rules are in
+// mx/Conversion/MXToMXGPU/Schedule.h, and rules for the fields of strategies
+// are in MXGPUStrategies.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,15 +15,13 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Checks rows, columns and reduction elements of a tile.
 static LogicalResult verifyTile(function_ref<InFlightDiagnostic()> emitError,
                                 ArrayRef<int64_t> tile) {
-  // schedule C2
-  for (int64_t size : tile)
+  for (int64_t size : tile) // schedule C2
     if (size < 8 || size > 256 || size % 8)
-      return emitError() << "expected tile sizes of 8 to 256 in steps of 8, "
-                            "found "
-                         << size;
+      return emitError()
+             << "expected tile sizes from 8 to 256 in steps of 8, found "
+             << size;
   return success();
 }
 
@@ -32,13 +31,13 @@ verifyRegisterCounts(function_ref<InFlightDiagnostic()> emitError,
   if (registers.empty())
     return success();
   if (registers.size() != 2 && registers.size() != 3) // schedule C8
-    return emitError() << "expected registers of 2 or 3 kinds of roles, found "
-                       << registers.size() << " numbers";
-  // schedule C9
-  for (int64_t count : registers)
+    return emitError()
+           << "expected register counts for 2 or 3 kinds of roles, found "
+           << registers.size() << " counts";
+  for (int64_t count : registers) // schedule C9
     if (count < target::kSetMaxNRegMin || count > target::kSetMaxNRegMax ||
         count % target::kSetMaxNRegStep)
-      return emitError() << "expected registers in multiples of "
+      return emitError() << "expected a register count that is a multiple of "
                          << target::kSetMaxNRegStep << " from "
                          << target::kSetMaxNRegMin << " to "
                          << target::kSetMaxNRegMax << ", found " << count;
@@ -79,18 +78,16 @@ ScheduleAttr::verifyFields(function_ref<InFlightDiagnostic()> emitError,
           verifyCount(emitError, fields.splitK, "splits of the reduction")) ||
       failed(verifyCount(emitError, fields.staging, "staging buffers")))
     return failure();
-  // schedule C7
   if (fields.epilogue != Epilogue::TmaStore &&
-      fields.staging != ScheduleFields().staging)
-    return emitError() << "expected staging buffers only with epilogue = "
-                          "tma_store, found epilogue = "
-                       << stringifyEpilogue(fields.epilogue);
-  // schedule C10
-  StrategyAttrInterface strategy = fields.strategy;
+      fields.staging != ScheduleFields().staging) // schedule C7
+    return emitError()
+           << "'staging' requires epilogue = tma_store, found epilogue = "
+           << stringifyEpilogue(fields.epilogue);
+  StrategyAttrInterface strategy = fields.strategy; // schedule C10
   if (strategy && strategy.getClusterSplit() &&
       !isClusterSplitCount(fields.splitK))
-    return emitError() << "expected cluster_split only with split_k from 2 to "
-                          "8, the CTAs of a cluster, found "
+    return emitError() << "'cluster_split' requires split_k from 2 to 8, the "
+                          "number of CTAs in a cluster, found "
                        << fields.splitK;
   return verifyRegisterCounts(emitError, fields.registers);
 }
@@ -106,14 +103,12 @@ LogicalResult QuantizeScheduleAttr::verify(
   if (tile.size() != 2) // quantize_schedule C1
     return emitError() << "expected 2 tile sizes (rows, columns), found "
                        << tile.size();
-  // quantize_schedule C2
-  for (int64_t size : tile)
+  for (int64_t size : tile) // quantize_schedule C2
     if (size < 1 || size % 128)
-      return emitError() << "expected a tile of multiples of 128, found "
-                         << size;
-  // quantize_schedule C3
+      return emitError()
+             << "expected tile sizes that are multiples of 128, found " << size;
   if (threads < 1 || threads > target::kMaxThreadsPerCta ||
-      threads % target::kWarpSize)
+      threads % target::kWarpSize) // quantize_schedule C3
     return emitError() << "expected " << target::kWarpSize << " to "
                        << target::kMaxThreadsPerCta
                        << " threads in whole warps, found " << threads;
@@ -123,16 +118,16 @@ LogicalResult QuantizeScheduleAttr::verify(
   // quantize_schedule C5
   if (stageRows && (stageRows < 32 || stageRows % 32 || tile[0] % stageRows))
     return emitError()
-           << "expected stages of a multiple of 32 rows that divide " << tile[0]
-           << ", found " << stageRows;
+           << "expected 'stage_rows' to be a multiple of 32 that divides "
+           << tile[0] << ", found " << stageRows;
   if (stages < 1 || stages > kMaxStages) // quantize_schedule C6
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "
                        << stages;
   if (ctas < 1 || ctas > 32) // quantize_schedule C7
-    return emitError() << "expected 1 to 32 CTAs an SM, found " << ctas;
+    return emitError() << "expected 1 to 32 CTAs per SM, found " << ctas;
   if (inputStages < 0 || inputStages > kMaxStages) // quantize_schedule C8
     return emitError() << "expected 0 to " << kMaxStages
-                       << " stages of inputs, found " << inputStages;
+                       << " input stages, found " << inputStages;
   return success();
 }
 
@@ -150,13 +145,12 @@ LogicalResult
 ScheduleCaseAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          int64_t maxM, int64_t maxN, int64_t maxK,
                          int64_t maxGroups, ScheduleAttr) {
-  // schedule_case C1
   for (auto [limit, name] : {std::pair(maxM, "max_m"),
                              {maxN, "max_n"},
                              {maxK, "max_k"},
-                             {maxGroups, "max_groups"}})
+                             {maxGroups, "max_groups"}}) // schedule_case C1
     if (limit < 0 && !ShapedType::isDynamic(limit))
-      return emitError() << "expected " << name << " of 0 or above, found "
+      return emitError() << "expected " << name << " to be at least 0, found "
                          << limit;
   return success();
 }

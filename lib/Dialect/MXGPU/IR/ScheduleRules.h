@@ -9,11 +9,11 @@
 
 namespace mx::mxgpu {
 
-/// Fails unless `value` is from 1 to kMaxStages, which exceeds any memory.
+/// Fails unless `value` is from 1 to kMaxStages.
 llvm::LogicalResult
 verifyCount(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
             int64_t value, llvm::StringRef what);
-/// Fails unless `value` is among the choices, of which there are at least two.
+/// Fails unless `value` is one of the choices. Requires at least two choices.
 llvm::LogicalResult
 verifyChoice(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
              int64_t value, llvm::ArrayRef<int64_t> choices,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Covers operands of the copy engine. Rules of instructions are in mx/Target.
+// Covers the copy engine. The rules of its instructions are in mx/Target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,28 +57,27 @@ LogicalResult mxgpu::verifyLoad(Operation *op, TensorMapType map, size_t coords,
     return op->emitOpError("expected a map with swizzle ")
            << stringifySwizzle(buffer.getSwizzle()) << ", found "
            << stringifySwizzle(map.getSwizzle());
-  // The byte count of a ring follows from its own element types.
+  // The byte count of a stage is computed from the element types of the ring.
   // tma_load C6
   if (map.getElementType() != buffer.getElementType() ||
       map.getPadded() != buffer.getPadded())
-    return op->emitOpError("expected a map of the elements of ")
+    return op->emitOpError("expected a map with the element type of ")
            << buffer << ", found " << map;
   int64_t found = map.getSizeInBytes(), expected = buffer.getSizeInBytes();
   if (!box && found != expected) // tma_load C7
     return op->emitOpError("expected a box of ")
            << expected << " bytes, found " << found;
   if (box && expected % found) // tma_load C8
-    return op->emitOpError("expected a box of which a number fills ")
+    return op->emitOpError("expected a box size that divides ")
            << expected << " bytes, found " << found;
   int64_t boxes = expected / found;
   if (multicast && (!box || boxes != 2)) // tma_load C9
-    return op->emitOpError("expected a multicast of 2 boxes to a pair, this "
-                           "CTA's being its mxgpu.cta_rank");
+    return op->emitOpError("'multicast' requires a CTA pair, 2 boxes, and "
+                           "mxgpu.cta_rank as the box");
   IntegerAttr number;
-  // tma_load C10
   if (box && matchPattern(box, m_Constant(&number)) &&
-      (number.getInt() < 0 || number.getInt() >= boxes))
-    return op->emitOpError("expected a box from 0 to ")
+      (number.getInt() < 0 || number.getInt() >= boxes)) // tma_load C10
+    return op->emitOpError("expected a box index from 0 to ")
            << boxes - 1 << ", found " << number.getInt();
   return success();
 }
@@ -91,15 +90,15 @@ LogicalResult TmaLoadOp::verify() {
     return failure();
   auto acquire = getBuffer().getDefiningOp<ProducerAcquireOp>();
   if (!acquire || acquire.getStage() != getStage()) // tma_load C2
-    return emitOpError("expected a buffer of the stage that it fills");
+    return emitOpError("expected a buffer of the 'stage' operand");
   RingType ring = getStage().getType().getRing();
   if (ring.getProducer() != AsyncKind::BulkCopy) // tma_load C4
     return emitOpError("expected a ring with producer bulk_copy, found ")
            << stringifyAsyncKind(ring.getProducer());
   if (getMulticast() &&
       (!isInPair(*this) || !getBox().getDefiningOp<CtaRankOp>()))
-    return emitOpError("expected a multicast of 2 boxes to a pair, this CTA's "
-                       "being its mxgpu.cta_rank");
+    return emitOpError("'multicast' requires a CTA pair, 2 boxes, and "
+                       "mxgpu.cta_rank as the box");
   return success();
 }
 
@@ -110,8 +109,8 @@ LogicalResult EncodeTensorMapOp::verify() {
   // encode_tensor_map C1
   if (failed(source.getStridesAndOffset(strides, offset)) ||
       (!strides.empty() && strides.back() != 1) || source.getMemorySpace())
-    return emitOpError("expected a memref of adjacent elements in the default "
-                       "memory space, found ")
+    return emitOpError("expected a memref with adjacent elements in the "
+                       "default memory space, found ")
            << source;
   // encode_tensor_map C2
   if (source.getRank() != static_cast<int64_t>(getType().getBox().size()))
@@ -121,7 +120,7 @@ LogicalResult EncodeTensorMapOp::verify() {
   bool isPacked = element.getIntOrFloatBitWidth() < 8 &&
                   source.getElementType().isInteger(8);
   if (source.getElementType() != element && !isPacked) // encode_tensor_map C3
-    return emitOpError("expected a map of ")
+    return emitOpError("expected a map with element type ")
            << source.getElementType() << ", found " << element;
   return success();
 }
@@ -139,10 +138,9 @@ LogicalResult mxgpu::verifyScales(Operation *op, BufferType buffer,
            << bytes << " bytes of scales in shared memory, found "
            << buffer.getSizeInBytes() << " in "
            << stringifySpace(buffer.getSpace());
-  // copy_scales C2
   if (isMatrixScale(buffer.getElementType()) &&
-      buffer.getElementType() != scales.getElementType())
-    return op->emitOpError("expected scales of ")
+      buffer.getElementType() != scales.getElementType()) // copy_scales C2
+    return op->emitOpError("expected scales of type ")
            << buffer.getElementType() << ", found " << scales.getElementType();
   return success();
 }
@@ -156,7 +154,7 @@ LogicalResult CopyScalesOp::verify() {
   // copy_scales C3
   if (int64_t slots = getStages(); slots < 1 || slots > stages)
     return emitOpError("expected 1 to ")
-           << stages << " stages, as many as the ring has at most, found "
+           << stages << " stages, at most the stage count of the ring, found "
            << slots;
   return success();
 }

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Covers operations that load a thread's fragment of a tile and store results.
+// Covers operations that load a thread's part of a tile, quantize its columns,
+// and store results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,34 +36,31 @@ LogicalResult mxgpu::verifySwizzledRows(Operation *op, BufferType buffer) {
   // shared C22
   if (buffer.getSwizzle() != mxgpu::Swizzle::None &&
       getRowBytes(buffer) != static_cast<int64_t>(buffer.getSwizzle()))
-    return op->emitOpError("expected rows as long as their swizzle says, "
-                           "found ")
+    return op->emitOpError("expected rows to be as long as the swizzle, found ")
            << buffer;
   return success();
 }
 
-/// Requires rows of 4, 8 or a multiple of 16 bytes, so that no access crosses a
-/// chunk of the swizzle.
+/// Fails unless rows of the vector are 4, 8 or a multiple of 16 bytes, so that
+/// no access crosses a chunk of the swizzle.
 static LogicalResult verifyFragment(Operation *op, BufferType buffer,
                                     VectorType type) {
   if (failed(verifyVectorSize(op, type))) // shared C10
     return failure();
   if (type.isScalable() || type.getRank() > 2) // shared C19
-    return op->emitOpError("expected a fragment of 1 or 2 dimensions, found ")
+    return op->emitOpError("expected a fragment with 1 or 2 dimensions, found ")
            << type;
-  // shared C20
   if (buffer.getSpace() != Space::Smem || buffer.getShape().size() < 2 ||
-      buffer.getShape().size() > 3 || buffer.getPadded())
-    return op->emitOpError("expected a matrix in shared memory, or panels of "
-                           "one, found ")
+      buffer.getShape().size() > 3 || buffer.getPadded()) // shared C20
+    return op->emitOpError("expected a matrix, or the panels of a matrix, in "
+                           "shared memory, found ")
            << buffer;
   Type element = type.getElementType();
   int64_t bits = getStoredBits(element);
   bool isNarrow = element.getIntOrFloatBitWidth() < 8;
-  // shared C21
   if (isNarrow ? !buffer.getElementType().isInteger(8)
-               : element != buffer.getElementType())
-    return op->emitOpError("expected a fragment of ")
+               : element != buffer.getElementType()) // shared C21
+    return op->emitOpError("expected fragment elements of type ")
            << buffer.getElementType() << ", found " << element;
   if (failed(verifySwizzledRows(op, buffer)))
     return failure();
@@ -71,7 +69,7 @@ static LogicalResult verifyFragment(Operation *op, BufferType buffer,
   int64_t bytes = shape[1] * bits / 8;
   // shared C23
   if (shape[1] * bits % 8 || (bytes != 4 && bytes != 8 && bytes % kChunkBytes))
-    return op->emitOpError("expected rows of 4, 8 or a multiple of ")
+    return op->emitOpError("expected a row size of 4, 8 or a multiple of ")
            << kChunkBytes << " bytes, found " << type;
   SmallVector<int64_t, 2> matrix =
       getMatrixShape(buffer, buffer.getElementType());
@@ -88,50 +86,49 @@ LogicalResult LoadSharedOp::verify() {
                         cast<VectorType>(getType()));
 }
 
-/// Checks a warp's rows of a fragment in a private buffer.
+/// Checks a store of a fragment to a ring of warp scope. Each warp stores its
+/// own rows.
 static LogicalResult verifyWarpRows(StoreSharedOp op, BufferType buffer,
                                     FragmentType type) {
   FragmentLayoutAttr layout = type.getLayout();
   int64_t rows = layout.getWarpRows();
   if (!rows) // store_shared C3
-    return op.emitOpError("expected a fragment of which each warp holds "
-                          "adjacent rows, found ")
+    return op.emitOpError(
+               "expected a fragment with adjacent rows in each warp, found ")
            << type;
-  // store_shared C4
   if (buffer.getShape() != ArrayRef<int64_t>{rows, type.getColumns()} ||
-      buffer.getElementType() != type.getElementType())
-    return op.emitOpError("expected a buffer of the ")
-           << rows << " rows that a warp has of " << type << ", found "
-           << buffer;
+      buffer.getElementType() != type.getElementType()) // store_shared C4
+    return op.emitOpError("expected a buffer with the ")
+           << rows << " rows per warp, the columns and the element type of "
+           << type << ", found " << buffer;
   int64_t bits = type.getElementType().getIntOrFloatBitWidth();
   int64_t rowBytes = buffer.getSizeInBytes() / rows;
   for (const FragmentRun &run : layout.getRuns()) {
     int64_t bytes = run.size * bits / 8;
     // store_shared C5
     if (bits % 8 || (bytes != 4 && bytes != 8 && bytes % kChunkBytes))
-      return op.emitOpError("expected runs of 4, 8 or a multiple of ")
+      return op.emitOpError("expected a run size of 4, 8 or a multiple of ")
              << kChunkBytes << " bytes in a thread's rows, found " << type;
   }
   // store_shared C6
   if (rowBytes % kChunkBytes || !llvm::isPowerOf2_64(rowBytes) ||
       (buffer.getSwizzle() != mxgpu::Swizzle::None &&
        rowBytes != static_cast<int64_t>(buffer.getSwizzle())))
-    return op.emitOpError("expected rows of a power of two of bytes, 16 or "
-                          "more, as long as their swizzle says, found ")
+    return op.emitOpError("expected a row size that is a power of two, at "
+                          "least 16 bytes, and equal to the swizzle, found ")
            << buffer;
   return success();
 }
 
-/// Checks a fragment of all threads of a role in a shared buffer.
+/// Checks a store of a fragment to a buffer that all threads of a role share.
 static LogicalResult verifyRoleFragment(StoreSharedOp op, BufferType buffer,
                                         FragmentType type) {
   if (failed(verifyHolders(op, type.getLayout())) ||
       failed(verifyBox(op, buffer, type)))
     return failure();
-  // store_shared C7
   if (ArrayRef(getMatrixShape(buffer, type.getElementType())) !=
-      type.getShape())
-    return op.emitOpError("expected a buffer of the ")
+      type.getShape()) // store_shared C7
+    return op.emitOpError("expected a buffer with the ")
            << type.getRows() << "x" << type.getColumns() << " elements of "
            << type << ", found " << buffer;
   return success();
@@ -157,8 +154,8 @@ LogicalResult StoreSharedOp::verify() {
   auto fragment = dyn_cast<FragmentType>(getValue().getType());
   if (getCoords().size() != (fragment ? 0 : 2)) // store_shared C1
     return emitOpError("expected ")
-           << (fragment ? "no coordinates of a fragment"
-                        : "a row and a column where a vector goes")
+           << (fragment ? "no coordinates for a fragment"
+                        : "a row and a column for a vector")
            << ", found " << getCoords().size();
   if (ring && !fragment && ring.getScope() == Scope::Warp) // store_shared C2
     return emitOpError("expected a ring with scope = cta or pair, found ")
@@ -174,15 +171,15 @@ LogicalResult StoreScaleOp::verify() {
     return failure();
   BufferType buffer = getBuffer().getType();
   ArrayRef<int64_t> shape = buffer.getShape();
-  // store_scale C1
   if (buffer.getSpace() != Space::Smem || shape.back() != kScaleTileBytes ||
       (shape.size() != 1 && shape.size() != 3) ||
       buffer.getSwizzle() != mxgpu::Swizzle::None ||
       buffer.getElementType() != getScale().getType() ||
-      getScale().getType().getIntOrFloatBitWidth() != 8)
+      getScale().getType().getIntOrFloatBitWidth() != 8) // store_scale C1
     return emitOpError("expected a tile of ")
-           << kScaleTileBytes << " scales of " << getScale().getType()
-           << " of one byte, or a matrix of tiles, found " << buffer;
+           << kScaleTileBytes << " one-byte scales of type "
+           << getScale().getType() << ", or a matrix of tiles, found "
+           << buffer;
   return verifyStaged(*this, getBuffer());
 }
 
@@ -194,8 +191,8 @@ LogicalResult BulkStoreOp::verify() {
   auto dest = cast<MemRefType>(getDest().getType());
   // bulk_store C1
   if (!dest.getLayout().isIdentity() || dest.getElementTypeBitWidth() % 8)
-    return emitOpError("expected an array of whole bytes with identity layout, "
-                       "found ")
+    return emitOpError("expected an array with identity layout whose elements "
+                       "fill whole bytes, found ")
            << dest;
   if (getCoords().size() > static_cast<size_t>(dest.getRank())) // bulk_store C2
     return emitOpError("expected at most ")
@@ -204,7 +201,7 @@ LogicalResult BulkStoreOp::verify() {
   if (std::optional<int64_t> tile = getTile()) {
     tiles = ShapedType::getNumElements(buffer.getShape().drop_back());
     if (*tile < 0 || *tile >= tiles) // bulk_store C3
-      return emitOpError("expected a tile below ")
+      return emitOpError("expected a tile index below ")
              << tiles << ", found " << *tile;
   }
   // PTX ISA, cp.async.bulk: sizes and addresses are multiples of 16 bytes.
@@ -213,10 +210,10 @@ LogicalResult BulkStoreOp::verify() {
     bytes *= ShapedType::isDynamic(size) ? 0 : size;
   // bulk_store C4
   if (bytes != buffer.getSizeInBytes() / tiles || bytes % kChunkBytes)
-    return emitOpError("expected coordinates that leave as many bytes as ")
+    return emitOpError("expected coordinates that select as many bytes as ")
            << (tiles == 1 ? "" : "a tile of ") << buffer
-           << " has, a multiple of " << kChunkBytes << ", found " << bytes
-           << " in " << dest;
+           << " contains, which must be a multiple of " << kChunkBytes
+           << ", found " << bytes << " in " << dest;
   return success();
 }
 
@@ -224,9 +221,8 @@ LogicalResult StoreRowsOp::verify() {
   if (failed(verifyBufferOf<ProducerAcquireOp>(*this, getBuffer())))
     return failure();
   BufferType buffer = getBuffer().getType();
-  // store_rows C1
   if (RingType ring = findRing(getBuffer());
-      ring && ring.getScope() != Scope::Cta)
+      ring && ring.getScope() != Scope::Cta) // store_rows C1
     return emitOpError("expected a ring with scope = cta, found ") << ring;
   if (failed(verifyStaged(*this, getBuffer())))
     return failure();
@@ -236,12 +232,10 @@ LogicalResult StoreRowsOp::verify() {
                             VectorType::get(chunk, buffer.getElementType()))))
     return failure();
   auto dest = cast<MemRefType>(getDest().getType());
-  // store_rows C2
   if (dest.getRank() != 2 || !dest.getLayout().isIdentity() ||
-      dest.getElementType() != buffer.getElementType())
-    return emitOpError("expected a matrix of ")
-           << buffer.getElementType() << " with identity layout, found "
-           << dest;
+      dest.getElementType() != buffer.getElementType()) // store_rows C2
+    return emitOpError("expected a matrix with element type ")
+           << buffer.getElementType() << " and identity layout, found " << dest;
   return success();
 }
 
@@ -249,28 +243,24 @@ LogicalResult QuantizeColumnsOp::verify() {
   auto input = cast<VectorType>(getInput().getType());
   auto elements = cast<VectorType>(getElements().getType());
   auto scales = cast<VectorType>(getScales().getType());
-  // shared C10
-  for (VectorType type : {input, elements, scales})
+  for (VectorType type : {input, elements, scales}) // shared C10
     if (failed(verifyVectorSize(*this, type)))
       return failure();
   const BlockFormat *format = findBlockFormat(scales.getElementType());
   if (!format) // quantize_columns C1
-    return emitOpError("expected scales of ")
+    return emitOpError("expected scales of type ")
            << listScaleTypes() << ", found " << scales;
   int64_t block = format->blockSize;
   // quantize_columns C2
   if (input.getRank() != 2 || input.getDimSize(0) != block ||
       !isa<BFloat16Type, Float16Type, Float32Type>(input.getElementType()))
     return emitOpError("expected ")
-           << block << " rows of some columns of bf16, f16 or f32, found "
-           << input;
+           << block << " rows of bf16, f16 or f32 elements, found " << input;
   int64_t columns = input.getDimSize(1);
-  // Words of QuantizeMath.
+  // QuantizeMath processes 32-bit words.
   // quantize_columns C3
   if (columns * input.getElementTypeBitWidth() != 32)
-    return emitOpError("expected columns whose rows are words of 32 bits, "
-                       "found ")
-           << input;
+    return emitOpError("expected 32-bit rows, found ") << input;
   if (failed(verifyNarrow(*this, elements.getElementType(), *format)))
     return failure();
   // quantize_columns C4
@@ -280,17 +270,15 @@ LogicalResult QuantizeColumnsOp::verify() {
   if (scales.getShape() != ArrayRef<int64_t>{columns}) // quantize_columns C5
     return emitOpError("expected ") << columns << " scales, found " << scales;
   if (bool(getEncode()) != format->hasTensorFactor) // quantize_columns C6
-    return emitOpError("expected encode with scales of f8E4M3FN, and only "
-                       "then, found ")
+    return emitOpError("expected 'encode' if and only if the scales are "
+                       "f8E4M3FN, found ")
            << scales;
   // quantize_columns C7
   if (int64_t lanes = getLanes(); lanes != 1 && lanes * columns != block)
-    return emitOpError("expected 1 lane or those of a square, ")
-           << block / columns << ", found " << lanes;
-  // quantize_columns C8
+    return emitOpError("expected 1 lane or, for a square, ")
+           << block / columns << " lanes, found " << lanes;
   if (bool(getSeed()) != bool(getFirst()) ||
-      bool(getSeed()) != bool(getStride()))
-    return emitOpError("expected a seed, the number of the first element and "
-                       "the distance to the next row, or none of them");
+      bool(getSeed()) != bool(getStride())) // quantize_columns C8
+    return emitOpError("expected all of 'seed', 'first' and 'stride', or none");
   return success();
 }

@@ -1,10 +1,6 @@
 //===- WorkOps.cpp - Tile schedulers and loops ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Verifiers of tile schedulers and of loops over work tiles and the reduction.
-//
-//===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"
 #include "mlir/IR/Builders.h"
@@ -13,68 +9,63 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Returns true if a warp computes the work tiles of expert groups.
+/// Returns true if a warp of each CTA computes the work tiles of expert groups
+/// (`groups`).
 static bool isByExperts(TileSchedulerOp op) {
   return op.getWorkTiles() &&
          cast<RingType>(op.getWorkTiles().getType()).getProducer() ==
              AsyncKind::Groups;
 }
 
-/// Verifies the counter, and the offsets of expert groups.
 static LogicalResult verifyWorkMemory(TileSchedulerOp op) {
   if (Value counter = op.getCounter()) {
     auto type = cast<MemRefType>(counter.getType());
-    // tile_scheduler C6
     if (!type.getElementType().isInteger(32) || type.getRank() != 1 ||
-        type.getDimSize(0) != 1)
+        type.getDimSize(0) != 1) // tile_scheduler C6
       return op.emitOpError("expected a counter of type memref<1xi32>, found ")
              << type;
   }
   if (Value offsets = op.getOffsets()) {
     auto type = cast<MemRefType>(offsets.getType());
-    // tile_scheduler C7
     if (type.getRank() != 1 || !type.getLayout().isIdentity() ||
         !(type.getElementType().isInteger(32) ||
-          type.getElementType().isInteger(64)))
-      return op.emitOpError("expected offsets of rank 1 and of i32 or i64, "
-                            "found ")
+          type.getElementType().isInteger(64))) // tile_scheduler C7
+      return op.emitOpError(
+                 "expected offsets of rank 1 with i32 or i64 elements, found ")
              << type;
     if (!isByExperts(op) && !op.getSingle()) // tile_scheduler C8
       return op.emitOpError(
-          "expected work tiles of experts by a ring that they "
-          "fill, or to be single");
+          "'ragged' requires a ring with producer groups, or 'single'");
     // tile_scheduler C9
     if (op.getStride() && (!isByExperts(op) || op.getOverReduction()))
       return op.emitOpError(
-          "expected a stride of expert groups by a ring that they "
-          "fill, with ragged rows");
+          "'stride' requires ragged rows and a ring with producer groups");
     if (op.getSplits()) // tile_scheduler C10
-      return op.emitOpError("expected ragged work without split");
+      return op.emitOpError("'ragged' does not support 'split'");
     return success();
   }
   // tile_scheduler C11
   if (op.getOverReduction() || op.getStride() || isByExperts(op))
-    return op.emitOpError("expected offsets with expert groups");
+    return op.emitOpError("expert groups require 'ragged' with offsets");
   return success();
 }
 
 LogicalResult TileSchedulerOp::verify() {
   if (getTile().size() != 2) // tile_scheduler C1
     return emitOpError("expected 2 tile sizes, found ") << getTile().size();
-  // tile_scheduler C2
-  for (int64_t size : getTile())
+  for (int64_t size : getTile()) // tile_scheduler C2
     if (size < 1)
       return emitOpError("expected tile sizes of at least 1, found ") << size;
   // tile_scheduler C3
   if (getSplits().has_value() != getSplitStep().has_value())
-    return emitOpError("expected splits and split_step together");
+    return emitOpError("expected both 'splits' and 'split_step', or neither");
   if (getNumSplits() > kMaxStages) // tile_scheduler C4
     return emitOpError("expected at most ")
            << kMaxStages << " splits of the reduction, found "
            << getNumSplits();
   if (Value workTiles = getWorkTiles()) {
     if (!workTiles.getDefiningOp<RingOp>()) // shared C4
-      return emitOpError("expected a ring made in the kernel");
+      return emitOpError("expected a ring defined in the kernel");
     AsyncKind producer = cast<RingType>(workTiles.getType()).getProducer();
     bool isExpected =
         getCounter()
@@ -88,8 +79,8 @@ LogicalResult TileSchedulerOp::verify() {
   // tile_scheduler C12
   if (int64_t splits = getClusterSplits(*this);
       splits > 1 && (getNumSplits() != splits || getWorkTiles() || getSingle()))
-    return emitOpError("expected static work with ")
-           << splits << " splits, as the kernel has, found " << getNumSplits();
+    return emitOpError("expected a static scheduler with ")
+           << splits << " splits, as in the kernel, found " << getNumSplits();
   return verifyWorkMemory(*this);
 }
 
@@ -103,31 +94,32 @@ static LogicalResult verifyBodyArguments(Operation *op, Region &body,
 
 LogicalResult ForEachWorkTileOp::verify() {
   if (!getWork().getDefiningOp<TileSchedulerOp>()) // for_each_work_tile C1
-    return emitOpError("expected a work source made in the kernel");
+    return emitOpError("expected a tile scheduler defined in the kernel");
   return verifyBodyArguments(
       *this, getBody(), SmallVector<Type>(5, IndexType::get(getContext())));
 }
 
-/// Requires one next_work_tile in a loop over work tiles of a ring.
+/// Fails unless a loop over work tiles of a ring contains one next_work_tile.
 LogicalResult ForEachWorkTileOp::verifyRegions() {
   Value workTiles = getWork().getDefiningOp<TileSchedulerOp>().getWorkTiles();
   NextWorkTileOp found;
   for (auto next : getBody().getOps<NextWorkTileOp>()) {
     if (!workTiles) // next_work_tile C1
-      return next.emitOpError("expected work tiles that come by a ring, found "
-                              "a static work source");
+      return next.emitOpError("expected a tile scheduler with a ring, found a "
+                              "static tile scheduler");
     if (found) // next_work_tile C2
       return next.emitOpError(
-          "expected to be once in its loop, found a second");
+          "expected one mxgpu.next_work_tile in the loop, found a second");
     found = next;
     auto wait = next.getBuffer().getDefiningOp<ConsumerWaitOp>();
     if (wait.getRing() != workTiles) // next_work_tile C3
-      return next.emitOpError("expected a buffer of the work source's ring");
+      return next.emitOpError("expected a buffer of the tile scheduler's ring");
     if (wait->getBlock() != next->getBlock()) // next_work_tile C4
-      return next.emitOpError("expected a stage that is consumed in its loop");
+      return next.emitOpError("expected mxgpu.consumer_wait in the same block");
   }
   if (workTiles && !found) // for_each_work_tile C2
-    return emitOpError("expected mxgpu.next_work_tile in its body, found none");
+    return emitOpError(
+        "expected mxgpu.next_work_tile in the loop body, found none");
   return success();
 }
 
@@ -148,15 +140,14 @@ LogicalResult ForEachKOp::verify() {
   llvm::append_range(types, getInits().getTypes());
   if (failed(verifyBodyArguments(*this, getBody(), types)))
     return failure();
-  // for_each_k C1
-  for (Type type : getInits().getTypes())
+  for (Type type : getInits().getTypes()) // for_each_k C1
     if (isa<StageType, BufferType>(type))
       return emitOpError("expected values that loops can carry, found ")
              << type;
   if (getResultTypes() != getInits().getTypes()) // for_each_k C2
     return emitOpError("expected results of types (")
            << getInits().getTypes() << "), found (" << getResultTypes() << ")";
-  // Bodies with other terminators are rejected later.
+  // A later verifier rejects other terminators.
   auto yield = dyn_cast<mxgpu::YieldOp>(getBody().front().back());
   // yield C1
   if (yield && yield.getValues().getTypes() != getInits().getTypes())

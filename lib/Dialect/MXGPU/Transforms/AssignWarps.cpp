@@ -48,19 +48,19 @@ LogicalResult mxgpu::verifyWarps(KernelOp kernel) {
   FailureOr<SmallVector<RoleOp>> roles = getRolesByWarp(kernel);
   if (failed(roles))
     return failure();
-  int64_t next = 0, before = 0; // registers, or 0 if none are assigned
+  int64_t next = 0, before = 0; // registers, or 0 if not assigned
   for (RoleOp role : *roles) {
     AssignWarpsOp assign = role.getAssignment();
     int64_t first = assign.getFirstWarp(), warps = role.getWarps();
     if (first != next) // assign_warps C4
       return assign.emitOpError("expected the role to start at warp ")
-             << next << ", where those before it end, found " << first;
+             << next << ", right after the preceding roles, found " << first;
     int64_t registers = role.getRegisters().value_or(0);
-    // assign_warps C5: registers move between warpgroups.
+    // assign_warps C5: setmaxnreg redistributes registers between warpgroups.
     if (next && (next % kWarps ? registers != before : !registers != !before))
-      return assign.emitOpError("expected registers of every role or of none, "
-                                "as many in a warpgroup, found ")
-             << registers << " after " << before;
+      return assign.emitOpError("expected register counts for every role or "
+                                "for none, equal within each warpgroup, found ")
+             << registers << " after a role with " << before;
     bool reads = false;
     role.walk([&](LoadAccumulatorOp) { reads = true; });
     int64_t multiple = role.getWarpMultiple();
@@ -68,10 +68,10 @@ LogicalResult mxgpu::verifyWarps(KernelOp kernel) {
     if (first % multiple || warps % multiple || (reads && warps > multiple))
       return assign.emitOpError("expected ")
              << (reads ? "" : "a multiple of ") << multiple
-             << " warps from a multiple of " << multiple
-             << " in a role of which " << multiple
-             << " run an instruction together, found " << warps << " from "
-             << first;
+             << " warps that start at a multiple of " << multiple
+             << ", because " << multiple
+             << " warps execute an instruction together, found " << warps
+             << " warps from warp " << first;
     before = registers;
     next += warps;
   }

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Threads access shared memory by the generic proxy, copies and matrix
-// instructions by the async proxy, and barriers order accesses of one proxy
-// only (PTX ISA, Async proxy). A stage that changes proxies needs a fence
-// before its commit or release.
+// Threads access shared memory through the generic proxy. Copies and matrix
+// instructions use the async proxy. Barriers do not order accesses of different
+// proxies (PTX ISA, Async proxy), so a stage that both proxies access needs a
+// fence before its commit or release.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace mx::mxgpu {
 
 namespace {
 
-/// Returns true for accesses to buffers of a stage by the async proxy.
+/// Returns true if `op` accesses buffers through the async proxy.
 bool isAsync(Operation *op) {
   return isa<TmaLoadOp, MmaOp, CopyScalesOp, TmaStoreOp, BulkStoreOp>(op);
 }
@@ -42,8 +42,8 @@ bool isUsedByThreads(Operation *take) {
   });
 }
 
-/// Returns true if `give` follows all matrix instructions and stores that
-/// depend on reads of the stage, so that no read is in flight.
+/// Returns true if all reads of the stage complete before `give`, because MMAs
+/// or stores that depend on the reads precede it.
 bool isReadBefore(Operation *take, Operation *give) {
   SmallVector<Operation *> uses;
   for (Operation *user : take->getUsers())
@@ -62,10 +62,9 @@ bool isReadBefore(Operation *take, Operation *give) {
   return true;
 }
 
-/// Inserts the fences of a ring.
-class FencesOfRing {
+class RingFences {
 public:
-  explicit FencesOfRing(RingOp ring)
+  explicit RingFences(RingOp ring)
       : ring(ring), type(ring.getType()),
         builder(ring.getLoc(), ring.getContext()) {}
 
@@ -92,8 +91,8 @@ public:
   }
 
 private:
-  /// Returns true for answers of cluster launch control, which arrive like
-  /// copies requested by the commit.
+  /// Returns true if the stages hold answers of cluster launch control. The
+  /// hardware writes them through the async proxy.
   bool isAnswer() const { return type.getProducer() == AsyncKind::Clc; }
 
   void fenceBefore(Operation *op) {
@@ -109,8 +108,9 @@ private:
         fenceBefore(user);
   }
 
-  /// Orders reads of threads before the next copy: an arrival does not wait for
-  /// reads in flight. Without the fence some reads on an H200 were late.
+  /// Orders reads of threads before the next copy, because an arrival does not
+  /// wait for reads in flight. Without the fence, some reads on an H200 were
+  /// too late.
   void fenceReads(ConsumerWaitOp wait, ArrayRef<Operation *> ofRing) {
     bool isDeferred = false;
     for (Operation *user : wait.getStage().getUsers())
@@ -125,8 +125,8 @@ private:
         fenceBefore(user);
   }
 
-  /// Makes writes of threads visible before the first copy, or before each copy
-  /// of a warp.
+  /// Makes writes of threads visible before the first copy of a stage, or
+  /// before every copy if the ring has warp scope.
   void fenceCopies(ProducerAcquireOp acquire) {
     bool ofWarp = type.getScope() == Scope::Warp, isFirstAccess = true;
     getRole(acquire).walk([&](Operation *op) {
@@ -149,7 +149,7 @@ struct InsertProxyFencesPass final
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<KernelOp>())
       for (auto ring : kernel.getBody().getOps<RingOp>())
-        FencesOfRing(ring).insert();
+        RingFences(ring).insert();
   }
 };
 

@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each role takes and gives stages in a fixed order, so the order in which
-// roles run does not matter: if one execution ends, all do (Kahn, The semantics
-// of a simple language for parallel programming, 1974). The check executes the
-// roles once, with a bound on iterations that proves all iteration counts.
+// A role takes stages (acquire, wait) and gives them on (commit, release) in a
+// fixed order. The interleaving of roles therefore does not matter: if one
+// execution ends, all executions end (Kahn, The semantics of a simple language
+// for parallel programming, 1974). The check executes the roles once, with
+// enough iterations of each loop that the result holds for all trip counts.
 //
-// A deadlock is a cycle of takes that wait for gives, and gives that follow
-// takes in their roles. A shortest cycle visits each role once, and a take
-// waits for a give at most the ring's number of stages earlier. So the takes of
-// the cycle are within as many iterations of a loop as all rings have stages
-// together. Further iterations add operations and remove no order.
+// In a deadlock, each role of a cycle waits in a take for a give that follows a
+// blocked take of the next role. A shortest cycle visits each role once, and a
+// take waits for a give that is at most the ring's stage count earlier. All
+// takes of the cycle are therefore within as many iterations as all rings
+// together have stages. Further iterations cannot remove the cycle.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,8 @@ using namespace mx::mxgpu;
 
 namespace {
 
-/// A take, give or tail, or a loop with its body. Rings are numbered from 0.
+/// Step of a role: a take, a give, a consumer_tail, or a loop with its body.
+/// Rings are numbered from 0.
 struct Step {
   Operation *op;
   unsigned ring = 0;
@@ -31,7 +33,8 @@ struct Step {
   int64_t trips = 0;
 };
 
-/// A stage taken by a role, numbered from 0 for each ring and side.
+/// A stage that a role takes. Stages are numbered from 0 for each ring and
+/// side.
 struct Taken {
   unsigned ring;
   bool isProducer;
@@ -54,7 +57,7 @@ public:
     return &(*frame.steps)[frame.next];
   }
 
-  /// Returns the stage of the next step, if that is a take.
+  /// Returns the stage that the next step takes, or nothing for other steps.
   std::optional<Taken> getTaken() const {
     const Step *step = getNext();
     if (!step || !isa<ProducerAcquireOp, ConsumerWaitOp>(step->op))
@@ -139,7 +142,8 @@ private:
   DenseMap<Operation *, int64_t> numbers;
 };
 
-/// Numbers of committed stages of a ring, and of stages released by each role.
+/// State of a ring: the stages that were committed, and the stages that each
+/// consumer released, by number.
 struct RingRun {
   int64_t stages;
   SmallVector<RoleOp> producers, consumers;
@@ -154,7 +158,8 @@ public:
     for (auto &[op, ofRing] : sides) {
       RingType type = cast<RingOp>(op).getType();
       numberOf[op] = rings.size();
-      // An overlapping stage requires an empty predecessor.
+      // A stage that overlaps its predecessor is filled only after the
+      // predecessor was released, so the ring behaves like a single stage.
       RingRun ring{type.getOverlap() ? 1 : type.getStages(),
                    getRoles(ofRing.producers),
                    getRoles(ofRing.consumers),
@@ -219,8 +224,8 @@ private:
     return number < static_cast<int64_t>(stages.size()) && stages[number];
   }
 
-  /// Returns the role and the stage that the next step waits for, or nothing if
-  /// it can proceed.
+  /// Returns the stage for which the next step waits and the role that must
+  /// give it, or nothing if the step can proceed.
   std::optional<std::pair<RoleOp, Taken>> getGiver(const RoleRun &run) {
     std::optional<Taken> taken = run.getTaken();
     if (!taken)
@@ -252,7 +257,7 @@ private:
     (*stages)[given.number] = true;
   }
 
-  /// Returns the operation by which a role would give a stage without waits.
+  /// Returns the operation that gives the stage if `run` never waits, or null.
   static Operation *findGive(RoleRun run, Taken wanted) {
     while (const Step *step = run.getNext())
       for (Taken given : run.advance())
@@ -263,34 +268,33 @@ private:
   }
 
   LogicalResult report(const RoleRun &first) {
-    // Follow waiting roles until a cycle.
-    SmallVector<const RoleRun *> circle = {&first};
+    // Follow the waiting roles until one repeats.
+    SmallVector<const RoleRun *> cycle = {&first};
     SmallVector<Operation *> gives;
     while (true) {
-      auto [giver, wanted] = *getGiver(*circle.back());
+      auto [giver, wanted] = *getGiver(*cycle.back());
       const RoleRun *next = llvm::find_if(
           runs, [&](const RoleRun &run) { return run.role == giver; });
       gives.push_back(findGive(*next, wanted));
       if (!next->getNext() || !gives.back()) {
-        circle.assign(1, circle.back());
+        cycle.assign(1, cycle.back());
         gives.clear();
         break;
       }
-      if (auto *start = llvm::find(circle, next); start != circle.end()) {
-        gives.erase(gives.begin(), gives.begin() + (start - circle.begin()));
-        circle.erase(circle.begin(), start);
+      if (auto *start = llvm::find(cycle, next); start != cycle.end()) {
+        gives.erase(gives.begin(), gives.begin() + (start - cycle.begin()));
+        cycle.erase(cycle.begin(), start);
         break;
       }
-      circle.push_back(next);
+      cycle.push_back(next);
     }
-    // kernel C25
-    InFlightDiagnostic diag = circle.front()->getNext()->op->emitOpError(
+    InFlightDiagnostic diag = cycle.front()->getNext()->op->emitOpError(
         "expected not to wait for itself through other roles, found a "
-        "deadlock");
+        "deadlock"); // kernel C25
     for (auto [i, give] : llvm::enumerate(gives)) {
       diag.attachNote(give->getLoc()) << "which waits for this";
-      if (i + 1 < circle.size())
-        diag.attachNote(circle[i + 1]->getNext()->op->getLoc())
+      if (i + 1 < cycle.size())
+        diag.attachNote(cycle[i + 1]->getNext()->op->getLoc())
             << "which waits for this";
     }
     return diag;

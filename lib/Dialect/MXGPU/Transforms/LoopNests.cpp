@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Two roles take stages equally often if they take equally many in sequence, in
-// loops with equal trip counts, or if all these numbers are known.
+// Compares the number of stages that two roles take from a ring. The numbers
+// are equal if the roles take equally many stages in corresponding loops with
+// equal trip counts, or if the totals computed from constant trip counts are
+// equal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +24,9 @@ SmallVector<Operation *> mxgpu::getLoops(Operation *op) {
   return loops;
 }
 
-/// Returns true if `a` and `b`, in loops at equal depths, are the same value: a
-/// common value outside the roles, the same argument of corresponding loops, or
-/// the same computation of such values.
+/// Returns true if `a` and `b`, in loops of equal depth, are the same value: a
+/// value defined outside the roles, the same argument of corresponding loops,
+/// or the same operation on such values.
 static bool isSameValue(Value a, Value b, ArrayRef<Operation *> loopsA,
                         ArrayRef<Operation *> loopsB) {
   if (a == b)
@@ -135,7 +137,7 @@ static bool areSameTakes(ArrayRef<Takes> a, ArrayRef<Takes> b,
   return true;
 }
 
-/// Unrolls loops with known trip counts into numbers of takes.
+/// Replaces each loop with a known trip count with its total number of takes.
 static std::vector<Takes> countTakes(ArrayRef<Takes> all) {
   std::vector<Takes> counted;
   for (const Takes &takes : all) {
@@ -145,7 +147,7 @@ static std::vector<Takes> countTakes(ArrayRef<Takes> all) {
     }
     std::vector<Takes> inLoop = countTakes(takes.inLoop);
     std::optional<int64_t> trips = getTripCount(takes.loop);
-    // Limit of the execution in Liveness.cpp.
+    // Limits the run time of the check in Liveness.cpp.
     constexpr int64_t kMaxTrips = 1 << 16;
     if (trips && *trips <= kMaxTrips && inLoop.size() == 1 &&
         !inLoop.front().loop) {

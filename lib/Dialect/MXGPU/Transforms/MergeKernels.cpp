@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Equal layers of a model give equal kernels, as do the schedules of a matmul
-// that fill the same workspace.
+// Equal layers of a model produce equal kernels. Schedules of a matmul that use
+// the same workspace produce equal kernels that fill the workspace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ static bool areEqual(KernelOp a, KernelOp b) {
              &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
 }
 
-/// Returns a hash of the operations, ignoring the values between them. Equal
+/// Returns a hash of the operations without their operands and results. Equal
 /// kernels have equal hashes.
 static llvm::hash_code hashOps(KernelOp kernel) {
   llvm::hash_code hash = hash_value(kernel.getFunctionType());
@@ -53,8 +53,8 @@ static llvm::hash_code hashOps(KernelOp kernel) {
   return hash;
 }
 
-/// Sets the locations of `kernel` and its operations to the fused locations of
-/// the counterparts in `equal`.
+/// Fuses the locations of `kernel` and its operations with the locations of the
+/// corresponding operations in `equal`.
 static void fuseLocations(KernelOp kernel, ArrayRef<KernelOp> equal) {
   SmallVector<Operation *> ops;
   SmallVector<SmallVector<Location>> locations;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Moves the reads of shared columns to the front, followed by the release.
-// mxgpu-verify-pipelines checks the result.
+// Moves reads of the columns that two accumulators share to the front of the
+// epilogue, followed by the release. mxgpu-verify-pipelines checks the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,13 +23,14 @@ namespace mx::mxgpu {
 
 namespace {
 
-/// A wait for an accumulator, the loops over its columns, and the release.
+/// An epilogue before the rewrite: a wait for an accumulator, the loops over
+/// its columns, and the release.
 class PlainEpilogue {
 public:
   PlainEpilogue(KernelOp kernel, int64_t overlap)
       : kernel(kernel), overlap(overlap) {}
 
-  /// Fails with an error at the first operation of another form.
+  /// Rewrites the epilogue, or fails at an operation of any other form.
   LogicalResult run() {
     for (RingOp other : kernel.getBody().getOps<RingOp>())
       if (other.getType().getSpace() == Space::Tmem) {
@@ -58,7 +59,8 @@ public:
     if (!drain || !release || release->getBlock() != wait->getBlock() ||
         !drain->isBeforeInBlock(release))
       return refuse(wait);
-    // Each branch runs once for the shared and once for the other columns.
+    // split() runs each branch twice, for the shared and for the other columns,
+    // so operations outside the loops must be free of side effects.
     for (Region &branch : drain->getRegions())
       for (Operation &op : branch.getOps())
         if (isa<scf::IfOp>(drain) && !loops.contains(&op) &&
@@ -70,11 +72,11 @@ public:
 
 private:
   static LogicalResult refuse(Operation *op) {
-    return op->emitOpError("expected to overlap epilogues that wait once for "
-                           "an accumulator, read all columns in one loop or "
-                           "one scf.if with loops, in steps that divide the "
-                           "overlap, and release it, found another form; use "
-                           "a schedule without overlap for it");
+    return op->emitOpError(
+        "expected an epilogue that waits once for an accumulator, reads all "
+        "its columns in one loop or in one scf.if with loops, in steps that "
+        "divide the overlap, and releases the accumulator, found another form: "
+        "use a schedule without overlap");
   }
 
   void rewrite() {
@@ -110,7 +112,7 @@ private:
     auto load = dyn_cast<LoadAccumulatorOp>(user);
     if (!load)
       return false;
-    // Columns of the matrices B are adjacent.
+    // The columns of each matrix B follow the columns of the previous matrix.
     APInt first(64, 0);
     Value place = load.getColumn();
     if (auto sum = place.getDefiningOp<arith::AddIOp>();
@@ -123,7 +125,7 @@ private:
     drain = outer;
     loops.insert(loop);
     loads.emplace_back(load, place, first.getSExtValue());
-    // Carried values continue in a single loop only.
+    // split() supports loop-carried values only for a loop without a branch.
     bool isInBranch = isa<scf::IfOp>(drain) && loop->getParentOp() == drain &&
                       !drain->getNumResults() && !loop.getNumResults();
     auto end = getConstantIntValue(loop.getUpperBound());
@@ -138,7 +140,8 @@ private:
            first.srem(width) == 0;
   }
 
-  /// Splits the loops at the end of the shared columns.
+  /// Splits each loop into a loop over the shared columns and a loop over the
+  /// rest.
   void split(OpBuilder &builder) {
     builder.setInsertionPoint(drain);
     Value end =
@@ -157,7 +160,7 @@ private:
   KernelOp kernel;
   RingOp ring;
   int64_t overlap, columns = 0,
-                   width = 0; // of an accumulator and of a matrix B
+                   width = 0; // `width`: columns of a single B
   ConsumerWaitOp wait;
   ConsumerReleaseOp release;
   Operation *drain = nullptr; // the loop, or an scf.if with loops

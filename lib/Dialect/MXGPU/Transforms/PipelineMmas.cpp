@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each step of a loop over K in plain form waits for its instructions and then
-// releases its stages. The pass moves waits `depth` instructions later, and
-// defers releases accordingly.
+// In plain form, each iteration of a loop over K waits for its MMAs and then
+// releases their stages. The pass moves each wait `depth` MMAs later and defers
+// the releases accordingly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ namespace mx::mxgpu {
 
 namespace {
 
-/// A loop in plain form: a wait for the carried accumulator follows each
-/// instruction, so that none is in flight at the end.
+/// A loop in plain form: a wait for the accumulator follows each MMA, so no MMA
+/// is in flight at the end of an iteration.
 class PlainLoop {
 public:
   /// Fails unless the loop is in plain form.
@@ -35,10 +35,11 @@ public:
     return plain;
   }
 
-  /// Returns the number of instructions that may be in flight at the start of
-  /// the next, up to `depth`. Each spanned step occupies a stage. Instructions
-  /// with register operands occupy registers, and the next step needs registers
-  /// for its own: at most one step less one instruction is in flight.
+  /// Returns the number of MMAs that may be in flight when the next MMA starts,
+  /// at most `depth`. Each iteration with an MMA in flight occupies a stage.
+  /// Register operands stay in use until the MMA completes, and the next
+  /// iteration needs registers for its own operands, so the number in flight
+  /// must be less than the number of MMAs per iteration.
   int64_t limitDepth(int64_t depth) const {
     int64_t perStep = mmas.size();
     for (ConsumerReleaseOp release : releases) {
@@ -60,7 +61,7 @@ public:
 private:
   explicit PlainLoop(ForEachKOp loop) : loop(loop) {}
 
-  /// Returns the loop argument that initializes an accumulator.
+  /// Returns the index of the carried value that `value` accumulates to.
   std::optional<unsigned> getAccumulator(Value value) {
     if (auto known = accumulatorOf.find(value); known != accumulatorOf.end())
       return known->second;
@@ -100,7 +101,8 @@ private:
            !waits.back().getPending();
   }
 
-  /// Checks that accumulators pass from instruction to instruction.
+  /// Checks that only MMAs and the yield use the accumulators, and that each is
+  /// yielded at its own index.
   bool matchYield() {
     for (MmaWaitOp wait : waits)
       for (Operation *user : wait.getResult().getUsers())
@@ -112,7 +114,7 @@ private:
     return true;
   }
 
-  /// Matches releases of the MMAs' stages after the last wait.
+  /// Matches the releases of the MMAs' stages after the last wait.
   bool matchReleases() {
     llvm::SetVector<Operation *> takes;
     for (MmaOp mma : mmas)
@@ -130,8 +132,8 @@ private:
     return releases.size() == takes.size();
   }
 
-  /// Makes the wait after an instruction that of the instruction `depth`
-  /// before, in this or an earlier step.
+  /// Replaces the wait for each MMA with a wait for the MMA that started
+  /// `depth` MMAs earlier, in this or an earlier iteration.
   void moveWaits(int64_t depth) {
     int64_t perStep = mmas.size();
     SmallVector<Value> current(loop.getRegionIterArgs());
@@ -184,9 +186,9 @@ private:
 
   ForEachKOp loop;
   SmallVector<MmaOp> mmas;
-  SmallVector<MmaWaitOp> waits;            // after each instruction
-  SmallVector<unsigned> accumulators;      // of each instruction
-  SmallVector<ConsumerReleaseOp> releases; // of stages that they read
+  SmallVector<MmaWaitOp> waits;            // the wait after each MMA
+  SmallVector<unsigned> accumulators;      // index of each MMA's accumulator
+  SmallVector<ConsumerReleaseOp> releases; // releases of stages that MMAs read
   DenseMap<Value, unsigned> accumulatorOf;
 };
 

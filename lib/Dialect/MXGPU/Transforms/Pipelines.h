@@ -14,7 +14,8 @@
 
 namespace mx::mxgpu {
 
-/// A take of a ring's stage in a role, with the matching give.
+/// Use of a ring by a role: a take (acquire or wait of a stage), and the
+/// matching give (commit or release).
 struct Port {
   RoleOp role;
   mlir::Operation *take = nullptr; // acquire or wait
@@ -31,57 +32,56 @@ llvm::SmallVector<RoleOp> getRoles(llvm::ArrayRef<Port> ports);
 
 using RingSides = llvm::MapVector<mlir::Operation *, Sides>;
 
-/// Returns true for matrix instructions completed by mxgpu.mma_wait.
+/// Returns true for matrix instructions that mxgpu.mma_wait completes.
 bool isAsyncMma(mlir::Operation *op);
 
 /// Returns the loops around `op` within its role, outermost first.
 llvm::SmallVector<mlir::Operation *> getLoops(mlir::Operation *op);
 
-/// Returns the trip count of a loop, if known.
 std::optional<int64_t> getTripCount(mlir::Operation *loop);
 
-/// Agreement of the takes on both sides of a ring: in the same loops, only in
-/// known numbers, or none.
+/// Result of comparing producer and consumer. They take stages in the same
+/// loops, take only the same number of stages (computed from known trip
+/// counts), or differ.
 enum class TakesOfSides { Same, SameNumber, Different };
 TakesOfSides compareTakes(RingOp ring, RoleOp producer, RoleOp consumer);
 
-/// Returns true if the computation of a value shows that all threads of a role
-/// agree on it.
+/// Returns true if a value is provably the same in all threads of a role.
 bool isUniform(mlir::Value value);
 
-/// Fails unless each stage of a staging ring is filled, copied and released in
-/// this order.
+/// Fails unless each stage of a staging ring (emptied by bulk stores) is
+/// filled, copied and released in this order.
 llvm::LogicalResult verifyStaging(RingOp ring);
 
-/// Fails unless the required CTAs of a pair produce and consume the stages of a
-/// ring equally often.
+/// Fails unless the stages of a ring are produced and consumed by the required
+/// CTAs of a pair, equally often in both CTAs.
 llvm::LogicalResult verifyPair(RingOp ring, const Sides &sides);
 
-/// Fails unless uses of stages precede their release, and deferred releases are
-/// completed.
+/// Fails unless all uses of a stage precede its release, and a tail releases
+/// the stages left by deferred releases.
 llvm::LogicalResult verifyReleases(RingOp ring, const Sides &sides);
 
-/// Returns true if `op` reads columns of an accumulator that are not shared
-/// with the next, which the release does not cover.
+/// Returns true if `op` reads columns that the accumulator does not share with
+/// the next accumulator. Such reads may follow the release of the stage.
 bool isReadOfRest(mlir::Operation *op);
 
-/// Fails if a load reads beyond its accumulator, or if threads may disagree on
-/// the column.
+/// Fails if a load reads beyond its accumulator, or if the column may differ
+/// between threads.
 llvm::LogicalResult verifyColumns(LoadAccumulatorOp load);
 
 /// Fails unless every buffer is written before it is read.
 llvm::LogicalResult verifyFilled(RingOp ring, const Sides &sides);
 
-/// Fails unless uses of an accumulator and releases of stages follow the wait
-/// for the MMA.
+/// Fails unless the wait for an MMA precedes the uses of its accumulator and
+/// the releases of the stages that it reads.
 llvm::LogicalResult verifyMmas(KernelOp kernel);
 
-/// Fails unless warps and registers that are assigned to roles go together.
+/// Fails unless the assigned warps and registers of all roles are compatible.
 llvm::LogicalResult verifyWarps(KernelOp kernel);
 
-/// Fails if a role waits for something that happens only after the wait. All
-/// known numbers of iterations count with `countsIterations`, else loops of two
-/// roles are the same.
+/// Fails if the roles can deadlock. With `countsIterations` the check executes
+/// all iterations of loops with known trip counts; otherwise both sides of each
+/// ring use the same loops, and a bounded number of iterations suffices.
 llvm::LogicalResult verifyLiveness(const RingSides &rings,
                                    bool countsIterations);
 

@@ -29,9 +29,10 @@ public:
         builder(loop.getLoc(), loop) {}
 
   void unroll() {
-    // There are ceil((end - start) / step) steps; full bodies end at `middle`.
+    // The loop runs ceil((end - start) / step) steps. The main loop, with
+    // `factor` steps per body, ends at `middle`.
     Value start = loop.getStart(), end = loop.getEnd();
-    // A loop with its end before its start has no iterations.
+    // If the end precedes the start, the loop runs no iterations.
     Value length = sub(builder.createOrFold<arith::MaxSIOp>(start, end), start);
     Value steps = builder.createOrFold<arith::CeilDivUIOp>(length, index(step));
     Value bodies = builder.createOrFold<arith::DivUIOp>(steps, index(factor));
@@ -47,7 +48,7 @@ public:
     finish(main, carried);
 
     ForEachKOp rest = createLoop(middle, end, step, main.getResults());
-    // First step overall unless the main loop ran.
+    // The remaining loop runs the first step only if the main loop did not run.
     Value isFirstStep = arith::AndIOp::create(
         builder, rest.getFirst(),
         arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, middle,
@@ -83,7 +84,7 @@ private:
     builder.setInsertionPointAfter(created);
   }
 
-  /// Clones step `i` of a body. All steps but the last are whole.
+  /// Clones the body for step `i` of an iteration.
   SmallVector<Value> cloneStep(ForEachKOp main, int64_t i, ValueRange carried) {
     Value k = main.getK(), extent = index(step), isFirstStep = main.getFirst();
     if (i > 0) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Columns beyond a stage belong to the next stage, which the tensor core may be
-// writing.
+// Columns beyond a stage belong to the next stage, which the tensor core may
+// write at the same time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,9 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
-/// Returns true if `count` columns from each place of `drain` on are known to
-/// follow the shared columns.
+/// Returns true if the `count` columns that start at each place of `drain`
+/// provably follow the shared columns. Places are positions in the read order
+/// (mxgpu.epilogue_column).
 static bool isRest(EpilogueColumnOp drain, int64_t count) {
   RingType ring = drain.getStage().getType().getRing();
   return ring.getOverlap() && drain.isRest() &&
@@ -23,9 +24,9 @@ static bool isRest(EpilogueColumnOp drain, int64_t count) {
 
 static EpilogueColumnOp getDrain(LoadAccumulatorOp load) {
   auto drain = load.getColumn().getDefiningOp<EpilogueColumnOp>();
-  bool isOfStage = drain && drain.getStage().getDefiningOp() ==
-                                load.getBuffer().getDefiningOp();
-  return isOfStage ? drain : EpilogueColumnOp();
+  bool isOfSameStage = drain && drain.getStage().getDefiningOp() ==
+                                    load.getBuffer().getDefiningOp();
+  return isOfSameStage ? drain : EpilogueColumnOp();
 }
 
 static int64_t getCount(LoadAccumulatorOp load) {
@@ -43,13 +44,12 @@ bool mx::mxgpu::isReadOfRest(Operation *op) {
 LogicalResult mx::mxgpu::verifyColumns(LoadAccumulatorOp load) {
   EpilogueColumnOp drain = getDrain(load);
   Value column = drain ? drain.getPlace() : load.getColumn();
-  // All threads of a warp execute tcgen05.ld together, with the same address
-  // (PTX ISA).
+  // All threads of a warp execute tcgen05.ld with the same address (PTX ISA).
   // kernel C46
   if (!isUniform(column) || (load.getEmpty() && !isUniform(load.getEmpty())))
     return load.emitOpError("expected the threads of a role to agree on ")
            << (isUniform(column) ? "`empty`" : "the column")
-           << ", found one that may depend on the thread";
+           << ", found a value that may depend on the thread";
   std::optional<IndexRange> range = getIndexRange(column);
   if (!range)
     return success();
@@ -58,17 +58,17 @@ LogicalResult mx::mxgpu::verifyColumns(LoadAccumulatorOp load) {
   int64_t count = getCount(load), overlap = 0;
   if (drain)
     overlap = drain.getStage().getType().getRing().getOverlap();
-  // kernel C47
-  if (range->first < 0 || range->last > columns - count)
+  if (range->first < 0 || range->last > columns - count) // kernel C47
     return load.emitOpError("expected columns 0 to ")
            << columns - 1 << ", found columns " << range->first << " to "
            << range->last + count - 1;
-  // Shared columns and the others are not adjacent in the order of places.
+  // Adjacent places around the end of the overlap may be distant columns.
   // kernel C48
   for (int64_t place = range->first; place <= range->last; place += range->step)
     if (place < overlap && place + count > overlap)
-      return load.emitOpError("expected places that are all shared or none, "
-                              "found places ")
-             << place << " to " << place + count - 1 << " around " << overlap;
+      return load.emitOpError("expected all places before or all places after "
+                              "the end of the overlap, found places ")
+             << place << " to " << place + count - 1 << " with overlap "
+             << overlap;
   return success();
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A producer fills every buffer of a stage in every iteration.
+// Checks that a producer fills every buffer of a stage in every iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,50 +18,45 @@ static bool isLoop(Operation *op) {
   return isa<ForEachWorkTileOp, ForEachKOp, scf::ForOp>(op);
 }
 
-/// Returns the index of `buffer` in its stage.
 static unsigned getIndex(Value buffer) {
   return cast<OpResult>(buffer).getResultNumber() - 1;
 }
 
-/// Requires bulk copies to fill each box of each field exactly once, in
-/// agreement with the expected bytes.
+/// Fails unless bulk copies fill each box of each field exactly once, because
+/// the full barrier expects these bytes.
 static LogicalResult verifyLoaded(RingOp ring, const Port &producer) {
   SmallVector<SmallVector<bool>> loaded(ring.getType().getNames().size());
   for (Operation *user : producer.take->getResult(0).getUsers()) {
     auto load = dyn_cast<TmaLoadOp>(user);
     if (!load)
       continue;
-    // kernel C34
-    if (load->getBlock() != producer.take->getBlock())
+    if (load->getBlock() != producer.take->getBlock()) // kernel C34
       return load.emitOpError(
           "expected to be in the block that takes the stage");
     APInt box(64, 0);
     if (load.getMulticast()) {
       // The same role in the other CTA loads the other box.
       auto &boxes = loaded[getIndex(load.getBuffer())];
-      // kernel C35
-      if (!boxes.empty())
-        return load.emitOpError("expected one load of each field, found a "
-                                "second of \"")
+      if (!boxes.empty()) // kernel C35
+        return load.emitOpError(
+                   "expected one load of each field, found a second load of \"")
                << getBufferName(load.getBuffer()) << '"';
       boxes.assign(load.getNumBoxes(), true);
       continue;
     }
     // kernel C36
     if (load.getBox() && !matchPattern(load.getBox(), m_ConstantInt(&box)))
-      return load.emitOpError("expected a constant box, found another");
+      return load.emitOpError("expected a constant box index");
     auto &boxes = loaded[getIndex(load.getBuffer())];
     if (boxes.empty())
       boxes.resize(load.getNumBoxes());
-    // kernel C37
-    if (static_cast<int64_t>(boxes.size()) != load.getNumBoxes())
-      return load.emitOpError("expected boxes of one size in \"")
+    if (static_cast<int64_t>(boxes.size()) != load.getNumBoxes()) // kernel C37
+      return load.emitOpError("expected boxes of the same size in \"")
              << getBufferName(load.getBuffer()) << "\", found "
              << load.getMap().getType();
-    // kernel C35
-    if (boxes[box.getSExtValue()])
-      return load.emitOpError("expected one load of each field, found a "
-                              "second of \"")
+    if (boxes[box.getSExtValue()]) // kernel C35
+      return load.emitOpError(
+                 "expected one load of each field, found a second load of \"")
              << getBufferName(load.getBuffer()) << '"';
     boxes[box.getSExtValue()] = true;
   }
@@ -70,25 +65,24 @@ static LogicalResult verifyLoaded(RingOp ring, const Port &producer) {
     if (boxes.empty() || llvm::is_contained(boxes, false))
       return producer.give->emitOpError("expected a load into ")
              << (boxes.empty() ? "field " : "every box of field ") << name
-             << " before it, found none";
+             << " before the commit, found none";
   return success();
 }
 
-/// Threads write to each field.
+/// Fails unless threads write to each field.
 static LogicalResult verifyWritten(RingOp ring, const Port &producer) {
-  // kernel C39
-  for (StringAttr name : ring.getType().getNames())
+  for (StringAttr name : ring.getType().getNames()) // kernel C39
     if (llvm::none_of(producer.take->getUsers(), [&](Operation *user) {
           auto store = dyn_cast<StoreSharedOp>(user);
           return store && getBufferName(store.getBuffer()) == name;
         }))
       return producer.give->emitOpError("expected a store into field ")
-             << name << " before it, found none";
+             << name << " before the commit, found none";
   return success();
 }
 
-/// Requires an MMA that always writes the accumulator, or a commit with `empty`
-/// if its loops may have no iterations.
+/// Fails unless an MMA always writes the accumulator. If all MMAs are in loops
+/// that may not run, the commit must set `empty`.
 static LogicalResult verifyMultiplied(RingOp ring, const Port &producer) {
   auto publish = cast<ProducerCommitOp>(producer.give);
   Block *block = publish->getBlock();
@@ -102,20 +96,19 @@ static LogicalResult verifyMultiplied(RingOp ring, const Port &producer) {
       for (Operation *parent = mma->getParentOp();
            parent != block->getParentOp(); parent = parent->getParentOp())
         if (!isLoop(parent))
-          return mma.emitOpError("expected only loops between it and its "
-                                 "accumulator, found ")
+          return mma.emitOpError("expected only loops between the MMA and the "
+                                 "acquire of its accumulator, found ")
                  << parent->getName().getStringRef();
       if (!found || mma->getBlock() == block)
         found = mma;
     }
-    // kernel C41
-    if (!found)
+    if (!found) // kernel C41
       return publish.emitOpError("expected an mma into field ")
-             << name << " before it, found none";
+             << name << " before the commit, found none";
     if (found->getBlock() != block && !publish.getEmpty()) {
-      // kernel C42
-      InFlightDiagnostic diag = publish.emitOpError(
-          "expected `empty` to say when no mma has run, found none");
+      InFlightDiagnostic diag =
+          publish.emitOpError("expected `empty`, because the loops around the "
+                              "MMA may not run, found none"); // kernel C42
       diag.attachNote(found.getLoc()) << "this is in a loop";
       return diag;
     }
@@ -123,28 +116,26 @@ static LogicalResult verifyMultiplied(RingOp ring, const Port &producer) {
       continue;
     // `empty` means that no loop has run; any loop that runs multiplies.
     for (auto loop : block->getOps<ForEachKOp>())
-      // kernel C75
       if (producer.take->isBeforeInBlock(loop) &&
           loop->isBeforeInBlock(publish) &&
           llvm::none_of(producer.take->getUsers(), [&](Operation *user) {
             auto mma = dyn_cast<MmaOp>(user);
             return mma && getBufferName(mma.getD()) == name &&
                    loop->isAncestor(mma);
-          }))
+          })) // kernel C75
         return loop.emitOpError("expected an mma into field ")
                << name << " in each loop over K before the commit, found none";
   }
   return success();
 }
 
-/// Requires `empty` in readers of an accumulator that may be empty.
+/// Fails unless loads of an accumulator that may be empty test `empty`.
 static LogicalResult verifyRead(const Port &consumer, bool mayBeEmpty) {
   for (Operation *user : consumer.take->getUsers()) {
     auto load = dyn_cast<LoadAccumulatorOp>(user);
     if (!load)
       continue;
-    // kernel C43
-    if (mayBeEmpty && !load.getEmpty())
+    if (mayBeEmpty && !load.getEmpty()) // kernel C43
       return load.emitOpError("expected `empty`, because the stage may be "
                               "published empty, found none");
     if (failed(verifyColumns(load)))
@@ -153,22 +144,20 @@ static LogicalResult verifyRead(const Port &consumer, bool mayBeEmpty) {
     for (Operation *parent = load->getParentOp(); !isa<RoleOp>(parent);
          parent = parent->getParentOp()) {
       auto ifOp = dyn_cast<scf::IfOp>(parent);
-      // kernel C44
-      if (ifOp && !isUniform(ifOp.getCondition()))
+      if (ifOp && !isUniform(ifOp.getCondition())) // kernel C44
         return load.emitOpError("expected the threads of a role to agree on "
-                                "the condition of the scf.if around it, "
-                                "found one that may depend on the thread");
-      // kernel C45
-      if (!ifOp && !isLoop(parent))
-        return load.emitOpError("expected only loops and scf.if around it, "
-                                "found ")
+                                "the condition of the enclosing scf.if, found "
+                                "a condition that may depend on the thread");
+      if (!ifOp && !isLoop(parent)) // kernel C45
+        return load.emitOpError(
+                   "expected to be nested only in loops and scf.if, found ")
                << parent->getName().getStringRef();
     }
   }
   return success();
 }
 
-/// Requires a write of every field that is read.
+/// Fails unless the producer writes every field.
 static LogicalResult verifyFilled(RingOp ring, const Port &producer) {
   switch (ring.getType().getProducer()) {
   case AsyncKind::BulkCopy:

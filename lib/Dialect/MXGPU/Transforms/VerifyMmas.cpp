@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// An instruction completed by a wait group may still read its operands and
-// write its accumulator after the next operation starts. Until an
-// mxgpu.mma_wait completes it, other operations must not touch either. Register
-// operands are values, which never change; they occupy registers until the
-// wait.
+// An asynchronous MMA may still read its operands and write its accumulator
+// after the next operation starts. Until an mxgpu.mma_wait completes the MMA,
+// its stages must not be released and its accumulator must not be used.
+// Register operands need no check, because SSA values never change.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +23,8 @@ bool mxgpu::isAsyncMma(Operation *op) {
                     target::MmaCompletion::WaitGroup;
 }
 
-/// Returns the minimum number of MMAs started between two operations of a
-/// block. Groups complete in the order of their start (PTX ISA,
-/// wgmma.wait_group).
+/// Returns a lower bound on the MMAs started between two operations of a block.
+/// MMAs complete in the order of their start (PTX ISA, wgmma.wait_group).
 static int64_t countStarted(Operation *first, Operation *end) {
   int64_t started = 0;
   for (Operation *op = first; op != end; op = op->getNextNode())
@@ -34,9 +32,9 @@ static int64_t countStarted(Operation *first, Operation *end) {
   return started;
 }
 
-/// Returns true if `mma` is complete after `wait`: with none pending, or in the
-/// same block if enough instructions start between them, in an iteration or
-/// across two.
+/// Returns true if `mma` is complete after `wait`: the wait leaves no MMA
+/// pending, or at most as many as start between both operations in their block.
+/// With `inNext` the wait is in the next iteration.
 static bool finishes(MmaOp mma, MmaWaitOp wait, bool inNext) {
   if (!wait.getPending())
     return true;
@@ -52,11 +50,12 @@ static bool finishes(MmaOp mma, MmaWaitOp wait, bool inNext) {
 
 namespace {
 
-/// Set of instructions that may be in flight at a point of a role. Each entry
-/// counts the instructions started after it, and the stages of a ring taken
-/// since the stage that it reads. A take counts the takes since. The set unites
-/// all paths to the point.
-class ReadsUnderWay {
+/// Data-flow analysis of a role. The state at a program point is the union over
+/// all paths to the point of
+/// - the MMAs that may be in flight, each with the number of MMAs started later
+///   and the number of stages taken after the stage that the MMA reads;
+/// - the takes of the ring, each with the number of later takes.
+class MmasInFlight {
 public:
   LogicalResult verify(RoleOp role) {
     State state;
@@ -76,14 +75,14 @@ private:
   };
   using State = std::set<Read>;
 
-  /// Saturation of the count: a wait with more pending instructions is vacuous.
+  /// Upper limit of `started`. No wait leaves so many MMAs pending.
   static constexpr int64_t kManyStarted = 64;
 
   LogicalResult run(Block &block, State &state) {
     for (Operation &op : block)
       if (failed(run(op, state)))
         return failure();
-    // A block uses and releases the stages that it takes.
+    // A stage is used and released only in the block that takes it.
     change(state, [&](Read &read) {
       return isa<MmaOp>(read.op) || read.op->getBlock() != &block;
     });
@@ -102,8 +101,8 @@ private:
     else if (auto release = dyn_cast<ConsumerReleaseOp>(op))
       return verifyRelease(release, state);
     else if (auto tail = dyn_cast<ConsumerTailOp>(op))
-      return verifyGiven(tail, tail.getRing().getDefiningOp(), /*first=*/0,
-                         /*last=*/kMaxStages, state);
+      return verifyReleased(tail, tail.getRing().getDefiningOp(), /*first=*/0,
+                            /*last=*/kMaxStages, state);
     return success();
   }
 
@@ -133,7 +132,8 @@ private:
     state = std::move(next);
   }
 
-  /// A stage is reused after all others of the ring, so it was released.
+  /// Drops entries of the stage that the take reuses: the producer filled it
+  /// again, so it was released.
   static void take(ConsumerWaitOp wait, State &state) {
     Operation *ring = wait.getRing().getDefiningOp();
     int64_t stages = wait.getRing().getType().getStages();
@@ -169,26 +169,25 @@ private:
     for (const Read &read : state)
       if (read.op == wait) {
         int64_t given = read.taken + release.getDeferred();
-        if (failed(verifyGiven(release, read.ring, given, given, state)))
+        if (failed(verifyReleased(release, read.ring, given, given, state)))
           return failure();
       }
     return success();
   }
 
-  /// Fails if an instruction may still read a released stage from `first` to
-  /// `last`, counted back from the latest, 0.
-  static LogicalResult verifyGiven(Operation *give, Operation *ring,
-                                   int64_t first, int64_t last,
-                                   const State &state) {
+  /// Fails if an MMA may still read a stage released by `give`. The stages
+  /// `first` to `last` are counted backwards from the latest take, 0.
+  static LogicalResult verifyReleased(Operation *give, Operation *ring,
+                                      int64_t first, int64_t last,
+                                      const State &state) {
     for (const Read &read : state) {
       auto mma = dyn_cast<MmaOp>(read.op);
       if (!mma || read.ring != ring || read.taken < first || read.taken > last)
         continue;
       // kernel C49
       InFlightDiagnostic diag =
-          mma.emitOpError("expected an mxgpu.mma_wait that finishes it before "
-                          "the stage that it "
-                          "reads is released, found none");
+          mma.emitOpError("expected an mxgpu.mma_wait for this MMA before the "
+                          "release of a stage that the MMA reads, found none");
       diag.attachNote(give->getLoc()) << "released here";
       return diag;
     }
@@ -198,7 +197,7 @@ private:
 
 } // namespace
 
-/// Checks that an accumulator is used only by MMAs until a wait.
+/// Checks that only MMAs use an accumulator before the wait.
 static LogicalResult verifyAccumulator(MmaOp mma) {
   llvm::SmallSetVector<Value, 4> values;
   values.insert(mma.getAccumulator());
@@ -212,7 +211,7 @@ static LogicalResult verifyAccumulator(MmaOp mma) {
           values.insert(wait.getResult());
         continue;
       }
-      // The next MMA accepts accumulators in flight.
+      // The next MMA may add to an accumulator in flight.
       if (auto next = dyn_cast<MmaOp>(user);
           next && next.getKind() == mma.getKind())
         continue;
@@ -228,13 +227,11 @@ static LogicalResult verifyAccumulator(MmaOp mma) {
         values.insert(loop.getRegionIterArgs()[carried]);
         continue;
       }
-      // kernel C50
       InFlightDiagnostic diag = user->emitOpError(
-          "expected an accumulator that an mxgpu.mma_wait gave with "
-          "pending(0), or with "
-          "as many started in its block after them, found some that may still "
-          "change");
-      diag.attachNote(mma.getLoc()) << "this computes them";
+          "expected the accumulator of a completed MMA, found an accumulator "
+          "in flight: wait for the MMA with mxgpu.mma_wait pending(0), or with "
+          "pending(n) after n later MMAs of the same block"); // kernel C50
+      diag.attachNote(mma.getLoc()) << "this MMA computes the accumulator";
       return diag;
     }
   return success();
@@ -242,7 +239,7 @@ static LogicalResult verifyAccumulator(MmaOp mma) {
 
 LogicalResult mxgpu::verifyMmas(KernelOp kernel) {
   for (auto role : kernel.getBody().getOps<RoleOp>())
-    if (failed(ReadsUnderWay().verify(role)))
+    if (failed(MmasInFlight().verify(role)))
       return failure();
   WalkResult result = kernel.walk([](MmaOp mma) {
     return WalkResult(

@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The leader of a pair issues the instructions of both tensor cores (PTX ISA,
-// tcgen05 CTA pair), and each CTA fills and reads its own memory. Barriers of a
-// pair count arrivals from certain CTAs: a missing arrival is a deadlock, a
-// surplus arrival a race.
+// tcgen05 CTA pair). Each CTA fills and reads its own memory. Each barrier of a
+// pair expects arrivals from certain CTAs. A missing arrival causes a deadlock,
+// and a surplus arrival causes a race.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@ static bool dependsOnRank(Value value) {
          (isa<CtaRankOp>(op) || llvm::any_of(op->getOperands(), dependsOnRank));
 }
 
-/// Verifies the CTAs of each kind in a pair: the leader alone, or both.
+/// Fails unless the role runs in the CTAs that `asyncKind` requires: MMAs run
+/// in the leader only, all other kinds in both CTAs.
 static LogicalResult verifyPort(RingOp ring, const Port &port,
                                 AsyncKind asyncKind) {
   RoleOp role = port.role;
@@ -32,14 +33,13 @@ static LogicalResult verifyPort(RingOp ring, const Port &port,
     return role.emitOpError(leads ? "expected a role on_leader for "
                                   : "expected a role of both CTAs for ")
            << stringifyAsyncKind(asyncKind) << " of ring \"" << ring.getName()
-           << "\", found one " << (leads ? "of both CTAs" : "on_leader");
+           << "\", found a role " << (leads ? "of both CTAs" : "on_leader");
   for (Operation *loop : getLoops(port.take))
     if (llvm::any_of(loop->getOperands(), dependsOnRank)) {
-      // kernel C32
       InFlightDiagnostic diag =
           loop->emitOpError("expected equally many iterations in both CTAs of "
                             "a pair, found operands that depend on "
-                            "mxgpu.cta_rank");
+                            "mxgpu.cta_rank"); // kernel C32
       diag.attachNote(ring.getLoc()) << "the ring is shared by the pair";
       return diag;
     }
@@ -54,15 +54,15 @@ LogicalResult mx::mxgpu::verifyPair(RingOp ring, const Sides &sides) {
       return succeeded(verifyPort(ring, port, type.getProducer()));
     }));
   };
-  // Each CTA of a pair searches its expert groups itself.
+  // Each CTA of a pair computes its own work tiles of expert groups.
   if (type.getProducer() == AsyncKind::Groups)
     return kernel.isPair() ? verifyProducers() : success();
-  // A CTA may also load for its own threads.
-  bool isOfCta = kernel.isPair() && type.getScope() == Scope::Cta &&
-                 type.getProducer() == AsyncKind::BulkCopy &&
-                 type.getConsumer() == AsyncKind::Threads;
-  // kernel C33
-  if (type.isPair() != kernel.isPair() && !isOfCta)
+  // In a pair, a ring of one CTA is allowed if bulk copies fill it and threads
+  // read it.
+  bool isCtaRing = kernel.isPair() && type.getScope() == Scope::Cta &&
+                   type.getProducer() == AsyncKind::BulkCopy &&
+                   type.getConsumer() == AsyncKind::Threads;
+  if (type.isPair() != kernel.isPair() && !isCtaRing) // kernel C33
     return ring.emitOpError("expected scope = ")
            << (kernel.isPair() ? "pair" : "cta") << " in a kernel with cluster("
            << kernel.getCluster()

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Roles are sequences of loops without data-dependent control flow around ring
-// operations, so a ring is a place of a marked graph: producers add tokens,
-// consumers remove as many, and the initial tokens are the empty stages.
+// No data-dependent control flow encloses ring operations, so a kernel is a
+// marked graph (a Petri net without choices). Ring operations are the
+// transitions, and the full and empty stages of a ring are tokens.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,8 +49,8 @@ public:
   }
 
 private:
-  /// Requires direct uses of the stages and buffers that a take returns, so
-  /// that no operation hides a use by passing the values on.
+  /// Fails unless operations use stages and buffers directly as an acquire or
+  /// wait returns them. Values passed through other operations would hide uses.
   LogicalResult verifyOperands() {
     WalkResult result = kernel.walk<WalkOrder::PreOrder>([](Operation *op) {
       for (Value operand : op->getOperands()) {
@@ -58,20 +58,19 @@ private:
           continue;
         if (!isa_and_present<MXGPUDialect>(op->getDialect()) ||
             op->getNumRegions()) {
-          // kernel C14
-          op->emitOpError("expected only operations of mxgpu, and no loops, to "
-                          "take a stage or its buffers");
+          op->emitOpError("expected stages and their buffers to be used only "
+                          "by mxgpu operations without regions"); // kernel C14
           return WalkResult::interrupt();
         }
         if (!isa_and_present<ProducerAcquireOp, ConsumerWaitOp>(
                 operand.getDefiningOp())) {
           // kernel C15
-          InFlightDiagnostic diag = op->emitOpError("expected the result of ")
-                                    << ProducerAcquireOp::getOperationName()
-                                    << " or "
-                                    << ConsumerWaitOp::getOperationName()
-                                    << ", found another " << operand.getType();
-          diag.attachNote(operand.getLoc()) << "it comes from here";
+          InFlightDiagnostic diag =
+              op->emitOpError("expected the result of ")
+              << ProducerAcquireOp::getOperationName() << " or "
+              << ConsumerWaitOp::getOperationName()
+              << ", found another value of type " << operand.getType();
+          diag.attachNote(operand.getLoc()) << "defined here";
           return WalkResult::interrupt();
         }
       }
@@ -84,10 +83,10 @@ private:
   LogicalResult collect(TakeOp take, SmallVector<Port, 1> Sides::*side) {
     auto ring = take.getRing().template getDefiningOp<RingOp>();
     RoleOp role = getRole(take);
-    // kernel C16
-    for (Operation *loop : getLoops(take))
+    for (Operation *loop : getLoops(take)) // kernel C16
       if (!isa<ForEachWorkTileOp, ForEachKOp>(loop))
-        return take.emitOpError("expected only mxgpu loops around it, found ")
+        return take.emitOpError(
+                   "expected to be nested only in mxgpu loops, found ")
                << loop->getName().getStringRef();
     auto &ports = rings[ring].*side;
     auto other = llvm::find_if(
@@ -97,7 +96,7 @@ private:
       // kernel C17
       InFlightDiagnostic diag = take.emitOpError("expected one role with ")
                                 << take->getName().getStringRef()
-                                << " of the ring, found another";
+                                << " of the ring, found a second role";
       diag.attachNote(other->take->getLoc()) << "here";
       return diag;
     }
@@ -112,28 +111,25 @@ private:
         if (user->getBlock() == port.give->getBlock() &&
             user->isBeforeInBlock(port.give))
           std::swap(user, port.give);
-        // kernel C18
         InFlightDiagnostic diag =
-            user->emitOpError("expected the stage to be released once, found "
-                              "a second time");
-        diag.attachNote(port.give->getLoc()) << "first here";
+            user->emitOpError("expected the stage to be released once, found a "
+                              "second release"); // kernel C18
+        diag.attachNote(port.give->getLoc()) << "first release here";
         return diag;
       }
       port.give = user;
     }
-    // kernel C19
-    if (!port.give)
+    if (!port.give) // kernel C19
       return take.emitOpError("expected the stage to be released by ")
-             << GiveOp::getOperationName() << ", found no use of it";
-    // kernel C20
-    if (port.give->getBlock() != take->getBlock())
+             << GiveOp::getOperationName() << ", found none";
+    if (port.give->getBlock() != take->getBlock()) // kernel C20
       return port.give->emitOpError(
           "expected to be in the block that takes the stage");
     return success();
   }
 
-  /// Returns true if several roles may consume a ring: each consumes every
-  /// stage, and none changes it.
+  /// Returns true if several roles may consume a ring. Each of these roles
+  /// reads every stage, and none writes it.
   static bool isShared(RingType type) {
     return type.getConsumer() == AsyncKind::Roles ||
            (type.isEmptiedByThreads() && !type.isPair() &&
@@ -165,8 +161,7 @@ private:
   }
 
   LogicalResult verifyRing(RingOp ring, const Sides &sides) {
-    // kernel C22
-    if (sides.producers.empty() || sides.consumers.empty())
+    if (sides.producers.empty() || sides.consumers.empty()) // kernel C22
       return ring.emitOpError("expected a role that ")
              << (sides.producers.empty() ? "produces" : "consumes")
              << " its stages, found none";
@@ -176,9 +171,8 @@ private:
       if (failed(verifyRequests(ring, sides)))
         return failure();
     } else if (llvm::is_contained(consumers, producer))
-      // kernel C23
-      return ring.emitOpError("expected different roles to produce and "
-                              "consume, found ")
+      return ring.emitOpError("expected different roles to produce and consume "
+                              "the ring, found ") // kernel C23
              << producer.getSymNameAttr() << " twice";
     if (failed(verifyAsyncKind(ring, producer, ring.getType().getProducer(),
                                ring.getType().getProducerThreads(),
@@ -192,8 +186,9 @@ private:
       countsIterations |= takes == TakesOfSides::SameNumber;
       if (takes == TakesOfSides::Different) {
         // kernel C24
-        InFlightDiagnostic diag = ring.emitOpError(
-            "expected as many stages acquired as consumed, in the same loops");
+        InFlightDiagnostic diag =
+            ring.emitOpError("expected producer and consumer to take equally "
+                             "many stages in the same loops");
         diag.attachNote(sides.producers.front().take->getLoc())
             << "acquired here";
         for (const Port &port : sides.consumers)
@@ -212,29 +207,28 @@ private:
     return verifyFilled(ring, sides);
   }
 
-  /// Requires the requesting role to wait for each answer before the next
-  /// request, and to leave its loop after a failed one: requests after a
-  /// failure are undefined (PTX ISA, clusterlaunchcontrol.try_cancel).
+  /// Fails unless the requesting role consumes each answer in the iteration of
+  /// the request, and therefore ends its loop after a failed request. Requests
+  /// after a failure are undefined (PTX ISA, clusterlaunchcontrol.try_cancel).
   LogicalResult verifyRequests(RingOp ring, const Sides &sides) {
     const Port &producer = sides.producers.front();
     for (ArrayRef<Port> ports :
          {ArrayRef(sides.producers), ArrayRef(sides.consumers)}) {
       llvm::SmallDenseSet<Operation *> roles;
       for (const Port &port : ports)
-        // kernel C26
-        if (!roles.insert(port.role).second)
+        if (!roles.insert(port.role).second) // kernel C26
           return port.take->emitOpError("expected one ")
                  << port.take->getName() << " of the ring in role "
                  << RoleOp(port.role).getSymNameAttr() << ", found another";
     }
-    // kernel C27
     if (llvm::none_of(sides.consumers, [&](const Port &port) {
           return port.role == producer.role &&
                  port.take->getBlock() == producer.give->getBlock() &&
                  producer.give->isBeforeInBlock(port.take);
-        }))
+        })) // kernel C27
       return producer.give->emitOpError(
-          "expected its role to consume the answer in the same iteration");
+          "expected the requesting role to consume the answer in the same "
+          "iteration");
     return success();
   }
 
@@ -242,10 +236,10 @@ private:
     return role.getElected() ? 1 : role.getWarps() * 32;
   }
 
-  /// Verifies the threads of a kind: a single thread drives the copy engine and
-  /// the tensor core, a warp finds expert groups; `threads(n)` and
-  /// `async_threads(n)` are all threads of a role, or of the roles that consume
-  /// a ring together.
+  /// Verifies the threads that fill or empty a ring. One elected thread drives
+  /// the copy engine or the tensor core, and one warp finds expert groups.
+  /// `threads(n)` and `async_threads(n)` require n threads in the role, or in
+  /// all roles that consume the ring.
   LogicalResult verifyAsyncKind(RingOp ring, RoleOp role, AsyncKind asyncKind,
                                 int64_t threads, int64_t found) {
     if (asyncKind == AsyncKind::Roles)
@@ -253,30 +247,28 @@ private:
     if (asyncKind == AsyncKind::Groups) {
       if (!role.getElected() && role.getWarps() == 1)
         return success();
-      // kernel C28
-      return role.emitOpError("expected a role of 1 warp, not elected, for "
-                              "groups of ring \"")
+      return role.emitOpError("expected a role with 1 warp and without "
+                              "'elected' for groups of ring \"") // kernel C28
              << ring.getName() << '"';
     }
     if (!hasThreads(asyncKind)) {
       if (role.getElected())
         return success();
-      // kernel C29
-      return role.emitOpError("expected an elected role for ")
+      return role.emitOpError("expected an elected role for ") // kernel C29
              << stringifyAsyncKind(asyncKind) << " of ring \"" << ring.getName()
              << '"';
     }
     if (found == threads)
       return success();
-    // kernel C30
-    return role.emitOpError("expected ")
+    return role.emitOpError("expected ") // kernel C30
            << threads << " threads for ring \"" << ring.getName()
            << "\", found " << found;
   }
 
   KernelOp kernel;
   RingSides rings;
-  /// True if sides of a ring agree only by known trip counts.
+  /// True if the sides of some ring take equally many stages only because trip
+  /// counts are known.
   bool countsIterations = false;
 };
 

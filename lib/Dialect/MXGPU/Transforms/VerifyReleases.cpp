@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A release deferred by n stages releases the stage that the role took n stages
-// before. The role thus holds a stage beyond the block of its take, and a tail
-// after all loops releases the last n.
+// A release deferred by n releases the stage acquired n stages earlier. The
+// role therefore keeps n stages until a consumer_tail after the loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,9 +27,9 @@ static SmallVector<ConsumerTailOp> getTails(RingOp ring, RoleOp role) {
   return tails;
 }
 
-/// Returns the operation that releases the stage of `ports[index]` within its
-/// block, or null: its own release, that of a later take of the block, or a
-/// tail.
+/// Returns the operation of the same block that releases the stage of
+/// `ports[index]`, or null: the stage's own release, the release of a later
+/// stage, a tail, or a loop that contains such a release or tail.
 static Operation *findGive(RingOp ring, ArrayRef<Port> ports, size_t index) {
   const Port &taken = ports[index];
   Block *block = taken.take->getBlock();
@@ -59,7 +58,7 @@ static Operation *findGive(RingOp ring, ArrayRef<Port> ports, size_t index) {
   return give;
 }
 
-/// Requires uses of a stage before its release.
+/// Fails if a use of a stage follows its release.
 static LogicalResult verifyUses(RingOp ring, ArrayRef<Port> ports,
                                 size_t index) {
   const Port &port = ports[index];
@@ -71,8 +70,8 @@ static LogicalResult verifyUses(RingOp ring, ArrayRef<Port> ports,
     if (user != port.give && !ancestor->isBeforeInBlock(give) &&
         !isReadOfRest(user)) {
       // kernel C21
-      InFlightDiagnostic diag = user->emitOpError(
-          "expected to use the stage before it is handed back");
+      InFlightDiagnostic diag =
+          user->emitOpError("expected to use the stage before its release");
       diag.attachNote(give->getLoc()) << "released here";
       return diag;
     }
@@ -86,24 +85,25 @@ static bool isAfter(Operation *tail, Operation *op) {
   return ancestor && ancestor->isBeforeInBlock(tail);
 }
 
-/// Requires equally many kept stages at each release, and one more in the ring.
+/// Fails unless the release of `port` is deferred by `distance` stages, like
+/// other releases of its role, and the ring contains more stages than that.
 static LogicalResult verifyDistance(RingOp ring, const Port &port,
                                     int64_t distance) {
   int64_t kept = getDistance(port), stages = ring.getType().getStages();
-  // kernel C70
-  if (stages <= kept)
+  if (stages <= kept) // kernel C70
     return port.give->emitOpError("expected a ring of at least ")
            << kept + 1 << " stages for a release deferred by " << kept
            << ", found " << stages;
-  // kernel C71
-  if (kept != distance)
-    return port.give->emitOpError("expected all releases of the ring in a role "
-                                  "to be deferred by as many stages, found ")
+  if (kept != distance) // kernel C71
+    return port.give->emitOpError(
+               "expected all releases of the ring in a role to be deferred by "
+               "the same number of stages, found ")
            << kept << " and " << distance;
   return success();
 }
 
-/// Requires a tail exactly if stages are kept.
+/// Fails unless a tail follows each deferred release, and each tail follows a
+/// deferred release.
 static LogicalResult verifyTails(RingOp ring, RoleOp role,
                                  ArrayRef<Port> ports) {
   SmallVector<ConsumerTailOp> tails = getTails(ring, role);
@@ -114,8 +114,8 @@ static LogicalResult verifyTails(RingOp ring, RoleOp role,
             tails, [&](Operation *tail) { return isAfter(tail, port.give); }))
       return port.give->emitOpError("expected an ")
              << ConsumerTailOp::getOperationName()
-             << " of the ring after it or after the loops around it, found "
-                "none";
+             << " of the ring after the release or after its enclosing loops, "
+                "found none";
   for (ConsumerTailOp tail : tails) {
     bool hasDeferred = false;
     for (const Port &port : ports) {
@@ -127,20 +127,18 @@ static LogicalResult verifyTails(RingOp ring, RoleOp role,
                      });
       Block *block = port.take->getBlock();
       Operation *within = block->findAncestorOpInBlock(*tail);
-      // kernel C74
       if (within && port.take->isBeforeInBlock(within) &&
-          within->isBeforeInBlock(port.give)) {
-        InFlightDiagnostic diag = tail.emitOpError(
-            "expected every stage that is taken to have its release before it, "
-            "found one after it");
+          within->isBeforeInBlock(port.give)) { // kernel C74
+        InFlightDiagnostic diag =
+            tail.emitOpError("expected every earlier stage to be released "
+                             "before the tail, found a release after the tail");
         diag.attachNote(port.give->getLoc()) << "here";
         return diag;
       }
     }
-    // kernel C73
-    if (!hasDeferred)
-      return tail.emitOpError("expected a deferred release of the ring before "
-                              "it, and no other tail between, found none");
+    if (!hasDeferred) // kernel C73
+      return tail.emitOpError("expected a deferred release of the ring between "
+                              "the previous tail and this tail, found none");
   }
   return success();
 }

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Shared memory, tensor memory and named barriers follow from the order of the
-// ops in the kernel. Compares them, and registers, with the limits of the chip.
+// Compares the memory, named barriers and registers of a kernel with the limits
+// of the chip. Memory addresses and barrier numbers follow from the order of
+// the operations in the kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,16 +44,16 @@ const target::TargetInfo *mxgpu::getTargetInfo(Operation *op) {
 
 namespace {
 
-/// Fails with a table of uses if `memory` exceeds the limit.
+/// Fails and lists all items of `memory` if they exceed the limit.
 LogicalResult check(KernelOp kernel, const Memory &memory, int64_t available,
                     StringRef unitOfSize, const target::TargetInfo &target) {
   if (memory.getUsed() <= available)
     return success();
-  InFlightDiagnostic diag = kernel.emitOpError("expected at most ")
-                            << available << ' ' << unitOfSize << " on "
-                            << target.chip << ", found " << memory.getUsed()
-                            << ": take a smaller tile, fewer stages, or fewer "
-                               "values at a time";
+  InFlightDiagnostic diag =
+      kernel.emitOpError("expected at most ")
+      << available << ' ' << unitOfSize << " on " << target.chip << ", found "
+      << memory.getUsed()
+      << ": use a smaller tile, fewer stages, or fewer values at a time";
   for (const MemoryItem &item : memory.getItems())
     diag.attachNote() << item.describe() << ": " << item.getTotal();
   return diag;
@@ -79,7 +80,7 @@ struct VerifyResourcesPass final
     }
   }
 
-  /// Requires the kernel's matrix instructions on the chip.
+  /// Fails unless the chip supports the kernel's matrix instructions.
   static LogicalResult verifyMmas(KernelOp kernel,
                                   const target::TargetInfo &target) {
     WalkResult result = kernel.walk([&](MmaOp mma) {
@@ -104,19 +105,21 @@ struct VerifyResourcesPass final
                                 "bytes of shared memory", target)));
   }
 
-  /// Requires a named barrier for each role with waits among its threads.
+  /// Fails unless each role that synchronizes its threads has a named barrier.
   static LogicalResult verifyBarriers(KernelOp kernel) {
     for (auto role : kernel.getBody().getOps<RoleOp>())
       if (int64_t number = role.getNamedBarrier();
           number >= target::kNamedBarriers && role.needsBarrier())
-        return role.emitOpError("expected roles whose threads wait for each "
-                                "other among the first ")
+        return role.emitOpError("expected a role that synchronizes its threads "
+                                "to be among the first ")
                << target::kNamedBarriers - 1
-               << ", which have named barriers, found number " << number;
+               << " roles, because the others have no named barrier, found "
+                  "role number "
+               << number;
     return success();
   }
 
-  /// Checks that the registers at launch cover all roles.
+  /// Checks the registers per thread at launch, the average over all roles.
   static LogicalResult verifyRegisters(KernelOp kernel,
                                        const target::TargetInfo &target) {
     int64_t launched = kernel.getLaunchRegisters().value_or(0);
@@ -124,9 +127,9 @@ struct VerifyResourcesPass final
         std::min<int64_t>(target.registersPerThread,
                           target.registersPerSm / kernel.getNumThreads());
     if (launched > most)
-      return kernel.emitOpError("expected roles of at most ")
-             << most << " registers a thread on average, which is what "
-             << target.chip << " has for " << kernel.getNumThreads()
+      return kernel.emitOpError("expected at most ")
+             << most << " registers per thread on average, the limit of "
+             << target.chip << " for " << kernel.getNumThreads()
              << " threads, found " << launched;
     return success();
   }

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Stages hold rows between registers and a bulk store. A role may take stages
-// of warp scope in several places reached by whole warps, and stages of all its
-// threads in a single place.
+// Stages hold rows on their way from registers to a bulk store. A role may
+// acquire stages of warp scope in several places, if whole warps reach each
+// place. Stages that all threads of a role share may be acquired in a single
+// place only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,14 +37,12 @@ static LogicalResult findOnce(ProducerAcquireOp acquire, StringAttr name,
                               SmallVectorImpl<Operation *> &uses) {
   Operation *found = nullptr;
   for (Operation *user : acquire.getBuffer(name).getUsers()) {
-    // kernel C53
-    if (isa<UseOp>(user) && std::exchange(found, user))
-      return user->emitOpError("expected one of each field, found a second "
-                               "of ")
+    if (isa<UseOp>(user) && std::exchange(found, user)) // kernel C53
+      return user->emitOpError("expected one op of this kind for each field, "
+                               "found a second op for field ")
              << name;
   }
-  // kernel C54
-  if (!found)
+  if (!found) // kernel C54
     return acquire.emitOpError("expected a ")
            << UseOp::getOperationName() << " of field " << name
            << ", found none";
@@ -51,39 +50,36 @@ static LogicalResult findOnce(ProducerAcquireOp acquire, StringAttr name,
   return success();
 }
 
-/// Requires an acquire, a store_shared and a tma_store for each field, then a
-/// commit, in a block that whole warps reach.
+/// Fails unless whole warps reach the block of an acquire. Also fails unless
+/// the block contains a store_shared of each field, a tma_store of each field
+/// and the commit, in this order.
 static LogicalResult verifyStaged(ProducerAcquireOp acquire) {
   for (Operation *parent = acquire->getParentOp(); !isa<RoleOp>(parent);
        parent = parent->getParentOp()) {
     auto ifOp = dyn_cast<scf::IfOp>(parent);
-    // kernel C51
     if (!isa<ForEachWorkTileOp, ForEachKOp, scf::ForOp>(parent) &&
-        !(ifOp && isUniform(ifOp.getCondition())))
-      return acquire.emitOpError("expected only loops and conditions that "
-                                 "threads agree on around it, found ")
+        !(ifOp && isUniform(ifOp.getCondition()))) // kernel C51
+      return acquire.emitOpError("expected to be nested only in loops and in "
+                                 "scf.if with uniform conditions, found ")
              << parent->getName().getStringRef();
     auto loop = dyn_cast<scf::ForOp>(parent);
-    // kernel C52
-    if (loop && !isUniform(loop.getInductionVar()))
-      return acquire.emitOpError("expected loops whose bounds threads agree "
-                                 "on around it");
+    if (loop && !isUniform(loop.getInductionVar())) // kernel C52
+      return acquire.emitOpError(
+          "expected uniform bounds of the enclosing loops");
   }
   Operation *publish = nullptr;
   for (Operation *user : acquire->getUsers()) {
-    // kernel C20
-    if (user->getBlock() != acquire->getBlock())
+    if (user->getBlock() != acquire->getBlock()) // kernel C20
       return user->emitOpError(
           "expected to be in the block that takes the stage");
     // kernel C18
     if (isa<ProducerCommitOp>(user) && std::exchange(publish, user))
-      return user->emitOpError("expected the stage to be released once, "
-                               "found a second time");
+      return user->emitOpError(
+          "expected the stage to be released once, found a second release");
   }
-  // kernel C19
-  if (!publish)
+  if (!publish) // kernel C19
     return acquire.emitOpError("expected the stage to be released by "
-                               "mxgpu.producer_commit, found no use of it");
+                               "mxgpu.producer_commit, found none");
   for (StringAttr name : acquire.getRing().getType().getNames()) {
     SmallVector<Operation *> uses = {acquire};
     if (failed(findOnce<StoreSharedOp>(acquire, name, uses)) ||
@@ -102,8 +98,9 @@ static LogicalResult verifyStaged(ProducerAcquireOp acquire) {
   return success();
 }
 
-/// Requires the copy of a stage before the next acquire, since copies are
-/// counted when they start.
+/// Fails if a second acquire of the ring precedes the commit of the first
+/// stage. Waits count the copies in the order of their start, so the stages
+/// must not overlap.
 static LogicalResult verifyOneAtATime(ProducerAcquireOp acquire) {
   for (Operation *op = acquire->getNextNode(); op; op = op->getNextNode()) {
     if (isa<ProducerCommitOp>(op) && op->getOperand(0) == acquire.getStage())
@@ -111,10 +108,9 @@ static LogicalResult verifyOneAtATime(ProducerAcquireOp acquire) {
     WalkResult result = op->walk([&](ProducerAcquireOp other) {
       if (other.getRing() != acquire.getRing())
         return WalkResult::advance();
-      // kernel C56
-      InFlightDiagnostic diag =
-          other.emitOpError("expected the stage before to be published first");
-      diag.attachNote(acquire.getLoc()) << "it is taken here";
+      InFlightDiagnostic diag = other.emitOpError(
+          "expected the previous stage to be published first"); // kernel C56
+      diag.attachNote(acquire.getLoc()) << "previous stage acquired here";
       return WalkResult::interrupt();
     });
     if (result.wasInterrupted())
@@ -129,7 +125,7 @@ static bool isWrite(Operation *op) {
 
 static bool isCopy(Operation *op) { return isa<TmaStoreOp, BulkStoreOp>(op); }
 
-/// Returns the number of copies of a buffer, one for each box or tile.
+/// Returns the number of copies (boxes or tiles) that empty a buffer.
 static int64_t getNumCopies(TypedValue<BufferType> view) {
   BufferType buffer = view.getType();
   for (Operation *user : view.getUsers()) {
@@ -142,7 +138,7 @@ static int64_t getNumCopies(TypedValue<BufferType> view) {
   return 1;
 }
 
-/// Return the box or tile of the buffer that a store copies.
+/// Returns the box or tile of the buffer that a store copies.
 static std::optional<int64_t> getCopied(TmaStoreOp store) {
   return store.getBox();
 }
@@ -150,7 +146,8 @@ static std::optional<int64_t> getCopied(BulkStoreOp store) {
   return store.getTile();
 }
 
-/// Requires distinct boxes or tiles, which with their number covers the buffer.
+/// Fails if a box or tile is copied twice. The number of copies was checked
+/// before, so distinct boxes cover the whole buffer.
 static LogicalResult verifyCopiedOnce(ProducerAcquireOp acquire) {
   llvm::SmallDenseSet<std::pair<Value, int64_t>> found;
   for (Operation &op : *acquire->getBlock()) {
@@ -179,14 +176,14 @@ static Value getCondition(Operation *op) {
           [](auto store) { return store.getCondition(); });
 }
 
-/// Requires all threads of a role to write the fields before the first copy,
-/// then a copy of each field, then the commit. The threads synchronize before
-/// the first copy only, so later writes could be missed.
-static LogicalResult verifySlotOfRole(ProducerAcquireOp acquire) {
-  // kernel C16
-  for (Operation *loop : getLoops(acquire))
+/// Fails unless the threads of a role write all fields before the first copy,
+/// and the commit follows a copy of each field. The threads synchronize only
+/// before the first copy, so a copy could miss later writes.
+static LogicalResult verifyRoleStage(ProducerAcquireOp acquire) {
+  for (Operation *loop : getLoops(acquire)) // kernel C16
     if (!isa<ForEachWorkTileOp, ForEachKOp>(loop))
-      return acquire.emitOpError("expected only mxgpu loops around it, found ")
+      return acquire.emitOpError(
+                 "expected to be nested only in mxgpu loops, found ")
              << loop->getName().getStringRef();
   Block *block = acquire->getBlock();
   SmallVector<Operation *> copies, publishes;
@@ -195,108 +192,96 @@ static LogicalResult verifySlotOfRole(ProducerAcquireOp acquire) {
       copies.push_back(user);
     else if (isa<ProducerCommitOp>(user))
       publishes.push_back(user);
-  // kernel C18
-  if (publishes.size() != 1)
+  if (publishes.size() != 1) // kernel C18
     return acquire.emitOpError("expected the stage to be released once by "
                                "mxgpu.producer_commit, found ")
-           << publishes.size() << " times";
+           << publishes.size() << " commits";
   for (auto [name, view] : llvm::zip_equal(
            acquire.getRing().getType().getNames(), acquire.getBuffers())) {
-    // kernel C62
-    if (llvm::none_of(view.getUsers(), isWrite))
+    if (llvm::none_of(view.getUsers(), isWrite)) // kernel C62
       return acquire.emitOpError("expected a store into field ")
              << name << ", found none";
     int64_t expected = getNumCopies(cast<TypedValue<BufferType>>(view));
-    // kernel C63
     if (int64_t count = llvm::count_if(view.getUsers(), isCopy);
-        count != expected)
+        count != expected) // kernel C63
       return acquire.emitOpError("expected ")
              << expected << (expected == 1 ? " copy" : " copies")
              << " of field " << name << ", found " << count;
   }
   Operation *publish = publishes[0];
   for (Operation *copy : copies) {
-    // kernel C64
-    if (copy->getBlock() != block || publish->getBlock() != block)
-      return copy->emitOpError("expected to be in the block that takes the "
-                               "stage, and publish with it");
-    // kernel C65
-    if (!copy->isBeforeInBlock(publish))
+    if (copy->getBlock() != block || publish->getBlock() != block) // kernel C64
+      return copy->emitOpError("expected the copy and mxgpu.producer_commit to "
+                               "be in the block that acquires the stage");
+    if (!copy->isBeforeInBlock(publish)) // kernel C65
       return copy->emitOpError("expected to come before mxgpu.producer_commit");
-    // kernel C66
     if (Value condition = getCondition(copy);
-        condition && !isUniform(condition))
-      return copy->emitOpError("expected a condition that threads agree on");
+        condition && !isUniform(condition)) // kernel C66
+      return copy->emitOpError("expected a uniform condition");
     for (Operation *user : acquire->getUsers())
       if (isWrite(user) &&
           !block->findAncestorOpInBlock(*user)->isBeforeInBlock(copy)) {
-        // kernel C67
         InFlightDiagnostic diag = user->emitOpError(
-            "expected to come before the copies from its stage");
-        diag.attachNote(copy->getLoc()) << "a copy";
+            "expected to come before the copies from its stage"); // kernel C67
+        diag.attachNote(copy->getLoc()) << "this copies the stage";
         return diag;
       }
   }
   return verifyCopiedOnce(acquire);
 }
 
-static LogicalResult verifyStagingOfRole(RingOp ring) {
+static LogicalResult verifyRoleStaging(RingOp ring) {
   ProducerAcquireOp taken;
   for (Operation *user : ring.getResult().getUsers()) {
     auto acquire = dyn_cast<ProducerAcquireOp>(user);
-    // kernel C61
-    if (!acquire || taken)
+    if (!acquire || taken) // kernel C61
       return user->emitOpError("expected a ring for tma_store to be acquired "
                                "in one place only");
     taken = acquire;
   }
-  // kernel C22
-  if (!taken)
+  if (!taken) // kernel C22
     return ring.emitOpError("expected a role that produces its stages, found "
                             "none");
   RoleOp role = getRole(taken);
   int64_t threads = ring.getType().getProducerThreads();
-  // kernel C30
   if (role.getElected() ||
-      static_cast<int64_t>(role.getWarps()) * 32 != threads)
+      static_cast<int64_t>(role.getWarps()) * 32 != threads) // kernel C30
     return role.emitOpError("expected ")
            << threads << " threads for ring \"" << ring.getName()
            << "\", found " << (role.getElected() ? 1 : role.getWarps() * 32);
-  return verifySlotOfRole(taken);
+  return verifyRoleStage(taken);
 }
 
-/// No other warp waits for the stages, and the copies wait for no warp. The
-/// order of uses within a stage is therefore sufficient.
+/// Checks only the order of the uses of each stage: no other warp waits for the
+/// stages, so these rings cannot cause a deadlock.
 LogicalResult mx::mxgpu::verifyStaging(RingOp ring) {
   if (ring.getType().getScope() == Scope::Cta)
-    return verifyStagingOfRole(ring);
-  // kernel C57
-  if (ring.getType().getNames().size() != 1)
-    return ring.emitOpError("expected one field in a warp's own ring, found ")
+    return verifyRoleStaging(ring);
+  if (ring.getType().getNames().size() != 1) // kernel C57
+    return ring.emitOpError(
+               "expected one field in a ring with scope = warp, found ")
            << ring.getType().getNames().size();
   RoleOp role;
   for (Operation *user : ring.getResult().getUsers()) {
     auto acquire = dyn_cast<ProducerAcquireOp>(user);
-    // kernel C58
-    if (!acquire)
-      return user->emitOpError("expected a warp's own ring to be acquired, "
-                               "and emptied by tma_store");
-    // kernel C59
-    if (role && getRole(acquire) != role)
-      return acquire.emitOpError("expected one role to use a warp's own "
-                                 "ring, found another");
+    if (!acquire) // kernel C58
+      return user->emitOpError(
+          "expected a ring with scope = warp to be used only by "
+          "mxgpu.producer_acquire, because mxgpu.tma_store empties its stages");
+    if (role && getRole(acquire) != role) // kernel C59
+      return acquire.emitOpError("expected one role to use a ring with scope = "
+                                 "warp, found a second role");
     role = getRole(acquire);
     if (failed(verifyStaged(acquire)) || failed(verifyOneAtATime(acquire)))
       return failure();
   }
-  // kernel C22
-  if (!role)
+  if (!role) // kernel C22
     return ring.emitOpError("expected a role that produces its stages, found "
                             "none");
   int64_t threads = ring.getType().getProducerThreads();
-  // kernel C60
-  if (role.getElected() || threads != 32)
-    return role.emitOpError("expected whole warps, and 32 threads for ring \"")
+  if (role.getElected() || threads != 32) // kernel C60
+    return role.emitOpError("expected a role of whole warps, and 32 producer "
+                            "threads for ring \"")
            << ring.getName() << "\", found " << threads << " threads in "
            << (role.getElected() ? "an elected role" : "warps");
   return success();

@@ -72,6 +72,6 @@ MXPlanDialect::verifyOperationAttribute(Operation *op,
   if (found != ArrayRef<Type>(expected))
     return op->emitOpError("expected ")
            << (isArguments ? "arguments" : "results") << " of types ("
-           << expected << "), as " << name << " says, found (" << found << ")";
+           << expected << ") as in " << name << ", found (" << found << ")";
   return success();
 }

@@ -55,8 +55,8 @@ LogicalResult ConstantOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   auto global = dyn_cast_if_present<memref::GlobalOp>(symbol);
   if (!global || !global.getConstant() ||
       !isa_and_present<ElementsAttr>(global.getInitialValueAttr()))
-    return emitOpError("expected a memref.global that is constant and has a "
-                       "value, found ")
+    return emitOpError("expected a constant memref.global with a value, "
+                       "found ")
            << (symbol ? symbol->getName().getStringRef() : "nothing")
            << " named " << getGlobalAttr();
   if (std::optional<std::string> fault =
@@ -65,7 +65,7 @@ LogicalResult ConstantOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return success();
 }
 
-/// Returns the types of the parameters of a kernel in a plan.
+/// Returns the parameter types of a kernel in a plan.
 static SmallVector<Type> getLaunchTypes(mxgpu::KernelOp kernel) {
   SmallVector<Type> types;
   Type i64 = IntegerType::get(kernel.getContext(), 64);
@@ -78,8 +78,8 @@ static SmallVector<Type> getLaunchTypes(mxgpu::KernelOp kernel) {
 LogicalResult SliceOp::verify() {
   for (Operation *user : (*this)->getUsers())
     if (!isa<LaunchOp>(user)) // slice C1
-      return emitOpError("expected to be a parameter of launches, found a use "
-                         "by '")
+      return emitOpError("expected uses only as a parameter of mxplan.launch, "
+                         "found a use by '")
              << user->getName() << "'";
   return success();
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cases of the report: a table with a function for each row."""
+"""Cases of the report. Each row of a table names a function that creates the case."""
 
 from typing import Callable, NamedTuple
 
@@ -9,23 +9,24 @@ import numpy as np
 from ..._arrays.interop import find_library
 from .. import reference as ref
 
-# Number of compared rows of large results, evenly spaced.
+# Number of rows of a large result that are compared. The rows are evenly spaced.
 ROWS = 64
-# Total operand size of a timed case, so no launch finds its operands in a cache.
+# Total size of the operands of a timed case, so large that no launch finds its operands in a cache.
 BYTES = 256 << 20
 
 
 class Made(NamedTuple):
-    """Prepared case. `launches` repeat the work on separate operands; `check` compares the
-    results of the first. `torch` is a description and launches of PyTorch for comparison."""
+    """Prepared case. Each of `launches` runs the same work on its own operands, and `check` compares
+    the results of the first launch. `torch` is a description and a list of PyTorch launches. Their
+    times are compared."""
     launches: list
     check: Callable
     torch: tuple = None
 
 
 class Row(NamedTuple):
-    """Row of the table. `make(place, name, **sizes)` is called with `sizes` on a GPU, else with
-    `tiny`."""
+    """Row of the table. `make(place, name, **sizes)` creates a case for each of `names`. The sizes
+    are `sizes` on a GPU, and `tiny` on other devices."""
     family: str
     make: Callable
     names: tuple
@@ -34,7 +35,7 @@ class Row(NamedTuple):
 
 
 class Place:
-    """Device of a case: creates arrays and PyTorch tensors."""
+    """Device of a case. Creates arrays and PyTorch tensors on it."""
 
     def __init__(self, device, torch=None):
         self.rng = np.random.default_rng(7)
@@ -45,8 +46,8 @@ class Place:
         self.made = {}
 
     def normal(self, *shape, scale=1.0, dtype=ref.BF16):
-        """Returns normal values, cached for all cases of a family because large arrays are slow
-        to draw."""
+        """Returns normally distributed values. They are cached for all cases of a family, because
+        drawing large arrays is slow."""
         key = shape, scale, dtype
         if key not in self.made:
             x = self.rng.standard_normal(shape, np.float32) * np.float32(scale)
@@ -54,21 +55,22 @@ class Place:
         return self.made[key]
 
     def blocks(self, rows, columns):
-        """Returns blocks of 16 of different magnitude, and two blocks of zeros."""
+        """Returns a matrix with blocks of 16 of different magnitudes. Two blocks are zeros."""
         sizes = np.exp2(self.rng.integers(-6, 6, (rows, columns // 16, 1)), dtype=np.float32)
         sizes[0, :2] = 0
         x = self.normal(rows, columns // 16, 16, dtype=np.float32) * sizes
         return x.reshape(rows, columns).astype(ref.BF16)
 
     def sets(self, *arrays, bytes):
-        """Returns sets of operands that together exceed caches, given the size of a set in
-        bytes. Sets differ by the order of rows."""
+        """Returns copies of the operands `arrays`. The copies differ in the order of their rows.
+        `bytes` is the size of a copy, and all copies together exceed the caches."""
         count = max(2, min(12, BYTES // bytes)) if self.is_gpu else 1
         return [tuple(np.roll(x, k, axis=0) for x in arrays) for k in range(count)]
 
     def put(self, x):
-        """Copies to the device; on a GPU to a PyTorch tensor if available, so calls use
-        PyTorch's allocator: other memory waits for the GPU when freed."""
+        """Copies an array to the device. On a GPU, the copy is a PyTorch tensor if PyTorch is
+        available. Calls then allocate with PyTorch, which does not wait for the GPU when memory is
+        freed."""
         if not self.is_gpu:
             return x
         there = mx.array(x, self.stream)
@@ -78,7 +80,7 @@ class Place:
         return self.torch.from_dlpack(there)
 
     def get(self, x):
-        """Copies to the host; for a Quantized, its arrays."""
+        """Copies an array, or the arrays of a Quantized, to the host."""
         if self.torch and isinstance(x, self.torch.Tensor):
             self.stream.synchronize()
             return find_library(type(x)).to_host(x.cpu())
@@ -89,12 +91,12 @@ class Place:
         return x.numpy(stream=self.stream) if hasattr(x, "numpy") else np.asarray(x)
 
     def bf16(self, x):
-        """Returns a PyTorch tensor in bf16."""
+        """Copies a bf16 array to a PyTorch tensor on the device."""
         bits = self.torch.tensor(x.view(np.int16), device=self.device)
         return bits.view(self.torch.bfloat16)
 
     def beside(self, what, launches):
-        """Returns `what` with `launches()` if PyTorch is available, else None."""
+        """Returns (`what`, `launches()`) if PyTorch is available, else None."""
         return (what, launches()) if self.torch else None
 
 
@@ -239,12 +241,12 @@ def swiglu(place, name, rows, columns):
                 place.beside("silu(gate) * up in bf16", torch))
 
 
-# Smallest accepted ratio by weight format (docs/guide/MoE.md).
+# Smallest accepted signal-to-noise ratio in dB, keyed by weight format (docs/guide/MoE.md).
 _LEAST_DB = {"mxfp8_e4m3": 22.0, "mxfp4": 11.0}
 
 
 def moe_layer(place, name, experts, hidden, intermediate, tokens):
-    """MoE layer, forward and backward."""
+    """Forward and backward pass of an MoE layer."""
     x, dy = place.normal(tokens, hidden), place.normal(tokens, hidden)
     w1 = place.normal(experts, 2 * intermediate, hidden, scale=hidden ** -0.5)
     w2 = place.normal(experts, hidden, intermediate, scale=intermediate ** -0.5)
@@ -288,7 +290,7 @@ def moe_layer(place, name, experts, hidden, intermediate, tokens):
 
 
 _SIMPLE = {
-    # Unfused: a fused multiply-add would produce different bits.
+    # The kernel must not fuse the operations, because a fused multiply-add returns different bits.
     "multiply_add": ("""func.func @f(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
       %0 = arith.mulf %x, %y : tensor<?x?xf32>
       %1 = arith.addf %0, %x : tensor<?x?xf32>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Assembly of the report: the machine, and the results of one process for each family."""
+"""Assembles the report. It describes the machine and contains the results of all families of cases,
+each of which runs in its own process."""
 
 import datetime
 import json
@@ -33,8 +34,8 @@ def _version(package):
 
 
 def _assembler(kind):
-    """Returns the CUDA version of the ptxas for the kernels, "?" if unknown. None if the driver
-    assembles them, or if there are no kernels."""
+    """Returns the CUDA version of the ptxas that assembles the kernels, or "?" if unknown. Returns
+    None if the driver assembles the kernels, or if there are no kernels."""
     if kind == "cpu":
         return None
     chosen = ptxas.choose(*ptxas.candidates(), default_chip())
@@ -42,7 +43,7 @@ def _assembler(kind):
 
 
 def _gpu_query(number, fields):
-    """Queries nvidia-smi; returns values by field, or None without nvidia-smi."""
+    """Queries nvidia-smi. Returns a dictionary of values keyed by field, or None if the query fails."""
     try:
         text = subprocess.run(
             ["nvidia-smi", f"--id={number}", "--query-gpu=" + ",".join(fields),
@@ -65,7 +66,8 @@ def _describe_device(device):
 
 
 def _run_family(row, device):
-    """Runs the cases of a family. Returns results by name, and the reason for missing ones."""
+    """Runs the cases of a family. Returns the results keyed by name, the names of the cases that began,
+    and the reason why results are missing, or None."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "results")
         command = [sys.executable, "-m", "mx_compiler.selftest.report.worker", row.family,
@@ -97,7 +99,7 @@ def _cases(device, is_gpu):
             if found is None:
                 ran = "" if name in begun else "not run: "
                 found = {"passed": False, "comparison": None, "times": None,
-                         "error": ran + (why or "its process gave no result"),
+                         "error": ran + (why or "its process returned no result"),
                          "seconds": None}
             case = {"family": row.family, "name": name,
                     "shape": row.sizes if is_gpu else row.tiny, **found}
@@ -121,7 +123,7 @@ def _print(case):
 
 
 def collect(device):
-    """Returns the report for JSON. The device must be set."""
+    """Returns the report as JSON data. The caller must have selected the device."""
     about = _describe_device(device)
     is_gpu = about["kind"] == "cuda"
     number = int(device.partition(":")[2] or 0)
@@ -178,7 +180,7 @@ def write_report(path, device=None):
     kind = report["device"]["kind"]
     print(f"mx {report['mx']} on {kind}: {report['device']['name']}")
     if kind != "cuda":
-        print("no times: they are measured on a GPU alone")
+        print("no times, because they are measured only on a GPU")
     if report["error"]:
         print(f"selftest: {report['error']}")
     with open(path, "w", encoding="utf-8") as file:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Timing of launches by CUDA events on the stream of the launches.
+"""Times launches with CUDA events on the stream of the launches.
 
-A burst is a sequence of launches, each on its own operands. Before it the GPU fills memory with
-zeros for as long as the host needs to issue the burst: this clears the caches and closes gaps
-between launches. If no fill is long enough, as for launches that wait for the GPU, the host was
-measured and the GPU's time is unknown."""
+A burst is a sequence of launches, each on its own operands. Before a burst, the GPU fills memory
+with zeros for as long as the host needs to issue the burst. The fill clears the caches and prevents
+gaps between launches. If no fill is long enough, for example because the launches wait for the GPU,
+the events measure the host, and the GPU's time is unknown."""
 
 import ctypes
 import math
@@ -12,12 +12,12 @@ import statistics
 import time
 
 BURSTS, LAUNCHES = 15, 8
-# The first burst may load kernels; the second measures the host.
+# Bursts that are not reported. The first may load kernels, and the second measures the host.
 TRIALS = 2
 FILL, FILLS, MOST_FILLS = 1 << 30, 2, 64
-METHOD = ("microseconds of a launch: in a burst of launches, each on other operands, "
-          "after a fill of memory, between two CUDA events; the median, least and "
-          "largest of the bursts")
+METHOD = ("microseconds per launch, between two CUDA events around a burst of launches that use "
+          "different operands, after the GPU filled memory; the median, minimum and maximum "
+          "of the bursts")
 
 
 class Clock:
@@ -26,13 +26,13 @@ class Clock:
         device, context = ctypes.c_int(), ctypes.c_void_p()
         self.call("cuInit", 0)
         self.call("cuDeviceGet", ctypes.byref(device), number)
-        # Primary context, shared with the runtime and PyTorch.
+        # The runtime and PyTorch also use the primary context.
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
         self.call("cuCtxSetCurrent", context)
         self.fill, self.events = ctypes.c_uint64(), []
 
     def prepare(self):
-        """Allocates the common resources once."""
+        """Allocates the memory to fill and the events, once."""
         if self.events:
             return
         self.call("cuMemAlloc_v2", ctypes.byref(self.fill), ctypes.c_size_t(FILL))
@@ -48,7 +48,7 @@ class Clock:
             raise RuntimeError(f"{name}: {(text.value or b'unknown error').decode()}")
 
     def version(self):
-        """Returns the driver's CUDA version: 13000 is 13.0."""
+        """Returns the driver's CUDA version, such as 13000 for 13.0."""
         version = ctypes.c_int()
         self.call("cuDriverGetVersion", ctypes.byref(version))
         return version.value
@@ -60,7 +60,7 @@ class Clock:
         return taken.value
 
     def measure(self, launches, stream):
-        """Measures `launches` in turn on the stream with this handle."""
+        """Measures bursts of `launches`, which are called in turn. `stream` is a handle."""
         self.prepare()
         first, begin, end = self.events
         stream = ctypes.c_void_p(stream)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a family in a separate process, because a GPU fault may end it:
+"""Runs a family of cases in a separate process, because a GPU fault may end the process:
 
     python -m mx_compiler.selftest.report.worker FAMILY DEVICE FILE
 
-FILE receives a line of JSON at the start of a case, and a line with its result."""
+The process appends a line of JSON to FILE when a case begins, and another line with its result."""
 
 import contextlib
 import json
@@ -49,7 +49,7 @@ def run_case(row, name, place, clock):
         found["comparison"] = made.check()
         found["passed"] = reference.is_right(found["comparison"])
         if not found["passed"]:
-            found["error"] = "the results are not those of the reference"
+            found["error"] = "the results differ from the reference"
         if clock:
             found["times"] = times_of(place, clock, made)
     except Exception as error:

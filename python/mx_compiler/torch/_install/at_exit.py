@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Process exit after a backward pass on a GPU. PyTorch's autograd threads drop tensors after
-`backward` has returned, and need the interpreter for that. If the interpreter ends meanwhile,
-CPython ends the thread inside a C++ destructor, and the process aborts with "terminate called
-without an active exception"."""
+"""Works around an abort at process exit after a backward pass on a GPU. PyTorch's autograd threads
+release tensors after `backward` has returned, and need the interpreter for that. If the interpreter
+ends meanwhile, CPython ends the thread inside a C++ destructor, and the process aborts with
+"terminate called without an active exception"."""
 
 import atexit
 import pathlib
@@ -13,7 +13,7 @@ _TASKS = pathlib.Path("/proc/self/task")
 
 
 def _threads():
-    """Returns state and context switches of each autograd thread."""
+    """Returns the state and the numbers of context switches of each autograd thread."""
     found = {}
     for task in _TASKS.glob("*/status"):
         try:
@@ -27,8 +27,8 @@ def _threads():
 
 
 def wait_for_autograd(limit=2.0):
-    """Yields the interpreter to autograd threads until they sleep, for at most `limit` seconds.
-    Returns at once without such threads."""
+    """Yields the interpreter to autograd threads until all of them sleep, but for at most `limit`
+    seconds. Returns immediately if there are no such threads."""
     end = time.monotonic() + limit
     before, calm = None, 0
     while time.monotonic() < end and calm < 3:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fake tensor rules for overridden aten operators. PyTorch's rules accept only the shapes of
-its own kernels, or do not exist.
+"""Fake tensor rules for overridden aten operators. PyTorch's own rules accept only the shapes of
+PyTorch's kernels, or do not exist.
 
-A rule is placed before PyTorch's, for FakeTensorMode only. A Meta kernel would not work: once a
-Python kernel is registered, PyTorch's own Python kernel can neither be called nor restored."""
+A rule is placed before PyTorch's rule, for FakeTensorMode only. A Meta kernel would not work,
+because PyTorch's own Python kernel can neither be called nor restored after another Python kernel
+is registered."""
 
 import threading
 
@@ -11,10 +12,10 @@ import torch
 
 
 class FakeOverride:
-    """Rule for an operator, active until `remove`.
+    """Rule for an operator. It is active until `remove` is called.
 
-    function   the overload, from torch.ops.aten
-    find, run  as in overrides.Override; `run` returns a result without contents"""
+    function   overload from torch.ops.aten
+    find, run  as in overrides.Override; `run` returns a fake tensor"""
 
     def __init__(self, function, find, run):
         self._function, self._find, self._run = function, find, run
@@ -24,11 +25,11 @@ class FakeOverride:
         self._rules.append(self)
 
     def remove(self):
-        """Removes the rule; PyTorch's rules remain."""
+        """Removes this rule. PyTorch's rules remain."""
         self._rules.remove(self)
 
     def __bool__(self):
-        """Returns False while PyTorch's own rule is called, so that PyTorch skips this rule."""
+        """Returns False while `__call__` calls PyTorch's rule, so PyTorch skips this rule."""
         return not getattr(self._local, "asks_others", False)
 
     def __call__(self, *args, **kwargs):

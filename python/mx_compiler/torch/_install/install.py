@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch.nn.functional.scaled_mm and scaled_grouped_mm on GPUs for which PyTorch has no
+"""Installs torch.nn.functional.scaled_mm and scaled_grouped_mm on GPUs for which PyTorch has no
 block-scaled matmuls."""
 
 import functools
@@ -15,7 +15,7 @@ from . import traced
 from .fake_overrides import FakeOverride
 from .overrides import Override
 
-# Compute capabilities supported by mx and not by PyTorch.
+# Compute capabilities with block-scaled matmuls in mx, but not in PyTorch.
 CAPABILITIES = ((9, 0),)
 
 _KEYS = {"cuda": "CUDA", "cpu": "CPU"}
@@ -25,24 +25,24 @@ _devices = frozenset()
 
 
 def install(devices=("cuda",), torchao=False):
-    """Serves PyTorch's functions for block-scaled matrices: scaled_mm and scaled_grouped_mm of
-    torch.nn.functional, and the aten operators below them, which torchao and torch.compile
-    call. Supported recipes are BlockWise1x32, and BlockWise1x16 with or without TensorWise;
-    scales are in SWIZZLE_32_4_4 or NO_SWIZZLE. All other calls run PyTorch's kernels unchanged.
+    """Implements PyTorch's functions for block-scaled matrices: scaled_mm and scaled_grouped_mm of
+    torch.nn.functional, and their aten operators, which torchao and torch.compile call. Supported
+    recipes are BlockWise1x32, and BlockWise1x16 with or without TensorWise. Scales are in
+    SWIZZLE_32_4_4 or NO_SWIZZLE. All other calls still run PyTorch's kernels.
 
     devices   "cuda": GPUs of compute capability 9.0, which PyTorch does not support;
-              "cpu": host tensors, on the device MX_DEVICE ("sim" or "cpu"), for
-              machines without a GPU
+              "cpu": host tensors, computed on the device MX_DEVICE ("sim" or "cpu"),
+              for machines without a GPU
     torchao   True: also run torchao's MXFP8 training (docs/guide/Torch.md)
 
-    A second call replaces the first; `uninstall` removes everything. Raises ValueError, naming
-    the argument, and ImportError if torchao is missing or has an unsupported version; nothing
-    is installed then."""
+    A second call replaces the first, and `uninstall` reverts all changes. Raises ValueError, which
+    names the argument, or ImportError if torchao is missing or has an unsupported version. Nothing
+    is installed if an exception is raised."""
     if isinstance(devices, str):
         devices = (devices,)
     try:
         wanted = frozenset(devices)
-    except TypeError:           # not iterable, or unhashable elements
+    except TypeError:           # `devices` is not iterable, or has unhashable elements
         wanted = frozenset()
     if not wanted or not wanted <= _KEYS.keys():
         raise ValueError(f"devices: expected some of {tuple(_KEYS)}, found {devices!r}")
@@ -62,7 +62,7 @@ def uninstall():
 
 
 def serves(device):
-    """Returns True if `install` serves tensors on this device."""
+    """Returns True if mx currently computes block-scaled matmuls of tensors on this device."""
     if device.type not in _devices:
         return False
     return device.type == "cpu" or _capability(device.index) in CAPABILITIES
@@ -71,7 +71,7 @@ def serves(device):
 @functools.lru_cache(maxsize=None)
 def _capability(index):
     if not torch.cuda.is_available():
-        return None             # fake tensors of a missing GPU
+        return None             # the tensors are fake, and there is no GPU
     return torch.cuda.get_device_capability(index)
 
 
@@ -106,7 +106,7 @@ def _remove():
 
 
 def _find(find, *args, **kwargs):
-    """Returns the request and `out` of a supported call, else None."""
+    """Returns the request and the argument `out` of a supported call, else None."""
     out = kwargs.pop("out", None)
     request = find(*args, **kwargs)
     if request is None or not serves(request.a.matrix.device):
@@ -130,7 +130,7 @@ def _into_out(run):
     return kernel
 
 
-# Signatures and defaults match aten.
+# The signatures and defaults of these functions match aten.
 
 def _mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None,
         use_fast_accum=False):
@@ -148,7 +148,7 @@ def _mm_v2(self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_
 def _grouped(self, mat2, scale_a, scale_b, offs=None, bias=None, scale_result=None,
              out_dtype=None, use_fast_accum=False):
     if scale_result is not None:
-        return None             # which PyTorch rejects
+        return None             # PyTorch rejects this argument
     return scaling.request_without_recipes(
         self, mat2, scale_a, scale_b, offs=offs, bias=bias,
         dtype=out_dtype or torch.bfloat16, grouped=True)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels for aten operators: each handles the calls it supports and forwards all others to the
-previous kernel.
+"""Kernels for aten operators. Each kernel handles the calls that it supports, and forwards all
+others to the previous kernel.
 
-PyTorch after 2.11 provides a registry, torch._native. Before, and for a dispatch key without a
-PyTorch kernel, which the registry rejects, a kernel is registered over the result of
-torch.library.get_kernel."""
+PyTorch after 2.11 provides a registry for this, torch._native. The registry rejects a dispatch key
+without a PyTorch kernel. In this case, and in older versions, a kernel is registered that forwards
+to the result of torch.library.get_kernel."""
 
 import warnings
 
@@ -16,17 +16,17 @@ except ImportError:
     _native = None
 
 _NAME = "mx"        # name in torch._native
-_in_native = set()  # registered nodes, which can only be disabled
+_in_native = set()  # (operator, key) pairs in the registry, which can be disabled, but not removed
 
 
 class Override:
-    """Kernel at (operator, dispatch key), active until `remove`.
+    """Kernel for an operator and a dispatch key. It is active until `remove` is called.
 
-    operator  as "_scaled_mm.out"
+    operator  name such as "_scaled_mm.out"
     key       "CUDA" or "CPU"
-    find      takes the call's arguments; returns the input of `run`, or None if the
-              call is not supported
-    run       takes the result of `find`"""
+    find      function of the call's arguments that returns the argument of `run`, or
+              None if the call is not supported
+    run       function that computes the result of the call"""
 
     def __init__(self, operator, key, find, run):
         self.operator, self.key, self.find, self.run = operator, key, find, run
@@ -81,14 +81,15 @@ def _disable_native():
 
 
 def _fallback(operator, key):
-    """Returns the function for other calls; its first argument is the dispatch key set."""
+    """Returns the function for unsupported calls. Its first argument is the dispatch key
+    set."""
     kernel = _kernel(operator, key)
     return _error_of(operator, key) if kernel is None else kernel.call_boxed
 
 
 def _kernel(operator, key):
-    """Returns the kernel for a key, its own or that of an alias such as
-    CompositeExplicitAutograd, or None."""
+    """Returns the kernel for a key or for an alias of the key, such as CompositeExplicitAutograd, or
+    None."""
     try:
         return torch.library.get_kernel(f"aten::{operator}", key)
     except RuntimeError:
@@ -96,8 +97,8 @@ def _kernel(operator, key):
 
 
 def _error_of(operator, key):
-    """Returns a function that raises PyTorch's error for a missing kernel. A call provokes the
-    error now, before the override is registered."""
+    """Returns a function that raises PyTorch's error about a missing kernel. To find the text of the
+    error, the operator is called before the override is registered."""
     name, _, overload = operator.partition(".")
     function = getattr(getattr(torch.ops.aten, name), overload or "default")
     device = key.lower()
@@ -106,7 +107,7 @@ def _error_of(operator, key):
     except NotImplementedError as error:
         found = str(error)
     else:
-        raise RuntimeError(f"aten::{operator}: expected no kernel for {key}, and found one")
+        raise RuntimeError(f"aten::{operator}: expected no kernel for {key}, found a kernel")
 
     def fail(keys, *args, **kwargs):
         raise NotImplementedError(found)
@@ -114,7 +115,8 @@ def _error_of(operator, key):
 
 
 def _least(function, device, by_name):
-    """Returns the minimal arguments of a call on a device."""
+    """Returns the required arguments of a call on a device, with minimal values: the keyword-only
+    arguments if `by_name`, else the positional arguments."""
     tensor = torch.empty(0, device=device)
     values = {"Tensor": tensor, "List[Tensor]": [tensor], "List[int]": [0], "bool": False}
     wanted = [a for a in function._schema.arguments

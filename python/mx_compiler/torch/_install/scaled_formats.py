@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Classification of PyTorch's scaled matmul arguments: block-scaled or not, and the formats.
-Reads only types and recipes, so unsupported calls cost little; scaled_mm.py checks the rest."""
+"""Decides whether the arguments of a scaled matmul of PyTorch are block-scaled, and in which
+formats. Only types and recipes are read, so unsupported calls cost little; scaled_mm.py checks the
+other properties."""
 
 import dataclasses
 from typing import NamedTuple, Optional
@@ -15,7 +16,7 @@ _MX = (ScalingType.BlockWise1x32.value,)
 _NV = (ScalingType.BlockWise1x16.value,)
 _NV_WITH_FACTOR = (*_NV, ScalingType.TensorWise.value)
 
-# Recipe, element type, scale type.
+# Formats, keyed by recipe, element type and scale type.
 _FORMATS = {
     (_MX, torch.float8_e4m3fn, torch.float8_e8m0fnu): "mxfp8_e4m3",
     (_MX, torch.float8_e5m2, torch.float8_e8m0fnu): "mxfp8_e5m2",
@@ -23,7 +24,7 @@ _FORMATS = {
     (_NV, torch.float4_e2m1fn_x2, torch.float8_e4m3fn): "nvfp4",
     (_NV_WITH_FACTOR, torch.float4_e2m1fn_x2, torch.float8_e4m3fn): "nvfp4",
 }
-# Older operators have no recipes; the scale type implies the recipe.
+# Older operators have no recipe arguments. Their scale type implies the recipe.
 _RECIPES_WITHOUT = {torch.float8_e8m0fnu: _MX, torch.float8_e4m3fn: _NV}
 
 RESULTS = (torch.bfloat16, torch.float16, torch.float32)
@@ -33,10 +34,10 @@ PLAIN = SwizzleType.NO_SWIZZLE.value
 
 @dataclasses.dataclass(frozen=True)
 class Operand:
-    """Side of a matmul as given by the caller. A dataclass, because torch.compile does not
-    support properties of tuples before PyTorch 2.11."""
-    name: str                   # argument: mat_a, mat_b
-    matrix: Tensor              # mat_a, or mat_b as given, [.., K, N]
+    """Operand of a matmul as passed by the caller. This is a dataclass, because torch.compile does
+    not support properties of tuples before PyTorch 2.11."""
+    name: str                   # name of the argument: mat_a, mat_b
+    matrix: Tensor              # mat_a, [.., M, K], or mat_b, [.., K, N]
     scale: Tensor
     factor: Optional[Tensor]    # NVFP4 only
     format: str
@@ -56,7 +57,7 @@ class Operand:
 
 
 class Request(NamedTuple):
-    """Matmul requested by a PyTorch call."""
+    """Arguments of a supported PyTorch call."""
     a: Operand
     b: Operand
     offs: Optional[Tensor]      # grouped matmul only
@@ -68,7 +69,7 @@ class Request(NamedTuple):
 
 def request(mat_a, mat_b, scales_a, recipe_a, swizzle_a, scales_b, recipe_b, swizzle_b,
             *, dtype, bias=None, offs=None, contraction=(), grouped=False):
-    """Returns a Request, or None unless these types and recipes are block-scaled."""
+    """Returns a Request, or None if mx does not support these types and recipes."""
     a = _operand("mat_a", mat_a, scales_a, recipe_a, swizzle_a)
     b = _operand("mat_b", mat_b, scales_b, recipe_b, swizzle_b)
     if a is None or b is None or a.block != b.block or dtype not in RESULTS:
@@ -81,7 +82,7 @@ def request(mat_a, mat_b, scales_a, recipe_a, swizzle_a, scales_b, recipe_b, swi
 
 
 def request_without_recipes(mat_a, mat_b, scale_a, scale_b, **others):
-    """Returns a Request for operators without recipes, or None."""
+    """Returns a Request for the arguments of an operator without recipes, or None."""
     recipes = [_RECIPES_WITHOUT.get(s.dtype) for s in (scale_a, scale_b)]
     if None in recipes:
         return None

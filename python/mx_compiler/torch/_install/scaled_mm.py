@@ -20,25 +20,25 @@ _CONTRACTIONS = ((), (-1, -2), (1, 0))
 def scaled_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b,
               swizzle_a=None, swizzle_b=None, bias=None, output_dtype=torch.bfloat16,
               contraction_dim=(), use_fast_accum=False):
-    """Computes mat_a mat_b with f32 accumulation, like torch.nn.functional.scaled_mm for
-    block-scaled matrices, on every chip that mx supports.
+    """Computes the matmul of mat_a and mat_b with f32 accumulation, like
+    torch.nn.functional.scaled_mm for block-scaled matrices, on every chip that mx supports.
 
-    mat_a     [M, K], dense rows: float8_e4m3fn, float8_e5m2, or float4_e2m1fn_x2 with
-              two elements in a byte
-    mat_b     [K, N], dense columns
-    scale_a   scales of blocks along K: float8_e8m0fnu with BlockWise1x32,
-              float8_e4m3fn (for float4_e2m1fn_x2) with BlockWise1x16; or a list of
-              these and the tensor's f32 factor, with [BlockWise1x16, TensorWise]
-    scale_b   the same for the columns of mat_b
+    mat_a     [M, K] with dense rows: float8_e4m3fn, float8_e5m2, or float4_e2m1fn_x2
+              with two elements per byte
+    mat_b     [K, N] with dense columns, in one of the types of mat_a
+    scale_a   scales of blocks along K: float8_e8m0fnu with BlockWise1x32, or
+              float8_e4m3fn (for float4_e2m1fn_x2) with BlockWise1x16. With
+              [BlockWise1x16, TensorWise], a list of the scales and the tensor's f32
+              factor
+    scale_b   scales of mat_b, whose columns correspond to the rows of mat_a
     swizzle_a, swizzle_b  SWIZZLE_32_4_4: ceil(rows / 128) * 128 times
-              ceil(blocks / 4) * 4 scales in any shape; NO_SWIZZLE: [rows, blocks],
-              with the columns of mat_b as its rows
+              ceil(blocks / 4) * 4 scales in any shape; NO_SWIZZLE: [rows, blocks]
     bias      bf16 or f16, [N], or None; added in f32
     output_dtype  bf16, f16 or f32
-    contraction_dim  (), (-1, -2) or (1, 0), the only supported values
-    use_fast_accum   ignored: accumulators are f32
+    contraction_dim  must be (), (-1, -2) or (1, 0)
+    use_fast_accum   ignored, because accumulators are f32
 
-    Returns [M, N]. Not differentiable. Raises TypeError or ValueError, naming the argument."""
+    Returns [M, N]. Not differentiable. Raises TypeError or ValueError. Errors name the argument."""
     return run(_asked(mat_a, mat_b, scale_a, scale_recipe_a, swizzle_a, scale_b,
                       scale_recipe_b, swizzle_b, dtype=output_dtype, bias=bias,
                       contraction=contraction_dim))
@@ -49,18 +49,19 @@ def scaled_grouped_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_reci
                       output_dtype=torch.bfloat16, contraction_dim=(),
                       use_fast_accum=False):
     """Computes a matmul for each expert group, like torch.nn.functional.scaled_grouped_mm for
-    block-scaled matrices. `offs`, i32, [G], holds the ends of the groups, on the device.
+    block-scaled matrices. `offs`, i32, [G], contains the ends of the groups in device memory.
 
-    mat_a [T, K], mat_b [G, K, N]   groups are rows of mat_a; returns [T, N], and rows
-              past the last group are undefined. Blocked scales of mat_a are the tiles
-              of each group back to back, each group starting a new tile; scales of
-              mat_b are [G, tiles of a matrix]
-    mat_a [M, T], mat_b [T, N]      groups are segments of T, multiples of 32; returns
-              [M, N] for each, [G, M, N]. Blocked scales are the tiles of each group
-              back to back, with blocks padded to 4
+    mat_a [T, K], mat_b [G, K, N]   The rows of mat_a are divided into groups. Returns
+              [T, N]; rows past the last group are undefined. Blocked scales of mat_a
+              are the tiles of all groups, back to back, and each group starts a new
+              tile. Blocked scales of mat_b are [G, tiles of a matrix]
+    mat_a [M, T], mat_b [T, N]      T is divided into groups; their sizes are multiples
+              of 32. Returns [G, M, N], a matrix for each group. Blocked scales are the
+              tiles of all groups, back to back; the blocks of each group are padded to
+              a multiple of 4
 
-    Plain scales are [rows, blocks], and [G, N, blocks] for matrices of mat_b. NVFP4 has a
-    single factor or one for each group. Other arguments are as for `scaled_mm`; a bias is
+    Plain scales are [rows, blocks], or [G, N, blocks] for the matrices of mat_b. For NVFP4, there is
+    one factor, or one for each group. The other arguments are described in `scaled_mm`. A bias is
     rejected, as in PyTorch."""
     return run(_asked(mat_a, mat_b, scale_a, scale_recipe_a, swizzle_a, scale_b,
                       scale_recipe_b, swizzle_b, dtype=output_dtype, bias=bias,
@@ -88,12 +89,12 @@ def run_fake(request):
 
 
 def make_empty(request):
-    """Returns an empty result."""
+    """Returns an uninitialized tensor for the result."""
     return request.a.matrix.new_empty(_result_shape(request), dtype=request.dtype)
 
 
 def check(request):
-    """Raises TypeError or ValueError, naming the argument."""
+    """Checks a scaling.Request. Raises TypeError or ValueError. Errors name the argument."""
     a, b = request.a, request.b
     if not request.grouped:
         for side in (a, b):
@@ -164,8 +165,8 @@ def _check_places(request):
              ("offs", request.offs))
     for name, x in named:
         if x is not None and x.device != a.matrix.device:
-            raise ValueError(f"{name}: expected a tensor on {a.matrix.device}, as mat_a "
-                             f"is, found {x.device}")
+            raise ValueError(f"{name}: expected a tensor on {a.matrix.device}, like mat_a, "
+                             f"found {x.device}")
 
 
 def _check_strides(side, k_major, what):
@@ -239,7 +240,7 @@ def _result_shape(request):
 
 
 def _k_major(request):
-    """Returns the dense elements [.., rows, K] of both sides."""
+    """Returns the dense elements [.., rows, K] of both operands."""
     return (request.a.matrix.contiguous(),
             request.b.matrix.transpose(-2, -1).contiguous())
 
@@ -256,7 +257,7 @@ def _matmul(request):
     return y if request.bias is None else (y + request.bias).to(request.dtype)
 
 
-# A single operator, so that torch.compile does not trace the layout conversions.
+# The matmul is a single operator, so torch.compile does not trace the layout conversions.
 @torch.library.custom_op("mx::scaled_grouped_matmul", mutates_args=())
 def _scaled_grouped_matmul(
         mat_a: Tensor, mat_b: Tensor, scale_a: Tensor, scale_b: Tensor, offs: Tensor,
@@ -299,7 +300,8 @@ def _grouped(request):
 
 
 def _by_row(request, factor):
-    """Broadcasts a factor for each expert group to the shape of the result."""
+    """Returns `factor`, with an element for each expert group, in a shape that broadcasts to
+    the result."""
     if _is_reduction(request):
         return factor[:, None, None]
     rows = torch.arange(request.a.matrix.shape[0], device=factor.device)
@@ -360,8 +362,8 @@ def _check_count(side, least, more=""):
 
 
 def _scales(side, shape):
-    """Returns the scales of a matrix or batch without expert groups, in the layout of mx's
-    operators."""
+    """Returns the scales of a matrix or batch without expert groups, in the layout that the
+    operators of mx accept."""
     *batch, rows, columns = shape
     blocks = columns * side.per_byte // side.block
     if not _is_blocked(side):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torchao's MXFP8 training on GPUs without its own kernels, which need compute capability 10.x.
-`mx_compiler.torch.install(torchao=True)` replaces torchao's functions by name, for one version
-of torchao; `uninstall` restores them.
+"""Runs torchao's MXFP8 training on GPUs that torchao's kernels do not support, because they need
+compute capability 10.x. `mx_compiler.torch.install(torchao=True)` replaces functions of torchao by
+name, for one version of torchao, and `uninstall` restores them.
 
 The replacements cover `_to_mxfp8_then_scaled_grouped_mm`, `_to_mxfp8_then_scaled_mm`, and
 `quantize_` with `MXFP8TrainingOpConfig`, with KernelPreference.AUTO, on the devices of
@@ -23,18 +23,18 @@ _originals = []     # module, name, original
 
 def check_version():
     """Raises ImportError if torchao is missing or has another version."""
-    wanted = f"torchao: expected version {VERSION}, whose names mx_compiler.torch knows, found "
+    wanted = f"torchao: expected version {VERSION}, which mx_compiler.torch supports, found "
     try:
         found = importlib.import_module("torchao").__version__
     except ModuleNotFoundError as error:
         raise ImportError(f"{wanted}none: pip install torchao=={VERSION}") from error
     if found.partition("+")[0] != VERSION:
-        raise ImportError(f"{wanted}{found}: pip install torchao=={VERSION}, or leave "
-                          "out torchao=True")
+        raise ImportError(f"{wanted}{found}: pip install torchao=={VERSION}, or omit "
+                          "torchao=True")
 
 
 def add(serves):
-    """Replaces the functions. `serves` returns True for supported devices."""
+    """Replaces functions of torchao. `serves` returns True for supported devices."""
     check_version()
     found = []
     for module, name, replacement in _REPLACEMENTS:
@@ -53,7 +53,7 @@ def remove():
 
 
 class _GroupedMM:
-    """Replacement of torchao's autograd function of that name; torchao only calls `apply`."""
+    """Replacement for torchao's autograd function _MXFP8GroupedMM. torchao calls only `apply`."""
 
     def __init__(self, original, serves):
         self._original, self._serves = original, serves
@@ -73,7 +73,7 @@ class _GroupedMM:
             raise ValueError("out_dtype: expected bfloat16 or float32, found "
                              f"{out_dtype}")
         rounding = _rounding(scale_calculation_mode)
-        # Expert groups may have any number of rows, so nothing is padded: the blocks of 32 rows
+        # Expert groups may have any number of rows, so no padding is needed. The blocks of 32 rows
         # are the same as with torchao's padding.
         x = _high_precision(input_act, rounding, wgrad_with_hp)
         if out_dtype == torch.float32:
@@ -97,7 +97,7 @@ def _linear(original, serves):
 
 
 def _tensor_class(original, serves):
-    """Skips torchao's check for a PyTorch that shards MXFP8 tensors, which no release does; a
+    """Skips torchao's check that PyTorch can shard MXFP8 tensors. No release of PyTorch can, but a
     single GPU does not need it."""
     @functools.wraps(original)
     def _get_tensor_cls_for_config(config):
@@ -129,8 +129,8 @@ def _rounding(mode):
 
 
 def _high_precision(x, rounding, wgrad_with_hp):
-    """Returns the values of an MXTensor. With RCEIL scales they quantize to the same elements
-    and scales again, because no element saturates."""
+    """Returns the dequantized values of an MXTensor. If its scales are rounded with RCEIL, the
+    values quantize to the same elements and scales again, because no element saturates."""
     from torchao.prototype.mx_formats.mx_tensor import MXTensor
     if not isinstance(x, MXTensor):
         return x

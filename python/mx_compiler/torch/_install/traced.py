@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch.compile support for torch.nn.functional.scaled_mm. PyTorch 2.11 breaks the graph at the
-functions below it, although they are ordinary operators and can enter the graph."""
+functions that scaled_mm calls, although they are ordinary operators that a graph may contain."""
 
 import torch
 
@@ -9,7 +9,7 @@ _added = []
 
 
 def add():
-    """Allows the functions in torch.compile's graphs unless they are allowed already."""
+    """Allows these functions in graphs of torch.compile, unless they are already allowed."""
     from torch._dynamo import trace_rules
     from torch._dynamo.variables import TorchInGraphFunctionVariable
     for name in _FUNCTIONS:
@@ -21,7 +21,7 @@ def add():
 
 
 def remove():
-    """Reverts `add`; existing graphs are kept."""
+    """Reverts `add`. Existing graphs are not changed."""
     if not _added:
         return
     from torch._dynamo import trace_rules

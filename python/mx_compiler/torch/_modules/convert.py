@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Conversion of a model's linear layers and grouped experts to the modules of a recipe."""
+"""Converts the linear layers and the grouped experts of a model to the modules of a recipe."""
 
 import inspect
 import warnings
@@ -19,14 +19,14 @@ _registered = {}
 
 
 def register_experts(cls, from_experts):
-    """Registers a conversion of a class of experts for `convert`.
+    """Registers a function that `convert` uses for a class of experts.
 
     cls           a class; its subclasses are not included
     from_experts  function of a module and a Recipe that returns the replacement;
                   None unregisters the class
 
-    If from_experts raises ValueError, the sizes of the module are unsupported: the module
-    stays, and the warning names it."""
+    from_experts raises ValueError if the sizes of the module are not supported. `convert` then keeps
+    the module and names it in a warning."""
     if not (isinstance(cls, type) and issubclass(cls, torch.nn.Module)):
         raise TypeError(f"cls: expected a class of torch.nn.Module, found {cls!r}")
     if from_experts is None:
@@ -41,39 +41,41 @@ def register_experts(cls, from_experts):
 def convert(model, recipe="mxfp8", *, filter=None, strict=False):
     """Replaces, in place, the modules of `model` that have block-scaled counterparts.
 
-    model   a torch.nn.Module. If `model` itself is replaced, use the result
+    model   a torch.nn.Module. If `model` itself is replaced, the result is the new module
     recipe  an mx_compiler.torch.Recipe, its name, or "bf16" to convert back
-    filter  called with each such module and its name in the model ("" for the model);
-            False keeps the module. Default: replace all
-    strict  True: raise ValueError, and replace nothing, instead of warning
+    filter  function of such a module and its name in the model ("" for the model). If
+            the function returns False, the module is kept. Default: replace all
+    strict  True: instead of issuing a warning, raise ValueError and replace nothing
 
-    The replaced modules are layers of the exact class nn.Linear, and experts:
+    The replaced modules are layers of the exact class nn.Linear, and these experts:
 
     - experts of a class registered by `register_experts`;
-    - experts with 3-dimensional parameters w1, w2, w3 and a forward(x, num_tokens_per_expert), as
-      in torchtitan; they are assumed to compute the same as mx_compiler.torch.GroupedExperts;
+    - experts with 3-dimensional parameters w1, w2, w3 and a method forward(x, num_tokens_per_expert),
+      as in torchtitan; they are assumed to compute the same as mx_compiler.torch.GroupedExperts;
     - MixtralExperts, Qwen3MoeExperts and GptOssExperts of Hugging Face's Transformers. Releases
-      before 5 store the first two as a list of linear layers: each layer is replaced, and the
-      router stays.
+      before 5 store the experts of Mixtral and Qwen3-MoE as a list of linear layers. In these
+      releases, each layer is replaced, and the router is kept.
 
     Converted modules, and modules of mx_compiler.torch.ep, are converted again if their recipe
-    differs. Parameters stay the same tensors, so an optimizer may exist before the conversion;
-    weight-only recipes remove them. Forward and backward hooks are kept. PyTorch's transformer
-    layers then call their linear layers in eval mode too, instead of reading the weights.
+    differs. Training recipes keep the parameters, so an optimizer may exist before the conversion;
+    weight-only recipes remove the parameters. Forward and backward hooks are kept. PyTorch's
+    transformer layers then call their linear layers even in eval mode, instead of reading the
+    weights.
 
-    With "bf16" converted modules become their original class, or nn.Linear and GroupedExperts
-    if created directly, with the same parameters and state dicts. Matmuls are then PyTorch's,
-    in the dtype of the weights. Weights that exist only quantized are dequantized to their
-    former dtype, or to the dtype the module was moved to: they have the quantized values, not
-    the original values. They are new parameters that require gradients and are not tied.
-    Results of `register_experts` functions stay.
+    With "bf16", a converted module becomes a module of its original class, or an nn.Linear or
+    GroupedExperts if it was created directly. The parameters and state dicts stay the same. PyTorch
+    then computes the matmuls in the dtype of the weights. Weights that exist only quantized are
+    dequantized to their former dtype, or to the dtype to which the module was moved. They have the
+    quantized values, not the original values. They become new parameters; these require gradients
+    and are not tied. Modules that a `register_experts` function returned are kept.
 
-    Remaining parameters stay tied. A parameter shared by a quantized module and a module that
-    stays, such as a head and an embedding, becomes two weights; a UserWarning names them.
+    Parameters that still exist stay tied. If a quantized module and an unconverted module share a
+    parameter, such as a head and an embedding, the parameter becomes two weights, and a UserWarning
+    names them.
 
-    Returns the model. Modules with unsupported sizes or dtypes, subclasses of nn.Linear, and
-    modules that look like experts of an unknown class stay unchanged; a UserWarning names them.
-    Raises ValueError if nothing is converted, and TypeError or ValueError, naming the argument."""
+    Returns the model. Modules with unsupported sizes or dtypes, subclasses of nn.Linear, and modules
+    that look like experts of an unknown class are kept, and a UserWarning names them. Raises
+    ValueError if nothing is converted. Other errors, TypeError or ValueError, name the argument."""
     if not isinstance(model, torch.nn.Module):
         raise TypeError("model: expected a torch.nn.Module, found "
                         f"{type(model).__name__}")
@@ -102,30 +104,30 @@ def convert(model, recipe="mxfp8", *, filter=None, strict=False):
     names = "; ".join(f"{_shorten(names)} ({kind}: {why})"
                       for (kind, why), names in left.items())
     if not new and not done:
-        wanted = ("modules of mx_compiler.torch to turn back" if is_back
+        wanted = ("modules of mx_compiler.torch to convert back" if is_back
                   else "an nn.Linear or grouped experts to convert")
         raise ValueError(f"model: expected {wanted}"
-                         f"{'' if filter is None else ' that the filter lets through'}, "
+                         f"{'' if filter is None else ' that the filter accepts'}, "
                          f"found none{f'; left as they are: {names}' * bool(left)}"
                          f"{'' if is_back else _name_others(model)}")
     if left and strict:
         raise ValueError("model: expected modules that can all be converted, as strict "
-                         f"says, found others: {names}; nothing was replaced")
+                         f"requires, found others: {names}; nothing was replaced")
     untied = _find_untied(model, new)
     model = _replace(model, new)
     if untied:
-        warnings.warn("mx_compiler.torch.convert: expected parameters of one module each, as "
-                      f"they are quantized, found the same for {_shorten(untied)}: each has a "
-                      "weight of its own from now on. A filter that leaves these modules out "
-                      "keeps the tie", stacklevel=2)
+        warnings.warn("mx_compiler.torch.convert: expected each quantized parameter to "
+                      f"belong to one module, found shared parameters of {_shorten(untied)}: each "
+                      "module now has its own weight. A filter that excludes these modules "
+                      "keeps them tied", stacklevel=2)
     if left:
-        warnings.warn(f"mx_compiler.torch.convert: left as they are: {names}; they go on "
-                      "working in their own dtype", stacklevel=2)
+        warnings.warn(f"mx_compiler.torch.convert: left as they are: {names}; they "
+                      "keep their own dtype", stacklevel=2)
     return model
 
 
 def _find_untied(model, new):
-    """Returns descriptions of the tied parameters that `new` no longer ties."""
+    """Returns descriptions of the tied parameters no longer tied by the replacements `new`."""
     owners = {}
     for prefix, module in model.named_modules():
         for name, x in module._parameters.items():
@@ -145,7 +147,8 @@ def _shorten(names):
 
 
 def _name_others(model):
-    """Returns the end of a message: classes of layers with parameters that are not converted."""
+    """Returns the end of a message. It lists the classes of layers with parameters that are not
+    converted."""
     found = {part for module in model.modules() if _find(module) for part in module.modules()}
     others = {type(module).__name__: None for module in model.modules()
               if module not in found and any(x is not None
@@ -171,7 +174,7 @@ def _replace(model, new):
 
 
 def _find(module):
-    """Returns the conversion of a module, or None for unsupported modules."""
+    """Returns the function to convert a module, or None for unsupported modules."""
     if type(module) in _registered:
         return _registered[type(module)]
     if isinstance(module, Quantized):
@@ -190,7 +193,7 @@ def _find(module):
 
 
 def _find_back(module):
-    """Returns the conversion back to PyTorch, or None."""
+    """Returns the function to convert a module back to PyTorch, or None."""
     if getattr(module, "is_divided", False):
         return _refuse_divided
     if isinstance(module, Replacement):
@@ -199,7 +202,7 @@ def _find_back(module):
 
 
 def _is_done(module, recipe):
-    """Marks a module that already matches the recipe."""
+    """Marks a module that needs no conversion."""
     return module
 
 
@@ -209,16 +212,15 @@ def _convert_divided(module, recipe):
 
 
 def _refuse_divided(module, recipe):
-    raise ValueError("experts that are divided among ranks have no module of PyTorch in their "
-                     "place: to_plain() gives those of this rank, which take sorted rows")
+    raise ValueError("experts that are divided among ranks have no counterpart in PyTorch: "
+                     "to_plain() returns this rank's experts, which take sorted rows")
 
 
 def _convert_back(module, recipe):
     # FSDP2 derives its own class from a module's class.
     if not type(module).__module__.startswith(__package__.rpartition(".")[0]):
-        raise ValueError("expected a class of mx_compiler.torch itself, found another "
-                         "that is derived from it, as fully_shard makes them: convert "
-                         "before")
+        raise ValueError("expected a class of mx_compiler.torch itself, found a derived "
+                         "class, such as those of fully_shard: convert the model before")
     return module.to_plain()
 
 
@@ -228,16 +230,17 @@ def _takes_counts(module):
 
 
 def _refuse_bytes(module, recipe):
-    raise ValueError(f"expected weights of floats, found those of {module.recipe}: "
-                     "convert the model that has floats, or convert this one to "
+    raise ValueError(f"expected floating-point weights, found weights of {module.recipe}: "
+                     "convert the original model, or convert this model to "
                      f"{PLAIN!r} first")
 
 
 def _refuse_unknown(module, recipe):
     names = ", ".join(name for name, parameter in module.named_parameters(recurse=False)
                       if parameter.dim() == 3)
-    raise ValueError(f"expected experts of a known class, found parameters {names} of "
-                     "another: tell mx_compiler.torch.register_experts how to replace them")
+    raise ValueError("expected experts of a known class, found an unknown class with "
+                     f"parameters {names}: register it with "
+                     "mx_compiler.torch.register_experts")
 
 
 def _convert_linear(module, recipe):
@@ -250,14 +253,14 @@ def _convert_linear(module, recipe):
 
 
 def _advise(module):
-    """Returns a suggestion for a subclass of nn.Linear."""
+    """Returns the end of a message with a remedy for a subclass of nn.Linear."""
     if isinstance(module, torch.nn.modules.lazy.LazyModuleMixin):
-        return ": run a batch through the model first, which makes it one"
+        return ": run a batch through the model first, which initializes the layer"
     if torch.nn.utils.parametrize.is_parametrized(module):
         return (": call torch.nn.utils.parametrize.remove_parametrizations first, which "
-                "makes it one")
-    return (", as a subclass may compute something else: put an nn.Linear with the same "
-            "parameters in its place if it does not")
+                "restores the class")
+    return (", because a subclass may compute something else: if it does not, replace it "
+            "with an nn.Linear that has the same parameters")
 
 
 def _check_floats(module):

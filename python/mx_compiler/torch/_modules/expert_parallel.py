@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Expert parallelism over torch.distributed: rank groups, SwiGLU experts divided among ranks as
-an operator and as a module, and the exchanges of rows."""
+"""Expert parallelism over torch.distributed: rank groups, SwiGLU experts divided among
+ranks, as an operator and as a module, and exchanges of rows."""
 
 import collections
 import datetime
@@ -32,27 +32,28 @@ from .recipes import training_recipe
 
 # --- Rank groups ----------------------------------------------------------------------
 
-# Open rank groups by key, the name that operators receive.
+# Maps keys to open rank groups. Operators receive the key of a group as an argument.
 _known = weakref.WeakValueDictionary()
-_counts = collections.Counter()  # number of rank groups created, by process group
+_counts = collections.Counter()  # number of rank groups created, keyed by process group
 _alone = itertools.count()
 
 
 class Group:
-    """Rank group of a process group's ranks, among which experts are divided. All ranks create
-    the group together with the same `tokens`. Creation uses the store of the process group and
-    sends nothing by its backend.
+    """Rank group of the ranks in a process group, among which experts are divided. All ranks create
+    the group together and with the same `tokens`. Creation uses the store of the process group, but
+    not its backend.
 
     process_group  a ProcessGroup, a one-dimensional DeviceMesh (`mesh["ep"]`), or None
-                   for the default group; without torch.distributed that is one rank
-    tokens         largest number of tokens of a rank in a call
+                   for the default group, which is one rank without torch.distributed
+    tokens         maximum number of tokens per rank in a call
     timeout        longest wait for other ranks, in seconds, before the rank group ends
-    transport      "nccl" on GPUs, "host" elsewhere; None selects the one for the device
-    name           used in messages
+    transport      "nccl" on GPUs, "host" on other devices, or None for the transport of
+                   the device
+    name           name of the group in messages
 
-    The device is the current CUDA device if the process group's backend is NCCL, else the
-    device of mx_compiler (MX_DEVICE). A process may have several rank groups. After a failure
-    all ranks can create a new one. Raises TypeError or ValueError for a wrong argument, and
+    The device is the current CUDA device if the backend of the process group is NCCL. Otherwise it
+    is the device of mx_compiler (MX_DEVICE). A process may have several rank groups. After a failure,
+    all ranks can create a new rank group. Raises TypeError or ValueError for a wrong argument, and
     mx_compiler.Error if a rank is missing."""
 
     def __init__(self, process_group=None, *, tokens, timeout=100.0, transport=None,
@@ -75,8 +76,9 @@ class Group:
 
     @classmethod
     def alone(cls, *, tokens):
-        """Creates a rank group of this rank only, on the current CUDA device if there is one,
-        else on the device of mx_compiler. All experts belong to this rank, and nothing is sent."""
+        """Creates a rank group of only this rank. The group uses the current CUDA device
+        if there is a GPU, else the device of mx_compiler. This rank owns all experts, and nothing is
+        sent."""
         check.size("tokens", tokens, 1)
         group = cls.__new__(cls)
         place = _cuda_place() if torch.cuda.is_available() else device_name()
@@ -85,7 +87,7 @@ class Group:
 
     def _begin(self, key, made, rank, size, place, tokens, ranks=()):
         self.key, self.rank, self.size, self.tokens = key, rank, size, int(tokens)
-        self.device, self.ranks = place, tuple(ranks)  # ranks as numbered by torch.distributed
+        self.device, self.ranks = place, tuple(ranks)  # rank numbers of torch.distributed
         self._group, self._layers, self._is_closed = made, {}, False
         _known[key] = self
 
@@ -96,10 +98,10 @@ class Group:
             f"transport {made.transport}, {made.window_bytes} bytes of windows, time-out "
             f"{made.timeout:g} s")
         return (f"rank {self.rank} of {self.size} on {self.device}, at most {self.tokens} "
-                f"tokens a rank, {how}")
+                f"tokens per rank, {how}")
 
     def status(self):
-        """Returns None while the rank group works, else an mx_compiler.GroupFailure. Never
+        """Returns None while the rank group works, and an mx_compiler.GroupFailure afterwards. Never
         waits."""
         return None if self._group is None else self._group.status()
 
@@ -114,13 +116,14 @@ class Group:
             layer.check()
 
     def abort(self, why):
-        """Ends the rank group on all ranks; their calls raise an mx_compiler.Error with this
-        text."""
+        """Ends the rank group on all ranks. Later calls raise an mx_compiler.Error with the text
+        `why`."""
         if self._group is not None:
             self._group.abort(why)
 
     def close(self):
-        """Releases this rank's handle, after the rank's work on streams. Not collective."""
+        """Releases this rank's handle when the rank's work on streams is complete. Not
+        collective."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -132,7 +135,8 @@ class Group:
             self._group.close()
 
     def find_layer(self, experts, hidden, intermediate, choices, formats):
-        """Returns the RoutedMoELayer of these sizes. The first call is collective."""
+        """Returns the RoutedMoELayer for these sizes and formats. The first call with these sizes and
+        formats is collective."""
         key = experts, hidden, intermediate, choices, formats
         found = self._layers.get(key)
         if found is None:
@@ -143,8 +147,8 @@ class Group:
         return found
 
     def find_program(self, key, make):
-        """Returns the program for `key`, created once by `make(group)`; the group is None for a
-        single rank."""
+        """Returns the program for `key`, which the first call creates with `make(group)`. `group` is
+        None for a single rank."""
         found = self._layers.get(key)
         if found is None:
             with on_device(self.device):
@@ -152,7 +156,7 @@ class Group:
         return found
 
     def refuse(self, error):
-        """Ends the rank group and raises an error of this rank."""
+        """Ends the rank group and raises `error`, an error of this rank."""
         self.abort(str(error))
         raise error
 
@@ -167,7 +171,7 @@ class Group:
 
 
 def _find_rank_group(key):
-    """Returns the rank group with that key. Raises ValueError."""
+    """Returns the open rank group with this key. Raises ValueError if there is none."""
     found = _known.get(key)
     if found is None:
         raise ValueError("group: expected the key of an mx_compiler.torch.ep.Group that is "
@@ -176,7 +180,7 @@ def _find_rank_group(key):
 
 
 def _find_process_group(given):
-    """Returns the process group, or None for one rank without torch.distributed."""
+    """Returns the process group, or None if torch.distributed is not used."""
     if given is None:
         return dist.group.WORLD if dist.is_available() and dist.is_initialized() else None
     if isinstance(given, dist.DeviceMesh):
@@ -191,11 +195,12 @@ def _find_process_group(given):
 
 
 def _place_of(process_group):
-    """Returns the device of a process group, which may have a backend for each kind of device."""
+    """Returns the device of a process group. A process group may have several backends, one for each
+    kind of device."""
     if torch.cuda.is_available():
         try:
             backend = process_group._get_backend(torch.device("cuda")).name()
-        except RuntimeError:  # no backend for GPUs
+        except RuntimeError:  # the process group has no backend for GPUs
             backend = ""
         if backend.lower() == "nccl":
             return _cuda_place()
@@ -207,7 +212,7 @@ def _cuda_place():
 
 
 def _exchange_over(store, rank, size, timeout, name):
-    """Returns a host all-gather over a store used by no other rank group."""
+    """Returns a host all-gather over a store. No other rank group may use this store."""
     def exchange(mine):
         store.set(str(rank), mine)
         parts = []
@@ -216,7 +221,7 @@ def _exchange_over(store, rank, size, timeout, name):
                 store.wait([str(other)], datetime.timedelta(seconds=timeout))
             except RuntimeError as error:
                 raise RuntimeError(
-                    f"group {name}: rank {other} did not come to make the group (waited "
+                    f"group {name}: rank {other} did not join the group (waited "
                     f"{timeout:g} s)") from error
             parts.append(store.get(str(other)))
         return parts
@@ -229,28 +234,29 @@ def _exchange_over(store, rank, size, timeout, name):
 def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
                    activations="mxfp8_e4m3", weights_format="mxfp8_e4m3",
                    gradients="mxfp8_e4m3"):
-    """Computes SwiGLU experts, divided among the ranks of a rank group, on the tokens of all
-    ranks:
+    """Computes SwiGLU experts, which are divided among the ranks of a rank group, for the tokens of
+    all ranks:
 
         y[t] = sum over j of  weights[t, j] w2[e] (silu(gate) * up),  e = ids[t, j]
         gate, up = the halves of  w1[e] x[t]
 
-    x        bf16, [T, H], T at most group.tokens and different on each rank; may be 0
-    ids      integers, [T, k]: the experts of a token, of all ranks; ids outside
+    x        bf16, [T, H]; T is at most group.tokens, may differ between ranks, and may be
+             0
+    ids      integers, [T, k]: the experts of each token, on any ranks; ids outside
              [0, experts) are ignored
     weights  floating point, [T, k]
-    w1, w2   bf16 or f32, of this rank's experts: [E, 2 I, H] (gate, then up) and
+    w1, w2   bf16 or f32, weights of this rank's experts: [E, 2 I, H] (gate, then up) and
              [E, H, I]; H and I are multiples of 32. Rank r has experts r E to r E + E - 1
     group    an mx_compiler.torch.ep.Group
-    capacity  rows that fit on this rank; None: the largest number that can arrive. Excess
-             rows raise mx_compiler.CapacityError in this call, a later call, or
-             group.check()
+    capacity  number of rows that fit on this rank; None: the largest number that can
+             arrive. If more rows arrive, this call, a later call or group.check() raises
+             mx_compiler.CapacityError
     activations, weights_format, gradients  formats with blocks of 32
 
-    Returns y in bf16, [T, H]. Collective, as is its backward pass. Sums have a fixed order, so
-    results are bitwise reproducible. Differentiable in x, weights, w1 and w2; gradients of w1
-    and w2 are sums over the tokens of all ranks. Raises TypeError or ValueError, naming the
-    argument."""
+    Returns y in bf16, [T, H]. The call and its backward pass are collective. Sums have a fixed
+    order, so results are bitwise reproducible. Differentiable in x, weights, w1 and w2; gradients of
+    w1 and w2 are sums over the tokens of all ranks. Raises TypeError or ValueError. Errors name
+    the argument."""
     check_tensors(x=x, ids=ids, weights=weights, w1=w1, w2=w2)
     _check_rank_group(group)
     try:
@@ -271,8 +277,8 @@ def _check_rank_group(group, experts=None):
         return
     check.size("experts", experts, 1)
     if experts % group.size:
-        raise ValueError(f"experts: expected a multiple of {group.size}, the ranks of the "
-                         f"rank group, found {experts}")
+        raise ValueError(f"experts: expected a multiple of {group.size}, the number of ranks, "
+                         f"found {experts}")
 
 
 def _check_ids(ids):
@@ -289,7 +295,7 @@ def _check_options(ids, weights, capacity):
 
 
 def _narrow_ids(ids, experts):
-    """Converts ids to i32; ids that are no experts stay so."""
+    """Converts ids to i32. Ids outside [0, experts) stay outside this range."""
     if ids.dtype == torch.int32:
         return ids
     if ids.dtype != torch.int64:
@@ -306,21 +312,22 @@ def _check_choice(x, ids, weights):
         raise ValueError(f"ids: expected integers of shape ({x.shape[0]}, k), found "
                          f"{ids.dtype} of shape {tuple(ids.shape)}")
     if weights.dtype != torch.float32 or weights.shape != ids.shape:
-        raise ValueError(f"weights: expected shape {tuple(ids.shape)}, as ids has, found "
+        raise ValueError(f"weights: expected shape {tuple(ids.shape)}, like ids, found "
                          f"{tuple(weights.shape)} of {weights.dtype}")
     return hidden[1]
 
 
 def _check_tokens(group, x):
-    """Checks that the tokens, the first dimension of x, fit the rank group and are on its
-    device. Ends the rank group otherwise, because the other ranks wait."""
+    """Checks that the number of tokens, the first dimension of `x`, does not exceed the limit of the
+    rank group, and that `x` is on the group's device. Otherwise ends the rank group, because the
+    other ranks wait, and raises ValueError."""
     if x.shape[0] > group.tokens:
         group.refuse(ValueError(
-            f"x: expected at most {group.tokens} tokens, for which the rank group was made, "
+            f"x: expected at most {group.tokens} tokens, the limit of the rank group, "
             f"found {x.shape[0]} on rank {group.rank}"))
     if (place := place_of([x])) != group.device:
         group.refuse(ValueError(f"x: expected a tensor for {group.device}, the device of the "
-                                f"rank group, found one of {place} on rank {group.rank}"))
+                                f"rank group, found a tensor for {place} on rank {group.rank}"))
 
 
 def _check(x, ids, weights, w1, w2):
@@ -334,9 +341,9 @@ _check_once = tensors.once(_check)
 def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, group: str,
             capacity: int, activations: str, weights_format: str, gradients: str
             ) -> list[Tensor]:
-    """Returns y, the values saved for the backward pass (RoutedSaved), and the weights
-    quantized for it. y is rounded here, so that torch.compile cannot drop the rounding. A
-    capacity of 0 means the largest number of rows that can arrive."""
+    """Returns y, the values saved for the backward pass (RoutedSaved), and the quantized weights for
+    the backward pass. y is rounded here, so torch.compile cannot drop the rounding. A capacity
+    of 0 means the largest number of rows that can arrive."""
     ranks = _find_rank_group(group)
     try:
         _check_once(x, ids, weights, w1, w2)
@@ -352,7 +359,7 @@ def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, gro
 
 
 def _count_places(group, choices, capacity):
-    """Returns the number of rows that fit; a capacity of 0 means the largest number that can
+    """Returns the capacity in rows. A capacity of 0 means the largest number that can
     arrive."""
     most = most_rows(group.size, group.tokens, choices)
     return min(capacity, most) if capacity else most
@@ -375,7 +382,7 @@ def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gra
 @tensors.operator("routed_experts_backward")
 def _routed_backward(dy: Tensor, ids: Tensor, saved: list[Tensor], group: str,
                      activations: str, weights_format: str, gradients: str) -> list[Tensor]:
-    """Returns the gradients of x, w1, w2 and weights, in f32."""
+    """Returns the gradients of x, w1, w2 and weights in f32."""
     ranks = _find_rank_group(group)
     layer = ranks.find_layer(saved[2].shape[0] * ranks.size, dy.shape[1],
                              saved[5].shape[1] // 2, ids.shape[1],
@@ -392,11 +399,11 @@ def _(dy, ids, saved, group, activations, weights_format, gradients):
         dy.shape, (experts, 2 * inner, hidden), (experts, hidden, inner), ids.shape)]
 
 
-# The rank group, then formats; the capacity is between them.
+# `options` are the indices of the rank group and of the formats.
 differentiate(_routed, kept=(1,), options=(5, 7, 8, 9), places=(0, 3, 4, 2))
 
-# Operations for torch.utils.flop_counter, with as many rows as choices of this rank's tokens.
-# The real number is on the device, and the total over all ranks is the same.
+# Counts operations for torch.utils.flop_counter as if each choice of this rank's tokens were a row of
+# this rank. The actual number of rows is in device memory; the total over all ranks is the same.
 
 
 def _count_matmuls(rows, gate_up, hidden):
@@ -417,12 +424,13 @@ def _(dy, ids, saved, *_, out_shape=None):
 
 
 class Dispatched(NamedTuple):
-    """Rows of this rank's experts; P is the capacity.
+    """Rows of this rank's experts. P is the capacity.
 
-    rows    bf16, [P, H], sorted by expert; zeros from `count` on
+    rows    bf16, [P, H], sorted by expert; zeros from index `count` on
     probs   f32, [P]: the weight of each row
-    tokens  i32, [P]: s * group.tokens + t for token t of rank s; -1 from `count` on
-    slots   i32, [P]: tokens * k + j for choice j, an argument of `collect`; -1 from
+    tokens  i32, [P]: s * group.tokens + t for token t of rank s; -1 from index `count`
+            on
+    slots   i32, [P], which `collect` takes: tokens * k + j for choice j; -1 from index
             `count` on
     ends    i32, [experts of this rank]: the rows of expert g end at ends[g]
     count   i32, without dimensions: number of rows"""
@@ -437,17 +445,18 @@ class Dispatched(NamedTuple):
 def dispatch(x, ids, weights, experts, group, *, capacity=None):
     """Sends the tokens of each rank to the ranks that own their experts.
 
-    x        bf16, [T, H], T at most group.tokens and different on each rank
+    x        bf16, [T, H]; T is at most group.tokens and may differ between ranks
     ids      integers, [T, k]: the experts of a token; ids outside [0, experts) are ignored
     weights  floating point, [T, k]
-    experts  experts of all ranks, a multiple of the number of ranks
+    experts  number of experts on all ranks, a multiple of the number of ranks
     group    an mx_compiler.torch.ep.Group
-    capacity  rows that fit; None: the largest number that can arrive. Excess rows raise
-             mx_compiler.CapacityError in this call, a later call, or group.check()
+    capacity  number of rows that fit; None: the largest number that can arrive. If more
+             rows arrive, this call, a later call or group.check() raises
+             mx_compiler.CapacityError
 
-    Returns a Dispatched. Collective, as is its backward pass, which sums the gradients of a
-    token's rows. Differentiable in x and weights. Raises TypeError or ValueError, naming the
-    argument."""
+    Returns a Dispatched. The call and its backward pass, which sums the gradients of a token's rows,
+    are collective. Differentiable in x and weights. Raises TypeError or ValueError. Errors name
+    the argument."""
     check_tensors(x=x, ids=ids, weights=weights)
     _check_rank_group(group, experts)
     _check_options(ids, weights, capacity)
@@ -465,10 +474,10 @@ def collect(z, slots, ids, experts, group):
     slots   i32, [P], from `dispatch`
     ids, experts, group  as for `dispatch`
 
-    Returns y in bf16, [T, H]. Each rank adds its rows of a token in order, in f32, and rounds
-    the sum to bf16; the ranks' sums are added in rank order. The caller applies the weights.
-    Collective, as is its backward pass, which is `dispatch`. Differentiable in z. Raises
-    TypeError or ValueError, naming the argument."""
+    Returns y in bf16, [T, H]. Each rank adds its rows of a token in order, in f32, and rounds the
+    sum to bf16. The sums of the ranks are added in rank order. The caller must apply the weights.
+    The call and its backward pass, which is a dispatch, are collective. Differentiable in z.
+    Raises TypeError or ValueError. Errors name the argument."""
     check_tensors(z=z, slots=slots, ids=ids)
     _check_rank_group(group, experts)
     _check_ids(ids)
@@ -484,7 +493,7 @@ def _find(group, x, experts, hidden, choices):
 
 
 def _check_rows(name, z, slots):
-    """Checks that each slot has a row."""
+    """Checks that `z` contains a row for each slot."""
     shape = check.matrix(name, z, ("bf16",))[1]
     if slots.dim() != 1 or slots.dtype != torch.int32 or len(shape) != 2 or (
             shape[0] != slots.shape[0]):
@@ -516,7 +525,7 @@ def _(x, ids, weights, group, experts, capacity):
 @tensors.operator("ep_dispatch_backward")
 def _dispatch_backward(drows: Tensor, dprobs: Tensor, slots: Tensor, ids: Tensor, group: str,
                        experts: int) -> Tuple[Tensor, Tensor]:
-    """Returns the gradients of x and weights, in f32."""
+    """Returns the gradients of x and weights in f32."""
     _check_rows("drows", drows, slots)
     program = _find(group, ids, experts, drows.shape[1], ids.shape[1])
     return tuple(program.collect_with_weights(*map(
@@ -547,7 +556,8 @@ def _(z, slots, ids, group, experts):
 @tensors.operator("ep_collect_backward")
 def _collect_backward(dy: Tensor, slots: Tensor, ids: Tensor, group: str, experts: int
                       ) -> Tensor:
-    """Returns the gradient of z in bf16: for each row, the gradient of its token's sum."""
+    """Returns the gradient of z in bf16. The gradient of a row is the gradient of its token's
+    sum."""
     program = _find(group, dy, experts, dy.shape[1], ids.shape[1])
     dy = tensors.plain(dy.to(torch.bfloat16))
     return program.dispatch_again(dy, tensors.plain(ids), tensors.plain(slots))
@@ -593,42 +603,44 @@ _NAMES = "w1", "w2", "w3"
 
 
 class MXRoutedExperts(MXGroupedExperts):
-    """Experts divided among the ranks of a rank group. Takes a router's choices for the tokens
-    of each rank and computes the same as MXGroupedExperts on rows exchanged between all ranks.
+    """Experts divided among the ranks of a rank group. The module takes a router's choices
+    for this rank's tokens. It computes the same as MXGroupedExperts, but exchanges rows between all
+    ranks.
 
     dim, hidden_dim  multiples of 32
-    num_experts  experts of all ranks, a multiple of the number of ranks; rank r owns
-              num_experts / ranks experts from r * num_experts / ranks on
+    num_experts  number of experts on all ranks, a multiple of the number of ranks; rank r
+              owns num_experts / ranks experts, starting with r * num_experts / ranks
     group     an mx_compiler.torch.ep.Group
     recipe    an mx_compiler.torch.Recipe for training, or its name; all three matmuls
-              are quantized, with scales rounded up ("ceil")
-    capacity  rows that fit on this rank; None: the largest number that can arrive
-    mesh      a one-dimensional DeviceMesh of the rank group's ranks: parameters are
-              DTensors, Shard(0) over the mesh. Without a mesh they are this rank's part
-    device, dtype  of the parameters
+              must be quantized, with the scale rounding "ceil"
+    capacity  number of rows that fit on this rank; None: the largest number that can
+              arrive
+    mesh      a one-dimensional DeviceMesh of the rank group's ranks. The parameters are
+              then DTensors with Shard(0) over the mesh; without a mesh, they are this
+              rank's part
+    device, dtype  device and dtype of the parameters
 
-    Parameters are w1 and w3, [experts, hidden_dim, dim], and w2, [experts, dim, hidden_dim], as
-    in torchtitan. With `mesh`, distributed checkpoints load on any number of ranks, and FSDP2
-    shards them over other mesh dimensions. Gradients are sums over the tokens of all ranks,
-    while data parallelism expects averages: divide by the number of ranks if each rank uses the
-    mean loss of its own tokens (docs/guide/Ranks.md).
+    The parameters are w1 and w3, [experts, hidden_dim, dim], and w2, [experts, dim, hidden_dim], as
+    in torchtitan. With `mesh`, distributed checkpoints can be loaded on any number of ranks, and
+    FSDP2 can shard the parameters over other mesh dimensions. Gradients are sums over the tokens of
+    all ranks, while data parallelism expects averages. If each rank uses the mean loss of its own
+    tokens, the caller must divide them by the number of ranks (docs/guide/Ranks.md).
 
-    forward(x, ids, weights): x is [..., dim]; ids, integers, and weights, floating point, are
+    forward(x, ids, weights): x is [..., dim]. ids (integers) and weights (floating point) are
     [tokens, k] or [..., k]. Ids outside [0, num_experts) are ignored. The result has the shape
-    and dtype of x, or autocast's dtype. Forward and backward are collective.
+    and dtype of x, or autocast's dtype. The forward and the backward pass are collective.
 
-    Raises TypeError or ValueError, naming the argument, mx_compiler.CapacityError if more rows
+    Raises TypeError or ValueError, which names the argument, mx_compiler.CapacityError if more rows
     arrived than fit, and mx_compiler.Error if the rank group fails."""
-
-    is_divided = True  # read by `convert`, which does not import this module
+    is_divided = True  # `convert` reads this attribute and does not import this module
 
     def __init__(self, dim, hidden_dim, num_experts, group, recipe="mxfp8", *,
                  capacity=None, mesh=None, device=None, dtype=None):
         _check_rank_group(group)
         check.size("num_experts", num_experts, 1)
         if num_experts % group.size:
-            raise ValueError(f"num_experts: expected a multiple of {group.size}, the ranks of "
-                             f"the rank group, found {num_experts}")
+            raise ValueError(f"num_experts: expected a multiple of {group.size}, the number of "
+                             f"ranks, found {num_experts}")
         recipe = _routed_recipe(recipe)
         super().__init__(dim, hidden_dim, num_experts // group.size, recipe, device, dtype)
         self._set(group, capacity)
@@ -637,26 +649,26 @@ class MXRoutedExperts(MXGroupedExperts):
 
     @classmethod
     def from_experts(cls, module, group, recipe="mxfp8", *, capacity=None):
-        """Creates the module from a module with parameters w1, w2 and w3: this rank's experts,
-        or DTensors of all experts, Shard(0) over the ranks of the rank group. Shares
-        parameters, hooks and mode."""
+        """Creates the module from a module with parameters w1, w2 and w3. The parameters contain this rank's
+        experts, or are DTensors of all experts with Shard(0) over the ranks of the rank group. The
+        modules share parameters and hooks, and have the same mode."""
         _check_rank_group(group)
         new = super().from_experts(module, _routed_recipe(recipe))
         new._set(group, capacity)
         for name in _NAMES:
-            new._local(name)  # raises if divided otherwise
+            new._local(name)  # raises ValueError if the parameter is divided differently
         return new
 
     def with_recipe(self, recipe):
-        """Returns the module with another recipe, sharing parameters, hooks and mode."""
+        """Returns a module with another recipe and with the same parameters, hooks and mode."""
         if type(self) is not MXRoutedExperts:
-            raise ValueError("expected MXRoutedExperts itself, found a class that is derived "
-                             "from it, as fully_shard makes them: convert before")
+            raise ValueError("expected MXRoutedExperts itself, found a derived class, such as "
+                             "those of fully_shard: convert the model before")
         return self.from_experts(self, self.group, recipe, capacity=self.capacity)
 
     def to_plain(self):
-        """Returns the experts of this rank as their original class, or GroupedExperts, which
-        takes sorted rows."""
+        """Returns the experts of this rank as a module of their original class, or as
+        GroupedExperts. The module takes sorted rows."""
         new = super().to_plain()
         for name in ("group", "capacity"):
             new.__dict__.pop(name, None)
@@ -678,20 +690,20 @@ class MXRoutedExperts(MXGroupedExperts):
                 local.detach(), mesh, [Shard(0)], run_check=False), local.requires_grad))
 
     def __setattr__(self, name, value):
-        """Sets an attribute. FSDP2 stores its DTensors here, for parameters that it assumes to
-        be replicated."""
+        """Sets an attribute. FSDP2 replaces parameters with DTensors, and assumes that all ranks of
+        its mesh have the same parameters, so such a mesh is checked."""
         if name in _NAMES and isinstance(value, DTensor) and not isinstance(
                 self._parameters.get(name), DTensor) and "group" in self.__dict__:
             mixed = set(value.device_mesh.mesh.flatten().tolist()) & set(self.group.ranks)
             if len(mixed) > 1:
                 raise ValueError(f"{name}: expected a mesh of ranks that have the same experts, "
-                                 f"found ranks {sorted(mixed)}, which have different ones: make "
+                                 f"found ranks {sorted(mixed)} with different experts: create "
                                  "the module with mesh=, and shard it over another dimension")
         super().__setattr__(name, value)
 
     @property
     def num_experts(self):
-        """Number of experts of all ranks."""
+        """Number of experts on all ranks."""
         count = self.w1.shape[0]
         return count if isinstance(self.w1, DTensor) else count * self.group.size
 
@@ -710,8 +722,8 @@ class MXRoutedExperts(MXGroupedExperts):
                              f"{weight.placements} over {mesh}")
         local = weight.to_local()
         if local.shape[0] * self.group.size != weight.shape[0]:
-            raise ValueError(f"{name}: expected a number of experts that {self.group.size} "
-                             f"ranks divide, found {weight.shape[0]}")
+            raise ValueError(f"{name}: expected a number of experts that is a multiple of "
+                             f"{self.group.size}, the number of ranks, found {weight.shape[0]}")
         return local
 
     def forward(self, x, ids, weights):

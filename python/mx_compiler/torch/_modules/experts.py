@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""SwiGLU experts on rows sorted by expert, as in torchtitan, and experts of Hugging Face's
-Transformers (Mixtral, Qwen3-MoE and gpt-oss), which take a router's choices. The replacements
-keep attributes and parameters; only the matmuls are block-scaled."""
+"""SwiGLU experts that take rows sorted by expert, as in torchtitan, and experts of Hugging Face's
+Transformers (Mixtral, Qwen3-MoE and gpt-oss), which take a router's choices. The replacements keep
+attributes and parameters. Only the matmuls differ: they are block-scaled."""
 
 import torch
 from torch.nn import functional as F
@@ -22,21 +22,22 @@ _PROJECTIONS = ("gate_up_proj", "down_proj")
 
 
 class GroupedExperts(torch.nn.Module):
-    """Experts w2[e] (silu(w1[e] x) * w3[e] x) for the rows x of each expert e, in bf16 by
-    PyTorch's grouped_mm. Baseline for MXGroupedExperts.
+    """Experts that compute w2[e] (silu(w1[e] x) * w3[e] x) for the rows x of each expert e, in bf16
+    with PyTorch's grouped_mm. This class is the baseline for MXGroupedExperts.
 
-    dim, hidden_dim, num_experts  sizes, the first two multiples of 8 for grouped_mm;
-                  parameters are w1 and w3, [num_experts, hidden_dim, dim], and
-                  w2, [num_experts, dim, hidden_dim], as in torchtitan
-    device, dtype  of the parameters
+    dim, hidden_dim  multiples of 8, because of grouped_mm
+    num_experts    number of experts
+    device, dtype  device and dtype of the parameters
 
-    forward(x, num_tokens_per_expert): x is [rows, dim], sorted by expert. num_tokens_per_expert
-    holds integers, [num_experts], on the device; the host never reads them. Their sum is the
-    number of rows. The result has the shape and dtype of x, or autocast's dtype. With DTensor
-    parameters, arguments describe this rank's part, as in torchtitan's expert and tensor
-    parallelism.
+    The parameters are w1 and w3, [num_experts, hidden_dim, dim], and w2, [num_experts, dim,
+    hidden_dim], as in torchtitan.
 
-    Raises TypeError or ValueError, naming the argument."""
+    forward(x, num_tokens_per_expert): x is [rows, dim], sorted by expert. num_tokens_per_expert is a
+    tensor of integers, [num_experts]. Their sum is the number of rows; the host never reads them.
+    The result has the shape and dtype of x, or autocast's dtype. With DTensor parameters, the
+    arguments describe this rank's part, as in torchtitan's expert and tensor parallelism.
+
+    Raises TypeError or ValueError. Errors name the argument."""
 
     def __init__(self, dim, hidden_dim, num_experts, device=None, dtype=None):
         for name, size, multiple in (("dim", dim, 8), ("hidden_dim", hidden_dim, 8),
@@ -60,24 +61,24 @@ class GroupedExperts(torch.nn.Module):
             torch.nn.init.uniform_(weight, -bound, bound)
 
     def init_weights(self, init_std):
-        """Initializes like torchtitan: truncated normal distributions, with standard deviation
-        0.02 for w1."""
+        """Initializes like torchtitan, from truncated normal distributions. The standard deviation
+        is 0.02 for w1, and init_std for w2 and w3."""
         for weight, deviation in ((self.w1, 0.02), (self.w2, init_std),
                                   (self.w3, init_std)):
             torch.nn.init.trunc_normal_(weight, mean=0.0, std=deviation)
 
     def forward(self, x, num_tokens_per_expert):
-        # With DTensors the rows belong to this rank's experts.
+        # If the parameters are DTensors, the rows belong to this rank's experts.
         w1, w2, w3 = local(self.w1), local(self.w2), local(self.w3)
         rows, ends = check_rows(x, num_tokens_per_expert, w1.shape[0], w1.shape[-1])
-        # A single matmul for gate and up, so the gradient of x is a single sum.
+        # Gate and up are one matmul, so the gradient of x is one sum.
         gate_up = self._matmul(rows, (w1, w3), ends)
         gate, up = gate_up.chunk(2, -1)
         y = self._matmul(F.silu(gate) * up, (w2,), ends)
         return y.to(result_dtype(x))
 
     def _matmul(self, x, weights, ends):
-        """Multiplies by adjacent weights."""
+        """Multiplies x by the concatenated `weights`."""
         weight = weights[0] if len(weights) == 1 else torch.cat(weights, 1)
         return F.grouped_mm(x, to_bf16("weight", weight).transpose(-2, -1), offs=ends)
 
@@ -87,13 +88,13 @@ class GroupedExperts(torch.nn.Module):
 
 
 class MXGroupedExperts(Replacement, GroupedExperts):
-    """GroupedExperts with block-scaled matmuls, forward and backward, according to `recipe`.
+    """GroupedExperts with block-scaled matmuls in the forward and backward pass.
 
     dim, hidden_dim  multiples of 32
     recipe    an mx_compiler.torch.Recipe for training, or its name
 
-    Everything else is as in GroupedExperts; parameters may be float32 (master weights),
-    bfloat16 or float16. Experts may have any number of rows without padding."""
+    The other arguments and the parameters are described in GroupedExperts. Parameters may be float32
+    (master weights), bfloat16 or float16. Experts may have any number of rows without padding."""
 
     plain_class = GroupedExperts
 
@@ -107,15 +108,15 @@ class MXGroupedExperts(Replacement, GroupedExperts):
 
     @classmethod
     def from_experts(cls, module, recipe="mxfp8"):
-        """Creates the module from a module with parameters w1, w2 and w3, sharing parameters,
-        hooks and mode."""
+        """Creates the module from a module with parameters w1, w2 and w3. The modules share
+        parameters and hooks, and have the same mode."""
         check_experts(module)
         recipe = training_recipe(recipe, "MXGroupedExperts", "MXWeightOnlyExperts")
         return adopt_experts(cls, module, recipe)
 
     def to_plain(self):
-        """Returns the experts as their original class, or GroupedExperts, sharing parameters,
-        hooks and mode."""
+        """Returns a module of the experts' original class, or GroupedExperts, with the same
+        parameters, hooks and mode."""
         return without(adopt(self.plain_class, self), "recipe", "plain_class")
 
     def _matmul(self, x, weights, ends):
@@ -130,7 +131,7 @@ class _Quantized(Quantized):
     """Experts with quantized weights."""
 
     def to_plain(self):
-        """Returns the experts as their original class, or GroupedExperts, with dequantized
+        """Returns a module of the experts' original class, or GroupedExperts, with dequantized
         weights."""
         return self._give(self.plain_class)
 
@@ -145,13 +146,13 @@ class MXWeightOnlyExperts(_Quantized):
 
     dim, hidden_dim  multiples of 32
     recipe    an mx_compiler.torch.Recipe with weight_only, or its name
-    device    of the buffers
+    device    device of the buffers
 
-    Weights are zeros until a state dict is loaded, of this class or of GroupedExperts; the
-    latter is quantized. Elements may be packed, as in MXWeightOnlyLinear. forward takes the
-    arguments of GroupedExperts.
+    Weights are zeros until a state dict is loaded. A state dict of GroupedExperts is quantized when
+    loaded, and a state dict of this class is loaded directly. Elements may be packed, as in
+    MXWeightOnlyLinear. forward takes the arguments of GroupedExperts.
 
-    Raises TypeError or ValueError, naming the argument."""
+    Raises TypeError or ValueError. Errors name the argument."""
 
     _weights = ("w1", "w2", "w3")
     plain_class = GroupedExperts
@@ -171,7 +172,7 @@ class MXWeightOnlyExperts(_Quantized):
 
     @classmethod
     def from_experts(cls, module, recipe="mxfp4_weights"):
-        """Creates the module from a module with parameters w1, w2 and w3, which are quantized.
+        """Creates the module from a module with parameters w1, w2 and w3, and quantizes them.
         Forward and backward hooks are kept."""
         check_experts(module)
         recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts")
@@ -201,7 +202,8 @@ class MXWeightOnlyExperts(_Quantized):
 
 
 def check_rows(x, num_tokens_per_expert, experts, dim):
-    """Returns x in bf16, and the end of each expert's rows. Raises TypeError or ValueError."""
+    """Checks the arguments of forward. Returns x in bf16 and the end of each expert's rows. Raises
+    TypeError or ValueError."""
     rows, counts = to_bf16("x", x), num_tokens_per_expert
     if x.dim() != 2 or x.shape[1] != dim:
         raise ValueError(f"x: expected [rows, {dim}], sorted by expert, found shape "
@@ -219,7 +221,7 @@ def check_rows(x, num_tokens_per_expert, experts, dim):
 
 
 def has_experts(module):
-    """Returns True if the parameters of `module` are experts as in torchtitan."""
+    """Returns True if `module` contains the parameters of torchtitan's experts."""
     return all(isinstance(getattr(module, name, None), torch.nn.Parameter)
                and getattr(module, name).dim() == 3 for name in ("w1", "w2", "w3"))
 
@@ -233,7 +235,7 @@ def check_experts(module):
     for name, shape in (("w2", (experts, dim, hidden)), ("w3", (experts, hidden, dim))):
         found = tuple(getattr(module, name).shape)
         if found != shape:
-            raise ValueError(f"{name}: expected shape {shape}, as w1 is "
+            raise ValueError(f"{name}: expected shape {shape} for w1 of shape "
                              f"{tuple(module.w1.shape)}, found {found}")
     check.size("dim", dim, 32)
     check.size("hidden_dim", hidden, 32)
@@ -243,7 +245,8 @@ def check_experts(module):
 
 
 class _Routed(torch.nn.Module):
-    """Experts that take a router's choices. A grouped matmul covers the rows of all experts:
+    """Experts that take a router's choices. The rows of all experts are processed by grouped matmuls,
+    which compute
 
         y[t] = sum over the experts e that t chose of
                weight[t, e] (down_proj[e] inner(gate_up_proj[e] x[t]))
@@ -262,7 +265,7 @@ class _Routed(torch.nn.Module):
                                 hasattr(self, "is_transposed"))
         count, k = chosen.shape
         tokens, order, sorted_experts, ends = sort_by_expert(chosen, experts)
-        # Rows without an expert are last; their results and gradients are undefined.
+        # Rows without an expert are last. Their results and gradients would be undefined.
         is_used = (sorted_experts < experts)[:, None]
         numbers = sorted_experts.clamp(max=experts - 1)
         rows = rows.index_select(0, tokens).where(is_used, 0)
@@ -281,9 +284,9 @@ class _Routed(torch.nn.Module):
 
 
 def _check_choice(chosen, weights, rows, experts, is_new):
-    """Returns the weights as [rows, k]. Raises TypeError or ValueError. Transformers before 5
-    pass gpt-oss a weight for each expert; releases with the attribute `is_transposed` pass one
-    for each choice."""
+    """Returns the weights as [rows, k]. Raises TypeError or ValueError. Transformers before 5 passes
+    a weight for each expert to the experts of gpt-oss. Releases with the attribute `is_transposed`
+    pass a weight for each choice."""
     for name, x in (("indices", chosen), ("weights", weights)):
         if not isinstance(x, torch.Tensor):
             raise TypeError(f"{name} of experts: expected a tensor, found "
@@ -305,8 +308,8 @@ def _check_choice(chosen, weights, rows, experts, is_new):
 
 
 class _Concatenated(_Routed):
-    """Experts with gate_up_proj [E, 2 I, H], gate before up, down_proj [E, H, I], and act_fn,
-    as in Mixtral and Qwen3-MoE."""
+    """Experts with gate_up_proj, [E, 2 I, H] (gate, then up), down_proj, [E, H, I], and act_fn, as in
+    Mixtral and Qwen3-MoE."""
 
     def forward(self, hidden_states, top_k_index, top_k_weights):
         return self._compute(hidden_states, top_k_index, top_k_weights)
@@ -321,8 +324,8 @@ class _Concatenated(_Routed):
 
 
 class _Interleaved(_Routed):
-    """Experts with gate_up_proj [E, H, 2 I], gate and up interleaved, down_proj [E, I, H],
-    biases, alpha and limit, as in gpt-oss."""
+    """Experts with gate_up_proj, [E, H, 2 I] (gate and up interleaved), down_proj, [E, I, H], biases,
+    alpha and limit, as in gpt-oss."""
 
     def forward(self, hidden_states, router_indices=None, routing_weights=None):
         return self._compute(hidden_states, router_indices, routing_weights)
@@ -345,7 +348,7 @@ class _Trained(Replacement, torch.nn.Module):
         return adopt_experts(cls, module, recipe)
 
     def to_plain(self):
-        """Returns the experts of Transformers, sharing the parameters."""
+        """Returns a module of the original class in Transformers, with the same parameters."""
         return without(adopt(self.plain_class, self), "recipe", "plain_class")
 
     def _sizes(self):
@@ -397,8 +400,8 @@ class MXWeightOnlyGptOssExperts(_Interleaved, _WeightOnly):
     """Experts of gpt-oss with quantized weights."""
 
 
-# By class of Transformers: training class, weight-only class, and the expected layout
-# attributes in releases that have them.
+# Training class, weight-only class, and the values of the layout attributes in releases of
+# Transformers that have them.
 _CONCATENATED = (MXRoutedExperts, MXWeightOnlyRoutedExperts, {
     "is_concatenated": True, "is_transposed": False, "has_bias": False, "has_gate": True,
     "has_post_expert_norm": False})
@@ -416,13 +419,13 @@ def is_routed(module):
 
 
 def from_routed(module, recipe):
-    """Converts routed experts. Raises ValueError if the module does not match its class, or if
-    its sizes are unsupported."""
+    """Converts routed experts. Raises ValueError if the module does not match the known structure of
+    its class, or if its sizes are not supported."""
     trains, weight_only, flags = _KINDS[getattr(module, "plain_class", type(module)).__name__]
     for name, wanted in flags.items():
         if (found := getattr(module, name, wanted)) != wanted:
             raise ValueError(f"{name}: expected {wanted}, found {found}: convert does not "
-                             "know the experts of this release of Transformers")
+                             "support the experts of this release of Transformers")
     _check_structure(module, trains._k_major, flags["has_bias"])
     return (weight_only if recipe.weight_only else trains).from_experts(module, recipe)
 
@@ -442,7 +445,7 @@ def _check_structure(module, k_major, has_bias):
     shapes = [tuple(k_major(x).shape) if x.dim() == 3 else () for x in (gate_up, down)]
     experts, rows, hidden = shapes[0] or (0, 0, 0)
     if not shapes[0] or rows % 2 or shapes[1] != (experts, hidden, rows // 2):
-        raise ValueError("gate_up_proj, down_proj: expected matrices of an expert with 2 I "
+        raise ValueError("gate_up_proj, down_proj: expected matrices for each expert with 2 I "
                          f"and I features, found shapes {tuple(gate_up.shape)} and "
                          f"{tuple(down.shape)}")
     for name, wanted in zip(names[2:], ((experts, rows), (experts, hidden))):
@@ -459,8 +462,8 @@ def _check_structure(module, k_major, has_bias):
 
 
 def routers(model):
-    """Returns the linear layers that choose among a list of experts, as in Transformers before
-    5; they are not converted."""
+    """Returns the linear layers that choose among a list of experts, as in Transformers before 5.
+    These layers are not converted."""
     found = set()
     for module in model.modules():
         experts = getattr(module, "experts", None)
@@ -472,7 +475,7 @@ def routers(model):
 
 
 def looks_like_experts(module):
-    """Returns True if two or more parameters hold matrices of the same number of experts."""
+    """Returns True if at least two parameters consist of matrices for the same number of experts."""
     sizes = [x.shape[0] for x in module._parameters.values()
              if x is not None and x.dim() == 3 and min(x.shape[1:]) > 1]
     return len(sizes) > 1 and len(set(sizes)) == 1

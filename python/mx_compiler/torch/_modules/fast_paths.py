@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fast paths of PyTorch's transformer layers, which in eval mode read the weights of their
-linear layers and call a fused float kernel."""
+"""Controls the fast paths of PyTorch's transformer layers. In eval mode, these layers read the
+weights of their linear layers and call a fused float kernel."""
 
 from torch import nn
 
 from .parameters import Replacement
 
 
-# Attribute checked by the layers, and the value that disables the kernel.
+# Attribute that the layers check, and the value that disables the kernel.
 _FLAGS = {nn.TransformerEncoderLayer: ("activation_relu_or_gelu", 0),
           nn.TransformerEncoder: ("use_nested_tensor", False)}
 _KEPT = "_flag_before_mx"
 
 
 def adjust(model):
-    """Disables the fast path of layers with converted linear layers, and restores that of
-    others."""
+    """Disables the fast path of transformer layers with converted linear layers, and restores the
+    fast path of the other layers."""
     for module in model.modules():
         for cls, (flag, forbids) in _FLAGS.items():
             if isinstance(module, cls):

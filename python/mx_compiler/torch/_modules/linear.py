@@ -10,20 +10,21 @@ from .recipes import training_recipe
 
 
 class MXLinear(Replacement, torch.nn.Linear):
-    """Linear layer y = x weight^T + bias. Its operands, and the operands of both gradients, are
-    quantized for each matmul according to `recipe`.
+    """Linear layer y = x weight^T + bias. The operands of its matmul, and of the matmuls for both
+    gradients, are quantized according to `recipe`.
 
     in_features, out_features  multiples of 32
-    bias      True to add a bias, in bf16
+    bias      True to add a bias in bf16
     recipe    an mx_compiler.torch.Recipe for training, or its name
-    device, dtype  of the parameters: float32 (master weights), bfloat16, float16
+    device, dtype  device and dtype (float32 for master weights, bfloat16 or float16) of
+              the parameters
 
-    Parameters have the names, shapes and dtypes of nn.Linear, so state dicts and optimizer
-    states are interchangeable. x is [..., in_features], of any of these dtypes, rounded to
-    bf16; the result has the dtype of x, or autocast's. Gradients have the dtypes of their
+    The parameters have the names, shapes and dtypes of nn.Linear, so state dicts and optimizer
+    states are interchangeable. x is [..., in_features], of any of these dtypes, and is rounded to
+    bf16. The result has the dtype of x, or autocast's dtype. Gradients have the dtypes of their
     tensors.
 
-    Raises TypeError or ValueError, naming the argument."""
+    Raises TypeError or ValueError. Errors name the argument."""
 
     def __init__(self, in_features, out_features, bias=True, recipe="mxfp8",
                  device=None, dtype=None):
@@ -35,7 +36,8 @@ class MXLinear(Replacement, torch.nn.Linear):
 
     @classmethod
     def from_linear(cls, linear, recipe="mxfp8"):
-        """Creates the module from an nn.Linear, sharing parameters, hooks and mode."""
+        """Creates the module from an nn.Linear. The modules share parameters and hooks, and have the
+        same mode."""
         check_linear(linear)
         recipe = training_recipe(recipe, "MXLinear", "MXWeightOnlyLinear")
         new = adopt(cls, linear)
@@ -43,13 +45,13 @@ class MXLinear(Replacement, torch.nn.Linear):
         return new
 
     def to_plain(self):
-        """Returns an nn.Linear, sharing parameters, hooks and mode."""
+        """Returns an nn.Linear with the same parameters, hooks and mode."""
         return without(adopt(torch.nn.Linear, self), "recipe")
 
     def forward(self, x):
         operand = to_bf16("x", x)
         check_last("x", x, self.in_features, "in_features of the layer")
-        # f32 weights are quantized directly, and their gradients are f32 sums.
+        # f32 weights are quantized without rounding to bf16, and their gradients are f32 sums.
         y = mxfp8_mm(operand, self.weight, self.bias, **self.recipe.matmul_options())
         return y.to(result_dtype(x))
 
@@ -58,8 +60,8 @@ class MXLinear(Replacement, torch.nn.Linear):
 
 
 def check_linear(linear, trains=True):
-    """Raises TypeError or ValueError if no MX module can replace `linear`. Gradients reduce
-    over the outputs, in blocks."""
+    """Raises TypeError or ValueError if no MX module can replace `linear`. The gradient of x is a sum
+    over the outputs in blocks, so their number is checked for training."""
     if not isinstance(linear, torch.nn.Linear):
         raise TypeError("linear: expected a torch.nn.Linear, found "
                         f"{type(linear).__name__}")

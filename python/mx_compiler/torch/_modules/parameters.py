@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Dtypes of module inputs, and the transfer of parameters between replaced modules and
-replacements."""
+"""Dtypes of module inputs, and transfer of parameters between modules and their replacements."""
 
 import copy
 import sys
@@ -14,7 +13,7 @@ FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 
 
 def to_bf16(name, x):
-    """Rounds x to bf16, the input of matmuls; differentiable. Raises TypeError."""
+    """Rounds x to bf16, the input type of matmuls. Differentiable. Raises TypeError."""
     check_tensor(name, x)
     if x.dtype not in FLOATS:
         raise TypeError(f"{name}: expected float32, bfloat16 or float16, found "
@@ -27,9 +26,10 @@ def dtype_name(x):
 
 
 def result_dtype(x):
-    """Returns the dtype of a module's result: autocast's if enabled, else that of its input."""
+    """Returns the dtype of a module's result, which is autocast's dtype if autocast is enabled, else
+    the dtype of the module's input."""
     kind = x.device.type
-    if kind == "meta":          # not supported by autocast
+    if kind == "meta":          # autocast does not support this device
         return x.dtype
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
 
@@ -44,27 +44,28 @@ class Replacement:
     """Module that `convert` inserts into a model and can convert back."""
 
     def to_plain(self):
-        """Returns a PyTorch module or a module of the original class, with the same weights:
-        shared parameters, or dequantized ones if only quantized weights exist."""
+        """Returns a PyTorch module, or a module of the original class, with the same parameters. If
+        only quantized weights exist, the parameters are the dequantized weights."""
         raise NotImplementedError
 
 
 def adopt(cls, module):
-    """Creates a `cls` with the parameters, buffers and hooks of `module`. Tensors are shared,
-    in separate registries, so optimizers and tied weights stay valid. Raises ValueError if the
-    instance overrides forward, which would be called instead."""
+    """Creates a `cls` with the parameters, buffers and hooks of `module`. Both modules refer to the
+    same tensors in separate registries, so optimizers and tied weights stay valid. Raises ValueError
+    if the instance overrides `forward`, because this function would be called instead."""
     if "forward" in module.__dict__:
-        raise ValueError("forward: expected that of the class, found one that was put on "
-                         "the module (as dispatch over devices does): convert before")
+        raise ValueError("forward: expected the method of the class, found a function that was "
+                         "set on the module (for example to dispatch over devices): convert "
+                         "the model before")
     new = cls.__new__(cls)
     new.__dict__.update({name: copy.copy(value) if isinstance(value, (dict, set))
                          else value for name, value in module.__dict__.items()})
-    # The compiled call of Module.compile is bound to the old module.
+    # The compiled call stored by Module.compile is bound to the old module.
     return keep_hooks(without(new, "_compiled_call_impl"), module)
 
 
 def adopt_experts(cls, module, recipe):
-    """Creates a `cls` like `adopt` for experts, and records the class for `to_plain`."""
+    """Creates a `cls` for experts like `adopt`. Records the original class for `to_plain`."""
     new = adopt(cls, module)
     new.plain_class = getattr(module, "plain_class", type(module))
     new.recipe = recipe
@@ -78,22 +79,22 @@ def without(module, *names):
     return module
 
 
-# Call hooks. State dict hooks depend on the parameters of a module and are not kept.
+# Registries of call hooks. State dict hooks depend on the parameters of a module and are not kept.
 _HOOKS = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called",
           "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_backward_hooks",
           "_backward_pre_hooks", "_is_full_backward_hook")
 
 
 def keep_hooks(new, module):
-    """Shares the call hooks of `module` with `new`, so that the callers' handles can still
-    remove them."""
+    """Shares the registries of call hooks between `module` and `new`, so the handles of the
+    hooks can still remove them."""
     new.__dict__.update((name, module.__dict__[name]) for name in _HOOKS
                         if name in module.__dict__)
     return new
 
 
 def forget_state_hooks(module):
-    """Removes the state dict hooks of a module with other parameters than the hooks expect."""
+    """Removes the state dict hooks of a module, because they expect other parameters."""
     for name in ("_state_dict_hooks", "_state_dict_pre_hooks",
                  "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"):
         module.__dict__[name] = OrderedDict()
@@ -101,40 +102,40 @@ def forget_state_hooks(module):
 
 
 def local(x):
-    """Returns this rank's part of a DTensor, differentiably; returns other tensors unchanged."""
+    """Returns this rank's part of a DTensor. Returns other tensors unchanged. Differentiable."""
     return x.to_local() if hasattr(x, "to_local") else x
 
 
 def check_plain(name, x):
-    """Raises ValueError for a DTensor where a module needs the whole tensor."""
+    """Raises ValueError if x is a DTensor, because the module needs the whole tensor."""
     if hasattr(x, "to_local"):
-        raise ValueError(f"{name}: expected a plain tensor, found a DTensor, as "
-                         "parallelize_module and fully_shard make them: convert before")
+        raise ValueError(f"{name}: expected a plain tensor, found a DTensor, such as those of "
+                         "parallelize_module and fully_shard: convert the model before")
 
 
 def check_parameter(module, name):
-    """Raises ValueError for a DTensor, or if a hook computes the parameter (weight_norm,
-    pruning), because quantizing once would ignore later updates."""
+    """Raises ValueError if the parameter is a DTensor, or if a hook computes it (weight_norm,
+    pruning). In the latter case, quantizing once would ignore later updates."""
     check_plain(name, module._parameters.get(name))
     if name not in module._parameters:
-        raise ValueError(f"{name}: expected a parameter, found one that a hook computes "
-                         "(weight_norm, spectral_norm, prune): remove that first")
+        raise ValueError(f"{name}: expected a parameter, found a tensor that a hook computes "
+                         "(weight_norm, spectral_norm, prune): remove the hook first")
 
 
-# Their from_pretrained creates a float model and fills missing weights randomly, with only a
-# warning.
+# Packages with a from_pretrained that creates a float model and initializes missing weights randomly. It
+# only warns about them.
 _OF_FLOATS = ("transformers", "diffusers")
 
 
 def find_save_pretrained():
-    """Returns the frame of a save_pretrained of these packages that requests the current state
-    dict, or None. Modules check this while being saved, because the saved model may differ from
-    the converted model."""
+    """Returns the frame of the save_pretrained of these packages that requests the current state
+    dict, or None. A module reads this while its state dict is created, because the saved model may
+    differ from the converted model."""
     frame = sys._getframe(1)
     while frame is not None:
         package = frame.f_globals.get("__name__", "").partition(".")[0]
         if package == "peft":
-            return None         # stores only adapters
+            return None         # peft stores only adapters
         if package in _OF_FLOATS and frame.f_code.co_name == "save_pretrained":
             return frame
         frame = frame.f_back

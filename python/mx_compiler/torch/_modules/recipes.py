@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Recipes of modules: formats, rounding, and quantized matmuls."""
+"""Recipes. They describe how modules quantize the operands of their matmuls."""
 
 import dataclasses
 import difflib
@@ -14,17 +14,18 @@ class Recipe:
     """Quantization of the operands of a module's matmuls.
 
     activations, weights, gradients
-                    formats with blocks of 32 (mx.FORMATS). `gradients` applies to the
-                    gradients of results, operands of the backward matmuls
+                    formats with blocks of 32 (mx.FORMATS). `gradients` is the format of
+                    the results' gradients, which are operands of the backward matmuls
     scale_rounding  "ceil" (torchao's RCEIL), "floor" (OCP MX 1.0), "even" or "fit"
     wgrad_high_precision
-                    compute weight gradients by bf16 matmuls without quantization
-    save_quantized  save x for the backward pass in the form that the weight gradient
-                    reads: 33 bytes for 32 values with MXFP8, bitwise equal operands
-    weight_only     quantize weights once, at creation; activations stay bf16, and
-                    weights have no gradient
+                    True: compute weight gradients with bf16 matmuls
+    save_quantized  True: save x for the backward pass in the form that the matmul of the
+                    weight gradient reads. With MXFP8, this form takes 33 bytes for 32
+                    values. The results do not change
+    weight_only     True: quantize weights once, when the module is created. Activations
+                    stay bf16, and weights have no gradient
 
-    Raises TypeError or ValueError, naming the field."""
+    Raises TypeError or ValueError. Errors name the field."""
     activations: str = "mxfp8_e4m3"
     weights: str = "mxfp8_e4m3"
     gradients: str = "mxfp8_e4m3"
@@ -43,12 +44,12 @@ class Recipe:
                 raise TypeError(f"{field}: expected True or False, found "
                                 f"{getattr(self, field)!r}")
         if self.weight_only and self.wgrad_high_precision:
-            raise ValueError("wgrad_high_precision: expected False, as weight_only has "
+            raise ValueError("wgrad_high_precision: expected False, because weight_only has "
                              "no gradients of weights, found True")
         for other in ("weight_only", "wgrad_high_precision"):
             if self.save_quantized and getattr(self, other):
-                raise ValueError(f"save_quantized: expected False with {other}, which "
-                                 "quantizes no x along its rows, found True")
+                raise ValueError(f"save_quantized: expected False with {other}, which does "
+                                 "not quantize x along its rows, found True")
 
     @internal
     def matmul_options(self):
@@ -59,7 +60,7 @@ class Recipe:
                 "save_quantized": self.save_quantized}
 
     def __str__(self):
-        """Returns the recipe's name, or its non-default fields."""
+        """Returns the name of the recipe, or its non-default fields if it is unnamed."""
         for name, recipe in RECIPES.items():
             if recipe == self:
                 return name
@@ -79,12 +80,12 @@ RECIPES = {
     "mxfp6_weights": Recipe(weights="mxfp6_e2m3", weight_only=True),
     "mxfp4_weights": Recipe(weights="mxfp4", weight_only=True),
 }
-"""Recipes by name; `convert` and the modules take these names."""
+"""Recipes by name. `convert` and the modules accept these names."""
 
 
 def find_recipe(recipe, argument="recipe", others=()):
-    """Returns a Recipe, given itself or its name. Errors also list `others`, names that the
-    caller handles. Raises TypeError or ValueError."""
+    """Returns a Recipe, which is given directly or by name. Raises TypeError or ValueError. The error also
+    lists `others`, names that the caller handles."""
     if isinstance(recipe, Recipe):
         return recipe
     if not isinstance(recipe, str):
@@ -98,7 +99,8 @@ def find_recipe(recipe, argument="recipe", others=()):
 
 
 def _suggest(name, known):
-    """Returns the end of a message: names with this prefix, else names with similar spelling."""
+    """Returns the end of a message with names of this prefix, or with a similar
+    spelling."""
     name = name.lower()
     close = ([full for full in known if name and full.startswith(name)]
              or difflib.get_close_matches(name, known, 2))
@@ -106,18 +108,20 @@ def _suggest(name, known):
 
 
 def training_recipe(recipe, module, weight_only):
-    """Returns a training Recipe for `module`; errors refer to the class `weight_only`."""
+    """Returns a training Recipe for the class `module`. Raises an error that suggests the class
+    `weight_only` if the recipe is weight-only."""
     found = find_recipe(recipe)
     if found.weight_only:
-        raise ValueError(f"recipe: expected one that trains for {module}, found "
+        raise ValueError(f"recipe: expected a training recipe for {module}, found "
                          f"{found}: use mx_compiler.torch.{weight_only}")
     return found
 
 
 def weight_only_recipe(recipe, module, training):
-    """Returns a weight-only Recipe for `module`; errors refer to the class `training`."""
+    """Returns a weight-only Recipe for the class `module`. Raises an error that suggests the class
+    `training` if the recipe is for training."""
     found = find_recipe(recipe)
     if not found.weight_only:
-        raise ValueError(f"recipe: expected one with weight_only for {module}, found "
+        raise ValueError(f"recipe: expected a weight-only recipe for {module}, found "
                          f"{found}: use mx_compiler.torch.{training}")
     return found

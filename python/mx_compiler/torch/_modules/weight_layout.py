@@ -15,19 +15,19 @@ PLAIN, PACKED = "plain", "packed"
 
 
 def weight_layout(device, format, shape):
-    """Returns the order of weights in a module on a PyTorch device: packed on "sm_90a" if they
-    fill tiles. There bf16 matmuls with packed 4-bit weights take 0.77 to 1.04 times as long as
-    with plain ones (29571104fae6:docs/OtherKernels.md, benchmarks/results/weight-only.csv); for
-    6 and 8 bits the times were modelled.
+    """Returns the order of weights in a module on a PyTorch device. Weights are packed on "sm_90a" if
+    they fill tiles. On this chip, bf16 matmuls with packed 4-bit weights take 0.77 to 1.04 times as
+    long as with plain weights (29571104fae6:docs/OtherKernels.md,
+    benchmarks/results/weight-only.csv). For 6 and 8 bits, the times are predictions of a model.
 
-    shape     of the weights in elements, [..., N, K]"""
+    shape     shape of the weights in elements, [..., N, K]"""
     if not format.has_matmul or not weight_tiles.fills_tiles(*shape[-2:]):
         return PLAIN
     return PACKED if _chip(device) == "sm_90a" else PLAIN
 
 
 def arrange(elements, format, is_packed):
-    """Returns the elements in the order that is fastest on their device, packed or plain."""
+    """Returns the elements in the order selected by weight_layout for their device."""
     shape = matrix_shape(elements.shape, format, is_packed)
     wanted = weight_layout(elements.device, format, shape) == PACKED
     if wanted == is_packed:
@@ -36,9 +36,9 @@ def arrange(elements, format, is_packed):
 
 
 def _chip(device):
-    """Returns the chip of programs on tensors of a device. None for host tensors, unless
-    MX_CHIP names the simulator's chip: by default no GPU is probed while a module is created on
-    the host."""
+    """Returns the chip of programs on tensors of a device. Returns None for host tensors unless
+    MX_CHIP names the chip of the simulator, so creating a module on the host does not probe for
+    a GPU by default."""
     named = os.environ.get("MX_CHIP")
     if device.type == "cuda" and torch.cuda.is_available():
         return named or chip_of(torch.cuda.get_device_capability(device))

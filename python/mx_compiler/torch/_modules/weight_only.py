@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights quantized once, for bf16 activations, and the linear layer with such a weight."""
+"""Modules with weights quantized once and multiplied by bf16 activations, and the linear layer
+of this kind."""
 
 import torch
 
@@ -26,22 +27,23 @@ def _is_name(x):
 
 
 class Quantized(Replacement, torch.nn.Module):
-    """Module with weights in byte buffers: NAME_elements and NAME_scales (blocked) for NAME.
+    """Module with quantized weights. The weight NAME is stored in two byte buffers, NAME_elements
+    and NAME_scales (blocked). The buffers are bytes, because Module.to(dtype) would convert 8-bit
+    floats. `float_dtype` is the dtype of dequantized weights, and the parameter NAME is None.
 
-    Buffers are bytes because Module.to(dtype) would convert 8-bit floats. A state dict with a
-    float matrix NAME is quantized on loading. A state dict of bytes stores the format's name in
-    NAME, in one dimension: bytes of MXFP6 and MXFP8 have equal shapes, and float modules reject
-    a NAME of that shape even if unknown keys are ignored (strict=False). `float_dtype` is the
-    dtype of dequantized weights.
+    A float matrix NAME in a state dict is quantized when loaded. In a state dict of bytes, NAME is a
+    one-dimensional tensor with the format's name, for two reasons. The bytes of MXFP6 and MXFP8 have
+    equal shapes, and float modules reject such a NAME even if they ignore unknown keys
+    (strict=False).
 
-    NAME_elements may be packed (`weight_layout`), visible by its number of dimensions. State
-    dicts are always unpacked. The parameter NAME is None."""
+    NAME_elements may be packed (`weight_layout`), and then has more dimensions. State dicts always
+    contain unpacked elements."""
 
     float_dtype = None
 
     def _add(self, name, shape, device):
         format = self._format
-        # Distributed checkpoints access the keys of a state dict as attributes.
+        # Distributed checkpoints access each key of a state dict as an attribute.
         self.register_parameter(name, None)
         for part, dims in zip(_PARTS, tensors.shapes(shape, format, True)):
             # Zero bytes represent a matrix of zeros.
@@ -49,7 +51,7 @@ class Quantized(Replacement, torch.nn.Module):
                 dims, dtype=torch.uint8, device=device))
 
     def _take(self, names):
-        """Quantizes and removes the parameters of these names."""
+        """Quantizes the parameters with these names, and removes the parameters."""
         for name in names:
             check_parameter(self, name)
         for name in names:
@@ -78,7 +80,8 @@ class Quantized(Replacement, torch.nn.Module):
         return weight
 
     def _apply(self, fn, *args, **kwargs):
-        """Implements Module.to and others, which do not convert byte buffers."""
+        """Implements Module.to and similar methods. They do not convert byte buffers, so the new
+        dtype is recorded in `float_dtype`."""
         self.float_dtype = fn(torch.empty(0, dtype=self.float_dtype)).dtype
         super()._apply(fn, *args, **kwargs)
         return self._arrange(*self._weights)
@@ -91,14 +94,14 @@ class Quantized(Replacement, torch.nn.Module):
         return tuple(getattr(self, f"{name}_{part}") for part in _PARTS)
 
     def _is_packed(self, name):
-        """Returns True for packed elements, which have two more dimensions; scales have those
-        of the matrix."""
+        """Returns True if the elements are packed. Packed elements have two dimensions more than the
+        matrix, and scales have as many dimensions as the matrix."""
         elements, scales = self._parts(name)
         return elements.dim() > scales.dim()
 
     def _arrange(self, *names):
-        """Packs or unpacks elements for the fastest matmuls on their device, one weight at a
-        time to limit peak memory."""
+        """Brings elements into the order selected by weight_layout for their device. Processes one
+        weight at a time to limit peak memory."""
         for name in names:
             setattr(self, f"{name}_elements", arrange(
                 self._parts(name)[0], self._format, self._is_packed(name)))
@@ -110,7 +113,7 @@ class Quantized(Replacement, torch.nn.Module):
                 else elements), scales
 
     def _quantize(self, name, weight):
-        """Returns bytes of elements and scales of a matrix, on the module's device."""
+        """Quantizes a matrix. Returns the bytes of its elements and scales on the module's device."""
         elements, scales = self._parts(name)
         to = weight.device if elements.is_meta else elements.device
         q = quantize(to_bf16(name, weight.detach()).to(to), self.recipe.weights,
@@ -122,7 +125,7 @@ class Quantized(Replacement, torch.nn.Module):
             setattr(self, f"{name}_{part}", value)
 
     def dequantized(self, name="weight", dtype=torch.bfloat16):
-        """Returns the dequantized weight of that name."""
+        """Returns the dequantized weight `name`."""
         check.one_of("name", name, self._weights)
         return dequantize(*self._plain_parts(name), self.recipe.weights, dtype)
 
@@ -130,9 +133,9 @@ class Quantized(Replacement, torch.nn.Module):
         if find_save_pretrained():
             raise ValueError(
                 f"{prefix}{self._weights[0]}: expected floats, which from_pretrained reads, "
-                f"found {self.recipe.weights}: save what mx_compiler.torch.convert(model, "
-                '"bf16") makes of the model, or keep the bytes by torch.save('
-                "model.state_dict(), ...), for a new model that is converted to "
+                f"found {self.recipe.weights}: save the result of mx_compiler.torch.convert("
+                'model, "bf16"), or save the bytes with torch.save(model.state_dict(), ...) '
+                "and load them into a new model that is converted to "
                 f"{self.recipe}")
         super()._save_to_state_dict(destination, prefix, keep_vars)
         for name in self._weights:
@@ -149,7 +152,7 @@ class Quantized(Replacement, torch.nn.Module):
                 self._pack_loaded(name, f"{prefix}{name}_elements", state_dict, args[-1],
                                   local_metadata)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
-        self._arrange(*self._weights)   # with assign=True tensors may be on another device
+        self._arrange(*self._weights)   # tensors may be on another device if assign=True
 
     def _quantize_loaded(self, name, prefix, state_dict, errors):
         weight = state_dict.pop(prefix + name, None)
@@ -168,8 +171,8 @@ class Quantized(Replacement, torch.nn.Module):
                           f"{tuple(weight.shape)}")
 
     def _pack_loaded(self, name, key, state_dict, errors, local_metadata):
-        """Converts a value to be copied into packed elements, or to replace them with
-        assign=True."""
+        """Packs the elements in `state_dict`. load_state_dict copies them to the packed elements of
+        the module, or assigns them if assign=True."""
         given = state_dict.get(key)
         if not isinstance(given, torch.Tensor):
             return                      # load_state_dict reports the error
@@ -184,8 +187,8 @@ class Quantized(Replacement, torch.nn.Module):
         state_dict[key] = pack_weights(given, self.recipe.weights)
 
     def _check_format(self, key, state_dict, errors):
-        """Checks the format's name. It is optional: bytes created by hand need none, and
-        earlier versions stored it as NAME_format."""
+        """Checks the name of the format in a state dict, if it is present. Earlier versions stored
+        the name as NAME_format."""
         found = state_dict.pop(f"{key}_format", None)
         if found is None and _is_name(state_dict.get(key)):
             found = state_dict.pop(key)
@@ -197,11 +200,11 @@ class Quantized(Replacement, torch.nn.Module):
             return
         found = bytes(found.tolist()).decode(errors="replace")
         if found != self.recipe.weights:
-            errors.append(f"{key}: expected {self.recipe.weights}, as the recipe of the "
-                          f"module has, found {found}")
+            errors.append(f"{key}: expected {self.recipe.weights}, the format of the module's "
+                          f"recipe, found {found}")
 
     def _shape(self, name):
-        """Returns the shape of the named weight in elements."""
+        """Returns the shape of the weight `name` in elements."""
         return tensors.matrix_shape(self._parts(name)[0].shape, self._format,
                                     self._is_packed(name))
 
@@ -211,19 +214,20 @@ class Quantized(Replacement, torch.nn.Module):
 
 
 class MXWeightOnlyLinear(Quantized):
-    """nn.Linear with a quantized weight in the buffers weight_elements and weight_scales, and
-    the parameter bias. Differentiable in x and bias.
+    """nn.Linear with a quantized weight in the buffers weight_elements and
+    weight_scales. The bias is a parameter. Differentiable in x and bias.
 
-    in_features  a multiple of 32; out_features is unrestricted
+    in_features  a multiple of 32; out_features may be any number
     recipe    an mx_compiler.torch.Recipe with weight_only, or its name
-    device    of the buffers and of bias
-    dtype     of bias
+    device    device of the buffers and of the bias
+    dtype     dtype of the bias
 
-    Weights are zeros until a state dict is loaded, of this class or of nn.Linear; the latter is
-    quantized. On "sm_90a" elements are stored packed if both sizes are multiples of 64
-    (docs/guide/TorchTraining.md). x and the result are as in MXLinear.
+    The weight is zero until a state dict is loaded. A state dict of nn.Linear is quantized when
+    loaded, and a state dict of this class is loaded directly. On "sm_90a", elements are packed if
+    both sizes are multiples of 64 (docs/guide/TorchTraining.md). x and the result are as in
+    MXLinear.
 
-    Raises TypeError or ValueError, naming the argument."""
+    Raises TypeError or ValueError. Errors name the argument."""
 
     _weights = ("weight",)
 
@@ -242,8 +246,8 @@ class MXWeightOnlyLinear(Quantized):
 
     @classmethod
     def from_linear(cls, linear, recipe="mxfp4_weights"):
-        """Creates the module from an nn.Linear and quantizes its weight. Shares the bias;
-        forward and backward hooks are kept."""
+        """Creates the module from an nn.Linear and quantizes its weight. The modules share the bias,
+        and forward and backward hooks are kept."""
         check_linear(linear, trains=False)
         recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear")
         for name in ("weight", "bias"):
@@ -253,7 +257,7 @@ class MXWeightOnlyLinear(Quantized):
         return new._take(cls._weights)
 
     def to_plain(self):
-        """Returns an nn.Linear with the dequantized weight, sharing the bias."""
+        """Returns an nn.Linear with the dequantized weight and the same bias."""
         return self._give(torch.nn.Linear)
 
     def forward(self, x):

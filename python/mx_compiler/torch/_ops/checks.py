@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Argument checks before an operator is called. PyTorch's own errors print the contents of
-arguments that are not tensors, and name the operator's arguments."""
+"""Argument checks before an operator is called. PyTorch's own errors would print the contents of
+arguments that are not tensors, and would name the arguments of the operator."""
 
 import torch
 from torch import Tensor
@@ -14,15 +14,15 @@ def check_tensor(name, x):
     if x.layout is not torch.strided or x.is_nested:
         kind = "a nested tensor" if x.is_nested else str(x.layout)
         raise TypeError(f"{name}: expected a dense tensor, found {kind}")
-    # For unknown operators PyTorch would silently drop the tangent.
+    # PyTorch would silently drop the tangent, because the operator is not one of its own.
     if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
         raise TypeError(f"{name}: expected no tangent, as operators of mx_compiler.torch have no "
-                        "derivatives in forward mode, found one: use those in reverse "
-                        "mode, or pass a detached tensor")
+                        "derivatives in forward mode, found a tangent: use reverse mode, "
+                        "or pass a detached tensor")
 
 
 def check_tensors(**named):
-    """Applies check_tensor to several arguments; None is skipped."""
+    """Applies check_tensor to all arguments except None."""
     for name, x in named.items():
         if x is not None:
             check_tensor(name, x)
@@ -42,23 +42,24 @@ def check_flag(name, x):
 
 
 def check_one_device(**named):
-    """Raises ValueError if tensors are on different devices; None is skipped. For fake kernels,
-    which run if any tensor is fake."""
+    """Raises ValueError if tensors are on different devices. None is skipped. Only fake kernels need
+    this check, because they run even if only some tensors are fake."""
     (first, wanted), *others = ((n, x.device) for n, x in named.items() if x is not None)
     for name, found in others:
         if found != wanted:
-            raise ValueError(f"{name}: expected a tensor on {wanted}, as {first} is, "
-                             f"found one on {found}")
+            raise ValueError(f"{name}: expected a tensor on {wanted}, like {first}, "
+                             f"found a tensor on {found}")
 
 
 def assume_expert_groups(ends):
-    """Tells the tracer about at least one expert group; the program checks this at run time."""
+    """Lets torch.compile assume at least one expert group. The program checks this at
+    run time."""
     if ends is not None and ends.dim() and isinstance(ends.shape[0], torch.SymInt):
         torch._check(ends.shape[0] >= 1)
 
 
 def as_rows(x):
-    """Flattens all dimensions but the last. Raises TypeError or ValueError."""
+    """Flattens all dimensions except the last. Raises TypeError or ValueError."""
     check_tensor("x", x)
     if not x.shape or not x.shape[-1]:
         raise ValueError("x: expected [..., K] with K of at least 1, found shape "
@@ -68,7 +69,7 @@ def as_rows(x):
 
 
 def like_rows(y, x):
-    """Restores the dimensions of x, except the last, in the result for `as_rows(x)`."""
+    """Restores the dimensions of x, except the last, in `y`, the result for `as_rows(x)`."""
     return y if x.dim() == 2 else y.view(*x.shape[:-1], y.shape[-1])
 
 
@@ -88,10 +89,10 @@ def refuse_second_order(*operators):
     """Registers an error as the gradient of these backward operators, because PyTorch's own
     error is unhelpful."""
     def refuse(ctx, *gradients):
-        raise RuntimeError("gradients: expected those of first order, as operators of "
+        raise RuntimeError("gradients: expected first-order gradients, as operators of "
                            "mx_compiler.torch have no double backward, found a gradient of a "
-                           "gradient: leave out create_graph=True, or let layers that need "
-                           "it stay as they are by a filter of convert")
+                           "gradient: omit create_graph=True, or exclude layers that need it "
+                           "with a filter of convert")
 
     for name in operators:
         torch.library.register_autograd(f"mx::{name}", refuse)

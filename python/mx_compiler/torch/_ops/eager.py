@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Direct calls of operator kernels, bypassing PyTorch's dispatcher for plain tensors outside of
-any mode, trace or transform, when the dispatcher would select the kernel anyway. For a Python
-operator the dispatcher enters Python three times, which costs the host more than the kernel
-itself. Everything else uses the operator: torch.compile, fake tensors, modes, subclasses,
-transforms, profilers."""
+"""Calls the kernels of operators directly, without PyTorch's dispatcher, if the tensors are plain and
+no mode, trace or transform is active. The dispatcher would select the kernel in this case, but would
+enter Python three times. This costs more host time than the kernel. All other calls use the
+operator: calls of torch.compile, and calls with fake tensors, modes, subclasses, transforms or
+profilers."""
 
 import torch
 from torch import Tensor
@@ -16,8 +16,8 @@ _DEVICES = ("cpu", "cuda")
 
 
 def operator(definition, backward=None, setup_context=None):
-    """Returns a function that computes `definition`, an operator of torch.library.custom_op,
-    and takes all of its arguments by position. With `backward` and `setup_context`, as for
+    """Returns a function that computes `definition`, an operator of torch.library.custom_op. The
+    function takes all arguments by position. With `backward` and `setup_context`, as for
     register_autograd, the function and the operator are differentiable."""
     overload, kernel = definition._opoverload, definition._init_fn
     tensors = [i for i, argument in enumerate(overload._schema.arguments)
@@ -42,7 +42,7 @@ def operator(definition, backward=None, setup_context=None):
                 needs_gradient = needs_gradient or x.requires_grad
         if not needs_gradient or not is_grad_enabled():
             return kernel(*arguments)
-        # Operators without a gradient report that themselves.
+        # An operator without a gradient reports the error.
         if differentiable is None or not _is_above_autograd():
             return overload(*arguments)
         return differentiable(*arguments)
@@ -52,13 +52,14 @@ def operator(definition, backward=None, setup_context=None):
 
 
 def know_dtensors(kind):
-    """Imports the sharding rules on the first DTensor, because the import is slow."""
+    """Imports the sharding rules if `kind` is DTensor. They are not imported earlier, because the
+    import is slow."""
     if kind.__module__.startswith("torch.distributed.tensor"):
         from . import sharding  # noqa: F401
 
 
 def _function(overload, kernel, backward, setup_context):
-    """Returns the differentiable function. Its graph node is named like the operator's."""
+    """Returns a differentiable function. Its graph node is named like the operator's."""
     def forward(ctx, *inputs):
         output = kernel(*inputs)
         setup_context(ctx, inputs=inputs, output=output)
@@ -74,15 +75,15 @@ def _function(overload, kernel, backward, setup_context):
 
 # --- Conditions of direct calls ----------------------------------------------------------
 #
-# Modes, traces and transforms add keys to the thread's dispatcher state, which is compared with
-# that of a thread without any. The names are private to PyTorch: if one is missing, all calls
-# use the dispatcher.
+# Modes, traces and transforms add keys to the thread's dispatcher state, so this state is compared
+# with the state of a thread without them. The functions below are private to PyTorch. If one of them
+# is missing, all calls use the dispatcher.
 
 is_grad_enabled = torch.is_grad_enabled
 
 
 def _bits(*names):
-    """Returns the key set with these names as a number."""
+    """Returns the set of the dispatch keys with these names as a number."""
     found = 0
     for name in names:
         found |= _C.DispatchKeySet(getattr(_C.DispatchKey, name)).raw_repr()
@@ -98,23 +99,23 @@ try:
                                   torch.autograd._profiler_enabled)
     _keys = _C._dispatch_keys
     _INCLUDED = {_bits("BackendSelect", "ADInplaceOrView"), _bits("BackendSelect")}
-    _AUTOGRAD = _bits("AutogradOther")  # excluded together with all of autograd
+    _AUTOGRAD = _bits("AutogradOther")  # PyTorch excludes this key with all other autograd keys
     _IS_KNOWN = True
 except (AttributeError, ImportError):
     _IS_KNOWN = False
 
 
 def _is_direct():
-    """Returns True if no mode, trace, transform or profiler is active in this thread and
-    torch.compile does not inspect Python frames. Two key sets are valid, the second under
-    inference_mode."""
+    """Returns True if no mode, trace, transform or profiler is active in this thread, and
+    torch.compile does not inspect Python frames. Either of two key sets may be included; the second
+    is that of inference_mode."""
     return (_included().raw_repr() in _INCLUDED and not _function_modes()
             and not _profiled() and get_eval_frame_callback() is None)
 
 
 def _is_above_autograd():
-    """Returns True if gradients are recorded, unlike inside an operator's kernel. Autocast
-    excludes other keys, and these operators ignore it."""
+    """Returns True if gradients are recorded. They are not recorded inside the kernel of an operator.
+    Autocast excludes other keys. Those keys do not matter here."""
     return not _excluded().raw_repr() & _AUTOGRAD
 
 
@@ -122,8 +123,8 @@ _plain_keys = set()
 
 
 def _is_plain(x):
-    """Returns True if the tensor's device is all that the dispatcher needs: no C++ wrapper, no
-    lazy conjugation or negation, not fake."""
+    """Returns True if the dispatcher would select a kernel by the tensor's device alone. This is not
+    the case for C++ wrappers, fake tensors, and tensors with a lazy conjugation or negation."""
     found = _keys(x).raw_repr()
     if found in _plain_keys:
         return True

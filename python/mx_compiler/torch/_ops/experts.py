@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layer of SwiGLU experts as a differentiable operator, and its routing."""
+"""Layer of SwiGLU experts as a differentiable operator, and routing of its tokens."""
 
 from typing import Tuple
 
@@ -22,10 +22,10 @@ INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
               weights="mxfp8_e4m3", gradients="mxfp8_e4m3"):
-    """Computes SwiGLU experts on rows sorted by expert, in nine launches:
+    """Computes SwiGLU experts for rows sorted by expert, with nine launches:
 
-        y[t] = sum over the rows p of t of  w2[g] (silu(gate) * up * probs[p])
-        gate, up = the halves of  w1[g] x[t],  g the expert of row p
+        y[t] = sum over the rows p of token t:  w2[g] (silu(gate) * up * probs[p])
+        gate, up = the halves of  w1[g] x[t],  where g is the expert of row p
 
     x       bf16, [T, H]
     w1, w2  bf16 or f32, [G, 2 I, H] (gate, then up) and [G, H, I]; H and I are
@@ -37,7 +37,7 @@ def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
     activations, weights, gradients  formats with blocks of 32
 
     Returns y in bf16, [T, H]. The rows of a token are added in order, so results are bitwise
-    reproducible. Differentiable in x, w1, w2 and probs. Raises TypeError or ValueError, naming
+    reproducible. Differentiable in x, w1, w2 and probs. Raises TypeError or ValueError, which names
     the argument."""
     for name, given in (("x", x), ("w1", w1), ("w2", w2), ("tokens", tokens),
                         ("probs", probs), ("ends", ends)):
@@ -47,16 +47,16 @@ def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
 
 
 def route(chosen, weights, experts):
-    """Sorts a router's choices by expert, on the device. Never waits for the device.
+    """Sorts a router's choices by expert on the device. Never waits for the device.
 
     chosen   integers, [T, k]: the experts of each token; ids outside [0, experts) are
              ignored
     weights  floating point, [T, k]: the router's weight of each choice
     experts  G
 
-    Returns tokens (i32, [P]), probs (f32, [P]) and ends (i32, [G]), P = T k, for `moe_layer`.
-    Rows without an expert are last. Differentiable in weights. Raises TypeError or ValueError,
-    naming the argument."""
+    Returns tokens (i32, [P]), probs (f32, [P]) and ends (i32, [G]) for `moe_layer`, with P = T k.
+    Rows without an expert are last. Differentiable in weights. Raises TypeError or ValueError, which
+    names the argument."""
     check_tensor("chosen", chosen)
     check_tensor("weights", weights)
     check.size("experts", experts, 1)
@@ -74,9 +74,9 @@ def route(chosen, weights, experts):
 
 
 def sort_by_expert(chosen, experts):
-    """Sorts flat choices by expert with a stable counting sort. Returns i32 tensors: the token
-    of each position, the index into the flat `chosen`, the expert (`experts` for none), and the
-    ends of each expert's positions."""
+    """Sorts choices by expert with a stable counting sort. Returns i32 tensors: for each position,
+    the token, the index into the flattened `chosen`, and the expert (`experts` if there is none);
+    and for each expert, the end of its positions."""
     if chosen.dtype != torch.int64:
         chosen = chosen.to(torch.int32)
     chosen = torch.where((chosen >= 0) & (chosen < experts), chosen, experts).to(torch.int32)
@@ -90,7 +90,7 @@ def sort_by_expert(chosen, experts):
 
 @tensors.operator("group_rows")
 def _group_rows(ids: Tensor, experts: int) -> Tuple[Tensor, Tensor, Tensor]:
-    """Returns tokens, slots and ends of mx.group_rows."""
+    """Returns the rows, slots and ends of mx.group_rows."""
     grouped = layers.group_rows(tensors.plain(ids), experts)
     return grouped.rows, grouped.slots, grouped.ends
 
@@ -127,7 +127,7 @@ def check_weights(hidden, w1, w2):
                          f"{first}")
     wanted = (first[0], first[2], first[1] // 2)
     if second != wanted:
-        raise ValueError(f"w2: expected shape {wanted}, as w1 has, found {second}")
+        raise ValueError(f"w2: expected shape {wanted}, which matches w1, found {second}")
 
 
 def _check(x, w1, w2, tokens, probs, ends):
@@ -148,9 +148,10 @@ _check_once = tensors.once(_check)
 
 
 def differentiate(definition, kept, options, places):
-    """Registers NAME_backward as the gradient of an operator of experts, which returns y and
-    its saved values. The backward operator takes the inputs numbered `kept`, which are tensors,
-    then `options`; it returns the gradients of the inputs numbered `places`."""
+    """Registers NAME_backward as the gradient of the experts' operator NAME, which returns y and the
+    saved values. `kept`, `options` and `places` are indices of inputs. The backward operator takes
+    the gradient of y, the tensors `kept`, the saved values and the inputs `options`, and returns the
+    gradients of the inputs `places`."""
     name = definition._opoverload._opname
 
     def keep(ctx, inputs, output):
@@ -174,8 +175,8 @@ def differentiate(definition, kept, options, places):
 @tensors.operator("moe_layer")
 def _moe(x: Tensor, w1: Tensor, w2: Tensor, tokens: Tensor, probs: Tensor, ends: Tensor,
          activations: str, weights: str, gradients: str) -> list[Tensor]:
-    """Returns y, the values saved for the backward pass, and the weights quantized for it. y is
-    rounded here, so that torch.compile cannot drop the rounding."""
+    """Returns y, the values saved for the backward pass, and the quantized weights for the backward
+    pass. y is rounded here, so torch.compile cannot drop the rounding."""
     _check_once(x, w1, w2, tokens, probs, ends)
     x, w1, w2, tokens, probs, ends = map(
         tensors.plain, (x, w1, w2, tokens, probs, ends))
@@ -195,13 +196,13 @@ def _(x, w1, w2, tokens, probs, ends, activations, weights, gradients):
 
 
 def as_bytes(saved, weights):
-    """Returns saved values as bytes, which are not differentiable: quantized rows, then the
-    MoEWeights for the backward pass."""
+    """Returns the saved rows and the MoEWeights for the backward pass as bytes, which are not
+    differentiable."""
     return [part.view(torch.uint8) for part in (*saved, *weights.of_backward)]
 
 
 def from_bytes(saved, activations, weights):
-    """Reverses as_bytes: returns the quantized rows and the MoEWeights."""
+    """Reverses as_bytes. Returns the quantized rows and the MoEWeights."""
     of = [find_format(name) for name in (activations, activations, weights, weights)]
     types = [mlir for format in of for mlir in (format.elements, format.scales)]
     parts = [*map(tensors.typed, saved, types)]
@@ -209,8 +210,8 @@ def from_bytes(saved, activations, weights):
 
 
 def empty_quantized(w1, count, activations, weights):
-    """Returns the elements and scales saved for `count` rows, as uninitialized bytes: x and h
-    along rows, then both transposed weights."""
+    """Returns uninitialized bytes for the elements and scales saved for `count` rows: x and
+    h, quantized along rows, and both transposed weights."""
     experts, rows, hidden = w1.shape
     inner, columns = rows // 2, capacity(count, experts)
     parts = []
@@ -227,7 +228,7 @@ def empty_quantized(w1, count, activations, weights):
 def _moe_backward(dy: Tensor, w1: Tensor, tokens: Tensor, probs: Tensor, ends: Tensor,
                   saved: list[Tensor], activations: str, weights: str, gradients: str
                   ) -> list[Tensor]:
-    """Returns the gradients of x, w1, w2 and probs, in f32."""
+    """Returns the gradients of x, w1, w2 and probs in f32."""
     layer = _find(w1, activations, weights, gradients)
     rows_of, quantized = from_bytes(saved[1:], activations, weights)
     dx, dw1, dw2, dprobs = layer.backward(

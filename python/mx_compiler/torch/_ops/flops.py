@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operation counts for torch.utils.flop_counter: 2 M N K for each matmul, as for torch.mm.
-Quantizers count as zero. The sizes of expert groups are on the device, so all rows count once,
-also those past the last group."""
+"""Operation counts for torch.utils.flop_counter. A matmul counts 2 M N K operations, as in torch.mm, and
+a quantizer has none. The sizes of expert groups are in device memory, so each row is counted once,
+including rows past the last group."""
 
 from math import prod
 
@@ -12,15 +12,15 @@ from ..._ops.formats import find_format
 
 
 def counts(packet, get_raw=False):
-    """Registers a formula unless already known to PyTorch; with `get_raw` the formula receives
-    tensors, not shapes."""
+    """Registers a formula for an operator unless PyTorch has one. If `get_raw`, the formula receives
+    tensors instead of shapes."""
     if packet in flop_registry:
         return lambda formula: formula
     return register_flop_formula(packet, get_raw)
 
 
 def _elements(shape, format):
-    """Returns the last dimension in elements."""
+    """Returns the last extent in elements."""
     return shape[-1] * (1 if format is None else find_format(format).per_byte)
 
 
@@ -32,8 +32,8 @@ def _forward(x, weight, *_, out_shape=None):
 
 
 def _count_linear(name, weight_at, has_more=False):
-    """Registers counts for an operator and its backward pass, which has dy before the weight's
-    operands."""
+    """Registers counts for an operator and its backward operator. `weight_at` is the index of the
+    weight in the arguments of the backward operator. If `has_more`, a second weight follows offs."""
     def sum_up(arguments, at, factor):
         weights = [arguments[at]] + ([arguments[at + 2]] if has_more else [])
         return factor * sum(_forward(arguments[0], one) for one in weights if one is not None)
@@ -56,15 +56,15 @@ def _(x, w1, w2, tokens, *_, out_shape=None):
 
 @counts(torch.ops.mx.moe_layer_backward)
 def _(dy, w1, tokens, *_, out_shape=None):
-    # w2 is half the size of w1. Each weight has one matmul for its gradient and one for its
-    # input's gradient.
+    # w2 has half as many elements as w1. There is a matmul for the gradient of each weight, and a
+    # matmul for the gradient of its input.
     return 2 * (_forward(tokens, w1) + _forward(tokens, w1) // 2)
 
 
 # --- Quantized operands -----------------------------------------------------------------
 
 
-# Packed weights have other dimensions than the matrix, so the result gives N.
+# The dimensions of packed weights differ from the matrix, so N is read from the result.
 
 
 def _weight_only(x, *_, out_shape=None, **__):
@@ -88,7 +88,8 @@ def _(a, b, scale_a, scale_b, format_a, *_, out_shape=None, **__):
 @counts(torch.ops.mx.grouped_matmul)
 def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows", *_,
       out_shape=None, **__):
-    # Expert groups along K share its elements; their padding is multiplied too.
+    # Expert groups along K divide the elements of K among themselves. The padding of groups is
+    # multiplied as well.
     results = out_shape[-2:] if mode == "reduction" else out_shape
     return 2 * prod(results) * _elements(a, format_a)
 
@@ -98,7 +99,7 @@ def _(a, b, scale_a, scale_b, offs, factor_a, factor_b, format_a, *_, out_shape=
     return 2 * a[0] * _elements(a, format_a) * b[-1]
 
 
-# --- PyTorch's own operators: matmuls of GroupedExperts, and those served by install()
+# --- PyTorch's own operators, which GroupedExperts and install() use ------------------
 
 
 def _of_aten(a, b, *_, out_val=None, **__):

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Training matmuls: bf16 inputs and results, block-scaled operands, forward and backward, for a
-single weight matrix and for one matrix for each expert.
+"""Training matmuls with block-scaled operands, and with unquantized inputs and results. The weight is
+a single matrix, or a matrix for each expert.
 
     y  = q(x)   q(w)^T     blocks along K
     dx = q(dy)  q(w)       blocks along N
     dw = q(dy)^T q(x)      blocks along T, the rows of x
 
-Each operand is quantized along the reduction dimension of its matmul, from high-precision
-values: the backward pass saves x and w unquantized, or x in the form that the last matmul reads
-(save_quantized)."""
+Each operand is quantized along the reduction dimension of its matmul, from high-precision values.
+So the forward pass saves w unquantized, and saves x unquantized or in the form that the matmul for dw
+reads (save_quantized)."""
 
 import torch
 from torch import Tensor
@@ -34,14 +34,14 @@ def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e
     bias    [N], or None
     activations, weights, gradients  formats of x, weight and the gradient of the result
     scale_rounding  as in `quantize_mxfp8`
-    wgrad_high_precision  compute the gradient of weight by a bf16 matmul without
-            quantization, rounded to bf16 as in PyTorch
-    save_quantized  save x for the backward pass quantized along its rows, 33 bytes for 32
-            values with MXFP8. Operands of all matmuls are bitwise equal. Saves memory if
-            nothing else keeps x alive
+    wgrad_high_precision  True: compute the gradient of weight with a bf16 matmul, rounded to
+            bf16 as in PyTorch
+    save_quantized  True: save x, quantized along its rows, for the backward pass. With MXFP8,
+            the saved form takes 33 bytes for 32 values. The operands of all matmuls stay
+            bitwise equal. This saves memory if nothing else keeps x alive
 
-    Returns [..., N] in the dtype of x, accumulated in f32. Differentiable; gradients have the
-    dtypes of their inputs. Raises TypeError or ValueError, naming the argument."""
+    Returns [..., N] in the dtype of x, accumulated in f32. Differentiable; gradients have the dtypes
+    of their inputs. Raises TypeError or ValueError. Errors name the argument."""
     rows = as_rows(x)
     check_tensor("weight", weight)
     formats = activations, weights, gradients, scale_rounding
@@ -56,16 +56,16 @@ def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e
 def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
                      gradients="mxfp8_e4m3", scale_rounding="ceil",
                      wgrad_high_precision=False, save_quantized=False):
-    """Computes A B_t[g] for each expert group g of rows of A, like
-    torch.nn.functional.grouped_mm, in MXFP8 or in other formats with blocks of 32.
+    """Multiplies the rows of each expert group g in A by B_t[g], like torch.nn.functional.grouped_mm,
+    in MXFP8 or in other formats with blocks of 32.
 
     A     f32, bf16 or f16, [T, K]: the rows of group g end at offs[g]. Groups may have any
           number of rows
     B_t   [G, K, N]: the transpose (-2, -1) of weights [G, N, K]; K and N are multiples of
-          32. Or a list: one tensor, or two with equal G and K and concatenated results,
-          such as gate and up of an expert. With save_quantized no concatenated weight
-          is saved
-    offs  i32 or i64, [G], on the device
+          32. B_t may also be a list of one such tensor, or of two with equal G and K, such
+          as gate and up of an expert; their results are concatenated. With save_quantized,
+          a concatenated weight is not saved
+    offs  i32 or i64, [G], in device memory
 
     Returns [T, N] in the dtype of A. Rows past the last group and their gradients are
     undefined. Other arguments, gradients and errors are as in `mxfp8_mm`."""
@@ -101,7 +101,7 @@ def _check_options(activations, weights, gradients, scale_rounding, wgrad_high_p
     check_flag("save_quantized", save_quantized)
     if wgrad_high_precision and save_quantized:
         raise ValueError("save_quantized: expected False with wgrad_high_precision, whose "
-                         "matmul reads x as it is, found True")
+                         "matmul reads the unquantized x, found True")
 
 
 def _needs_gradient(weight):
@@ -109,7 +109,7 @@ def _needs_gradient(weight):
 
 
 def _check_pair(weight, more):
-    """Checks weights [G, N, K] whose results are concatenated."""
+    """Checks two weights, [G, N, K], for concatenated results."""
     groups, _, inputs = weight.shape
     for which, one in (("first", weight), ("second", more)):
         if one.dtype not in _DTYPES:
@@ -122,12 +122,13 @@ def _check_pair(weight, more):
 
 
 def _beside(weight, more):
-    """Concatenates two weights along their outputs; `more` may be None."""
+    """Concatenates two weights along their outputs. Returns `weight` if `more` is None."""
     return weight if more is None else torch.cat((weight, more), 1)
 
 
 def _check(x, weight, rank, options):
-    """Checks arguments for operators and fake kernels; the number of rows of `x` is arbitrary."""
+    """Checks the arguments of operators and fake kernels. The number of rows of `x` is not
+    restricted."""
     *formats, scale_rounding = options
     names = ("A", "B_t") if rank == 3 else ("x", "weight")
     found = [check.matrix(name, x, check.MATRICES)[1] for name, x in zip(names, (x, weight))]
@@ -161,7 +162,7 @@ def _formats(activations, weights, gradients, scale_rounding):
 
 
 def _in_blocks(x, formats):
-    """Pads the rows of x with zeros to whole blocks, which changes neither sums over rows nor
+    """Pads the rows of x with zeros to whole blocks. The padding changes neither sums over rows nor
     scales."""
     missing = formats.pad_rows(x.shape[0]) - x.shape[0]
     return torch.nn.functional.pad(x, (0, 0, 0, missing)) if missing else x
@@ -193,7 +194,7 @@ def _check_once(x, weight, offs, options):
 
 
 def _saved_shapes(x, weight, offs, options):
-    """Returns uninitialized saved bytes."""
+    """Returns uninitialized bytes for the saved elements and scales of x."""
     format = find_format(options[0])
     rows, columns = x.shape
     groups = None if offs is None else offs.shape[0]
@@ -220,7 +221,7 @@ def _fake(x, weight, offs, options, saves):
 
 
 def _backward(dy, x, weight, offs, needs_dx, needs_dw, options, wgrad_high_precision=False):
-    """Returns the gradients of x and the weight; x may be the saved pair."""
+    """Returns the gradients of x and the weight. `x` may be the saved pair."""
     if not dy.shape[0]:
         dx, dw = _gradients(dy, weight, needs_dx, needs_dw)
         return dx, dw.zero_()
@@ -239,7 +240,8 @@ def _backward(dy, x, weight, offs, needs_dx, needs_dw, options, wgrad_high_preci
 
 
 def _multiply(dy, x, weight, offs, formats, needs_dx, needs_dw):
-    """Computes the gradients by block-scaled matmuls; None if not needed."""
+    """Computes the gradients of x and the weight with block-scaled matmuls. A gradient that is not
+    needed is None."""
     rows = dy.shape[0]
     if type(x) is tuple:
         format = formats.activations
@@ -258,7 +260,7 @@ def _multiply(dy, x, weight, offs, formats, needs_dx, needs_dw):
 
 
 def _multiply_as_given(dy, x, offs):
-    """Computes the weight gradient by PyTorch's bf16 matmul."""
+    """Computes the weight gradient with PyTorch's bf16 matmul."""
     dy, x = dy.to(torch.bfloat16).t(), x.to(torch.bfloat16)
     if offs is None:
         return dy @ x
@@ -266,7 +268,8 @@ def _multiply_as_given(dy, x, offs):
 
 
 def _gradients(dy, weight, needs_dx, needs_dw):
-    """Returns empty gradients, dense like results of programs."""
+    """Returns uninitialized gradients, dense like the results of programs. A gradient that is not
+    needed has no elements."""
     return (dy.new_empty((dy.shape[0], weight.shape[-1]) if needs_dx else 0),
             weight.new_empty(weight.shape if needs_dw else 0))
 
@@ -278,23 +281,23 @@ def _gradients(dy, weight, needs_dx, needs_dw):
 #   linear_saving         x, weight, options -> y, elements, scales
 #   grouped_linear_saving  x, weight, offs, more, options -> y, elements, scales
 #
-# Elements and scales are the bytes of x along its rows, which the backward passes of the last
-# two operators read instead of x. `more` are optional weights with outputs after those of
-# `weight`. Backward passes return both gradients, and that of `more`; unneeded gradients are
-# empty.
+# Elements and scales are the bytes of x, quantized along its rows. The backward passes of the last
+# two operators read them instead of x. `more` is an optional second weight. Its outputs follow
+# the outputs of `weight`. Backward passes return the gradients of x, `weight` and, if present,
+# `more`. An unneeded gradient is empty.
 
 _OPTIONS = "str activations, str weights, str gradients, str scale_rounding"
 
 
 def _without_contents(x, shape=None):
-    """Returns a tensor with the type, shape and device of x for cases where no matmul reads x,
-    which may then be freed or changed."""
+    """Returns a tensor with the type, shape and device of x, but without its memory. The tensor
+    replaces x if no matmul reads x, so x may be freed or changed."""
     return x.new_empty(()).expand(x.shape if shape is None else shape)
 
 
 def _define(name, is_grouped, saves):
-    """Defines the operator mx::NAME and its backward operator, and returns the function that
-    calls them."""
+    """Defines the operator mx::NAME and its backward operator. Returns the function that calls
+    them."""
     of_experts = ", Tensor offs" * is_grouped + ", Tensor? more" * (is_grouped and saves)
     options = _OPTIONS + ", bool wgrad_high_precision" * (not saves)
     count = 2 + is_grouped + (is_grouped and saves)  # number of tensors
@@ -352,7 +355,8 @@ def _define(name, is_grouped, saves):
 
 
 def _backward_of_pair(dy, x, weight, more, offs, needs_dx, needs_dw, options):
-    """Returns the gradients of x, weight and `more`; either both weight gradients or neither."""
+    """Returns the gradients of x, `weight` and `more`. The gradients of both weights are computed if
+    `needs_dw`."""
     both = weight
     if more is not None and needs_dx:
         both = _beside(weight, more)

@@ -18,17 +18,18 @@ def pack_weights(elements, format):
     """Packs the elements of weights in the fragment order of matmul threads
     (docs/reference/Formats.md), for matmuls with packed=True. Scales are unchanged.
 
-    elements  [..., N, K] of `format`, from a quantizer: N and K are multiples of 64
+    elements  elements of `format` from a quantizer, [..., N, K]; N and K are multiples of
+              64
 
-    Returns [..., N / 64, K / 64, 128, 32] in the same dtype; the last extent is 16 bytes for
-    4-bit elements. Not differentiable. Raises TypeError or ValueError, naming the argument."""
+    Returns [..., N / 64, K / 64, 128, 32] in the same dtype, or [..., 128, 16] for 4-bit elements.
+    Not differentiable. Raises TypeError or ValueError. Errors name the argument."""
     check_tensor("elements", elements)
     check_names(format=format)
     return torch.ops.mx.pack_weights(elements, format)
 
 
 def unpack_weights(elements, format):
-    """Reverses pack_weights: returns the original bytes."""
+    """Reverses pack_weights. Returns the original bytes."""
     check_tensor("elements", elements)
     check_names(format=format)
     return torch.ops.mx.unpack_weights(elements, format)
@@ -39,10 +40,10 @@ def _find(elements, format, is_packed):
     element, _ = check.matrix("elements", elements, tuple(OF_MLIR))
     found = find_format(format)
     if not found.has_matmul:
-        raise ValueError(f"format: expected one that supports matmuls, found {format}")
+        raise ValueError(f"format: expected a format that supports matmuls, found {format}")
     if element.mlir not in (found.elements, "i8", "ui8"):
-        raise TypeError(f"elements: expected {found.elements}, as {found.name} has, or their "
-                        f"bits, torch.uint8, found {element.mlir}")
+        raise TypeError(f"elements: expected {found.elements} for {found.name}, or their bits "
+                        f"as torch.uint8, found {element.mlir}")
     if is_packed:
         tensors.check_packed("elements", elements, found)
     shape = tensors.matrix_shape(elements.shape, found, is_packed)
@@ -50,8 +51,8 @@ def _find(elements, format, is_packed):
     if not is_packed and not weight_tiles.fills_tiles(rows, columns):
         raise ValueError(
             f"elements: expected multiples of {weight_tiles.ROWS} rows and "
-            f"{weight_tiles.COLUMNS} columns (N and K), to be packed, found {rows} and "
-            f"{columns}: matmuls take them as they are")
+            f"{weight_tiles.COLUMNS} columns (N and K), found {rows} and {columns}: pass "
+            "the unpacked weights to matmuls")
     return found, shape
 
 

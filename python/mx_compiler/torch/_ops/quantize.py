@@ -16,40 +16,42 @@ from .checks import (assume_expert_groups, check_flag, check_names, check_one_de
 
 def quantize_mxfp8(x, axis=-1, *, element="e4m3", scale_rounding="ceil", blocked=True,
                    offsets=None):
-    """Quantizes to MXFP8: 8-bit elements with an E8M0 scale for each 32.
+    """Quantizes to MXFP8, with 8-bit elements and an E8M0 scale for every 32 elements.
 
     x         f32, bf16 or f16, [batch..., rows, columns]
-    axis      -1: blocks along columns (1x32); -2: along rows (32x1), with a transposed
-              result, [batch..., columns, rows]; (-1, -2): both, from one read
+    axis      -1: blocks of 1x32; -2: blocks of 32x1, with a transposed result,
+              [batch..., columns, rows]; (-1, -2): both results, from one read of x
     element   "e4m3" or "e5m2"
     scale_rounding  "ceil" (torchao's RCEIL), "floor" (OCP MX 1.0), "even" or "fit"
     blocked   True: scales in PyTorch's 32_4_4 swizzle, as a matrix with rows and columns
-              padded to 128 and 4; False: plain, [..., rows, blocks]
-    offsets   i32, [groups], on the device: the rows of expert group g end at offsets[g].
-              Along axis -1 the scales of a group start a new tile, tile row
-              offsets[g - 1] // 128 + g; along axis -2 its columns start at a multiple of
-              128 and are followed by zeros (docs/guide/Torch.md)
+              padded to 128 and 4; False: plain scales, [..., rows, blocks]
+    offsets   i32, [groups], in device memory: the rows of expert group g end at
+              offsets[g]. With axis -1, the scales of a group start a new tile, in tile
+              row offsets[g - 1] // 128 + g. With axis -2, the columns of a group start
+              at a multiple of 128, and zeros follow them (docs/guide/Torch.md)
 
-    Returns elements and scales (float8_e8m0fnu); for both axes, a pair for each. Not
-    differentiable. Raises TypeError or ValueError, naming the argument."""
+    Returns elements and scales (float8_e8m0fnu). For both axes, returns elements and scales of each
+    axis. Not differentiable. Raises TypeError or ValueError. Errors name the argument."""
     check.one_of("element", element, ("e4m3", "e5m2"))
     return quantize(x, f"mxfp8_{element}", axis, scale_rounding, blocked, offsets)
 
 
 def quantize_mxfp4(x, axis=-1, *, scale_rounding="ceil", blocked=True, offsets=None):
-    """Quantizes to MXFP4: E2M1 elements, two in a byte (float4_e2m1fn_x2), with an E8M0 scale
-    for each 32. Arguments and results are as for `quantize_mxfp8`."""
+    """Quantizes to MXFP4, with E2M1 elements, two per byte (float4_e2m1fn_x2), and an E8M0
+    scale for every 32 elements. Arguments and results are as in `quantize_mxfp8`."""
     return quantize(x, "mxfp4", axis, scale_rounding, blocked, offsets)
 
 
 def quantize_nvfp4(x, axis=-1, *, global_scale=None, blocked=True, offsets=None):
-    """Quantizes to NVFP4: E2M1 elements with an E4M3 scale for each 16, and a global scale.
+    """Quantizes to NVFP4, with E2M1 elements, an E4M3 scale for every 16 elements, and a global
+    scale.
 
-    global_scale  f32 without dimensions, on the device: factor applied on reading;
-                  default: largest magnitude / 2688
+    global_scale  f32 without dimensions, in device memory: factor of the dequantized
+                  values; default: largest magnitude / 2688
 
-    Returns elements, scales (float8_e4m3fn) and the global scale; for both axes, elements and
-    scales of each, then the global scale. Otherwise like `quantize_mxfp8`."""
+    Returns elements, scales (float8_e4m3fn) and the global scale. For both axes, returns elements
+    and scales of each axis, and then the global scale. The other arguments are as in
+    `quantize_mxfp8`."""
     check_tensor("x", x)
     check_tensors(offsets=offsets, global_scale=global_scale)
     check_flag("blocked", blocked)
@@ -61,8 +63,8 @@ def quantize_nvfp4(x, axis=-1, *, global_scale=None, blocked=True, offsets=None)
 
 def quantize(x, format, axis=-1, scale_rounding="ceil", blocked=True, offsets=None,
              global_scale=None):
-    """Quantizes to any format of mx.FORMATS; 6-bit elements are bytes. Arguments and results
-    are as for `quantize_mxfp8`, and for NVFP4 as for `quantize_nvfp4`."""
+    """Quantizes to any format of mx.FORMATS. Each 6-bit element is stored in a byte. Arguments and
+    results are as in `quantize_mxfp8`, or as in `quantize_nvfp4` for NVFP4."""
     check_tensor("x", x)
     check_tensors(offsets=offsets, global_scale=global_scale)
     check_names(format=format, scale_rounding=scale_rounding)
@@ -73,12 +75,12 @@ def quantize(x, format, axis=-1, scale_rounding="ceil", blocked=True, offsets=No
 
 def dequantize(elements, scales, format, dtype=torch.bfloat16, *, blocked=True,
                global_scale=None, offsets=None):
-    """Dequantizes elements and scales to a matrix, rounded once to `dtype`.
+    """Dequantizes elements and scales to a matrix and rounds once to `dtype`.
 
-    offsets   as for the quantization, along axis -1 only
-    global_scale  for NVFP4
+    offsets   offsets of the quantization, which must have axis -1
+    global_scale  global scale of NVFP4
 
-    Not differentiable. Raises TypeError or ValueError, naming the argument."""
+    Not differentiable. Raises TypeError or ValueError. Errors name the argument."""
     check_tensor("elements", elements)
     check_tensor("scales", scales)
     check_tensors(offsets=offsets, global_scale=global_scale)
@@ -89,7 +91,7 @@ def dequantize(elements, scales, format, dtype=torch.bfloat16, *, blocked=True,
 
 
 def _axis(axis):
-    """Encodes the axis for operators: 0 means both."""
+    """Encodes the axis for operators as an integer. 0 means both axes."""
     axes = check.axes(axis)
     return 0 if len(axes) == 2 else axes[0]
 

@@ -5,10 +5,10 @@
     linear           x [T, K], weight [N, K] -> y [T, N]
     linear_backward  dy, x, weight -> dx, dw
 
-A tensor may be sharded if the ranks together compute the same as one rank: any rows of x, and
-columns in whole blocks of 32 on every rank. Sums over a sharded dimension are partial: each
-rank's sum is rounded to the dtype of the result, as in PyTorch. Other shardings are gathered
-first.
+A sharding is accepted if the ranks together compute the same results as one rank. Rows of x may be sharded
+in any way, and columns if every rank gets whole blocks of 32. A sum over a sharded dimension is
+partial, and each rank rounds its sum to the dtype of the result, as in PyTorch. Tensors with other
+shardings are gathered first.
 
 Importing this module registers the rules."""
 
@@ -23,15 +23,15 @@ _ALL, _ROWS, _COLUMNS, _SUM = Replicate(), Shard(0), Shard(1), Partial()
 
 
 def _divides(spec, dimension, block=BLOCK):
-    """Returns True if every sharding over the mesh leaves whole blocks of the dimension on each
-    rank."""
+    """Returns True if each rank gets whole blocks of the dimension, whichever dimensions of the mesh
+    shard it."""
     return spec.shape[dimension] % (block * prod(spec.mesh.shape)) == 0
 
 
 def _rules(results, operands, others, *divided):
-    """Returns the acceptable placements for the given numbers of results, operands and
-    non-tensor arguments, which have placement None. Each of `divided` is (condition, results,
-    operands)."""
+    """Returns the acceptable placements of an operator with these numbers of results, operands and
+    other arguments. Arguments that are not tensors have the placement None. Each of `divided` is
+    (condition, placements of the results, placements of the operands)."""
     rest = [None] * others
     whole = [_ALL] * results, [_ALL] * operands + rest
     return [whole, *((out, given + rest) for is_right, out, given in divided if is_right)]
@@ -46,13 +46,14 @@ def _linear(x, weight, *options):
 
 
 def _gradients(needs_dx, needs_dw):
-    """Returns the placements of both gradients; unneeded gradients are empty."""
+    """Returns a function that returns the placements of both gradients. An unneeded gradient
+    is empty and therefore replicated."""
     return lambda dx, dw: [dx if needs_dx else _ALL, dw if needs_dw else _ALL]
 
 
 def _linear_backward(dy, x, weight, needs_dx, needs_dw, *options):
     results = _gradients(needs_dx, needs_dw)
-    # Blocks of the weight gradient's operands are along rows.
+    # The operands of the weight gradient have blocks along their rows.
     rows = not needs_dw or _divides(dy, 0)
     return _rules(
         2, 3, 2 + len(options),
@@ -61,7 +62,7 @@ def _linear_backward(dy, x, weight, needs_dx, needs_dw, *options):
         (_divides(weight, 1), results(_COLUMNS, _COLUMNS), [_ALL, _COLUMNS, _COLUMNS]))
 
 
-# The saved form of x has x's columns as rows, with scales in tiles of 128.
+# The saved form of x is transposed: its rows are columns of x. Its scales are in 128-row tiles.
 _TILE = 128
 
 
@@ -84,8 +85,8 @@ def _linear_saving_backward(dy, elements, scales, weight, needs_dx, needs_dw, *o
 def _register(name, rule):
     overload = getattr(torch.ops.mx, name).default
     register_sharding(overload)(rule)
-    # PyTorch caches the decision for an operator by its tensors and by other arguments from the
-    # first integer on; here flags and formats also determine shapes.
+    # PyTorch caches its decision for an operator, keyed by the tensors and by the arguments at index
+    # static_argnum and later (default: the first integer). Here, flags and formats also determine shapes.
     known = DTensor._op_dispatcher.sharding_propagator.op_to_schema_info
     tensors = [argument.name for argument in overload._schema.arguments
                if argument.type.isSubtypeOf(torch._C.TensorType.get())]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Conversion between PyTorch tensors and mx.Quantized.
 
-PyTorch stores blocked scales (SWIZZLE_32_4_4) as a matrix with rows and columns padded to 128
-and 4; mx stores the same bytes as tiles."""
+PyTorch stores blocked scales (SWIZZLE_32_4_4) as a matrix with rows and columns padded to 128 and 4.
+mx stores the same bytes as tiles."""
 
 import torch
 
@@ -15,16 +15,15 @@ from ..._ops.scale_tiles import capacity
 
 
 def operator(name):
-    """Declares the operator mx::NAME for a kernel that accepts any strides (`plain`).
-    torch.compile then passes views of computed tensors, as for its own matmuls, without
-    reordering them."""
+    """Declares the operator mx::NAME for a kernel that accepts any strides (`plain`). torch.compile
+    then passes views of computed tensors without changing their strides, as for its own matmuls."""
     return torch.library.custom_op(f"mx::{name}", mutates_args=(),
                                    tags=(torch.Tag.flexible_layout,))
 
 
 def define(name, schema, kernel, fake):
-    """Declares the operator mx::NAME like `operator`, for a kernel with arguments in the order
-    of a schema."""
+    """Declares the operator mx::NAME like `operator`, for a kernel with arguments in the order of
+    `schema`."""
     definition = torch.library.custom_op(f"mx::{name}", kernel, mutates_args=(), schema=schema,
                                          tags=(torch.Tag.flexible_layout,))
     definition.register_fake(fake)
@@ -32,9 +31,9 @@ def define(name, schema, kernel, fake):
 
 
 def plain(x):
-    """Returns the tensor in the form required by programs: dense, aligned and detached, because
-    the operators define gradients. A gradient may be part of another tensor, which no caller
-    can align."""
+    """Returns the tensor in the form that programs require: dense, aligned and detached.
+    Tensors are detached because the operators define gradients. They are aligned because a gradient
+    may be a part of another tensor. Callers cannot align such a gradient."""
     if x is None:
         return None
     if x.requires_grad and torch.is_grad_enabled():
@@ -48,9 +47,9 @@ _MOST_CHECKED = 4096
 
 
 def once(check):
-    """Wraps `check` to skip arguments that passed before, because kernels are called repeatedly
-    with the same types and shapes. Arguments are hashable values and tensors, of which `check`
-    reads only dtype and shape."""
+    """Returns a function that calls `check` unless equal arguments passed before, because kernels are
+    called repeatedly with the same types and shapes. Arguments are hashable values and tensors.
+    `check` must read only the dtype and shape of tensors."""
     right = set()
 
     def check_once(*arguments):
@@ -66,7 +65,7 @@ def once(check):
 
 
 def dtype_of(mlir):
-    """Returns PyTorch's dtype of an element type, or of its bits."""
+    """Returns PyTorch's dtype of an element type, or the dtype of its bits if there is none."""
     element = OF_MLIR[mlir]
     name = element.torch or element.storage.name
     return getattr(torch, name)
@@ -77,7 +76,7 @@ def layout_of(blocked):
 
 
 def from_tiles(scales, blocked):
-    """Reshapes tiles to PyTorch's matrix."""
+    """Reshapes tiles of scales to PyTorch's matrix. Returns other scales unchanged."""
     if not blocked:
         return scales
     *batch, rows, columns = scales.shape[:-3]
@@ -96,8 +95,8 @@ def shapes(shape, format, blocked, ragged=None, groups=None):
 
 
 def scales_shapes(shape, format, blocked, ragged=None, groups=None):
-    """Returns the accepted shapes of given scales of such a matrix; blocked scales of a single
-    matrix may be one-dimensional, as created by PyTorch."""
+    """Returns the shapes that the scales of such a matrix may have. Blocked scales of a single matrix
+    may be one-dimensional, because PyTorch creates them in this form."""
     wanted = shapes(shape, format, blocked, ragged, groups)[1]
     return (wanted, (wanted[0] * wanted[1],)) if blocked and len(wanted) == 2 else (wanted,)
 
@@ -110,14 +109,15 @@ def make_empty(x, shape, format, blocked, ragged=None, groups=None):
 
 
 def transposed_shape(shape, groups=None):
-    """Returns the shape of a matrix quantized along its rows."""
+    """Returns the shape of the transposed result if a matrix is quantized along its rows."""
     *batch, rows, columns = shape
     return (*batch, columns, rows if groups is None else capacity(rows, groups))
 
 
 def quantized(name, elements, scales, format, blocked, ragged=None, groups=None,
               global_scale=None, is_packed=False):
-    """Returns an mx.Quantized of PyTorch tensors. Raises ValueError, naming the tensors."""
+    """Returns an mx.Quantized of PyTorch tensors. Raises ValueError. The error names the
+    tensors."""
     format = find_format(format)
     elements, scales = plain(elements), plain(scales)
     if elements.dim() < 2:
@@ -139,8 +139,8 @@ def quantized(name, elements, scales, format, blocked, ragged=None, groups=None,
 
 
 def matrix_shape(elements, format, is_packed=False):
-    """Returns the shape in elements of a matrix with this elements array; packed weights have
-    whole tiles."""
+    """Returns the shape, in elements, of a matrix with an elements array of shape `elements`.
+    Packed weights consist of whole tiles."""
     if is_packed:
         *batch, rows, columns = elements[:-2]
         return (*batch, rows * weight_tiles.ROWS, columns * weight_tiles.COLUMNS)
@@ -154,7 +154,7 @@ def check_packed(name, elements, format):
     if len(shape) < 4 or shape[-2:] != tile:
         raise ValueError(f"{name}: expected packed weights of {format.name}, [..., N / 64, "
                          f"K / 64, {tile[0]}, {tile[1]}], found shape {shape}: "
-                         "mx_compiler.torch.pack_weights gives them")
+                         "mx_compiler.torch.pack_weights returns them")
 
 
 def typed(x, mlir):

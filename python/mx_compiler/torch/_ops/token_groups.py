@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Token groups, the rows of each expert: padding, and scales of groups. Ends of groups are on
-the device and never read by the host, so results have the size of the worst case."""
+"""Pads token groups, and rearranges their scales. A token group consists of the rows of an expert.
+The ends of groups are in device memory and the host does not read them, so results have the size of
+the worst case."""
 
 from typing import Tuple
 
@@ -21,9 +22,9 @@ def pad_token_groups(x, offs, alignment=32):
     x     [T, K]; the rows of group g end at offs[g]; rows past the last group are dropped
     offs  i32 or i64, [G], on the device
 
-    Returns the padded x, [roundup(T + (alignment - 1) G, alignment), K], and the new ends of
-    the groups, in the form of offs. Differentiable in x. Raises TypeError or ValueError, naming
-    the argument."""
+    Returns the padded x, [roundup(T + (alignment - 1) G, alignment), K], and the new ends of the
+    groups, which have the type and shape of offs. Differentiable in x. Raises TypeError or
+    ValueError. Errors name the argument."""
     check_tensor("x", x)
     check_tensor("offs", offs)
     check.size("alignment", alignment, 1)
@@ -31,9 +32,9 @@ def pad_token_groups(x, offs, alignment=32):
 
 
 def unpad_token_groups(x, offs, rows, alignment=32):
-    """Reverses pad_token_groups: `rows` is its T, and offs its argument. Rows past the last
-    token group are zeros. Differentiable in x. Raises TypeError or ValueError, naming the
-    argument."""
+    """Reverses pad_token_groups. `offs` and `alignment` are the arguments of that function, and
+    `rows` is the number of its rows, T. Rows past the last token group are zeros. Differentiable in
+    x. Raises TypeError or ValueError. Errors name the argument."""
     check_tensor("x", x)
     check_tensor("offs", offs)
     check.size("alignment", alignment, 1)
@@ -47,28 +48,28 @@ def unpad_token_groups(x, offs, rows, alignment=32):
 def rearrange_scales(scales, offsets=None, mode=None):
     """Rearranges plain scales to the tiles read by tensor cores (PyTorch's SWIZZLE_32_4_4).
 
-    scales   [batch..., rows, blocks], of any one-byte dtype; matrices of a batch, such as
-             experts, are rearranged separately
-    offsets  i32 or i64, [groups], on the device; requires a mode
-    mode     "rows": token groups divide the rows, and each starts a new tile, as in
-             `quantize_mxfp8`. "reduction": groups divide the last dimension, with
-             offsets in elements and whole blocks of 32; each group starts at a multiple
-             of 128 elements, with zeros in the gaps
+    scales   [batch..., rows, blocks], of any one-byte dtype; the matrices of a batch, such
+             as experts, are rearranged separately
+    offsets  i32 or i64, [groups], in device memory; requires a mode
+    mode     "rows": token groups divide the rows, and each group starts a new tile, as in
+             `quantize_mxfp8`. "reduction": groups divide the last dimension; offsets
+             count elements and are multiples of 32. In the result, each group starts at
+             a multiple of 128 elements, and gaps are zeros
 
-    Returns [batch..., padded rows, padded blocks], multiples of 128 and 4; padding is 0. Raises
-    TypeError or ValueError, naming the argument."""
+    Returns [batch..., rows, blocks], padded with zeros to multiples of 128 rows and 4 blocks.
+    Raises TypeError or ValueError. Errors name the argument."""
     check.one_of("mode", mode, _MODES)
     if (offsets is None) != (mode is None):
-        raise ValueError("offsets: expected offsets and a mode, or neither of both, "
+        raise ValueError("offsets: expected both offsets and a mode, or neither, "
                          f"found {'none' if offsets is None else 'some'} with mode "
                          f"{mode!r}")
     if not isinstance(scales, Tensor) or scales.element_size() != 1 or scales.dim() < 2:
         found = (f"{scales.dtype} of shape {tuple(scales.shape)}"
                  if isinstance(scales, Tensor) else type(scales).__name__)
-        raise TypeError("scales: expected a tensor of one byte an element with 2 "
-                        f"dimensions or more, found {found}")
+        raise TypeError("scales: expected a tensor of rank at least 2 with one-byte "
+                        f"elements, found {found}")
     check_tensor("scales", scales)
-    if scales.is_quantized:             # bytes of quantized tensors cannot be viewed
+    if scales.is_quantized:             # PyTorch cannot view quantized tensors as bytes
         raise TypeError(f"scales: expected plain bytes, found {scales.dtype}")
     bits = scales.view(torch.uint8)
     if mode:
@@ -86,7 +87,7 @@ def rearrange_scales(scales, offsets=None, mode=None):
 
 
 def _tile(bits):
-    """Returns [..., rows, blocks] in the order of sf_128x4."""
+    """Returns scales, [..., rows, blocks], in the order of sf_128x4, with padding."""
     *batch, rows, blocks = bits.shape
     padded = scale_tiles.padded(rows, blocks)
     bits = torch.nn.functional.pad(bits, (0, padded[1] - blocks, 0, padded[0] - rows))
@@ -97,8 +98,8 @@ def _tile(bits):
 
 
 def _spread(x, starts, firsts, ends, rows):
-    """Scatters rows of x into a zero result with `rows` rows: row r of token group g is placed
-    at starts[g] + r - firsts[g]."""
+    """Scatters the rows of x into a result with `rows` rows. Other rows are zeros. Row r of x
+    moves to row starts[g] + r - firsts[g] if it belongs to token group g."""
     index = torch.arange(x.shape[0], device=x.device)
     group = torch.searchsorted(ends, index, right=True)
     is_used = group < ends.shape[0]
@@ -130,7 +131,7 @@ def begins(ends):
 
 
 def _padded(offs, alignment):
-    """Returns starts and ends of the token groups, unpadded and padded."""
+    """Returns the starts and ends of the token groups, and their padded starts and ends."""
     ends = offs.to(torch.int64)
     firsts = begins(ends)
     padded = torch.cumsum(-((firsts - ends) // alignment) * alignment, 0)
@@ -142,7 +143,7 @@ def _room(rows, groups, alignment):
 
 
 def _gather(x, source, is_used):
-    """Gathers rows of x; unused rows are zeros."""
+    """Gathers rows of x. Unused rows are zeros."""
     if x.shape[0] == 0:
         return x.new_zeros((source.shape[0], x.shape[1]))
     rows = x.index_select(0, source.clamp(0, x.shape[0] - 1))
@@ -150,11 +151,11 @@ def _gather(x, source, is_used):
 
 
 def _count(ends):
-    """Returns the number of token groups; supports tracing."""
+    """Checks `ends` and returns the number of token groups. Can be traced."""
     assume_expert_groups(ends)
     if ends.dtype not in (torch.int32, torch.int64) or ends.dim() != 1 or \
             ends.shape[0] == 0:
-        raise ValueError("offsets: expected i32 or i64 of one dimension, of at least "
+        raise ValueError("offsets: expected a one-dimensional i32 or i64 tensor with at least "
                          f"one token group, found {ends.dtype} of shape {tuple(ends.shape)}")
     return ends.shape[0]
 
@@ -221,7 +222,7 @@ def _keep_unpad(ctx, inputs, output):
 def _unpad_backward(ctx, dy):
     offs, = ctx.saved_tensors
     dx = torch.ops.mx.pad_token_groups(dy, offs, ctx.alignment)[0]
-    # The padded tensor may have been larger or smaller than pad_token_groups returns.
+    # The padded tensor may have had more or fewer rows than the result of pad_token_groups.
     more = ctx.rows - dx.shape[0]
     dx = torch.nn.functional.pad(dx, (0, 0, 0, more)) if more > 0 else dx[:ctx.rows]
     return dx, None, None, None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matmuls of block-scaled matrices as PyTorch operators. Both operands are K-major, [..., rows,
-K]; mx_compiler.torch.scaled_mm has PyTorch's own signature."""
+"""Matmuls of block-scaled matrices as PyTorch operators. Both operands are K-major, [..., rows, K].
+mx_compiler.torch.scaled_mm computes the same matmuls with PyTorch's signature."""
 
 from typing import Optional
 
@@ -19,19 +19,20 @@ from .checks import (add_bias, as_rows, assume_expert_groups, check_flag, check_
 
 def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
                    global_scale=None, packed=False):
-    """Computes x w^T with unquantized activations and quantized weights.
+    """Computes x w^T with unquantized activations x and quantized weights w.
 
     x         bf16, [..., K]
-    elements, scales  of w, [N, K], quantized along K to `format`
+    elements, scales  elements and scales of w, [N, K], which is quantized along K to
+              `format`
     bias      [N], or None
-    blocked   True if scales are blocked, as for `quantize_mxfp8`
-    global_scale  for NVFP4
-    packed    True if elements come from `pack_weights`; the order of sums may differ
+    blocked   True if scales are blocked, as in `quantize_mxfp8`
+    global_scale  global scale of NVFP4
+    packed    True if elements is a result of `pack_weights`; the order of sums may differ
 
-    Returns [..., N] in bf16, accumulated in f32. Differentiable in x and bias. The gradient of
-    x multiplies the weights in bf16, which is exact except for NVFP4 with a global_scale that
-    is not a power of two: the weights are then rounded, while the result applies the factor to
-    the f32 sums. Raises TypeError or ValueError, naming the argument."""
+    Returns [..., N] in bf16, accumulated in f32. Differentiable in x and bias. The gradient of x is
+    computed with the weights in bf16. These are exact, except for NVFP4 with a global_scale that is
+    not a power of two. In this case, the weights are rounded, while the forward pass multiplies the
+    f32 sums by global_scale. Raises TypeError or ValueError. Errors name the argument."""
     rows = as_rows(x)
     check_tensor("elements", elements)
     check_tensor("scales", scales)
@@ -42,15 +43,16 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
 
 def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
                            global_scale=None, packed=False):
-    """Computes x w[g]^T for each expert group g of rows of x.
+    """Multiplies the rows of each expert group g in x by the transpose of w[g].
 
     x         bf16, [T, K]: the rows of group g end at offs[g]
-    elements, scales  of w, [G, N, K], quantized along K to `format`
-    offs      i32 or i64, [G], on the device
+    elements, scales  elements and scales of w, [G, N, K], which is quantized along K to
+              `format`
+    offs      i32 or i64, [G], in device memory
     blocked, global_scale, packed  as in weight_only_mm
 
-    Returns [T, N] in bf16; rows past the last group are undefined. Differentiable in x, as
-    weight_only_mm. Raises TypeError or ValueError, naming the argument."""
+    Returns [T, N] in bf16. Rows past the last group are undefined. Differentiable in x, like
+    weight_only_mm. Raises TypeError or ValueError. Errors name the argument."""
     for name, given in (("x", x), ("elements", elements), ("scales", scales),
                         ("offs", offs)):
         check_tensor(name, given)
@@ -66,7 +68,8 @@ def _check_options(format, blocked, global_scale, packed):
 
 
 def _check_ends(offs, rows):
-    """Checks ends of host tensors, which can be read; a GPU program does not check them."""
+    """Checks the ends of expert groups in a host tensor. It can be read without waiting. Programs
+    do not check them."""
     most = int(offs.max())
     if most > rows:
         raise ValueError(f"offs: expected ends of at most {rows}, the rows of x, found "
@@ -102,8 +105,8 @@ def _grouped(a: Tensor, b: Tensor, scale_a: Optional[Tensor], scale_b: Optional[
 def _side(name, elements, scales, format, blocked, global_scale, ragged=None,
           groups=None, is_packed=False):
     if (scales is None) != (format is None):
-        raise ValueError(f"scale_{name}: expected scales and their format_{name}, or "
-                         "neither of both, found one alone")
+        raise ValueError(f"scale_{name}: expected both scales and format_{name}, or "
+                         "neither, found only one of them")
     if format is None and is_packed:
         raise ValueError(f"packed_{name}: expected False without a format_{name}, found True")
     if format is None:
@@ -148,7 +151,7 @@ def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows",
     return a.new_empty(dims, dtype=dtype)
 
 
-# --- Weight-only matmuls: the gradient of x uses the weights as read -------------------
+# --- Weight-only matmuls. The gradient of x uses the dequantized weights ---------------
 
 
 def _check_weight_only(x, elements, scales, format, blocked, global_scale, packed,
@@ -157,7 +160,7 @@ def _check_weight_only(x, elements, scales, format, blocked, global_scale, packe
     check.matrix("elements", elements, tuple(OF_MLIR))
     of = find_format(format)
     if not of.has_matmul:
-        raise ValueError(f"format: expected one that supports matmuls, found {format}")
+        raise ValueError(f"format: expected a format that supports matmuls, found {format}")
     check.both_or_none("global_scale", global_scale, of.has_global_scale or None,
                        "the format is nvfp4")
     if packed:
@@ -209,7 +212,8 @@ def _fake_multiply(x, elements, scales, offs, format, blocked=True, global_scale
 
 
 def _empty(x, elements, format, packed, dimension):
-    """Returns an empty result with that dimension of the weights as columns."""
+    """Returns an uninitialized result. The number of its columns is the extent `dimension` of the
+    weights."""
     return x.new_empty((x.shape[0],
                         tensors.matrix_shape(elements.shape, format, packed)[dimension]))
 
@@ -229,12 +233,12 @@ def _weight_only_grouped_dx(dy: Tensor, elements: Tensor, scales: Tensor, offs: 
                             format: str, blocked: bool,
                             global_scale: Optional[Tensor],
                             packed: bool = False) -> Tensor:
-    """Computes the gradient of x. An operator, so that tracing does not branch on the number of
-    rows."""
-    if not dy.shape[0]:         # not supported by grouped_mm
+    """Computes the gradient of x. This is an operator, so traces do not depend on whether there
+    are rows."""
+    if not dy.shape[0]:         # grouped_mm does not support matrices without rows
         return _empty(dy, elements, format, packed, -1)
     weight = _dequantize(elements, scales, format, dy.dtype, blocked, global_scale, packed)
-    # grouped_mm requires rows of a multiple of 16 bytes.
+    # grouped_mm requires rows with a multiple of 16 bytes.
     more = -dy.shape[1] % 8
     return torch.nn.functional.grouped_mm(
         torch.nn.functional.pad(dy, (0, more)) if more else dy.contiguous(),

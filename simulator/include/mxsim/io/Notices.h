@@ -44,8 +44,8 @@ public:
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  /// Erases the line so that other output can be printed. The next second draws
-  /// the line again.
+  /// Erases the line so that other output can be printed. The line is drawn
+  /// again at its next update.
   static void erase();
 
 private:

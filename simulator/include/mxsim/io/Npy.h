@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All tools read and write arrays as .npy files. Input is untrusted: the reader
-// rejects any header that does not match the following bytes exactly, with a
-// message that names the file.
+// rejects any header that does not match the data exactly, with a message that
+// names the file.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_IO_NPY_H

@@ -13,10 +13,10 @@ namespace mx {
 
 /// Writes the pieces to a temporary file in the directory of the target and
 /// renames it, so that a failure or a concurrent writer leaves one complete
-/// file. Follows symbolic links and keeps permissions; other hard links keep
-/// the old file. Devices, pipes, standard output and error of this process, and
-/// files that cannot be replaced are written in place. Returns an error message
-/// or an empty string.
+/// file. Follows symbolic links and keeps permissions; other hard links still
+/// refer to the old file. Devices, pipes, standard output and error of this
+/// process, and files that cannot be replaced are written in place. Returns an
+/// error message or an empty string.
 std::string writeOutputFile(const std::string &path,
                             std::initializer_list<std::string_view> pieces);
 

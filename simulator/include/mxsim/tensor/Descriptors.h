@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decodes the 64-bit shared-memory matrix descriptor and the 32-bit instruction
-// descriptors by the tables of the PTX ISA. Shares no code with the compiler's
-// encoder, so that each can expose errors of the other.
+// descriptors according to the tables of the PTX ISA. Shares no code with the
+// compiler's encoder, so that each can expose errors of the other.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_DESCRIPTORS_H
@@ -36,7 +36,7 @@ struct SmemDesc {
   unsigned baseOffset = 0;
   SmemLayout layout = SmemLayout::None;
 
-  /// Returns the bytes per line of the swizzle: 0 (none), 32, 64 or 128.
+  /// Returns the swizzle span in bytes: 0 (none), 32, 64 or 128.
   unsigned span() const;
   /// Applies the XOR pattern to an absolute shared::cta address.
   uint32_t swizzle(uint32_t address) const;
@@ -47,8 +47,8 @@ struct SmemDesc {
 };
 
 Fault decodeSmemDesc(uint64_t bits, SmemDesc &desc);
-/// Decodes a wgmma descriptor (PTX ISA, "Matrix Descriptor Format"): no
-/// constant bits, and a two-bit swizzle mode at bit 62.
+/// Decodes a wgmma descriptor (PTX ISA, "Matrix Descriptor Format"). The format
+/// has no constant bits, and a two-bit swizzle mode at bit 62.
 Fault decodeWgmmaDesc(uint64_t bits, SmemDesc &desc);
 
 //===----------------------------------------------------------------------===//

@@ -20,7 +20,7 @@ enum class FaultKind {
   Descriptor,
   /// Combination of shape, type and cta_group that the ISA does not define.
   Shape,
-  /// Address below the alignment of the instruction.
+  /// Address with insufficient alignment for the instruction.
   Alignment,
   /// Address outside shared or global memory.
   Bounds,
@@ -32,8 +32,8 @@ enum class FaultKind {
   Metadata,
   /// Address outside the tensor memory allocation, or misuse of the allocator.
   Allocation,
-  /// Like Allocation, but harmless to other operations: the valid part of the
-  /// operation is done.
+  /// Like Allocation, but the valid part of the operation is done, and other
+  /// operations are not affected.
   AllocationDone,
   /// Misuse of an mbarrier.
   Barrier,

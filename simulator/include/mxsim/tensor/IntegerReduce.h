@@ -13,7 +13,7 @@
 
 namespace mx::sim {
 
-/// Returns `old` combined with `b` by `op` (PTX ISA, atom).
+/// Returns the result of `op` for `old` and `b` (PTX ISA, atom).
 template <class T>
 constexpr T reduceInteger(ReduceOp op, T old, T b) {
   using U = std::make_unsigned_t<T>;

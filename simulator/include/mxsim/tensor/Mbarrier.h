@@ -1,11 +1,11 @@
 //===- Mbarrier.h - The mbarrier object -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, section "mbarrier". The state is a word, kept outside shared
-// memory: on an H200, the 8 reserved bytes keep their contents, and overwriting
-// them is harmless. Word: bits 0-19 pending, 20-39 expected, 40-60 tx-count
-// (two's complement), 61 phase parity, 62-63 tag (2 live, 1 invalidated, else
-// not a barrier).
+// Implements the PTX ISA, section "mbarrier". The state is a word outside
+// shared memory, because on an H200 the 8 reserved bytes keep their contents
+// and overwriting them is harmless. Bits of the word: 0-19 pending count, 20-39
+// expected count, 40-60 tx-count (two's complement), 61 phase parity, 62-63 tag
+// (2: live, 1: invalidated, other values: not an mbarrier).
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_MBARRIER_H
@@ -19,7 +19,7 @@ namespace mx::sim {
 
 constexpr uint32_t mbarrierMaxCount = (1u << 20) - 1;
 
-/// Decoded word, also for reports ("pending 1 of 2, tx 512").
+/// Decoded word.
 struct MbarrierState {
   bool live = false;
   bool invalidated = false;
@@ -51,7 +51,7 @@ Fault mbarrierArriveDropExpectTx(uint64_t &word, uint32_t bytes,
                                  uint32_t count = 1);
 Fault mbarrierExpectTx(uint64_t &word, uint32_t bytes);
 Fault mbarrierCompleteTx(uint64_t &word, uint32_t bytes);
-/// Performs test_wait or try_wait, by state token and by parity.
+/// Perform test_wait or try_wait for a state token or for a parity.
 Fault mbarrierTest(uint64_t word, uint64_t token, bool &done);
 Fault mbarrierTestParity(uint64_t word, unsigned parity, bool &done);
 /// Returns the mbarrier.pending_count of a state token.

@@ -24,7 +24,7 @@ struct CtaView {
   uint32_t owner = 0;
 };
 
-/// Addition of the products of a K step and the old accumulator.
+/// Method of adding the products of a K step to the old accumulator.
 enum class Numerics {
   /// Exact sum, then one rounding toward zero to f32.
   Exact,
@@ -61,7 +61,8 @@ struct MmaOp {
   /// .ashift: row i of A in tensor memory is read from row i + 1; the last row
   /// is not shifted.
   bool shiftA = false;
-  /// disable-output-lane: 4 words (cta_group::1) or 8, or null.
+  /// Mask of disable-output-lane: 4 words for cta_group::1, 8 words for
+  /// cta_group::2, or null.
   const uint32_t *disableOutputLane = nullptr;
 };
 /// Performs the MMA. The operation completes even if the fault is

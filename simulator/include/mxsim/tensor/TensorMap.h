@@ -1,8 +1,9 @@
 //===- TensorMap.h - Tensor maps of the simulator ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensor maps as the arguments of cuTensorMapEncodeTiled, their constraints,
-// and their 128-byte hardware image.
+// Describes a tensor map by the arguments of cuTensorMapEncodeTiled, checks the
+// constraints of the driver, and converts to and from the 128-byte hardware
+// image.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_TENSORMAP_H
@@ -82,7 +83,7 @@ unsigned elementBits(TmapType type);
 bool isFloat(TmapType type);
 /// Returns true for types that unpack 16 elements into 16 bytes.
 bool isPaddedType(TmapType type);
-/// Returns the bytes per line of a swizzle pattern: 0, 32, 64 or 128.
+/// Returns the span of a swizzle pattern in bytes: 0, 32, 64 or 128.
 unsigned swizzleSpan(TmapSwizzle swizzle);
 /// Returns the physical address of the byte at unswizzled address `address`.
 /// All patterns act on absolute shared-memory addresses (PTX ISA, swizzling
@@ -92,8 +93,9 @@ uint32_t swizzleAddress(TmapSwizzle swizzle, uint32_t address);
 /// ceil(box / element stride).
 uint32_t boxElements(const TensorMapDesc &map, unsigned dim);
 
-/// Returns the box size in bytes by the driver's formula. If an extent is not a
-/// multiple of its stride, the remainder is ignored. Strides must not be 0.
+/// Returns the box size in bytes according to the driver's formula. If an
+/// extent is not a multiple of its stride, the remainder is ignored. Strides
+/// must not be 0.
 uint64_t boxBytes(const TensorMapDesc &map);
 
 /// Returns the first violated constraint of cuTensorMapEncodeTiled, or an empty

@@ -1,9 +1,9 @@
 //===- TensorMemory.h - Tensor memory of an SM ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// 128 lanes x 512 columns x 32 bits, with the owner of each column and a
-// written flag for each cell. Fresh cells are undefined on hardware; reading a
-// cell that was never written is reported.
+// Contains 128 lanes x 512 columns of 32-bit cells, the owner of each column,
+// and a flag for each written cell. On hardware a cell is undefined until it is
+// written, so reads of unwritten cells are faults.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_TENSORMEMORY_H

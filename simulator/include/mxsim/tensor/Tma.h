@@ -17,9 +17,9 @@
 
 namespace mx::sim {
 
-/// `bytes` is the complete_tx count of a copy: the whole box, including
-/// elements outside the tensor and excluding gaps between lines, with packed
-/// types counted as packed.
+/// Result of a copy. `bytes` is the complete_tx count: the packed size of the
+/// whole box, including elements outside the tensor but without the gaps
+/// between lines.
 struct TmaResult {
   Fault fault;
   uint64_t bytes = 0;
@@ -39,8 +39,9 @@ uint64_t tmaTransactionBytes(const TensorMapDesc &map);
 /// Returns the shared memory footprint of a box, including gaps between lines.
 uint64_t tmaSharedBytes(const TensorMapDesc &map);
 
-/// Global memory of a box: a contiguous range for each line that overlaps the
-/// tensor. The coordinates of gather4 and scatter4 are a column and four rows.
+/// Global memory that a box covers: a contiguous range for each line that
+/// overlaps the tensor. The coordinates of gather4 and scatter4 are a column
+/// and four rows.
 struct TmaStretch {
   uint64_t address = 0;
   uint32_t bytes = 0;

@@ -1,9 +1,9 @@
 //===- WarpMma.h - MMAs with accumulators in registers ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Computes the share of a warp in mma.sync and wgmma.mma_async: some rows of A
-// times columns of B. Operands are rows of bytes; callers unpack register
-// fragments.
+// Computes one warp's part of mma.sync or wgmma.mma_async: some rows of A
+// multiplied by columns of B. Operands are rows of bytes. Callers unpack
+// register fragments.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_WARPMMA_H
@@ -19,7 +19,7 @@
 
 namespace mx::sim {
 
-/// Precision of a sum of products that is not exact.
+/// Precision of a truncated sum of products.
 struct SumModel {
   /// Bits kept below the largest exponent of the terms.
   unsigned fractionBits = 25;
@@ -30,7 +30,7 @@ struct SumModel {
   unsigned groupLength = 1;
 };
 
-/// Bytes of a row of A or B in a step, enough for any K.
+/// Bytes per row of A or B in a K step, enough for any K.
 constexpr unsigned warpRowBytes = 32;
 
 /// Positions of the stored elements of a sparse A.
@@ -38,16 +38,16 @@ struct Sparsity {
   /// For each row, the distinct positions of its K / 2 stored elements among
   /// the K positions of the row. Empty if dense.
   std::vector<uint8_t> kept;
-  /// A stored element that is multiplied by another element of B than `place`
-  /// implies, because the metadata repeats an index. Each 16-bit half of a tf32
-  /// element has its own index; `low` and `high` count halves.
+  /// A stored element whose index repeats, so that it multiplies a different
+  /// element of B than `place` implies. Each 16-bit half of a tf32 element has
+  /// its own index; `low` and `high` count halves.
   struct Detour {
     uint8_t row, place, low, high;
   };
   std::vector<Detour> detours;
 };
 
-/// A scale per block of each row of A and each column of B.
+/// One scale for each block of a row of A, and of a column of B.
 struct BlockScales {
   ScaleType type = ScaleType::UE8M0;
   /// Blocks per row or column: 1, 2 or 4; 0 if unscaled.
@@ -85,12 +85,12 @@ Fault setSparsity(WarpMmaOp &op, const uint32_t *metadata, unsigned selector,
 
 /// Computes cells[row * columns + n] += the dot product of row `row` of A and
 /// column `n` of B. Rows are warpRowBytes apart (twice that for B if A is
-/// sparse); only the first K elements count. Applies block scales. A cell is an
-/// f32, an s32, or an f16 in the low half.
+/// sparse); only the first K elements are used. Applies block scales. A cell is
+/// an f32, an s32, or an f16 in the low half.
 void multiplyRows(const WarpMmaOp &op, const uint8_t *a, const uint8_t *b,
                   Numerics numerics, uint32_t *cells);
 
-/// Share of a warp in wgmma.mma_async, with all operands captured: 16 rows of A
+/// One warp's part of wgmma.mma_async, with all operands captured: 16 rows of A
 /// and all columns of B.
 struct WgmmaOp {
   WarpMmaOp mma;

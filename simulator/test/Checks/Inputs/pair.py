@@ -4,8 +4,8 @@
 Runs two variants of a kernel with a minimal difference: lines that begin
 with "//BAD " belong to the bad variant, lines with "//GOOD " to the good variant.
 Under every seed the good variant must be clean, without a warning. The bad variant
-must cause a finding or a warning of the kind (another order of warps may change the kind),
-and a nonzero status unless all findings are warnings.
+must cause a finding or a warning of one of the kinds (the order of warps may affect
+the kind), and a nonzero status unless all findings are warnings.
 Prints the report of the bad variant under seed 0. Lines of the launch file that
 begin with "//" are skipped."""
 

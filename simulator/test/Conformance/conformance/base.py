@@ -1,5 +1,5 @@
 """Groups of kernels and their launches. A group is one PTX module; a case is
-one launch of one of its kernels, described by the keys of a launch file
+one launch of one kernel of the group, described by the keys of a launch file
 (simulator/docs/LaunchFile.md). Everything is generated from tables with fixed seeds by
 the standard library alone, so all machines generate the same bytes."""
 
@@ -18,7 +18,7 @@ class Case:
 
 
 class Group:
-    """Kernels of one PTX module. `version` is the PTX ISA version, the lowest that the kernels need."""
+    """Kernels of one PTX module. `version` is the lowest PTX ISA version that supports all of its kernels."""
 
     def __init__(self, name, version="8.0", target="sm_90a"):
         self.name, self.version, self.target = name, version, target
@@ -36,8 +36,8 @@ class Group:
         self.declarations.append(text)
 
     def entry(self, name, params, body, directives=""):
-        """Text of an entry. `params` contains declarations such as "u64 out". The body may use
-        the registers %p, %h, %r, %rd of 1, 16, 32 and 64 bits, and its own LABELs."""
+        """Adds an entry. `params` contains declarations such as "u64 out". The body may use the
+        registers %p, %h, %r and %rd of 1, 16, 32 and 64 bits, and define labels."""
         assert name not in self.entries, name
         text = ", ".join(" p_".join(f".param .{p}".rsplit(" ", 1)) for p in params)
         self.entries[name] = (
@@ -64,8 +64,9 @@ class Group:
         launch=None,
         **traits,
     ):
-        """`buffers`: contents as bytes, or a size to fill with 0xff.
-        `args`: the name of a buffer, an int (u32), or a launch file's value."""
+        """Adds a launch of a kernel. `buffers` maps names to contents, or to sizes of buffers
+        that are filled with 0xff. An item of `args` is the name of a buffer, an int (passed
+        as u32), or a value in the form of a launch file."""
         assert all(c.name != name for c in self.cases), name
         described = {"kernel": kernel or name, "grid": triple(grid)}
         described["block"] = triple(block)
@@ -101,8 +102,9 @@ class Group:
         return case
 
     def elementwise(self, name, body, ins, outs, data, **traits):
-        """Kernel with one thread per element: operands in %a0, %a1, ..., results in %d0,
-        %d1, ... of the given sizes. `data` contains the operand arrays."""
+        """Adds a kernel with one thread per element and a launch of it. `body` reads operands
+        from %a0, %a1, ... and writes results to %d0, %d1, ...; `ins` and `outs` are their
+        types. `data` contains the operand arrays."""
         regs = [f".reg .{reg_type(t)} %a{i};" for i, t in enumerate(ins)]
         regs += [f".reg .{reg_type(t)} %d{i};" for i, t in enumerate(outs)]
         params = [f"u64 in{i}" for i in range(len(ins))]
@@ -163,7 +165,7 @@ def load_type(t):
 
 
 def name_of(instruction):
-    """Kernel name for an instruction."""
+    """Returns the kernel name for an instruction."""
     return "".join(c if c.isalnum() else "_" for c in instruction)
 
 
@@ -179,8 +181,8 @@ def unpack(size, data):
 
 
 def linear_index(*dimensions):
-    """Computes the number of a CTA or thread in %r1 from special registers: `ctaid` (with
-    nctaid), `tid` (with ntid), slowest first. Uses %r2 and %r3."""
+    """Returns code that computes the linear index of a CTA or thread in %r1. `dimensions` are
+    special registers such as "ctaid.x", slowest first. The code uses %r2 and %r3."""
     lines = [f"mov.u32 %r1, %{dimensions[0]};"]
     for name in dimensions[1:]:
         lines += [
@@ -208,14 +210,14 @@ def f32_bits(value):
 
 
 def npy(data):
-    """Contents of a .npy file with the bytes."""
+    """Returns the contents of a .npy file with the bytes `data`."""
     head = "{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }" % len(data)
     head += " " * (63 - (10 + len(head)) % 64) + "\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data
 
 
 def npy_data(file):
-    """Bytes of the array in a .npy file of version 1."""
+    """Returns the bytes of the array in a .npy file of version 1."""
     return file[10 + struct.unpack_from("<H", file, 8)[0] :]
 
 
@@ -226,8 +228,8 @@ def write_module(group, directory):
 
 
 def write_launch_file(name, cases, directory):
-    """Writes cases of one group as launches of the launch file NAME.json, beside their
-    module, and returns its path. Buffers and maps are called CASE.NAME."""
+    """Writes cases of one group as launches of the launch file NAME.json next to their
+    module, and returns the path of the file. Buffers and maps are called CASE.NAME."""
     buffers, maps, launches, outputs = {}, {}, [], {}
     for case in cases:
         launch = rename(case.launch, case.name + ".")
@@ -259,7 +261,7 @@ def write_launch_file(name, cases, directory):
 
 
 def rename(value, prefix):
-    """Copies a part of a launch file, with `prefix` before names of buffers and maps."""
+    """Copies a part of a launch file and prepends `prefix` to names of buffers and maps."""
     if isinstance(value, list):
         return [rename(v, prefix) for v in value]
     if isinstance(value, dict):

@@ -39,7 +39,7 @@ class LaunchConfig(ctypes.Structure):
 
 
 class KernelError(Exception):
-    """Failed call of the runtime. After a fault a GPU accepts no
+    """Failed call of the runtime. After a fault, the GPU accepts no
     further launches from this process."""
 
 
@@ -151,7 +151,7 @@ class Device:
             return (kind * len(values))(*values)
 
         image = (ctypes.c_uint8 * 192)()
-        # The driver requires 64-byte alignment of the result.
+        # The driver requires the result to be 64-byte aligned.
         at = -ctypes.addressof(image) % 64
         self.call(
             "mxTensorMapEncodeTiled",
@@ -200,7 +200,7 @@ class Device:
 
 
 def find_library(root):
-    """Loads libmx_runtime, either MX_RUNTIME_LIBRARY or the most recent build."""
+    """Returns the path of libmx_runtime.so: MX_RUNTIME_LIBRARY or the most recent build."""
     named = os.environ.get("MX_RUNTIME_LIBRARY")
     if named:
         return named

@@ -1,6 +1,6 @@
-"""Golden outputs: one xz file per group, which contains an index in a line of JSON, then
-the outputs. An output of up to 4 KiB is kept whole. A longer output is kept as its start, a
-digest of the whole, and a checksum of each KiB, which locates a difference."""
+"""Golden outputs. The xz file of a group contains an index in one line of JSON and the
+outputs. An output of up to 4 KiB is stored in full. For a longer output, the file contains
+the first 4 KiB, a digest of the output, and a checksum of each KiB to locate differences."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ def digest(data):
 
 
 def is_expected(case, answer):
-    """Returns whether the kernel faulted exactly if the case must fail."""
+    """Returns whether the kernel faulted if, and only if, the case must fail."""
     failed = "error" in answer
     return failed == bool(case.traits.get("fails")) and not answer.get("broken")
 
@@ -123,10 +123,10 @@ def differences(case, name, data, golden, limit):
         if blocks:
             text = " ".join(blocks[:limit])
             lines.append(
-                f"{name}: {len(blocks)} blocks of {BLOCK} bytes past those kept, "
-                f"which begin at elements {text}"
+                f"{name}: {len(blocks)} blocks of {BLOCK} bytes after the first {KEPT} bytes "
+                f"differ, beginning at elements {text}"
             )
-    return [f"{name}: {total} of {count} kept elements differ"] + lines
+    return [f"{name}: {total} of {count} stored elements differ"] + lines
 
 
 def item_size(case, name):
@@ -149,7 +149,7 @@ def operands(case, name, i):
 
 
 def within_bound(case, name, data, limit):
-    """Returns lines for the results outside of a documented error bound."""
+    """Describes the results outside of the case's documented error bound, as lines of text."""
     bound = case.traits.get("bound")
     if not bound:
         return []
@@ -197,5 +197,5 @@ def check(groups, cases, results, options):
             within += not lines and "bound" in case.traits
             equal += not lines and "bound" not in case.traits
     text = f"{equal} equal, {within} within the documented bound, {bad} bad"
-    print(text + (f", {pending} that no GPU has run yet" if pending else ""))
+    print(text + (f", {pending} not yet run on a GPU" if pending else ""))
     return 1 if bad else 0

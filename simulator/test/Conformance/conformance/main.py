@@ -22,31 +22,31 @@ def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="conformance",
         description="Runs small kernels, one per instruction or mechanism of "
-        "sm_90a, and compares what they write with what an H200 wrote.",
+        "sm_90a, and compares their outputs with the outputs of an H200.",
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--check", action="store_true", help="compare (the default)")
+    what.add_argument("--check", action="store_true", help="compare with the golden data (the default)")
     what.add_argument("--update", action="store_true", help="replace the golden data")
-    what.add_argument("--save", metavar="FILE.zip", help="keep the outputs only")
+    what.add_argument("--save", metavar="FILE.zip", help="only save the outputs")
     what.add_argument("--write", metavar="DIR", help="write launch files for mx-sim")
-    what.add_argument("--ptx", metavar="DIR", help="write the modules only")
-    what.add_argument("--list", action="store_true", help="name the cases")
+    what.add_argument("--ptx", metavar="DIR", help="only write the PTX modules")
+    what.add_argument("--list", action="store_true", help="list the cases")
     parser.add_argument("--device", default="cuda", help="cuda, cuda:N or sim")
     parser.add_argument(
-        "--library", help="libmx_runtime.so for a GPU (default: the newest built)"
+        "--library", help="libmx_runtime.so for a GPU (default: the newest build)"
     )
     parser.add_argument(
         "--from",
         dest="saved",
         action="append",
         metavar="FILE.zip",
-        help="outputs that --save kept, instead of a run",
+        help="use the outputs of --save instead of a run",
     )
-    parser.add_argument("--golden", metavar="DIR", help="golden data elsewhere")
-    parser.add_argument("--case", default="", help="only cases whose name contains it")
+    parser.add_argument("--golden", metavar="DIR", help="directory of the golden data")
+    parser.add_argument("--case", default="", help="only cases with this text in the name")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--timeout", type=float, default=60, help="seconds per case")
-    parser.add_argument("--limit", type=float, default=3600, help="seconds in all")
+    parser.add_argument("--limit", type=float, default=3600, help="seconds for all cases")
     parser.add_argument(
         "--show", type=int, default=4, help="differences to print per case"
     )
@@ -71,9 +71,9 @@ def capture(machine, case):
 
 
 def worker(options, groups):
-    """Reads "GROUP CASE" lines, and answers each with a line of JSON. Ends after a
-    failure, since the GPU's context is then lost."""
-    # Kernel output must not mix with the answers.
+    """Reads lines of the form "GROUP CASE" and answers each with a line of JSON. Ends after a
+    failure, because the GPU context is then unusable."""
+    # Text that kernels print must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     by_name = {(c.group.name, c.name): c for g in groups for c in g.cases}
@@ -136,7 +136,7 @@ class Worker:
 
     def finish(self, answer):
         self.results[self.cases.pop(0)] = answer
-        # After a fault a GPU accepts no more work from a process.
+        # After a fault, the GPU accepts no more work from the process.
         alive = self.process.poll() is None and "error" not in answer
         if alive and self.cases:
             return self.feed()
@@ -145,7 +145,7 @@ class Worker:
             self.start()
 
     def poll(self):
-        """Reads an answer if one is available, or gives the case up."""
+        """Reads an answer, or records that the process ended without an answer."""
         line = self.process.stdout.readline()
         if line:
             return self.finish(json.loads(line))
@@ -163,7 +163,7 @@ class Worker:
 
 
 def simulate_all(options, cases):
-    """Same as `run_on_gpu`, through mx-sim."""
+    """Runs the cases on mx-sim. Returns results in the form of `run_on_gpu`."""
     end = time.monotonic() + options.limit
 
     def simulate(batch):
@@ -183,12 +183,12 @@ def simulate_all(options, cases):
 
 
 def run_on_gpu(options, cases):
-    """{case: {"outputs": {name: bytes}} or {"error": text}}"""
+    """Runs the cases and returns {case: {"outputs": {name: bytes}} or {"error": text}}."""
     by_group = {}
     for case in cases:
         by_group.setdefault(case.group.name, []).append(case)
     waiting = [Worker(options, c) for c in by_group.values()]
-    # The longest cases first.
+    # Sort so that the largest groups start first.
     waiting.sort(key=lambda w: len(w.cases))
     running, done = [], []
     end = time.monotonic() + options.limit
@@ -224,7 +224,7 @@ PART = 12 << 20
 
 
 def save(path, results):
-    """Writes FILE.zip, FILE-2.zip and so on, each of about 12 MiB at most."""
+    """Writes FILE.zip, FILE-2.zip and so on, each with about 12 MiB at most."""
     waiting, part = list(results.items()), 1
     while waiting:
         stem, dot = os.path.splitext(path)
@@ -287,9 +287,9 @@ def main():
                 f.write(group.ptx())
         return
     if not cases:
-        sys.exit("conformance: no case has that name")
+        sys.exit("conformance: no case matches --case")
     if options.update and options.case:
-        sys.exit("conformance: --update takes whole groups, not --case")
+        sys.exit("conformance: --update replaces whole groups: remove --case")
     if options.saved:
         results = load(options.saved, cases)
     else:
@@ -300,7 +300,7 @@ def main():
             options.library = options.library or device.find_library(os.path.dirname(ROOT))
             if not options.library:
                 sys.exit(
-                    "conformance: no libmx_runtime.so in build/: build it, or name one with --library"
+                    "conformance: no libmx_runtime.so in build/: build the runtime, or pass --library=PATH"
                 )
         started = time.monotonic()
         results = (simulate_all if is_simulated else run_on_gpu)(options, cases)

@@ -1,4 +1,4 @@
-"""Runs cases through mx-sim, many at once as launches of one launch file."""
+"""Runs cases through mx-sim. A launch file contains the launches of many cases."""
 
 import itertools
 import os
@@ -12,7 +12,7 @@ LARGEST_BATCH = 32
 
 
 def batches(cases):
-    """Splits cases into lists, one per process. A case that fails or prints runs alone."""
+    """Splits cases into lists, one per process. A case that must fail or that prints runs alone."""
 
     def key(case):
         alone = case.traits.get("fails") or "stdout" in case.outputs
@@ -32,8 +32,8 @@ def sums(case):
 
 
 def run(cases, folder, seconds):
-    """Returns {case: {"outputs": {name: bytes}} or {"error": text}} of a batch, with "broken" if
-    the error is not a fault of a kernel. The module of the group is in `folder`/GROUP."""
+    """Runs a batch and returns {case: {"outputs": {name: bytes}} or {"error": text}}. The entry
+    "broken" marks an error that is not a kernel fault. `folder`/GROUP contains the module."""
     here = os.path.join(folder, cases[0].group.name)
     path = base.write_launch_file(cases[0].name, cases, here)
     command = ["mx-sim", "--quiet", "--jobs=1", "--sums=" + sums(cases[0]), path]
@@ -43,7 +43,7 @@ def run(cases, folder, seconds):
     except subprocess.TimeoutExpired:
         status, text = None, f"no answer within {seconds:g} s"
     if status != 0 and len(cases) > 1:
-        # The first fault ends all launches.
+        # The first fault ends all launches, so run each case alone.
         results = {}
         for case in cases:
             results.update(run([case], folder, seconds / len(cases)))

@@ -1,4 +1,4 @@
-// Matmuls by the warp matrix functions of CUDA, in the style of its samples: a
+// Matmuls with the warp matrix functions of CUDA, in the style of its samples: a
 // warp computes a tile of alpha A B + C, and scales fragments element by element.
 #include <mma.h>
 

@@ -21,7 +21,7 @@ def source(rank, epoch):
 
 
 def pointers(buffer, devices, rank, stride):
-    """Table of addresses: the line or the row of this rank at each device."""
+    """Returns a table with the address of this rank's flag line or window row on each device."""
     return [{"offset": 8 * d, "buffer": buffer, "device": d, "buffer_offset": rank * stride}
             for d in range(devices)]
 

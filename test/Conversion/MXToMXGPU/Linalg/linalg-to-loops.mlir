@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --split-input-file --mx-linalg-to-loops --verify-diagnostics -o %t
 // RUN: mx-opt %s --split-input-file --mx-linalg-to-loops 2>/dev/null | FileCheck %s
 
-// A thread per result element; the sum is kept in a register.
+// One thread computes each element of the result and keeps the sum in a register.
 // CHECK-LABEL: @sum_of_columns
 // CHECK-SAME:    (%[[X:.*]]: memref<?x?xf32>, %[[Y:.*]]: memref<?xf32>)
 // CHECK:         %[[N:.*]] = memref.dim %[[X]], %c1
@@ -29,7 +29,7 @@ func.func @sum_of_columns(%x: memref<?x?xf32>, %y: memref<?xf32>) {
 
 // -----
 
-// Operations of the reduction kernel and the runtime stay.
+// Operations that the reduction kernel or the runtime handles are unchanged.
 // CHECK-LABEL: @others
 // CHECK-NOT:     scf.parallel
 // CHECK:         linalg.fill
@@ -50,7 +50,7 @@ func.func @others(%x: memref<8x64xbf16>, %y: memref<8xf32>, %z: memref<8xf32>) {
 
 // -----
 
-// A single thread, with a loop that carries both results.
+// A reduction to scalars runs in a single thread, and its loop carries both results.
 // CHECK-LABEL: @everything
 // CHECK:         scf.parallel (%{{.*}}) = (%c0{{.*}}) to (%c1{{.*}})
 // CHECK:           scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (f32, i32)
@@ -74,7 +74,8 @@ func.func @everything(%x: memref<9xf32>, %y: memref<f32>, %z: memref<i32>) {
 
 // -----
 
-// Indices other than the loop's own are constant within a thread if results are in memory.
+// The index of the result changes in the loops, so each iteration loads the result from memory
+// and stores it again.
 // CHECK-LABEL: @scatter
 // CHECK:         scf.parallel
 // CHECK:           scf.for
@@ -106,7 +107,7 @@ func.func @named(%x: memref<8x8xf32>, %y: memref<8x8xf32>) {
 
 // -----
 
-// Copies of slices, and of elements.
+// Copies of slices and stores of elements also become loops.
 // CHECK-LABEL: @part
 // CHECK-SAME:    (%[[X:.*]]: memref<4x?xf6E3M2FN>, %[[Y:.*]]: memref<4x?xf6E3M2FN, strided<[16, 2], offset: 3>>
 // CHECK-DAG:     %[[FROM:.*]] = builtin.unrealized_conversion_cast %[[X]] : {{.*}} to memref<4x?xi8>

@@ -3,7 +3,7 @@
 func.func @from_one(%x: memref<8xf32>, %v: f32) {
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
-  // expected-error @below {{'scf.parallel' op expected loops from 0 by 1 without results, in a function of the host, as a kernel}}
+  // expected-error @below {{'scf.parallel' op expected a kernel loop to start at 0, step by 1, return no results and be in a host function}}
   scf.parallel (%i) = (%c1) to (%c8) step (%c1) {
     memref.store %v, %x[%i] : memref<8xf32>
   } {mxgpu.simple_kernel = "fill"}

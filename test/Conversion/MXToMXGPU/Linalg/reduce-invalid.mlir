@@ -22,12 +22,12 @@ linalg.fill ins(%v : f32) outs(%x : memref<?xf32>)
 
 // SET arguments = %x: memref<?x4xf32, strided<[8, 1]>>
 %zero = arith.constant 0.0 : f32
-// expected-error @below {{'linalg.fill' op expected whole tensors of elements of whole bytes, or matrices of fewer bits, on the GPU, found 'memref<?x4xf32, strided<[8, 1]>>'}}
+// expected-error @below {{'linalg.fill' op expected a contiguous tensor of elements of at least 8 bits, or a contiguous matrix of narrower floats, on the GPU, found 'memref<?x4xf32, strided<[8, 1]>>'}}
 linalg.fill ins(%zero : f32) outs(%x : memref<?x4xf32, strided<[8, 1]>>)
 
 // SET arguments = %x: memref<8xi1>
 %zero = arith.constant 0 : i1
-// expected-error @below {{'linalg.fill' op expected whole tensors of elements of whole bytes, or matrices of fewer bits, on the GPU, found 'memref<8xi1>'}}
+// expected-error @below {{'linalg.fill' op expected a contiguous tensor of elements of at least 8 bits, or a contiguous matrix of narrower floats, on the GPU, found 'memref<8xi1>'}}
 linalg.fill ins(%zero : i1) outs(%x : memref<8xi1>)
 
 // SET arguments = %x: memref<8x8xf32>
@@ -43,7 +43,7 @@ linalg.generic {indexing_maps = [#matrix, #matrix], iterator_types = ["parallel"
 }
 
 // SET arguments = %x: memref<8x8xbf16>, %y: memref<8xbf16>
-// expected-error @below {{'linalg.generic' op expected a result of f32 with identity layout, a number for each row, on the GPU, found 'memref<8xbf16>' indexed by affine_map<(d0, d1) -> (d0)>}}
+// expected-error @below {{'linalg.generic' op expected an f32 result with identity layout and one number per row on the GPU, found 'memref<8xbf16>' indexed by affine_map<(d0, d1) -> (d0)>}}
 linalg.generic {indexing_maps = [#matrix, #row], iterator_types = ["parallel", "reduction"]}
     ins(%x : memref<8x8xbf16>) outs(%y : memref<8xbf16>) {
 ^bb0(%a: bf16, %acc: bf16):
@@ -51,7 +51,7 @@ linalg.generic {indexing_maps = [#matrix, #row], iterator_types = ["parallel", "
   linalg.yield %0 : bf16
 }
 
-// expected-error @below {{'linalg.generic' op expected a reduction on the GPU that ends in arith.addf, arith.maximumf or arith.minimumf of the result, used nowhere else, and something}}
+// expected-error @below {{'linalg.generic' op expected a reduction on the GPU to end in arith.addf, arith.maximumf or arith.minimumf, which must be the only use of the accumulator}}
 linalg.generic {indexing_maps = [#matrix, #row], iterator_types = ["parallel", "reduction"]}
     ins(%x : memref<8x8xf32>) outs(%y : memref<8xf32>) {
 ^bb0(%a: f32, %acc: f32):
@@ -59,7 +59,7 @@ linalg.generic {indexing_maps = [#matrix, #row], iterator_types = ["parallel", "
   linalg.yield %0 : f32
 }
 
-// expected-error @below {{'linalg.generic' op expected reductions on the GPU of matrices of bf16, f16 or f32 whose rows are contiguous, and of numbers by row, by column or alone; found 'memref<8x8xf32>' indexed by affine_map<(d0, d1) -> (d1, d0)> as input 0}}
+// expected-error @below {{'linalg.generic' op expected a reduction on the GPU to read bf16, f16 or f32 matrices with contiguous rows, values indexed by row or column, or scalars; found 'memref<8x8xf32>' indexed by affine_map<(d0, d1) -> (d1, d0)> as input 0}}
 linalg.generic {indexing_maps = [#transposed, #row], iterator_types = ["parallel", "reduction"]}
     ins(%x : memref<8x8xf32>) outs(%y : memref<8xf32>) {
 ^bb0(%a: f32, %acc: f32):
@@ -68,7 +68,7 @@ linalg.generic {indexing_maps = [#transposed, #row], iterator_types = ["parallel
 }
 
 // SET arguments = %x: memref<8x8xi32>, %y: memref<8xf32>
-// expected-error @below {{'linalg.generic' op expected reductions on the GPU of matrices of bf16, f16 or f32 whose rows are contiguous, and of numbers by row, by column or alone; found 'memref<8x8xi32>' indexed by affine_map<(d0, d1) -> (d0, d1)> as input 0}}
+// expected-error @below {{'linalg.generic' op expected a reduction on the GPU to read bf16, f16 or f32 matrices with contiguous rows, values indexed by row or column, or scalars; found 'memref<8x8xi32>' indexed by affine_map<(d0, d1) -> (d0, d1)> as input 0}}
 linalg.generic {indexing_maps = [#matrix, #row], iterator_types = ["parallel", "reduction"]}
     ins(%x : memref<8x8xi32>) outs(%y : memref<8xf32>) {
 ^bb0(%a: i32, %acc: f32):
@@ -87,7 +87,7 @@ linalg.generic {indexing_maps = [#column, #row], iterator_types = ["parallel", "
 }
 
 // SET arguments = %x: memref<8x8xf32, strided<[16, 2]>>, %y: memref<8xf32>
-// expected-error @below {{'linalg.generic' op expected reductions on the GPU of matrices of bf16, f16 or f32 whose rows are contiguous, and of numbers by row, by column or alone; found 'memref<8x8xf32, strided<[16, 2]>>' indexed by affine_map<(d0, d1) -> (d0, d1)> as input 0}}
+// expected-error @below {{'linalg.generic' op expected a reduction on the GPU to read bf16, f16 or f32 matrices with contiguous rows, values indexed by row or column, or scalars; found 'memref<8x8xf32, strided<[16, 2]>>' indexed by affine_map<(d0, d1) -> (d0, d1)> as input 0}}
 linalg.generic {indexing_maps = [#matrix, #row], iterator_types = ["parallel", "reduction"]}
     ins(%x : memref<8x8xf32, strided<[16, 2]>>) outs(%y : memref<8xf32>) {
 ^bb0(%a: f32, %acc: f32):
@@ -98,7 +98,7 @@ linalg.generic {indexing_maps = [#matrix, #row], iterator_types = ["parallel", "
 linalg.generic {indexing_maps = [#matrix, #row], iterator_types = ["parallel", "reduction"]}
     ins(%x : memref<8x8xf32>) outs(%y : memref<8xf32>) {
 ^bb0(%a: f32, %acc: f32):
-  // expected-error @below {{'math.exp' op in a reduction on the GPU: expected elementwise operations of arith and math and memref.load with rows and columns as indices, found an operation that cannot be inlined}}
+  // expected-error @below {{'math.exp' op in a reduction on the GPU: expected elementwise arith and math operations, or memref.load indexed by row and column, found an operation that cannot be inlined}}
   %0 = math.exp %a : f32
   %1 = arith.addf %0, %acc : f32
   linalg.yield %1 : f32

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// The runtime fills buffers with zero bytes. -0.0 has a nonzero bit; 2^-127 in
-// E8M0 has none.
+// The runtime fills buffers with zero bytes. In E8M0, a zero byte means 2^-127. The bits of
+// -0.0 are not all zero.
 
 // CHECK-LABEL: func.func @fill(
 // CHECK-SAME:    %[[A:.*]]: memref<?xf32>, %[[B:.*]]: memref<4x4xbf16>, %[[C:.*]]: memref<4x4xf8E8M0FNU>, %[[D:.*]]: memref<3xi64>, %[[E:.*]]: memref<?x32xf4E2M1FN>)
@@ -32,9 +32,8 @@ func.func @fill(%a: memref<?xf32>, %b: memref<4x4xbf16>, %c: memref<4x4xf8E8M0FN
 
 // -----
 
-// A warp reduces a row. Whole pieces come first, in 16-byte loads; partial
-// pieces, or all pieces of unaligned memory, are padded with -0.0. Both paths
-// sum in the same order.
+// A warp reduces a row, one 16-byte piece per load. Whole pieces are read first. Partial pieces,
+// and all pieces of unaligned memory, are padded with -0.0. Both paths add in the same order.
 
 #matrix = affine_map<(r, c) -> (r, c)>
 #row = affine_map<(r, c) -> (r)>
@@ -88,9 +87,9 @@ func.func @sum(%x: memref<?x?xbf16>, %y: memref<?xf32>) {
 
 // -----
 
-// Slices of matrices are passed as such: whole pieces are loaded if their rows
-// are 16-byte aligned. Values indexed by row are loaded once, values indexed by
-// column as vectors. Constants are not passed.
+// Slices are passed without a copy, and whole pieces are loaded if the rows are 16-byte aligned.
+// Values indexed by row are loaded once, and values indexed by column are loaded as vectors.
+// Constants are not passed.
 
 #matrix = affine_map<(r, c) -> (r, c)>
 #row = affine_map<(r, c) -> (r)>

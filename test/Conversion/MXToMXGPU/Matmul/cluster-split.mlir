@@ -1,8 +1,9 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// With cluster_split the CTAs of a cluster divide the reduction of a tile. Each CTA adds the partial sums of some rows
-// and stores these rows, so neither a workspace nor a second kernel is needed. With wgmma_upcast_b the first CTA adds
-// and stores all rows. With ctas_per_sm = n, n CTAs run on an SM and divide its memory.
+// With cluster_split, the CTAs of a cluster divide the reduction of a tile. Each CTA adds the
+// partial sums of some rows and stores these rows, so neither a workspace nor a second kernel is
+// needed. With wgmma_upcast_b, the first CTA adds and stores all rows. With ctas_per_sm = n, an SM
+// runs n CTAs, which divide the SM's shared memory.
 
 // CHECK-LABEL: func.func @parts(
 // CHECK-NOT:     memref.alloc
@@ -29,7 +30,7 @@ func.func @parts(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // -----
 
-// Dedicated warpgroups may dequantize B, and also A.
+// With wgmma_upcast_b, both operands are dequantized, and a dedicated warpgroup dequantizes B.
 // CHECK-LABEL: mxgpu.kernel @dequantized_matmul({{.*}} cluster_splits(2)
 // CHECK:         mxgpu.tile_scheduler static {{.*}} split(2 step 64)
 // CHECK:         mxgpu.add_partials %{{.*}} thread(%{{.*}}) :

@@ -1,7 +1,6 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-verify-resources | FileCheck %s
 
-// Sums of rows in order: four kernels list the rows of each token, and a fifth
-// adds them up.
+// Four kernels list the rows of each token, and a fifth kernel adds these rows in order.
 
 // CHECK-LABEL: func.func @main(
 // CHECK:         gpu.memset
@@ -25,8 +24,8 @@
 // CHECK-LABEL: mxgpu.kernel @main_combine_order(
 // CHECK:         scf.for
 // CHECK:           arith.cmpi ult
-// The listed rows are loaded, four columns at a time if aligned, and their sum
-// is stored.
+// The last kernel loads the listed rows, four columns at a time if the rows are aligned, and stores
+// their sum.
 // CHECK-LABEL: mxgpu.kernel @main_combine(
 // CHECK:         mxgpu.tile_scheduler static raster = linear tile [8, 512]
 // CHECK:         vector.load %{{.*}} {alignment = 16 : i64} : memref<150x512xf32>, vector<4xf32>

@@ -1,10 +1,10 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse 2>%t | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK --input-file %t
 
-// A vectorized region: row-dependent values are computed before the loop over
-// columns; a bias and a residual are loaded as vectors if all columns exist, else
-// element by element within bounds. The residual is not read beyond the last row:
-// it may alias the result, which other CTAs write meanwhile.
+// Vectorizes the region of an epilogue. Values that depend only on the row are computed before the
+// loop over columns. The bias and the residual are loaded as vectors if all columns are in bounds,
+// and element by element otherwise. The residual is not read past the last row, because it may
+// alias the result, which other CTAs write at the same time.
 
 // CHECK-LABEL: func.func @region(
 // CHECK:         mxgpu.launch @kernels::@region_matmul grid(%{{.*}}) args(%{{.*}}, %arg7, %arg4, %arg5, %arg6 :
@@ -96,7 +96,7 @@ func.func @accumulate(%a: !a, %s: !s, %alpha: f32, %y: memref<128x128xf16>) {
 // CHECK-LABEL: func.func @staged(
 // CHECK-SAME:    %[[Y:[a-z0-9]*]]: memref<130x72xf32>
 // CHECK:         %[[DATA:.*]] = memref.extract_aligned_pointer_as_index %[[Y]]
-// CHECK:         mxgpu.require %{{.*}}, "expected the result's data at multiples of 16 bytes for epilogue = tma_store, found %lld; pad the result or take epilogue = direct"
+// CHECK:         mxgpu.require %{{.*}}, "expected the result's data to be aligned to 16 bytes for epilogue = tma_store, found a remainder of %lld: pad the result or use epilogue = direct"
 // CHECK:         %[[MAP:.*]] = mxgpu.encode_tensor_map %[[Y]] : memref<130x72xf32> -> [[$MAPT:!map[0-9]*]]
 // CHECK-LABEL: mxgpu.kernel @staged_matmul(
 // CHECK-SAME:    %[[C:[a-z0-9_]*]]: [[$MAPT]]) schedule(<{{.*}}epilogue = tma_store, staging = 3>)
@@ -127,7 +127,7 @@ func.func @staged(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: memref<130x72xf32>) {
 
 // Results unsupported by the copy engine are stored from registers.
 
-// REMARK: remark: epilogue = direct instead of tma_store: expected rows of a multiple of 16 bytes, found 142; pad the result to 144 bytes a row
+// REMARK: remark: epilogue = direct instead of tma_store: expected the row length to be a multiple of 16 bytes, found 142; pad the result to 144 bytes per row
 // CHECK-LABEL: mxgpu.kernel @rows_matmul(
 // CHECK-SAME:    epilogue = direct>)
 // CHECK-NOT:     mxgpu.tma_store

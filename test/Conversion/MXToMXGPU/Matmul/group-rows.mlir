@@ -1,11 +1,11 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-verify-resources | FileCheck %s
 
-// A counting sort in four kernels. Atomic additions are only used to count.
+// Four kernels sort rows by counting. They use atomic additions only to count.
 
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME:      %[[IDS:.*]]: memref<?x8xi32>, %[[ROWS:[^:]*]]: memref<?xi32>, %[[SLOTS:[^:]*]]: memref<?xi32>, %[[ENDS:[^:]*]]: memref<32xi32>, %[[COUNT:[^:]*]]: memref<i32>)
 // CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 0 of slots to be %lld, found %lld"
-// CHECK-DAG:     mxgpu.require %{{.*}}, "expected at most %lld pairs of a token and an expert, found %lld"
+// CHECK-DAG:     mxgpu.require %{{.*}}, "expected at most %lld token-expert pairs, found %lld"
 // CHECK:         gpu.memset
 // CHECK:         mxgpu.launch @kernels::@main_group_count grid(
 // CHECK:         mxgpu.launch @kernels::@main_group_sum grid(

@@ -1,21 +1,22 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-overlap-epilogues --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-verify-resources | FileCheck %s
 
-// Results of grouped matmuls of rows: sums of parts, quantized results, and rows
-// scattered to the result rows named by a list.
+// Stores results of grouped matmuls with ragged rows. The results combine two B matrices, are
+// quantized, or are scattered to listed rows.
 
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
 !b = memref<4x512x256xf8E4M3FN>
 !bs = memref<4x4x2x32x4x4xf8E8M0FNU>
 
-// Each CTA of a pair loads the rows of one part, and its scales for both.
+// Each CTA of a pair loads the rows of one B matrix and multicasts the scales of these rows to both
+// CTAs.
 // CHECK-LABEL: mxgpu.kernel @parts_grouped_matmul(
 // CHECK-SAME:      schedule(<tile = [256, 256, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2
 // CHECK:         mxgpu.tile_scheduler groups({{.*}} tile [256, 128] ragged(
 // CHECK-SAME:      of(%c300, %c256, %c256)
 
-// The columns of a row are read from both parts together, starting with columns
-// shared with the next accumulator. Four scales of a row form one word.
+// The epilogue reads the same columns of both B matrices together and starts with the columns that
+// it shares with the next accumulator. Four scales of a row form one word.
 // CHECK:         mxgpu.role @epilogue
 // CHECK:           %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %acc
 // CHECK:           %[[WORD:.*]] = scf.for %[[PLACE:.*]] = %c0 to %c64 step %c32 iter_args(
@@ -55,7 +56,7 @@ func.func @parts(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: !a, 
   return
 }
 
-// Rows that the list omits, or that do not exist, are not stored.
+// A row is not stored if the list omits the row or names a row that does not exist.
 // CHECK-LABEL: mxgpu.kernel @scatter_grouped_matmul(
 // CHECK:         mxgpu.role @epilogue
 // CHECK:           %[[LISTED:.*]] = memref.load %[[LIST:.*]][%{{.*}}] : memref<300xi32>
@@ -70,7 +71,8 @@ func.func @scatter(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %to: m
   return
 }
 
-// Expert groups in the first rows of their matrices: nothing is packed.
+// With `masked`, the rows of an expert group are the first rows of its own matrix, so no rows are
+// packed.
 // CHECK-LABEL: mxgpu.kernel @masked_grouped_matmul(
 // CHECK:         mxgpu.tile_scheduler groups({{.*}} ragged(%{{.*}} : memref<4xi32>) stride(%c200) of(%c800, %c512, %c256)
 // CHECK:         mxgpu.role @load

@@ -1,11 +1,12 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-verify-resources | FileCheck %s
 
-// Grouped matmuls: a warp of each CTA finds the units, and passes them to the
-// other roles through a ring. The matrices b of all expert groups are stacked.
+// In a grouped matmul, a warp of each CTA finds the work tiles and passes them to the other roles
+// through a ring. The B matrices of all expert groups are stacked.
 
 // CHECK-DAG: !groups_ring = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>
 
-// A CTA per possible work tile: 300 / 256 + 4 tiles of rows, 2 of columns.
+// A CTA is launched for each possible work tile: 300 / 256 + 4 = 5 row tiles, times 2 column
+// tiles.
 // CHECK-LABEL: func.func @rows(
 // CHECK:         %[[B:.*]] = memref.collapse_shape %arg2 {{.*}} into memref<800x256xf8E4M3FN>
 // CHECK:         mxgpu.encode_tensor_map %[[B]]
@@ -31,20 +32,20 @@ func.func @reduction(%a: memref<100x768xf8E4M3FN>, %as: memref<1x6x32x4x4xf8E8M0
   return
 }
 
-// A preceding kernel may write the ends of the expert groups.
+// The kernel waits for the preceding kernel, which may write the ends of the expert groups.
 // CHECK-LABEL: mxgpu.kernel @rows_grouped_matmul(
 // CHECK:         %[[UNITS:.*]] = mxgpu.ring "work_tiles" : !groups_ring
 // CHECK-NEXT:    mxgpu.wait_dependencies
 // CHECK:         %[[WORK:.*]] = mxgpu.tile_scheduler groups(%[[UNITS]] : !groups_ring) raster = linear tile [256, 128] ragged(%{{.*}} : memref<4xi32>) of(%c300, %c200, %c256)
 
-// Rows after the end of the expert group are not stored.
+// Rows past the end of the expert group are not stored.
 // CHECK:         mxgpu.role @epilogue
 // CHECK:           mxgpu.for_each_work_tile (%group, %row, %column, %start, %[[END:.*]]) in %[[WORK]] {
 // CHECK:             %[[PRESENT:.*]] = arith.cmpi ult, %[[OWN:.*]], %[[END]] : index
 // CHECK:             mxgpu.store_fragment %{{.*}}, %result[%[[OWN]], %{{.*}}] when(%[[PRESENT]]) aligned(16)
 
-// The scales of an expert group begin with a tile, and its rows of b follow
-// those of the previous groups.
+// The scales of an expert group begin at a tile boundary, and the B rows of the group
+// follow the B rows of the previous groups.
 // CHECK:         mxgpu.role @load
 // CHECK:           mxgpu.for_each_work_tile (%[[GROUP:.*]], %[[ROW:.*]], %[[COLUMN:.*]], %start, %end) in %[[WORK]] {
 // CHECK:             %[[MINE:.*]] = arith.addi %[[ROW]], %{{.*}}
@@ -58,7 +59,7 @@ func.func @reduction(%a: memref<100x768xf8E4M3FN>, %as: memref<1x6x32x4x4xf8E8M0
 // CHECK:               mxgpu.tma_load %sfa_map[%[[ROW_TILE]], %{{.*}}]
 // CHECK:               mxgpu.tma_load %sfb_map[%[[COLUMN_TILE]], %{{.*}}
 
-// Each CTA of a pair finds its own units.
+// Each CTA of a pair finds its own work tiles.
 // CHECK:         mxgpu.role @schedule warps(1) {
 // CHECK:           mxgpu.for_each_work_tile {{.*}} in %[[WORK]] {
 // CHECK-NEXT:        %[[STAGE:.*]], %{{.*}} = mxgpu.producer_acquire %[[UNITS]]
@@ -67,7 +68,7 @@ func.func @reduction(%a: memref<100x768xf8E4M3FN>, %as: memref<1x6x32x4x4xf8E8M0
 // CHECK-NEXT:        mxgpu.next_work_tile %[[NEXT]]
 // CHECK-NEXT:        mxgpu.consumer_release %[[STAGE]]
 
-// A segment of the reduction and a result matrix for each expert group.
+// Each expert group has its own segment of the reduction and its own result matrix.
 // CHECK-LABEL: mxgpu.kernel @reduction_grouped_matmul(
 // CHECK:         %[[M:.*]] = arith.constant 100 : index
 // CHECK:         mxgpu.tile_scheduler groups(%{{.*}} : !groups_ring) raster = linear tile [128, 64] ragged(%{{.*}} : memref<4xi64>) over_reduction of(%[[M]], %c200, %c768)

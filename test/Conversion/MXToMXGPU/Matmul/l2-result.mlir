@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --mx-to-mxgpu=chip=sm_100a | FileCheck %s
 // RUN: mx-opt %s --mx-to-nvvm=chip=sm_100a | mx-translate --mx-to-ptx | FileCheck %s --check-prefix=PTX
 
-// All stores of a result use its cache hint: from threads, by bulk copies, and
-// in the kernel that adds a split reduction.
+// All stores of a result use its cache hint: stores by threads, bulk copies, and stores of the
+// kernel that adds the parts of a split reduction.
 !a = tensor<256x256xf8E4M3FN>
 !s = tensor<256x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !d = tensor<256x256xf32>

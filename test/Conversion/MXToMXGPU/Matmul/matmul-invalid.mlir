@@ -1,8 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
 
-// Matmuls without a kernel are errors at the operation that list the supported
-// cases.
+// A matmul without a kernel is reported at the operation, and the error names the supported cases.
 
 // -----
 
@@ -27,26 +26,26 @@ mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
 // SET arguments = %a: !a, %s: !s, %y: !y, %b: memref<128x64xf4E2M1FN>
 // expected-error @below {{'mx.matmul' op expected a reduction of a multiple of 128 elements for kind::mxf8f6f4 of e4m3 and e2m1 on the GPU, found 64}}
 // expected-note @below {{the nearest are 0 and 128}}
-// expected-note @below {{the copy engine takes rows of e2m1 in multiples of 128 elements}}
+// expected-note @below {{the copy engine loads rows of e2m1 in multiples of 128 elements}}
 mx.matmul ins(%a, %s, %b, %s : !a, !s, memref<128x64xf4E2M1FN>, !s) outs(%y : !y)
 
 // SET arguments = %a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[1, 128]>>
 // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf8E4M3FN, strided<[1, 128]>>'}}
 mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[1, 128]>>, !s, !a, !s) outs(%y : !y)
 
-// Strided rows, misaligned for the copy engine.
+// Rejects a row stride misaligned for the copy engine.
 // SET arguments = %a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[136, 1]>>
-// expected-error @below {{'mx.matmul' op expected rows of b at a stride of a multiple of 16 elements, at least 64, on the GPU, found 136}}
+// expected-error @below {{'mx.matmul' op expected the row stride of b to be a multiple of 16 elements and at least 64 on the GPU, found 136}}
 // expected-note @below {{the nearest are 128 and 144}}
 mx.matmul ins(%a, %s, %b, %s : !a, !s, memref<128x64xf8E4M3FN, strided<[136, 1]>>, !s) outs(%y : !y)
 
-// Rows that overlap.
+// Rejects overlapping rows.
 // SET arguments = %a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[32, 1]>>
-// expected-error @below {{'mx.matmul' op expected rows of a at a stride of a multiple of 16 elements, at least 64, on the GPU, found 32}}
+// expected-error @below {{'mx.matmul' op expected the row stride of a to be a multiple of 16 elements and at least 64 on the GPU, found 32}}
 // expected-note @below {{the nearest is 64}}
 mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[32, 1]>>, !s, !a, !s) outs(%y : !y)
 
-// 6-bit elements, which must be packed first.
+// Rejects strided rows of 6-bit elements, which must be packed first.
 // SET arguments = %a: !a, %s: !s, %y: !y, %b: memref<128x64xf6E2M3FN, strided<[128, 1]>>
 // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf6E2M3FN, strided<[128, 1]>>'}}
 mx.matmul ins(%b, %s, %a, %s : memref<128x64xf6E2M3FN, strided<[128, 1]>>, !s, !a, !s) outs(%y : !y)
@@ -59,7 +58,7 @@ mx.matmul ins(%a, %s, %a, %l : !a, !s, !a, memref<128x2xf8E8M0FNU>) outs(%y : !y
 // expected-error @below {{'mx.matmul' op expected a result with identity layout on the GPU, found 'memref<128x128xf16, strided<[256, 1]>>'}}
 mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%z : memref<128x128xf16, strided<[256, 1]>>)
 
-// A batch.
+// Rejects a batch.
 // SET arguments = %a: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>, %y: memref<2x128x128xf32>
 // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<2x128x64xf8E4M3FN>'}}
 mx.matmul ins(%a, %s, %a, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>, memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>) outs(%y : memref<2x128x128xf32>)
@@ -91,7 +90,7 @@ mx.grouped_matmul ragged = rows
 // -----
 
 // CASES
-// A scale layout that the tensor cores do not read.
+// Rejects result scales in a layout unsupported by tensor cores.
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
 !b = memref<4x256x256xf8E4M3FN>
@@ -104,20 +103,21 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
   return
 }
 
-// Scales of 96 columns do not fill a word.
+// Rejects a quantized result with 96 columns, because the scales of a row do not fill a word.
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
 !b = memref<4x96x256xf8E4M3FN>
 !bs = memref<4x1x2x32x4x4xf8E8M0FNU>
 func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x96xf8E4M3FN>, %s: memref<6x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected a result of num_b, or quantized, to have a multiple of 128 columns on the GPU, found 96}}
+  // expected-error @below {{'mx.grouped_matmul' op expected a result that is quantized or uses several B matrices to have a multiple of 128 columns on the GPU, found 96}}
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x96xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>) 
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} 
   return
 }
 
-// Each split must have a whole tile of scales.
+// Rejects a tile with fewer than 128 columns for each B matrix, because each B matrix needs a
+// whole scale tile.
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
 !b = memref<4x512x256xf8E4M3FN>
@@ -133,7 +133,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
   return
 }
 
-// Three splits cannot be halved.
+// Rejects a tile of 192 columns, because a third of the tile contains only 64 columns.
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
 !b = memref<4x384x256xf8E4M3FN>
@@ -149,7 +149,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
   return
 }
 
-// Rows of the index list must be adjacent.
+// Rejects an index list with gaps.
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
 !b = memref<4x256x256xf8E4M3FN>
@@ -164,13 +164,13 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
 
 // -----
 
-// Chips with block-scaled tensor cores do not multiply scaled elements by bf16.
+// Rejects scaled elements with bf16 on a chip with block-scaled tensor cores.
 !a = memref<256x256xf8E4M3FN>
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !b = memref<256x256xbf16>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %b: !b, %y: !y) {
-  // expected-error @below {{expected operands that the tensor core multiplies, found 'memref<256x256xf8E4M3FN>' and 'memref<256x256xbf16>': quantize b, or make a bf16 by mx.dequantize}}
+  // expected-error @below {{expected operands that the tensor core multiplies, found 'memref<256x256xf8E4M3FN>' and 'memref<256x256xbf16>': quantize 'b', or convert 'a' to bf16 with mx.dequantize}}
   mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y)
   return
 }

@@ -3,7 +3,7 @@
 // A thread reads 4 bytes of a row at a time.
 
 func.func @main(%w: memref<64x68xf4E2M1FN>, %p: memref<1x2x128x32xf4E2M1FN>) {
-  // expected-error @below {{'mx.pack_operand' op expected rows of a multiple of 8 weights of 'f4E2M1FN' on the GPU, found 68; the nearest are 64 and 72}}
+  // expected-error @below {{'mx.pack_operand' op expected the row length to be a multiple of 8 weights of 'f4E2M1FN' on the GPU, found 68; the nearest are 64 and 72}}
   mx.pack_operand order = #mxgpu.fragment_64x64 ins(%w : memref<64x68xf4E2M1FN>) outs(%p : memref<1x2x128x32xf4E2M1FN>)
   return
 }
@@ -19,15 +19,15 @@ func.func @main(%w: !w, %p: memref<1x1x128x32xf8E4M3FN>) {
 
 // -----
 
-// Kernels read packed weights if A is unscaled, and k_order only with schedules
-// that specify it.
+// Kernels read packed weights only if A is unscaled. They support k_order only with a schedule that
+// specifies it.
 
 !a = memref<128x64xf8E4M3FN>
 !w = memref<2x1x128x32xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 !y = memref<128x128xf32>
 func.func @main(%a: !a, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{'mx.matmul' op expected orders of operands that the kernels of sm_90a read, found #mxgpu.fragment_64x64: leave out mx.pack_operand}}
+  // expected-error @below {{'mx.matmul' op expected operand orders that kernels for sm_90a support, found #mxgpu.fragment_64x64: remove mx.pack_operand}}
   mx.matmul ins(%a, %s, %w, %s : !a, !s, !w, !s) outs(%y : !y) b_order = #mxgpu.fragment_64x64
   return
 }

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// A kernel packs the matrices of a batch: a warpgroup per tile, and each thread
-// packs its pairs of two fragment rows. Rows beyond a matrix are replaced by a
-// row beyond the tensor.
+// A kernel packs all matrices of a batch. Each warpgroup packs a tile, and each thread packs pairs
+// of elements from two rows of the fragment. A row past the end of its matrix is replaced by a row
+// past the end of the tensor.
 
 // CHECK-LABEL: func.func @pack(
 // CHECK:         memref.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : memref<4x100x96xf4E2M1FN> into memref<400x96xf4E2M1FN>
@@ -25,7 +25,7 @@ func.func @pack(%w: memref<4x100x96xf4E2M1FN>, %p: memref<4x2x2x128x32xf4E2M1FN>
 
 // -----
 
-// 8-bit elements; sizes known at launch only.
+// Packs 8-bit elements of a matrix with dynamic sizes.
 
 // CHECK-LABEL: func.func @dynamic(
 // CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of input to be a multiple of 4, found %lld; the nearest are %lld and %lld"
@@ -41,10 +41,9 @@ func.func @dynamic(%w: memref<?x?xf8E5M2>, %p: memref<?x?x128x32xf8E5M2>) {
 
 // -----
 
-// Matmuls load packed weights in lines of 256 bytes, 8 for each 64 x 64 tile and
-// all rows of tiles at once. Threads read 16 bytes from one or two tiles, which
-// map to rows and columns of the matrix, and write pairs of elements in the
-// order that wgmma reads.
+// Matmuls load packed weights in 256-byte lines. Each 64 x 64 tile has 8 lines, and a copy loads
+// all tiles along the rows. A thread reads 16 bytes from one or two tiles, which map to rows and
+// columns of the matrix, and writes pairs of elements in the order that wgmma reads.
 
 // CHECK-DAG: ![[$MAP:.*]] = !mxgpu.tensor_map<2x8x256xi8>
 // CHECK-DAG: !mxgpu.ring<4 x (b: smem<256x16xi8>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(128)>
@@ -83,8 +82,8 @@ func.func @matmul(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // -----
 
-// The matrix of each expert group begins with a new tile: 160 rows take 3.
-// Sizes known at launch only are compared at launch.
+// The matrix of each expert group begins with a new tile, so 160 rows take 3 tiles. Dynamic sizes
+// are compared at launch.
 
 // CHECK-LABEL: func.func @groups(
 // CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of b to be %lld, found %lld"
@@ -107,8 +106,8 @@ func.func @groups(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 
 // -----
 
-// With wgmma_swap_ab the MMA warpgroups read packed weights as fragments of wgmma:
-// here 16 bytes of each of two tiles in a row.
+// With wgmma_swap_ab, the MMA warpgroups read packed weights as wgmma fragments. Here a thread
+// reads 16 bytes from each of two tiles in a row.
 
 // CHECK-DAG: !mxgpu.tensor_map<1x16x256xi8>
 // CHECK-DAG: #[[$PLACES:.*]] = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column, 2: 128 rows]>

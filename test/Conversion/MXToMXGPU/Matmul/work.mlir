@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// Cluster launch control: a CTA for each of the 2 x 3 tiles, however many run
+// With cluster launch control, a CTA is launched for each of the 2 x 3 tiles, however many CTAs run
 // at once. One role queries the next unit, and all roles use the response.
 
 // CHECK-LABEL: func.func @clc(
@@ -39,8 +39,8 @@ func.func @clc(%x: !x, %xs: !xs, %w: !w, %ws: !ws, %y: memref<256x384xbf16>) {
 
 // -----
 
-// A reduction in 3 parts: whole partial tiles, stacked in a workspace, and then
-// added in order. The epilogue applies to the sum only.
+// The reduction is split into 3 parts. The partial sums of whole tiles are stacked in a workspace
+// and then added in order. The epilogue is applied only to the final sum.
 
 // CHECK-LABEL: func.func @split(
 // CHECK-SAME:    %{{.*}}: memref<130x512xf8E4M3FN>, {{.*}}, %[[Y:[^:]*]]: memref<130x300xbf16>, %[[ALPHA:[^:]*]]: f32)
@@ -86,7 +86,7 @@ func.func @split(%x: !x, %xs: !xs, %w: !w, %ws: !ws, %y: memref<130x300xbf16>, %
 !x = memref<128x160xf8E4M3FN>
 !xs = memref<1x2x32x4x4xf8E8M0FNU>
 func.func @too_many(%x: !x, %xs: !xs, %y: memref<128x128xf32>) {
-  // expected-error @below {{'mx.matmul' op expected split_k of at most 2, the tiles of the reduction, found 3}}
+  // expected-error @below {{'mx.matmul' op expected split_k to be at most 2, the number of reduction tiles, found 3}}
   mx.matmul ins(%x, %xs, %x, %xs : !x, !xs, !x, !xs) outs(%y : memref<128x128xf32>)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, split_k = 3>}
   return

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_120a"
 
-// Schedules that mma_sync_block_scaled rejects.
+// Rejects schedules unsupported by mma_sync_block_scaled.
 
 // -----
 
@@ -27,7 +27,7 @@ func.func @main(%a: !e, %s: !s, %y: !y) {
 // expected-error @below {{expected a tile of 32, 64, 128 or 256 columns, found 96}}
 
 // SET schedule = tile = [256, 256, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
-// expected-error @below {{expected a tile of at most 32768 elements, the accumulator that registers hold, found 256 x 256}}
+// expected-error @below {{expected a tile of at most 32768 elements, so that the accumulator fits in registers, found 256 x 256}}
 
 // SET schedule = tile = [64, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
 // expected-error @below {{expected a tile of 128 reduction elements, found 64}}
@@ -36,16 +36,16 @@ func.func @main(%a: !e, %s: !s, %y: !y) {
 // expected-error @below {{expected a tile of 128 reduction elements, found 256}}
 
 // SET schedule = tile = [64, 32, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 4>
-// expected-error @below {{expected at least 32 columns of each warp, found 32 of 4 column warps}}
+// expected-error @below {{expected at least 32 columns per warp, found a tile of 32 columns and 4 column warps}}
 
 // SET schedule = tile = [256, 128, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 4>
-// expected-error @below {{expected at most 8 warps that multiply, found 32 of 4 column warps and a tile of 256 x 128}}
+// expected-error @below {{expected at most 8 MMA warps, found 32 with 4 column warps and a tile of 256 x 128}}
 
 // SET schedule = tile = [128, 64, 128], epilogue = tma_store, stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 2>
 // expected-error @below {{expected column_warps = 1 with epilogue = tma_store, found 2}}
 
 // SET schedule = tile = [64, 64, 128], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
-// expected-error @below {{expected registers only where 8 warps multiply, found 2: ptxas chooses those of others}}
+// expected-error @below {{expected a schedule with registers to use 8 MMA warps, found 2: ptxas assigns the registers of other schedules}}
 
 // -----
 
@@ -57,7 +57,7 @@ func.func @main(%a: !e, %s: !s, %y: !y) {
 !q = memref<300x256xf8E4M3FN>
 !qs = memref<3x2x32x4x4xf8E8M0FNU>
 func.func @blocks(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<1xi32>, %q: !q, %qs: !qs) {
-  // expected-error @below {{expected column_warps = 1, or 4 of a tile of 128 columns, with a quantized result, found 2 of 128}}
+  // expected-error @below {{expected column_warps = 1, or 4 with a tile of 128 columns, for a quantized result, found 2 with 128 columns}}
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : memref<1xi32>) outs(%q, %qs : !q, !qs)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 2>>}
   return
@@ -69,7 +69,7 @@ func.func @blocks(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<1xi32>, %q: !q,
 !bs = memref<1x2x2x32x4x4xf8E8M0FNU>
 !y = memref<300x128xf32>
 func.func @columnsOfParts(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<1xi32>, %y: !y) {
-  // expected-error @below {{expected at least 64 columns of each warp, found 256 of 8 column warps}}
+  // expected-error @below {{expected at least 64 columns per warp, found a tile of 256 columns and 8 column warps}}
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : memref<1xi32>) outs(%y : !y) num_b = 2
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 1, strategy = #mxgpu.mma_sync_block_scaled<column_warps = 8>>} epilogue {
     ^bb0(%x: f32, %z: f32, %row: index, %column: index):

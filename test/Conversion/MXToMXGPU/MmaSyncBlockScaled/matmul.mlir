@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu=chip=sm_120a --canonicalize --cse | FileCheck %s
 
-// Warps load fragments of both operands and their scales, and multiply in registers:
-// one instruction for each block of 32, with operands loaded a block ahead.
+// Warps load fragments of both operands and their scales, and multiply them in registers. A single
+// instruction multiplies each block of 32 elements, whose operands are loaded during the previous block.
 
 // CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, b: smem<64x128xf8E4M3FN, sw128>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
 // CHECK-DAG: #[[$SUMS:.*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 32 rows, 2: 32 columns], values = [2: 1 column, 2: 8 rows, 2: 16 rows, 4: 8 columns]>

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --mx-select-schedule="chip=sm_120a explain" 2>%t.txt | FileCheck %s
 // RUN: FileCheck %s --check-prefix=MODEL <%t.txt
 
-// Two warps of each tensor core multiply in turn. A single staging buffer
-// leaves room for a second stage, and is a candidate too.
+// Two warps take turns on each tensor core. A schedule with a single staging buffer has room for a
+// second stage and is also a candidate.
 // MODEL-LABEL: mx.matmul in @staged:
 // MODEL:       1 128x128x128 s2 c2 {{.*}} MMAs
 // MODEL:       128x128x128 s2 tma1 {{.*}} MMAs

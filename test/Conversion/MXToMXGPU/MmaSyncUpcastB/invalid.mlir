@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_120a"
 
-// Schedules that mma_sync_upcast_b rejects.
+// Rejects schedules unsupported by mma_sync_upcast_b.
 
 // -----
 
@@ -37,13 +37,13 @@ func.func @main(%x: !x, %w: !w, %s: !s, %y: !y) {
 // expected-error @below {{expected ctas_per_sm = 1, or 2 with a tile of 16 or 32 rows, found 2 with 64}}
 
 // SET schedule = tile = [64, 64, 64], epilogue = tma_store, stages = 2, strategy = #mxgpu.mma_sync_upcast_b
-// expected-error @below {{expected epilogue = direct, as warps share rows of the result, found epilogue = tma_store}}
+// expected-error @below {{expected epilogue = direct, because warps share rows of the result, found epilogue = tma_store}}
 
 // SET schedule = tile = [64, 64, 64], registers = [128, 40], stages = 2, strategy = #mxgpu.mma_sync_upcast_b
-// expected-error @below {{expected registers only where 8 warps multiply, found 2: ptxas chooses those of others}}
+// expected-error @below {{expected a schedule with registers to use 8 MMA warps, found 2: ptxas assigns the registers of other schedules}}
 
 // SET schedule = tile = [64, 64, 64], stages = 2, strategy = #mxgpu.mma_sync_block_scaled
-// expected-error @below {{expected strategy = #mxgpu.mma_sync_upcast_b, by which sm_120a multiplies bf16 by f4E2M1FN, found #mxgpu.mma_sync_block_scaled}}
+// expected-error @below {{expected strategy = #mxgpu.mma_sync_upcast_b to multiply bf16 by f4E2M1FN on sm_120a, found #mxgpu.mma_sync_block_scaled}}
 
 // -----
 
@@ -53,7 +53,7 @@ func.func @main(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<1x2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x128xf32>
 func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
-  // expected-error @below {{expected at least 216 registers where a tile of 128 x 256 is multiplied and 24 where tiles are loaded, in 2 and 1 warpgroups that have at most 504 together, found registers = [208, 40]}}
+  // expected-error @below {{expected at least 216 registers per MMA thread with a tile of 128 x 256 and 24 per load thread, at most 504 in total over 2 MMA and 1 load warpgroups, found registers = [208, 40]}}
   mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%y : !y) num_b = 2
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], registers = [208, 40], stages = 2, strategy = #mxgpu.mma_sync_upcast_b>} epilogue {
     ^bb0(%a: f32, %b: f32, %row: index, %column: index):

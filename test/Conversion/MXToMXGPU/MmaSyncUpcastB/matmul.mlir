@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu=chip=sm_120a --canonicalize --cse | FileCheck %s
 
-// Warps dequantize their columns of B in registers and multiply them by fragments of A. A
-// and B have separate rings. With 32 rows, four warps divide the columns of a tile.
+// Warps dequantize their columns of B in registers and multiply them by fragments of A. A and B use
+// separate rings. With 32 rows, four warps divide the columns of a tile.
 
 // CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<2 x (a: smem<32x64xbf16, sw128>), producer = bulk_copy, consumer = threads(128)>
 // CHECK-DAG: ![[$IN_B:bulk_copy_ring[0-9]*]] = !mxgpu.ring<2 x (b: smem<128x32xi8, sw32>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(128)>

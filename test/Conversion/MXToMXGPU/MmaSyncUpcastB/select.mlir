@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mx-select-schedule="chip=sm_120a" | FileCheck %s
 
-// Quantized results of two weight matrices have a single legal tile of 128 rows
-// and 128 columns of each matrix.
+// For quantized results of two weight matrices, the only legal tile has 128 rows and 128 columns
+// of each matrix.
 
 !x = tensor<4096x2048xbf16>
 !w = tensor<8x4096x2048xf4E2M1FN, #mxgpu.fragment_64x64>

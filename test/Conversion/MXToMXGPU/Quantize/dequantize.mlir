@@ -1,6 +1,7 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// Dequantize: 512 threads hold 8 elements of 4 rows each, and their scales.
+// Each of the 512 threads loads 8 elements from each of 4 rows, and the scales of these
+// elements, before it dequantizes.
 
 // CHECK-LABEL: func.func @dequantize(
 // CHECK-SAME:    %[[Q:.*]]: memref<?x?xf4E2M1FN>, %[[S:.*]]: memref<?x?x32x4x4xf8E4M3FN>, %[[X:.*]]: memref<?x?xf16>, %[[G:.*]]: f32)
@@ -35,8 +36,8 @@ func.func @dequantize(%q: memref<?x?xf4E2M1FN>, %s: memref<?x?x32x4x4xf8E4M3FN>,
 
 // -----
 
-// Two adjacent dequantizers become one kernel: the tiles of the second follow
-// those of the first. Each matrix of a batch has whole tiles of scales.
+// Two adjacent dequantizers become one kernel, in which the tiles of the second tensor follow the
+// tiles of the first. Each matrix of a batch takes whole tiles of scales.
 
 // CHECK-LABEL: func.func @dequantize_both(
 // CHECK:         mxgpu.launch @kernels::@dequantize_both_dequantize grid(%c8) args(
@@ -62,8 +63,8 @@ func.func @dequantize_both(%q: memref<256x64xf8E4M3FN>, %s: memref<2x1x32x4x4xf8
 
 // -----
 
-// Groups of columns are scheduled like groups of rows, for both tensors: tiles
-// of the second follow those of the first.
+// Groups of columns are scheduled like groups of rows. In the kernel for both tensors, the tiles of
+// the second tensor follow the tiles of the first.
 
 // CHECK-LABEL: func.func @dequantize_segments(
 // CHECK:         mxgpu.launch @kernels::@dequantize_segments_dequantize grid(%c55) args(
@@ -88,7 +89,7 @@ func.func @dequantize_segments(%q: memref<200x896xf8E4M3FN>, %s: memref<2x7x32x4
 
 // -----
 
-// Different expert groups are not fused.
+// Dequantizers of different expert groups are not fused.
 
 // CHECK-LABEL: func.func @dequantize_other_segments(
 // CHECK-COUNT-2: mxgpu.launch

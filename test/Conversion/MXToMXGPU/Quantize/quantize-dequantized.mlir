@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// Elements that are dequantized at once stay in registers.
+// Elements that are dequantized immediately stay in registers.
 
 // CHECK-LABEL: func.func @numbers(
 // CHECK-SAME:    %[[X:.*]]: memref<256x64xbf16>)
@@ -20,7 +20,7 @@ func.func @numbers(%x: memref<256x64xbf16>) -> memref<256x64xbf16> {
 
 // -----
 
-// Without scales as output, expert groups of rows need no special handling.
+// If no scales are stored, expert groups of rows need no special handling.
 
 // CHECK-LABEL: func.func @numbers_of_groups(
 // CHECK:         mxgpu.launch @kernels::@numbers_of_groups_quantize_dequantize
@@ -32,7 +32,7 @@ func.func @numbers_of_groups(%x: memref<256x64xbf16>, %o: memref<2xi32>, %y: mem
 
 // -----
 
-// For both axes, threads write values to shared memory in panels of 128 bytes.
+// With both axes, threads write values to shared memory in 128-byte panels.
 
 // CHECK-DAG: [[$ROWS:!map[0-9]*]] = !mxgpu.tensor_map<8x64xbf16, sw128>
 // CHECK-DAG: [[$COLUMNS:!map[0-9]*]] = !mxgpu.tensor_map<8x64xf16, sw128>
@@ -65,8 +65,8 @@ func.func @numbers_of_both(%x: memref<256x128xbf16>) -> (memref<256x128xbf16>, m
 
 // -----
 
-// One axis returns values, the other elements and scales. Threads write the last
-// rows of a ragged group, from both panels.
+// One axis returns values, and the other axis returns elements and scales. Threads write the last
+// rows of a ragged group from both panels.
 
 // CHECK-DAG: [[$OF_ROWS:!threads_ring[0-9]*]] = !mxgpu.ring<1 x (rows: smem<2x128x64xbf16, sw128>),
 // CHECK-DAG: [[$OF_COLUMNS:!threads_ring[0-9]*]] = !mxgpu.ring<1 x (columns: smem<128x128xf8E4M3FN, sw128>, columns_scales: smem<1x1x512xf8E8M0FNU>),
@@ -86,7 +86,7 @@ func.func @numbers_of_rows(%x: memref<256x128xbf16>, %o: memref<2xi32>, %y: memr
 
 // -----
 
-// NVFP4 has a factor per axis, besides the quantizer's.
+// With NVFP4, each axis has a decode factor, in addition to the factor of the quantizer.
 
 // CHECK-LABEL: func.func @numbers_of_nvfp4(
 // CHECK-SAME:    %[[X:.*]]: memref<256x64xbf16>, %[[E:.*]]: f32, %[[D:.*]]: f32, %[[Y:.*]]: memref<256x64xbf16>)

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
 
-// A tile would contain columns of two values.
+// Rejects a tile that would contain columns of two values.
 !a = memref<128x192xf8E4M3FN>
 !s = memref<128x6xf8E8M0FNU>
 func.func @main(%x: memref<128x96xbf16>, %e: !a, %s: !s) {
@@ -28,7 +28,7 @@ func.func @f(${arguments}) {
 
 // -----
 
-// Row stride that the copy engine does not support.
+// Rejects rows unsupported by the copy engine.
 // USE function body
 // SET arguments = %x: memref<128x60xbf16>, %e: memref<60x128xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>
 // expected-error @below {{'mx.fused_quantize' op expected dimension 1 of input to be a multiple of 8 with axes [0] on the GPU, found 60: pad it to 64}}
@@ -47,16 +47,16 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E5M2, strided<[128,
 
 // CASES function body
 // SET arguments = %x: memref<128x64xbf16>, %e: memref<128x64xf4E2M1FN>, %s: memref<128x4xf8E4M3FN>, %g: f32
-// expected-error @below {{'mx.fused_quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with vectors of at most 16 elements (one block), found 32}}
 mx.fused_quantize ins(%x : memref<128x64xbf16>) global_scale(%g) outs(%e, %s : memref<128x64xf4E2M1FN>, memref<128x4xf8E4M3FN>) block_size = 16 {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>}
 
-// expected-error @below {{'mx.fused_quantize' op expected a schedule whose threads cover rows of 8 vectors, and a tile of 128 rows in whole passes, found 96 threads}}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule whose threads cover whole rows of 8 vectors and process a tile of 128 rows in whole passes, found 96 threads}}
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96, vector = 16>}
 
-// expected-error @below {{'mx.fused_quantize' op expected a schedule with at most 256 elements of a tile for each thread, found 512}}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with at most 256 elements of a tile per thread, found 512}}
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 16>}
 
-// expected-error @below {{'mx.fused_quantize' op expected a schedule with 1 stage and neither stage_rows, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule along rows with 1 stage and without stage_rows, atomic_counter and input_stages, because it uses no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 16, stages = 2>}
 
 // SET arguments = %x: memref<4x8xf32, strided<[16, 1]>>, %m: memref<f32>
@@ -86,21 +86,21 @@ mx.fused_quantize ragged = rows ins(%x : memref<128x64xbf16>) offsets(%o : memre
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 384], threads = 128>}
 
 // SET arguments = %x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s
-// expected-error @below {{'mx.fused_quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 256 fragments of the rows of a stage, found 96 for an axis}}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule whose threads per axis are a multiple of 32 and a divisor of the 256 fragments of a stage, found 96}}
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96>}
 
-// Blocks of 16 (NVFP4) may give rows that the copy engine cannot store.
+// Rejects rows of NVFP4 elements that the copy engine cannot store.
 // SET arguments = %x: memref<48x64xbf16>, %e: memref<64x48xf4E2M1FN>, %s: memref<64x3xf8E4M3FN>, %g: f32
 // expected-error @below {{'mx.fused_quantize' op expected dimension 1 of elements to be a multiple of 32 with axes [0] on the GPU, found 48: pad it to 64}}
 mx.fused_quantize ins(%x : memref<48x64xbf16>) global_scale(%g) outs(%e, %s : memref<64x48xf4E2M1FN>, memref<64x3xf8E4M3FN>) axes = [0] block_size = 16
 
 // SET arguments = %x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>
-// expected-error @below {{'mx.fused_quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<2x128x64xbf16, strided<[16384, 64, 1]>>'}}
+// expected-error @below {{'mx.fused_quantize' op expected a matrix with contiguous rows on the GPU (identity layout for batches and for 4- and 6-bit elements), found 'memref<2x128x64xbf16, strided<[16384, 64, 1]>>'}}
 mx.fused_quantize ins(%x : !x) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>)
 
 // -----
 
-// A region has no matrix index.
+// Rejects a batch with a prologue, because the region has no argument for the matrix.
 !x = memref<2x128x64xbf16>
 func.func @main(%x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>) {
   // expected-error @below {{'mx.fused_quantize' op expected a matrix with a prologue on the GPU, found 'memref<2x128x64xbf16>'}}
@@ -121,29 +121,29 @@ mx.fused_quantize ins(%x : memref<2x64x40xbf16>) outs(%e, %s : memref<2x40x64xf4
 mx.fused_quantize ins(%y : memref<2x64x36xbf16>) outs(%f, %t : memref<2x36x64xf4E2M1FN>, memref<2x36x2xf8E8M0FNU>) axes = [0]
 
 // SET arguments = %x: memref<128x64xbf16, strided<[1, 128]>>, %e: !a, %s: !s
-// expected-error @below {{'mx.fused_quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<128x64xbf16, strided<[1, 128]>>'}}
+// expected-error @below {{'mx.fused_quantize' op expected a matrix with contiguous rows on the GPU (identity layout for batches and for 4- and 6-bit elements), found 'memref<128x64xbf16, strided<[1, 128]>>'}}
 mx.fused_quantize ins(%x : memref<128x64xbf16, strided<[1, 128]>>) outs(%e, %s : !a, !s)
 
 // SET arguments = %x: memref<128x64xf32, strided<[66, 1]>>, %e: !a, %s: !s
-// expected-error @below {{'mx.fused_quantize' op expected rows of an input at a stride of a multiple of 4 elements, at least 64, on the GPU, found 66}}
+// expected-error @below {{'mx.fused_quantize' op expected the row stride of an input to be a multiple of 4 elements and at least 64 on the GPU, found 66}}
 // expected-note @below {{the nearest are 64 and 68}}
 mx.fused_quantize ins(%x : memref<128x64xf32, strided<[66, 1]>>) outs(%e, %s : !a, !s)
 
-// Rows that overlap.
+// Rejects overlapping rows.
 // SET arguments = %x: memref<128x64xbf16, strided<[0, 1]>>, %e: !a, %s: !s
-// expected-error @below {{'mx.fused_quantize' op expected rows of an input at a stride of a multiple of 8 elements, at least 64, on the GPU, found 0}}
+// expected-error @below {{'mx.fused_quantize' op expected the row stride of an input to be a multiple of 8 elements and at least 64 on the GPU, found 0}}
 // expected-note @below {{the nearest is 64}}
 mx.fused_quantize ins(%x : memref<128x64xbf16, strided<[0, 1]>>) outs(%e, %s : !a, !s)
 
 // -----
 
 // CASES
-// Elements that share bytes.
+// Rejects strided rows of elements that share bytes.
 !x = memref<128x64xf4E2M1FN, strided<[128, 1]>>
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: !x, %f: memref<128x2xf8E8M0FNU>, %e: !a, %s: !s) {
-  // expected-error @below {{'mx.fused_quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<128x64xf4E2M1FN, strided<[128, 1]>>'}}
+  // expected-error @below {{'mx.fused_quantize' op expected a matrix with contiguous rows on the GPU (identity layout for batches and for 4- and 6-bit elements), found 'memref<128x64xf4E2M1FN, strided<[128, 1]>>'}}
   mx.fused_quantize ins(%x : !x) input_scales(%f : memref<128x2xf8E8M0FNU>) outs(%e, %s : !a, !s)
       prologue {
       ^bb0(%v: bf16, %row: index, %column: index):
@@ -152,12 +152,12 @@ func.func @main(%x: !x, %f: memref<128x2xf8E8M0FNU>, %e: !a, %s: !s) {
   return
 }
 
-// The limit of threads includes the prologue's threads.
+// The thread limit includes the threads of the prologue.
 !x = memref<128x128xf32>
 !q = memref<128x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: !x, %q: !q, %s: !s) {
-  // expected-error @below {{'mx.fused_quantize' op expected a schedule with at most 320 threads and twice as many threads for the prologue, found 512}}
+  // expected-error @below {{'mx.fused_quantize' op expected a schedule with at most 320 threads, because the prologue needs twice as many more, found 512}}
   mx.fused_quantize ins(%x : !x) outs(%q, %s : !q, !s) axes = [0]
       {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector = 32>} prologue {
   ^bb0(%a: f32, %row: index, %col: index):
@@ -167,7 +167,7 @@ func.func @main(%x: !x, %q: !q, %s: !s) {
   return
 }
 
-// The prologue reads 8 columns at a time, a copy 16 bytes.
+// Gathered rows are read 8 columns at a time, whereas a copy only needs a multiple of 16 bytes.
 !x = memref<128x12xf32>
 !q = memref<12x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
@@ -177,7 +177,7 @@ func.func @main(%x: !x, %n: memref<128xi32>, %q: !q, %s: !s) {
   return
 }
 
-// A prologue supports the operations of an epilogue.
+// A prologue supports the same operations as an epilogue.
 !x = memref<128x128xbf16>
 !q = memref<128x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
@@ -185,7 +185,7 @@ func.func private @f(bf16) -> bf16
 func.func @main(%x: !x, %q: !q, %s: !s) {
   mx.fused_quantize ins(%x : !x) outs(%q, %s : !q, !s) prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
-    // expected-error @below {{'func.call' op in a prologue on the GPU: expected elementwise operations of arith and math and memref.load with rows and columns as indices, found an operation that cannot be inlined}}
+    // expected-error @below {{'func.call' op in a prologue on the GPU: expected elementwise arith and math operations, or memref.load indexed by row and column, found an operation that cannot be inlined}}
     %b = func.call @f(%a) : (bf16) -> bf16
     mx.yield %b : bf16
   }
@@ -195,7 +195,7 @@ func.func @main(%x: !x, %q: !q, %s: !s) {
 // -----
 
 // USE function body
-// expected-error @below {{'mx.fused_quantize' op expected a schedule with 1 stage and neither stage_rows, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule along rows with 1 stage and without stage_rows, atomic_counter and input_stages, because it uses no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}}
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}
 
 // -----
@@ -211,14 +211,14 @@ func.func @main(%x: memref<128x256xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<
 // -----
 
 // CASES function body
-// One warp cannot process both axes.
+// Rejects a schedule in which one warp would process both axes.
 // SET arguments = %x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>, %et: memref<64x128xf8E4M3FN>, %st: memref<64x4xf8E8M0FNU>
-// expected-error @below {{'mx.fused_quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 512 fragments of the rows of a stage, found 16 for an axis}}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule whose threads per axis are a multiple of 32 and a divisor of the 512 fragments of a stage, found 16}}
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s, %et, %st : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>, memref<64x128xf8E4M3FN>, memref<64x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 32>}
 
-// A vector would span two scales.
+// Rejects vectors that would span two scales.
 // SET arguments = %x: memref<128x64xf4E2M1FN>, %n: memref<128x4xf8E4M3FN>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>
-// expected-error @below {{'mx.fused_quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with vectors of at most 16 elements (one block), found 32}}
 mx.fused_quantize ins(%x : memref<128x64xf4E2M1FN>) input_scales(%n : memref<128x4xf8E4M3FN>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>)
     {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>} prologue {
 ^bb0(%a: bf16, %row: index, %col: index):
@@ -237,7 +237,7 @@ mx.fused_quantize ins(%x : memref<128x64xi8>) input_scales(%n : memref<128x2xf8E
 !e = memref<256x128xf8E4M3FN>
 !s = memref<256x4xf8E8M0FNU>
 func.func @main(%x: memref<256x128xbf16>, %e: !e, %s: !s, %t: memref<128x256xf8E4M3FN>, %u: memref<128x8xf8E8M0FNU>) {
-  // expected-error @below {{'mx.fused_quantize' op expected a schedule with input_stages only with a prologue whose inputs have no scales, without gather and ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, input_stages = 2>}}
+  // expected-error @below {{'mx.fused_quantize' op expected a schedule without input_stages, which require a prologue and exclude input scales, gather and ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, input_stages = 2>}}
   mx.fused_quantize ins(%x : memref<256x128xbf16>) outs(%e, %s, %t, %u : !e, !s, memref<128x256xf8E4M3FN>, memref<128x8xf8E8M0FNU>)
       axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, input_stages = 2>}
   return

@@ -194,8 +194,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             mxgpu.bulk_store %columns_scales
 // CHECK-NEXT:        mxgpu.producer_commit %columns_stage
 
-// Ragged expert groups do not share tiles of rows. Threads store the last rows of
-// an expert group, and pad the transposed result with zeros.
+// Ragged expert groups do not share row tiles. Threads store the last rows of an
+// expert group, and pad the transposed result with zeros.
 // CHECK-LABEL: mxgpu.kernel @ragged_quantize(
 // CHECK-SAME:    %[[OFFSETS:[a-z0-9]+]]: memref<4xi32>)
 // CHECK:         %scheduler = mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%[[OFFSETS]] : memref<4xi32>)
@@ -219,8 +219,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             mxgpu.quantize_columns %[[INPUT]] rows(%[[LEFT]])
 // CHECK:             mxgpu.tma_store %[[COLUMNS]] to %{{.*}}[%column, %row]
 
-// A tile is divided into four parts. Rows are stored part by part; columns and
-// scales once per tile, while full tiles remain. CTAs take units from a counter.
+// A tile is divided into four parts. Rows are stored after each part. Columns and scales are stored
+// once per tile, except for scale tiles out of bounds. CTAs take units from a counter.
 // CHECK-LABEL: mxgpu.kernel @parts_quantize(
 // CHECK-SAME:    %[[COUNTER:[a-z0-9]+]]: memref<1xi32>) quantize_schedule(<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 3, atomic_counter = true>)
 // CHECK:         %scheduler = mxgpu.tile_scheduler atomic_counter(%numbers, %[[COUNTER]] :
@@ -261,8 +261,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:           mxgpu.bulk_store %columns_scales tile(3) to %{{.*}} when(%{{.*}})
 // CHECK-NEXT:      mxgpu.producer_commit %columns_stage
 
-// The threads of the prologue replace the copies. They store their results to
-// shared memory once for both axes, padded with zeros beyond the tensor.
+// Instead of copies, the threads of the prologue fill the stages. They store their results to
+// shared memory once for both axes, padded with zeros past the end of the tensor.
 // CHECK-LABEL: mxgpu.kernel @swiglu_quantize(
 // CHECK-SAME:    %[[GATE:[a-z0-9_]+]]: memref<?x?xbf16>, %[[UP:[a-z0-9_]+]]: memref<?x?xbf16>, %[[W:[a-z0-9_]+]]: memref<?xf32>,
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, vector = 32, stages = 2, atomic_counter = true>)
@@ -289,8 +289,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:               mxgpu.load_shared %x at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
 // CHECK:             mxgpu.consumer_release %in_stage
 
-// Bulk copies load both inputs of the prologue into stages, and all computing
-// threads read them.
+// Bulk copies load both inputs of the prologue into stages, and all threads that quantize read
+// these stages.
 // CHECK-LABEL: mxgpu.kernel @copied_quantize(
 // CHECK-SAME:    %[[GATE_MAP:[a-z0-9_]+]]: !map{{[0-9]*}}, %[[UP_MAP:[a-z0-9_]+]]: !map{{[0-9]*}},
 // CHECK-SAME:    quantize_schedule(<tile = [256, 128], threads = 128, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true, input_stages = 3>)
@@ -310,8 +310,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             mxgpu.consumer_release %sources_stage
 // CHECK-NEXT:        mxgpu.producer_commit %in_stage
 
-// The threads of one axis compute the largest magnitude of a tile. They update
-// the result after they issue the stores of the tile.
+// The threads of one axis compute the largest magnitude of a tile. These threads update the result
+// after they issue the stores of the tile.
 // CHECK-LABEL: mxgpu.kernel @amax_quantize(
 // CHECK-SAME:    %[[RESULT:[a-z0-9]+]]: memref<f32>)
 // CHECK:         mxgpu.role @quantize_rows
@@ -350,8 +350,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:         mxgpu.role @quantize_columns
 // CHECK:               mxgpu.quantize_columns %{{.*}} seed(%[[SEED]] at %{{.*}} by %[[K]]) scale_rounding = ceil lanes(16)
 
-// Each of several values is stored in a separate field. Gathered rows out of
-// bounds are filled with zeros.
+// With several values, each value is stored in a separate field. Gathered
+// rows out of bounds are filled with zeros.
 // CHECK-LABEL: mxgpu.kernel @gradients_quantize(
 // CHECK-SAME:    %[[X:[a-z0-9_]+]]: memref<?x?xbf16>, %[[N:[a-z0-9_]+]]: memref<?xi64>,
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, raster = columns>)

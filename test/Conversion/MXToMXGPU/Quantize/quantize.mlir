@@ -1,7 +1,8 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// A quantizer without rings. 64 threads each hold 8 elements of 4 rows at a
-// time: 16 lanes share a row, 4 lanes a block. Loads come first.
+// A quantizer along rows uses no rings. Each of the 64 threads processes 8 elements, and all
+// threads process 4 rows at a time, so 16 lanes share a row and 4 lanes share a block. All loads
+// precede the first quantization.
 
 // CHECK-LABEL: func.func @quantize(
 // CHECK:         "expected dimension 1 of input to be a multiple of 32, found %lld; the nearest are %lld and %lld"
@@ -50,8 +51,8 @@ func.func @quantize(%x: memref<?x?xf16>, %e: memref<?x?xf8E5M2>, %s: memref<?x?x
 
 // -----
 
-// NVFP4: elements are written as bytes, the factor of the tensor is an argument,
-// and must be positive. Without a schedule there is a default.
+// NVFP4 elements are written as bytes. The tensor's factor is an argument and must be
+// positive. An operation without a schedule gets the default schedule.
 
 // CHECK-LABEL: func.func @nvfp4(
 // CHECK-SAME:    %{{.*}}: memref<?x?xbf16>, %[[E:.*]]: memref<?x?xf4E2M1FN>, %[[S:.*]]: memref<?x?xf8E4M3FN>, %[[G:.*]]: f32)
@@ -74,8 +75,8 @@ func.func @nvfp4(%x: memref<?x?xbf16>, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?x
 
 // -----
 
-// The largest magnitude in a thread's registers, updated once per tile. NVFP4
-// finds maxima separately.
+// Each thread keeps the largest magnitude in a register and updates the result once per tile. With
+// NVFP4, this maximum is separate from the maxima of the blocks.
 
 // CHECK-LABEL: func.func @quantize_and_amax(
 // CHECK:         %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
@@ -106,8 +107,8 @@ func.func @nvfp4_and_amax(%x: memref<?x?xbf16>, %g: f32, %e: memref<?x?xf4E2M1FN
 
 // -----
 
-// A prologue is inlined on loaded inputs, or on gathered rows of inputs;
-// elements out of bounds are 0 after the prologue.
+// A prologue is inlined after its inputs, or gathered rows of its inputs, are loaded. Elements out
+// of bounds are 0 after the prologue.
 
 // CHECK:         "expected dimension 0 of input to be %lld, found %lld"
 // CHECK-LABEL: mxgpu.kernel @prologue_quantize(
@@ -149,7 +150,7 @@ func.func @prologue(%x: memref<?x256xbf16>, %y: memref<?x256xf32>, %n: memref<?x
 
 // -----
 
-// Codes and scales of a quantized input are loaded before the first use.
+// The elements and scales of a quantized input are loaded before the first use.
 
 // CHECK-LABEL: func.func @requantize(
 // CHECK:         "expected dimension 0 of input_scales to be %lld, found %lld"
@@ -179,7 +180,7 @@ func.func @requantize(%x: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %y: me
 
 // -----
 
-// Rows of a forwarded input are copied from registers to memory.
+// Rows of a forwarded input are copied to the result through registers.
 
 // CHECK-LABEL: mxgpu.kernel @pass_rows_quantize(
 // CHECK-SAME:    %[[X:[^:]*]]: memref<?x?xf8E4M3FN>, %[[S:[^:]*]]: memref<?x?xf8E8M0FNU>, %[[E:[^:]*]]: memref<?x?xf8E4M3FN>, %[[F:[^:]*]]: memref<?x?xf8E8M0FNU>
@@ -197,8 +198,8 @@ func.func @pass_rows(%x: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %e: me
 
 // -----
 
-// Threads compute values for the columns; the rows do not wait for these
-// threads.
+// The threads of role @produce compute the values for the columns. The role for the rows does
+// not wait for these threads.
 
 // CHECK-LABEL: mxgpu.kernel @pass_both_quantize(
 // CHECK:         %[[RING:.*]] = mxgpu.ring "in"
@@ -226,7 +227,7 @@ func.func @pass_both(%x: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %i: me
 
 // -----
 
-// Row-only quantizers need no values.
+// A quantizer that only forwards rows computes no values.
 
 // CHECK-LABEL: mxgpu.kernel @pass_groups_quantize(
 // CHECK-NOT:     mxgpu.ring "in"

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// Relayout: a warp moves 32 scales of a row. Equal layouts are copied.
+// A warp moves 32 scales of a row. If both layouts are equal, the scales are copied.
 
 // CHECK-LABEL: func.func @relayout(
 // CHECK:         "expected dimension 0 of scales to be %lld, found %lld"
@@ -30,8 +30,8 @@ func.func @relayout(%s: memref<?x?xf8E8M0FNU>, %t: memref<?x?x32x4x4xf8E8M0FNU>,
 
 // -----
 
-// Matrices of a batch are stacked, each with separate tiles: a row beyond its matrix is
-// replaced by a row beyond the tensor.
+// The matrices of a batch are stacked, and each matrix has separate tiles. A row past the end of
+// its matrix is replaced by a row past the end of the tensor.
 // CHECK-LABEL: func.func @relayout_batch(
 // CHECK:         "expected dimension 0 of scales to be %lld, found %lld"
 // CHECK:         "expected dimension 1 of scales to be %lld, found %lld"

@@ -5,8 +5,7 @@
 // UNKNOWN: error: unknown chip 'sm_1': expected one of 'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a'
 // UNKNOWN-NOT: error:
 
-// Quantizers along rows: narrower elements get smaller CTAs. An existing
-// schedule is kept.
+// For quantizers along rows, narrower elements get smaller CTAs. An existing schedule is kept.
 // CHECK-LABEL: func.func @quantize
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, ctas = 2>}
 func.func @quantize(%x: tensor<128x64xbf16>, %q: tensor<128x64xf8E4M3FN>, %s: tensor<128x2xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN> {
@@ -14,7 +13,8 @@ func.func @quantize(%x: tensor<128x64xbf16>, %q: tensor<128x64xf8E4M3FN>, %s: te
   return %r#0 : tensor<128x64xf8E4M3FN>
 }
 
-// Both axes of a large tensor, tensors of any other size, and ragged tensors.
+// Quantizers along columns get different schedules for a large tensor with both axes, for tensors
+// of other sizes, and for ragged tensors.
 // CHECK-LABEL: func.func @quantize_large
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 32, stages = 2, ctas = 2, raster = columns>}
 func.func @quantize_large(%x: tensor<32768x16384xbf16>, %q: tensor<32768x16384xf8E4M3FN>, %s: tensor<32768x512xf8E8M0FNU>, %qt: tensor<16384x32768xf8E4M3FN>, %st: tensor<16384x1024xf8E8M0FNU>) -> tensor<32768x16384xf8E4M3FN> {
@@ -36,8 +36,8 @@ func.func @quantize_ragged(%x: tensor<300x64xf32>, %o: tensor<4xi32>, %q: tensor
   return %r#0 : tensor<300x64xf8E4M3FN>
 }
 
-// Dequantized 16-bit destinations leave room for one CTA fewer, and ragged rows
-// are plain rows if no scales are stored.
+// A dequantized 16-bit result leaves room for one fewer CTA. Ragged rows are scheduled like other
+// rows if no scales are stored.
 // CHECK-LABEL: func.func @dequantized_columns
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, ctas = 3, raster = columns>}
 func.func @dequantized_columns(%x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
@@ -67,9 +67,7 @@ func.func @back(%q: tensor<128x64xf8E4M3FN>, %s: tensor<128x2xf8E8M0FNU>, %x: te
   return %r : tensor<128x64xbf16>
 }
 
-// Prologues in threads: two slots for the tiles, and small CTAs.
-
-// Bulk copies load the inputs of large prologues.
+// Bulk copies load the inputs of a large prologue.
 // CHECK-LABEL: func.func @quantize_copied
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 256, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true, input_stages = 3>}
 func.func @quantize_copied(%x: tensor<16384x4096xbf16>, %q: tensor<16384x4096xf8E4M3FN>, %s: tensor<16384x128xf8E8M0FNU>, %qt: tensor<4096x16384xf8E4M3FN>, %st: tensor<4096x512xf8E8M0FNU>) -> tensor<16384x4096xf8E4M3FN> {
@@ -80,8 +78,8 @@ func.func @quantize_copied(%x: tensor<16384x4096xbf16>, %q: tensor<16384x4096xf8
   return %r#0 : tensor<16384x4096xf8E4M3FN>
 }
 
-// Gathered rows and inputs that do not fit use wide tiles, unless most of the
-// last tile in a row would be padding.
+// Gathered rows, and inputs that do not fit, get wide tiles, unless most of the last tile in a row
+// would be padding.
 // CHECK-LABEL: func.func @quantize_gathered_wide
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true>}
 func.func @quantize_gathered_wide(%x: tensor<16384x4096xbf16>, %n: tensor<16384xi32>, %q: tensor<16384x4096xf8E4M3FN>, %s: tensor<16384x128xf8E8M0FNU>, %qt: tensor<4096x16384xf8E4M3FN>, %st: tensor<4096x512xf8E8M0FNU>) -> tensor<16384x4096xf8E4M3FN> {
@@ -112,6 +110,7 @@ func.func @quantize_four_inputs(%x: tensor<16384x4096xbf16>, %f: tensor<16384x40
   return %r#0 : tensor<16384x4096xf8E4M3FN>
 }
 
+// A prologue that runs in threads gets small CTAs and two slots for the tiles.
 // CHECK-LABEL: func.func @quantize_produced
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, stages = 2, atomic_counter = true>}
 func.func @quantize_produced(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>, %qt: tensor<?x?xf8E4M3FN>, %st: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
@@ -123,7 +122,7 @@ func.func @quantize_produced(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s:
   return %r#0 : tensor<?x?xf8E4M3FN>
 }
 
-// 32-bit values leave room for one CTA, more values for one slot.
+// 32-bit values leave room for one CTA, and several values leave room for one slot.
 // CHECK-LABEL: func.func @quantize_wide
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, stages = 2, raster = columns, atomic_counter = true>}
 func.func @quantize_wide(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --mx-select-schedule=chip=sm_90a --mx-dequantize-operands=chip=sm_90a --convert-mx-to-mxgpu=chip=sm_90a
 
-// Operands that cannot be dequantized before their matmul.
+// Rejects operands that cannot be dequantized before their matmul.
 
 !a = tensor<256x256xbf16>
 !b = tensor<256x256xf8E4M3FN>
@@ -19,7 +19,7 @@ func.func @numbers(%a: !a, %b: !b, %s: !s, %y: !y) -> !y {
 !s = tensor<2x2x32x4x4xf8E8M0FNU>
 !y = tensor<256x256xf32>
 func.func @packed(%a: !a, %b: !b, %s: !s, %y: !y) -> !y {
-  // expected-error @below {{expected b that is not packed with workspace = b, found it packed}}
+  // expected-error @below {{expected unpacked operand 'b' with workspace = b, found a packed operand}}
   %0 = mx.matmul ins(%a, %b, %s : !a, !b, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = b>} -> !y
   return %0 : !y
 }
@@ -31,7 +31,7 @@ func.func @packed(%a: !a, %b: !b, %s: !s, %y: !y) -> !y {
 !s = tensor<2x2x32x4x4xf8E8M0FNU>
 !y = tensor<256x256xf32>
 func.func @half(%a: !a, %b: !b, %s: !s, %y: !y) -> !y {
-  // expected-error @below {{expected workspace = b to leave operands that sm_90a multiplies, found a of f16 and b of bf16}}
+  // expected-error @below {{expected workspace = b to produce operands that sm_90a can multiply, found 'a' of f16 and 'b' of bf16}}
   %0 = mx.matmul ins(%a, %b, %s : !a, !b, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = b>} -> !y
   return %0 : !y
 }
@@ -53,7 +53,7 @@ func.func @memrefs(%b: !b, %s: !s, %y: !y) {
 !s = tensor<1x3x32x4x4xf8E8M0FNU>
 !y = tensor<2x128x128xf32>
 func.func @reduction(%a: !a, %s: !s, %o: tensor<2xi32>, %y: !y) -> !y {
-  // expected-error @below {{expected workspace = ab with ragged = reduction, of which both operands have scales or neither, found workspace = a}}
+  // expected-error @below {{expected workspace = ab with ragged = reduction, because both operands or neither must have scales, found workspace = a}}
   %0 = mx.grouped_matmul ragged = reduction ins(%a, %s, %a, %s : !a, !s, !a, !s) offsets(%o : tensor<2xi32>)
       outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = a>} -> !y
   return %0 : !y

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --mx-materialize-layouts --mx-dequantize-operands=chip=sm_90a | FileCheck %s
 // RUN: mx-opt %s -split-input-file --mx-to-mxgpu=chip=sm_90a -o /dev/null
 
-// The remaining matmul keeps the rest of the schedule.
+// The remaining matmul keeps the other fields of the schedule.
 
 !a = tensor<?x512xf8E4M3FN>
 !as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -24,7 +24,7 @@ func.func @dense(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
 
 // -----
 
-// Scales of ragged rows are tiled per group; other blocks keep their layout.
+// The scales of ragged rows are tiled for each group. The matmul keeps its block size.
 
 !a = tensor<300x64xf4E2M1FN>
 !as = tensor<300x4xf8E4M3FN, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
@@ -61,7 +61,7 @@ func.func @masked(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: !y)
 
 // -----
 
-// Segments of a reduction keep their place; unused parts are skipped.
+// The segments of a reduction keep their positions, and unused parts are skipped.
 
 !a = tensor<128x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>
 !as = tensor<128x28xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>
@@ -82,8 +82,8 @@ func.func @reduction(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: 
 
 // -----
 
-// With permuted_a the reduction of A is permuted, for scaled elements and for
-// bf16; the groups of bf16 do not matter.
+// With permuted_a, the reduction of A is permuted, for scaled elements and for bf16. Expert groups
+// do not affect the permutation of bf16.
 
 !a = tensor<?x512xf8E4M3FN>
 !as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

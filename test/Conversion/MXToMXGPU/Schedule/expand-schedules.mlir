@@ -1,8 +1,8 @@
 // RUN: mx-opt %s -split-input-file --mx-expand-schedules --cse | FileCheck %s
 // RUN: mx-opt %s -split-input-file --mx-select-schedule=chip=sm_90a | FileCheck %s --check-prefix=COMPLETE
 
-// Each schedule becomes a branch of the host, selected by the first case that fits the
-// sizes.
+// Each schedule becomes a branch on the host. The first case that fits the sizes selects the
+// branch.
 
 !a = tensor<?x512xf8E4M3FN>
 !as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -43,8 +43,8 @@ func.func @tensors(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
 
 // -----
 
-// Buffers have no results. Ragged rows are counted together, and so are the
-// columns of all B matrices; every limit counts.
+// An operation on buffers has no results. Ragged rows are counted together, as are the columns of
+// all B matrices. A case applies only if all its limits hold.
 
 // CHECK-LABEL: func.func @groups(
 // CHECK-SAME:  %[[A:[^:]*]]: memref<?x512xbf16>
@@ -89,7 +89,7 @@ func.func @groups(%a: memref<?x512xbf16>, %b: memref<?x512x512xf4E2M1FN>, %bs: m
 
 // -----
 
-// Rows of masked groups are counted over all their matrices.
+// The rows of masked groups are counted over all matrices.
 
 !x = tensor<?x?x512xbf16>
 !w = tensor<?x256x512xf4E2M1FN>
@@ -113,7 +113,7 @@ func.func @masked(%x: !x, %w: !w, %ws: !ws, %counts: tensor<?xi32>, %r: !r) -> !
 
 // -----
 
-// A schedule of several cases is a single matmul.
+// Cases with the same schedule share one matmul.
 
 !a = tensor<?x512xf8E4M3FN>
 !as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -131,7 +131,7 @@ func.func @masked(%x: !x, %w: !w, %ws: !ws, %counts: tensor<?xi32>, %r: !r) -> !
 // CHECK-NEXT:    mx.matmul {{.*}}tile = [128, 128, 64]
 // CHECK-NOT:   mx.matmul
 
-// Cases with equal schedules are dropped.
+// If all cases have the same schedule, no switch is needed.
 // CHECK-LABEL: func.func @same(
 // CHECK-NOT:   scf.index_switch
 // CHECK:       mx.matmul {{.*}}tile = [64, 256, 64]

@@ -55,12 +55,12 @@ func.func @by_hand(%a: tensor<1024x512xf8E4M3FN>, %as: !scales, %y: tensor<1024x
   return %0 : tensor<1024x1024xf32>
 }
 
-// The best candidate is chosen; TMA stores are excluded, because TMA cannot
-// write such rows.
+// The model chooses the best candidate. TMA stores are excluded, because TMA cannot write rows of
+// 1000 bytes.
 // CHECK-LABEL: mx.matmul in @odd: 512 x 500 x 256,
 // CHECK-NEXT:    schedule: #mxgpu.schedule<tile = [{{.*}}epilogue = direct>
-// CHECK-NEXT:    chosen of {{[0-9]+}} candidates by the model; all cycles are modelled, none is measured
-// CHECK-NEXT:    tma_store is not possible: expected rows of a multiple of 16 bytes, found 1000; pad the result to 1008 bytes a row
+// CHECK-NEXT:    chosen from {{[0-9]+}} candidates by the model; all cycles are modelled, none is measured
+// CHECK-NEXT:    tma_store is not possible: expected the row length to be a multiple of 16 bytes, found 1000; pad the result to 1008 bytes per row
 // CHECK-NEXT:    modelled: [[TOTAL:[0-9]+]] cycles
 // CHECK:       {{^ *}}candidate
 // CHECK-NEXT:  1  {{.*}} [[TOTAL]]  {{[a-zA-Z2 ]+$}}
@@ -69,11 +69,11 @@ func.func @odd(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %b: tensor<500x256xf8
   return %0 : tensor<512x500xbf16>
 }
 
-// The same schedule written by hand: the figures describe the fallback.
+// An explicit schedule with TMA stores falls back, and the figures describe the fallback.
 // CHECK-LABEL: mx.matmul in @falls_back:
 // CHECK-NEXT:    schedule: {{.*}} epilogue = tma_store, staging = 3>
 // CHECK-NEXT:    written at the operation;
-// CHECK-NEXT:    tma_store is not possible: expected rows of a multiple of 16 bytes, found 1000; pad the result to 1008 bytes a row; epilogue = direct is used instead
+// CHECK-NEXT:    tma_store is not possible: expected the row length to be a multiple of 16 bytes, found 1000; pad the result to 1008 bytes per row; epilogue = direct is used instead
 // CHECK:       as written:
 // CHECK-NEXT:     candidate
 // CHECK-NEXT:  1  128x128x128 s3 a1 f1  {{.*}}
@@ -90,7 +90,7 @@ func.func @falls_back(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %b: tensor<500
 // CHECK:         unknown rows: modelled as 8192
 // CHECK-NEXT:    unknown columns: modelled as 8192
 // CHECK-NEXT:    unknown reduction: modelled as 8192
-// CHECK-NEXT:    tma_store is not considered: it needs rows of the result of a multiple of 16 bytes, which unknown sizes do not promise
+// CHECK-NEXT:    tma_store is not considered: it needs result rows of a multiple of 16 bytes, which unknown sizes do not guarantee
 func.func @dynamic(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
   %0 = mx.matmul ins(%a, %as, %a, %as : tensor<?x?xf8E4M3FN>, !scales, tensor<?x?xf8E4M3FN>, !scales) outs(%y : tensor<?x?xbf16>) -> tensor<?x?xbf16>
   return %0 : tensor<?x?xbf16>
@@ -99,7 +99,7 @@ func.func @dynamic(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>)
 // An explicit schedule is allowed with unknown sizes.
 // CHECK-LABEL: mx.matmul in @trusted:
 // CHECK:         unknown columns: modelled as 8192
-// CHECK-NEXT:    tma_store needs rows of the result of a multiple of 16 bytes, which the launch checks
+// CHECK-NEXT:    tma_store needs result rows of a multiple of 16 bytes, which the launch checks
 // CHECK:         staging.c: 4096
 // CHECK:         more stages of staging: 7 x 4096
 func.func @trusted(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %b: tensor<?x256xf8E4M3FN>, %y: tensor<512x?xbf16>) -> tensor<512x?xbf16> {
@@ -108,9 +108,9 @@ func.func @trusted(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %b: tensor<?x256x
   return %0 : tensor<512x?xbf16>
 }
 
-// More parts than tiles of the reduction.
+// Rejects a schedule that splits the reduction into more parts than there are reduction tiles.
 // CHECK-LABEL: mx.matmul in @parts:
-// CHECK:         this schedule is refused: expected split_k of at most 2, the tiles of the reduction, found 3
+// CHECK:         this schedule is refused: expected split_k to be at most 2, the number of reduction tiles, found 3
 // CHECK-NOT:     candidate
 func.func @parts(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %y: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
   %0 = mx.matmul ins(%a, %as, %a, %as : tensor<512x256xf8E4M3FN>, !scales, tensor<512x256xf8E4M3FN>, !scales) outs(%y : tensor<512x512xbf16>)
@@ -127,7 +127,7 @@ func.func @refused(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>)
   return %0 : tensor<?x?xbf16>
 }
 
-// A grouped raster is printed as in the schedule.
+// A raster with grouped rows is printed as in the schedule.
 // CHECK-LABEL: mx.matmul in @by_groups:
 // CHECK:          candidate {{ *}}MMAs
 // CHECK:       {{^[1-8]}}  {{[^ ]+}} {{.*}} group_m({{[0-9]+}}){{( tma[0-9])? +[0-9]+ +[0-9]+}}

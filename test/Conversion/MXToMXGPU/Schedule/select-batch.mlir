@@ -3,9 +3,8 @@
 // RUN: mx-opt %s --mx-select-schedule=chip=sm_120a | mx-opt --mx-to-nvvm=chip=sm_120a | FileCheck %s
 // RUN: mx-opt %s --mx-select-schedule=chip=sm_90a --mx-expand-schedules | FileCheck %s --check-prefix=CASES
 
-// A batch is scheduled as expert groups of rows, the form built by
-// mx-group-batches: a single matrix as small would get a tile of 16 rows and a
-// split reduction.
+// A batch is scheduled like the expert groups built by mx-group-batches. A single matrix of this
+// size would get 16-row tiles and a split reduction.
 
 // CHECK-NOT: error
 // CHECK:     gpu.launch_func
@@ -21,8 +20,8 @@ func.func @several(%a: tensor<2x3x16x4096xf8E4M3FN>, %s: !t, %c: tensor<2x3x16x1
   return %y : tensor<2x3x16x16xf32>
 }
 
-// Limits of M count the rows of all matrices, and limits of groups the
-// matrices.
+// Limits on M apply to the rows of all matrices together, and limits on groups apply to the number
+// of matrices.
 // CASES-LABEL: func.func @dynamic
 // CASES-DAG:     %[[N:.*]] = tensor.dim %arg0, %c0
 // CASES-DAG:     %[[M:.*]] = tensor.dim %arg0, %c1

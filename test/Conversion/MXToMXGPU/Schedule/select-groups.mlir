@@ -1,7 +1,8 @@
 // RUN: mx-opt %s -split-input-file --mx-select-schedule="chip=sm_90a explain" -o /dev/null 2>&1 | FileCheck %s
 
-// Expert groups with separate matrices of rows fill their tiles: 16 of 256 rows are
-// 16 tiles of 256 rows and 8 of columns. Rows divided among groups fill no such tile.
+// Expert groups with separate matrices of 256 rows fill their tiles, so 16 groups take 16 row
+// tiles and 8 column tiles. Expert groups that divide the rows of one matrix leave tiles partly
+// empty, so they take more work tiles.
 
 !a = tensor<16x256x4096xf8E4M3FN>
 !as = tensor<16x256x128xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -32,7 +33,7 @@ func.func @rows(%r: !r, %rs: !rs, %b: !b, %bs: !bs, %o: !o, %z: !z) -> !z {
 
 // -----
 
-// Most of a million groups are empty with 64 rows. Groups are not enumerated.
+// With 64 rows, most of a million expert groups are empty. The model does not enumerate them.
 
 !a = tensor<64x128xf8E4M3FN>
 !as = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 1000000>>

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mx-select-schedule=chip=sm_90a | mx-opt | FileCheck %s
 
-// Rows added to rows of the result are stored directly: the schedule has no
-// staging buffers, which require bulk stores, and round-trips.
+// Rows that are added to result rows are stored directly, without the staging buffers that
+// bulk stores need. The schedule survives a round trip.
 
 !a = tensor<16384x2048xf8E4M3FN>
 !as = tensor<16384x64xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 64>>

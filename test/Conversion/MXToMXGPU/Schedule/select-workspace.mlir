@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --mx-select-schedule="chip=sm_90a explain" -o /dev/null 2>&1 | FileCheck %s
 
-// Operands are dequantized to memory first if cheaper: both operands of large matmuls, or
-// the rows of small groups, with weights dequantized in registers.
+// Operands are dequantized to memory first if this is cheaper. Large matmuls dequantize both
+// operands. Matmuls of small expert groups permute their rows and dequantize weights in registers.
 
 !a = tensor<8192x8192xf8E4M3FN>
 !s = tensor<8192x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -36,8 +36,8 @@ func.func @few(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<32xi32>, %y: !y) -
 
 // -----
 
-// Elements without a conversion to f16 are dequantized. Each expert group
-// covers all tiles with its part of the reduction.
+// Elements without a conversion to f16 are dequantized to memory. Each expert group covers all
+// tiles with its part of the reduction.
 
 !a = tensor<2048x132096xf8E5M2, #mx.ragged<groups = 8, align = 128>>
 !as = tensor<2048x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
@@ -56,7 +56,7 @@ func.func @other_elements(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<8xi32>,
 
 // -----
 
-// Weights with many rows of activations.
+// With many rows of activations, the weights are dequantized to memory.
 
 !a = tensor<4096x7168xbf16>
 !b = tensor<4096x7168xf4E2M1FN>
@@ -73,7 +73,8 @@ func.func @weights(%a: !a, %b: !b, %bs: !bs, %y: !y) -> !y {
 
 // -----
 
-// Schedules for few and for many unknown rows: both dequantize both operands first.
+// With an unknown number of rows, only the schedule for many rows dequantizes both operands to
+// memory.
 
 !a = tensor<?x8192xf8E4M3FN>
 !as = tensor<?x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -86,7 +87,7 @@ func.func @weights(%a: !a, %b: !b, %bs: !bs, %y: !y) -> !y {
 // CHECK:       schedule 1, m up to
 // CHECK:       schedule:
 // CHECK-NOT:   workspace = ab
-// CHECK:       chosen of
+// CHECK:       chosen from
 // CHECK:       schedule [[LAST]], {{.*}}for example
 // CHECK-NEXT:  mx.matmul in @unknown: {{.*}} x 8192 x 8192, bf16 x bf16
 // CHECK-NEXT:  schedule: {{.*}}workspace = ab
@@ -97,7 +98,8 @@ func.func @unknown(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
 
 // -----
 
-// Unknown weights get default sizes: with small M a workspace would cost more than it gains.
+// A matmul of unknown size gets the default sizes. With small M, a workspace would cost more than
+// it saves.
 
 !a = tensor<?x?xf8E4M3FN>
 !as = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -114,7 +116,7 @@ func.func @any(%a: !a, %as: !as, %y: !y) -> !y {
 
 // -----
 
-// An explicit schedule is not listed with a workspace either.
+// The candidates that the model lists for an explicit schedule have no workspace.
 
 !a = tensor<?x8192xf8E4M3FN>
 !as = tensor<?x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -133,8 +135,8 @@ func.func @written(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
 
 // -----
 
-// A backward pass that quantizes its operands: quantizers write bf16 of both
-// orientations, which is cheaper than kernels that permute the stored operands.
+// In a backward pass, quantizers write both orientations of the operands in bf16, because kernels
+// that permute the stored operands would cost more.
 
 !dy = tensor<8192x7168xbf16>
 !dye = tensor<8192x7168xf8E4M3FN>

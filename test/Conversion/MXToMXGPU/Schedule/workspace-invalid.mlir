@@ -1,8 +1,8 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu=chip=sm_90a
 // RUN: not mx-opt %s --mx-select-schedule=chip=sm_100a 2>&1 | FileCheck %s
 
-// Workspaces that remain when kernels are built, and workspaces on tensor cores
-// that take scales.
+// Rejects workspaces that remain when kernels are built, and workspaces on chips whose tensor
+// cores apply scales.
 
 !b = memref<256x256xf8E4M3FN>
 !s = memref<2x2x32x4x4xf8E8M0FNU>

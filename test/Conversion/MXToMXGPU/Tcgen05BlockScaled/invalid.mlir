@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
 
-// Schedules that tcgen05_block_scaled rejects.
+// Rejects schedules unsupported by tcgen05_block_scaled.
 
 // -----
 
@@ -21,22 +21,22 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 
 // CASES scaled error
 // SET schedule = tile = [256, 128, 128], stages = 4
-// expected-error @below {{'mx.matmul' op expected a tile of 128 rows of one CTA, found 256}}
+// expected-error @below {{'mx.matmul' op expected a tile of 128 rows for one CTA, found 256}}
 
 // SET schedule = tile = [128, 128, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>
-// expected-error @below {{expected a tile of 256 rows of two CTAs, found 128}}
+// expected-error @below {{expected a tile of 256 rows for two CTAs, found 128}}
 
 // SET schedule = tile = [128, 72, 128], stages = 4
-// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 16, found 72}}
+// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or a smaller multiple of 16, found 72}}
 
 // SET schedule = tile = [256, 48, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>
-// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 32, found 48}}
+// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or a smaller multiple of 32, found 48}}
 
 // SET schedule = tile = [128, 256, 128], stages = 3, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 3, overlap = 64>
-// expected-error @below {{expected an overlap only of 2 accumulators, found 3}}
+// expected-error @below {{expected 2 accumulators with an overlap, found 3}}
 
 // SET schedule = tile = [128, 128, 128], stages = 3, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2, overlap = 64>
-// expected-error @below {{expected an overlap only of accumulators of 256 columns, found 128}}
+// expected-error @below {{expected accumulators of 256 columns with an overlap, found 128}}
 
 // SET schedule = tile = [128, 128, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<scale_stages = 3>
 // expected-error @below {{expected at most as many scale stages as stages (2), found 3}}
@@ -45,9 +45,9 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 // expected-error @below {{expected a tile of 128 or 256 reduction elements, found 64}}
 
 // SET schedule = tile = [128, 128, 128], stages = 4, strategy = #mxgpu.wgmma_swap_ab
-// expected-error @below {{expected strategy = #mxgpu.tcgen05_block_scaled, by which sm_100a multiplies f8E4M3FN by f8E4M3FN, found #mxgpu.wgmma_swap_ab}}
+// expected-error @below {{expected strategy = #mxgpu.tcgen05_block_scaled to multiply f8E4M3FN by f8E4M3FN on sm_100a, found #mxgpu.wgmma_swap_ab}}
 
-// Registers of the epilogue and of the other roles.
+// Rejects unsuitable register counts for the epilogue and the other roles.
 // SET schedule = tile = [128, 128, 128], stages = 4, registers = [200, 72, 40]
 // expected-error @below {{expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [200, 72, 40]}}
 

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// A matmul of static shapes: no checks at run time, and a grid of at most the 2
-// x 3 tiles.
+// With static shapes, no sizes are checked at run time, and the grid contains at most one CTA
+// for each of the 2 x 3 tiles.
 
 // CHECK-DAG: [[$A:!map[0-9]*]] = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 // CHECK-DAG: [[$B:!map[0-9]*]] = !mxgpu.tensor_map<256x128xf8E4M3FN, sw128>
@@ -41,8 +41,8 @@
 // CHECK:         %[[IN:.*]] = mxgpu.ring "in" : [[$IN]]
 // CHECK:         %[[ACC:.*]] = mxgpu.ring "acc" : [[$ACC]]
 
-// All rows exist. Result rows aligned to 32 bytes are stored whole unless the
-// reduction is empty; an f32 result is stored without conversion.
+// All rows are in bounds. If the result is aligned to 32 bytes and the reduction is not empty, its
+// rows are stored as aligned vectors. An f32 result is stored without conversion.
 // CHECK:         mxgpu.role @epilogue warps(4) {
 // CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
 // CHECK:             %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
@@ -65,7 +65,7 @@
 // CHECK:                 mxgpu.store_fragment %[[F]], %[[R]][%[[OWN]], %{{.*}}] when(%[[TRUE]]) :
 // CHECK:             mxgpu.consumer_release %[[STAGE]]
 
-// The tiles of a step and their scales.
+// Each step loads its tiles and their scales.
 // CHECK:         mxgpu.role @load warps(1) elected {
 // CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
 // CHECK-DAG:         %[[ROW_TILE:.*]] = arith.divui %[[ROW]], %[[C128]]
@@ -79,7 +79,7 @@
 // CHECK-DAG:           mxgpu.tma_load %[[SB]][%[[COLUMN_TILE]], %[[K_TILE]]] into %[[TO_SB]] for %[[S]]
 // CHECK:               mxgpu.producer_commit %[[S]] :
 
-// A single accumulator: all steps but the first add to it.
+// There is a single accumulator, and all steps except the first add to it.
 // CHECK:         mxgpu.role @mma warps(1) elected {
 // CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %{{.*}}, %{{.*}}, %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
 // CHECK:             %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
@@ -102,8 +102,8 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 
 // -----
 
-// A matmul of dynamic shapes: the host checks dynamic sizes, and the kernel
-// takes the size of the reduction.
+// With dynamic shapes, the host checks the sizes, and the kernel takes the size of the reduction as
+// an argument.
 
 // CHECK-LABEL: func.func @dynamic(
 // CHECK-SAME:    %[[A:[^:]*]]: memref<?x?xf8E4M3FN>, %[[AS:[^:]*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[B:[^:]*]]: memref<?x?xf8E4M3FN>, %[[BS:[^:]*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[Y:[^:]*]]: memref<?x?xbf16>
@@ -162,16 +162,16 @@ func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?x32x4x4xf8E8M0FNU>,
 
 // -----
 
-// Strided rows: the host checks the alignment of the stride, and the tensor map
-// includes it.
+// With strided rows, the host checks the alignment of the stride, and the tensor map includes the
+// stride.
 
 // CHECK-LABEL: func.func @slices(
 // CHECK-SAME:    %[[A:[^:]*]]: memref<?x128xf8E4M3FN, strided<[?, 1], offset: ?>>,
 // CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index
 // CHECK-DAG:     %{{.*}}, %[[OFFSET:.*]], %{{.*}}:2, %[[STRIDES:.*]]:2 = memref.extract_strided_metadata %[[A]]
-// CHECK:         "expected the stride of rows of a to be a multiple of 16, found %lld; the nearest are %lld and %lld"(%[[STRIDES]]#0, %{{.*}}, %{{.*}})
+// CHECK:         "expected the row stride of a to be a multiple of 16, found %lld; the nearest are %lld and %lld"(%[[STRIDES]]#0, %{{.*}}, %{{.*}})
 // CHECK:         %[[FITS:.*]] = arith.cmpi uge, %[[STRIDES]]#0, %[[C128]]
-// CHECK:         mxgpu.require %[[FITS]], "expected the stride of rows of a to be at least their %lld elements, found %lld"(%[[C128]], %[[STRIDES]]#0)
+// CHECK:         mxgpu.require %[[FITS]], "expected the row stride of a to be at least the row length %lld, found %lld"(%[[C128]], %[[STRIDES]]#0)
 // CHECK:         %[[START:.*]] = memref.extract_aligned_pointer_as_index %[[A]]
 // CHECK:         %[[ADDRESS:.*]] = arith.addi %[[START]], %[[OFFSET]]
 // CHECK:         "expected the address of a to be a multiple of 16, found %lld; the nearest are %lld and %lld"(%[[ADDRESS]], %{{.*}}, %{{.*}})

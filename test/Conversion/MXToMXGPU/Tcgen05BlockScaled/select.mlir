@@ -23,7 +23,7 @@ func.func @large(%a: tensor<8192x512xf8E4M3FN>, %as: tensor<8192x16xf8E8M0FNU, #
   return %0 : tensor<8192x8192xf32>
 }
 
-// Rows of unknown length cannot use TMA stores.
+// TMA stores are not selected for rows of unknown length.
 // CHECK-LABEL: func.func @dynamic
 // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [{{128|256}}, {{64|128|192|256}}, {{128|256}}], {{.*}}epilogue = direct>
 func.func @dynamic(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
@@ -38,7 +38,7 @@ func.func @empty(%a: tensor<0x512xf8E4M3FN>, %as: tensor<0x16xf8E8M0FNU, #mx.sca
   return %0 : tensor<0x0xbf16>
 }
 
-// An existing schedule is kept, whatever its fields.
+// An existing schedule is kept, whichever fields it sets.
 // CHECK-LABEL: func.func @by_hand
 // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 40, strategy = #mxgpu.tcgen05_block_scaled, raster = linear, epilogue = direct>
 func.func @by_hand(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
@@ -46,7 +46,7 @@ func.func @by_hand(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>)
   return %0 : tensor<?x?xbf16>
 }
 
-// Missing stages are filled in.
+// The number of stages is filled in if the schedule omits it.
 // CHECK-LABEL: func.func @open
 // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 6, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
 func.func @open(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --mxgpu-assign-warps --canonicalize --cse | FileCheck %s
 
-// tcgen05.mma of kind f16 reads bf16 activations as loaded by the copy engine.
-// Threads dequantize weights from one ring to another, row by row, without
-// scales for the tensor core. Accumulators are in tensor memory.
+// tcgen05.mma with kind::f16 reads bf16 activations from the buffers of the copy engine. Threads
+// dequantize weights from one ring to another, row by row, so the tensor core needs no scales.
+// Accumulators are in tensor memory.
 
 // CHECK-DAG: ![[$MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xbf16, sw128>
 // CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = mma_commit>
@@ -51,7 +51,7 @@ func.func @dense(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // -----
 
-// Narrow tiles start within a scale tile and are dequantized by one warpgroup.
+// Narrow tiles may start within a scale tile, and one warpgroup dequantizes them.
 // CHECK-LABEL: mxgpu.kernel @rows_grouped_matmul(
 // CHECK:         mxgpu.role @dequantize warps(4)
 // CHECK:           %[[ROW:.*]] = arith.remui %column, %c128
@@ -70,8 +70,8 @@ func.func @rows(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 
 // -----
 
-// Each CTA of a pair converts half of B, with the scales of its own rows, for
-// the instruction of the pair.
+// Each CTA of a pair converts half of B with the scales of its own rows. The instruction of the
+// pair reads both halves.
 // CHECK-DAG: !mxgpu.ring<{{.*}} x (a: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = mma_commit, scope = pair>
 // CHECK-DAG: !mxgpu.ring<{{.*}} x (b: smem<128x64xf8E4M3FN, sw64>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
 // CHECK-DAG: !mxgpu.ring<{{.*}} x (b: smem<128x64xbf16, sw128>), producer = threads(256), consumer = mma_commit, scope = pair>
@@ -97,8 +97,7 @@ func.func @pair(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // -----
 
-// 6-bit elements are loaded as a byte each, not packed as the tensor core would
-// read them.
+// Each 6-bit element is loaded as a byte, although the tensor core could read packed elements.
 // CHECK-DAG: !mxgpu.tensor_map<256x64xi8, sw64>
 // CHECK-LABEL: func.func @six(
 // CHECK-NOT:     mxgpu.launch @{{.*}}pack

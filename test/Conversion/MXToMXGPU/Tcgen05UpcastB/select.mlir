@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-select-schedule="chip=sm_100a explain" -o /dev/null 2>&1 | FileCheck %s
 
-// Large matmuls run on CTA pairs with two accumulators. Small M splits the reduction.
+// Large matmuls run on CTA pairs with two accumulators. Matmuls with small M split the reduction.
 
 !w = tensor<4096x7168xf8E4M3FN>
 !ws = tensor<4096x224xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -11,7 +11,7 @@
 // CHECK:       | in_b.sfb: 512
 // CHECK:       | operands.b: 16384
 // CHECK:       | acc.d: 2 x 256
-// CHECK:       threads of a CTA: 448, with 168 registers in the epilogue, 128 where they dequantize, and 88 elsewhere
+// CHECK:       threads of a CTA: 448, with 168 registers in the epilogue, 128 in dequantizing warps, and 88 in other warps
 func.func @large(%x: tensor<4096x7168xbf16>, %w: !w, %ws: !ws, %y: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
   %0 = mx.matmul ins(%x, %w, %ws : tensor<4096x7168xbf16>, !w, !ws) outs(%y : tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
   return %0 : tensor<4096x4096xbf16>

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// Matmuls of bf16 by bf16: one ring, and two roles.
+// A matmul of bf16 by bf16 needs a single ring and two roles.
 
 // CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<256x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
 
@@ -28,7 +28,7 @@ func.func @dense(%x: !x, %w: !w, %y: !y) {
 
 // -----
 
-// Each CTA of a pair loads its rows of A, and half of B for both.
+// Each CTA of a pair loads its own rows of A, and half of B for both CTAs.
 
 // CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<256x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256), scope = pair>
 // CHECK-DAG: ![[$MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xbf16, sw128>
@@ -52,7 +52,7 @@ func.func @pair(%x: !x, %w: !w, %y: !y) {
 
 // -----
 
-// A single stage leaves no stage for the next step.
+// With a single stage, no MMA stays in flight, because the next load needs the same stage.
 
 // CHECK-LABEL: mxgpu.kernel @one_matmul(
 // CHECK:         mxgpu.mma_wait %{{.*}} pending(0)

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// Rows of wgmma are rows of B. The MMA warpgroups load B in the register layout of the first
-// operand of wgmma and dequantize in registers. A of bf16 stays in shared memory. Accumulators
-// are relabelled: each thread stores two adjacent columns of the result.
+// The rows of the wgmma instruction are rows of B. The MMA warpgroups load B in the register
+// layout of the first wgmma operand and dequantize it in registers. A is bf16 and stays in shared
+// memory. Accumulators are relabeled, and each thread stores two adjacent columns of the result.
 
 // CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<16x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
 // CHECK-DAG: ![[$IN_B:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (b: smem<128x32xi8, sw32>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
@@ -47,9 +47,8 @@ func.func @dense(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // -----
 
-// With two B matrices a thread holds the same row of both, and so the sums of
-// both for its columns. A larger step of the reduction takes several panels of
-// A.
+// With two B matrices, a thread holds the same row of both matrices, and therefore both sums for
+// its result columns. A larger reduction step reads several panels of A.
 // CHECK-DAG: !mxgpu.ring<2 x (a: smem<2x32x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(512)>
 // CHECK-DAG: #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 8 rows, 4: 32 rows], values = [2: 1 column, 2: 128 rows, 2: 8 columns, 8: 16 columns]>
 // CHECK-DAG: #[[$BOTH:.*]] = #mxgpu.fragment_layout<threads = [4: 2 rows, 8: 1 column, 4: 8 columns, 4: 32 columns], values = [2: 1 row, 2: 128 columns, 4: 8 rows]>
@@ -83,8 +82,8 @@ func.func @parts(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 
 // -----
 
-// With many rows a step of the reduction has two parts: the MMA of one part
-// overlaps the dequantization of the next. The step ends with both parts.
+// With many rows, a step of the reduction consists of two parts. The MMA of one part overlaps the
+// dequantization of the next part. The stage is released after the MMAs of both parts.
 // CHECK-LABEL: mxgpu.kernel @high_matmul(
 // CHECK:         mxgpu.for_each_k
 // CHECK:           %[[CODES:.*]] = mxgpu.load_fragment

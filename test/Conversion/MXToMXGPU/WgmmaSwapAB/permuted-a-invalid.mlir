@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mx-materialize-layouts --mx-select-schedule=chip=sm_90a --mx-dequantize-operands=chip=sm_90a
 
-// Requirements of permuted_a.
+// Rejects operations without the properties required by permuted_a.
 
 // -----
 

@@ -1,6 +1,7 @@
 // RUN: mx-opt %s --mx-select-schedule="chip=sm_90a explain" 2>&1 | FileCheck %s
 
-// wgmma_swap_ab is for an A of bf16: its tiles have as many rows as suit those that types or a call say there are.
+// wgmma_swap_ab is selected if A is bf16. The number of rows in a tile depends on the rows of A: 3,
+// 64 and 257 rows get tiles of 16, 64 and 144 rows.
 
 !w = memref<4096x4096xf4E2M1FN>
 !ws = memref<32x32x32x4x4xf8E8M0FNU>
@@ -12,7 +13,7 @@
 // CHECK:       | in.a: 4096
 // CHECK:       | in_b.b: 16384
 // CHECK-NOT:   operands
-// CHECK:       threads of a CTA: 544, with 104 registers where they multiply and 40 elsewhere
+// CHECK:       threads of a CTA: 544, with 104 registers in MMA warps and 40 in other warps
 func.func @decode(%x: memref<3x4096xbf16>, %w: !w, %ws: !ws, %y: memref<3x4096xbf16>) {
   mx.matmul ins(%x, %w, %ws : memref<3x4096xbf16>, !w, !ws) outs(%y : memref<3x4096xbf16>)
   return
@@ -41,8 +42,8 @@ func.func @unknown(%x: memref<?x4096xbf16>, %w: !w, %ws: !ws, %y: memref<?x4096x
   return
 }
 
-// Rows are divided evenly among groups in half of the modelled calls, and by Zipf's law in
-// the others.
+// In half of the modeled calls, rows are distributed evenly over expert groups. In the other
+// half, the distribution follows Zipf's law.
 // CHECK-LABEL: mx.grouped_matmul in @experts:
 // CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [48, 256, 128], {{.*}}strategy = #mxgpu.wgmma_swap_ab, raster = linear, {{.*}}l2 = [evict_last, evict_first], pdl>
 func.func @experts(%x: memref<128x4096xbf16>, %w: memref<8x4096x4096xf4E2M1FN>, %ws: memref<8x32x32x32x4x4xf8E8M0FNU>,
@@ -57,7 +58,7 @@ func.func @experts(%x: memref<128x4096xbf16>, %w: memref<8x4096x4096xf4E2M1FN>, 
   return
 }
 
-// Memrefs exclude a workspace of dequantized operands.
+// Operations on memrefs get no workspace for dequantized operands.
 // CHECK-LABEL: mx.matmul in @large:
 // CHECK-NOT:   workspace
 func.func @large(%x: memref<?x8192xbf16>, %w: memref<8192x8192xf4E2M1FN>, %ws: memref<64x64x32x4x4xf8E8M0FNU>, %y: memref<?x8192xbf16>) {

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mx-dequantize-operands=chip=sm_90a --convert-mx-to-mxgpu="chip=sm_90a"
 
-// Schedules that wgmma_upcast_a rejects.
+// Rejects schedules unsupported by wgmma_upcast_a.
 
 // -----
 
@@ -20,16 +20,16 @@ func.func @f(${arguments}) {
 // -----
 
 // CASES function body
-// expected-error @below {{expected strategy = #mxgpu.wgmma_upcast_a, by which sm_90a multiplies f8E4M3FN by bf16, found #mxgpu.wgmma_swap_ab}}
+// expected-error @below {{expected strategy = #mxgpu.wgmma_upcast_a to multiply f8E4M3FN by bf16 on sm_90a, found #mxgpu.wgmma_swap_ab}}
 mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
 
 // expected-error @below {{expected a tile of 64, 128, 192 or 256 rows with wgmma_upcast_a, found 32}}
 mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [32, 64, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_a>}
 
-// expected-error @below {{expected a tile of a multiple of 16 columns with wgmma_upcast_a, found 40}}
+// expected-error @below {{expected a tile with a multiple of 16 columns with wgmma_upcast_a, found 40}}
 mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 40, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_a>}
 
-// expected-error @below {{expected a tile of at most 96 columns with 256 rows and wgmma_upcast_a, the accumulator that registers hold, found 128}}
+// expected-error @below {{expected a tile of at most 96 columns with 256 rows and wgmma_upcast_a, so that the accumulator fits in registers, found 128}}
 mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_a>}
 
 // -----
@@ -52,7 +52,7 @@ func.func @groups(%a: !a, %s: !s, %b: !b, %o: memref<4xi32>, %y: !y) {
 !q = memref<256x256xf8E4M3FN>
 !qs = memref<6x2x32x4x4xf8E8M0FNU>
 func.func @quantized(%a: !a, %s: !s, %b: !b, %o: memref<4xi32>, %q: !q, %qs: !qs) {
-  // expected-error @below {{expected no wgmma_upcast_a with a quantized result, whose blocks span four threads: use another strategy}}
+  // expected-error @below {{wgmma_upcast_a does not support quantized results, because their blocks span four threads: use another strategy}}
   mx.grouped_matmul ragged = rows ins(%a, %s, %b : !a, !s, !b) offsets(%o : memref<4xi32>) outs(%q, %qs : !q, !qs)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_a>}
   return

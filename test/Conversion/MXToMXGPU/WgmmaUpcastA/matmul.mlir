@@ -1,8 +1,7 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// With wgmma_upcast_a the MMA warps load A in the register layout of wgmma, and
-// dequantize in registers. B of bf16 is read from shared memory. Accumulators keep the
-// layout of the result.
+// With wgmma_upcast_a, the MMA warps load A in the register layout of wgmma and dequantize it in
+// registers. B is bf16 and is read from shared memory. Accumulators keep the layout of the result.
 
 // CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xf8E4M3FN, sw64>, sfa: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
 // CHECK-DAG: ![[$IN_B:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (b: smem<96x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
@@ -42,9 +41,8 @@ func.func @dense(%a: !a, %as: !as, %b: !b, %y: !y) {
 
 // -----
 
-// With many columns a step of the reduction has two parts; with permuted B a thread
-// holds 16 adjacent elements of every 64 of A. The scales of an expert group begin
-// with a tile.
+// With many columns, a step of the reduction consists of two parts. With permuted B, a thread holds 16
+// adjacent elements of every 64 elements of A. The scales of an expert group begin at a tile boundary.
 // CHECK-DAG: #[[$LOAD:.*]] = #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 8: 2 columns, 2: 64 columns, 2: 8 rows]>
 // CHECK-DAG: ![[$TILE:.*]] = !mxgpu.fragment<128x128xf4E2M1FN, #[[$LOAD]]>
 // CHECK-LABEL: mxgpu.kernel @rows_grouped_matmul(

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-select-schedule="chip=sm_90a explain" -o /dev/null 2>&1 | FileCheck %s
 
-// With many rows and few columns, a workspace for B is cheaper than for A.
+// With many rows and few columns, a workspace for B is cheaper than a workspace for A.
 
 !a = tensor<15360x14208xf4E2M1FN>
 !as = tensor<15360x444xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

@@ -39,8 +39,8 @@ func.func @dense(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // -----
 
-// Expert groups begin at any row. Activations have no scale tiles, so a tile may
-// be short, which leaves room for more dequantizing threads.
+// Expert groups may begin at any row. Activations have no scale tiles, so a work tile may have
+// a small M, which leaves room for more dequantizing threads.
 // CHECK-LABEL: mxgpu.kernel @rows_grouped_matmul(
 // CHECK:         mxgpu.mma #mxgpu.wgmma<n = 256, k = 16>
 // CHECK:         mxgpu.role @dequantize warps(8)
@@ -57,8 +57,8 @@ func.func @rows(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 
 // -----
 
-// A warp computes 16 rows of each of two wgmma blocks. These rows are adjacent
-// in the tile: boxes of 16 rows are loaded in that order.
+// A warp computes 16 rows of each of two wgmma blocks. These rows are adjacent in the tile, so
+// 16-row boxes are loaded in the row order of wgmma.
 // CHECK-DAG: !mxgpu.tensor_map<16x64xbf16, sw128>
 // CHECK-LABEL: mxgpu.kernel @blocks_matmul(
 // CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : index

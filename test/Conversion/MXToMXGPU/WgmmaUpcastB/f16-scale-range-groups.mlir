@@ -1,8 +1,8 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// Groups of the reduction: a CTA scans a tile of 128 rows of a group's segment, and
-// the windows of consecutive groups are adjacent. Rows out of bounds are ignored. A
-// unit uses the windows of its group.
+// The expert groups divide the reduction. A CTA finds the scale range of 128 rows in the segment of
+// one group, and the table stores the ranges of each group together. Rows out of bounds are
+// ignored. A work tile reads the ranges of its own group.
 
 // CHECK-LABEL: func.func @reduction(
 // CHECK:         %[[A:.*]] = memref.alloc() : memref<9x4xi32>
@@ -37,7 +37,7 @@
 // CHECK:           mxgpu.load_scale_range %{{.*}}[%[[WINDOW_B]]] : memref<6x4xi32>
 // CHECK:           %[[BEFORE_A:.*]] = arith.muli %group, %c3
 // CHECK:           mxgpu.load_scale_range %{{.*}} : memref<9x4xi32>
-// The last rows take one tile only.
+// The tile index is limited to the last tile, because the last rows fill only one of the two tiles.
 // CHECK:           %[[NEXT:.*]] = arith.addi %{{.*}}, %c1
 // CHECK:           %[[TILE_A:.*]] = arith.minui %[[NEXT]], %c2
 // CHECK:           %[[WINDOW_A:.*]] = arith.addi %[[BEFORE_A]], %[[TILE_A]]
@@ -55,8 +55,8 @@ func.func @reduction(%a: !ra, %as: !ras, %b: !rb, %bs: !rbs, %o: memref<3xi64>, 
 
 // -----
 
-// Groups of rows use the tiles of their scales, and begin at any row; b has whole tiles
-// for the matrix of each group.
+// The expert groups divide the rows and begin at any row. A has a scale range for each scale
+// tile, and the scale tiles of B start anew in the matrix of each group.
 
 // CHECK-LABEL: func.func @rows(
 // CHECK:         memref.alloc() : memref<7x4xi32>
@@ -78,7 +78,7 @@ func.func @reduction(%a: !ra, %as: !ras, %b: !rb, %bs: !rbs, %o: memref<3xi64>, 
 // CHECK:           arith.muli %[[MATRIX]], %c200
 
 // CHECK:       mxgpu.kernel @rows_grouped_matmul(
-// Tiles beyond the last of a group repeat the last.
+// A tile index past the end of a group is replaced by the last tile of the group.
 // CHECK:         mxgpu.role @multiply
 // CHECK:           %[[ROWS:.*]] = arith.subi %end, %row
 // CHECK:           %[[TILES:.*]] = arith.ceildivui %[[ROWS]], %c128
@@ -98,7 +98,7 @@ func.func @rows(%a: !wa, %as: !was, %b: !wb, %bs: !wbs, %o: memref<5xi32>, %y: m
 
 // -----
 
-// Masked expert groups: the counts limit the rows of each matrix.
+// With masked expert groups, the counts limit the rows of each matrix.
 
 // CHECK:       mxgpu.kernel @masked_scale_range(%{{.*}}, %{{.*}}, %[[COUNTS:.*]]: memref<5xi32>,
 // CHECK:         mxgpu.tile_scheduler static raster = linear tile [1, 1] of(%c15, %c1, %c0)

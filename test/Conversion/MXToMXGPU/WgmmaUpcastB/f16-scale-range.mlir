@@ -1,8 +1,8 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// Kernels first find the scale range of the tiles of both operands, and tiles with NaN.
-// Three kernels follow: the first for work tiles that fit f16, the second for bf16
-// relative to references, and the third for the rest.
+// The first kernels find the scale range of each tile of both operands, and tiles with NaN. Three
+// matmul kernels follow. The first computes work tiles that fit f16, the second computes work tiles
+// that fit bf16 relative to references, and the third computes the rest.
 
 // CHECK-LABEL: func.func @main(
 // CHECK:         %[[A:.*]] = memref.alloc() : memref<2x4xi32>
@@ -20,7 +20,7 @@
 // CHECK-DAG:     memref.dealloc %[[A_FINITE]]
 // CHECK-DAG:     memref.dealloc %[[B_FINITE]]
 
-// A warp scans every fourth tile of 4 blocks, and the elements of zero scales.
+// Each warp scans every fourth tile of 4 blocks, and reads the elements of blocks with zero scales.
 // CHECK:       mxgpu.kernel @main_scale_range(
 // CHECK:         mxgpu.role @scale_range warps(4)
 // CHECK:           vector.load
@@ -32,9 +32,9 @@
 // CHECK:           gpu.subgroup_reduce maxui
 // CHECK:           memref.store
 
-// If a tile of either operand fits bf16 and not f16, a warp reads its rows of each tile that
-// fits bf16, as one line if contiguous, and writes 255 if an element is NaN, else the byte
-// of the scale range.
+// If a tile of either operand fits bf16 but not f16, warps check all tiles that fit bf16 for NaN.
+// Contiguous rows are read as one line. A warp writes 255 if one of its elements is NaN, and
+// otherwise the scale range byte.
 // CHECK:       mxgpu.kernel @main_nan({{.*}}: memref<256x128xf8E4M3FN>, %[[LINE:.*]]: memref<1x32768xf8E4M3FN>, %[[A:.*]]: memref<2x4xi32>, %[[A_FINITE:.*]]: memref<2x16xi8>, {{.*}}: memref<1x32768xf8E4M3FN>, %[[B:.*]]: memref<2x4xi32>, %[[B_FINITE:.*]]: memref<2x16xi8>)
 // CHECK:         mxgpu.role @look warps(16)
 // CHECK:           %[[WARP:.*]] = arith.divui %{{.*}}, %c32
@@ -73,7 +73,7 @@
 // CHECK:           %[[FIT:.*]] = arith.andi %[[FITS_B]], %[[FITS_0]]
 // CHECK:           %{{.*}}, %[[FITS_1:.*]] = mxgpu.load_scale_range %[[A]]
 // CHECK:           %[[OWN:.*]] = arith.andi %[[FIT]], %[[FITS_1]]
-// Each warpgroup covers the rows of a tile of scales.
+// Each warpgroup covers the rows of one scale tile.
 // CHECK:           %[[GROUP:.*]] = arith.divui %{{.*}}, %c128
 // CHECK:           %[[REFERENCE_A:.*]], %{{.*}} = mxgpu.load_scale_range %[[A]]
 // CHECK:           %[[END:.*]] = arith.select %[[OWN]], %end, %start
@@ -86,7 +86,7 @@
 // CHECK:         mxgpu.role @dequantize
 // CHECK:             mxgpu.dequantize_fragment {{.*}} reference(
 
-// Tiles that fit bf16 and not f16. No NaN check is needed.
+// The second kernel computes work tiles that fit bf16 but not f16, and needs no NaN check.
 // CHECK:       mxgpu.kernel @main_matmul_0({{.*}}%[[A:arg[0-9]+]]: memref<2x16xi8>, %[[B:arg[0-9]+]]: memref<2x16xi8>) schedule(<tile = [256, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b, raster
 // CHECK:         mxgpu.role @multiply
 // CHECK:           %[[REFERENCE_B:.*]], %[[FITS_B:.*]] = mxgpu.load_scale_range %[[B]][%{{.*}}] bf16
@@ -127,7 +127,7 @@ func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
 
 // -----
 
-// Strided rows of unknown sizes are read row by row.
+// Strided rows of unknown size are read row by row.
 // CHECK-LABEL: func.func @strided(
 // CHECK:       mxgpu.kernel @strided_nan(%[[A:[a-z0-9]+]]: memref<?x?xf8E4M3FN, strided<[?, 1], offset: ?>>
 // CHECK:         scf.for {{.*}} step %c1

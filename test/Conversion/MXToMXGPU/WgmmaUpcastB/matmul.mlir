@@ -10,15 +10,16 @@
 // CHECK-DAG: ![[$IN_B:bulk_copy_ring[0-9]*]] = !mxgpu.ring<2 x (b: smem<128x64xf8E4M3FN, sw64>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(128)>
 // CHECK-DAG: ![[$OPERANDS:threads_ring[0-9]*]] = !mxgpu.ring<3 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = async_threads(256)>
 
-// A thread reads 16 adjacent elements of its rows of A, used by wgmma as 2 of
-// each 8, two rows alternately; it holds a row of B, written in the same order.
+// A thread reads 16 adjacent elements of each of its rows of A. wgmma uses them as 2 of every 8
+// elements, alternating between two rows. A dequantizing thread holds one row of B and writes it in
+// the same order.
 // CHECK-DAG: #[[$A_LOADED:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 2 columns, 4: 4 columns, 2: 8 rows]>
 // CHECK-DAG: #[[$A_ORDER:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 2: 2 columns, 4: 4 columns]>
 // CHECK-DAG: #[[$A_TAKEN:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
 // CHECK-DAG: #[[$B_LOADED:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
 // CHECK-DAG: #[[$B_STORED:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [2: 1 row, 4: 8 rows, 4: 2 rows, 4: 32 rows], values = [2: 1 column, 2: 8 columns, 4: 16 columns, 4: 2 columns]>
-// Columns of the accumulator follow the order of B: 8 adjacent columns of each
-// 32.
+// The columns of the accumulator follow the order of B, so a thread holds 8 adjacent columns of
+// every 32.
 // CHECK-DAG: #[[$SUMS:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 // CHECK-DAG: #[[$RESULT:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 8 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 4: 2 columns, 4: 32 columns]>
 // CHECK-DAG: ![[$NARROW_A:.*]] = !mxgpu.fragment<128x64xf8E4M3FN, #[[$A_LOADED]]>
@@ -54,7 +55,7 @@
 
 // CHECK:         mxgpu.role @dequantize warps(4) {
 // CHECK:           %[[THREAD:.*]] = mxgpu.thread_id
-// Eight lanes access eight rows, in different banks.
+// The thread number is changed so that eight lanes access eight rows in different banks.
 // CHECK:           %[[MOVED:.*]] = arith.xori %[[THREAD]],
 // CHECK:             mxgpu.for_each_k
 // CHECK-NEXT:          %[[STAGE:.*]], %b, %sfb = mxgpu.consumer_wait %in_b : ![[$IN_B]]
@@ -92,8 +93,8 @@ func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
 
 // -----
 
-// Two row blocks per warpgroup, unpipelined: mxgpu-pipeline-mmas overlaps the
-// wgmma of one with the dequantization of the other.
+// Each warpgroup has two row blocks. The kernel is not pipelined, because mxgpu-pipeline-mmas later
+// overlaps the wgmma of one block with the dequantization of the other.
 
 // CHECK-LABEL: mxgpu.kernel @blocks_matmul(
 // CHECK:           %[[ALL:.*]]:2 = mxgpu.for_each_k {{.*}} iter_args(%[[SUM0:[^ ]+]] = %[[ZERO:[^ ]+]] : {{[^,]*}}, %[[SUM1:[^ ]+]] = %[[ZERO]] : {{.*}}) {
@@ -124,8 +125,8 @@ func.func @blocks(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
 
 // -----
 
-// Tiles of 64 rows or columns start within a scale tile. A reduction that ends
-// within a tile passes its number of blocks: scales past them may be NaN.
+// Tiles of 64 rows or columns may start within a scale tile. If a reduction ends within a tile, the
+// number of valid blocks is passed, because scales past these blocks may be NaN.
 
 // CHECK-LABEL: mxgpu.kernel @low_matmul(
 // CHECK:         mxgpu.role @multiply warps(4)

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --mx-select-schedule="chip=sm_90a explain" -o /dev/null 2>&1 | FileCheck %s
 
-// A small matmul splits its reduction; one warpgroup dequantizes B.
+// A small matmul splits its reduction, and one warpgroup dequantizes B.
 
 !a = tensor<512x4096xf8E4M3FN>
 !s = tensor<512x128xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -9,7 +9,7 @@
 // CHECK-LABEL: mx.matmul in @small: 512 x 512 x 4096, e4m3 x e4m3 in blocks of 32 (wgmma.mma_async) to bf16
 // CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [128, 128, 64], stages = 10, strategy = #mxgpu.wgmma_upcast_b, split_k = 8, raster = linear, epilogue = direct, registers = [200, 72, 40]>
 // CHECK:       | operands.b: 16384
-// CHECK:       threads of a CTA: 416, with 200 registers where they multiply, 72 where they dequantize, and 40 elsewhere
+// CHECK:       threads of a CTA: 416, with 200 registers in MMA warps, 72 in dequantizing warps, and 40 in other warps
 func.func @small(%a: !a, %s: !s, %y: !y) -> !y {
   %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) -> !y
   return %0 : !y
@@ -17,8 +17,8 @@ func.func @small(%a: !a, %s: !s, %y: !y) -> !y {
 
 // -----
 
-// The gradient of weights: checking whether the scales of a tile fit a window costs less than
-// dequantizing both operands.
+// For the weight gradient, it costs less to check whether the scales of a tile fit the f16 range
+// than to dequantize both operands.
 
 !a = tensor<4096x132096xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
 !as = tensor<4096x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
@@ -38,8 +38,8 @@ func.func @gradient(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<8xi32>, %y: !
 
 // -----
 
-// f16_scale_range is selected for scales that are arguments, not for scales that a quantizer
-// of the same function computes in each call.
+// f16_scale_range is selected for scales passed as arguments, not for scales computed in
+// each call by a quantizer of the same function.
 
 !dy = tensor<32768x512xbf16>
 !e = tensor<512x34816xf8E4M3FN, #mx.ragged<groups = 16, align = 128>>

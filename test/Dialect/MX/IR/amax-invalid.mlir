@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
+// Each function violates one constraint of docs/reference/Spec.md and is named after this constraint.
 
 // -----
 
@@ -21,7 +21,7 @@ func.func ${function} {
 %r = mx.amax ins(%x : tensor<256xf64>) outs(%o : tensor<f32>) -> tensor<f32>
 
 // SET function = @amax_outs_type(%x: tensor<256xf32>, %o: tensor<1xf32>)
-// expected-error @below {{'mx.amax' op operand #1 must be variadic of tensor or memref of rank 0 of f32, but got 'tensor<1xf32>'}}
+// expected-error @below {{'mx.amax' op operand #1 must be variadic of rank-0 tensor or memref of f32, but got 'tensor<1xf32>'}}
 %r = mx.amax ins(%x : tensor<256xf32>) outs(%o : tensor<1xf32>) -> tensor<1xf32>
 
 // SET function = @amax_c1(%x: tensor<256xf32>, %o: memref<f32>)
@@ -29,7 +29,7 @@ func.func ${function} {
 mx.amax ins(%x : tensor<256xf32>) outs(%o : memref<f32>)
 
 // SET function = @amax_c2(%x: tensor<256xf32>, %o: tensor<f32>)
-// expected-error @below {{'mx.amax' op expected 1 outs, found 2}}
+// expected-error @below {{'mx.amax' op expected 1 operand in outs, found 2}}
 %r:2 = mx.amax ins(%x : tensor<256xf32>) outs(%o, %o : tensor<f32>, tensor<f32>) -> tensor<f32>, tensor<f32>
 
 // SET function = @amax_c3(%x: tensor<256xf32, "sparse">, %o: tensor<f32>)

@@ -1,7 +1,8 @@
 // RUN: mx-test-opt %s -split-input-file -verify-diagnostics | FileCheck %s --check-prefix=ROUND
 // RUN: not mx-opt %s -split-input-file 2>&1 | FileCheck %s --check-prefix=PLAIN
 
-// Formats of a dialect (test/lib/Formats), which mx-opt does not load.
+// Scale formats may be defined by a dialect outside of mx. mx-opt does not load this dialect
+// (test/lib/Formats) and rejects the file.
 
 // PLAIN: error: {{.*}}mx_formats
 // PLAIN: error: {{.*}}expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'
@@ -15,7 +16,7 @@ func.func @blocks(%q: tensor<8x256xf8E4M3FN>, %s: !s, %d: tensor<8x256xf32>) -> 
 
 // -----
 
-// expected-error@+1 {{expected layout linear with scales of type 'f32', found #mx.scale_layout<sf_128x4>}}
+// expected-error@+1 {{expected the linear layout with scales of type 'f32', found #mx.scale_layout<sf_128x4>}}
 func.func private @tiles(tensor<8x4xf32, #mx.scale_layout<sf_128x4>>)
 
 // -----
@@ -50,7 +51,7 @@ func.func @squares(%x: tensor<2x200x256xf32>, %q: tensor<2x200x256xf8E4M3FN>, %s
 // -----
 
 func.func @square(%x: tensor<8x256xf32>, %q: tensor<8x256xf8E4M3FN>, %s: tensor<1x2xf32>) {
-  // expected-error@+1 {{expected no square with scales of type 'f32' for 128 x 128 elements, found it}}
+  // expected-error@+1 {{expected no attribute 'square' with scales of type 'f32', which apply to 128 x 128 elements}}
   mx.quantize ins(%x : tensor<8x256xf32>) outs(%q, %s : tensor<8x256xf8E4M3FN>, tensor<1x2xf32>) square
       -> tensor<8x256xf8E4M3FN>, tensor<1x2xf32>
   return
@@ -70,7 +71,7 @@ func.func @scale_rows(%q: tensor<200x256xf8E4M3FN>, %s: tensor<200x2xf32>, %d: t
 
 // expected-note@+1 {{scales is defined here}}
 func.func @experts(%q: tensor<200x256xf8E4M3FN>, %s: tensor<2x2xf32>, %e: tensor<3xi32>, %d: tensor<200x256xf32>) {
-  // expected-error@+1 {{expected no expert groups with blocks of 128 x 128 elements, found ragged = rows: give each group a matrix of its own}}
+  // expected-error@+1 {{expected no expert groups with blocks of 128 x 128 elements, found ragged = rows: use a separate matrix for each group}}
   mx.dequantize ragged = rows ins(%q, %s : tensor<200x256xf8E4M3FN>, tensor<2x2xf32>) offsets(%e : tensor<3xi32>)
       outs(%d : tensor<200x256xf32>) block_size = 128 -> tensor<200x256xf32>
   return
@@ -80,7 +81,7 @@ func.func @experts(%q: tensor<200x256xf8E4M3FN>, %s: tensor<2x2xf32>, %e: tensor
 
 // expected-note@+1 {{scales is defined here}}
 func.func @materialized(%q: tensor<200x256xf8E4M3FN>, %s: tensor<1x1x32x4x4xf32>, %d: tensor<200x256xf32>) {
-  // expected-error@+1 {{expected scales in layout linear with type 'f32', found tiles, 'tensor<1x1x32x4x4xf32>'}}
+  // expected-error@+1 {{expected scales of type 'f32' in the linear layout, found the tiled type 'tensor<1x1x32x4x4xf32>'}}
   mx.dequantize ins(%q, %s : tensor<200x256xf8E4M3FN>, tensor<1x1x32x4x4xf32>) outs(%d : tensor<200x256xf32>)
       block_size = 128 -> tensor<200x256xf32>
   return

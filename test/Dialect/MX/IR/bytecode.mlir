@@ -5,8 +5,8 @@
 // RUN: %python %S/Inputs/change-version.py %t.mlirbc 5 %t.former.mlirbc
 // RUN: not mx-opt %t.former.mlirbc 2>&1 | FileCheck %s --check-prefix=FORMER
 
-// Properties, layouts, regions and optional operands round-trip; a file of
-// another version is refused with both versions.
+// Properties, layouts, regions and optional operands round-trip through bytecode.
+// The error for a file of another version names both versions.
 
 // LATER: error: expected mx bytecode of version 6, found 7
 // FORMER: error: expected mx bytecode of version 6, found 5

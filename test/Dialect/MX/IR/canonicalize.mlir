@@ -2,7 +2,7 @@
 
 #tiled = #mx.scale_layout<sf_128x4>
 
-// Folds a relayout to the input's layout.
+// A relayout to the layout of its input is folded.
 // CHECK-LABEL: func @identity_relayout(
 // CHECK-SAME:      %[[S:[^:]*]]: tensor<256x16xf8E8M0FNU>
 // CHECK-NOT:     mx.relayout
@@ -22,7 +22,7 @@ func.func @identity_relayout_memref(%s: memref<256x16xf8E8M0FNU>, %out: memref<2
   return
 }
 
-// Folds a relayout and its inverse.
+// A relayout is folded with its inverse.
 // CHECK-LABEL: func @relayout_pair(
 // CHECK-SAME:      %[[S:[^:]*]]: tensor<?x16xf8E8M0FNU>
 // CHECK-NOT:     mx.relayout
@@ -36,7 +36,7 @@ func.func @relayout_pair(%s: tensor<?x16xf8E8M0FNU>, %t: tensor<?x16xf8E8M0FNU, 
   return %1 : tensor<?x16xf8E8M0FNU>
 }
 
-// Same on physical tensors and with expert groups.
+// The pair is also folded on physical tensors and with expert groups.
 // CHECK-LABEL: func @relayout_pair_ragged(
 // CHECK-SAME:      %[[S:[^:]*]]: tensor<300x2xf8E8M0FNU>
 // CHECK-NOT:     mx.relayout
@@ -51,7 +51,7 @@ func.func @relayout_pair_ragged(%s: tensor<300x2xf8E8M0FNU>, %o: tensor<4xi32>,
   return %1 : tensor<300x2xf8E8M0FNU>
 }
 
-// Keeps a pair with different expert groups.
+// The pair is kept if the expert groups differ.
 // CHECK-LABEL: func @relayout_pair_other_groups
 // CHECK-COUNT-2: mx.relayout
 func.func @relayout_pair_other_groups(%s: tensor<300x2xf8E8M0FNU>, %o: tensor<4xi32>, %p: tensor<4xi32>,
@@ -64,7 +64,7 @@ func.func @relayout_pair_other_groups(%s: tensor<300x2xf8E8M0FNU>, %o: tensor<4x
   return %1 : tensor<300x2xf8E8M0FNU>
 }
 
-// Merges two relayouts: only the name of linear differs.
+// Two relayouts become one relayout, which only drops the explicit encoding `linear`.
 // CHECK-LABEL: func @relayout_chain(
 // CHECK-SAME:      %[[S:[^:]*]]: tensor<256x16xf8E8M0FNU, #{{[a-z_0-9.<>]+}}>
 // CHECK:         %[[R:.*]] = mx.relayout ins(%[[S]] :
@@ -106,7 +106,7 @@ func.func @relayout_into_quantize(%x: tensor<256x512xbf16>)
 
 // -----
 
-// Sizes that are computed after the quantizer equal the sizes of its scales.
+// Sizes computed after the quantizer equal the sizes of its scales, so the relayout is folded.
 // CHECK-LABEL: func @relayout_into_quantize_dynamic(
 // CHECK-SAME:      %{{[^:]*}}: tensor<?x512xbf16>, %[[M:[^:]*]]: index
 // CHECK:         tensor.empty(%[[M]]) : tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -132,7 +132,7 @@ func.func @relayout_into_quantize_dynamic(%x: tensor<?x512xbf16>, %m: index)
 
 #rows = #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>
 
-// With equal expert groups the quantizer writes ragged rows.
+// A quantizer with the same expert groups writes the tiled layout of ragged rows directly.
 // CHECK-LABEL: func @relayout_into_ragged_quantize
 // CHECK:         mx.quantize ragged = rows
 // CHECK-SAME:      tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
@@ -149,7 +149,7 @@ func.func @relayout_into_ragged_quantize(%x: tensor<300x64xbf16>, %o: tensor<4xi
   return %t : tensor<300x2xf8E8M0FNU, #rows>
 }
 
-// Without expert groups in the quantizer the relayout stays.
+// The relayout stays if only the relayout, not the quantizer, has expert groups.
 // CHECK-LABEL: func @relayout_not_into_plain_quantize
 // CHECK:         mx.quantize ins
 // CHECK:         mx.relayout ragged = rows
@@ -169,7 +169,7 @@ func.func @relayout_not_into_plain_quantize(%x: tensor<300x64xbf16>, %o: tensor<
 
 #tiled = #mx.scale_layout<sf_128x4>
 
-// Linear scales have another use, so the relayout stays.
+// The relayout stays because the linear scales have another use.
 // CHECK-LABEL: func @relayout_of_shared_scales
 // CHECK:         mx.quantize
 // CHECK:         mx.relayout
@@ -185,7 +185,7 @@ func.func @relayout_of_shared_scales(%x: tensor<256x512xbf16>, %e: tensor<256x51
   return %s, %t : tensor<256x16xf8E8M0FNU>, tensor<256x16xf8E8M0FNU, #tiled>
 }
 
-// The relayout stays if its destination depends on the quantizer.
+// The relayout stays because its destination is computed from a result of the quantizer.
 // CHECK-LABEL: func @relayout_to_late_destination
 // CHECK:         mx.quantize
 // CHECK:         call @make
@@ -205,7 +205,7 @@ func.func private @make(tensor<256x512xf8E4M3FN>) -> tensor<256x16xf8E8M0FNU, #t
 
 // -----
 
-// Quantization rounds: dequantizing again is not the identity.
+// Quantization rounds, so dequantizing its result does not restore the input.
 // CHECK-LABEL: func @dequantize_of_quantize
 // CHECK:         %[[Q:.*]]:2 = mx.quantize
 // CHECK:         %[[X:.*]] = mx.dequantize ins(%[[Q]]#0, %[[Q]]#1
@@ -223,7 +223,7 @@ func.func @dequantize_of_quantize(%x: tensor<256x512xbf16>, %e: tensor<256x512xf
 
 // -----
 
-// Erases an unused result.
+// An operation on tensors without users is erased.
 // CHECK-LABEL: func @dead
 // CHECK-NEXT:    return
 func.func @dead(%x: tensor<256x512xbf16>, %e: tensor<256x512xf8E4M3FN>, %f: tensor<256x16xf8E8M0FNU>) {
@@ -233,7 +233,7 @@ func.func @dead(%x: tensor<256x512xbf16>, %e: tensor<256x512xf8E4M3FN>, %f: tens
   return
 }
 
-// Keeps writes to memrefs.
+// An operation that writes memrefs is kept.
 // CHECK-LABEL: func @not_dead
 // CHECK-NEXT:    mx.quantize
 func.func @not_dead(%x: memref<256x512xbf16>, %e: memref<256x512xf8E4M3FN>, %f: memref<256x16xf8E8M0FNU>) {
@@ -242,7 +242,7 @@ func.func @not_dead(%x: memref<256x512xbf16>, %e: memref<256x512xf8E4M3FN>, %f: 
   return
 }
 
-// An effect in the epilogue keeps the operation.
+// An epilogue with a side effect keeps its operation.
 // CHECK-LABEL: func @not_dead_epilogue
 // CHECK:         mx.matmul
 // CHECK:           memref.store
@@ -261,7 +261,7 @@ func.func @not_dead_epilogue(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU
 
 // -----
 
-// Drops the unused axis.
+// An axis without users is dropped.
 // CHECK-LABEL: func @unused_axis
 // CHECK:         %[[Q:.*]]:2 = mx.quantize {{.*}} axes = [0] scale_rounding = even
 // CHECK:         return %[[Q]]#1
@@ -275,7 +275,7 @@ func.func @unused_axis(%x: tensor<64x64xf32>, %e: tensor<64x64xf8E4M3FN>, %f: te
   return %r#3 : tensor<64x2xf8E8M0FNU>
 }
 
-// Keeps both axes if only elements of one are used.
+// An axis is kept if its elements or its scales are used.
 // CHECK-LABEL: func @used_axes
 // CHECK:         mx.quantize {{.*}} axes = [1, 0]
 func.func @used_axes(%x: tensor<64x64xf32>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>,
@@ -291,7 +291,7 @@ func.func @used_axes(%x: tensor<64x64xf32>, %e: tensor<64x64xf8E4M3FN>, %f: tens
 
 // -----
 
-// Uses static sizes behind a cast.
+// Static sizes from the source of a cast are used.
 // CHECK-LABEL: func @fold_cast
 // CHECK:         mx.matmul ins({{[^:]*}} : tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>,
 // CHECK-SAME:      outs(%{{[^:]*}} : tensor<16x8xf32>) -> tensor<16x8xf32>
@@ -306,7 +306,7 @@ func.func @fold_cast(%a: tensor<16x64xf8E4M3FN>, %sa: tensor<16x2xf8E8M0FNU>, %b
   return %c : tensor<?x8xf32>
 }
 
-// Keeps a cast that drops the layout.
+// A cast that drops a layout is kept.
 // CHECK-LABEL: func @cast_of_layout
 // CHECK:         tensor.cast
 // CHECK:         mx.dequantize {{.*}}tensor<256x16xf8E8M0FNU>)
@@ -320,8 +320,8 @@ func.func @cast_of_layout(%q: tensor<256x512xf8E4M3FN>, %t: tensor<256x16xf8E8M0
 
 // -----
 
-// Without accumulate a matmul does not read its destination: writes to the init
-// are dropped.
+// A matmul without `accumulate` does not read its init, so the operations that
+// fill the init are dropped.
 // CHECK-LABEL: func @skip_unread_init
 // CHECK-SAME:      %[[INIT:[a-z0-9]+]]: tensor<16x8xf32>, %{{[a-z0-9]+}}: f32
 // CHECK-NOT:     linalg.fill
@@ -335,7 +335,7 @@ func.func @skip_unread_init(%a: tensor<16x64xf8E4M3FN>, %sa: tensor<16x2xf8E8M0F
   return %c : tensor<16x8xf32>
 }
 
-// Keeps the init with accumulate.
+// A matmul with `accumulate` keeps its init.
 // CHECK-LABEL: func @keep_accumulated_init
 // CHECK:         %[[FILL:.*]] = linalg.fill
 // CHECK:         mx.matmul {{.*}} outs(%[[FILL]] : tensor<16x8xf32>) accumulate
@@ -350,7 +350,7 @@ func.func @keep_accumulated_init(%a: tensor<16x64xf8E4M3FN>, %sa: tensor<16x2xf8
 
 // -----
 
-// Drops unused outputs: here the first value, and axis 0.
+// Unused outputs are dropped, in this case the outputs of the first value and of axis 0.
 // CHECK-LABEL: func @unused_value_and_axis(
 // CHECK-SAME:      %{{[^:]*}}: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xbf16>
 // CHECK:         mx.fused_quantize ins(%[[Y]] : tensor<64x64xbf16>)
@@ -378,8 +378,8 @@ func.func @unused_value_and_axis(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>,
 
 // -----
 
-// Concatenated inputs form one value: an axis can be dropped, a single input
-// cannot.
+// Concatenated inputs form one value, so an axis can be dropped but a single
+// input cannot.
 // CHECK-LABEL: func @unused_axis_of_concat(
 // CHECK:         %[[R:.*]]:2 = mx.fused_quantize
 // CHECK-SAME:      axes = [0] concat -> tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU> prologue {
@@ -400,7 +400,7 @@ func.func @unused_axis_of_concat(%x: tensor<64x64xbf16>, %e: tensor<64x128xf8E4M
 
 // -----
 
-// Keeps the amax of the remaining values.
+// The remaining values keep their amax.
 // CHECK-LABEL: func @unused_value_with_amax(
 // CHECK:         %[[R:.*]]:3 = mx.fused_quantize
 // CHECK-SAME:      amax -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32> prologue {
@@ -440,7 +440,7 @@ func.func @unused_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: t
 
 // -----
 
-// The remaining outputs keep their form.
+// The remaining destinations stay dequantized or quantized.
 // CHECK-LABEL: func @unused_dequantized
 // CHECK-SAME:    %{{.*}}: tensor<64x64xf32>, %{{.*}}: f32, %[[D:.*]]: f32, %[[F:.*]]: f32
 // CHECK:         %[[Y:.*]] = mx.fused_quantize {{.*}} decode_factors(%[[F]]) outs(%{{.*}} : tensor<64x64xbf16>) axes = [0] block_size = 16 dequantized = [f4E2M1FN]
@@ -464,7 +464,7 @@ func.func @no_dequantized_left(%x: tensor<64x64xf32>, %y: tensor<64x64xbf16>, %e
 
 // -----
 
-// Keeps one axis if only the amax is used.
+// One axis is kept if only the amax is used.
 // CHECK-LABEL: func @only_amax
 // CHECK:         %[[R:.*]]:3 = mx.fused_quantize {{.*}} axes = [0] amax -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32>
 // CHECK:         return %[[R]]#2
@@ -497,8 +497,8 @@ func.func @identity_prologue(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>,
 
 // -----
 
-// A prologue that yields an input unchanged dequantizes it; unused inputs are
-// dropped with their scales.
+// A prologue that yields an input unchanged dequantizes that input. Unused
+// inputs are dropped together with their scales.
 // CHECK-LABEL: func @dequantizing_prologue
 // CHECK-SAME:      %[[S1:[^:]*]]: tensor<64x2xf8E8M0FNU>, %[[S2:[^:]*]]: tensor<64x4xf8E4M3FN>
 // CHECK:         mx.fused_quantize ins(%{{[^,]*}} : tensor<64x64xf4E2M1FN>) input_scales(%[[S2]] : tensor<64x4xf8E4M3FN>)
@@ -519,7 +519,7 @@ func.func @dequantizing_prologue(%s1: tensor<64x2xf8E8M0FNU>, %s2: tensor<64x4xf
 
 // -----
 
-// Keeps the last input, which defines the shape.
+// The last input is kept because it defines the shape of the result.
 // CHECK-LABEL: func @last_input(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>
 // CHECK:         mx.fused_quantize ins(%[[X]] : tensor<64x64xbf16>)
@@ -539,7 +539,7 @@ func.func @last_input(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>, %one: f32,
 
 // -----
 
-// Scales of the second value also get the final layout from the quantizer.
+// The quantizer also writes the scales of its second value in the final layout.
 // CHECK-LABEL: func @relayout_of_second_value
 // CHECK:         mx.fused_quantize
 // CHECK-SAME:      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -562,7 +562,7 @@ func.func @relayout_of_second_value(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E
 
 // -----
 
-// Packing overwrites the destination, so its old contents are unused.
+// Packing overwrites its destination, so the previous contents are not used.
 // CHECK-LABEL: func @pack_over_packed(
 // CHECK-SAME:      %{{[^:]*}}: tensor<64x64xf4E2M1FN>, %[[V:[^:]*]]: tensor<64x64xf4E2M1FN>, %[[INIT:[^:]*]]:
 // CHECK-NEXT:    %[[P:.*]] = mx.pack_operand ins(%[[V]] : {{.*}}) outs(%[[INIT]]

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
+// Each function violates one constraint of docs/reference/Spec.md and is named after this constraint.
 
 // -----
 
@@ -21,7 +21,7 @@ func.func ${function} {
 %g:4 = mx.group_rows ins(%ids : memref<30x8xi32>) outs(%r, %s, %e, %c : tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>) -> tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>
 
 // SET function = @group_rows_c2(%ids: tensor<30x8xi32>, %r: tensor<240xi32>, %e: tensor<4xi32>)
-// expected-error @below {{'mx.group_rows' op expected 4 outs, rows, slots, ends and count, found 2}}
+// expected-error @below {{'mx.group_rows' op expected 4 outs (rows, slots, ends, count), found 2}}
 %g:2 = mx.group_rows ins(%ids : tensor<30x8xi32>) outs(%r, %e : tensor<240xi32>, tensor<4xi32>) -> tensor<240xi32>, tensor<4xi32>
 
 // SET function = @group_rows_c3(%ids: tensor<240xi32>, %r: tensor<240xi32>, %s: tensor<240xi32>, %e: tensor<4xi32>, %c: tensor<i32>)
@@ -31,12 +31,12 @@ func.func ${function} {
 
 // SET function = @group_rows_c3_choices(%ids: tensor<30x?xi32>, %r: tensor<240xi32>, %s: tensor<240xi32>, %e: tensor<4xi32>, %c: tensor<i32>)
 // expected-note @above {{ids is defined here}}
-// expected-error @below {{'mx.group_rows' op expected a known number of choices, at least 1, as dimension 1 of ids, found 'tensor<30x?xi32>'}}
+// expected-error @below {{'mx.group_rows' op expected dimension 1 of ids, the number of choices, to be static and at least 1, found 'tensor<30x?xi32>'}}
 %g:4 = mx.group_rows ins(%ids : tensor<30x?xi32>) outs(%r, %s, %e, %c : tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>) -> tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>
 
 // SET function = @group_rows_c3_none(%ids: tensor<30x0xi32>, %r: tensor<240xi32>, %s: tensor<240xi32>, %e: tensor<4xi32>, %c: tensor<i32>)
 // expected-note @above {{ids is defined here}}
-// expected-error @below {{'mx.group_rows' op expected a known number of choices, at least 1, as dimension 1 of ids, found 'tensor<30x0xi32>'}}
+// expected-error @below {{'mx.group_rows' op expected dimension 1 of ids, the number of choices, to be static and at least 1, found 'tensor<30x0xi32>'}}
 %g:4 = mx.group_rows ins(%ids : tensor<30x0xi32>) outs(%r, %s, %e, %c : tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>) -> tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>
 
 // SET function = @group_rows_c4(%ids: tensor<30x8xi32>, %r: tensor<30x8xi32>, %s: tensor<240xi32>, %e: tensor<4xi32>, %c: tensor<i32>)
@@ -69,7 +69,7 @@ func.func ${function} {
 %r = mx.combine ins(%z : memref<300x48xbf16>) rows(%rows : tensor<300xi32>) outs(%o0 : tensor<100x48xf32>) -> tensor<100x48xf32>
 
 // SET function = @combine_c2(%z: tensor<300x48xbf16>, %rows: tensor<300xi32>, %o0: tensor<100x48xf32>, %o1: tensor<100x48xf32>)
-// expected-error @below {{'mx.combine' op expected 1 outs, found 2}}
+// expected-error @below {{'mx.combine' op expected 1 operand in outs, found 2}}
 %r:2 = mx.combine ins(%z : tensor<300x48xbf16>) rows(%rows : tensor<300xi32>) outs(%o0, %o1 : tensor<100x48xf32>, tensor<100x48xf32>) -> tensor<100x48xf32>, tensor<100x48xf32>
 
 // SET function = @combine_c3(%z: tensor<2x300x48xbf16>, %rows: tensor<300xi32>, %o0: tensor<100x48xf32>)

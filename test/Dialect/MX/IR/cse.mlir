@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --cse | FileCheck %s
 
-// Merges equal matmuls.
+// Equal matmuls are merged.
 // CHECK-LABEL: func @equal
 // CHECK:         %[[C:.*]] = mx.matmul
 // CHECK-NOT:     mx.matmul
@@ -16,7 +16,7 @@ func.func @equal(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU>, %init: te
   return %c, %d : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// Keeps matmuls with different attributes.
+// Matmuls with different attributes are kept.
 // CHECK-LABEL: func @different
 // CHECK-COUNT-2: mx.matmul
 func.func @different(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU>, %init: tensor<8x8xf32>)
@@ -30,7 +30,7 @@ func.func @different(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU>, %init
   return %c, %d : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// On memrefs the second matmul reads a memref written in between.
+// Equal operations on memrefs are kept, because they write memory.
 // CHECK-LABEL: func @memrefs
 // CHECK-COUNT-2: mx.relayout
 func.func @memrefs(%l: memref<256x16xf8E8M0FNU>, %t: memref<2x4x32x4x4xf8E8M0FNU>) {

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
+// Each function violates one constraint of docs/reference/Spec.md and is named after this constraint.
 
 // -----
 
@@ -25,7 +25,7 @@ func.func ${function} {
 %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, memref<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>
 
 // SET function = @dequantize_c2(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>, %o1: tensor<256x512xbf16>)
-// expected-error @below {{'mx.dequantize' op expected 1 outs, found 2}}
+// expected-error @below {{'mx.dequantize' op expected 1 operand in outs, found 2}}
 %r:2 = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xbf16>, tensor<256x512xbf16>) -> tensor<256x512xbf16>, tensor<256x512xbf16>
 
 // SET function = @dequantize_c3(%i: tensor<512xf8E4M3FN>, %s: tensor<16xf8E8M0FNU>, %o0: tensor<512xbf16>)
@@ -38,7 +38,7 @@ func.func ${function} {
 %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x8xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16>) block_size = 64 -> tensor<256x512xbf16>
 
 // SET function = @dequantize_c5(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>, %g: f32)
-// expected-error @below {{'mx.dequantize' op expected global_scale with f8E4M3FN scales only, found it with scales of type 'f8E8M0FNU'}}
+// expected-error @below {{'mx.dequantize' op expected scales of type f8E4M3FN with a global_scale, found scales of type 'f8E8M0FNU'}}
 %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) global_scale(%g) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>
 
 // SET function = @dequantize_c6(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>)
@@ -101,5 +101,5 @@ func.func ${function} {
 %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16, "sparse">) -> tensor<256x512xbf16, "sparse">
 
 // SET function = @dequantize_c14(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>, %g: tensor<4xi32>)
-// expected-error @below {{'mx.dequantize' op expected padded only with ragged = reduction, found ragged = rows}}
+// expected-error @below {{'mx.dequantize' op expected ragged = reduction with 'padded', found ragged = rows}}
 %r = mx.dequantize ragged = rows padded ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
+// Each function violates one constraint of docs/reference/Spec.md and is named after this constraint.
 
 // -----
 
@@ -17,7 +17,7 @@ func.func ${function} {
 
 // CASES function body
 // SET function = @grouped_matmul_offsets_rank(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<2x2xi32>)
-// expected-error @below {{'mx.grouped_matmul' op operand #4 must be tensor or memref of rank 1 of i32 or i64, but got 'tensor<2x2xi32>'}}
+// expected-error @below {{'mx.grouped_matmul' op operand #4 must be rank-1 tensor or memref of i32 or i64, but got 'tensor<2x2xi32>'}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<2x2xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16>
 
 // SET function = @grouped_matmul_c1(%a: memref<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>)
@@ -25,7 +25,7 @@ func.func ${function} {
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : memref<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16>
 
 // SET function = @grouped_matmul_c2(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %o1: tensor<300x48xbf16>, %o2: tensor<300x48xbf16>, %g: tensor<4xi32>)
-// expected-error @below {{'mx.grouped_matmul' op expected 1 outs, found 3}}
+// expected-error @below {{'mx.grouped_matmul' op expected 1 operand in outs, found 3}}
 %r:3 = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0, %o1, %o2 : tensor<300x48xbf16>, tensor<300x48xbf16>, tensor<300x48xbf16>) -> tensor<300x48xbf16>, tensor<300x48xbf16>, tensor<300x48xbf16>
 
 // SET function = @grouped_matmul_c3(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>)
@@ -125,28 +125,28 @@ func.func ${function} {
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) num_b = 2 -> tensor<300x24xf32>
 
 // SET function = @grouped_matmul_c15_accumulate(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>)
-// expected-error @below {{'mx.grouped_matmul' op expected no accumulate with num_b, scatter or quantized outs, found accumulate}}
+// expected-error @below {{'mx.grouped_matmul' op expected no 'accumulate' with num_b, scatter or quantized outs, found 'accumulate'}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) num_b = 2 accumulate -> tensor<300x24xf32> epilogue {
 ^bb0(%x: f32, %y: f32, %row: index, %col: index):
   mx.yield %x : f32
 }
 
 // SET function = @grouped_matmul_c15_reduction(%a: tensor<64x896xf8E4M3FN>, %sa: tensor<64x28xf8E8M0FNU>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>, %to: tensor<64xi32>)
-// expected-error @below {{'mx.grouped_matmul' op expected num_b, scatter and quantized outs only with ragged = rows, found reduction}}
+// expected-error @below {{'mx.grouped_matmul' op expected ragged = rows with num_b, scatter or quantized outs, found reduction}}
 %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN>, tensor<64x28xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<64xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
 
 // SET function = @grouped_matmul_c16(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf8E4M3FN>)
 // expected-note @above {{outs is defined here}}
-// expected-error @below {{'mx.grouped_matmul' op expected outs of f32, bf16 or f16, or elements and their scales, found 'tensor<300x48xf8E4M3FN>'}}
+// expected-error @below {{'mx.grouped_matmul' op expected outs of type f32, bf16 or f16, or quantized elements and their scales, found 'tensor<300x48xf8E4M3FN>'}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf8E4M3FN>) -> tensor<300x48xf8E4M3FN>
 
 // SET function = @grouped_matmul_c16_rounding(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>)
-// expected-error @below {{'mx.grouped_matmul' op expected scale_rounding with quantized outs only, found other outs}}
+// expected-error @below {{'mx.grouped_matmul' op expected quantized outs with scale_rounding, found other outs}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) scale_rounding = even -> tensor<300x48xf32>
 
 // SET function = @grouped_matmul_c17(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<100x48xbf16>, %to: tensor<300xi32>)
 // expected-note @above {{outs is defined here}}
-// expected-error @below {{'mx.grouped_matmul' op expected outs of f32 with scatter, found 'bf16'}}
+// expected-error @below {{'mx.grouped_matmul' op expected outs of type f32 with scatter, found 'bf16'}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<300xi32>) outs(%o0 : tensor<100x48xbf16>) -> tensor<100x48xbf16>
 
 // SET function = @grouped_matmul_c17_rows(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<100x48xf32>, %to: tensor<100xi32>)
@@ -155,7 +155,7 @@ func.func ${function} {
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<100xi32>) outs(%o0 : tensor<100x48xf32>) -> tensor<100x48xf32>
 
 // SET function = @grouped_matmul_c17_parts(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>, %to: tensor<300xi32>)
-// expected-error @below {{'mx.grouped_matmul' op expected scatter with one out and num_b = 1, found 1 outs and num_b = 2}}
+// expected-error @below {{'mx.grouped_matmul' op expected 1 operand in outs and num_b = 1 with scatter, found 1 and num_b = 2}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<300xi32>) outs(%o0 : tensor<300x24xf32>) num_b = 2 -> tensor<300x24xf32> epilogue {
 ^bb0(%x: f32, %y: f32, %row: index, %col: index):
   mx.yield %x : f32
@@ -163,7 +163,7 @@ func.func ${function} {
 
 // SET function = @grouped_matmul_c18(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x128x64xf8E4M3FN>, %sb: tensor<4x128x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x128xf8E4M3FN>, %o1: tensor<300x8xf8E4M3FN>)
 // expected-note @above {{outs is defined here}}
-// expected-error @below {{'mx.grouped_matmul' op expected two outs of elements and 'f8E8M0FNU' scales, found 'tensor<300x128xf8E4M3FN>' and 'tensor<300x8xf8E4M3FN>'}}
+// expected-error @below {{'mx.grouped_matmul' op expected outs with quantized elements and 'f8E8M0FNU' scales, found 'tensor<300x128xf8E4M3FN>' and 'tensor<300x8xf8E4M3FN>'}}
 %r:2 = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x128x64xf8E4M3FN>, tensor<4x128x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<300x128xf8E4M3FN>, tensor<300x8xf8E4M3FN>) -> tensor<300x128xf8E4M3FN>, tensor<300x8xf8E4M3FN>
 
 // SET function = @grouped_matmul_c18_block(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf8E4M3FN>, %o1: tensor<300x4xf8E8M0FNU>)
@@ -185,11 +185,11 @@ func.func ${function} {
 }
 
 // SET function = @grouped_matmul_c19_scatter(%a: tensor<4x75x64xf8E4M3FN>, %sa: tensor<4x75x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<4x75x48xf32>, %to: tensor<300xi32>)
-// expected-error @below {{'mx.grouped_matmul' op expected masked without scatter, found both}}
+// expected-error @below {{'mx.grouped_matmul' op expected no 'scatter' with 'masked', found both}}
 %r = mx.grouped_matmul ragged = rows masked ins(%a, %sa, %b, %sb : tensor<4x75x64xf8E4M3FN>, tensor<4x75x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<300xi32>) outs(%o0 : tensor<4x75x48xf32>) -> tensor<4x75x48xf32>
 
 // SET function = @grouped_matmul_c19(%a: tensor<64x896xf8E4M3FN>, %sa: tensor<64x28xf8E8M0FNU>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>)
-// expected-error @below {{'mx.grouped_matmul' op expected masked with ragged = rows only, found it with reduction}}
+// expected-error @below {{'mx.grouped_matmul' op expected ragged = rows with 'masked', found reduction}}
 %r = mx.grouped_matmul ragged = reduction masked ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN>, tensor<64x28xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
 
 // SET function = @grouped_matmul_c19_matrices(%a: tensor<4x75x64xf8E4M3FN>, %sa: tensor<4x75x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<4x80x48xbf16>, %g: tensor<4xi32>)
@@ -199,15 +199,15 @@ func.func ${function} {
 
 // SET function = @grouped_matmul_c20(%a: tensor<300x64xf8E4M3FN>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>)
 // expected-note @above {{a is defined here}}
-// expected-error @below {{'mx.grouped_matmul' op expected a of bf16 or f16 without a_scales, found 'f8E4M3FN': give the scales of its blocks}}
+// expected-error @below {{'mx.grouped_matmul' op expected operand 'a' of type bf16 or f16 without a_scales, found 'f8E4M3FN': add the block scales}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) -> tensor<300x48xf32>
 
 // SET function = @grouped_matmul_c20_reduction(%a: tensor<64x896xbf16>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>)
-// expected-error @below {{'mx.grouped_matmul' op expected ragged = rows with a of bf16 or f16, found reduction: quantize both operands, or neither}}
+// expected-error @below {{'mx.grouped_matmul' op expected ragged = rows with unquantized operand 'a', found reduction: quantize both operands, or neither}}
 %r = mx.grouped_matmul ragged = reduction ins(%a, %b, %sb : tensor<64x896xbf16>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
 
 // SET function = @grouped_matmul_c20_right(%a: tensor<64x384xf8E4M3FN, #mx.ragged<groups = 2, align = 128>>, %sa: tensor<64x12xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>>, %b: tensor<48x384xbf16, #mx.ragged<groups = 2, align = 128>>, %offsets: tensor<2xi32>, %o0: tensor<2x64x48xf32>)
-// expected-error @below {{'mx.grouped_matmul' op expected ragged = rows with b of bf16 alone, found reduction: quantize both operands, or neither}}
+// expected-error @below {{'mx.grouped_matmul' op expected ragged = rows with unquantized operand 'b', found reduction: quantize both operands, or neither}}
 %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b : tensor<64x384xf8E4M3FN, #mx.ragged<groups = 2, align = 128>>, tensor<64x12xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>>, tensor<48x384xbf16, #mx.ragged<groups = 2, align = 128>>) offsets(%offsets : tensor<2xi32>) outs(%o0 : tensor<2x64x48xf32>) -> tensor<2x64x48xf32>
 
 // SET function = @grouped_matmul_c21(%a: tensor<300x64xbf16>, %b: tensor<4x1x2x128x32xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xf32>, %g: tensor<4xi32>)
@@ -217,5 +217,5 @@ func.func ${function} {
 
 // SET function = @grouped_matmul_c22(%a: tensor<300x64xbf16>, %b: tensor<4x48x64xbf16>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>)
 // expected-note @above {{b is defined here}}
-// expected-error @below {{'mx.grouped_matmul' op expected no b_scales with b of 'bf16', which has no blocks: leave out the scales}}
+// expected-error @below {{'mx.grouped_matmul' op expected no b_scales with unquantized operand 'b' of type 'bf16': leave out the scales}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %b, %sb : tensor<300x64xbf16>, tensor<4x48x64xbf16>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) -> tensor<300x48xf32>

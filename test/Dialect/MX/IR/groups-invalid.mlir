@@ -1,8 +1,8 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -mx-decompose-groups -split-input-file -verify-diagnostics
 
-// Each case violates a single constraint; the function is named after the violated constraint
-// of docs/reference/Spec.md.
+// Each function violates one constraint of docs/reference/Spec.md and is named
+// after this constraint.
 
 // -----
 
@@ -15,11 +15,11 @@ func.func private @group_c1()
 mx.group @ep size = 1025 tokens = 4
 func.func private @group_c1_many()
 
-// expected-error @below {{'mx.group' op expected at least 1 token, and at most 2147483647 of all ranks together, found 0 for 2 ranks}}
+// expected-error @below {{'mx.group' op expected at least 1 token per rank and at most 2147483647 tokens in total, found 0 for each of 2 ranks}}
 mx.group @ep size = 2 tokens = 0
 func.func private @group_c2()
 
-// expected-error @below {{'mx.group' op expected at least 1 token, and at most 2147483647 of all ranks together, found 1073741824 for 2 ranks}}
+// expected-error @below {{'mx.group' op expected at least 1 token per rank and at most 2147483647 tokens in total, found 1073741824 for each of 2 ranks}}
 mx.group @ep size = 2 tokens = 1073741824
 func.func private @group_c2_many()
 
@@ -38,7 +38,7 @@ func.func @groups_c1_other() -> index {
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c2() {
   // expected-note @below {{the window is defined here}}
-  // expected-error @below {{'mx.window' op expected a rank of at least 2 and 8 rows in the window, 4 for each of 2 ranks, found 'tensor<4x64xf32>'}}
+  // expected-error @below {{'mx.window' op expected the window with rank 2 or more and 8 rows (4 for each of 2 ranks), found 'tensor<4x64xf32>'}}
   %w = mx.window @ep : tensor<4x64xf32>
   return
 }
@@ -46,7 +46,7 @@ func.func @groups_c2() {
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c2_rank() {
   // expected-note @below {{the window is defined here}}
-  // expected-error @below {{'mx.window' op expected a rank of at least 2 and 8 rows in the window, 4 for each of 2 ranks, found 'tensor<8xf32>'}}
+  // expected-error @below {{'mx.window' op expected the window with rank 2 or more and 8 rows (4 for each of 2 ranks), found 'tensor<8xf32>'}}
   %w = mx.window @ep : tensor<8xf32>
   return
 }
@@ -55,7 +55,7 @@ mx.group @ep size = 2 tokens = 4
 // expected-note @below {{input is defined here}}
 func.func @groups_c2_input(%x: tensor<4x64xf32>) {
   %w = mx.window @ep : tensor<8x64xf32>
-  // expected-error @below {{'mx.all_to_all' op expected a rank of at least 2 and 8 rows in input, 4 for each of 2 ranks, found 'tensor<4x64xf32>'}}
+  // expected-error @below {{'mx.all_to_all' op expected input with rank 2 or more and 8 rows (4 for each of 2 ranks), found 'tensor<4x64xf32>'}}
   %y = mx.all_to_all @ep ins(%x : tensor<4x64xf32>) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
   return
 }
@@ -63,7 +63,7 @@ func.func @groups_c2_input(%x: tensor<4x64xf32>) {
 mx.group @ep size = 2 tokens = 4
 // expected-note @below {{the window is defined here}}
 func.func @groups_c3(%x: tensor<8x?xf32>) {
-  // expected-error @below {{'mx.all_gather' op expected rows of a known size in the window, found 'tensor<8x?xf32>'}}
+  // expected-error @below {{'mx.all_gather' op expected rows of static size in the window, found 'tensor<8x?xf32>'}}
   %y = mx.all_gather @ep outs(%x : tensor<8x?xf32>) -> tensor<8x?xf32>
   return
 }
@@ -71,7 +71,7 @@ func.func @groups_c3(%x: tensor<8x?xf32>) {
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c4() {
   // expected-note @below {{the window is defined here}}
-  // expected-error @below {{'mx.window' op expected rows of numbers that fill bytes in the window, found 'tensor<8x63xf4E2M1FN>'}}
+  // expected-error @below {{'mx.window' op expected numeric rows of whole bytes in the window, found 'tensor<8x63xf4E2M1FN>'}}
   %w = mx.window @ep : tensor<8x63xf4E2M1FN>
   return
 }
@@ -79,7 +79,7 @@ func.func @groups_c4() {
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c4_complex() {
   // expected-note @below {{the window is defined here}}
-  // expected-error @below {{'mx.window' op expected rows of numbers that fill bytes in the window, found 'tensor<8x64xcomplex<f32>>'}}
+  // expected-error @below {{'mx.window' op expected numeric rows of whole bytes in the window, found 'tensor<8x64xcomplex<f32>>'}}
   %w = mx.window @ep : tensor<8x64xcomplex<f32>>
   return
 }
@@ -88,7 +88,7 @@ mx.group @ep size = 2 tokens = 4
 func.func @groups_c5(%x: tensor<3x64xbf16>) {
   // expected-note @below {{the window is defined here}}
   %w = mx.window @ep : tensor<8x64xf32>
-  // expected-error @below {{'mx.all_gather' op expected elements of input in the window, 'bf16', found 'f32'}}
+  // expected-error @below {{'mx.all_gather' op expected the window with the element type 'bf16' of input, found 'f32'}}
   %y = mx.all_gather @ep ins(%x : tensor<3x64xbf16>) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
   return
 }
@@ -105,7 +105,7 @@ func.func @groups_c5_columns(%x: tensor<3x32xf32>) {
 mx.group @ep size = 2 tokens = 4
 func.func @groups_c6(%ids: tensor<3x2xi32>) {
   %w = mx.window @ep : tensor<8x2xi32>
-  // expected-error @below {{'mx.dispatch' op expected equally many experts for 2 ranks, at least 1 for each, found 7}}
+  // expected-error @below {{'mx.dispatch' op expected a positive number of experts that is divisible by the number of ranks, 2, found 7}}
   %y = mx.dispatch @ep experts = 7 ids(%ids : tensor<3x2xi32>) ins() outs(%w : tensor<8x2xi32>) -> tensor<8x2xi32>
   return
 }
@@ -114,7 +114,7 @@ mx.group @ep size = 2 tokens = 4
 // expected-note @below {{ids is defined here}}
 func.func @groups_c7(%ids: tensor<3x33xi32>) {
   %w = mx.window @ep : tensor<8x33xi32>
-  // expected-error @below {{'mx.dispatch' op expected 1 to 32 choices, a known number, as dimension 1 of ids, found 'tensor<3x33xi32>'}}
+  // expected-error @below {{'mx.dispatch' op expected dimension 1 of ids, the number of choices, to be static and from 1 to 32, found 'tensor<3x33xi32>'}}
   %y = mx.dispatch @ep experts = 8 ids(%ids : tensor<3x33xi32>) ins() outs(%w : tensor<8x33xi32>) -> tensor<8x33xi32>
   return
 }
@@ -123,7 +123,7 @@ mx.group @ep size = 2 tokens = 4
 func.func @groups_c8(%c: i1, %x: tensor<3x64xf32>) -> tensor<8x64xf32> {
   %w = mx.window @ep : tensor<8x64xf32>
   %y = scf.if %c -> tensor<8x64xf32> {
-    // expected-error @below {{'mx.all_gather' op expected a collective outside of branches, and of loops whose rounds are not constant, as all ranks must come to it equally often, found it in scf.if}}
+    // expected-error @below {{'mx.all_gather' op expected a collective outside of branches and of loops with non-constant bounds, because all ranks must execute it the same number of times, found it in scf.if}}
     %z = mx.all_gather @ep ins(%x : tensor<3x64xf32>) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
     scf.yield %z : tensor<8x64xf32>
   } else {
@@ -137,7 +137,7 @@ func.func @groups_c8_block(%c: i1, %x: tensor<3x64xf32>, %o: tensor<8x64xf32>) -
   cf.cond_br %c, ^meet, ^end(%o : tensor<8x64xf32>)
 ^meet:
   %w = mx.window @ep : tensor<8x64xf32>
-  // expected-error @below {{'mx.all_gather' op expected a collective outside of branches, as all ranks must come to it equally often, found it in a block that branches lead to}}
+  // expected-error @below {{'mx.all_gather' op expected a collective outside of branches, because all ranks must execute it the same number of times, found it in the target block of a branch}}
   %y = mx.all_gather @ep ins(%x : tensor<3x64xf32>) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
   cf.br ^end(%y : tensor<8x64xf32>)
 ^end(%z: tensor<8x64xf32>):
@@ -154,7 +154,7 @@ func.func @groups_c8_call(%n: index, %x: tensor<3x64xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {
-    // expected-error @below {{'func.call' op expected a call of a function with collectives outside of branches, and of loops whose rounds are not constant, as all ranks must come to it equally often, found it in scf.for}}
+    // expected-error @below {{'func.call' op expected a call to a function with collectives outside of branches and of loops with non-constant bounds, because all ranks must execute it the same number of times, found it in scf.for}}
     %y = func.call @inner(%x) : (tensor<3x64xf32>) -> tensor<8x64xf32>
   }
   return
@@ -165,7 +165,7 @@ mx.group @tp size = 2 tokens = 4
 func.func @groups_c9(%x: tensor<3x64xf32>) {
   // expected-note @below {{the window is defined here}}
   %w = mx.window @tp : tensor<8x64xf32>
-  // expected-error @below {{'mx.all_gather' op expected the window to be one of group @ep, found one of group @tp}}
+  // expected-error @below {{'mx.all_gather' op expected the window to belong to group @ep, found group @tp}}
   %y = mx.all_gather @ep ins(%x : tensor<3x64xf32>) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
   return
 }
@@ -176,7 +176,7 @@ func.func @groups_c9_dispatch(%ids: tensor<3x2xi32>, %x: tensor<3x64xf32>) {
   %w = mx.window @ep : tensor<8x2xi32>
   // expected-note @below {{the window of payload 0 is defined here}}
   %v = mx.window @tp : tensor<8x64xf32>
-  // expected-error @below {{'mx.dispatch' op expected the window of payload 0 to be one of group @ep, found one of group @tp}}
+  // expected-error @below {{'mx.dispatch' op expected the window of payload 0 to belong to group @ep, found group @tp}}
   %y:2 = mx.dispatch @ep experts = 8 ids(%ids : tensor<3x2xi32>) ins(%x : tensor<3x64xf32>) outs(%w, %v : tensor<8x2xi32>, tensor<8x64xf32>) -> tensor<8x2xi32>, tensor<8x64xf32>
   return
 }
@@ -187,7 +187,7 @@ func.func @groups_c9_written(%zero: f32) {
   %w = mx.window @tp : tensor<8x64xf32>
   // expected-note @below {{the window is defined here}}
   %own = linalg.fill ins(%zero : f32) outs(%w : tensor<8x64xf32>) -> tensor<8x64xf32>
-  // expected-error @below {{'mx.all_gather' op expected the window to be one of group @ep, found one of group @tp}}
+  // expected-error @below {{'mx.all_gather' op expected the window to belong to group @ep, found group @tp}}
   %y = mx.all_gather @ep outs(%own : tensor<8x64xf32>) -> tensor<8x64xf32>
   return
 }
@@ -198,7 +198,7 @@ func.func @groups_c9_slice(%x: memref<8x64xf32>) {
   %w = mx.window @tp : memref<8x128xf32>
   // expected-note @below {{the window is defined here}}
   %part = memref.subview %w[0, 64] [8, 64] [1, 1] : memref<8x128xf32> to memref<8x64xf32, strided<[128, 1], offset: 64>>
-  // expected-error @below {{'mx.all_to_all' op expected the window to be one of group @ep, found one of group @tp}}
+  // expected-error @below {{'mx.all_to_all' op expected the window to belong to group @ep, found group @tp}}
   mx.all_to_all @ep ins(%x : memref<8x64xf32>) outs(%part : memref<8x64xf32, strided<[128, 1], offset: 64>>)
   return
 }
@@ -209,7 +209,7 @@ func.func @groups_c9_slice_of_tensor(%x: tensor<8x64xf32>) {
   %w = mx.window @tp : tensor<8x128xf32>
   // expected-note @below {{the window is defined here}}
   %part = tensor.extract_slice %w[0, 64] [8, 64] [1, 1] : tensor<8x128xf32> to tensor<8x64xf32>
-  // expected-error @below {{'mx.all_to_all' op expected the window to be one of group @ep, found one of group @tp}}
+  // expected-error @below {{'mx.all_to_all' op expected the window to belong to group @ep, found group @tp}}
   %y = mx.all_to_all @ep ins(%x : tensor<8x64xf32>) outs(%part : tensor<8x64xf32>) -> tensor<8x64xf32>
   return
 }
@@ -217,7 +217,7 @@ func.func @groups_c9_slice_of_tensor(%x: tensor<8x64xf32>) {
 mx.group @ep size = 2 tokens = 4
 func.func @dispatch_c1(%ids: tensor<3x2xi32>, %x: tensor<3x64xf32>) {
   %w = mx.window @ep : tensor<8x2xi32>
-  // expected-error @below {{'mx.dispatch' op expected a window for ids and for each payload, 2, found 1}}
+  // expected-error @below {{'mx.dispatch' op expected 2 outs (a window for ids and for each payload), found 1}}
   %y = mx.dispatch @ep experts = 8 ids(%ids : tensor<3x2xi32>) ins(%x : tensor<3x64xf32>) outs(%w : tensor<8x2xi32>) -> tensor<8x2xi32>
   return
 }
@@ -258,7 +258,7 @@ func.func @collect_c3(%ids: tensor<3x2xi32>, %z: tensor<9x64xbf16>, %s: tensor<9
 mx.group @ep size = 2 tokens = 4
 // expected-note @below {{input is defined here}}
 func.func @collect_c4(%ids: tensor<3x2xi32>, %z: tensor<9x?xbf16>, %s: tensor<9xi32>, %o: tensor<3x64xf32>) {
-  // expected-error @below {{'mx.collect' op expected rows of a known size in input, found 'tensor<9x?xbf16>'}}
+  // expected-error @below {{'mx.collect' op expected rows of static size in input, found 'tensor<9x?xbf16>'}}
   %y = mx.collect @ep experts = 8 wire = bf16 ids(%ids : tensor<3x2xi32>) ins(%z : tensor<9x?xbf16>) slots(%s : tensor<9xi32>) outs(%o : tensor<3x64xf32>) -> tensor<3x64xf32>
   return
 }
@@ -272,14 +272,14 @@ func.func @collect_pairs_c1(%ids: tensor<3x2xi32>, %z: tensor<9xf32>, %s: tensor
 }
 
 func.func @combine_c7(%z: tensor<9x64xf32>, %r: tensor<9xi32>, %o: tensor<3x64xf32>) {
-  // expected-error @below {{'mx.combine' op expected order = fixed with overwrite}}
+  // expected-error @below {{'mx.combine' op expected order = fixed with 'overwrite'}}
   %y = mx.combine ins(%z : tensor<9x64xf32>) rows(%r : tensor<9xi32>) outs(%o : tensor<3x64xf32>) overwrite -> tensor<3x64xf32>
   return
 }
 
 // expected-note @below {{outs is defined here}}
 func.func @combine_c8(%z: tensor<9x64xf32>, %r: tensor<9xi32>, %o: tensor<3x64xbf16>) {
-  // expected-error @below {{'mx.combine' op expected outs of f32, or overwrite, found 'tensor<3x64xbf16>'}}
+  // expected-error @below {{'mx.combine' op expected outs of type f32 without 'overwrite', found 'bf16'}}
   %y = mx.combine ins(%z : tensor<9x64xf32>) rows(%r : tensor<9xi32>) outs(%o : tensor<3x64xbf16>) order = fixed -> tensor<3x64xbf16>
   return
 }

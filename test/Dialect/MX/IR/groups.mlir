@@ -31,7 +31,7 @@ func.func @layer(%ids: tensor<?x2xi64>, %x: tensor<?x64xf8E4M3FN>, %z: tensor<?x
   return %w#1, %y, %q : tensor<8x64xf8E4M3FN>, tensor<?x64xf32>, tensor<?x2xf32>
 }
 
-// Unused collectives are kept in program order, since all ranks must call them; windows are not merged.
+// Unused collectives are kept in program order because all ranks must call them, and windows are not merged.
 // KEPT-LABEL: @unused
 // KEPT-COUNT-2: mx.window
 // KEPT: mx.all_gather

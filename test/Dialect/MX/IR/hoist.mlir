@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --loop-invariant-code-motion | FileCheck %s
 
-// Hoists the quantization of weights out of the loop.
+// The quantization of static weights is hoisted out of the loop.
 // CHECK-LABEL: func @static
 // CHECK:         mx.quantize
 // CHECK:         scf.for
@@ -17,7 +17,7 @@ func.func @static(%w: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor
   return %r : tensor<64x64xf8E4M3FN>
 }
 
-// Dynamic sizes that may fail a check are not hoisted.
+// A quantization with dynamic sizes is not hoisted, because its size checks may fail.
 // CHECK-LABEL: func @dynamic
 // CHECK:         scf.for
 // CHECK:           mx.quantize

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
+// Each function violates one constraint of docs/reference/Spec.md and is named after this constraint.
 
 // -----
 
@@ -24,7 +24,7 @@ func.func private @scale_layout_c4(tensor<2x128x4xf8E8M0FNU, #mx.scale_layout<sf
 // expected-error @below {{expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'}}
 func.func private @scale_layout_c5(tensor<128x4xf32, #mx.scale_layout<sf_128x4>>)
 
-// expected-error @below {{expected one of [linear, sf_128x4] for physical layout of the scales of a tensor, got: swizzled}}
+// expected-error @below {{expected one of [linear, sf_128x4] for physical layout of a tensor's scales, got: swizzled}}
 func.func private @scale_layout_syntax(tensor<128x4xf8E8M0FNU, #mx.scale_layout<swizzled>>)
 
 // expected-error @below {{expected an operand of rank 2 or more in order #mxgpu.fragment_64x64, found rank 1}}

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
+// Each function violates one constraint of docs/reference/Spec.md and is named after this constraint.
 
 // -----
 
@@ -128,12 +128,12 @@ func.func ${function} {
 
 // SET function = @matmul_c14(%a: tensor<64x64xf8E4M3FN>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
 // expected-note @above {{a is defined here}}
-// expected-error @below {{'mx.matmul' op expected a of bf16 or f16 without a_scales, found 'f8E4M3FN': give the scales of its blocks}}
+// expected-error @below {{'mx.matmul' op expected operand 'a' of type bf16 or f16 without a_scales, found 'f8E4M3FN': add the block scales}}
 %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xf8E4M3FN>, tensor<48x64xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
 
 // SET function = @matmul_c14_scales(%a: tensor<64x64xbf16>, %sa: tensor<64x2xf8E8M0FNU>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
 // expected-note @above {{a is defined here}}
-// expected-error @below {{'mx.matmul' op expected no a_scales with a of 'bf16', which has no blocks: leave out the scales}}
+// expected-error @below {{'mx.matmul' op expected no a_scales with unquantized operand 'a' of type 'bf16': leave out the scales}}
 %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<64x64xbf16>, tensor<64x2xf8E8M0FNU>, tensor<48x64xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
 
 // SET function = @matmul_c9_weights(%a: tensor<64x64xbf16>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<48x3xf8E8M0FNU>, %o0: tensor<64x48xf32>)
@@ -142,7 +142,7 @@ func.func ${function} {
 %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<48x64xf8E4M3FN>, tensor<48x3xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
 
 // SET function = @matmul_operands(%a: tensor<64x64xbf16>, %o0: tensor<64x48xf32>)
-// expected-error @below {{expected a, its scales unless it is bf16 or f16, b, and its scales unless it is bf16, found 1 operands}}
+// expected-error @below {{expected operands 'a' and 'b', each followed by its scales if quantized, found 1 operands}}
 %r = mx.matmul ins(%a : tensor<64x64xbf16>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
 
 // SET function = @matmul_operand_types(%a: tensor<64x64xbf16>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
@@ -151,7 +151,7 @@ func.func ${function} {
 
 // SET function = @matmul_c15(%a: tensor<64x64xbf16>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
 // expected-note @above {{a is defined here}}
-// expected-error @below {{'mx.matmul' op expected a in an order that keeps its shape, found #mxgpu.fragment_64x64}}
+// expected-error @below {{'mx.matmul' op expected operand 'a' in an order that keeps the shape, found #mxgpu.fragment_64x64}}
 %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<48x64xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) a_order = #mxgpu.fragment_64x64 -> tensor<64x48xf32>
 
 // SET function = @matmul_c15_element(%a: tensor<64x64xbf16>, %b: tensor<1x1x128x32xbf16>, %o0: tensor<64x48xf32>)
@@ -186,17 +186,17 @@ func.func ${function} {
 
 // SET function = @matmul_c16(%a: tensor<64x64xbf16>, %b: tensor<48x64xf8E4M3FN>, %o0: tensor<64x48xf32>)
 // expected-note @above {{b is defined here}}
-// expected-error @below {{'mx.matmul' op expected b of bf16 without b_scales, found 'f8E4M3FN': give the scales of its blocks}}
+// expected-error @below {{'mx.matmul' op expected operand 'b' of type bf16 without b_scales, found 'f8E4M3FN': add the block scales}}
 %r = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<48x64xf8E4M3FN>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
 
 // SET function = @matmul_c16_scales(%a: tensor<64x64xbf16>, %b: tensor<48x64xbf16>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
 // expected-note @above {{b is defined here}}
-// expected-error @below {{'mx.matmul' op expected no b_scales with b of 'bf16', which has no blocks: leave out the scales}}
+// expected-error @below {{'mx.matmul' op expected no b_scales with unquantized operand 'b' of type 'bf16': leave out the scales}}
 %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<48x64xbf16>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
 
 // SET function = @matmul_c16_left(%a: tensor<64x64xf16>, %b: tensor<48x64xbf16>, %o0: tensor<64x48xf32>)
 // expected-note @above {{a is defined here}}
-// expected-error @below {{'mx.matmul' op expected a of bf16, or elements, with b of bf16, found 'f16': quantize b, or give both as bf16}}
+// expected-error @below {{'mx.matmul' op expected operand 'a' of type bf16, or quantized, with operand 'b' of type bf16, found 'f16': quantize 'b', or pass both as bf16}}
 %r = mx.matmul ins(%a, %b : tensor<64x64xf16>, tensor<48x64xbf16>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
 
 // SET function = @matmul_c4_left(%a: tensor<64x64xf8E4M3FN>, %sa: tensor<64x4xf8E4M3FN>, %b: tensor<48x64xbf16>, %o0: tensor<64x48xf32>)

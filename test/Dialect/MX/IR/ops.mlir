@@ -2,8 +2,8 @@
 // RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
 // RUN: mx-opt %s --emit-bytecode | mx-opt | FileCheck %s
 
-// Round-trips every operation, static and dynamic, on tensors and memrefs, with
-// logical and with materialized scales.
+// Round-trips every operation with static and dynamic sizes, on tensors and
+// memrefs, and with logical and materialized scales.
 
 // CHECK-LABEL: func @quantize
 // CHECK:         mx.quantize ins(%{{[^ ,)]+}} : tensor<256x512xbf16>)
@@ -62,8 +62,8 @@ func.func @amax(%x: tensor<?x64xbf16>, %init: tensor<f32>, %y: memref<7xf16>, %m
   return %r : tensor<f32>
 }
 
-// Ragged input rows: the destinations of axis 0 have a ragged reduction of
-// capacity roundup(300 + 127 * 4, 128).
+// The input has ragged rows, so the destinations of axis 0 have a ragged
+// reduction dimension of roundup(300 + 127 * 4, 128) elements.
 // CHECK-LABEL: func @quantize_ragged
 // CHECK:         mx.quantize ragged = rows ins(%{{[^ ,)]+}} : tensor<300x64xbf16>) offsets(%{{[^ ,)]+}} : tensor<4xi32>)
 func.func @quantize_ragged(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %e: tensor<300x64xf8E4M3FN>,
@@ -83,7 +83,7 @@ func.func @quantize_ragged(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %e: tenso
   return
 }
 
-// The same, materialized.
+// The same quantization writes materialized scales.
 // CHECK-LABEL: func @quantize_ragged_materialized
 // CHECK:         mx.quantize ragged = rows
 // CHECK-SAME:      -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>, tensor<64x896xf8E4M3FN>, tensor<1x7x32x4x4xf8E8M0FNU>
@@ -198,7 +198,7 @@ func.func @matmul(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>,
   return %c : tensor<256x128xbf16>
 }
 
-// 16-bit activations take no scales.
+// A 16-bit activation operand has no scales.
 // CHECK-LABEL: func @matmul_weights
 // CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x512xbf16>, tensor<128x512xf4E2M1FN>, tensor<128x16xf8E8M0FNU>)
 // CHECK-SAME:      outs({{.*}} : tensor<?x128xbf16>) -> tensor<?x128xbf16>
@@ -214,7 +214,7 @@ func.func @matmul_weights(%x: tensor<?x512xbf16>, %h: tensor<?x512xf16>, %w: ten
   return %y, %z : tensor<?x128xbf16>, tensor<?x128xbf16>
 }
 
-// If only b is unscaled, the three operands are a, its scales, and b.
+// If only operand `b` has no scales, `ins` lists `a`, the scales of `a`, and `b`.
 // CHECK-LABEL: func @matmul_by_numbers
 // CHECK:         mx.matmul ins(%arg0, %arg1, %arg4 : tensor<?x512xf4E2M1FN>, tensor<?x16xf8E8M0FNU>, tensor<128x512xbf16>)
 // CHECK:         mx.matmul ins(%arg0, %arg2, %arg4 : tensor<?x512xf4E2M1FN>, tensor<?x32xf8E4M3FN>, tensor<128x512xbf16>)
@@ -233,7 +233,7 @@ func.func @matmul_by_numbers(%a: tensor<?x512xf4E2M1FN>, %sa: tensor<?x16xf8E8M0
   return %x, %y, %z : tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>
 }
 
-// Two unscaled operands, with any reduction size.
+// Without scales on either side the reduction may have any size.
 // CHECK-LABEL: func @matmul_numbers
 // CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x500xbf16>, tensor<128x500xbf16>) outs({{.*}} : tensor<?x128xbf16>) -> tensor<?x128xbf16>
 // CHECK:         mx.grouped_matmul ragged = reduction ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<64x896xbf16>, tensor<48x896xbf16>) offsets(%{{[^ ,)]+}} : tensor<4xi32>)

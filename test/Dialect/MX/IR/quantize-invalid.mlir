@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
+// Each function violates one constraint of docs/reference/Spec.md and is named after this constraint.
 
 // -----
 
@@ -21,7 +21,7 @@ func.func ${function} {
 %r:2 = mx.quantize ins(%x : tensor<256x512xf64>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
 
 // SET function = @quantize_offsets_type(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %g: tensor<4xi8>)
-// expected-error @below {{'mx.quantize' op operand #1 must be tensor or memref of rank 1 of i32 or i64, but got 'tensor<4xi8>'}}
+// expected-error @below {{'mx.quantize' op operand #1 must be rank-1 tensor or memref of i32 or i64, but got 'tensor<4xi8>'}}
 %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi8>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
 
 // SET function = @quantize_result_type(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)
@@ -106,11 +106,11 @@ func.func ${function} {
 %r:4 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1, %o2, %o3 : tensor<64x64xf4E2M1FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf4E2M1FN>, tensor<64x4xf8E4M3FN>) axes = [1, 0] -> tensor<64x64xf4E2M1FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf4E2M1FN>, tensor<64x4xf8E4M3FN>
 
 // SET function = @quantize_c8(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf4E2M1FN>, %o1: tensor<256x32xf8E4M3FN>)
-// expected-error @below {{'mx.quantize' op expected global_scale with f8E4M3FN scales only, found none with scales of type 'f8E4M3FN'}}
+// expected-error @below {{'mx.quantize' op expected a global_scale with scales of type 'f8E4M3FN', found none}}
 %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>) -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>
 
 // SET function = @quantize_c8_superfluous(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %s: f32)
-// expected-error @below {{'mx.quantize' op expected global_scale with f8E4M3FN scales only, found it with scales of type 'f8E8M0FNU'}}
+// expected-error @below {{'mx.quantize' op expected no global_scale with scales of type 'f8E8M0FNU', found a global_scale}}
 %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) global_scale(%s) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
 
 // SET function = @quantize_c9(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf4E2M1FN>, %o1: tensor<256x32xf8E4M3FN>, %s: f32)
@@ -234,7 +234,7 @@ func.func ${function} {
 %r:2 = mx.fused_quantize ins(%x : tensor<2x64x64xbf16>) gather(%i : tensor<96xi32>) outs(%o0, %o1 : tensor<2x64x64xf8E4M3FN>, tensor<2x64x2xf8E8M0FNU>) -> tensor<2x64x64xf8E4M3FN>, tensor<2x64x2xf8E8M0FNU>
 
 // SET function = @quantize_c18(%x: tensor<300x64xbf16>, %g: tensor<4xi32>, %o0: tensor<300x64xf8E4M3FN>, %o1: tensor<6x1x32x4x4xf8E8M0FNU>)
-// expected-error @below {{'mx.quantize' op expected no expert groups with square, found ragged = rows}}
+// expected-error @below {{'mx.quantize' op expected no expert groups with 'square', found ragged = rows}}
 %r:2 = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>) square -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>
 
 // SET function = @fused_quantize_c8(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %o2: tensor<1xf32>)
@@ -328,7 +328,7 @@ func.func ${function} {
 }
 
 // SET function = @fused_quantize_c9(%x: tensor<256x512xf8E4M3FN>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)
-// expected-error @below {{'mx.fused_quantize' op expected input_scales for each input of elements, which are 1, found 0}}
+// expected-error @below {{'mx.fused_quantize' op expected 1 input_scales, one for each quantized input, found 0}}
 %r:2 = mx.fused_quantize ins(%x : tensor<256x512xf8E4M3FN>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
 ^bb0(%a: bf16, %i: index, %j: index):
   %z = arith.constant 0.0 : f32
@@ -336,7 +336,7 @@ func.func ${function} {
 }
 
 // SET function = @fused_quantize_c9_numbers(%x: tensor<256x512xbf16>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)
-// expected-error @below {{'mx.fused_quantize' op expected input_scales for each input of elements, which are 0, found 1}}
+// expected-error @below {{'mx.fused_quantize' op expected 0 input_scales, one for each quantized input, found 1}}
 %r:2 = mx.fused_quantize ins(%x : tensor<256x512xbf16>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
 ^bb0(%a: bf16, %i: index, %j: index):
   %z = arith.constant 0.0 : f32
@@ -344,27 +344,27 @@ func.func ${function} {
 }
 
 // SET function = @fused_quantize_c10(%x: tensor<256x512xf4E2M1FN>, %s: tensor<256x32xf8E4M3FN>, %o0: tensor<512x256xf8E4M3FN>, %o1: tensor<512x8xf8E8M0FNU>)
-// expected-error @below {{'mx.fused_quantize' op expected a prologue with input_scales of f8E4M3FN, found none}}
+// expected-error @below {{'mx.fused_quantize' op expected a prologue with input_scales of type f8E4M3FN, found none}}
 %r:2 = mx.fused_quantize ins(%x : tensor<256x512xf4E2M1FN>) input_scales(%s : tensor<256x32xf8E4M3FN>) outs(%o0, %o1 : tensor<512x256xf8E4M3FN>, tensor<512x8xf8E8M0FNU>) axes = [0] -> tensor<512x256xf8E4M3FN>, tensor<512x8xf8E8M0FNU>
 
 // SET function = @fused_quantize_c25(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E5M2>, %o1: tensor<256x16xf8E8M0FNU>)
-// expected-error @below {{'mx.fused_quantize' op expected elements of 'f8E4M3FN' and block_size 32, those of the input, along axis 1 without a prologue, found 'f8E5M2' and 32: a prologue that yields its argument quantizes them again}}
+// expected-error @below {{'mx.fused_quantize' op expected the input's element type 'f8E4M3FN' and block_size 32 along axis 1 without a prologue, found 'f8E5M2' and 32: add a prologue that yields its argument to requantize}}
 %r:2 = mx.fused_quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E5M2>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E5M2>, tensor<256x16xf8E8M0FNU>
 
 // SET function = @fused_quantize_c25_dequantized(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %y: tensor<256x512xbf16>)
-// expected-error @below {{'mx.fused_quantize' op expected elements of 'f8E4M3FN' and block_size 32, those of the input, along axis 1 without a prologue, found 'f6E2M3FN' and 32: a prologue that yields its argument quantizes them again}}
+// expected-error @below {{'mx.fused_quantize' op expected the input's element type 'f8E4M3FN' and block_size 32 along axis 1 without a prologue, found 'f6E2M3FN' and 32: add a prologue that yields its argument to requantize}}
 %r = mx.fused_quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%y : tensor<256x512xbf16>) dequantized = [f6E2M3FN] -> tensor<256x512xbf16>
 
 // SET function = @fused_quantize_c25_block(%x: tensor<256x512xf4E2M1FN>, %s: tensor<256x16xf8E8M0FNU>, %g: f32, %o0: tensor<256x512xf4E2M1FN>, %o1: tensor<256x32xf8E4M3FN>)
-// expected-error @below {{'mx.fused_quantize' op expected elements of 'f4E2M1FN' and block_size 32, those of the input, along axis 1 without a prologue, found 'f4E2M1FN' and 16: a prologue that yields its argument quantizes them again}}
+// expected-error @below {{'mx.fused_quantize' op expected the input's element type 'f4E2M1FN' and block_size 32 along axis 1 without a prologue, found 'f4E2M1FN' and 16: add a prologue that yields its argument to requantize}}
 %r:2 = mx.fused_quantize ins(%x : tensor<256x512xf4E2M1FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) global_scale(%g) outs(%o0, %o1 : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>) block_size = 16 -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>
 
 // SET function = @fused_quantize_c26(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)
-// expected-error @below {{'mx.fused_quantize' op expected no square along axis 1 with input_scales and without a prologue, found one}}
+// expected-error @below {{'mx.fused_quantize' op expected no attribute 'square' along axis 1 with input_scales and without a prologue}}
 %r:2 = mx.fused_quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) square -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
 
 // SET function = @fused_quantize_c11(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o: tensor<2xi32>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)
-// expected-error @below {{'mx.fused_quantize' op expected expert groups of rows, or none, with input_scales, found ragged = reduction}}
+// expected-error @below {{'mx.fused_quantize' op expected ragged = rows or no expert groups with input_scales, found ragged = reduction}}
 %r:2 = mx.fused_quantize ragged = reduction ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) offsets(%o : tensor<2xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
 ^bb0(%a: bf16, %i: index, %j: index):
   %z = arith.constant 0.0 : f32
@@ -426,7 +426,7 @@ func.func @fused_quantize_c14(%x: tensor<256x512xf8E4M3FN>,
 
 // CASES function body
 // SET function = @fused_quantize_c15(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)
-// expected-error @below {{'mx.fused_quantize' op expected the prologue's argument of a quantized input to be f32, bf16 or f16, found 'f8E4M3FN'}}
+// expected-error @below {{'mx.fused_quantize' op expected the prologue argument for a quantized input to be f32, bf16 or f16, found 'f8E4M3FN'}}
 %r:2 = mx.fused_quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
 ^bb0(%a: f8E4M3FN, %i: index, %j: index):
   %z = arith.constant 0.0 : f32
@@ -457,18 +457,18 @@ func.func @fused_quantize_c13_multiple(%s: tensor<64x3xf8E8M0FNU>,
 
 // CASES function body
 // SET function = @fused_quantize_c16(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x2xf8E8M0FNU>)
-// expected-error @below {{'mx.fused_quantize' op expected a prologue that yields 2 values or more with concat, found none}}
+// expected-error @below {{'mx.fused_quantize' op expected a prologue that yields at least 2 values with 'concat', found none}}
 %r:2 = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) concat -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
 
 // SET function = @fused_quantize_c16_one(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x2xf8E8M0FNU>)
-// expected-error @below {{'mx.fused_quantize' op expected a prologue that yields 2 values or more with concat, found 1}}
+// expected-error @below {{'mx.fused_quantize' op expected a prologue that yields at least 2 values with 'concat', found 1}}
 %r:2 = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) concat -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU> prologue {
 ^bb0(%a: bf16, %i: index, %j: index):
   mx.yield %a : bf16
 }
 
 // SET function = @fused_quantize_c17(%x: tensor<64x64xbf16>, %o0: tensor<64x128xf8E4M3FN>, %o1: tensor<64x4xf8E8M0FNU>)
-// expected-error @below {{'mx.fused_quantize' op expected the prologue to yield values of one type with concat, found ('bf16', 'f32')}}
+// expected-error @below {{'mx.fused_quantize' op expected the prologue to yield values of one type with 'concat', found ('bf16', 'f32')}}
 %r:2 = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) concat -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU> prologue {
 ^bb0(%a: bf16, %i: index, %j: index):
   %b = arith.extf %a : bf16 to f32
@@ -476,23 +476,23 @@ func.func @fused_quantize_c13_multiple(%s: tensor<64x3xf8E8M0FNU>,
 }
 
 // SET function = @fused_quantize_c18(%x: tensor<64x300xbf16>, %o: tensor<4xi32>, %o0: tensor<64x1152xf8E4M3FN>, %o1: tensor<64x36xf8E8M0FNU>)
-// expected-error @below {{'mx.fused_quantize' op expected expert groups of rows, or none, with concat, found ragged = reduction}}
+// expected-error @below {{'mx.fused_quantize' op expected ragged = rows or no expert groups with 'concat', found ragged = reduction}}
 %r:2 = mx.fused_quantize ragged = reduction ins(%x : tensor<64x300xbf16>) offsets(%o : tensor<4xi32>) outs(%o0, %o1 : tensor<64x1152xf8E4M3FN>, tensor<64x36xf8E8M0FNU>) concat -> tensor<64x1152xf8E4M3FN>, tensor<64x36xf8E8M0FNU> prologue {
 ^bb0(%a: bf16, %i: index, %j: index):
   mx.yield %a, %a : bf16, bf16
 }
 
 // SET function = @fused_quantize_c19(%x: tensor<64x64xbf16>, %o0: tensor<64x64xbf16>, %o1: tensor<64x64xbf16>)
-// expected-error @below {{'mx.fused_quantize' op expected dequantized to have an entry for each of 2 destinations, found 1}}
+// expected-error @below {{'mx.fused_quantize' op expected 'dequantized' to have an entry for each of 2 destinations, found 1}}
 %r:2 = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xbf16>, tensor<64x64xbf16>) axes = [1, 0] dequantized = [f8E4M3FN] -> tensor<64x64xbf16>, tensor<64x64xbf16>
 
 // SET function = @fused_quantize_c20(%x: tensor<64x64xbf16>, %o0: tensor<64x64xbf16>)
-// expected-error @below {{'mx.fused_quantize' op expected entries of dequantized to be none, f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'bf16'}}
+// expected-error @below {{'mx.fused_quantize' op expected entries of 'dequantized' to be none, f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'bf16'}}
 %r = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%o0 : tensor<64x64xbf16>) dequantized = [bf16] -> tensor<64x64xbf16>
 
-// Elements and scales instead of a single tensor.
+// Rejects elements and scales for a dequantized destination, which is a single tensor.
 // SET function = @fused_quantize_c1_dequantized(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x2xf8E8M0FNU>)
-// expected-error @below {{'mx.fused_quantize' op expected elements and scales in outs for each of 1 axes, or one tensor where they are dequantized, found 2 outs}}
+// expected-error @below {{'mx.fused_quantize' op expected elements and scales in outs for each of 1 axes, or one tensor for each dequantized destination, found 2 outs}}
 %r:2 = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) dequantized = [f8E4M3FN] -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
 
 // SET function = @fused_quantize_c21(%x: tensor<64x64xbf16>, %o0: tensor<64x64xbf16>, %o1: tensor<64x64xbf16>, %e: f32)
@@ -500,7 +500,7 @@ func.func @fused_quantize_c13_multiple(%s: tensor<64x3xf8E8M0FNU>,
 %r:2 = mx.fused_quantize ins(%x : tensor<64x64xbf16>) global_scale(%e) decode_factors(%e) outs(%o0, %o1 : tensor<64x64xbf16>, tensor<64x64xbf16>) axes = [1, 0] block_size = 16 dequantized = [f4E2M1FN, f4E2M1FN] -> tensor<64x64xbf16>, tensor<64x64xbf16>
 
 // SET function = @fused_quantize_c22(%x: tensor<64x64xbf16>, %o0: tensor<64x64xbf16>, %e: f32)
-// expected-error @below {{'mx.fused_quantize' op expected decode_factors with global_scale only, found them without}}
+// expected-error @below {{'mx.fused_quantize' op expected a global_scale with decode_factors, found none}}
 %r = mx.fused_quantize ins(%x : tensor<64x64xbf16>) decode_factors(%e) outs(%o0 : tensor<64x64xbf16>) dequantized = [f8E4M3FN] -> tensor<64x64xbf16>
 
 // SET function = @fused_quantize_c23(%x: tensor<64x64xbf16>, %o0: tensor<64x64xbf16>, %e: f32)
@@ -509,7 +509,7 @@ func.func @fused_quantize_c13_multiple(%s: tensor<64x3xf8E8M0FNU>,
 
 // SET function = @fused_quantize_c24(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>)
 // expected-note @above {{outs is defined here}}
-// expected-error @below {{'mx.fused_quantize' op expected f32, bf16 or f16 where elements are dequantized, found 'f8E4M3FN'}}
+// expected-error @below {{'mx.fused_quantize' op expected dequantized outs of type f32, bf16 or f16, found 'f8E4M3FN'}}
 %r = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%o0 : tensor<64x64xf8E4M3FN>) dequantized = [f8E4M3FN] -> tensor<64x64xf8E4M3FN>
 
 // SET function = @fused_quantize_c24_encoding(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %o0: tensor<64x896xbf16, #mx.ragged<groups = 4, align = 128>>)
@@ -517,14 +517,14 @@ func.func @fused_quantize_c13_multiple(%s: tensor<64x3xf8E8M0FNU>,
 // expected-error @below {{'mx.fused_quantize' op expected outs without encoding, found #mx.ragged<groups = 4, align = 128>}}
 %r = mx.fused_quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%o : tensor<4xi32>) outs(%o0 : tensor<64x896xbf16, #mx.ragged<groups = 4, align = 128>>) axes = [0] dequantized = [f8E4M3FN] -> tensor<64x896xbf16, #mx.ragged<groups = 4, align = 128>>
 
-// Without scales the block size identifies NVFP4.
+// A dequantized destination has no scales, so block size 16 selects NVFP4.
 // SET function = @quantize_c8_dequantized(%x: tensor<64x64xbf16>, %o0: tensor<64x64xbf16>)
-// expected-error @below {{'mx.fused_quantize' op expected global_scale with f8E4M3FN scales only, found none with scales of type 'f8E4M3FN'}}
+// expected-error @below {{'mx.fused_quantize' op expected a global_scale with scales of type 'f8E4M3FN', found none}}
 %r = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%o0 : tensor<64x64xbf16>) block_size = 16 dequantized = [f4E2M1FN] -> tensor<64x64xbf16>
 
 // SET function = @quantize_c13_concat(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x4xf8E8M0FNU>)
 // expected-note @above {{elements is defined here}}
-// The destination of one of two values is too narrow.
+// Rejects a destination only as wide as one of the two concatenated values.
 // expected-error @below {{'mx.fused_quantize' op expected dimension 1 of elements to be 128, found 64}}
 %r:2 = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) concat -> tensor<64x64xf8E4M3FN>, tensor<64x4xf8E8M0FNU> prologue {
 ^bb0(%a: bf16, %i: index, %j: index):
@@ -534,7 +534,7 @@ func.func @fused_quantize_c13_multiple(%s: tensor<64x3xf8E8M0FNU>,
 // -----
 
 // CASES
-// Blocks must not span two inputs.
+// Rejects narrow inputs, because a block would span two inputs.
 func.func @quantize_c12_concat(
 // expected-note @below {{input is defined here}}
     %x: tensor<64x48xbf16>, %o0: tensor<64x96xf8E4M3FN>, %o1: tensor<64x3xf8E8M0FNU>) {

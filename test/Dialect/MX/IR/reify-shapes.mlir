@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --resolve-ranked-shaped-type-result-dims | FileCheck %s
 
-// Results have the shapes of their destinations.
+// A result has the shape of its destination.
 // CHECK-LABEL: func @quantize(
 // CHECK-SAME:      %{{[^:]*}}: tensor<?x?xf32>, %[[E:[^:]*]]: tensor<?x?xf8E4M3FN>, %[[F:[^:]*]]: tensor<?x?xf8E8M0FNU>
 // CHECK-DAG:     %[[C0:.*]] = arith.constant 0

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
+// Each function violates one constraint of docs/reference/Spec.md and is named after this constraint.
 
 // -----
 
@@ -25,7 +25,7 @@ func.func ${function} {
 %r = mx.relayout ins(%i : memref<256x16xf8E8M0FNU>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
 
 // SET function = @relayout_c2(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU>, %o1: tensor<256x16xf8E8M0FNU>)
-// expected-error @below {{'mx.relayout' op expected 1 outs, found 2}}
+// expected-error @below {{'mx.relayout' op expected 1 operand in outs, found 2}}
 %r:2 = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x16xf8E8M0FNU>, tensor<256x16xf8E8M0FNU>) -> tensor<256x16xf8E8M0FNU>, tensor<256x16xf8E8M0FNU>
 
 // SET function = @relayout_c3(%i: tensor<16xf8E8M0FNU>, %o0: tensor<16xf8E8M0FNU>)
@@ -63,7 +63,7 @@ func.func ${function} {
 
 // SET function = @relayout_c7_rank(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x16xf8E8M0FNU>)
 // expected-note @above {{outs is defined here}}
-// expected-error @below {{'mx.relayout' op expected outs of rank 2 or, materialized, 5, found rank 4}}
+// expected-error @below {{'mx.relayout' op expected outs of rank 2, or rank 5 if materialized, found rank 4}}
 %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<2x4x32x16xf8E8M0FNU>) -> tensor<2x4x32x16xf8E8M0FNU>
 
 // SET function = @relayout_c7_ragged(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>, %g: tensor<4xi32>)
@@ -73,7 +73,7 @@ func.func ${function} {
 
 // SET function = @relayout_c8(%i: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>)
 // expected-note @above {{input is defined here}}
-// expected-error @below {{'mx.relayout' op expected input in layout linear beside a materialized tensor, found #mx.scale_layout<sf_128x4>}}
+// expected-error @below {{'mx.relayout' op expected input in the linear layout, because outs is materialized, found #mx.scale_layout<sf_128x4>}}
 %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
 
 // SET function = @relayout_c8_materialized(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
@@ -96,7 +96,7 @@ func.func ${function} {
 %r = mx.relayout ragged = rows ins(%i : tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>
 
 // SET function = @relayout_c10(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>)
-// expected-error @below {{'mx.relayout' op expected ragged = rows and offsets between #mx.scale_layout<linear> and #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>, found none}}
+// expected-error @below {{'mx.relayout' op expected ragged = rows and offsets to convert #mx.scale_layout<linear> to #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>, found neither}}
 %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>
 
 // SET function = @relayout_c10_groups(%i: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 3>>)

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
+// Each function violates one constraint of docs/reference/Spec.md and is named after this constraint.
 
 // -----
 
@@ -25,7 +25,7 @@ func.func ${function} {
 %r = mx.pack_operand ins(%i : memref<100x200xf4E2M1FN>) outs(%o0 : tensor<100x200xf4E2M1FN, #mxgpu.fragment_64x64>) -> tensor<100x200xf4E2M1FN, #mxgpu.fragment_64x64>
 
 // SET function = @pack_operand_c2(%i: tensor<100x200xf4E2M1FN>, %o0: tensor<100x200xf4E2M1FN, #mxgpu.fragment_64x64>, %o1: tensor<100x200xf4E2M1FN, #mxgpu.fragment_64x64>)
-// expected-error @below {{'mx.pack_operand' op expected 1 outs, found 2}}
+// expected-error @below {{'mx.pack_operand' op expected 1 operand in outs, found 2}}
 %r:2 = mx.pack_operand ins(%i : tensor<100x200xf4E2M1FN>) outs(%o0, %o1 : tensor<100x200xf4E2M1FN, #mxgpu.fragment_64x64>, tensor<100x200xf4E2M1FN, #mxgpu.fragment_64x64>) -> tensor<100x200xf4E2M1FN, #mxgpu.fragment_64x64>, tensor<100x200xf4E2M1FN, #mxgpu.fragment_64x64>
 
 // SET function = @pack_operand_c3(%i: tensor<200xf4E2M1FN>, %o0: tensor<2x4x128x32xf4E2M1FN>)
@@ -35,11 +35,11 @@ func.func ${function} {
 
 // SET function = @pack_operand_c4(%i: tensor<100x200xf4E2M1FN>, %o0: tensor<2x4x128x32xf4E2M1FN>)
 // expected-note @above {{outs is defined here}}
-// expected-error @below {{'mx.pack_operand' op expected an order, as the encoding of outs or as the attribute, found neither with 'tensor<2x4x128x32xf4E2M1FN>'}}
+// expected-error @below {{'mx.pack_operand' op expected an order in the encoding of outs or in the attribute 'order', found outs of type 'tensor<2x4x128x32xf4E2M1FN>'}}
 %r = mx.pack_operand ins(%i : tensor<100x200xf4E2M1FN>) outs(%o0 : tensor<2x4x128x32xf4E2M1FN>) -> tensor<2x4x128x32xf4E2M1FN>
 
 // SET function = @pack_operand_c5(%i: memref<256x512xbf16>)
-// expected-error @below {{'mx.pack_operand' op expected outs in another memref than the input, found the same memref}}
+// expected-error @below {{'mx.pack_operand' op expected different memrefs for the input and outs, found the same memref}}
 mx.pack_operand order = #mxgpu.k_order<64> ins(%i : memref<256x512xbf16>) outs(%i : memref<256x512xbf16>)
 
 // SET function = @pack_operand_c6(%i: tensor<100x200xf4E2M1FN>, %o0: tensor<100x200xf8E4M3FN, #mxgpu.fragment_64x64>)
@@ -49,7 +49,7 @@ mx.pack_operand order = #mxgpu.k_order<64> ins(%i : memref<256x512xbf16>) outs(%
 
 // SET function = @pack_operand_c6_scales(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o: tensor<256x512xf8E4M3FN>)
 // expected-note @above {{outs is defined here}}
-// expected-error @below {{'mx.pack_operand' op expected outs of f32, bf16 or f16 with scales, found 'f8E4M3FN'}}
+// expected-error @below {{'mx.pack_operand' op expected outs of type f32, bf16 or f16 if the input has scales, found 'f8E4M3FN'}}
 %r = mx.pack_operand order = #mxgpu.k_order<64> ins(%i : tensor<256x512xf8E4M3FN>) scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o : tensor<256x512xf8E4M3FN>) -> tensor<256x512xf8E4M3FN>
 
 // SET function = @pack_operand_c7(%i: tensor<256x512xbf16>, %o: tensor<256x512xbf16>, %g: tensor<4xi32>)

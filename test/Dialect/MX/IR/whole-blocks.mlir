@@ -1,6 +1,6 @@
 // RUN: mx-test-opt %s -split-input-file -verify-diagnostics | mx-test-opt -split-input-file | FileCheck %s
 
-// A scale for each row, or for each matrix (test/lib/Formats).
+// A scale may apply to a whole row or to a whole matrix (formats in test/lib/Formats).
 
 // CHECK-LABEL: func.func @rows(
 // CHECK:       mx.quantize ins({{.*}}) outs({{.*}} : tensor<8x77xf8E4M3FN>, tensor<8x1x!mx_formats.row_scale>)
@@ -74,7 +74,7 @@ func.func @matrix_scales(%q: tensor<8x64xf8E4M3FN>, %s: tensor<8x1x!mx_formats.m
 // -----
 
 func.func @square(%x: tensor<8x64xf32>, %q: tensor<8x64xf8E4M3FN>, %s: tensor<8x1x!mx_formats.row_scale>) {
-  // expected-error@+1 {{expected no square with scales of type '!mx_formats.row_scale' for a whole row, found it}}
+  // expected-error@+1 {{expected no attribute 'square' with scales of type '!mx_formats.row_scale', which apply to a whole row}}
   mx.quantize ins(%x : tensor<8x64xf32>) outs(%q, %s : tensor<8x64xf8E4M3FN>, tensor<8x1x!mx_formats.row_scale>) square
       -> tensor<8x64xf8E4M3FN>, tensor<8x1x!mx_formats.row_scale>
   return
@@ -84,7 +84,7 @@ func.func @square(%x: tensor<8x64xf32>, %q: tensor<8x64xf8E4M3FN>, %s: tensor<8x
 
 // expected-note@+1 {{scales is defined here}}
 func.func @reduction(%q: tensor<8x256xf8E4M3FN>, %s: tensor<8x1x!mx_formats.row_scale>, %o: tensor<1xi32>, %d: tensor<8x100xf32>) {
-  // expected-error@+1 {{expected no expert groups with blocks of a whole row, found ragged = reduction: give each group a matrix of its own}}
+  // expected-error@+1 {{expected no expert groups with blocks of a whole row, found ragged = reduction: use a separate matrix for each group}}
   mx.dequantize ragged = reduction ins(%q, %s : tensor<8x256xf8E4M3FN>, tensor<8x1x!mx_formats.row_scale>)
       offsets(%o : tensor<1xi32>) outs(%d : tensor<8x100xf32>) block_size = row -> tensor<8x100xf32>
   return
@@ -94,7 +94,7 @@ func.func @reduction(%q: tensor<8x256xf8E4M3FN>, %s: tensor<8x1x!mx_formats.row_
 
 // expected-note@+1 {{scales is defined here}}
 func.func @rows_of_matrix(%q: tensor<8x256xf8E4M3FN>, %s: tensor<1x1x!mx_formats.matrix_scale>, %o: tensor<1xi32>, %d: tensor<8x256xf32>) {
-  // expected-error@+1 {{expected no expert groups with blocks of a whole matrix, found ragged = rows: give each group a matrix of its own}}
+  // expected-error@+1 {{expected no expert groups with blocks of a whole matrix, found ragged = rows: use a separate matrix for each group}}
   mx.dequantize ragged = rows ins(%q, %s : tensor<8x256xf8E4M3FN>, tensor<1x1x!mx_formats.matrix_scale>)
       offsets(%o : tensor<1xi32>) outs(%d : tensor<8x256xf32>) block_size = row -> tensor<8x256xf32>
   return

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --one-shot-bufferize="bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map" --split-input-file | FileCheck %s
 
-// Destinations are overwritten in place: no allocations, no copies.
+// Destinations are overwritten in place, without allocations or copies.
 // CHECK-LABEL: func @in_place(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<256x64xf8E4M3FN>, %[[SA:[^:]*]]: memref<2x1x32x4x4xf8E8M0FNU>,
 // CHECK-SAME:      %[[C:[^:]*]]: memref<256x256xbf16>
@@ -20,7 +20,7 @@ func.func @in_place(%a: tensor<256x64xf8E4M3FN>, %sa: tensor<2x1x32x4x4xf8E8M0FN
 
 // -----
 
-// Unscaled activations.
+// Bufferizes a matmul with unscaled activations.
 // CHECK-LABEL: func @weights(
 // CHECK-NOT:     memref.alloc
 // CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : memref<256x64xbf16>, memref<128x64xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) outs(%{{.*}} : memref<256x128xbf16>){{$}}
@@ -33,7 +33,7 @@ func.func @weights(%x: tensor<256x64xbf16>, %w: tensor<128x64xf8E4M3FN>, %ws: te
 
 // -----
 
-// Quantizers and matmul: each destination becomes one buffer.
+// Each destination of the quantizers and of the matmul becomes one buffer.
 // CHECK-LABEL: func @quantize_and_multiply
 // CHECK-COUNT-2: memref.alloc
 // CHECK:         mx.quantize ins(%{{.*}} : memref<256x64xbf16>) outs(%{{[^ ,]*}}, %{{[^ ,]*}} : memref<256x64xf8E4M3FN>, memref<2x1x32x4x4xf8E8M0FNU>){{$}}
@@ -55,8 +55,8 @@ func.func @quantize_and_multiply(%x: tensor<256x64xbf16>) -> tensor<256x256xf32>
 
 // -----
 
-// Two writers of a destination: without accumulate the second needs a buffer
-// but not its contents.
+// Two operations write one destination. Without `accumulate` the second
+// operation needs a new buffer, but not a copy of the contents.
 // CHECK-LABEL: func @two_writers
 // CHECK:         memref.alloc
 // CHECK-NOT:     memref.copy
@@ -86,7 +86,7 @@ func.func @pack_weights(%w: tensor<100x96xf4E2M1FN>) -> tensor<2x2x128x32xf4E2M1
 
 // -----
 
-// With accumulate the contents are read, and therefore copied.
+// A matmul with `accumulate` reads its destination, so the contents are copied.
 // CHECK-LABEL: func @two_accumulators
 // CHECK:         memref.alloc
 // CHECK:         memref.copy
@@ -174,7 +174,7 @@ func.func @grouped(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %e: tensor<300x64
 
 // -----
 
-// Tensors captured by the prologue become buffers; inputs are not copied.
+// Tensors captured by the prologue become buffers, and inputs are not copied.
 // CHECK-LABEL: func @prologue(
 // CHECK-SAME:      %[[X:[^:]*]]: memref<8x64xbf16>, %[[P:[^:]*]]: memref<8xbf16>
 // CHECK-NOT:     memref.copy
@@ -197,7 +197,7 @@ func.func @prologue(%x: tensor<8x64xbf16>, %p: tensor<8xbf16>, %e: tensor<8x64xf
 
 // -----
 
-// Elements and scales of inputs are not copied.
+// Elements and scales of quantized inputs are not copied.
 // CHECK-LABEL: func @quantized_input(
 // CHECK-SAME:      %[[X:[^:]*]]: memref<8x64xi8>, %[[S:[^:]*]]: memref<8x2xf8E8M0FNU>
 // CHECK-NOT:     memref.copy

@@ -2,8 +2,8 @@
 // RUN: mx-opt %s --split-input-file --mx-to-cpu -o /dev/null
 // RUN: mx-opt %s --split-input-file --mx-to-plan -o /dev/null
 
-// Clamps indices loaded from a tensor before they are narrowed; indices in
-// bounds are kept.
+// An index that is loaded from a tensor is clamped. An index that is always in
+// bounds is kept.
 #id = affine_map<(i, j) -> (i, j)>
 // CHECK-LABEL: func.func @gather(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<9x7xf32>
@@ -55,7 +55,7 @@ func.func @dynamic(%x: tensor<?xf32>, %at: tensor<?xindex>) -> tensor<?xf32> {
 
 // -----
 
-// A read in a branch: no check, and 0 if the table is empty.
+// A read in a branch is not checked by the host, and returns 0 if the table is empty.
 // CHECK-LABEL: func.func @branch(
 // CHECK-NOT:     cf.assert
 // CHECK:         linalg.generic
@@ -92,7 +92,7 @@ func.func @branch(%table: tensor<?x12xbf16>, %tokens: tensor<?xi64>) -> tensor<?
 
 // -----
 
-// The sum of a host value and a region index is checked on the host.
+// The host checks the range of an index if it is the sum of a host value and a region index.
 // CHECK-LABEL: func.func @window(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<20xf32>, %[[FROM:[^:]*]]: i32
 // CHECK-DAG:     %[[FIRST:.*]] = arith.index_cast %[[FROM]] : i32 to index
@@ -115,8 +115,8 @@ func.func @window(%x: tensor<20xf32>, %from: i32) -> tensor<5xf32> {
 
 // -----
 
-// Device values are not checked on the host, which would have to wait. Neither
-// are arguments of called functions: a caller may pass such a value.
+// The host does not check values in device memory, because it would have to wait for the device.
+// Arguments of called functions are not checked either, because a caller may pass such a value.
 // CHECK-LABEL: func.func private @called(
 // CHECK-NOT:     cf.assert
 // CHECK:         arith.minsi
@@ -149,7 +149,7 @@ func.func @read(%x: tensor<20xf32>, %numbers: tensor<3xi32>) -> (tensor<5xf32>, 
 
 // -----
 
-// Keeps loop indices, slices of them, and clamped indices.
+// Loop indices, clamped indices, and other indices that are always in bounds are kept.
 // CHECK-LABEL: func.func @inside(
 // CHECK-NOT:     cf.assert
 // CHECK-COUNT-1: arith.minsi
@@ -180,7 +180,7 @@ func.func @inside(%x: tensor<8x16x256xf32>, %codes: tensor<16x32xi8>, %n: tensor
 
 // -----
 
-// Equal sizes need no check, other sizes are compared.
+// Equal sizes need no check, and other sizes are compared on the host.
 // CHECK-LABEL: func.func @sizes(
 // CHECK-COUNT-1: cf.assert {{.*}} index 0 is out-of-bounds
 // CHECK-NOT:     cf.assert
@@ -204,7 +204,7 @@ func.func @sizes(%x: tensor<?xf32>, %other: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// Memrefs are read by memref.load.
+// Indices of memref.load are checked and clamped like indices of tensor.extract.
 // CHECK-LABEL: func.func @memrefs(
 // CHECK:         cf.assert {{.*}}'memref.load' op expected an access inside of its array: index 1 is out-of-bounds
 // CHECK:         arith.minsi
@@ -224,8 +224,8 @@ func.func @memrefs(%x: memref<6x?xf32>, %at: memref<5xi32>, %column: index, %y: 
 
 // -----
 
-// In epilogues, plain row and column indices are left to the lowerings; a
-// column plus a loaded value, or a loaded row, is clamped.
+// Row and column arguments of an epilogue are not clamped, because the lowerings
+// handle them. A loaded row, and the sum of a column and a loaded value, are clamped.
 // CHECK-LABEL: func.func @epilogue(
 // CHECK:         mx.matmul
 // CHECK:         ^bb0(%{{.*}}: f32, %[[ROW:.*]]: index, %[[COL:.*]]: index):
@@ -256,8 +256,8 @@ func.func @epilogue(%a: !a, %as: !as, %b: !b, %bs: !bs, %rows: tensor<?xi32>, %t
 
 // -----
 
-// An index that the program clamps is not clamped again; the check for an empty
-// table stays.
+// An index that the program already clamps is not clamped again, but the check
+// for an empty table stays.
 // CHECK-LABEL: func.func @clamped(
 // CHECK:         cf.assert %{{.*}}, "'tensor.extract' op expected an access inside of its array: dimension 0 has no elements to read"
 // CHECK:         linalg.generic

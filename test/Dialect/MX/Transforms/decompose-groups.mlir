@@ -2,8 +2,8 @@
 
 mx.group @ep size = 2 tokens = 4
 
-// Ids are padded with -1 to the maximum tokens per rank; payloads are sent
-// unpadded.
+// Ids are padded with -1 up to the maximum number of tokens per rank. Payloads
+// are sent without padding.
 // CHECK-LABEL: @dispatch
 // CHECK-SAME: (%[[IDS:.*]]: tensor<?x2xi32>, %[[X:.*]]: tensor<?x64xf32>)
 func.func @dispatch(%ids: tensor<?x2xi32>, %x: tensor<?x64xf32>) -> (tensor<8x2xi32>, tensor<8x64xf32>) {
@@ -25,13 +25,13 @@ func.func @dispatch(%ids: tensor<?x2xi32>, %x: tensor<?x64xf32>) -> (tensor<8x2x
 // CHECK-LABEL: @collect
 // CHECK-SAME: (%[[IDS:.*]]: tensor<4x2xi32>, %[[Z:.*]]: tensor<?x64xbf16>, %[[SLOTS:.*]]: tensor<?xi32>, %[[OUT:.*]]: tensor<4x64xf32>)
 func.func @collect(%ids: tensor<4x2xi32>, %z: tensor<?x64xbf16>, %slots: tensor<?xi32>, %y0: tensor<4x64xf32>) -> tensor<4x64xf32> {
-  // Window row of each slot.
+  // Computes the window row of each slot.
   // CHECK: %[[ROWS:.*]] = linalg.generic {{.*}} ins(%[[SLOTS]]
   // CHECK: arith.floordivsi
   // CHECK: %[[SUMS:.*]] = mx.combine ins(%[[Z]] : tensor<?x64xbf16>) rows(%[[ROWS]] : tensor<?xi32>) outs(%{{.*}} : tensor<8x64xbf16>) order = {{ *}}fixed overwrite
   // CHECK: %[[W:.*]] = mx.window @ep : tensor<8x64xbf16>
   // CHECK: %[[CAME:.*]] = mx.all_to_all @ep ins(%[[SUMS]] : tensor<8x64xbf16>) outs(%[[W]]
-  // Only from ranks that own an expert of the token.
+  // Only results from ranks that own an expert of the token are combined.
   // CHECK: %[[OWNERS:.*]] = linalg.generic
   // CHECK: arith.cmpi ult
   // CHECK: arith.divui
@@ -54,7 +54,7 @@ func.func @pairs(%ids: tensor<?x2xi32>, %d: tensor<?xf32>, %slots: tensor<?xi32>
   return %q : tensor<?x2xf32>
 }
 
-// A loop with constant bounds runs the same number of iterations on all ranks.
+// A collective may be in a loop with constant bounds, because all ranks run the same number of iterations.
 // CHECK-LABEL: @rounds
 // CHECK: scf.for
 // CHECK: mx.all_gather

@@ -2,7 +2,7 @@
 // RUN: mx-opt %s --mx-decompose-tensors=on-device --canonicalize | FileCheck %s --check-prefix=DEVICE
 // RUN: mx-opt %s --mx-decompose-tensors --mlir-print-op-generic --mlir-print-local-scope --mlir-print-debuginfo | FileCheck %s --check-prefix=PLACE
 
-// Writes a new tensor instead of overwriting %x.
+// The result is written to a new tensor instead of %x.
 // CHECK-LABEL: @elementwise
 // CHECK-SAME:    (%[[X:.*]]: tensor<?x4xf32>, %[[Y:.*]]: tensor<?x4xf32>)
 // CHECK:         %[[EMPTY:.*]] = tensor.empty(%{{.*}}) : tensor<?x4xf32>
@@ -63,7 +63,7 @@ func.func @pack(%x: tensor<10x7xf32>) -> (tensor<3x2x4x4xf32>, tensor<10x7xf32>)
   return %p, %u : tensor<3x2x4x4xf32>, tensor<10x7xf32>
 }
 
-// The body is created upstream and gets the operation's location.
+// The body is created by upstream code and gets the location of the decomposed operation.
 // PLACE-LABEL: sym_name = "places"
 // PLACE:       "linalg.matmul"
 // PLACE:       "arith.mulf"{{.*}} loc({{.*}}decompose-tensors.mlir":[[# @LINE + 3]]:8)

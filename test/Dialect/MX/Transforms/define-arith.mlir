@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --mx-define-arith --split-input-file --verify-diagnostics | FileCheck %s
 
-// docs/reference/Math.md, Arithmetic.
+// Tests the rules in the section "Arithmetic" of docs/reference/Math.md.
 
-// Converts numbers in range; otherwise selects the limits.
+// A number in range is converted. A number out of range becomes the nearest limit of the integer type.
 // CHECK-LABEL: func @to_signed(
 // CHECK-SAME:    %[[X:.*]]: f32)
 // CHECK-DAG:     %[[ABOVE:.*]] = arith.constant 2.14748365E+9 : f32
@@ -21,7 +21,7 @@ func.func @to_signed(%x: f32) -> i32 {
   return %y : i32
 }
 
-// Halves may not represent a limit; vectors work alike.
+// f16 is widened to f32, because f16 may not represent a limit. Vectors are converted like scalars.
 // CHECK-LABEL: func @to_unsigned(
 // CHECK:         arith.extf %{{.*}} : vector<4xf16> to vector<4xf32>
 // CHECK:         arith.constant dense<6.553600e+04> : vector<4xf32>
@@ -52,7 +52,7 @@ func.func @to_f16(%x: i16) -> f16 {
   return %y : f16
 }
 
-// Keeps conversions to f32, and of integers that f32 represents exactly.
+// Conversions to f32, and conversions of integers that f32 represents exactly, are kept.
 // CHECK-LABEL: func @short(
 // CHECK-NEXT:    arith.sitofp %{{.*}} : i16 to bf16
 // CHECK-NEXT:    arith.sitofp %{{.*}} : i64 to f32
@@ -71,7 +71,7 @@ func.func @bool(%x: i1) -> bf16 {
   return %0 : bf16
 }
 
-// Keeps both roundings.
+// A conversion to f64 and then to bf16 rounds twice, and both roundings are kept.
 // CHECK-LABEL: func @twice(
 // CHECK:         %[[WIDE:.*]] = arith.sitofp
 // CHECK:         %[[KEPT:.*]] = math.copysign %[[WIDE]], %[[WIDE]]
@@ -89,7 +89,7 @@ func.func @twice(%x: i64) -> bf16 {
 // CHECK:         %[[MAGNITUDE:.*]] = arith.andi %[[BITS]], %[[NAN]]
 // CHECK:         %[[IS:.*]] = arith.cmpi ugt, %[[MAGNITUDE]], %[[INF]]
 // CHECK:         arith.select %[[IS]], %[[NAN]], %[[BITS]]
-// The inverse direction is not rewritten.
+// A bitcast from an integer to a float is not rewritten.
 // CHECK-NEXT:    arith.bitcast %{{.*}} : i32 to f32
 // CHECK-NEXT:    return
 func.func @bits(%x: f32, %y: i32) -> (i32, f32) {

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --ownership-based-buffer-deallocation --mx-drop-deallocations --canonicalize | FileCheck %s
 
-// A loop that carries a new buffer per iteration: nothing is freed, and no addresses are compared.
+// Each iteration of the loop carries a new buffer. Nothing is freed, and no addresses are compared.
 // CHECK-LABEL: func.func @carried
 // CHECK-NOT:     dealloc
 // CHECK-NOT:     extract_aligned_pointer
@@ -19,7 +19,7 @@ func.func @carried(%x: memref<?xf32>, %times: index) {
   return
 }
 
-// Buffers of the caller are returned as copies.
+// A buffer owned by the caller is returned as a copy.
 // CHECK-LABEL: func.func @returned
 // CHECK-SAME:    (%[[X:.*]]: memref<4xf32>
 // CHECK:         %[[COPY:.*]] = bufferization.clone %[[X]]

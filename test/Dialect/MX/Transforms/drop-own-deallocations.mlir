@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mx-drop-deallocations | FileCheck %s
 // RUN: mx-opt %s --mx-drop-deallocations --ownership-based-buffer-deallocation | FileCheck %s --check-prefix=AGAIN
 
-// Manual deallocations are dropped; upstream then inserts its own.
+// Deallocations in the input are dropped. The upstream pass then inserts its own deallocations.
 
 // CHECK-LABEL: func.func @by_hand
 // CHECK-NOT:     dealloc

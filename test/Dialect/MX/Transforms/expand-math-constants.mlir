@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-expand-math | FileCheck %s
 
-// Constant folding would use the host's math library: the pass expands
+// Constant folding would call the host's math library, so the pass expands
 // functions of constants without folding.
 
 // CHECK-LABEL: func @constants(
@@ -13,7 +13,7 @@ func.func @constants() -> (f32, f32, f32) {
   %c = arith.constant 7.1 : f32
   %one = arith.constant 1.0 : f32
   %0 = math.rsqrt %c : f32
-  // Depends on constants only.
+  // This value depends on constants only.
   %1 = arith.mulf %0, %c : f32
   %2 = math.log %1 : f32
   %minus = arith.negf %c : f32

@@ -1,10 +1,10 @@
 // RUN: mx-opt %s --mx-expand-math | FileCheck %s --implicit-check-not="math.{{(a?(sin|cos|tan)|log|f?pow|exp|erf|round |is|clamp|cbrt|rsqrt)}}"
 
-// Expands every supported function, in all shapes; docs/reference/Math.md lists
-// the sequences, test/Integration/Run/functions.py checks their results.
+// Expands every supported function of scalars, vectors and tensors. docs/reference/Math.md
+// lists the sequences, and test/Integration/Run/functions.py checks their results.
 
 // CHECK-LABEL: func @sin(
-// Large angles take a branch.
+// A large angle is handled in a branch.
 // CHECK-SAME:    %[[X:.*]]: f32)
 // CHECK:         %[[SIZE:.*]] = math.absf %[[X]] : f32
 // CHECK:         %[[LARGE:.*]] = arith.cmpf olt, %{{.*}}, %[[SIZE]] : f32
@@ -19,7 +19,7 @@ func.func @sin(%x: f32) -> f32 {
   return %0 : f32
 }
 
-// Vectors compute both paths and select elements.
+// For vectors, both paths are computed and the results are selected for each element.
 // CHECK-LABEL: func @vectors(
 // CHECK-NOT:     scf.if
 // CHECK:         arith.select %{{.*}} : vector<3xi1>, vector<3xf32>
@@ -51,7 +51,7 @@ func.func @halves(%x: bf16, %n: index) -> bf16 {
   return %0 : bf16
 }
 
-// A square is a multiplication.
+// A square becomes a multiplication.
 // CHECK-LABEL: func @square(
 // CHECK-SAME:    %[[X:.*]]: f32)
 // CHECK:         %[[R:.*]] = arith.mulf %[[X]], %[[X]] : f32
@@ -62,7 +62,7 @@ func.func @square(%x: f32) -> f32 {
   return %0 : f32
 }
 
-// Functions that need only comparisons keep their type.
+// Functions built only from comparisons are computed in the type of their operands.
 // CHECK-LABEL: func @exact(
 // CHECK-SAME:    %[[X:.*]]: f64, %[[Y:.*]]: bf16)
 // CHECK-DAG:     %[[INF:.*]] = arith.constant 0x7FF0000000000000 : f64
@@ -81,7 +81,7 @@ func.func @exact(%x: f64, %y: bf16) -> (i1, i1, f64, f64) {
   return %0, %1, %2, %3 : i1, i1, f64, f64
 }
 
-// Keeps functions that every target computes exactly.
+// Functions that every target computes exactly are kept.
 // CHECK-LABEL: func @stays(
 // CHECK-DAG:     math.sqrt %{{.*}} : f64
 // CHECK-DAG:     math.fma
@@ -95,7 +95,7 @@ func.func @stays(%x: f64, %i: i32) -> (f64, f64, f64, i32) {
   return %0, %1, %2, %3 : f64, f64, f64, i32
 }
 
-// Functions of tensors are expanded per element.
+// A function of a tensor is expanded for each element.
 // CHECK-LABEL: func @tensors(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x4xbf16>, %[[Y:.*]]: tensor<8xf32>)
 // CHECK:         tensor.dim %[[X]]

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mx-expand-math --split-input-file --verify-diagnostics
 
 func.func @double(%x: f64) -> f64 {
-  // expected-error @below {{'math.exp' op is computed for f16, bf16 and f32, found 'f64'; convert it, or compute it before}}
+  // expected-error @below {{'math.exp' op expected f16, bf16 or f32, found 'f64': convert the operand}}
   %0 = math.exp %x : f64
   return %0 : f64
 }
@@ -9,7 +9,7 @@ func.func @double(%x: f64) -> f64 {
 // -----
 
 func.func @small(%x: vector<4xf8E4M3FN>) -> vector<4xf8E4M3FN> {
-  // expected-error @below {{'math.tanh' op is computed for f16, bf16 and f32, found 'f8E4M3FN'}}
+  // expected-error @below {{'math.tanh' op expected f16, bf16 or f32, found 'f8E4M3FN'}}
   %0 = math.tanh %x : vector<4xf8E4M3FN>
   return %0 : vector<4xf8E4M3FN>
 }
@@ -17,7 +17,7 @@ func.func @small(%x: vector<4xf8E4M3FN>) -> vector<4xf8E4M3FN> {
 // -----
 
 func.func @round(%x: f128) -> f128 {
-  // expected-error @below {{'math.round' op is computed for f16, bf16, f32 and f64, found 'f128'}}
+  // expected-error @below {{'math.round' op expected f16, bf16, f32 or f64, found 'f128'}}
   %0 = math.round %x : f128
   return %0 : f128
 }
@@ -25,7 +25,7 @@ func.func @round(%x: f128) -> f128 {
 // -----
 
 func.func @scalable(%x: vector<[4]xf32>) -> vector<[4]xf32> {
-  // expected-error @below {{'math.sin' op expected numbers, vectors of a fixed size or tensors of a rank, found 'vector<[4]xf32>'}}
+  // expected-error @below {{'math.sin' op expected scalars, fixed-size vectors or ranked tensors, found 'vector<[4]xf32>'}}
   %0 = math.sin %x : vector<[4]xf32>
   return %0 : vector<[4]xf32>
 }
@@ -33,7 +33,7 @@ func.func @scalable(%x: vector<[4]xf32>) -> vector<[4]xf32> {
 // -----
 
 func.func @unranked(%x: tensor<*xf32>) -> tensor<*xf32> {
-  // expected-error @below {{'math.log' op expected numbers, vectors of a fixed size or tensors of a rank, found 'tensor<*xf32>'}}
+  // expected-error @below {{'math.log' op expected scalars, fixed-size vectors or ranked tensors, found 'tensor<*xf32>'}}
   %0 = math.log %x : tensor<*xf32>
   return %0 : tensor<*xf32>
 }

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --mx-expand-math | FileCheck %s
 
-// docs/reference/Math.md lists the sequences as formulas.
+// Tests the sequences listed as formulas in docs/reference/Math.md.
 
-// No rounding to integers, no comparison, no branch.
+// The expansion contains no rounding to an integer, no comparison and no branch.
 // CHECK-LABEL: func @exp(
 // CHECK-SAME:    %[[X:.*]]: f32)
 // CHECK-NOT:     math.exp
@@ -67,7 +67,7 @@ func.func @silu(%x: f32) -> f32 {
   return %0 : f32
 }
 
-// Keeps the division of similar but different patterns.
+// The division is kept in patterns that only resemble a sigmoid.
 
 // CHECK-LABEL: func @other_numerator(
 // CHECK:         arith.divf %{{.*}}, %{{[a-z0-9_]*}} : f32
@@ -104,7 +104,7 @@ func.func @plus(%x: f32) -> f32 {
   return %0 : f32
 }
 
-// The types require four roundings to bf16.
+// The types of the operations require four roundings to bf16.
 // CHECK-LABEL: func @halves(
 // CHECK:         arith.truncf
 // CHECK:         arith.addf %{{.*}} : bf16
@@ -118,7 +118,7 @@ func.func @halves(%x: bf16) -> bf16 {
   return %0 : bf16
 }
 
-// An exp with other users is also computed for them.
+// An exp with another user is expanded separately for that user.
 // CHECK-LABEL: func @shared(
 // CHECK:         arith.shrsi
 // CHECK:         arith.divf %{{.*}} {mx.normal_reciprocal} : f32

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mx-expand-math --mx-fuse-prologues | FileCheck %s
 
-// The sine of large angles is a branch; the operation is still fused as a
-// prologue.
+// The sine of a large angle is computed in a branch, and the operation is still
+// fused as a prologue.
 
 // CHECK-LABEL: func.func @sine(
 // CHECK-NOT:     linalg.generic

@@ -6,8 +6,8 @@
 !a = tensor<96x64xf8E4M3FN>
 !b = tensor<96x2xf8E8M0FNU>
 
-// A tensor that is requantized along the other axis is not stored dequantized;
-// the prologue defines its type.
+// A tensor quantized again along the other axis is not stored in
+// dequantized form. The prologue argument has the dequantized type.
 // CHECK-LABEL: func @other_axis(
 // CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-NOT:     mx.dequantize
@@ -34,8 +34,8 @@ func.func @other_axis(%e: !e, %s: !s, %a: !a, %b: !b) -> (!a, !b) {
 !a = tensor<96x64xf8E4M3FN>
 !b = tensor<96x2xf8E8M0FNU>
 
-// A chain, for both axes: scales are listed in the order of the quantized
-// inputs.
+// A chain of operations is quantized along both axes. Scales are listed in the
+// order of the quantized inputs.
 // CHECK-LABEL: func @chain(
 // CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU>,
 // CHECK-SAME:      %[[F:[^:]*]]: tensor<64x96xf4E2M1FN>, %[[N:[^:]*]]: tensor<64x6xf8E4M3FN>, %[[Y:[^:]*]]: tensor<64x96xbf16>
@@ -66,7 +66,7 @@ func.func @chain(%e: !e, %s: !s, %f: !f, %n: !n, %y: !t, %a: !a, %b: !b) -> (!e,
 !a = tensor<96x64xf8E4M3FN>
 !b = tensor<96x2xf8E8M0FNU>
 
-// Two dequantizations of a tensor are read once by a quantizer.
+// A quantizer reads a tensor only once, even if the tensor is dequantized twice.
 // CHECK-LABEL: func @read_once(
 // CHECK:         mx.fused_quantize ins(%{{[^,]*}} : tensor<64x96xf8E4M3FN>)
 // CHECK-SAME:      axes = [1, 0]
@@ -87,7 +87,7 @@ func.func @read_once(%e: !e, %s: !s, %a: !a, %b: !b) -> (!e, !s, !a, !b) {
 !e = tensor<64x96xf8E4M3FN>
 !s = tensor<64x3xf8E8M0FNU>
 
-// One tensor dequantized to two types with different roundings is two inputs.
+// A tensor dequantized to two types becomes two inputs, because the roundings differ.
 // CHECK-LABEL: func @two_types(
 // CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU>
 // CHECK:         mx.fused_quantize ins(%[[E]], %[[E]] : tensor<64x96xf8E4M3FN>, tensor<64x96xf8E4M3FN>)
@@ -119,8 +119,8 @@ func.func @two_types(%e: !e, %s: !s) -> (!e, !s) {
 !e = tensor<64x96xf8E4M3FN>
 !s = tensor<64x3xf8E8M0FNU>
 
-// For f32 the global scale of an NVFP4 tensor is applied in the region: element
-// times scale is exact.
+// If an NVFP4 tensor is dequantized to f32, the prologue applies the global
+// scale, because the element times its block scale is exact in f32.
 // CHECK-LABEL: func @factor(
 // CHECK-SAME:      %[[G:[^:]*]]: f32
 // CHECK:         ^bb0(%[[A:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
@@ -141,7 +141,7 @@ func.func @factor(%g: f32, %f: !f, %n: !n, %e: !e, %s: !s) -> (!e, !s) {
 !e = tensor<64x96xf8E4M3FN>
 !s = tensor<64x3xf8E8M0FNU>
 
-// For bf16 that would round twice.
+// A bf16 result would be rounded twice, so the dequantization is not fused.
 // CHECK-LABEL: func @factor_to_half(
 // CHECK:         %[[D:.*]] = mx.dequantize
 // CHECK:         mx.fused_quantize ins(%[[D]] :
@@ -158,7 +158,7 @@ func.func @factor_to_half(%g: f32, %f: !f, %n: !n, %e: !e, %s: !s) -> (!e, !s) {
 !e = tensor<64x96xf8E4M3FN>
 !s = tensor<64x3xf8E8M0FNU>
 
-// Values with another use are stored anyway.
+// The dequantization is not fused if its result has another use and is stored anyway.
 // CHECK-LABEL: func @used(
 // CHECK:         %[[D:.*]] = mx.dequantize
 // CHECK:         mx.fused_quantize ins(%[[D]] :
@@ -175,7 +175,7 @@ func.func @used(%e: !e, %s: !s) -> (!e, !s, !t) {
 !e = tensor<64x96xf8E4M3FN>
 !s = tensor<64x3xf8E8M0FNU>
 
-// Same for values that the region reads at other indices.
+// The dequantization is not fused if the prologue reads its result at other indices.
 // CHECK-LABEL: func @used_inside(
 // CHECK:         %[[D:.*]] = mx.dequantize
 // CHECK:         mx.fused_quantize ins(%[[D]] :
@@ -199,7 +199,7 @@ func.func @used_inside(%e: !e, %s: !s) -> (!e, !s) {
 !s = tensor<128x2xf8E8M0FNU>
 !r = tensor<3x1x32x4x4xf8E8M0FNU>
 
-// Ragged quantizers support no quantized inputs.
+// The dequantization is not fused, because ragged quantizers do not support quantized inputs.
 // CHECK-LABEL: func @ragged(
 // CHECK:         %[[D:.*]] = mx.dequantize
 // CHECK:         mx.fused_quantize ragged = rows ins(%[[D]] :
@@ -217,7 +217,7 @@ func.func @ragged(%e: !e, %s: !s, %o: tensor<2xi32>, %r: !r) -> (!e, !r) {
 !s = tensor<3x1x32x4x4xf8E8M0FNU>
 !p = tensor<128x2xf8E8M0FNU>
 
-// Quantized inputs support no expert groups.
+// The dequantization is not fused, because quantized inputs cannot have expert groups.
 // CHECK-LABEL: func @ragged_input(
 // CHECK:         %[[D:.*]] = mx.dequantize ragged = rows
 // CHECK:         mx.fused_quantize ins(%[[D]] :
@@ -236,7 +236,7 @@ func.func @ragged_input(%e: !e, %s: !s, %o: tensor<2xi32>, %p: !p) -> (!e, !p) {
 !g = tensor<96x96xf8E4M3FN>
 !h = tensor<96x3xf8E8M0FNU>
 
-// Gathers rows of elements and of scales.
+// The gather selects rows of both the elements and the scales.
 // CHECK-LABEL: func @gathered(
 // CHECK-NOT:     mx.dequantize
 // CHECK:         mx.fused_quantize ins(%{{.*}} : tensor<64x96xf8E4M3FN>) input_scales(%{{.*}} : tensor<64x3xf8E8M0FNU>) gather(
@@ -254,7 +254,7 @@ func.func @gathered(%e: !e, %s: !s, %n: tensor<96xi32>, %g: !g, %h: !h) -> (!g, 
 !e = tensor<64x64xf8E4M3FN>
 !s = tensor<64x2xf8E8M0FNU>
 
-// Computed codes still need their scales.
+// An operation that computes quantized elements is not fused, because the quantizer applies the scales to its inputs.
 // CHECK-LABEL: func @computed_codes(
 // CHECK-SAME:      %{{[^:]*}}: tensor<64x64xbf16>, %[[S:[^:]*]]: tensor<64x2xf8E8M0FNU>
 // CHECK:         %[[C:.*]] = linalg.generic
@@ -280,8 +280,8 @@ func.func @computed_codes(%x: !t, %s: !s, %e: !e, %f: !s) -> (!e, !s) {
 !e = tensor<64x96xf8E4M3FN>
 !s = tensor<64x3xf8E8M0FNU>
 
-// Dequantized values are quantized again, fused or not, by an explicit
-// prologue.
+// The explicit prologue makes the quantizer dequantize its input and quantize
+// it again, even to the same format.
 // CHECK-LABEL: func @same_format(
 // CHECK:         mx.fused_quantize ins(%{{.*}} : tensor<64x96xf8E4M3FN>) input_scales(
 // CHECK-SAME:      prologue {
@@ -301,8 +301,8 @@ func.func @same_format(%e: !e, %s: !s, %a: !e, %b: !s) -> (!e, !s) {
 !a = tensor<96x64xf8E4M3FN>
 !b = tensor<96x2xf8E8M0FNU>
 
-// Forwarded rows, and columns of the same tensor, in one pass and without a
-// prologue.
+// Without a prologue, rows are forwarded unchanged. The columns of the same
+// tensor are quantized in the same operation.
 // CHECK-LABEL: func @passed_on(
 // CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU>,
 // CHECK-NEXT:    %[[Q:.*]]:4 = mx.fused_quantize ins(%[[E]] : tensor<64x96xf8E4M3FN>) input_scales(%[[S]] : tensor<64x3xf8E8M0FNU>)
@@ -320,7 +320,7 @@ func.func @passed_on(%e: !e, %s: !s, %f: !e, %t: !s, %a: !a, %b: !b) -> (!e, !s,
 !e = tensor<64x96xf8E4M3FN>
 !s = tensor<64x3xf8E8M0FNU>
 
-// Forwarded rows are not combined with computed values.
+// A quantizer that forwards rows is not merged with a quantizer that computes values.
 // CHECK-LABEL: func @passed_on_and_computed(
 // CHECK:         mx.fused_quantize ins(%{{.*}} : tensor<64x96xf8E4M3FN>) input_scales(%{{.*}}) outs({{.*}}) -> tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU>
 // CHECK-NEXT:    mx.fused_quantize

@@ -10,8 +10,8 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 
-// Gate and up projections are columns of a matmul; their SwiGLU is quantized.
-// The epilogue keeps the roundings of the tensor types.
+// The matmul computes gate and up projections as columns, and their SwiGLU is
+// quantized. The epilogue keeps the roundings of the tensor types.
 // CHECK-LABEL: func @swiglu(
 // CHECK-SAME:      %[[P:[^:]*]]: tensor<?xf32>)
 // CHECK-NOT:     mx.fused_quantize
@@ -56,7 +56,7 @@ func.func @swiglu(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %p: tensor<?xf32>)
   return %q#0, %q#1 : !a, !as
 }
 
-// Keeps gate and up projections with other uses.
+// Gate and up projections with other uses are stored, so the SwiGLU is not fused.
 // CHECK-LABEL: func @saved(
 // CHECK:         mx.grouped_matmul
 // CHECK-NOT:     num_b
@@ -80,7 +80,7 @@ func.func @saved(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o) -> (!y, !h) {
   return %y, %h : !y, !h
 }
 
-// Rows are added to the rows of their tokens in the epilogue.
+// The epilogue adds each row to the row of its token.
 // CHECK-LABEL: func @combine(
 // CHECK-SAME:      %[[ROWS:[^:]*]]: tensor<?xi32>, %[[OUT:[^:]*]]: tensor<?x512xf32>)
 // CHECK:         mx.grouped_matmul
@@ -102,7 +102,7 @@ func.func @combine(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %rows: tensor<?xi
   return %z : tensor<?x512xf32>
 }
 
-// Ordered sums are not fused, since matmul rows are unordered.
+// A combine with a fixed order is not fused, because a matmul computes rows in any order.
 // CHECK-LABEL: func @combine_in_order(
 // CHECK:         mx.grouped_matmul
 // CHECK-NOT:     scatter
@@ -120,7 +120,7 @@ func.func @combine_in_order(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %rows: t
   return %z : tensor<?x512xf32>
 }
 
-// Different expert groups, another axis, or accumulation: not fused.
+// Does not fuse a combine with other expert groups, a quantizer along the other axis, or a matmul that accumulates.
 // CHECK-LABEL: func @others(
 // CHECK:         mx.grouped_matmul
 // CHECK-NOT:     scatter
@@ -158,8 +158,8 @@ func.func @others(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %other: !o, %rows:
   return %z, %q#0, %q#1, %u : tensor<?x512xf32>, tensor<512x?xf8E4M3FN>, tensor<512x?xf8E8M0FNU>, !y
 }
 
-// The combined tensor is also the destination; rows outside of expert groups
-// are combined too.
+// Does not fuse a combine that adds a tensor to itself, or a combine that also
+// reads rows outside of the expert groups.
 // CHECK-LABEL: func @combined_with_itself(
 // CHECK-NOT:     scatter
 // CHECK:         mx.combine
@@ -178,7 +178,7 @@ func.func @combined_with_itself(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %row
   return %z, %w : tensor<?x512xf32>, tensor<?x512xf32>
 }
 
-// The schedule was chosen for the unfused matmul.
+// A matmul with a schedule is not fused, because the schedule was chosen for the unfused matmul.
 // CHECK-LABEL: func @scheduled(
 // CHECK:         mx.grouped_matmul
 // CHECK-SAME:      {schedule = "mine"}
@@ -200,7 +200,7 @@ func.func @scheduled(%a: !a, %as: !as, %b: tensor<8x256x256xf8E4M3FN>,
 
 // -----
 
-// Fuses a bias and a residual with one matmul, and a following operation.
+// Fuses the addition of a bias and the following addition of a residual into one matmul.
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #column = affine_map<(d0, d1) -> (d1)>
 !a = tensor<256x512xf8E4M3FN>
@@ -244,8 +244,8 @@ func.func @dense(%a: !a, %as: !as, %bias: tensor<256xf32>, %r: !y) -> !y {
 !o = tensor<8xi32>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 
-// Producers of unscaled activations are not fused: quantizers for other users,
-// and dequantizers. Consumers of the result are.
+// The matmul is not fused with the dequantizer of its unscaled activations or with
+// a quantizer that also reads them. The operation that reads the result is fused.
 // CHECK-LABEL: func @weights(
 // CHECK:         %[[X:.*]] = mx.dequantize
 // CHECK:         mx.grouped_matmul ragged = rows ins(%[[X]], %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x256xbf16>,

@@ -5,7 +5,7 @@
 !e = tensor<256x64xf8E4M3FN>
 !s = tensor<256x2xf8E8M0FNU>
 
-// Elements and scales are not stored.
+// The fused operation stores neither elements nor scales.
 
 // CHECK-LABEL: func @pair(
 // CHECK-SAME:    %[[X:.*]]: tensor<256x64xbf16>)
@@ -21,7 +21,7 @@ func.func @pair(%x: !x) -> !x {
   return %y : !x
 }
 
-// Destinations may be the same tensor, since CSE merges equal tensors.
+// Destinations may be the same tensor, because CSE merges equal tensors.
 
 // CHECK-LABEL: func @same_outs(
 // CHECK-NEXT:    mx.fused_quantize {{.*}} dequantized = [f8E4M3FN, f8E4M3FN] -> tensor<256x64xbf16>, tensor<256x64xbf16> prologue
@@ -39,7 +39,7 @@ func.func @same_outs(%x: !x, %init: !x) -> (!x, !x) {
   return %y, %z : !x, !x
 }
 
-// Not fused if elements or scales have other uses,
+// The pair is not fused if the elements or the scales have another use.
 
 // CHECK-LABEL: func @read(
 // CHECK:         mx.fused_quantize
@@ -51,7 +51,7 @@ func.func @read(%x: !x, %e: !e, %s: !s, %init: !x) -> (!x, !e) {
   return %y, %q#0 : !x, !e
 }
 
-// if scales belong to other elements,
+// The pair is not fused if the scales belong to other elements.
 
 // CHECK-LABEL: func @others(
 // CHECK:         mx.fused_quantize
@@ -64,7 +64,7 @@ func.func @others(%x: !x, %e: !e, %s: !s, %init: !x) -> !x {
   return %y : !x
 }
 
-// if only a branch dequantizes,
+// The pair is not fused if only a branch dequantizes.
 
 // CHECK-LABEL: func @branch(
 // CHECK:         mx.fused_quantize
@@ -81,7 +81,7 @@ func.func @branch(%x: !x, %e: !e, %s: !s, %init: !x, %c: i1) -> !x {
   return %r : !x
 }
 
-// or if the destination depends on the quantization.
+// The pair is not fused if the destination depends on the quantization.
 
 // CHECK-LABEL: func @depends(
 // CHECK:         mx.fused_quantize
@@ -98,7 +98,7 @@ func.func @depends(%x: !x, %e: !e, %s: !s, %m: tensor<f32>) -> !x {
 
 // -----
 
-// Results have the sizes of their destinations.
+// The result has the size of the quantizer's destination.
 
 // CHECK-LABEL: func @sizes(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x64xbf16>, %[[E:.*]]: tensor<?x64xf8E4M3FN>, %[[S:.*]]: tensor<?x2xf8E8M0FNU>)
@@ -116,7 +116,7 @@ func.func @sizes(%x: tensor<?x64xbf16>, %e: tensor<?x64xf8E4M3FN>, %s: tensor<?x
 
 // -----
 
-// Only one axis may be dequantized. Amax and prologue are kept.
+// Only the second axis is dequantized. The amax and the prologue are kept.
 
 !e = tensor<256x64xf4E2M1FN>
 !s = tensor<256x4xf8E4M3FN>
@@ -138,7 +138,7 @@ func.func @mixed(%x: tensor<256x64xf32>, %encode: f32, %decode: f32, %e: !e, %s:
   return %q#0, %q#1, %y, %q#4 : !e, !s, tensor<64x256xbf16>, tensor<f32>
 }
 
-// A shared global scale cannot serve two axes.
+// Only the first axis is fused, because the second axis is dequantized without the global scale.
 
 // CHECK-LABEL: func @one_factor(
 // CHECK:         mx.fused_quantize {{.*}} decode_factors(%{{.*}}) {{.*}} dequantized = [f4E2M1FN, none]
@@ -152,8 +152,8 @@ func.func @one_factor(%x: tensor<256x64xf32>, %encode: f32, %decode: f32, %e: !e
 
 // -----
 
-// Ragged rows are dequantized with their expert groups, a ragged reduction as a
-// matrix or by segments in place, for any source of the offsets.
+// Ragged rows are fused if the expert groups are the same. A ragged reduction is fused
+// as one matrix or as padded segments, even if the offsets come from another operand.
 
 !x = tensor<300x64xbf16>
 !e = tensor<300x64xf8E4M3FN>
@@ -180,8 +180,8 @@ func.func @segments(%x: !x, %o: tensor<4xi32>, %p: tensor<4xi32>, %et: !et, %st:
   return %0 : tensor<64x896xbf16>
 }
 
-// Segments that move together no longer match the positions written by the
-// quantizer.
+// Without `padded`, the dequantized segments are adjacent and no longer match
+// the positions that the quantizer writes.
 
 // CHECK-LABEL: func @moved(
 // CHECK:         mx.fused_quantize
@@ -193,7 +193,7 @@ func.func @moved(%x: !x, %o: tensor<4xi32>, %et: !et, %st: !st, %yt: tensor<64x3
   return %0 : tensor<64x300xbf16>
 }
 
-// Different expert groups select other rows.
+// The pair is not fused if the expert groups differ, because they select other rows.
 
 // CHECK-LABEL: func @other_groups(
 // CHECK:         mx.fused_quantize
@@ -207,7 +207,7 @@ func.func @other_groups(%x: !x, %o: tensor<4xi32>, %p: tensor<4xi32>, %e: !e, %s
 
 // -----
 
-// Two f32 values and four 16-bit tensors fill a tile; row outputs need no tile.
+// Two f32 values and four 16-bit tensors exceed `tile-bits`, so @wide is not fused. Kernels along rows need no tile.
 
 !x = tensor<256x128xf32>
 !e = tensor<256x128xf8E4M3FN>

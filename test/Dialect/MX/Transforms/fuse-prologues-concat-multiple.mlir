@@ -1,5 +1,5 @@
-// Concatenated inputs are fused only if no tile spans two of them:
-// `concat-multiple` is the tile width. Otherwise the concatenation is stored.
+// `concat-multiple` is the tile width. Concatenated inputs are fused only if no
+// tile spans two inputs. Otherwise the concatenation is stored.
 //
 // RUN: mx-opt %s --mx-fuse-prologues | FileCheck %s --check-prefixes=CHECK,ANY
 // RUN: mx-opt %s --mx-fuse-prologues=concat-multiple=128 | FileCheck %s --check-prefixes=CHECK,TILES

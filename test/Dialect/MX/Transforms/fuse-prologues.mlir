@@ -8,9 +8,9 @@
 !e = tensor<64x64xf8E4M3FN>
 !s = tensor<64x2xf8E8M0FNU>
 
-// An elementwise operation quantized along two axes becomes the prologue of one
-// quantizer. The sum is rounded to bf16 as in the tensor; row and column
-// operands, flags and scalars are read in place.
+// An elementwise operation quantized along two axes becomes the
+// prologue of one quantizer. The sum is rounded to bf16 as it was in the
+// tensor. Row and column operands, flags and scalars are read in place.
 // CHECK-LABEL: func @both_axes(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xf32>, %[[R:[^:]*]]: tensor<64xf32>,
 // CHECK-SAME:      %[[C:[^:]*]]: tensor<64xbf16>, %[[S:[^:]*]]: tensor<f32>, %[[M:[^:]*]]: tensor<64x64xi1>, %[[N:[^:]*]]: f32
@@ -69,8 +69,8 @@ func.func @both_axes(%x: !t, %y: tensor<64x64xf32>, %r: tensor<64xf32>, %c: tens
 !e = tensor<64x64xf8E4M3FN>
 !s = tensor<64x2xf8E8M0FNU>
 
-// Fuses a chain of elementwise operations from its end; a value with two uses
-// is one input.
+// Fuses a chain of elementwise operations, starting from the end. A value with
+// two uses becomes one input.
 // CHECK-LABEL: func @chain(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xbf16>
 // CHECK-NOT:     linalg
@@ -96,8 +96,8 @@ func.func @chain(%x: !t, %y: !t, %e: !e, %f: !s) -> (!e, !s) {
 !e = tensor<64x64xf8E4M3FN>
 !s = tensor<64x2xf8E8M0FNU>
 
-// One operation with two results, each quantized along both axes: one quantizer
-// of two values, with destinations grouped by value.
+// An operation with two results, each quantized along both axes, becomes the
+// prologue of one quantizer with two values. Destinations are grouped by value.
 // CHECK-LABEL: func @two_values(
 // CHECK:         %[[Q:.*]]:8 = mx.fused_quantize ins(%{{.*}}, %{{.*}} : tensor<64x64xbf16>, tensor<64x64xbf16>)
 // CHECK-SAME:      outs(%[[E1:[^,]*]], %[[F1:[^,]*]], %[[E2:[^,]*]], %[[F1]], %[[E3:[^,]*]], %[[F1]], %[[E4:[^,]*]], %[[F1]] :
@@ -129,7 +129,7 @@ func.func @two_values(%x: !t, %y: !t, %e1: !e, %e2: !e, %e3: !e, %e4: !e, %f: !s
 !e = tensor<64x64xf8E4M3FN>
 !s = tensor<64x2xf8E8M0FNU>
 
-// Separate operations with overlapping inputs are read once too.
+// Separate operations that share an input are also fused, so the input is read once.
 // CHECK-LABEL: func @related(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xbf16>
 // CHECK:         mx.fused_quantize ins(%[[X]], %[[Y]] :
@@ -150,7 +150,7 @@ func.func @related(%x: !t, %y: !t, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
 !e = tensor<64x64xf8E4M3FN>
 !s = tensor<64x2xf8E8M0FNU>
 
-// The first result is used between both: operands of the second move up.
+// The first result is used between the quantizers, so the operands of the second quantizer move up.
 // CHECK-LABEL: func @use_between(
 // CHECK:         %[[F:.*]] = tensor.empty() : tensor<64x2xf8E8M0FNU>
 // CHECK:         %[[Q:.*]]:4 = mx.fused_quantize {{.*}} axes = [0, 1]
@@ -174,7 +174,7 @@ func.func @use_between(%x: !t, %e: !e, %f: !s) -> (!t, !e, !s) {
 !e = tensor<64x64xf8E4M3FN>
 !s = tensor<64x2xf8E8M0FNU>
 
-// Values with another use are stored anyway.
+// An operation is not fused if its result has another use and is stored anyway.
 // CHECK-LABEL: func @other_use
 // CHECK:         linalg.abs
 // CHECK:         mx.fused_quantize
@@ -186,7 +186,7 @@ func.func @other_use(%x: !t, %e: !e, %f: !s) -> (!e, !s, !t) {
   return %q#0, %q#1, %0 : !e, !s, !t
 }
 
-// Different recipes: two quantizers of a stored tensor.
+// Quantizers with different recipes are not merged, and they read a stored tensor.
 // CHECK-LABEL: func @other_recipe
 // CHECK:         linalg.abs
 // CHECK:         mx.fused_quantize {{.*}} -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>{{$}}
@@ -214,8 +214,8 @@ func.func @permuted(%x: !t, %e: !e, %f: !s) -> (!e, !s) {
   return %q#0, %q#1 : !e, !s
 }
 
-// An operation that reads its destination is a reduction, and calls are not
-// inlined.
+// An operation that reads its destination is a reduction and is not fused.
+// Calls are not inlined.
 // CHECK-LABEL: func @reads_destination
 // CHECK:         linalg.generic
 // CHECK:         linalg.generic
@@ -248,7 +248,7 @@ func.func @reads_destination(%x: !t, %init: !t, %e: !e, %f: !s) -> (!e, !s, !e, 
 !e = tensor<2x64x64xf8E4M3FN>
 !s = tensor<2x64x2xf8E8M0FNU>
 
-// Regions have no batch index, so batch kernels have no prologue.
+// Prologues have no batch index, so operations on batches are not fused.
 // CHECK-LABEL: func @batch(
 // CHECK-COUNT-2: linalg.generic
 // CHECK:         mx.fused_quantize ins(%{{.*}} : tensor<2x64x64xbf16>) outs(%{{[^)]*}}) -> tensor<2x64x64xf8E4M3FN>
@@ -277,8 +277,8 @@ func.func @batch(%x: !t, %b: tensor<2xbf16>, %c: tensor<64xbf16>, %e: !e, %f: !s
 !s = tensor<64x2xf8E8M0FNU>
 !m = tensor<f32>
 
-// The amax is fused into the quantizers' read in either order; its users move
-// below the quantizer.
+// An amax before or after a quantizer is fused with the quantizer, and the
+// users of the amax move below.
 // CHECK-LABEL: func @amax(
 // CHECK:         %[[Q:.*]]:5 = mx.fused_quantize ins(%{{.*}} : tensor<64x64xbf16>)
 // CHECK-SAME:      axes = [1, 0] amax
@@ -302,8 +302,8 @@ func.func @amax(%x: !t, %f: !s) -> (f32, !e, !s, !e, !s) {
 !s = tensor<64x2xf8E8M0FNU>
 !m = tensor<f32>
 
-// Each value keeps its amax, listed after all elements and scales; a value
-// without amax gets an unused destination.
+// Each value keeps its amax, which is listed after all elements and scales. A
+// value without an amax gets an unused destination.
 // CHECK-LABEL: func @amax_of_values(
 // CHECK-SAME:      %[[M:[^ :]*]]: tensor<f32>
 // CHECK:         %[[NONE:.*]] = tensor.empty() : tensor<f32>
@@ -335,7 +335,7 @@ func.func @amax_of_values(%m: !m, %x: !t, %y: !t, %e: !e, %f: !s) -> (!e, !s, !e
 !s = tensor<64x4xf8E4M3FN>
 !m = tensor<f32>
 
-// Not fused if the global scale depends on the amax.
+// The amax is not fused if the global scale depends on the amax.
 // CHECK-LABEL: func @amax_is_needed(
 // CHECK:         mx.amax
 // CHECK:         mx.fused_quantize
@@ -358,7 +358,7 @@ func.func @amax_is_needed(%x: !t, %m: !m, %e: !e, %f: !s) -> (!e, !s) {
 !s = tensor<96x2xf8E8M0FNU>
 !m = tensor<f32>
 
-// Not fused if the amax covers other rows.
+// The amax is not fused if the quantizer gathers other rows.
 // CHECK-LABEL: func @amax_of_gathered(
 // CHECK:         mx.fused_quantize {{.*}} gather
 // CHECK:         mx.amax
@@ -375,7 +375,7 @@ func.func @amax_of_gathered(%x: !t, %i: tensor<96xi32>, %m: !m, %e: !e, %f: !s) 
 !s = tensor<64x2xf8E8M0FNU>
 !m = tensor<f32>
 
-// Merges two amax operations, also with the quantizer's own.
+// Two amax operations are merged with the amax of the quantizer.
 // CHECK-LABEL: func @amax_twice(
 // CHECK-NOT:     mx.amax
 // CHECK:         %[[Q:.*]]:3 = mx.fused_quantize {{.*}} amax
@@ -394,7 +394,7 @@ func.func @amax_twice(%x: !t, %m: !m, %e: !e, %f: !s) -> (!e, !m, !m, !m) {
 !e = tensor<64x64xf8E4M3FN>
 !s = tensor<64x2xf8E8M0FNU>
 
-// A prologue without inputs keeps one for the shape.
+// A prologue that reads no input keeps one input for the shape.
 // CHECK-LABEL: func @constant(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>
 // CHECK:         mx.fused_quantize ins(%[[X]] : tensor<64x64xbf16>) {{.*}} axes = [1, 0]
@@ -416,7 +416,7 @@ func.func @constant(%x: !t, %n: bf16, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
 !e = tensor<64x64xf8E4M3FN>
 !s = tensor<64x2xf8E8M0FNU>
 
-// A captured value is stored after the first quantizer: not merged.
+// The quantizers are not merged, because the second uses a value loaded after a store between the two quantizers.
 // CHECK-LABEL: func @loaded(
 // CHECK:         mx.fused_quantize
 // CHECK:         memref.store
@@ -444,7 +444,7 @@ func.func @loaded(%x: !t, %m: memref<bf16>, %v: bf16, %e: !e, %f: !s) -> (!e, !s
 
 func.func private @next() -> !m
 
-// Calls keep their order.
+// The order of calls is kept.
 // CHECK-LABEL: func @called(
 // CHECK:         mx.fused_quantize
 // CHECK:         call @next
@@ -468,8 +468,8 @@ func.func @called(%x: !t, %e: !e, %f: !s) -> (!e, !s, !m, !m) {
 !et = tensor<128x?xf8E4M3FN>
 !st = tensor<128x?xf8E8M0FNU>
 
-// Gradients of two matrices, concatenated and quantized along both axes:
-// neither the gradients nor the concatenation is stored.
+// The gradients of two matrices are concatenated and quantized along both axes.
+// Neither the gradients nor the concatenation is stored.
 // CHECK-LABEL: func @concat(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x64xbf16>, %[[Y:[^:]*]]: tensor<?x64xbf16>
 // CHECK-NOT:     linalg
@@ -496,7 +496,7 @@ func.func @concat(%x: !x, %y: !x, %n: index, %o: tensor<4xi32>, %e: !e, %f: !s, 
   return %q#0, %q#1, %t#0, %t#1 : !e, !s, !et, !st
 }
 
-// The same by insertions into an empty tensor, with three inputs.
+// Insertions into an empty tensor are fused like a concatenation, here with three inputs.
 // CHECK-LABEL: func @inserted(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x64xbf16>, %[[Y:[^:]*]]: tensor<?x64xbf16>
 // CHECK-NOT:     tensor.insert_slice
@@ -514,7 +514,7 @@ func.func @inserted(%x: !x, %y: !x, %n: index, %e: tensor<?x192xf8E4M3FN>, %f: t
   return %q#0, %q#1 : tensor<?x192xf8E4M3FN>, tensor<?x6xf8E8M0FNU>
 }
 
-// Not fused with an operation in between, unknown parts, or another order.
+// Insertions are not fused unless they fill an empty tensor completely and in order.
 // CHECK-LABEL: func @inserted_elsewhere(
 // CHECK-NOT:     concat
 // CHECK:         return
@@ -534,8 +534,8 @@ func.func @inserted_elsewhere(%x: !x, %y: !x, %n: index, %m: index, %full: !y, %
   return %q#0, %r#0, %s#0, %t#0 : !e, !e, !e, !e
 }
 
-// Not fused: vertical concatenation; other widths; widths that blocks do not
-// divide; other uses; prologues that read indices.
+// A concatenation is not fused if it is vertical, if its parts differ in width or
+// cut a block, if it has another use, or if the quantizer already has a prologue.
 // CHECK-LABEL: func @no_concat(
 // CHECK-COUNT-4: tensor.concat
 // CHECK-NOT:     concat ->

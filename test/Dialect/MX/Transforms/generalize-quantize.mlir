@@ -4,7 +4,7 @@
 !e = tensor<?x64xf4E2M1FN>
 !s = tensor<?x4xf8E4M3FN>
 
-// The scales determine the block size; attributes are kept.
+// The block size is derived from the scales, and attributes are kept.
 // CHECK-LABEL: func @plain(
 // CHECK:         mx.fused_quantize ins(%{{.*}}) global_scale(%{{.*}}) seed(%{{.*}}) outs(%{{.*}} : tensor<?x64xf4E2M1FN>, tensor<?x4xf8E4M3FN>) block_size = 16 square {mx.note} ->
 func.func @plain(%x: tensor<?x64xbf16>, %g: f32, %seed: i64, %e: !e, %s: !s) -> (!e, !s) {
@@ -59,7 +59,8 @@ func.func @${name}(%x: !x, %list: !list, %e: !e, %s: !s) -> (${result}) {
 // CHECK-NOT:     linalg
 // CHECK:         mx.fused_quantize ins(%[[X]] : tensor<?x64xbf16>) gather(%[[L]] : tensor<?xi32>)
 
-// Missing rows must be zeros, not row 0.
+// A gather is fused only if exactly the missing rows are zeros. Here all rows except rows 0 to 2 are zeros.
+// In the next case a negative index selects row 0.
 // SET name = fewer_rows
 // SET count = arith.constant 3 : index
 // CHECK-LABEL: func @fewer_rows(
@@ -72,7 +73,7 @@ func.func @${name}(%x: !x, %list: !list, %e: !e, %s: !s) -> (${result}) {
 // CHECK:         %[[G:.*]] = linalg.generic
 // CHECK:         mx.fused_quantize ins(%[[G]] : tensor<?x64xbf16>) outs
 
-// The tensor is stored anyway.
+// A gather is not fused if its result has another use and is stored anyway.
 // SET name = another_use
 // SET result = !e, !s, !x
 // SET other = %q#0, %q#1, %g
@@ -80,7 +81,7 @@ func.func @${name}(%x: !x, %list: !list, %e: !e, %s: !s) -> (${result}) {
 // CHECK:         %[[G:.*]] = linalg.generic
 // CHECK:         mx.fused_quantize ins(%[[G]] : tensor<?x64xbf16>) outs
 
-// The body indexes an inner matrix.
+// A gather is not fused if the body reads a matrix defined inside the body.
 // SET name = inner
 // SET count = arith.constant 8 : index
 // SET column = linalg.index 1 : index %own = arith.constant dense<1.0> : tensor<8x64xbf16>

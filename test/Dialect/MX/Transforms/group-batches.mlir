@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-group-batches | FileCheck %s
 
-// Each matrix becomes a group with all its rows; the rest is unchanged.
+// Each matrix becomes an expert group with all its rows. Other operands and attributes are unchanged.
 // CHECK-LABEL: func.func @batch
 // CHECK:         %[[COUNTS:.*]] = arith.constant dense<96> : tensor<3xi32>
 // CHECK:         mx.grouped_matmul ragged = rows masked ins(%arg0, %arg1, %arg2, %arg3 : {{.*}}) offsets(%[[COUNTS]] : tensor<3xi32>) outs(%arg4 : tensor<3x96x64xf32>) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 64, 128]{{.*}}>} -> tensor<3x96x64xf32> epilogue {
@@ -31,7 +31,7 @@ func.func @dynamic(%a: tensor<?x?x128xbf16>, %b: tensor<?x64x128xbf16>, %c: tens
   return %y : tensor<?x?x64xf32>
 }
 
-// Counts for many matrices are computed instead of stored as a constant.
+// The group sizes of many matrices are computed instead of stored as a constant.
 // CHECK-LABEL: func.func @many
 // CHECK:         %[[EMPTY:.*]] = tensor.empty() : tensor<70000xi32>
 // CHECK:         linalg.fill ins(%{{.*}} : i32) outs(%[[EMPTY]] : tensor<70000xi32>)
@@ -49,7 +49,7 @@ func.func @matrix(%a: tensor<32x128xbf16>, %c: tensor<32x32xf32>) -> tensor<32x3
   return %y : tensor<32x32xf32>
 }
 
-// All batch dimensions are collapsed; the result is expanded again.
+// All batch dimensions are collapsed, and the result is expanded.
 // CHECK-LABEL: func.func @several
 // CHECK:         %[[A:.*]] = tensor.collapse_shape %arg0 {{\[\[}}0, 1], [2], [3]] : tensor<?x2x96x128xf8E4M3FN> into tensor<?x96x128xf8E4M3FN>
 // CHECK:         %[[AS:.*]] = tensor.collapse_shape %arg1 {{\[\[}}0, 1], [2], [3]] : tensor<?x2x96x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>> into tensor<?x96x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --split-input-file --mx-import-scaled --canonicalize --cse | FileCheck %s
 
-// Scaled values without a matching matmul.
+// Scaled values are dequantized if no matmul can read them.
 #id = affine_map<(r, k) -> (r, k)>
 #floor = affine_map<(r, k) -> (r, k floordiv 32)>
 #transposed = affine_map<(r, k) -> (k, r)>
@@ -21,7 +21,7 @@ func.func @elementwise(%a: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU>) -> 
   return %r : tensor<?x64xbf16>
 }
 
-// A transposed result is transposed afterwards.
+// The values are dequantized first and transposed afterwards.
 // CHECK-LABEL: func.func @transposed(
 // CHECK:         %[[N:.*]] = mx.dequantize ins(%arg0, %arg1 : {{.*}}) outs(%{{.*}} : tensor<8x64xf32>)
 // CHECK:         linalg.transpose ins(%[[N]] : tensor<8x64xf32>) outs(%{{.*}} : tensor<64x8xf32>) permutation = [1, 0]
@@ -49,7 +49,7 @@ func.func @vector(%a: tensor<64xf6E3M2FN>, %s: tensor<2xf8E8M0FNU>) -> tensor<64
   return %r : tensor<64xf32>
 }
 
-// One scale for a row of 96 elements is repeated for its three blocks.
+// The scale of a 96-element row is repeated for the three blocks of the row.
 // CHECK-LABEL: func.func @rows(
 // CHECK:         %[[W:.*]] = linalg.broadcast ins(%{{.*}} : tensor<8x1xf8E8M0FNU>) outs(%{{.*}} : tensor<8x1x3xf8E8M0FNU>) dimensions = [2]
 // CHECK:         %[[S:.*]] = tensor.collapse_shape %[[W]] {{\[\[}}0], [1, 2]]
@@ -61,7 +61,7 @@ func.func @rows(%a: tensor<8x96xf8E5M2>, %s: tensor<8xf8E8M0FNU>) -> tensor<8x96
   return %x : tensor<8x96xf32>
 }
 
-// The values have uses besides the matmul.
+// The values are dequantized for their other use, and the matmul still reads the scaled elements.
 // CHECK-LABEL: func.func @both(
 // CHECK-DAG:     %[[N:.*]] = mx.dequantize ins(%arg0, %arg1 :
 // CHECK-DAG:     %[[P:.*]] = mx.matmul ins(%arg2, %arg0,

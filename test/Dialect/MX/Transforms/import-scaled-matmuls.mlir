@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --split-input-file --mx-import-scaled=scale-layout=linear --canonicalize --cse --verify-diagnostics | FileCheck %s
 // RUN: mx-opt %s --split-input-file --mx-import-scaled --canonicalize --cse | FileCheck %s --check-prefix=TILED
 
-// Matmuls of linalg with block scales. The scales of the first operand are
-// broadcast and reshaped; the second operand stores K first and is transposed.
+// Imports linalg matmuls with block scales. The scales of the first operand are
+// broadcast and reshaped. The second operand stores K first and is transposed.
 // CHECK-LABEL: func.func @matmul(
 // CHECK-SAME:    %[[A:.*]]: tensor<8x64xf8E4M3FN>, %[[SA:.*]]: tensor<8x2xf8E8M0FNU>, %[[B:.*]]: tensor<64x16xf8E5M2>, %[[SB:.*]]: tensor<2x16xf8E8M0FNU>)
 // CHECK-NOT:     scaling_extf
@@ -33,7 +33,7 @@ func.func @matmul(%a: tensor<8x64xf8E4M3FN>, %sa: tensor<8x2xf8E8M0FNU>, %b: ten
 
 // -----
 
-// Elements are scaled per block, then reshaped; an existing transposition of
+// Elements are scaled by block and then reshaped. An existing transposition of
 // the operand is undone.
 // CHECK-LABEL: func.func @blocks(
 // CHECK-SAME:    %[[A:.*]]: tensor<?x4x32xf4E2M1FN>, %[[SA:.*]]: tensor<?x4xf8E8M0FNU>, %[[B:.*]]: tensor<16x128xf8E4M3FN>, %[[SB:.*]]: tensor<16x4xf8E8M0FNU>, %[[C:.*]]: tensor<?x16xf32>)
@@ -67,7 +67,7 @@ func.func @blocks(%a: tensor<?x4x32xf4E2M1FN>, %sa: tensor<?x4xf8E8M0FNU>, %b: t
 
 // -----
 
-// A transposed result swaps the operands.
+// For a transposed result the operands are swapped.
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nm = affine_map<(m, n, k) -> (n, m)>
@@ -89,7 +89,7 @@ func.func @swapped(%a: tensor<8x64xf6E2M3FN>, %sa: tensor<8x2xf8E8M0FNU>, %b: te
 
 // -----
 
-// A batch is kept.
+// The batch dimension is kept.
 // CHECK-LABEL: func.func @batch_matmul(
 // CHECK-SAME:    %[[A:.*]]: tensor<?x8x64xf8E4M3FN>, %[[SA:.*]]: tensor<?x8x2xf8E8M0FNU>, %[[B:.*]]: tensor<?x64x16xf8E4M3FN>, %[[SB:.*]]: tensor<?x2x16xf8E8M0FNU>
 // CHECK:         linalg.transpose ins(%[[B]] : {{.*}}) outs({{.*}}) permutation = [0, 2, 1]
@@ -109,7 +109,7 @@ func.func @batch_matmul(%a: tensor<?x8x64xf8E4M3FN>, %sa: tensor<?x8x2xf8E8M0FNU
 
 // -----
 
-// Loops over blocks and within blocks; a batch of A alone becomes rows.
+// Separate loops run over blocks and within a block. The batch dimension of the first operand becomes rows.
 #a = affine_map<(b, m, n, o, i) -> (b, m, o, i)>
 #b = affine_map<(b, m, n, o, i) -> (n, o, i)>
 #sa = affine_map<(b, m, n, o, i) -> (b, m, o)>
@@ -138,8 +138,8 @@ func.func @four_operands(%a: tensor<?x8x?x32xf4E2M1FN>, %b: tensor<16x?x32xf4E2M
 
 // -----
 
-// Two dynamic dimensions are collapsed to rows: their sizes are compared with
-// the scales and the result.
+// Two dynamic dimensions are collapsed to rows, so their sizes are compared
+// with the sizes of the scales and of the result.
 #a = affine_map<(b, m, n, o, i) -> (b, m, o, i)>
 #b = affine_map<(b, m, n, o, i) -> (n, o, i)>
 #sa = affine_map<(b, m, n, o, i) -> (b, m, o)>
@@ -167,7 +167,7 @@ func.func @rows_of_two(%a: tensor<?x?x?x32xf4E2M1FN>, %b: tensor<16x?x32xf4E2M1F
 
 // -----
 
-// Two loops over blocks, and scales of 64 elements, which are repeated.
+// Two loops run over blocks. The scales of the second operand cover 64 elements and are repeated.
 #a = affine_map<(m, n, o, h, i) -> (m, o, h, i)>
 #b = affine_map<(m, n, o, h, i) -> (n, o, h, i)>
 #sa = affine_map<(m, n, o, h, i) -> (m, o, h)>
@@ -193,8 +193,8 @@ func.func @repeated(%a: tensor<8x4x2x32xf4E2M1FN>, %b: tensor<16x4x2x32xf4E2M1FN
 
 // -----
 
-// A single scaled operand: bf16 becomes A. If bf16 provides the columns, the
-// result is computed transposed.
+// If only one operand is scaled, the bf16 operand becomes the first operand. If
+// the bf16 operand provides the columns, the result is computed transposed.
 #floor = affine_map<(r, k) -> (r, k floordiv 32)>
 #id = affine_map<(r, k) -> (r, k)>
 #mk = affine_map<(m, n, k) -> (m, k)>
@@ -220,8 +220,8 @@ func.func @weights(%x: tensor<?x64xbf16>, %w: tensor<16x64xf4E2M1FN>, %s: tensor
 
 // -----
 
-// NVFP4: the product of two conversions, with scales that became f32 first. A
-// A vector becomes a matrix with a single row.
+// An NVFP4 operand is a multiplication of two conversions, and the scales are converted to f32 first.
+// A vector becomes a matrix with one row.
 // CHECK-LABEL: func.func @nvfp4(
 // CHECK-SAME:    %[[A:.*]]: tensor<64xbf16>, %[[B:.*]]: tensor<16x64xf4E2M1FN>, %[[SB:.*]]: tensor<16x4xf8E4M3FN>, %[[C:.*]]: tensor<16xf32>)
 // CHECK-DAG:     %[[ROW:.*]] = tensor.expand_shape %[[A]] {{\[\[}}0, 1]] output_shape [1, 64]

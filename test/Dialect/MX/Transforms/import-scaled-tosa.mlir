@@ -12,8 +12,8 @@ func.func @matmul(%a: tensor<4x8x64xf6E2M3FN>, %sa: tensor<4x8x2xf8E8M0FNU>, %b:
 
 // -----
 
-// A matrix shared by the batch: the batch becomes rows. Sizes are merged from
-// all types.
+// The whole batch multiplies one matrix, so the batch becomes rows. Static
+// sizes are collected from all types.
 // CHECK-LABEL: func.func @broadcast(
 // CHECK-DAG:     %[[A:.*]] = tensor.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : tensor<4x8x64xf4E2M1FN> into tensor<32x64xf4E2M1FN>
 // CHECK-DAG:     %[[B:.*]] = tensor.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : tensor<1x16x64xf4E2M1FN> into tensor<16x64xf4E2M1FN>
@@ -26,7 +26,7 @@ func.func @broadcast(%a: tensor<?x8x64xf4E2M1FN>, %sa: tensor<4x8x2xf8E8M0FNU>, 
 
 // -----
 
-// A relayout of scales for a quantizer is fused into it.
+// The relayout of the scales is fused into the quantizer.
 // CHECK-LABEL: func.func @quantized(
 // CHECK:         mx.quantize ins(%arg0 : tensor<1x8x64xf32>) outs({{.*}}) scale_rounding = fit -> tensor<1x8x64xf8E5M2>, tensor<1x8x2xf8E8M0FNU>
 // CHECK:         mx.quantize ins(%arg1 : tensor<1x16x64xbf16>) outs({{.*}}) scale_rounding = fit -> tensor<1x16x64xf8E5M2>, tensor<1x16x2xf8E8M0FNU>
@@ -57,7 +57,7 @@ func.func @casts(%a: tensor<3x?x64xf32>, %b: tensor<64xf32>) -> (tensor<3x?x64xb
 
 // -----
 
-// MXINT8 is i8, also in functions and calls, and is multiplied as bf16.
+// MXINT8 becomes i8, including in functions and calls, and is multiplied as bf16.
 // CHECK-LABEL: func.func private @inner(
 // CHECK-SAME:    %[[A:.*]]: tensor<2x8x64xi8>, %{{.*}}: tensor<2x8x2xf8E8M0FNU>, %{{.*}}: tensor<2x16x64xf32>) -> (tensor<2x8x16xf32>, tensor<2x16x64xi8>)
 // CHECK:         %[[Q:.*]]:2 = mx.quantize ins(%{{.*}}) outs(%{{.*}}) scale_rounding = fit -> tensor<2x16x64xi8>
@@ -81,7 +81,7 @@ func.func @outer(%a: tensor<2x8x64x!tosa.mxint8>, %sa: tensor<2x8x2xf8E8M0FNU>, 
 
 // -----
 
-// An unranked result is cast back.
+// The result is cast back to an unranked tensor.
 // CHECK-LABEL: func.func @unranked_results(
 // CHECK:         %[[X:.*]] = mx.dequantize {{.*}} -> tensor<4x64xf32>
 // CHECK:         tensor.cast %[[X]] : tensor<4x64xf32> to tensor<*xf32>
@@ -106,7 +106,7 @@ func.func @unranked_matmul(%a: tensor<4x8x64xf6E2M3FN>, %sa: tensor<4x8x2xf8E8M0
 
 // -----
 
-// MXINT8 vectors stay i8 throughout.
+// MXINT8 vectors remain i8 throughout.
 // CHECK-LABEL: func.func @vector_of_int8(
 // CHECK-SAME:    -> (tensor<64xi8>, tensor<2xf8E8M0FNU>)
 // CHECK-NOT:     unrealized_conversion_cast

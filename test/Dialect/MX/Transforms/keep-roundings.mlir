@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --arith-emulate-unsupported-floats="source-types=bf16,f16 target-type=f32" --canonicalize | FileCheck %s --check-prefix=LOST
 // RUN: mx-opt %s --arith-emulate-unsupported-floats="source-types=bf16,f16 target-type=f32" --mx-keep-roundings --canonicalize | FileCheck %s
 
-// A sum of two bf16 values is rounded before the next addition, in kernels as
-// on the CPU. Upstream's emulation may skip that rounding.
+// A sum of two bf16 values is rounded before the next addition, both in kernels
+// and on the CPU. The upstream emulation may skip this rounding.
 // LOST-LABEL: func @twice
 // LOST-COUNT-1: arith.truncf
 // LOST-NOT:     arith.truncf

@@ -3,7 +3,7 @@
 
 // CASES
 #tiled = #mx.scale_layout<sf_128x4>
-// The cast would reinterpret bytes.
+// The cast would reinterpret the bytes of the tiles.
 func.func @cast(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU> {
   // expected-error @below {{'tensor.cast' op cannot carry the layout #mx.scale_layout<sf_128x4> to a physical tensor; expected an mx operation, func, scf.for, scf.if, scf.while, arith.select, tensor.empty or tensor.dim}}
   %0 = tensor.cast %s : tensor<256x16xf8E8M0FNU, #tiled> to tensor<256x16xf8E8M0FNU>
@@ -11,7 +11,7 @@ func.func @cast(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU
 }
 
 #tiled = #mx.scale_layout<sf_128x4>
-// A slice of rows is not a slice of tiles.
+// A slice of logical rows is not a slice of physical tiles.
 func.func @extract_slice(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<64x16xf8E8M0FNU, #tiled> {
   // expected-error @below {{'tensor.extract_slice' op cannot carry the layout #mx.scale_layout<sf_128x4>}}
   %0 = tensor.extract_slice %s[0, 0] [64, 16] [1, 1]
@@ -43,7 +43,7 @@ func.func @branch(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0F
 }
 
 #tiled = #mx.scale_layout<sf_128x4>
-// Nested in another type, the encoding is not converted.
+// The encoding is not converted if it is nested in another type.
 func.func private @callee(tensor<256x16xf8E8M0FNU, #tiled>)
 func.func @function_type() {
   // expected-error @below {{'func.constant' op cannot carry the layout #mx.scale_layout<sf_128x4>}}
@@ -59,16 +59,16 @@ func.func @constant() -> tensor<256x16xf8E8M0FNU, #tiled> {
 }
 
 #tiled = #mx.scale_layout<sf_128x4>
-// Three row tiles may be 257 to 384 rows.
+// Three row tiles may contain 257 to 384 rows, so the logical size is unknown.
 func.func @lost_size(%s: tensor<?x16xf8E8M0FNU, #tiled>) -> index {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{'tensor.dim' op expected a tensor.empty or an mx operation that gives the logical size of dimension 0 of a tensor in layout #mx.scale_layout<sf_128x4>, found none}}
+  // expected-error @below {{'tensor.dim' op expected a tensor.empty or an mx operation that determines the logical size of dimension 0 of a tensor in layout #mx.scale_layout<sf_128x4>, found none}}
   %0 = tensor.dim %s, %c0 : tensor<?x16xf8E8M0FNU, #tiled>
   return %0 : index
 }
 
 #tiled = #mx.scale_layout<sf_128x4>
-// The operation that defines the size runs only if %p holds.
+// The operation that defines the size runs only if %p is true.
 func.func @size_known_elsewhere(%q: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU, #tiled>,
                                 %init: tensor<?x64xf32>, %p: i1) -> index {
   %c0 = arith.constant 0 : index
@@ -96,10 +96,10 @@ func.func @dimension_out_of_range(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> index
   return %0 : index
 }
 
-// Three row tiles may be 129 to 192 rows.
+// Three row tiles may contain 129 to 192 rows, so the logical size is unknown.
 func.func @lost_size_of_weights(%w: tensor<?x64xf8E4M3FN, #mxgpu.fragment_64x64>) -> index {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{'tensor.dim' op expected a tensor.empty or an mx operation that gives the logical size of dimension 0 of a tensor in layout #mxgpu.fragment_64x64, found none}}
+  // expected-error @below {{'tensor.dim' op expected a tensor.empty or an mx operation that determines the logical size of dimension 0 of a tensor in layout #mxgpu.fragment_64x64, found none}}
   %0 = tensor.dim %w, %c0 : tensor<?x64xf8E4M3FN, #mxgpu.fragment_64x64>
   return %0 : index
 }

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mx-materialize-layouts | FileCheck %s
 
-// Whole matrices of a batch: the physical tensor has the same leading
-// dimensions.
+// A slice of whole matrices is supported, because the physical tensor has the
+// same batch dimensions.
 
 // CHECK-LABEL: func.func @one
 // CHECK:         tensor.extract_slice %arg0[%arg1, 0, 0, 0, 0, 0] [1, 2, 1, 32, 4, 4] [1, 1, 1, 1, 1, 1] : tensor<4x2x1x32x4x4xf8E8M0FNU> to tensor<2x1x32x4x4xf8E8M0FNU>
@@ -33,7 +33,7 @@ func.func @weights(%w: !packed, %i: index) -> !matrix {
   return %0 : !matrix
 }
 
-// A slice of a plain vector is not a batch slice.
+// A vector without a layout may be sliced anywhere.
 // CHECK-LABEL: func.func @list
 // CHECK:         tensor.extract_slice %{{.*}}[2] [3] [1] : tensor<8xf32> to tensor<3xf32>
 func.func @list(%x: tensor<8xf32>) -> tensor<3xf32> {
@@ -41,7 +41,7 @@ func.func @list(%x: tensor<8xf32>) -> tensor<3xf32> {
   return %y : tensor<3xf32>
 }
 
-// A batch that is collapsed to one dimension.
+// Batch dimensions may be collapsed.
 // CHECK-LABEL: func.func @collapse
 // CHECK:         tensor.collapse_shape %arg0 {{\[\[}}0, 1], [2], [3], [4], [5], [6]] : tensor<?x3x2x1x32x4x4xf8E8M0FNU> into tensor<?x2x1x32x4x4xf8E8M0FNU>
 func.func @collapse(%s: tensor<?x3x200x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) -> tensor<?x200x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>> {

@@ -20,7 +20,7 @@ func.func @static(%x: tensor<300x192xbf16>) -> (tensor<300x192xf8E4M3FN>, tensor
   return %q, %s : tensor<300x192xf8E4M3FN>, tensor<300x6xf8E8M0FNU, #tiled>
 }
 
-// Calls and declarations are converted with the functions.
+// Calls and declarations are converted together with the functions.
 // CHECK-LABEL: func @caller
 // CHECK:         call @static(%{{.*}}) : (tensor<300x192xbf16>) -> (tensor<300x192xf8E4M3FN>, tensor<3x2x32x4x4xf8E8M0FNU>)
 // CHECK:         call @external(%{{.*}}) : (tensor<3x2x32x4x4xf8E8M0FNU>) -> ()
@@ -34,7 +34,7 @@ func.func private @external(tensor<300x6xf8E8M0FNU, #tiled>)
 
 // -----
 
-// Linear layouts and the marker of a ragged reduction change no shape.
+// Linear layouts and the encoding of a ragged reduction do not change the shape.
 // CHECK-LABEL: func @shape_kept(
 // CHECK-SAME:      tensor<300x6xf8E8M0FNU>, %{{[^:]*}}: tensor<64x896xf8E4M3FN>,
 // CHECK-SAME:      %{{[^:]*}}: tensor<1x7x32x4x4xf8E8M0FNU>, %{{[^:]*}}: tensor<64x28xf8E8M0FNU>)
@@ -47,7 +47,7 @@ func.func @shape_kept(%l: tensor<300x6xf8E8M0FNU, #mx.scale_layout<linear>>,
 
 // -----
 
-// The operation still states that its rows are ragged.
+// The operation keeps the attribute `ragged = rows`.
 // CHECK-LABEL: func @ragged_rows
 // CHECK:         mx.fused_quantize ragged = rows
 // CHECK-SAME:      outs(%{{[^ ,]*}}, %{{[^ ,]*}} : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>)
@@ -130,8 +130,8 @@ func.func @dynamic_empty(%b: index, %r: index, %c: index)
 
 #tiled = #mx.scale_layout<sf_128x4>
 
-// tensor.dim returns the logical size: a constant, a size of tensor.empty, a
-// dimension of the physical tensor, ...
+// tensor.dim returns the logical size, which may be a constant, an operand of
+// tensor.empty or a dimension of the physical tensor.
 // CHECK-LABEL: func @dim(
 // CHECK-SAME:      %[[R:[^:]*]]: index, %[[S:[^:]*]]: tensor<?x3x2x32x4x4xf8E8M0FNU>)
 // CHECK-DAG:     %[[C300:.*]] = arith.constant 300 : index
@@ -147,7 +147,7 @@ func.func @dim(%r: index, %s: tensor<?x300x6xf8E8M0FNU, #tiled>) -> (index, inde
   return %rows, %dynamic, %batch : index, index, index
 }
 
-// ... or the size of the elements that an operation pairs with the scales.
+// The logical size may also be computed from the elements that belong to the scales.
 // CHECK-LABEL: func @dim_of_elements(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x?xbf16>, %[[E:[^:]*]]: tensor<?x?xf8E4M3FN>
 // CHECK:         %[[ROWS:.*]] = tensor.dim %[[E]], %{{.*}} : tensor<?x?xf8E4M3FN>
@@ -166,7 +166,7 @@ func.func @dim_of_elements(%x: tensor<?x?xbf16>, %e: tensor<?x?xf8E4M3FN>, %f: t
   return %rows, %blocks : index, index
 }
 
-// The size of an argument follows from its use.
+// The size of an argument is computed from an operation with the argument as an operand.
 // CHECK-LABEL: func @dim_of_argument(
 // CHECK-SAME:      %[[Q:[^:]*]]: tensor<?x64xf8E4M3FN>
 // CHECK:         %[[ROWS:.*]] = tensor.dim %[[Q]], %{{.*}} : tensor<?x64xf8E4M3FN>
@@ -180,7 +180,7 @@ func.func @dim_of_argument(%q: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU, 
   return %x : tensor<?x64xf32>
 }
 
-// Through a relayout.
+// The size is the size of the relayout's input.
 // CHECK-LABEL: func @dim_of_relayout(
 // CHECK-SAME:      %[[L:[^:]*]]: tensor<?x2xf8E8M0FNU>
 // CHECK:         tensor.dim %[[L]], %{{.*}} : tensor<?x2xf8E8M0FNU>
@@ -213,7 +213,7 @@ func.func @epilogue(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU, #mx.sca
 
 // -----
 
-// Scales of every prologue value, and the logical size of the last.
+// The scales of each prologue value are materialized. The logical size of the last scales is computed.
 // CHECK-LABEL: func @prologue(
 // CHECK:         %[[R:.*]]:4 = mx.fused_quantize
 // CHECK-SAME:      -> tensor<?x64xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>, tensor<?x64xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU> prologue {
@@ -242,7 +242,7 @@ func.func @prologue(%x: tensor<?x64xbf16>, %e: tensor<?x64xf8E4M3FN>,
 
 #tiled = #mx.scale_layout<sf_128x4>
 
-// Scales of inputs, with the sizes of their elements.
+// Input scales are materialized, and their sizes are computed from the elements.
 // CHECK-LABEL: func @input_scales(
 // CHECK-SAME:      %[[Q:[^:]*]]: tensor<?x64xf4E2M1FN>, %[[S:[^:]*]]: tensor<?x1x32x4x4xf8E4M3FN>
 // CHECK:         mx.fused_quantize ins(%[[Q]] : tensor<?x64xf4E2M1FN>) input_scales(%[[S]] : tensor<?x1x32x4x4xf8E4M3FN>)
@@ -265,7 +265,7 @@ func.func @input_scales(%q: tensor<?x64xf4E2M1FN>, %s: tensor<?x4xf8E4M3FN, #til
 #packed = #mxgpu.fragment_64x64
 #tiled = #mx.scale_layout<sf_128x4>
 
-// Packed weights, static and dynamic.
+// Packed weights are materialized with static and dynamic sizes.
 // CHECK-LABEL: func @pack(
 // CHECK-SAME:      %[[W:[^:]*]]: tensor<4x100x96xf4E2M1FN>) -> tensor<4x2x2x128x32xf4E2M1FN>
 // CHECK:         %[[P:.*]] = tensor.empty() : tensor<4x2x2x128x32xf4E2M1FN>
@@ -288,7 +288,7 @@ func.func @empty_of_weights(%n: index, %k: index) -> tensor<?x?xf8E4M3FN, #packe
   return %0 : tensor<?x?xf8E4M3FN, #packed>
 }
 
-// Their sizes follow from the unpacked tensor ...
+// The sizes of packed weights are the sizes of the unpacked tensor.
 // CHECK-LABEL: func @dim_of_packed(
 // CHECK-SAME:      %[[W:[^:]*]]: tensor<?x?xf8E4M3FN>
 // CHECK:         %[[K:.*]] = tensor.dim %[[W]], %{{.*}} : tensor<?x?xf8E4M3FN>
@@ -301,7 +301,7 @@ func.func @dim_of_packed(%w: tensor<?x?xf8E4M3FN>, %e: tensor<?x?xf8E4M3FN, #pac
   return %k : index
 }
 
-// ... or from a matmul, which also defines the sizes of their scales.
+// The sizes of packed weights, and of their scales, are also computed from a matmul.
 // CHECK-LABEL: func @dim_of_operand(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x?xbf16>, %{{[^:]*}}: tensor<4x?x?x128x32xf8E4M3FN>, %{{[^:]*}}: tensor<4x?x?x32x4x4xf8E8M0FNU>, %[[Y:[^:]*]]: tensor<?x?xf32>
 // CHECK:         %[[COLUMNS:.*]] = tensor.dim %[[Y]], %{{.*}} : tensor<?x?xf32>

@@ -13,8 +13,8 @@ func.func @strided(%x: tensor<8x5x1x16xf32>) -> tensor<2x1x4xf32> {
 
 // -----
 
-// With dynamic source strides, the dropped dimension and a kept dimension may
-// have equal strides.
+// If the source strides are dynamic, a dropped dimension and a kept dimension
+// may have equal strides, so the slice drops both.
 // CHECK-LABEL: func.func @dynamic(
 // CHECK:         %[[S:.*]] = tensor.extract_slice %arg0[0, 0, 0, 0] [1, %arg1, 1, 4] [1, 1, 1, 1] : tensor<?x?x?x?xf32> to tensor<?x4xf32>
 // CHECK:         tensor.expand_shape %[[S]] {{\[\[}}0, 1], [2]] output_shape [1, %arg1, 4] : tensor<?x4xf32> into tensor<1x?x4xf32>
@@ -25,7 +25,7 @@ func.func @dynamic(%x: tensor<?x?x?x?xf32>, %n: index) -> tensor<1x?x4xf32> {
 
 // -----
 
-// Unambiguous: all, none, or the leading dimensions are dropped.
+// These slices are kept because they drop all, none or the leading unit dimensions.
 // CHECK-LABEL: func.func @clear(
 // CHECK:         tensor.extract_slice {{.*}} to tensor<2x4xf32>
 // CHECK:         tensor.extract_slice {{.*}} to tensor<2x1x1x4xf32>
@@ -65,7 +65,7 @@ func.func @in_parallel(%x: tensor<8x1x16xf32>, %s: tensor<1x4xf32>) -> tensor<8x
 
 // -----
 
-// On memrefs the strides of the type identify the dropped dimension.
+// In a memref type, the strides identify the dropped dimension.
 // CHECK-LABEL: func.func @memref(
 // CHECK:         %[[S:.*]] = memref.subview %arg0[0, 0, 0, 1] [2, 1, 1, 4] [3, 1, 1, 3] : memref<8x5x1x16xf32> to memref<2x1x1x4xf32, strided<[240, 16, 16, 3], offset: 1>>
 // CHECK:         memref.subview %[[S]][0, 0, 0, 0] [2, 1, 1, 4] [1, 1, 1, 1] : {{.*}} to memref<2x1x4xf32, strided<[240, 16, 3], offset: 1>>
@@ -87,7 +87,7 @@ func.func @nothing(%x: tensor<0x?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// A dimension expanded to several dynamic dimensions, or beside a size of 0.
+// Lowers a dimension expanded to several dynamic dimensions or next to a dimension of size 0.
 func.func @several(%x: tensor<?x8xf32>, %n: index, %m: index) -> tensor<?x?x8xf32> {
   %y = tensor.expand_shape %x [[0, 1], [2]] output_shape [%n, %m, 8] : tensor<?x8xf32> into tensor<?x?x8xf32>
   return %y : tensor<?x?x8xf32>

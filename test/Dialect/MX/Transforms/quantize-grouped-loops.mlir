@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --split-input-file --mx-quantize-matmuls --canonicalize --cse | FileCheck %s
 
-// Expert groups of rows, with carried ends. Rows of X are gathered by index.
+// The loop runs over expert groups of rows and carries the end of the previous group. Rows of %x are gathered by index.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -54,8 +54,8 @@ func.func @rows(%x: tensor<?x128xbf16>, %numbers: tensor<?xi32>, %w: tensor<4x96
 
 // -----
 
-// Starts are selected. Matrices with K first are written transposed. Matmuls
-// accumulate.
+// The start of a group is selected with scf.if, the weights store K first and
+// are written transposed, and the matmul accumulates.
 // CHECK-LABEL: func.func @added(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x96xbf16>, %[[W:.*]]: tensor<4x96x128xbf16>, %[[ENDS:.*]]: tensor<4xi64>, %[[Y:.*]]: tensor<?x128xf32>)
 // CHECK:         mx.quantize ins(%[[W]] : tensor<4x96x128xbf16>) {{.*}} axes = [0] -> tensor<4x128x96xf8E4M3FN>, tensor<4x128x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -89,8 +89,8 @@ func.func @added(%x: tensor<?x96xbf16>, %w: tensor<4x96x128xbf16>, %ends: tensor
 
 // -----
 
-// A matrix per expert group, summed over its tokens: both operands store tokens
-// as rows. Zeros are not added.
+// Each expert group has a matrix that is summed over its tokens, and both
+// operands store tokens as rows. The initial zeros are not added.
 #km = affine_map<(m, n, k) -> (k, m)>
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -128,7 +128,7 @@ func.func @reduction(%x: tensor<200x128xbf16>, %dy: tensor<200x96xbf16>, %ends: 
 
 // -----
 
-// Rows outside of all expert groups keep their zeros: the matmul accumulates.
+// Rows outside of all expert groups must stay zero, so the matmul accumulates.
 // CHECK-LABEL: func.func @zeros(
 // CHECK:         %[[ZEROS:.*]] = linalg.fill
 // CHECK:         mx.grouped_matmul ragged = rows {{.*}} outs(%[[ZEROS]] : tensor<200x96xf32>) accumulate

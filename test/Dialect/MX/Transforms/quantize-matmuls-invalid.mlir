@@ -1,23 +1,23 @@
 // RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-quantize-matmuls
 
-// Matmuls that are not quantized, and the reason.
+// Reports why a matmul is not quantized.
 
 func.func @multiple(%a: tensor<64x40xbf16>, %b: tensor<40x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-remark @below {{not quantized: its reduction dimension of 40 is no multiple of 32}}
+  // expected-remark @below {{not quantized: its reduction dimension of 40 is not a multiple of 32}}
   %r = linalg.matmul ins(%a, %b : tensor<64x40xbf16>, tensor<40x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
   return %r : tensor<64x96xf32>
 }
 
 func.func @four_bits(%a: tensor<64x96xbf16>, %b: tensor<96x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-remark @below {{not quantized: its reduction dimension of 96 is no multiple of 64}}
+  // expected-remark @below {{not quantized: its reduction dimension of 96 is not a multiple of 64}}
   %0 = linalg.matmul {mx.recipe = "mxfp4"} ins(%a, %b : tensor<64x96xbf16>, tensor<96x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
-  // expected-remark @below {{not quantized: its reduction dimension of 96 is no multiple of 128}}
+  // expected-remark @below {{not quantized: its reduction dimension of 96 is not a multiple of 128}}
   %1 = linalg.matmul {mx.recipe = ["mxfp4", "mxfp8-e4m3"]} ins(%a, %b : tensor<64x96xbf16>, tensor<96x96xbf16>) outs(%0 : tensor<64x96xf32>) -> tensor<64x96xf32>
   return %1 : tensor<64x96xf32>
 }
 
 func.func @dynamic(%a: tensor<64x?xbf16>, %b: tensor<?x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-remark @below {{not quantized: the size of its reduction dimension is not known, which is left to the run by dynamic-reductions}}
+  // expected-remark @below {{not quantized: the size of its reduction dimension is not known; use dynamic-reductions to check the size at run time}}
   %r = linalg.matmul ins(%a, %b : tensor<64x?xbf16>, tensor<?x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
   return %r : tensor<64x96xf32>
 }
@@ -41,9 +41,9 @@ func.func @broadcast(%a: tensor<64xf32>, %b: tensor<64x96xf32>, %c: tensor<64x96
   return %r : tensor<64x96xf32>
 }
 
-// Several row dimensions; nothing of the attempt remains.
+// The two row dimensions are not collapsed if the matmul cannot be quantized.
 func.func @rows(%x: tensor<4x8x40xbf16>, %w: tensor<96x40xbf16>, %c: tensor<4x8x96xf32>) -> tensor<4x8x96xf32> {
-  // expected-remark @below {{not quantized: its reduction dimension of 40 is no multiple of 32}}
+  // expected-remark @below {{not quantized: its reduction dimension of 40 is not a multiple of 32}}
   %r = linalg.contract indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (n, k)>, affine_map<(b, m, n, k) -> (b, m, n)>]
       ins(%x, %w : tensor<4x8x40xbf16>, tensor<96x40xbf16>) outs(%c : tensor<4x8x96xf32>) -> tensor<4x8x96xf32>
   return %r : tensor<4x8x96xf32>
@@ -57,7 +57,7 @@ func.func @vector(%a: tensor<64x64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>)
 
 // -----
 
-// Starts must equal the previous ends.
+// The start of a group must be the end of the previous group.
 func.func @starts(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tensor<4xindex>, %starts: tensor<4xindex>) -> tensor<200x96xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -85,7 +85,7 @@ func.func @indices(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: t
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %init = tensor.empty() : tensor<200x96xf32>
-  // expected-remark @below {{not a grouped matmul: the ends of expert groups are not of i32 or i64}}
+  // expected-remark @below {{not a grouped matmul: the ends of expert groups are not i32 or i64}}
   %y:2 = scf.for %g = %c0 to %c4 step %c1 iter_args(%out = %init, %start = %c0) -> (tensor<200x96xf32>, index) {
     %end = tensor.extract %ends[%g] : tensor<4xindex>
     %n = arith.subi %end, %start : index
@@ -101,14 +101,14 @@ func.func @indices(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: t
 
 // -----
 
-// Some expert groups only, and old contents of other rows.
+// The first loop skips an expert group, and the second would overwrite the old contents of other rows.
 func.func @part(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tensor<4xi32>, %old: tensor<200x96xf32>) -> (tensor<200x96xf32>, tensor<200x96xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
   %c4 = arith.constant 4 : index
   %zero = arith.constant 0.0 : f32
-  // expected-remark @below {{not a grouped matmul: the loop does not go over all expert groups, whose number is static}}
+  // expected-remark @below {{not a grouped matmul: the loop does not visit a static number of expert groups in order}}
   %y:2 = scf.for %g = %c0 to %c3 step %c1 iter_args(%out = %old, %start = %c0) -> (tensor<200x96xf32>, index) {
     %e = tensor.extract %ends[%g] : tensor<4xi32>
     %end = arith.index_cast %e : i32 to index
@@ -139,7 +139,7 @@ func.func @part(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tens
 // -----
 
 func.func @recipe(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or a recipe or two of mxfp8-e4m3, mxfp8-e5m2, mxfp6-e3m2, mxfp6-e2m3, mxfp4, nvfp4; found "fp8"}}
+  // expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or one or two of the recipes mxfp8-e4m3, mxfp8-e5m2, mxfp6-e3m2, mxfp6-e2m3, mxfp4, nvfp4; found "fp8"}}
   %r = linalg.matmul {mx.recipe = "fp8"} ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
   return %r : tensor<64x96xf32>
 }

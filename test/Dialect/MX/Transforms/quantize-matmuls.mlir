@@ -9,8 +9,8 @@
 #mn = affine_map<(m, n, k) -> (m, n)>
 #nm = affine_map<(m, n, k) -> (n, m)>
 
-// Zeros are not added. The second operand has K first, so it is quantized along
-// its columns, which writes it transposed. One rounding to bf16.
+// The initial zeros are not added. The second operand stores K first, so it is quantized
+// along its columns and written transposed. The result is rounded to bf16 once.
 // CHECK-LABEL: func.func @plain(
 // CHECK-SAME:    %[[A:.*]]: tensor<64x128xbf16>, %[[B:.*]]: tensor<128x96xbf16>)
 // CHECK-NOT:     linalg.
@@ -38,7 +38,7 @@ func.func @plain(%a: tensor<64x128xbf16>, %b: tensor<128x96xbf16>) -> tensor<64x
 
 // -----
 
-// The contents of outs are added in f32, and the sum is rounded again.
+// The init is added in f32, and a separate operation rounds the sum.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -56,7 +56,7 @@ func.func @accumulate(%a: tensor<?x128xbf16>, %b: tensor<96x128xf16>, %c: tensor
 
 // -----
 
-// A transposed result swaps the operands and their recipes.
+// For a transposed result the operands and their recipes are swapped.
 #km = affine_map<(m, n, k) -> (k, m)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #nm = affine_map<(m, n, k) -> (n, m)>
@@ -88,7 +88,7 @@ func.func @batch(%a: tensor<3x64x128xbf16>, %b: tensor<3x128x96xbf16>) -> tensor
 
 // -----
 
-// Recipes on the operation take precedence.
+// A recipe on the operation takes precedence over the options.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -107,7 +107,7 @@ func.func @own(%a: tensor<64x128xbf16>, %b: tensor<96x128xbf16>, %c: tensor<64x9
 
 // -----
 
-// Rounding is an elementwise operation too.
+// The rounding may also be an elementwise linalg.generic.
 #all = affine_map<(r, c) -> (r, c)>
 // CHECK-LABEL: func.func @rounded(
 // CHECK-NOT:     linalg.generic
@@ -128,7 +128,7 @@ func.func @rounded(%a: tensor<64x128xbf16>, %b: tensor<128x96xbf16>) -> tensor<6
 
 // -----
 
-// Collapses several row dimensions, and several batch dimensions.
+// Several row dimensions, or several batch dimensions, are collapsed to one.
 // CHECK-LABEL: func.func @rows_of_a_batch(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x8x128xbf16>, %[[W:.*]]: tensor<128x96xbf16>)
 // CHECK:         %[[ROWS:.*]] = tensor.collapse_shape %[[X]] {{\[\[}}0, 1], [2]] : tensor<?x8x128xbf16> into tensor<?x128xbf16>
@@ -169,8 +169,8 @@ func.func @heads(%q: tensor<2x4x16x128xbf16>, %k: tensor<2x4x128x24xbf16>, %c: t
 
 // -----
 
-// Two reduction dimensions, and a result without reshape, replaced by the
-// result of mx.matmul itself. The result is rounded once.
+// Two reduction dimensions are collapsed. The result needs no reshape and is
+// rounded once.
 // CHECK-LABEL: func.func @heads_to_model(
 // CHECK:         %[[Y:.*]] = mx.matmul {{.*}} -> tensor<8x16xf32>
 // CHECK:         return %[[Y]]
@@ -198,8 +198,8 @@ func.func @heads_to_model_rounded(%x: tensor<8x4x32xf32>, %w: tensor<4x32x16xf32
 
 // -----
 
-// 4-byte rows are transposed before quantization, since the GPU reads 16 bytes
-// along columns. The option for scales applies to f8E8M0FNU.
+// 4-byte rows are transposed before quantization, because the GPU reads 16 bytes
+// along columns. The `scale-rounding` option applies only to f8E8M0FNU scales.
 // CHECK-LABEL: func.func @two_columns(
 // CHECK-SAME:    %[[X:.*]]: tensor<8x64xbf16>, %[[W:.*]]: tensor<64x2xbf16>)
 // CHECK:         %[[T:.*]] = linalg.transpose ins(%[[W]] : tensor<64x2xbf16>) {{.*}} permutation = [1, 0]
@@ -228,9 +228,9 @@ func.func @nvfp4_has_its_own_rounding(%x: tensor<8x64xbf16>, %w: tensor<8x64xbf1
 
 // -----
 
-// Two batch dimensions are collapsed, so 2 x 3 and 3 x 2 must be distinguished
-// by a comparison. The init defines the sizes without a comparison, and a
-// single dimension is compared by the matmul.
+// Two dynamic batch dimensions are collapsed, so a check must distinguish 2 x 3
+// from 3 x 2. The init gets its sizes from the first operand and needs no
+// check. A single batch dimension is checked by the matmul.
 // CHECK-LABEL: func.func @two_batches(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x?x8x64xf32>, %[[W:.*]]: tensor<?x?x16x64xf32>)
 // CHECK-DAG:     %[[X0:.*]] = tensor.dim %[[X]], %c0
@@ -256,7 +256,7 @@ func.func @two_batches(%x: tensor<?x?x8x64xf32>, %w: tensor<?x?x16x64xf32>) -> t
   return %r : tensor<?x?x8x16xf32>
 }
 
-// One dimension is known: the matmul checks the other.
+// One batch dimension is static, so the matmul can check the other.
 // CHECK-LABEL: func.func @known_batch(
 // CHECK-NOT:     mxgpu.require
 // CHECK:         mx.matmul
@@ -266,7 +266,7 @@ func.func @known_batch(%x: tensor<?x4x8x64xf32>, %w: tensor<?x4x16x64xf32>, %y: 
   return %r : tensor<?x4x8x16xf32>
 }
 
-// A matmul that is not quantized checks its own sizes.
+// An unquantized matmul checks its own sizes.
 // CHECK-LABEL: func.func @not_quantized(
 // CHECK-NOT:     mxgpu.require
 // CHECK:         linalg.contract

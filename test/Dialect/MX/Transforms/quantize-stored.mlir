@@ -1,9 +1,9 @@
 // RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-quantize-matmuls --canonicalize --cse | FileCheck %s
 // RUN: mx-opt %s --split-input-file --mx-quantize-matmuls=recipe=nvfp4 --canonicalize --cse | FileCheck %s --check-prefix=NVFP4
 
-// Dequantized operands are read in their stored format: 4-bit weights in a
-// matmul with the recipe on the other operand. NVFP4 has one scale type for
-// both operands, so it is quantized again.
+// Dequantized operands are read in their stored format: here, 4-bit weights are
+// multiplied by an operand quantized with the recipe. NVFP4 requires
+// one scale type for both operands, so the weights are quantized again.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -31,8 +31,8 @@ func.func @weights(%x: tensor<?x128xbf16>, %w: tensor<96x128xf4E2M1FN>, %s: tens
 
 // -----
 
-// The reduction is no multiple of 128, which 4-bit by 8-bit requires, so both
-// operands get the recipe.
+// The reduction size is not a multiple of 128, which a matmul of 4-bit by 8-bit
+// elements requires, so both operands are quantized with the recipe.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -49,8 +49,8 @@ func.func @short(%x: tensor<32x96xbf16>, %w: tensor<64x96xf4E2M1FN>, %s: tensor<
 
 // -----
 
-// Scale tiles are kept. Quantizes operands along another dimension, f16
-// operands (too small a range for scales), and operands with another recipe.
+// Tiled scales are used unchanged. An operand is quantized again along another
+// dimension, from f16 (whose range is too small for the scales), or with another recipe.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>
@@ -87,7 +87,7 @@ func.func @which(%a: !e, %as: !s, %b: !e, %bs: !s, %y: !y) -> !y {
 
 // -----
 
-// Stacked weights of a mixture of experts, with batched scales.
+// The weights of all experts are stored in one tensor with batched scales.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -125,8 +125,8 @@ func.func @experts(%x: tensor<?x128xbf16>, %e: tensor<4x96x128xf8E5M2>, %s: tens
 
 // -----
 
-// Expert groups of rows and of the reduction: scale tiles, or blocks, start
-// with each group, unlike the stored scales.
+// Operands with expert groups are quantized again, because scale tiles and
+// blocks must start with each group.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -187,7 +187,7 @@ func.func @groups(%e: !e, %s: !s, %w: !w, %te: !te, %ts: !ts, %ends: tensor<4xi3
 
 // -----
 
-// "none" is explicit, so there is no remark, although this is no matmul.
+// An explicit recipe "none" causes no remark, even though the operation is not a matmul.
 // CHECK-LABEL: func.func @none(
 // CHECK:         linalg.generic
 // NVFP4-LABEL: func.func @none(

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --lift-cf-to-scf --mx-replace-poison | FileCheck %s
 
-// A path that returns another value yields tensor.empty instead of poison.
+// A path that does not return the tensor yields tensor.empty instead of poison.
 
 // CHECK-LABEL: func.func @switch
 // CHECK-NOT:     ub.poison : tensor

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-return-whole | FileCheck %s
 
-// The leading rows of a matrix keep the identity layout.
+// A function may return the leading rows of a matrix, because these rows have the identity layout.
 // CHECK-LABEL: @first_rows
 // CHECK:         %[[PART:.*]] = memref.cast
 // CHECK:         %[[WHOLE:.*]] = memref.alloc(%{{.*}}) : memref<?x4xf32>

@@ -2,7 +2,7 @@
 
 mx.group @ep size = 2 tokens = 4
 
-// Rows at an offset in their buffer, and strided rows.
+// Rows at an offset and strided rows are copied to a separate buffer.
 // CHECK-LABEL: @rows
 // CHECK:         %[[PART:.*]] = memref.subview
 // CHECK:         %[[SIZE:.*]] = memref.dim %[[PART]]
@@ -42,7 +42,7 @@ mx.group @ep size = 2 tokens = 4
 func.func @part_of_a_window(%x: memref<8x64xf32>) {
   %w = mx.window @ep : memref<8x128xf32>
   %part = memref.subview %w[0, 64] [8, 64] [1, 1] : memref<8x128xf32> to memref<8x64xf32, strided<[128, 1], offset: 64>>
-  // expected-error @below {{'mx.all_to_all' op expected a whole window, because other ranks write it in place, found a slice of type 'memref<8x64xf32, strided<[128, 1], offset: 64>>': give the window and take the slice of the result}}
+  // expected-error @below {{'mx.all_to_all' op expected a whole window, because other ranks write it in place, found a slice of type 'memref<8x64xf32, strided<[128, 1], offset: 64>>': pass the window and slice the result}}
   mx.all_to_all @ep ins(%x : memref<8x64xf32>) outs(%part : memref<8x64xf32, strided<[128, 1], offset: 64>>)
   return
 }

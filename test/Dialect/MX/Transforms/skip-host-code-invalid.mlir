@@ -2,9 +2,9 @@
 // RUN: not mx-opt %s --mx-skip-host-code="pipeline=builtin.module(nonsense)" 2>&1 | FileCheck %s --check-prefix=PIPELINE
 // PIPELINE: 'nonsense' does not refer to a registered pass or pass pipeline
 
-// Host code declares a runtime function with another type.
-// expected-error @below {{expected 'mxLoadConstant', which mx's functions call, to be declared as mx declares it, found another declaration}}
-// expected-note @below {{mx's: llvm.func @mxLoadConstant(!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr}}
+// The host code declares a runtime function with another type than mx.
+// expected-error @below {{expected the declaration of 'mxLoadConstant' to match the declaration that mx functions call, found a different declaration}}
+// expected-note @below {{declaration that mx functions call: llvm.func @mxLoadConstant(!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr}}
 llvm.func @mxLoadConstant(i32)
 llvm.func @host(%n: i32) {
   llvm.call @mxLoadConstant(%n) : (i32) -> ()

@@ -1,11 +1,11 @@
-// Host code is unchanged, and mx code is compiled. `canonicalize` is an example
-// pipeline: it folds 1 + 1.
+// Host code is unchanged, and mx code is compiled. The example pipeline
+// `canonicalize` folds 1 + 1.
 //
 // RUN: mx-opt %s --split-input-file --mx-skip-host-code="pipeline=builtin.module(canonicalize)" | FileCheck %s
 // RUN: mx-opt %s --split-input-file --mx-to-nvvm=chip=sm_90a 2>/dev/null | FileCheck %s --check-prefix=NVVM
 
-// Host memory: a mutable table, loads and stores. Private mx functions called
-// by the host are kept, even if mx calls them too.
+// The host reads and writes a mutable table in host memory. Private mx
+// functions that the host calls are kept, even if mx also calls them.
 //
 // CHECK-DAG:   memref.global "private" @calls
 // CHECK-LABEL: func.func @main(
@@ -68,7 +68,7 @@ func.func private @unused() -> i32 {
 
 // -----
 
-// Names used by both: the host's kernels, and a shared constant.
+// The host has its own module @kernels, and host and mx code share the constant @weights.
 //
 // NVVM-LABEL: gpu.module @kernels {
 // NVVM:         gpu.func @mine(
@@ -108,8 +108,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// A caller without gpu operations passes device memory to mx functions: the
-// callee and its callees belong to mx.
+// @twice contains no gpu operations, so its argument is device memory, and both
+// functions are compiled as mx code.
 //
 // NVVM-LABEL: func.func @twice(
 // NVVM-COUNT-2: gpu.launch_func
@@ -126,7 +126,7 @@ func.func private @double(%x: memref<4xf32>) {
 
 // -----
 
-// A module without mx operations.
+// The module contains no mx operations.
 //
 // NVVM-LABEL: func.func @host(
 // NVVM-NEXT:    %[[C:.+]] = arith.constant 0 : index
@@ -140,7 +140,7 @@ func.func @host(%x: memref<4xf32>) -> f32 {
 
 // -----
 
-// A host function in the LLVM dialect.
+// The host function is in the LLVM dialect.
 //
 // NVVM-LABEL: llvm.func @host(
 // NVVM-NEXT:    llvm.mlir.constant(1 : i32)

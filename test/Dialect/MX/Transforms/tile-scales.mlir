@@ -6,8 +6,8 @@
 !wl = tensor<64x4xf8E8M0FNU>
 !wt = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 
-// The quantizer writes tiles, arguments are relaid. No comparison is needed:
-// elements and scales share %n rows, and the verifier checks the other sizes.
+// The quantizer writes tiles, and argument scales are converted by a relayout. No check is
+// needed, because elements and scales both have %n rows and the verifier checks the other sizes.
 // CHECK-LABEL: func.func @both
 // CHECK-NOT:     mxgpu.require
 // CHECK:         %[[TILES:.*]] = tensor.empty(%{{.*}}) : tensor<?x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -24,7 +24,7 @@ func.func @both(%x: tensor<?x128xbf16>, %b: !w, %bs: !wl, %n: index) -> tensor<?
   return %y : tensor<?x64xf32>
 }
 
-// Scales with other users; tiled scales are kept.
+// Scales with another user are converted by a relayout, and tiled scales are kept.
 // CHECK-LABEL: func.func @returned
 // CHECK:         %[[Q:.*]]:2 = mx.fused_quantize
 // CHECK-SAME:      -> tensor<?x128xf8E4M3FN>, tensor<?x4xf8E8M0FNU>
@@ -40,7 +40,7 @@ func.func @returned(%x: tensor<?x128xbf16>, %b: !w, %bs: !wt, %n: index) -> (ten
   return %y, %q#1 : tensor<?x64xf32>, !l
 }
 
-// Scales of a dynamic batch.
+// Checks the dynamic batch size of the scales.
 // CHECK-LABEL: func.func @dynamic_batch
 // CHECK-SAME:    (%[[A:.*]]: tensor<?x40x128xf8E4M3FN>, %[[AS:[a-z0-9]*]]:
 // CHECK-DAG:     %[[FOUND:.*]] = tensor.dim %[[AS]], %{{.*}}
@@ -57,7 +57,7 @@ func.func @dynamic_batch(%a: tensor<?x40x128xf8E4M3FN>, %as: tensor<?x40x4xf8E8M
   return %y : tensor<?x40x64xf32>
 }
 
-// Scales of a batch: from a quantizer and from an argument.
+// Converts scales of a batch, from a quantizer and from an argument.
 // CHECK-LABEL: func.func @batch
 // CHECK:         %[[Q:.*]]:2 = mx.fused_quantize
 // CHECK-SAME:      -> tensor<3x40x128xf8E4M3FN>, tensor<3x40x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -74,7 +74,7 @@ func.func @batch(%x: tensor<3x40x128xbf16>, %b: tensor<3x64x128xf8E4M3FN>, %bs: 
   return %y : tensor<3x40x64xf32>
 }
 
-// Matrices of expert groups; scales of ragged rows keep their own layout.
+// Converts the scales of the expert matrices. Scales of ragged rows keep their layout.
 // CHECK-LABEL: func.func @groups
 // CHECK:         %[[B:.*]] = mx.relayout ins(%arg3 : tensor<3x64x4xf8E8M0FNU>)
 // CHECK-NEXT:    mx.grouped_matmul ragged = rows ins(%arg0, %arg1, %arg2, %[[B]] :

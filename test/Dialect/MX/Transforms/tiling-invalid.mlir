@@ -31,23 +31,23 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 // CASES matmul error
-// Packed scales: the tile would cut a row tile,
+// With materialized scales, a tile of M must not cut a scale tile.
 // SET scales = tensor<2x4x32x4x4xf8E8M0FNU>
 // SET sizes = 64, 0, 0
 // expected-error @below {{expected tiles of M in multiples of 128, found 64}}
 
-// or a tile of blocks.
+// With materialized scales, a tile of K must not cut a scale tile.
 // SET scales = tensor<2x4x32x4x4xf8E8M0FNU>
 // SET options = ) accumulate -> tensor<256x96xf32>
 // SET sizes = 0, 0, 64
 // expected-error @below {{expected tiles of K in multiples of 128, found 64}}
 
-// Linear scales: the tile would cut a block.
+// With linear scales, a tile of K must not cut a block.
 // SET options = ) accumulate -> tensor<256x96xf32>
 // SET sizes = 0, 0, 16
 // expected-error @below {{expected tiles of K in multiples of 32, found 16}}
 
-// Each tile would overwrite the previous.
+// Each tile would overwrite the result of the previous tile.
 // expected-error @below {{expected no tiling of K: only a matmul with accumulate adds to its result}}
 
 // Each tile would round its partial sum.
@@ -57,13 +57,13 @@ module attributes {transform.with_named_sequence} {
 
 // The epilogue would be applied to a partial sum.
 // SET options = ) accumulate -> tensor<256x96xf32> epilogue {
-// expected-error @below {{expected no tiling of K: the epilogue takes the whole sum}}
+// expected-error @below {{expected no tiling of K: the epilogue requires the complete sum}}
 // BLOCK epilogue
 ^bb0(%acc: f32, %row: index, %col: index):
   mx.yield %acc : f32
 }
 
-// A slice of an encoded tensor is undefined.
+// Slices of an encoded tensor are not defined.
 // SET scales = tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // SET sizes = 128, 0, 0
 // expected-error @below {{expected linear or materialized layouts to tile, found 'tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>'}}
@@ -94,7 +94,7 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 // CASES tile function
-// Tiles of packed weights must be 64 rows high.
+// Tiles of packed weights must contain whole 64-row blocks.
 // SET name = pack_operand
 // SET sizes = 32
 func.func @f(%w: tensor<192x96xf8E4M3FN>, %init: tensor<3x2x128x32xf8E4M3FN>) -> tensor<3x2x128x32xf8E4M3FN> {
@@ -105,7 +105,7 @@ func.func @f(%w: tensor<192x96xf8E4M3FN>, %init: tensor<3x2x128x32xf8E4M3FN>) ->
     -> tensor<3x2x128x32xf8E4M3FN>
 return %0 : tensor<3x2x128x32xf8E4M3FN>
 
-// Offsets of a tile differ from offsets of the whole.
+// The offsets of expert groups would be wrong for a tile.
 // SET name = grouped_matmul
 // SET sizes = 128, 0, 0
 func.func @f(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>,
@@ -119,11 +119,11 @@ func.func @f(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tens
     outs(%init : tensor<300x48xbf16>) -> tensor<300x48xbf16>
 return %c : tensor<300x48xbf16>
 
-// Random numbers depend on the index in the whole tensor.
+// Random numbers depend on the position in the whole tensor.
 func.func @f(%x: tensor<256x64xbf16>, %seed: i64, %e: tensor<256x64xf8E4M3FN>, %f: tensor<256x2xf8E8M0FNU>)
 // BLOCK error
   -> tensor<256x64xf8E4M3FN> {
-// expected-error @below {{expected no tiling of rows: the random numbers of a seed belong to places in the whole input}}
+// expected-error @below {{expected no tiling of rows: the random numbers of a seed depend on positions in the whole input}}
 // BLOCK op
 %q:2 = mx.quantize ins(%x : tensor<256x64xbf16>) seed(%seed)
     outs(%e, %f : tensor<256x64xf8E4M3FN>, tensor<256x2xf8E8M0FNU>) -> tensor<256x64xf8E4M3FN>, tensor<256x2xf8E8M0FNU>
@@ -134,12 +134,12 @@ return %q#0 : tensor<256x64xf8E4M3FN>
 func.func @f(%x: tensor<256x64xbf16>, %m: tensor<f32>)
 // BLOCK error
   -> tensor<f32> {
-// expected-error @below {{expected no tiling of batch: the maximum is that of the whole input}}
+// expected-error @below {{expected no tiling of batch: the maximum covers the whole input}}
 // BLOCK op
 %q = mx.amax ins(%x : tensor<256x64xbf16>) outs(%m : tensor<f32>) -> tensor<f32>
 return %q : tensor<f32>
 
-// The quantizer writes whole scale tiles.
+// The quantizer must write whole scale tiles.
 // SET sizes = 100
 func.func @f(%x: tensor<300x64xbf16>, %e: tensor<300x64xf8E4M3FN>, %f: tensor<3x1x32x4x4xf8E8M0FNU>)
 // BLOCK error
@@ -151,7 +151,7 @@ func.func @f(%x: tensor<300x64xbf16>, %e: tensor<300x64xf8E4M3FN>, %f: tensor<3x
     -> tensor<300x64xf8E4M3FN>, tensor<3x1x32x4x4xf8E8M0FNU>
 return %q : tensor<300x64xf8E4M3FN>
 
-// Square blocks cannot be cut.
+// A tile must not cut a square block.
 // SET sizes = 16
 func.func @f(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
 // BLOCK error

@@ -1,6 +1,6 @@
 // RUN: mx-test-opt %s --transform-interpreter --canonicalize --cse --split-input-file -verify-diagnostics | FileCheck %s
 
-// Compact scales of squares (test/lib/Formats): tiles have whole squares, but for the last rows.
+// Each scale covers a square block (formats in test/lib/Formats). Tiles contain whole squares, except at the last rows.
 // CHECK-LABEL: func @matmul(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<70x512xbf16>, %[[W:[^:]*]]: tensor<200x512xf8E4M3FN>, %[[S:[^:]*]]: tensor<2x4xf32>
 // CHECK:         scf.for %[[J:[^ ]+]] =

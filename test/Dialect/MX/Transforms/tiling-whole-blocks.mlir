@@ -1,7 +1,7 @@
 // RUN: mx-test-opt %s --transform-interpreter -split-input-file -verify-diagnostics | FileCheck %s
 
-// A tile of rows has the scales of its rows, and a tile of columns the scales of all columns; a quantizer's
-// scale belongs to its whole row.
+// Each scale covers a row. Every tile of a dequantization uses the scales of
+// its rows, and a quantization cannot be tiled along columns.
 
 // CHECK-LABEL: func.func @dequantize(
 // CHECK:       tensor.extract_slice %{{.*}}[%[[ROW:.*]], %[[COLUMN:.*]]] [4, 16] [1, 1] : tensor<8x64xf8E4M3FN>
@@ -26,7 +26,7 @@ module attributes {transform.with_named_sequence} {
 !q = tensor<8x64xf8E4M3FN>
 !s = tensor<8x1x!mx_formats.row_scale>
 func.func @quantize(%x: tensor<8x64xf32>, %q: !q, %s: !s) -> (!q, !s) {
-  // expected-error @below {{expected no tiling of columns: one scale belongs to all of it}}
+  // expected-error @below {{expected no tiling of columns: one scale covers this dimension}}
   // expected-error @below {{to tile operation}}
   // expected-error @below {{failed to generate tiling loops}}
   %0:2 = mx.quantize ins(%x : tensor<8x64xf32>) outs(%q, %s : !q, !s) -> !q, !s

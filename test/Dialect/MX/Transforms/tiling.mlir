@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --transform-interpreter --canonicalize --cse --split-input-file | FileCheck %s
 
-// Slices elements, linear scales and destination together.
+// Elements, linear scales and destination are sliced together.
 // CHECK-LABEL: func @matmul_linear(
 // CHECK-SAME:      %[[A:[^:]*]]: tensor<256x512xf8E4M3FN>, %[[SA:[^:]*]]: tensor<256x16xf8E8M0FNU>,
 // CHECK-SAME:      %[[B:[^:]*]]: tensor<96x512xf8E4M3FN>, %[[SB:[^:]*]]: tensor<96x16xf8E8M0FNU>,
@@ -34,7 +34,7 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// Unscaled activations.
+// Tiles a matmul with unscaled activations.
 // CHECK-LABEL: func @matmul_weights(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<256x512xbf16>, %[[W:[^:]*]]: tensor<96x512xf8E4M3FN>, %[[WS:[^:]*]]: tensor<96x16xf8E8M0FNU>
 // CHECK-DAG:         %[[TX:.*]] = tensor.extract_slice %[[X]][%[[I:[^ ,]+]], 0] [64, 512] [1, 1]
@@ -58,8 +58,8 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// Materialized scales are sliced in tiles of 128 rows and 4 blocks; the last
-// tile of rows is a part of one. A matmul with accumulate takes partial results.
+// Materialized scales are sliced in tiles of 128 rows and 4 blocks, and the last
+// row tile may be partial. A matmul with `accumulate` can be tiled along K.
 // CHECK-LABEL: func @matmul_materialized(
 // CHECK-SAME:      %{{[^:]*}}: tensor<300x512xf8E4M3FN>, %[[SA:[^:]*]]: tensor<3x4x32x4x4xf8E8M0FNU>
 // CHECK:         scf.for %[[I:[^ ]+]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args
@@ -122,7 +122,7 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// Both orientations share one slice of the input.
+// The results for both axes are computed from one slice of the input.
 // CHECK-LABEL: func @quantize(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x512xbf16>
 // CHECK:         scf.for %[[I:[^ ]+]] = {{.*}} iter_args(%[[E:[^ ]*]] = %{{[^,]*}}, %[[F:[^ ]*]] = %{{[^,]*}}, %[[G:[^ ]*]] = %{{[^,]*}}, %[[H:[^ ]*]] =
@@ -184,7 +184,7 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// Tiles of packed weights, written and read.
+// Tiles the packing of weights and a matmul with packed weights.
 // CHECK-LABEL: func @packed_weights
 // CHECK:         scf.for
 // CHECK:           tensor.extract_slice %{{.*}}[%{{.*}}, 0] [64, 96] [1, 1] : tensor<192x96xf8E4M3FN>
@@ -243,7 +243,7 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// Columns of a grouped matmul are tiled, ragged rows are not.
+// A grouped matmul can be tiled along columns but not along ragged rows.
 // CHECK-LABEL: func @grouped(
 // CHECK-SAME:      %[[A:[^:]*]]: tensor<300x64xf8E4M3FN>, %[[SA:[^:]*]]: tensor<6x1x32x4x4xf8E8M0FNU>,
 // CHECK-SAME:      %[[B:[^:]*]]: tensor<4x48x64xf8E4M3FN>

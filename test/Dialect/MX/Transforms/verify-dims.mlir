@@ -4,10 +4,10 @@
 // RUN: not mx-opt %s --mx-to-plan=chip=sm_100a 2>&1 | FileCheck %s
 // RUN: not mx-opt %s --mx-to-nvvm=chip=sm_90a 2>&1 | FileCheck %s
 
-// Nonexistent dimensions are refused before folding: upstream would read a size out of bounds on
-// memrefs.
+// Rejects a nonexistent dimension. The check runs before the operation is
+// folded, because folding would read past the sizes in a memref type.
 
-// MEMREF: verify-dims.mlir:[[@LINE+4]]:8: error: expected a dimension of 'memref<?x?xf4E2M1FN>', from 0 to below 2, found -1
+// MEMREF: verify-dims.mlir:[[@LINE+4]]:8: error: expected a dimension of 'memref<?x?xf4E2M1FN>', at least 0 and below 2, found -1
 func.func @memref(%x: memref<?x?xf4E2M1FN>) -> (memref<?x64xf4E2M1FN>, index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant -1 : index
@@ -17,7 +17,7 @@ func.func @memref(%x: memref<?x?xf4E2M1FN>) -> (memref<?x64xf4E2M1FN>, index) {
   return %y, %n : memref<?x64xf4E2M1FN>, index
 }
 
-// CHECK: error: expected a dimension of 'tensor<?x4xf32>', from 0 to below 2, found 2
+// CHECK: error: expected a dimension of 'tensor<?x4xf32>', at least 0 and below 2, found 2
 func.func @tensor(%x: tensor<?x4xf32>) -> index {
   %c2 = arith.constant 2 : index
   %n = tensor.dim %x, %c2 : tensor<?x4xf32>

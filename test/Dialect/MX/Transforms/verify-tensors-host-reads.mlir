@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-verify-tensors=on-device
 
-// The host can read elements of whole bytes.
+// The host can read integers, index values, f16, bf16, f32 and f64.
 
 func.func @reads(%a: tensor<4xi32>, %b: tensor<bf16>, %c: tensor<2x3xindex>, %i: index) -> (i32, bf16, index) {
   %0 = tensor.extract %a[%i] : tensor<4xi32>

@@ -3,7 +3,7 @@
 // CHECK-NOT:   was not bufferized
 // CHECK:       'arith.extf' op expected vectors of at most
 
-// The pass in isolation: pipelines first convert these three operations to
+// Tests the pass alone. Pipelines first convert these three operations to
 // linalg.generic.
 
 func.func @elementwise(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
@@ -24,14 +24,14 @@ func.func @math(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 func.func @softmax(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %0 = tensor.empty() : tensor<8x8xf32>
-  // expected-error @below {{'linalg.softmax' op expected an operation that becomes loops: write it as sums or maxima of rows and elementwise operations (linalg.generic)}}
+  // expected-error @below {{'linalg.softmax' op expected an operation that lowers to loops: use row sums, row maxima and elementwise operations (linalg.generic) instead}}
   %y = linalg.softmax dimension(1) ins(%x : tensor<8x8xf32>) outs(%0 : tensor<8x8xf32>) -> tensor<8x8xf32>
   return %y : tensor<8x8xf32>
 }
 
 // -----
 
-// Runs before any pass that counts vector elements.
+// Runs before any pass that counts the elements of a vector.
 func.func @vector(%x: vector<1099511627776xbf16>) {
   // expected-error @below {{'arith.extf' op expected vectors of at most 65536 elements, found 'vector<1099511627776xf32>'}}
   %y = arith.extf %x : vector<1099511627776xbf16> to vector<1099511627776xf32>
@@ -48,7 +48,7 @@ func.func @unused(%x: tensor<8x8xf32>) {
 
 // -----
 
-// A body created upstream contains no operations of the user.
+// The body is created by upstream code, so the message names the operation of the user.
 func.func @matmul_of_f8(%a: tensor<4x32xf8E4M3FN>, %b: tensor<32x8xf8E4M3FN>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
   // expected-error @below {{'linalg.matmul' op expected arithmetic on f16, bf16, f32, f64, integers or index, found 'f8E4M3FN'; mx.matmul multiplies narrower floats with their scales}}
   %y = linalg.matmul ins(%a, %b : tensor<4x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -73,7 +73,7 @@ func.func @sum_of_f8(%a: tensor<4xf8E5M2>, %c: tensor<4xf8E5M2>) -> tensor<4xf8E
 
 // -----
 
-// Moves of elements are not arithmetic.
+// Moving elements is not arithmetic.
 func.func @moved(%a: tensor<4x8xf8E5M2>, %c: tensor<8x4xf8E5M2>) -> tensor<8x4xf8E5M2> {
   %y = linalg.transpose ins(%a : tensor<4x8xf8E5M2>) outs(%c : tensor<8x4xf8E5M2>) permutation = [1, 0]
   return %y : tensor<8x4xf8E5M2>

@@ -13,20 +13,20 @@ func.func @f(${arguments}) {
 
 // CASES function body
 // load_block C2
-// expected-error @below {{'mxgpu.load_block' op expected a matrix of 'bf16', found 'f32'}}
+// expected-error @below {{'mxgpu.load_block' op expected a matrix with element type 'bf16', found 'f32'}}
 %v = mxgpu.load_block %x[%n, %n] : memref<128x64xf32> -> vector<32xbf16>
 
 // shared C12
-// expected-error @below {{'mxgpu.load_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<4x8xf32>'}}
+// expected-error @below {{'mxgpu.load_block' op expected a 1-D vector of whole 32-bit words, found 'vector<4x8xf32>'}}
 %v = mxgpu.load_block %x[%n, %n] : memref<128x64xf32> -> vector<4x8xf32>
 
 // shared C12
-// expected-error @below {{'mxgpu.load_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<[32]xf32>'}}
+// expected-error @below {{'mxgpu.load_block' op expected a 1-D vector of whole 32-bit words, found 'vector<[32]xf32>'}}
 %v = mxgpu.load_block %x[%n, %n] : memref<128x64xf32> -> vector<[32]xf32>
 
 // SET arguments = %x: memref<128x64xbf16>, %n: index
 // shared C12
-// expected-error @below {{'mxgpu.load_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<3xbf16>'}}
+// expected-error @below {{'mxgpu.load_block' op expected a 1-D vector of whole 32-bit words, found 'vector<3xbf16>'}}
 %v = mxgpu.load_block %x[%n, %n] : memref<128x64xbf16> -> vector<3xbf16>
 
 // SET arguments = %x: memref<128x64xbf16>, %n: index
@@ -41,12 +41,12 @@ func.func @f(${arguments}) {
 
 // SET arguments = %x: memref<128x64xf4E2M1FN>, %v: vector<32xf4E2M1FN>, %n: index
 // shared C14
-// expected-error @below {{'mxgpu.store_block' op expected a matrix of 'i8', found 'f4E2M1FN'}}
+// expected-error @below {{'mxgpu.store_block' op expected a matrix with element type 'i8', found 'f4E2M1FN'}}
 mxgpu.store_block %v, %x[%n, %n] : vector<32xf4E2M1FN>, memref<128x64xf4E2M1FN>
 
 // SET arguments = %x: memref<128x64xi8>, %v: vector<4xf4E2M1FN>, %n: index
 // shared C12
-// expected-error @below {{'mxgpu.store_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<4xf4E2M1FN>'}}
+// expected-error @below {{'mxgpu.store_block' op expected a 1-D vector of whole 32-bit words, found 'vector<4xf4E2M1FN>'}}
 mxgpu.store_block %v, %x[%n, %n] : vector<4xf4E2M1FN>, memref<128x64xi8>
 
 // SET arguments = %x: memref<64xf8E4M3FN>, %v: vector<32xf8E4M3FN>, %n: index
@@ -74,7 +74,7 @@ mxgpu.store_fragment %f, %c[%n, %n] when(%p) : vector<32xf32>, memref<4x4xf32, s
 // SET arguments = %c: memref<4x4xbf16>, %n: index, %p: i1
 %f = ub.poison : vector<32xf32>
 // shared C14
-// expected-error @below {{'mxgpu.store_fragment' op expected a matrix of 'f32', found 'bf16'}}
+// expected-error @below {{'mxgpu.store_fragment' op expected a matrix with element type 'f32', found 'bf16'}}
 mxgpu.store_fragment %f, %c[%n, %n] when(%p) : vector<32xf32>, memref<4x4xbf16>
 
 // SET arguments = %c: memref<4x64xf32>, %n: index, %p: i1
@@ -86,13 +86,13 @@ mxgpu.store_fragment %f, %c[%n, %n] when(%p) aligned(2) : vector<32xf32>, memref
 // SET arguments = %c: memref<4x64xf32>, %n: index, %p: i1
 %f = ub.poison : vector<4xf32>
 // store_fragment C3
-// expected-error @below {{'mxgpu.store_fragment' op expected a multiple of 32 bytes, found 16}}
+// expected-error @below {{'mxgpu.store_fragment' op expected a vector size that is a multiple of 32 bytes, found 16}}
 mxgpu.store_fragment %f, %c[%n, %n] when(%p) aligned(32) : vector<4xf32>, memref<4x64xf32>
 
 // SET arguments = %c: memref<4x64xbf16>, %n: index, %p: i1
 %f = ub.poison : vector<4xbf16>
 // store_fragment C1
-// expected-error @below {{'mxgpu.store_fragment' op expected elements of f32 to add, found 'vector<4xbf16>'}}
+// expected-error @below {{'mxgpu.store_fragment' op 'add' requires f32 elements, found 'vector<4xbf16>'}}
 mxgpu.store_fragment %f, %c[%n, %n] when(%p) add : vector<4xbf16>, memref<4x64xbf16>
 
 // SET arguments = %x: memref<128x64xbf16>, %n: index, %p: i1, %v: vector<4611686018427387904xbf16>
@@ -102,7 +102,7 @@ mxgpu.store_fragment %v, %x[%n, %n] when(%p) : vector<4611686018427387904xbf16>,
 
 // SET arguments = %x: memref<4x64xf32>, %n: index, %p: i1, %v: vector<2x4xf32>
 // shared C11
-// expected-error @below {{'mxgpu.store_fragment' op expected a vector of one dimension with elements of whole bytes, found 'vector<2x4xf32>'}}
+// expected-error @below {{'mxgpu.store_fragment' op expected a 1-D vector whose elements fill whole bytes, found 'vector<2x4xf32>'}}
 mxgpu.store_fragment %v, %x[%n, %n] when(%p) : vector<2x4xf32>, memref<4x64xf32>
 
 // SET arguments = 
@@ -112,15 +112,15 @@ mxgpu.store_fragment %v, %x[%n, %n] when(%p) : vector<2x4xf32>, memref<4x64xf32>
 
 // SET arguments = %v: vector<32xbf16>, %w: vector<32xf32>
 // thread_amax C2
-// expected-error @below {{'mxgpu.thread_amax' op expected vectors of one of bf16, f16 and f32, found 'vector<32xf32>'}}
+// expected-error @below {{'mxgpu.thread_amax' op expected vectors with bf16, f16 or f32 elements, found 'vector<32xf32>'}}
 %m = mxgpu.thread_amax %v, %w : vector<32xbf16>, vector<32xf32>
 
 // SET arguments = %v: vector<31xbf16>
 // thread_amax C3
-// expected-error @below {{'mxgpu.thread_amax' op expected vectors whose elements fill words of 32 bits, found 'vector<31xbf16>'}}
+// expected-error @below {{'mxgpu.thread_amax' op expected vectors of whole 32-bit words, found 'vector<31xbf16>'}}
 %m = mxgpu.thread_amax %v : vector<31xbf16>
 
-// Number of elements overflows to a small number.
+// The number of elements, 2^64, overflows to 0.
 // SET arguments = %v: vector<4294967296x4294967296xbf16>
 // shared C10
 // expected-error @below {{'mxgpu.thread_amax' op expected vectors of at most 1024 elements, found 'vector<4294967296x4294967296xbf16>'}}
@@ -133,5 +133,5 @@ mxgpu.store_fragment %v, %x[%n, %n] when(%p) : vector<2x4xf32>, memref<4x64xf32>
 
 // SET arguments = %x: vector<8xbf16>
 // permute_block C2
-// expected-error @below {{'mxgpu.permute_block' op expected a run of 8 or 16, found 4}}
+// expected-error @below {{'mxgpu.permute_block' op expected run = 8 or run = 16, found 4}}
 %y = mxgpu.permute_block %x run = 4 : vector<8xbf16>

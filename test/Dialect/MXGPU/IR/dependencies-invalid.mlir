@@ -17,7 +17,7 @@ gpu.module @kernels {
 mxgpu.role @role warps(1) {
 }
 // wait_dependencies C1
-// expected-error @below {{'mxgpu.wait_dependencies' op expected no role and no access to memory before it, found mxgpu.role}}
+// expected-error @below {{'mxgpu.wait_dependencies' op expected no role and no memory access before the op, found mxgpu.role}}
 mxgpu.wait_dependencies
 
 // SET arguments = %n: memref<1xindex>
@@ -25,7 +25,7 @@ mxgpu.wait_dependencies
 // expected-note @below {{here}}
 %rows = memref.load %n[%c0] : memref<1xindex>
 // wait_dependencies C1
-// expected-error @below {{'mxgpu.wait_dependencies' op expected no role and no access to memory before it, found memref.load}}
+// expected-error @below {{'mxgpu.wait_dependencies' op expected no role and no memory access before the op, found memref.load}}
 mxgpu.wait_dependencies
 mxgpu.role @role warps(1) {
 }

@@ -2,7 +2,7 @@
 // RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
 // RUN: mx-opt %s --canonicalize | FileCheck %s --check-prefix=FOLDED
 
-// Matrix instructions, and fragments with layouts that map elements to threads.
+// Round-trips wgmma instructions and operations on fragments, and folds operations on fragments.
 
 // CHECK: #layout = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 // CHECK: #layout2 = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>
@@ -50,8 +50,8 @@ gpu.module @kernels {
       // CHECK: mxgpu.fragment_column 3 of !fragment1
       // FOLDED: mxgpu.fragment_column 3
       %column = mxgpu.fragment_column 3 of !part
-      // If a thread holds whole rows, its columns are independent of the
-      // thread.
+      // Each thread holds a whole row, so the column does not depend on the thread
+      // and folds to a constant.
       // FOLDED-NOT: mxgpu.fragment_column
       %first = mxgpu.fragment_column 0 of !rows
       // FOLDED-NOT: mxgpu.from_rows
@@ -64,7 +64,7 @@ gpu.module @kernels {
     }
   }
 
-  // Two warpgroups, A in registers.
+  // Two warpgroups multiply together, with A in registers.
   // CHECK: mxgpu.kernel @held
   mxgpu.kernel @held() {
     %c32 = arith.constant 32 : index

@@ -23,11 +23,11 @@ module attributes {gpu.container_module} {
 
 // CASES launch launch
 // launch C1
-// expected-error @below {{'mxgpu.launch' op expected a mxgpu.kernel, found nothing named @kernels::@kernels}}
+// expected-error @below {{'mxgpu.launch' op expected an mxgpu.kernel, found nothing named @kernels::@kernels}}
 mxgpu.launch @kernels::@kernels grid(%n) args(%a, %n : memref<4x4xf32>, index)
 
 // launch C1
-// expected-error @below {{'mxgpu.launch' op expected a mxgpu.kernel, found func.func named @kernels::@function}}
+// expected-error @below {{'mxgpu.launch' op expected an mxgpu.kernel, found func.func named @kernels::@function}}
 mxgpu.launch @kernels::@function grid(%n) args(%a, %n : memref<4x4xf32>, index)
 
 // launch C2

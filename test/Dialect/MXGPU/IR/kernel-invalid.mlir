@@ -71,11 +71,11 @@ gpu.module @kernels {
 // CASES head error
 // SET head = () cluster_splits(9)
 // kernel C69
-// expected-error @below {{'mxgpu.kernel' op expected 2 to 8 splits, of CTAs that are no pairs, found 9}}
+// expected-error @below {{'mxgpu.kernel' op expected cluster_splits from 2 to 8, and no CTA pairs, found 9}}
 
 // SET head = () cluster(2) cluster_splits(2)
 // kernel C69
-// expected-error @below {{'mxgpu.kernel' op expected 2 to 8 splits, of CTAs that are no pairs, found 2}}
+// expected-error @below {{'mxgpu.kernel' op expected cluster_splits from 2 to 8, and no CTA pairs, found 2}}
 
 // SET head = () min_ctas(0)
 // kernel C6
@@ -95,7 +95,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   // kernel C2
-  // expected-error @below {{'mxgpu.kernel' op expected arguments of the kernel's type '(i32) -> ()', found ('index')}}
+  // expected-error @below {{'mxgpu.kernel' op expected body arguments that match the kernel's type '(i32) -> ()', found ('index')}}
   "mxgpu.kernel"() <{sym_name = "kernel", function_type = (i32) -> ()}> ({
   ^body(%a: index):
     mxgpu.role @role warps(1) {
@@ -132,20 +132,20 @@ gpu.module @kernels {
 mxgpu.role @role warps(1) {
 }
 // assign_warps C1
-// expected-error @below {{'mxgpu.assign_warps' op expected a role of the kernel, and each role once, found "rule"}}
+// expected-error @below {{'mxgpu.assign_warps' op expected a role of the kernel that no other mxgpu.assign_warps names, found "rule"}}
 mxgpu.assign_warps @rule from 0
 
 mxgpu.role @role warps(1) {
 }
 mxgpu.assign_warps @role from 0
 // assign_warps C1
-// expected-error @below {{'mxgpu.assign_warps' op expected a role of the kernel, and each role once, found "role"}}
+// expected-error @below {{'mxgpu.assign_warps' op expected a role of the kernel that no other mxgpu.assign_warps names, found "role"}}
 mxgpu.assign_warps @role from 1
 
 mxgpu.role @role warps(1) {
 }
 // assign_warps C2
-// expected-error @below {{'mxgpu.assign_warps' op expected registers in multiples of 8 from 24 to 256, found 20}}
+// expected-error @below {{'mxgpu.assign_warps' op expected a register count that is a multiple of 8 from 24 to 256, found 20}}
 mxgpu.assign_warps @role from 0 registers(20)
 
 mxgpu.role @role warps(1) {

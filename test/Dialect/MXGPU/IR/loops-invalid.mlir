@@ -55,7 +55,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 0 {
   "llvm.unreachable"() : () -> ()
 }) : (index, index) -> ()
 
-// Stages and their buffers must not leave their region.
+// Rejects a stage, or a buffer of a stage, as a carried value of a loop.
 // SET role = warps(4)
 %stage, %d = mxgpu.consumer_wait %acc : !acc
 // for_each_k C1

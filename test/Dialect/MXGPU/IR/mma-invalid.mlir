@@ -1,12 +1,12 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Matrix instructions and their operands.
+// Invalid matrix instructions and operands of matrix instructions.
 
 // -----
 
 // CASES
-// Existing instructions.
+// Rejects syntax errors and nonexistent instructions.
 // expected-error @below {{expected k = number}}
 #mma = #mxgpu.wgmma<n = 128>
 
@@ -55,23 +55,23 @@
 #mma = #mxgpu.wgmma<m = 576, n = 128, k = 16, warpgroups = 9>
 
 // wgmma C12
-// expected-error @below {{expected m to be 64 times a power of two, 64 rows of each warpgroup, found 32}}
+// expected-error @below {{expected m to be 64 times a power of two, because each warpgroup multiplies 64 rows at a time, found 32}}
 #mma = #mxgpu.wgmma<m = 32, n = 128, k = 16>
 
 // wgmma C12
-// expected-error @below {{expected m to be 128 times a power of two, 64 rows of each warpgroup, found 192}}
+// expected-error @below {{expected m to be 128 times a power of two, because each warpgroup multiplies 64 rows at a time, found 192}}
 #mma = #mxgpu.wgmma<m = 192, n = 128, k = 16, warpgroups = 2>
 
 // wgmma C12
-// expected-error @below {{expected m to be 64 times a power of two, 64 rows of each warpgroup, found 192}}
+// expected-error @below {{expected m to be 64 times a power of two, because each warpgroup multiplies 64 rows at a time, found 192}}
 #mma = #mxgpu.wgmma<m = 192, n = 64, k = 16>
 
 // wgmma C12
-// expected-error @below {{expected m to be 64 times a power of two, 64 rows of each warpgroup, found -64}}
+// expected-error @below {{expected m to be 64 times a power of two, because each warpgroup multiplies 64 rows at a time, found -64}}
 #mma = #mxgpu.wgmma<m = -64, n = 64, k = 16>
 
 // wgmma C13
-// expected-error @below {{expected an accumulator that fits 255 registers of a thread, found 256: divide m by more warpgroups}}
+// expected-error @below {{expected an accumulator with at most 255 registers per thread, found 256: divide m among more warpgroups}}
 #mma = #mxgpu.wgmma<m = 256, n = 256, k = 16, warpgroups = 2>
 
 // expected-error @below {{expected one of [f16, mxf8f6f4, mxf4, mxf4nvf4] for kinds of tcgen05.mma and mma.sync (PTX ISA, .kind), got: tf32}}
@@ -98,11 +98,11 @@
 #mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 12>
 
 // tcgen05_mma C4
-// expected-error @below {{expected a block of scales that kind::mxf8f6f4 has, found 16}}
+// expected-error @below {{expected a block size that kind::mxf8f6f4 supports, found 16}}
 #mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128, block = 16>
 
 // tcgen05_mma C4
-// expected-error @below {{expected a block of scales that kind::mxf8f6f4 has, found 0}}
+// expected-error @below {{expected a block size that kind::mxf8f6f4 supports, found 0}}
 #mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128, block = 0>
 
 // tcgen05_mma C17
@@ -135,13 +135,13 @@ gpu.module @kernels {
 // -----
 
 // CASES scaled error
-// Scales and accumulators must be where the instruction reads them.
+// Rejects scales for wgmma, and an accumulator in registers for tcgen05.mma.
 // mma C1
-// expected-error @below {{'mxgpu.mma' op expected no scales of a, as #mxgpu.wgmma<n = 128, k = 16> takes none, found '!mxgpu.scales<128>'}}
+// expected-error @below {{'mxgpu.mma' op expected no scales of 'a', because #mxgpu.wgmma<n = 128, k = 16> supports none, found '!mxgpu.scales<128>'}}
 
 // SET mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128>
 // mma C1
-// expected-error @below {{'mxgpu.mma' op expected the accumulator in tensor memory, as #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> takes it, found '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
+// expected-error @below {{'mxgpu.mma' op expected the accumulator in tensor memory, because #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> requires it there, found '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
 
 // -----
 
@@ -178,7 +178,7 @@ gpu.module @kernels {
 
 // USE mma use
 // mma C1
-// expected-error @below {{'mxgpu.mma' op expected scales of a in tensor memory, as #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> takes them, found none}}
+// expected-error @below {{'mxgpu.mma' op expected scales of 'a' in tensor memory, because #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> requires them there, found none}}
 %new = mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
@@ -197,7 +197,7 @@ gpu.module @kernels {
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
       // mma C1
-      // expected-error @below {{'mxgpu.mma' op expected the accumulator in registers, as #mxgpu.wgmma<n = 128, k = 16> takes it, found '!mxgpu.buffer<tmem<128x128xf32>>'}}
+      // expected-error @below {{'mxgpu.mma' op expected the accumulator in registers, because #mxgpu.wgmma<n = 128, k = 16> requires it there, found '!mxgpu.buffer<tmem<128x128xf32>>'}}
       mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %d : !a, !b, !d
     }
   }
@@ -206,22 +206,22 @@ gpu.module @kernels {
 // -----
 
 // CASES mma use
-// Accumulators in registers are results, accumulators in tensor memory are not.
+// Rejects an accumulator in registers without a result of the same type.
 // mma C3
-// expected-error @below {{'mxgpu.mma' op expected a result like the accumulator that it is given where that is in registers, and only there}}
+// expected-error @below {{'mxgpu.mma' op expected a result of the accumulator's type if and only if the accumulator is in registers}}
 mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 
 // mma C3
-// expected-error @below {{'mxgpu.mma' op expected a result like the accumulator that it is given where that is in registers, and only there}}
+// expected-error @below {{'mxgpu.mma' op expected a result of the accumulator's type if and only if the accumulator is in registers}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 
 // -----
 
-// The reductions of a and b must match, and fit the instruction.
+// Rejects operands with different reduction sizes.
 // USE mma error
 // SET b = 128x32xbf16, sw64
 // mma C6
-// expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 64 and 32}}
+// expected-error @below {{'mxgpu.mma' op expected 'a' and 'b' with the same number of reduction elements, found 64 and 32}}
 
 // -----
 
@@ -229,10 +229,10 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 // SET a = 64x16xbf16, sw32
 // SET b = 128x16xbf16, sw32
 // mma C7
-// expected-error @below {{'mxgpu.mma' op expected a reduction of a multiple of 32 elements, found 16}}
+// expected-error @below {{'mxgpu.mma' op expected the number of reduction elements to be a multiple of 32, found 16}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
-// K of an instruction follows from its types.
+// Rejects a mismatch between K and the element types.
 // wgmma C5
 // expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 32 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
@@ -249,7 +249,7 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 // wgmma C5
 // expected-error @below {{'mxgpu.mma' op expected K of wgmma with e4m3 to be 32, found 16 in '!mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E5M2, sw128>>'}}
 
-// Supported types.
+// Rejects element types without wgmma support.
 // SET b = 128x64xf16, sw128
 // wgmma C5
 // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found bf16 and f16 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xf16, sw128>>'}}
@@ -257,13 +257,13 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 // SET a = 64x32xf32, sw128
 // SET b = 128x32xf32, sw128
 // wgmma C4
-// expected-error @below {{'mxgpu.mma' op expected elements of bf16, f16, f8E4M3FN or f8E5M2, found '!mxgpu.buffer<smem<64x32xf32, sw128>>' and '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
+// expected-error @below {{'mxgpu.mma' op expected bf16, f16, f8E4M3FN or f8E5M2 elements, found '!mxgpu.buffer<smem<64x32xf32, sw128>>' and '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
 
 // -----
 
-// Rows must be as long as their swizzle.
+// Rejects rows longer than their swizzle.
 // shared C35
-// expected-error @below {{expected rows of at most 64 bytes under swizzle sw64, found 128}}
+// expected-error @below {{expected rows of at most 64 bytes with swizzle sw64, found 128}}
 // USE mma
 // SET a = 64x64xbf16, sw64
 
@@ -272,57 +272,57 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 // USE mma error
 // SET a = 64x64xbf16
 // mma C8
-// expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<64x64xbf16>>'}}
+// expected-error @below {{'mxgpu.mma' op expected operand rows to be as long as the swizzle, found '!mxgpu.buffer<smem<64x64xbf16>>'}}
 
 // -----
 
 // CASES mma use
-// Operands for tensor memory instructions only.
+// Rejects operands supported only by tcgen05.mma.
 // wgmma C3
-// expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
+// expected-error @below {{'mxgpu.mma' op expected no 'accumulate', 'extent' or 'b_offset': begin with mxgpu.zero_fragment, and let the copy engine fill elements beyond the reduction with 0}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero accumulate(%yes) : !a, !b, !accumulator -> !accumulator
 
 // wgmma C3
-// expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
+// expected-error @below {{'mxgpu.mma' op expected no 'accumulate', 'extent' or 'b_offset': begin with mxgpu.zero_fragment, and let the copy engine fill elements beyond the reduction with 0}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero extent(%i) : !a, !b, !accumulator -> !accumulator
 
 // wgmma C3
-// expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
+// expected-error @below {{'mxgpu.mma' op expected no 'accumulate', 'extent' or 'b_offset': begin with mxgpu.zero_fragment, and let the copy engine fill elements beyond the reduction with 0}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b b_offset(%i) into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
 // CASES mma error
-// Rows of a, b and the accumulator.
+// Rejects operands and accumulators whose shape or type does not match the instruction.
 // SET b = 64x64xbf16, sw128
 // wgmma C6
-// expected-error @below {{'mxgpu.mma' op expected 128 rows of b, found 64}}
+// expected-error @below {{'mxgpu.mma' op expected 128 rows of 'b', found 64}}
 
 // SET a = 128x64xbf16, sw128
 // wgmma C7
-// expected-error @below {{'mxgpu.mma' op expected 64 rows of a, found 128}}
+// expected-error @below {{'mxgpu.mma' op expected 64 rows of 'a', found 128}}
 
 // SET accumulator = 64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>
 // wgmma C8
-// expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of type '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
 
 // SET accumulator = 64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 // wgmma C8
-// expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of type '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
 
-// A row-per-thread layout is not an accumulator layout of a warpgroup.
+// Rejects an accumulator with one row per thread.
 // SET accumulator = 128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
 // wgmma C8
-// expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of type '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
 
-// Whole warpgroups are required.
+// Rejects roles of two and six warps instead of one warpgroup.
 // SET warps = 2
 // wgmma C9
-// expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 2}}
+// expected-error @below {{'mxgpu.mma' op expected a role with 4 warps (1 warpgroup), found 2}}
 
 // SET warps = 6
 // wgmma C9
-// expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 6}}
+// expected-error @below {{'mxgpu.mma' op expected a role with 4 warps (1 warpgroup), found 6}}
 
 // -----
 
@@ -354,98 +354,98 @@ gpu.module @kernels {
 // -----
 
 // CASES held error
-// A in registers must have the layout of the instruction,
+// Rejects A in registers without the layout of the instruction.
 // SET held = 128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
 // mma C10
-// expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
+// expected-error @below {{'mxgpu.mma' op expected 'a' of type '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
 
 // SET held = 64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>
 // mma C10
-// expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+// expected-error @below {{'mxgpu.mma' op expected 'a' of type '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
 
-// a supported type,
+// Rejects A in registers with an unsupported element type.
 // SET held = 64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
 // mma C9
-// expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>'}}
+// expected-error @below {{'mxgpu.mma' op expected 'a' with an element count and type that #mxgpu.wgmma<n = 128, k = 16> supports in registers, found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>'}}
 
-// whole instruction tiles,
+// Rejects A in registers with fewer columns than the instruction's K.
 // SET held = 64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>
 // mma C9
-// expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>'}}
+// expected-error @below {{'mxgpu.mma' op expected 'a' with an element count and type that #mxgpu.wgmma<n = 128, k = 16> supports in registers, found '!mxgpu.fragment<64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>'}}
 
-// as many reduction elements as B,
+// Rejects A in registers with a smaller reduction than B.
 // SET held = 64x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns]>
 // mma C6
-// expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 32 and 64}}
+// expected-error @below {{'mxgpu.mma' op expected 'a' and 'b' with the same number of reduction elements, found 32 and 64}}
 
-// and the type of B.
+// Rejects A in registers with a different type than B.
 // SET held = 64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
 // wgmma C5
 // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found f16 and bf16 in '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
 
-// The ring must declare an instruction as consumer, for any producer.
+// Rejects a ring with threads instead of an instruction as its consumer.
 // SET consumer = threads(128)
 // mma C11
-// expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
+// expected-error @below {{'mxgpu.mma' op expected 'b' in a ring with consumer async_threads(n), found threads}}
 
 // SET producer = threads(128)
 // SET consumer = threads(128)
 // mma C11
-// expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
+// expected-error @below {{'mxgpu.mma' op expected 'b' in a ring with consumer async_threads(n), found threads}}
 
 // BLOCK use
-// Thread numbers are only for warpgroups that divide A in shared memory.
+// Rejects a thread number if A is in registers.
 %thread = mxgpu.thread_id
 // wgmma C10
-// expected-error @below {{'mxgpu.mma' op expected no thread but where warpgroups divide an a in shared memory}}
+// expected-error @below {{'mxgpu.mma' op expected 'thread' only if several warpgroups read 'a' from shared memory}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero thread(%thread) : !held, !b, !accumulator -> !accumulator
 
 // -----
 
 // CASES mma type
-// A partial reduction requires A in registers,
+// Rejects a partial reduction with A in shared memory.
 // SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // BLOCK use
 %held = mxgpu.zero_fragment : !held
 // mma C2
-// expected-error @below {{'mxgpu.mma' op expected no column of b but for an a in registers and a b in shared memory, found '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>'}}
+// expected-error @below {{'mxgpu.mma' op 'column' requires 'a' in registers and 'b' in shared memory, found '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>'}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b column(0) into %zero : !a, !b, !accumulator -> !accumulator
 
-// a reduction that fits from the column on,
+// Rejects a start column with too few columns of B after it.
 // SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // BLOCK use
 %held = mxgpu.zero_fragment : !held
 // mma C12
-// expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 80}}
+// expected-error @below {{'mxgpu.mma' op expected a column of 'b' from 0 to 64 in steps of 16, found 80}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(80) into %zero : !held, !b, !accumulator -> !accumulator
 
-// a column of at least 0,
+// Rejects a negative column.
 // SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // BLOCK use
 %held = mxgpu.zero_fragment : !held
 // mma C12
-// expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found -16}}
+// expected-error @below {{'mxgpu.mma' op expected a column of 'b' from 0 to 64 in steps of 16, found -16}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(-16) into %zero : !held, !b, !accumulator -> !accumulator
 
-// and a multiple of the instruction's K.
+// Rejects a column that is not a multiple of the instruction's K.
 // SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // BLOCK use
 %held = mxgpu.zero_fragment : !held
 // mma C12
-// expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 8}}
+// expected-error @below {{'mxgpu.mma' op expected a column of 'b' from 0 to 64 in steps of 16, found 8}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(8) into %zero : !held, !b, !accumulator -> !accumulator
 
-// Several warpgroups require all warpgroups of the role,
+// Rejects roles with a different number of warpgroups than the instruction.
 // SET a = 128x64xbf16, sw128
 // SET consumer = async_threads(256)
 // SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 // BLOCK use
 // wgmma C9
-// expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 4}}
+// expected-error @below {{'mxgpu.mma' op expected a role with 8 warps (2 warpgroups), found 4}}
 %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // SET a = 128x64xbf16, sw128
@@ -454,42 +454,42 @@ gpu.module @kernels {
 // SET warps = 12
 // BLOCK use
 // wgmma C9
-// expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 12}}
+// expected-error @below {{'mxgpu.mma' op expected a role with 8 warps (2 warpgroups), found 12}}
 %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
-// a thread number,
+// Rejects several warpgroups without a thread number.
 // SET a = 128x64xbf16, sw128
 // SET consumer = async_threads(256)
 // SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 // SET warps = 8
 // BLOCK use
 // wgmma C10
-// expected-error @below {{'mxgpu.mma' op expected thread where warpgroups divide an a in shared memory}}
+// expected-error @below {{'mxgpu.mma' op expected 'thread', because several warpgroups read 'a' from shared memory}}
 %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
-// accumulators for all,
+// Rejects an accumulator held by only one of two warpgroups.
 // SET a = 128x64xbf16, sw128
 // SET consumer = async_threads(256)
 // SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>
 // SET warps = 8
 // BLOCK use
 // wgmma C8
-// expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>'}}
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of type '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>'}}
 %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
-// and the rows of all.
+// Rejects A with the rows of only one of two warpgroups.
 // SET consumer = async_threads(256)
 // SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 // SET warps = 8
 // BLOCK use
 // wgmma C7
-// expected-error @below {{'mxgpu.mma' op expected 128 rows of a, found 64}}
+// expected-error @below {{'mxgpu.mma' op expected 128 rows of 'a', found 64}}
 %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
 // CASES
-// Kind f16 takes no scales,
+// Rejects scales with kind::f16.
 !in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
@@ -504,13 +504,13 @@ gpu.module @kernels {
       %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
       %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
       // mma C1
-      // expected-error @below {{'mxgpu.mma' op expected no scales of a, as #mxgpu.tcgen05_mma<f16, m = 128, n = 128> takes none, found '!mxgpu.scales<128>'}}
+      // expected-error @below {{'mxgpu.mma' op expected no scales of 'a', because #mxgpu.tcgen05_mma<f16, m = 128, n = 128> supports none, found '!mxgpu.scales<128>'}}
       mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %b scales(%sfa, %sfa : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !a, !d
     }
   }
 }
 
-// and no start row of B within scales,
+// Rejects a start row of B with kind::f16.
 !in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<64x64xbf16, sw128>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<64x64xbf16, sw128>>
@@ -524,7 +524,7 @@ gpu.module @kernels {
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
       // tcgen05_mma C6
-      // expected-error @below {{'mxgpu.mma' op expected no b_offset without scales}}
+      // expected-error @below {{'mxgpu.mma' op 'b_offset' requires scales}}
       mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 64> %a, %b b_offset(%i) into %d : !a, !b, !d
     }
   }
@@ -557,20 +557,20 @@ gpu.module @kernels {
 // -----
 
 // CASES f16 error
-// multiplies only f16 and bf16,
+// Rejects elements other than f16 and bf16 with kind::f16.
 // tcgen05_mma C11
 // expected-error @below {{'mxgpu.mma' op expected A of kind::f16 to be one of f16, bf16, found e4m3 in '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
 
 // SET a = 128x32xf32, sw128
 // tcgen05_mma C10
-// expected-error @below {{'mxgpu.mma' op expected elements that the tensor core multiplies in '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
+// expected-error @below {{'mxgpu.mma' op expected element types that the tensor core supports without scales in '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
 
-// and reads rings with a matching producer or consumer.
+// Rejects a ring with a consumer other than mma_commit.
 // SET a = 128x64xbf16, sw128
 // SET producer = threads(128)
 // SET consumer = threads(128)
 // mma C11
-// expected-error @below {{'mxgpu.mma' op expected a in a ring with consumer mma_commit, found threads}}
+// expected-error @below {{'mxgpu.mma' op expected 'a' in a ring with consumer mma_commit, found threads}}
 
 // -----
 
@@ -604,45 +604,45 @@ gpu.module @kernels {
 // -----
 
 // CASES tcgen05 error
-// A pair instruction requires a kernel with CTA pairs.
+// Rejects an instruction of a CTA pair in a kernel without CTA pairs.
 // SET mma = mxf8f6f4, m = 256, n = 256, ctas = 2
 // tcgen05_mma C5
-// expected-error @below {{'mxgpu.mma' op expected an instruction of as many CTAs as the kernel's cluster has, found 2}}
+// expected-error @below {{'mxgpu.mma' op expected 'ctas' to match the size of the kernel's cluster, found ctas = 2}}
 
-// 4-bit elements are dense for their own kinds, and padded for the mixed kind.
+// Rejects dense 4-bit elements with kind::mxf8f6f4, and padded 4-bit elements with kind::mxf4.
 // SET a = 128x256xf4E2M1FN, sw128
 // SET b = 128x256xf4E2M1FN, sw128
 // tcgen05_mma C9
-// expected-error @below {{'mxgpu.mma' op expected elements of a byte each, or padded ones, for kind::mxf8f6f4, found '!mxgpu.buffer<smem<128x256xf4E2M1FN, sw128>>'}}
+// expected-error @below {{'mxgpu.mma' op expected one-byte or padded elements for kind::mxf8f6f4, found '!mxgpu.buffer<smem<128x256xf4E2M1FN, sw128>>'}}
 
 // SET a = 128x128xf4E2M1FN, sw128, padded
 // SET b = 128x128xf4E2M1FN, sw128, padded
 // SET mma = mxf4, m = 128, n = 128
 // tcgen05_mma C9
-// expected-error @below {{'mxgpu.mma' op expected dense elements of 4 bits for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf4E2M1FN, sw128, padded>>'}}
+// expected-error @below {{'mxgpu.mma' op expected dense 4-bit elements for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf4E2M1FN, sw128, padded>>'}}
 
 // SET mma = mxf4, m = 128, n = 128
 // tcgen05_mma C9
-// expected-error @below {{'mxgpu.mma' op expected dense elements of 4 bits for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
+// expected-error @below {{'mxgpu.mma' op expected dense 4-bit elements for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
 
 // SET a = 64x128xf8E4M3FN, sw128
 // tcgen05_mma C7
-// expected-error @below {{'mxgpu.mma' op expected 128 rows of a in each CTA, found 64}}
+// expected-error @below {{'mxgpu.mma' op expected 128 rows of 'a' in each CTA, found 64}}
 
 // -----
 
 // CASES mma use
-// Counting of wait groups.
+// Rejects a number of pending wait groups outside 0 to 7.
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 // mma_wait C1
-// expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 8}}
+// expected-error @below {{'mxgpu.mma_wait' op expected 'pending' from 0 to 7, found 8}}
 %done = mxgpu.mma_wait %new pending(8) : !accumulator
 
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 // mma_wait C1
-// expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found -1}}
+// expected-error @below {{'mxgpu.mma_wait' op expected 'pending' from 0 to 7, found -1}}
 %done = mxgpu.mma_wait %new pending(-1) : !accumulator
 
 // mma_wait C1
-// expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 9223372036854775807}}
+// expected-error @below {{'mxgpu.mma_wait' op expected 'pending' from 0 to 7, found 9223372036854775807}}
 %done = mxgpu.mma_wait %zero pending(9223372036854775807) : !accumulator

@@ -31,43 +31,43 @@ gpu.module @kernels {
 // -----
 
 // CASES registers use
-// A in a memory that the instruction does not read.
+// Rejects A in shared memory for an instruction with register operands.
 // mma C1
-// expected-error @below {{'mxgpu.mma' op expected a in registers, as #mx_test.mma<registers> takes it, found '!mxgpu.buffer<smem<16x128xf8E4M3FN, sw128>>'}}
+// expected-error @below {{'mxgpu.mma' op expected 'a' in registers, because #mx_test.mma<registers> requires it there, found '!mxgpu.buffer<smem<16x128xf8E4M3FN, sw128>>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %at, %b scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a_tile, !b, !registers -> !registers
 
-// B in a memory that the instruction does not read.
+// Rejects B in shared memory for an instruction with register operands.
 // mma C1
-// expected-error @below {{'mxgpu.mma' op expected b in registers, as #mx_test.mma<registers> takes it, found '!mxgpu.buffer<smem<8x128xf8E4M3FN, sw128>>'}}
+// expected-error @below {{'mxgpu.mma' op expected 'b' in registers, because #mx_test.mma<registers> requires it there, found '!mxgpu.buffer<smem<8x128xf8E4M3FN, sw128>>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %bt scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a, !b_tile, !registers -> !registers
 
-// B in registers, for an instruction that reads shared memory.
+// Rejects B in registers for an instruction with operands in shared memory.
 // mma C1
-// expected-error @below {{'mxgpu.mma' op expected b in shared memory, as #mx_test.mma<shared> takes it, found '!mxgpu.fragment<8x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 32 columns]>>'}}
+// expected-error @below {{'mxgpu.mma' op expected 'b' in shared memory, because #mx_test.mma<shared> requires it there, found '!mxgpu.fragment<8x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 32 columns]>>'}}
 %d = mxgpu.mma #mx_test.mma<shared> %at, %b scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a_tile, !b, !registers -> !registers
 
-// Scales of A in tensor memory.
+// Rejects scales of A in tensor memory for an instruction with register operands.
 // SET consumer = mma_commit
 %copy = mxgpu.copy_scales %sf : !sf -> !mxgpu.scales<128>
 // mma C1
-// expected-error @below {{'mxgpu.mma' op expected scales of a in registers, as #mx_test.mma<registers> takes them, found '!mxgpu.scales<128>'}}
+// expected-error @below {{'mxgpu.mma' op expected scales of 'a' in registers, because #mx_test.mma<registers> requires them there, found '!mxgpu.scales<128>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b scales(%copy, %copy : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !registers -> !registers
 
-// Scales of B in tensor memory.
+// Rejects scales of B in tensor memory for an instruction with register operands.
 // SET consumer = mma_commit
 %copy = mxgpu.copy_scales %sf : !sf -> !mxgpu.scales<128>
 // mma C1
-// expected-error @below {{'mxgpu.mma' op expected scales of b in registers, as #mx_test.mma<registers> takes them, found '!mxgpu.scales<128>'}}
+// expected-error @below {{'mxgpu.mma' op expected scales of 'b' in registers, because #mx_test.mma<registers> requires them there, found '!mxgpu.scales<128>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b scales(%sfa, %copy : !sfa, !mxgpu.scales<128>) into %zero : !a, !b, !registers -> !registers
 
-// No scales.
+// Rejects an instruction without its scales.
 // mma C1
-// expected-error @below {{'mxgpu.mma' op expected scales of a in registers, as #mx_test.mma<registers> takes them, found none}}
+// expected-error @below {{'mxgpu.mma' op expected scales of 'a' in registers, because #mx_test.mma<registers> requires them there, found none}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b into %zero : !a, !b, !registers -> !registers
 
 // -----
 
-// The accumulator must be in the instruction's memory.
+// Rejects an accumulator in tensor memory for an instruction with register operands.
 !a = !mxgpu.fragment<16x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 4: 32 columns]>>
 !b = !mxgpu.fragment<8x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 32 columns]>>
 !sfa = !mxgpu.fragment<16x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows, 1: 4 columns]>>
@@ -86,7 +86,7 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !registers
       %acc_stage, %t = mxgpu.producer_acquire %acc : !acc
       // mma C1
-      // expected-error @below {{'mxgpu.mma' op expected the accumulator in registers, as #mx_test.mma<registers> takes it, found '!mxgpu.buffer<tmem<128x128xf32>>'}}
+      // expected-error @below {{'mxgpu.mma' op expected the accumulator in registers, because #mx_test.mma<registers> requires it there, found '!mxgpu.buffer<tmem<128x128xf32>>'}}
       mxgpu.mma #mx_test.mma<registers> %a, %b scales(%sfa, %sfb : !sfa, !sfb) into %t : !a, !b, !d
     }
   }
@@ -95,33 +95,33 @@ gpu.module @kernels {
 // -----
 
 // CASES registers use
-// B in registers must have the instruction's layout.
+// Rejects B in registers without the instruction's layout.
 // mma C10
-// expected-error @below {{'mxgpu.mma' op expected b as '!mxgpu.fragment<8x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 32 columns]>>', found '!mxgpu.fragment<16x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 4: 32 columns]>>'}}
+// expected-error @below {{'mxgpu.mma' op expected 'b' of type '!mxgpu.fragment<8x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 32 columns]>>', found '!mxgpu.fragment<16x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 4: 32 columns]>>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %a scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a, !a, !registers -> !registers
 
-// Scales in registers must have the instruction's layout.
+// Rejects scales in registers without the instruction's layout.
 // mma C10
-// expected-error @below {{'mxgpu.mma' op expected scales of b as '!mxgpu.fragment<8x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [1: 4 columns]>>', found '!mxgpu.fragment<16x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows, 1: 4 columns]>>'}}
+// expected-error @below {{'mxgpu.mma' op expected scales of 'b' of type '!mxgpu.fragment<8x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [1: 4 columns]>>', found '!mxgpu.fragment<16x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows, 1: 4 columns]>>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b scales(%sfa, %sfa : !sfa, !sfa) into %zero : !a, !b, !registers -> !registers
 
-// Unsupported type of scales.
+// Rejects scales of an unsupported type.
 // mma C9
-// expected-error @below {{'mxgpu.mma' op expected scales of a with as many elements, of a type, as #mx_test.mma<registers> takes from registers, found '!mxgpu.fragment<16x8xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row], values = [2: 1 column, 2: 8 rows, 1: 8 columns]>>'}}
+// expected-error @below {{'mxgpu.mma' op expected scales of 'a' with an element count and type that #mx_test.mma<registers> supports in registers, found '!mxgpu.fragment<16x8xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row], values = [2: 1 column, 2: 8 rows, 1: 8 columns]>>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b scales(%zero, %sfb : !registers, !sfb) into %zero : !a, !b, !registers -> !registers
 
-// Stages read by a synchronous instruction are released by threads.
+// Rejects a ring with consumer async_threads for a synchronous instruction.
 // SET consumer = async_threads(32)
 // mma C11
-// expected-error @below {{'mxgpu.mma' op expected a in a ring with consumer threads(n), found async_threads}}
+// expected-error @below {{'mxgpu.mma' op expected 'a' in a ring with consumer threads(n), found async_threads}}
 %d = mxgpu.mma #mx_test.mma<shared> %at, %bt scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a_tile, !b_tile, !registers -> !registers
 
-// B in registers must be used as a whole.
+// Rejects a column of B if B is in registers.
 // mma C2
-// expected-error @below {{'mxgpu.mma' op expected no column of b but for an a in registers and a b in shared memory, found '!mxgpu.fragment<16x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 4: 32 columns]>>' and '!mxgpu.fragment<8x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 32 columns]>>'}}
+// expected-error @below {{'mxgpu.mma' op 'column' requires 'a' in registers and 'b' in shared memory, found '!mxgpu.fragment<16x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 4: 32 columns]>>' and '!mxgpu.fragment<8x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 32 columns]>>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b column(0) scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a, !b, !registers -> !registers
 
-// Synchronous instructions need no wait.
+// Rejects a wait for a synchronous instruction.
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a, !b, !registers -> !registers
 // mma_wait C2
 // expected-error @below {{'mxgpu.mma_wait' op expected the accumulator of an instruction whose completion is a wait group, found synchronous of #mx_test.mma<registers>}}

@@ -2,8 +2,8 @@
 // RUN: mx-test-opt %s --mlir-print-op-generic | mx-test-opt | FileCheck %s
 // RUN: mx-test-opt %s --mxgpu-verify-pipelines --mxgpu-unroll-fragments --mxgpu-lower-coordinates --mxgpu-lower-math --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm | FileCheck %s --check-prefix=NVVM
 
-// A synchronous instruction of another dialect goes through all passes: mxgpu
-// queries its attribute for operand memories and completion.
+// Lowers a synchronous instruction of another dialect. The passes query the
+// instruction's attribute for the memory of each operand and for the kind of completion.
 !a = !mxgpu.fragment<16x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 4: 32 columns]>>
 !b = !mxgpu.fragment<8x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 32 columns]>>
 !sfa = !mxgpu.fragment<16x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows, 1: 4 columns]>>
@@ -16,7 +16,7 @@
 !a_map = !mxgpu.tensor_map<16x128xf8E4M3FN, sw128>
 !b_map = !mxgpu.tensor_map<8x128xf8E4M3FN, sw128>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
-  // A, B and scales in registers: no memory accesses.
+  // A, B and the scales are in registers, so the instruction does not access memory.
   // CHECK-LABEL: mxgpu.kernel @registers(
   // CHECK:       %[[D:[a-z0-9]+]] = mxgpu.mma #mx_test.mma<registers> %[[A:[a-z0-9]+]], %[[B:[a-z0-9]+]] scales(%[[SFA:[a-z0-9]+]], %[[SFB:[a-z0-9]+]] : !fragment{{.*}}, !fragment{{.*}}) into %{{.*}} :
   // CHECK:       mxgpu.mma #mx_test.mma<registers> %[[A]], %[[B]] scales(%[[SFA]], %[[SFB]] : {{.*}}) into %[[D]] :
@@ -41,8 +41,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // A and B in the stages of a ring, released by threads after the instruction:
-  // no commit, and no mxgpu.mma_wait.
+  // A and B are in the stages of a ring. Threads release a stage after the instruction,
+  // without a commit and without an mxgpu.mma_wait.
   // CHECK-LABEL: mxgpu.kernel @shared(
   // CHECK:       mxgpu.mma #mx_test.mma<shared>
   // NVVM-LABEL:  llvm.func @shared(

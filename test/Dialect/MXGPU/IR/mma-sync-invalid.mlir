@@ -13,27 +13,27 @@
 #kind = #mxgpu.mma_sync<f16, m = 16, n = 32, first_scale = 4>
 
 // mma_sync C2
-// expected-error @below {{expected a block of scales that kind::mxf4 has, found 16}}
+// expected-error @below {{expected a block size that kind::mxf4 supports, found 16}}
 #kind = #mxgpu.mma_sync<mxf4, m = 16, n = 32, block = 16>
 
 // mma_sync C3
-// expected-error @below {{expected 1 to 32 warps, found 8 by rows and 8 by columns}}
+// expected-error @below {{expected 1 to 32 warps, found 8 row warps and 8 column warps}}
 #kind = #mxgpu.mma_sync<mxf8f6f4, m = 128, n = 256, warps = 8, column_warps = 8>
 
 // mma_sync C3
-// expected-error @below {{expected 1 to 32 warps, found 0 by rows and 1 by columns}}
+// expected-error @below {{expected 1 to 32 warps, found 0 row warps and 1 column warps}}
 #kind = #mxgpu.mma_sync<mxf8f6f4, m = 128, n = 256, warps = 0>
 
 // mma_sync C4
-// expected-error @below {{expected 16 rows and 32 columns of each warp times powers of two, found m = 24 of 1 and n = 32 of 1 warps}}
+// expected-error @below {{expected 16 rows and 32 columns per warp, or a power of two times these counts, found m = 24 with 1 warps and n = 32 with 1 warps}}
 #kind = #mxgpu.mma_sync<mxf8f6f4, m = 24, n = 32>
 
 // mma_sync C4
-// expected-error @below {{expected 16 rows and 32 columns of each warp times powers of two, found m = 16 of 1 and n = 96 of 1 warps}}
+// expected-error @below {{expected 16 rows and 32 columns per warp, or a power of two times these counts, found m = 16 with 1 warps and n = 96 with 1 warps}}
 #kind = #mxgpu.mma_sync<mxf8f6f4, m = 16, n = 96>
 
 // mma_sync C5
-// expected-error @below {{expected an accumulator that fits 255 registers of a thread, found 256: divide m or n by more warps}}
+// expected-error @below {{expected an accumulator with at most 255 registers per thread, found 256: divide m or n among more warps}}
 #kind = #mxgpu.mma_sync<mxf8f6f4, m = 32, n = 256>
 
 // mma_sync C6
@@ -78,24 +78,24 @@ mxgpu.kernel @kernel(%i: index, %yes: i1) {
 // CASES mma error
 // SET into = %zero accumulate(%yes)
 // mma_sync C7
-// expected-error @below {{expected neither accumulate nor b_offset: begin with mxgpu.zero_fragment}}
+// expected-error @below {{expected neither 'accumulate' nor 'b_offset': begin with mxgpu.zero_fragment}}
 
 // SET thread = 8
 // SET value = 2
 // mma_sync C8
-// expected-error @below {{expected an accumulator of}}
+// expected-error @below {{expected an accumulator of type}}
 
 // SET scale = f8E4M3FN
 // mma_sync C9
-// expected-error @below {{expected scales of a and b of one type that kind::mxf8f6f4 takes for blocks of 32, found}}
+// expected-error @below {{expected the scales of 'a' and 'b' to have the same type, which kind::mxf8f6f4 supports for a block size of 32, found}}
 
 // SET n = n = 32, first_scale = 4
 // mma_sync C10
-// expected-error @below {{expected scales of at least 5 blocks of a, found 4}}
+// expected-error @below {{expected scales for at least 5 blocks of 'a', found 4}}
 
 // SET warps = 2
 // mma_sync C11
-// expected-error @below {{expected a role of}}
+// expected-error @below {{expected a role with}}
 
 // -----
 
@@ -105,5 +105,5 @@ mxgpu.kernel @kernel(%i: index, %yes: i1) {
 #strategy = #mxgpu.mma_sync_block_scaled<column_warps = 3>
 
 // mma_sync_upcast_b C1
-// expected-error @below {{expected 1 to 1024 CTAs of an SM, found 0}}
+// expected-error @below {{expected 1 to 1024 CTAs per SM, found 0}}
 #strategy = #mxgpu.mma_sync_upcast_b<ctas_per_sm = 0>

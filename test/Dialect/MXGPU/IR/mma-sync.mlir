@@ -2,7 +2,7 @@
 // RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
 // RUN: mx-opt %s --mxgpu-verify-pipelines --mxgpu-unroll-fragments --mxgpu-lower-coordinates --mxgpu-lower-math --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=NVVM
 
-// Lowering of mxgpu.mma to mma.sync, and the selection of scales.
+// Lowers mxgpu.mma to mma.sync, whose operands select the scales by byte and by thread.
 !a = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 2: 16 rows]>>
 !b = !mxgpu.fragment<32x32xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [2: 16 columns, 4: 1 column, 4: 8 rows]>>
 !s = !mxgpu.fragment<32x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 8 rows, 8: 1 row], values = [4: 1 column]>>
@@ -17,9 +17,10 @@
 !dh = !mxgpu.fragment<16x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_120a", features = "+ptx88">] {
-  // Multiplies 8 columns by each of two sets of 16 rows. Lanes 0 and 1 of four
-  // hold the scales of the first set, lanes 2 and 3 those of the second. Byte 2
-  // is block 2. A word of E2M1 becomes two registers, an element per byte.
+  // The warp multiplies both 16-row tiles by 8 columns at a time. Lanes 0 and 1 of each
+  // quad hold the scales of the first tile, and lanes 2 and 3 hold the scales of the second.
+  // Byte 2 holds the scale of block 2. An E2M1 word expands to two registers with one
+  // element per byte.
   // CHECK-LABEL: mxgpu.kernel @mixed(
   // CHECK:       mxgpu.mma #mxgpu.mma_sync<mxf8f6f4, m = 32, n = 32, first_scale = 2>
   // NVVM-LABEL:  llvm.func @mixed(
@@ -48,8 +49,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_120a", features = "+ptx88">] {
     }
   }
 
-  // Two warps with 16 rows each and a shared B; all four scales of a register.
-  // Elements beyond the extent are not multiplied.
+  // Two warps multiply 16 rows each by the same B. The instruction uses all four scales
+  // of a register. Elements beyond the extent are not multiplied.
   // CHECK-LABEL: mxgpu.kernel @nvfp4(
   // CHECK:       mxgpu.mma #mxgpu.mma_sync<mxf4nvf4, m = 32, n = 32, warps = 2, block = 16, first_scale = 4>
   // NVVM-LABEL:  llvm.func @nvfp4(
@@ -70,7 +71,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_120a", features = "+ptx88">] {
     }
   }
 
-  // Without scales.
+  // kind::f16 has no scales and is lowered to nvvm.mma.sync.
   // CHECK-LABEL: mxgpu.kernel @halves(
   // CHECK:       mxgpu.mma #mxgpu.mma_sync<f16, m = 16, n = 32> %{{.*}}, %{{.*}} into
   // NVVM-LABEL:  llvm.func @halves(

@@ -1,8 +1,8 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -allow-unregistered-dialect -split-input-file -verify-diagnostics
 
-// Loads of operands and their scales, relabelled fragments, and stores of
-// fragments to buffers.
+// Invalid loads of operands and scales, relabeled fragments, row slices, split accumulators,
+// and stores of fragments to buffers.
 
 // -----
 
@@ -38,59 +38,59 @@ gpu.module @kernels {
 // SET consumer = bulk_store
 // SET wait = producer_acquire
 // shared C2
-// expected-error @below {{'mxgpu.load_fragment' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
+// expected-error @below {{'mxgpu.load_fragment' op expected a buffer of mxgpu.consumer_wait, found a buffer of mxgpu.producer_acquire}}
 
 // SET consumer = threads(64)
 // SET role = warps(2)
 // shared C26
-// expected-error @below {{'mxgpu.load_fragment' op expected a role of the 32 threads that hold the fragment, found 64}}
+// expected-error @below {{'mxgpu.load_fragment' op expected a role with 32 threads, as in the layout of the fragment, found 64}}
 
 // SET a = 512xi8
 // shared C20
-// expected-error @below {{'mxgpu.load_fragment' op expected a matrix in shared memory, or panels of one, found}}
+// expected-error @below {{'mxgpu.load_fragment' op expected a matrix, or the panels of a matrix, in shared memory, found}}
 
 // SET a = 32x16xi8, sw32
 // shared C22
-// expected-error @below {{'mxgpu.load_fragment' op expected rows as long as their swizzle says, found}}
+// expected-error @below {{'mxgpu.load_fragment' op expected rows to be as long as the swizzle, found}}
 
 // SET a = 32x16xbf16
 // SET q = 32x16xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>
 // load_fragment C1
-// expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'bf16', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f16'}}
+// expected-error @below {{'mxgpu.load_fragment' op expected fragment elements of type 'bf16' with 4, 8, 16 or 32 bits, or 4-bit or 6-bit elements in a buffer of bytes (i8), found 'f16'}}
 
 // SET a = 32x16xf64
 // SET q = 32x16xf64, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>
 // load_fragment C1
-// expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'f64', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f64'}}
+// expected-error @below {{'mxgpu.load_fragment' op expected fragment elements of type 'f64' with 4, 8, 16 or 32 bits, or 4-bit or 6-bit elements in a buffer of bytes (i8), found 'f64'}}
 
 // SET a = 32x16xf6E3M2FN
 // SET q = 32x16xf6E3M2FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>
 // load_fragment C1
-// expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'f6E3M2FN', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f6E3M2FN'}}
+// expected-error @below {{'mxgpu.load_fragment' op expected fragment elements of type 'f6E3M2FN' with 4, 8, 16 or 32 bits, or 4-bit or 6-bit elements in a buffer of bytes (i8), found 'f6E3M2FN'}}
 
 // SET a = 48x16xi8
 // load_fragment C2
-// expected-error @below {{'mxgpu.load_fragment' op expected a fragment whose rows divide those of the buffer, and whose columns divide a panel or are those of some, found}}
+// expected-error @below {{'mxgpu.load_fragment' op expected a fragment whose rows divide the rows of the buffer, and whose columns divide a panel or span whole panels, found}}
 
 // SET a = 3x32x16xi8
 // SET q = 32x32xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>
 // load_fragment C2
-// expected-error @below {{'mxgpu.load_fragment' op expected a fragment whose rows divide those of the buffer, and whose columns divide a panel or are those of some, found}}
+// expected-error @below {{'mxgpu.load_fragment' op expected a fragment whose rows divide the rows of the buffer, and whose columns divide a panel or span whole panels, found}}
 
 // SET a = 2x32x48xi8
 // SET q = 32x96xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [96: 1 column]>
 // load_fragment C3
-// expected-error @below {{'mxgpu.load_fragment' op expected panels of a power of two of elements for a fragment of several, found}}
+// expected-error @below {{'mxgpu.load_fragment' op expected panel rows whose length is a power of two, because the fragment spans several panels, found}}
 
 // SET a = 32x6xi8
 // SET q = 32x6xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column]>
 // load_fragment C4
-// expected-error @below {{'mxgpu.load_fragment' op expected registers that fill words of 32 bits, found 6 of 'i8'}}
+// expected-error @below {{'mxgpu.load_fragment' op expected the registers of a thread to fill 32-bit words, found 6 of 'i8'}}
 
 // SET a = 64x8xi8
 // SET q = 64x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [2: 32 rows, 16: 1 column]>
 // load_fragment C5
-// expected-error @below {{'mxgpu.load_fragment' op expected registers whose lowest mode counts an even number of adjacent columns, as two elements of 4 bits are a byte, found}}
+// expected-error @below {{'mxgpu.load_fragment' op expected registers whose lowest mode counts an even number of adjacent columns, because a byte holds two 4-bit elements, found}}
 
 // SET a = 64x16xi8
 // BLOCK load
@@ -107,12 +107,12 @@ gpu.module @kernels {
 // SET a = 12x128xi8, sw128
 // SET q = 12x128xi8, #mxgpu.fragment_layout<threads = [32: 4 columns], values = [4: 1 column, 12: 1 row]>
 // load_fragment C7
-// expected-error @below {{'mxgpu.load_fragment' op expected a power of two or a multiple of 8 of rows under a swizzle, and panels of a multiple of 8 rows, found}}
+// expected-error @below {{'mxgpu.load_fragment' op expected a row count that is a power of two or a multiple of 8 with a swizzle, and a row count per panel that is a multiple of 8, found}}
 
 // SET a = 2x4x128xi8, sw128
 // SET q = 4x256xi8, #mxgpu.fragment_layout<threads = [32: 8 columns], values = [8: 1 column, 4: 1 row]>
 // load_fragment C7
-// expected-error @below {{'mxgpu.load_fragment' op expected a power of two or a multiple of 8 of rows under a swizzle, and panels of a multiple of 8 rows, found}}
+// expected-error @below {{'mxgpu.load_fragment' op expected a row count that is a power of two or a multiple of 8 with a swizzle, and a row count per panel that is a multiple of 8, found}}
 
 // -----
 
@@ -140,7 +140,7 @@ gpu.module @kernels {
 %x = mxgpu.zero_fragment : !x
 %thread = mxgpu.thread_id
 // add_partials C3
-// expected-error @below {{'mxgpu.add_partials' op expected a multiple of 4 registers of a thread with distributed, found 2 in}}
+// expected-error @below {{'mxgpu.add_partials' op 'distributed' requires a multiple of 4 registers per thread, found 2 in}}
 %y = mxgpu.add_partials %x thread(%thread) distributed : !x
 
 // -----
@@ -152,7 +152,7 @@ gpu.module @kernels {
       %x = mxgpu.zero_fragment : !x
       %thread = mxgpu.thread_id
       // add_partials C1
-      // expected-error @below {{'mxgpu.add_partials' op expected an accumulator of f32, found}}
+      // expected-error @below {{'mxgpu.add_partials' op expected an f32 accumulator, found}}
       %y = mxgpu.add_partials %x thread(%thread) : !x
     }
   }
@@ -199,7 +199,7 @@ func.func @f(${arguments}) {
 // USE function body
 // SET arguments = %x: !x
 // relabel_fragment C1
-// expected-error @below {{'mxgpu.relabel_fragment' op expected the elements of}}
+// expected-error @below {{'mxgpu.relabel_fragment' op expected the element type of}}
 %y = mxgpu.relabel_fragment %x : !x -> !y
 
 // -----
@@ -241,15 +241,15 @@ gpu.module @kernels {
 // CASES scales error
 // SET sf = 1x2x128xf8E8M0FNU
 // load_fragment_scales C1
-// expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of type f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
 
 // SET sf = 512xi8
 // load_fragment_scales C1
-// expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of type f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
 
 // SET block = 8
 // load_fragment_scales C2
-// expected-error @below {{'mxgpu.load_fragment_scales' op expected blocks of a power of two of columns, 16 or more, that are a multiple or a divisor of the fragment's 64, found 8}}
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected a power-of-two block size of at least 16 that divides, or is a multiple of, the fragment's column count 64, found 8}}
 
 // -----
 
@@ -264,7 +264,7 @@ gpu.module @kernels {
     mxgpu.role @read warps(1) {
       %stage, %sf = mxgpu.consumer_wait %in : !in
       // load_fragment_scales C3
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a fragment whose rows and blocks divide a tile of 128x4 or are those of some, and divide the buffer's 128x4, found 96x1}}
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected the rows and blocks of the fragment to divide a tile of 128x4 or to span whole tiles, and to divide the buffer's 128x4, found 96x1}}
       %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(16) for !q : !sf -> vector<1x2xf8E8M0FNU>
     }
   }
@@ -280,7 +280,7 @@ gpu.module @kernels {
     mxgpu.role @read warps(1) {
       %stage, %sf = mxgpu.consumer_wait %in : !in
       // load_fragment_scales C3
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a fragment whose rows and blocks divide a tile of 128x4 or are those of some, and divide the buffer's 128x4, found 32x8}}
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected the rows and blocks of the fragment to divide a tile of 128x4 or to span whole tiles, and to divide the buffer's 128x4, found 32x8}}
       %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<1x2xf8E8M0FNU>
     }
   }
@@ -291,21 +291,21 @@ gpu.module @kernels {
 // USE scales error
 // SET scales = 2x1xf8E8M0FNU
 // load_fragment_scales C4
-// expected-error @below {{'mxgpu.load_fragment_scales' op expected the scales of a thread's rows and blocks, 'vector<1x2xf8E8M0FNU>', found 'vector<2x1xf8E8M0FNU>'}}
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected one scale for each row and block of a thread, of type 'vector<1x2xf8E8M0FNU>', found 'vector<2x1xf8E8M0FNU>'}}
 
 // -----
 
-// A fragment of scales must have one column per block,
+// Rejects a fragment of scales with a block size other than 1.
 // USE role body
 // SET arguments = %i: index
 %stage, %sf = mxgpu.consumer_wait %in : !in
 // load_fragment_scales C5
-// expected-error @below {{'mxgpu.load_fragment_scales' op expected block(1) and, for a fragment of 'f8E8M0FNU', that fragment as the result, found block(32) for}}
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected block(1), and a result and a fragment of the same type with elements of type 'f8E8M0FNU', found block(32) for}}
 %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !s : !sf -> !s
 
 // -----
 
-// and the element type of the buffer.
+// Rejects a fragment of scales whose element type differs from the buffer's.
 !in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !s = !mxgpu.fragment<16x4xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows]>>
@@ -315,7 +315,7 @@ gpu.module @kernels {
     mxgpu.role @read warps(1) {
       %stage, %sf = mxgpu.consumer_wait %in : !in
       // load_fragment_scales C5
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected block(1) and, for a fragment of 'f8E8M0FNU', that fragment as the result, found block(1) for '!mxgpu.fragment<16x4xf8E4M3FN}}
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected block(1), and a result and a fragment of the same type with elements of type 'f8E8M0FNU', found block(1) for '!mxgpu.fragment<16x4xf8E4M3FN}}
       %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(1) for !s : !sf -> !s
     }
   }
@@ -342,7 +342,7 @@ gpu.module @kernels {
       %q = "some"() : () -> !q
       %s, %y = mxgpu.producer_acquire %out : !out
       // store_shared C7
-      // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 32x16 elements of}}
+      // expected-error @below {{'mxgpu.store_shared' op expected a buffer with the 32x16 elements of}}
       mxgpu.store_shared %q, %y : !q, !y
     }
   }
@@ -358,7 +358,7 @@ gpu.module @kernels {
       %q = "some"() : () -> !q
       %s, %y = mxgpu.producer_acquire %out : !out
       // load_fragment C4
-      // expected-error @below {{'mxgpu.store_shared' op expected registers that fill words of 32 bits, found 6 of 'i8'}}
+      // expected-error @below {{'mxgpu.store_shared' op expected the registers of a thread to fill 32-bit words, found 6 of 'i8'}}
       mxgpu.store_shared %q, %y : !q, !y
     }
   }
@@ -384,7 +384,7 @@ gpu.module @kernels {
 !part = !mxgpu.fragment<64x16xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
 func.func @rows(%x: !whole) {
   // extract_rows C1
-  // expected-error @below {{'mxgpu.extract_rows' op expected a slice of '!mxgpu.fragment<128x16xbf16}}
+  // expected-error @below {{'mxgpu.extract_rows' op expected the layout of '!mxgpu.fragment<128x16xbf16}}
   %y = mxgpu.extract_rows %x[0] : !whole -> !part
   return
 }
@@ -393,7 +393,7 @@ func.func @rows(%x: !whole) {
 
 // USE function body
 // extract_rows C2
-// expected-error @below {{'mxgpu.extract_rows' op expected a slice from 0 to 1, found 2}}
+// expected-error @below {{'mxgpu.extract_rows' op expected a slice index from 0 to 1, found 2}}
 %y = mxgpu.extract_rows %x[2] : !whole -> !part
 
 // -----
@@ -402,7 +402,7 @@ func.func @rows(%x: !whole) {
 !part = !mxgpu.fragment<64x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
 func.func @rows(%x: !whole) {
   // extract_rows C3
-  // expected-error @below {{'mxgpu.extract_rows' op expected a register mode of rows with a stride divisible by the 8 elements of a register, found stride 2}}
+  // expected-error @below {{'mxgpu.extract_rows' op expected a register mode that counts rows with a stride divisible by 8, the element count of a register, found stride 2}}
   %y = mxgpu.extract_rows %x[0] : !whole -> !part
   return
 }
@@ -411,12 +411,12 @@ func.func @rows(%x: !whole) {
 
 // CASES function body
 // concat_rows C1
-// expected-error @below {{'mxgpu.concat_rows' op expected slices, found none}}
+// expected-error @below {{'mxgpu.concat_rows' op expected at least one slice, found none}}
 %y = "mxgpu.concat_rows"() : () -> !whole
 
 // SET arguments = %x: !whole, %p: !part
 // concat_rows C2
-// expected-error @below {{'mxgpu.concat_rows' op expected slices of one type, found}}
+// expected-error @below {{'mxgpu.concat_rows' op expected slices of the same type, found}}
 %y = mxgpu.concat_rows %x, %p : !whole, !part -> !whole
 
 // SET arguments = %p: !part
@@ -427,7 +427,7 @@ func.func @rows(%x: !whole) {
 // -----
 
 // CASES
-// 192 rows that may start within a tile: a thread must hold rows of 64.
+// Rejects 192 rows, which may start in the middle of a 128-row tile, if a thread holds rows at least 64 apart.
 !in = !mxgpu.ring<1 x (sf: smem<2x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<2x1x2x256xf8E8M0FNU>>
 !q = !mxgpu.fragment<192x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column, 6: 32 rows]>>
@@ -437,7 +437,7 @@ gpu.module @kernels {
     mxgpu.role @read warps(1) {
       %stage, %sf = mxgpu.consumer_wait %in : !in
       // load_fragment_scales C3
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a fragment whose rows and blocks divide a tile of 128x4 or are those of some, and divide the buffer's 256x4, found 192x1}}
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected the rows and blocks of the fragment to divide a tile of 128x4 or to span whole tiles, and to divide the buffer's 256x4, found 192x1}}
       %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<6x1xf8E8M0FNU>
     }
   }
@@ -452,7 +452,7 @@ gpu.module @kernels {
     mxgpu.role @read warps(8) {
       %stage, %sf = mxgpu.consumer_wait %in : !in
       // load_fragment_scales C3
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a fragment whose rows and blocks divide a tile of 128x4 or are those of some, and divide the buffer's 384x4, found 256x1}}
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected the rows and blocks of the fragment to divide a tile of 128x4 or to span whole tiles, and to divide the buffer's 384x4, found 256x1}}
       %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<1x1xf8E8M0FNU>
     }
   }
@@ -482,7 +482,7 @@ gpu.module @kernels {
     mxgpu.role @read warps(1) {
       %s, %a = mxgpu.consumer_wait %in : !in
       // load_fragment C8
-      // expected-error @below {{'mxgpu.load_fragment' op expected rows of a multiple of 16 bytes and a layout in which lane t of a warp has word t % 4 of row t / 4 of each 8, found}}
+      // expected-error @below {{'mxgpu.load_fragment' op expected a row size that is a multiple of 16 bytes and a layout in which lane t of a warp holds word t % 4 of row t / 4 of every 8 rows, found}}
       %q = mxgpu.load_fragment %a at [%i, %i] matrices : !a -> !q
     }
   }
@@ -497,7 +497,7 @@ gpu.module @kernels {
     mxgpu.role @read warps(1) {
       %s, %a = mxgpu.consumer_wait %in : !in
       // load_fragment C8
-      // expected-error @below {{'mxgpu.load_fragment' op expected rows of a multiple of 16 bytes and a layout in which lane t of a warp has word t % 4 of row t / 4 of each 8, found}}
+      // expected-error @below {{'mxgpu.load_fragment' op expected a row size that is a multiple of 16 bytes and a layout in which lane t of a warp holds word t % 4 of row t / 4 of every 8 rows, found}}
       %q = mxgpu.load_fragment %a at [%i, %i] matrices : !a -> !q
     }
   }
@@ -512,7 +512,7 @@ gpu.module @kernels {
     mxgpu.role @read warps(1) elected {
       %s, %a = mxgpu.consumer_wait %in : !in
       // load_fragment C9
-      // expected-error @below {{'mxgpu.load_fragment' op expected all lanes of a warp to load matrices, found a role of one thread}}
+      // expected-error @below {{'mxgpu.load_fragment' op 'matrices' requires all lanes of a warp, found an elected role}}
       %q = mxgpu.load_fragment %a at [%i, %i] matrices : !a -> !q
     }
   }

@@ -22,7 +22,7 @@ func.func @f(${arguments}) {
 // USE function body
 // SET arguments = %q: !in, %s: vector<2x2xf32>
 // dequantize_fragment C1
-// expected-error @below {{'mxgpu.dequantize_fragment' op expected scales of f8E8M0FNU or f8E4M3FN, found 'f32'}}
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'}}
 %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf32> -> !out
 
 // -----
@@ -31,7 +31,7 @@ func.func @f(${arguments}) {
 !out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
   // dequantize_fragment C2
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected elements of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN with scales of 'f8E8M0FNU', found 'i8'}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected elements of type f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN with scales of 'f8E8M0FNU', found 'i8'}}
   %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf8E8M0FNU> -> !out
   return
 }
@@ -41,7 +41,7 @@ func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
 // USE function body
 // SET arguments = %q: !in, %s: vector<2x4xf8E4M3FN>
 // dequantize_fragment C2
-// expected-error @below {{'mxgpu.dequantize_fragment' op expected elements of f4E2M1FN with scales of 'f8E4M3FN', found 'f8E4M3FN'}}
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected elements of type f4E2M1FN with scales of 'f8E4M3FN', found 'f8E4M3FN'}}
 %x = mxgpu.dequantize_fragment %q by %s block(16) : !in, vector<2x4xf8E4M3FN> -> !out
 
 // -----
@@ -51,7 +51,7 @@ func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
 !out = !mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
   // dequantize_fragment C3
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>', or with its registers in another order, found '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of type '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>', or of this type with reordered registers, found '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
   %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf8E8M0FNU> -> !out
   return
 }
@@ -60,7 +60,7 @@ func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
 !out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 8 rows, 2: 1 column, 8: 8 columns]>>
 func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
   // dequantize_fragment C3
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>', or with its registers in another order, found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 8 rows, 2: 1 column, 8: 8 columns]>>'}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of type '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>', or of this type with reordered registers, found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 8 rows, 2: 1 column, 8: 8 columns]>>'}}
   %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf8E8M0FNU> -> !out
   return
 }
@@ -70,20 +70,20 @@ func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
 // CASES function body
 // SET arguments = %q: !in, %s: vector<2x16xf8E8M0FNU>
 // dequantize_fragment C4
-// expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 8 or more, found 4}}
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected a power-of-two block size of at least 8, found 4}}
 %x = mxgpu.dequantize_fragment %q by %s block(4) : !in, vector<2x16xf8E8M0FNU> -> !out
 
 // dequantize_fragment C4
-// expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 8 or more, found 48}}
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected a power-of-two block size of at least 8, found 48}}
 %x = mxgpu.dequantize_fragment %q by %s block(48) : !in, vector<2x2xf8E8M0FNU> -> !out
 
 // dequantize_fragment C4
-// expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 8 or more, found -32}}
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected a power-of-two block size of at least 8, found -32}}
 %x = mxgpu.dequantize_fragment %q by %s block(-32) : !in, vector<2x2xf8E8M0FNU> -> !out
 
 // SET arguments = %q: !in, %s: vector<2x4xf8E8M0FNU>
 // dequantize_fragment C5
-// expected-error @below {{'mxgpu.dequantize_fragment' op expected 'vector<2x2xf8E8M0FNU>', the scales of the rows and blocks that a thread holds, found 'vector<2x4xf8E8M0FNU>'}}
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected 'vector<2x2xf8E8M0FNU>', with one scale for each row and block of a thread, found 'vector<2x4xf8E8M0FNU>'}}
 %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x4xf8E8M0FNU> -> !out
 
 // -----
@@ -93,7 +93,7 @@ func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
 !out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 func.func @f(%q: !in, %s: vector<8xf8E4M3FN>) {
   // dequantize_fragment C5
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected 'vector<2x4xf8E4M3FN>', the scales of the rows and blocks that a thread holds, found 'vector<8xf8E4M3FN>'}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected 'vector<2x4xf8E4M3FN>', with one scale for each row and block of a thread, found 'vector<8xf8E4M3FN>'}}
   %x = mxgpu.dequantize_fragment %q by %s block(16) : !in, vector<8xf8E4M3FN> -> !out
   return
 }
@@ -102,7 +102,7 @@ func.func @f(%q: !in, %s: vector<8xf8E4M3FN>) {
 !out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 func.func @f(%q: !in, %s: vector<2x[4]xf8E4M3FN>) {
   // dequantize_fragment C5
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected 'vector<2x4xf8E4M3FN>', the scales of the rows and blocks that a thread holds, found 'vector<2x[4]xf8E4M3FN>'}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected 'vector<2x4xf8E4M3FN>', with one scale for each row and block of a thread, found 'vector<2x[4]xf8E4M3FN>'}}
   %x = mxgpu.dequantize_fragment %q by %s block(16) : !in, vector<2x[4]xf8E4M3FN> -> !out
   return
 }
@@ -111,7 +111,7 @@ func.func @f(%q: !in, %s: vector<2x[4]xf8E4M3FN>) {
 !out = !mxgpu.fragment<64x2xbf16, #mxgpu.fragment_layout<threads = [64: 1 row], values = [2: 1 column]>>
 func.func @f(%q: !in, %s: vector<1x1xf8E8M0FNU>) {
   // dequantize_fragment C6
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected elements that fill words of 32 bits of a thread, found 2 in '!mxgpu.fragment<64x2xf8E5M2, #mxgpu.fragment_layout<threads = [64: 1 row], values = [2: 1 column]>>'}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected the elements of each thread to fill 32-bit words, found 2 in '!mxgpu.fragment<64x2xf8E5M2, #mxgpu.fragment_layout<threads = [64: 1 row], values = [2: 1 column]>>'}}
   %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<1x1xf8E8M0FNU> -> !out
   return
 }
@@ -120,7 +120,7 @@ func.func @f(%q: !in, %s: vector<1x1xf8E8M0FNU>) {
 !y = !mxgpu.fragment<32x32xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
 func.func @reference(%x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32) {
   // dequantize_fragment C7
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected f8E4M3FN with power-of-two scales and a reference, found 'f8E5M2' and 'f8E8M0FNU'}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op 'reference' requires f8E4M3FN elements and power-of-two scales, found 'f8E5M2' and 'f8E8M0FNU'}}
   %y = mxgpu.dequantize_fragment %x by %s block(32) reference(%r) : !x, vector<1x1xf8E8M0FNU> -> !y
   return
 }
@@ -129,7 +129,7 @@ func.func @reference(%x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32) {
 !y = !mxgpu.fragment<32x32xbf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
 func.func @finite(%x: !x, %s: vector<1x1xf8E8M0FNU>) {
   // dequantize_fragment C8
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a reference with finite, found none: add one, or leave finite out}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op 'finite' requires a reference: add 'reference' or omit 'finite'}}
   %y = mxgpu.dequantize_fragment %x by %s block(32) finite : !x, vector<1x1xf8E8M0FNU> -> !y
   return
 }
@@ -139,10 +139,10 @@ func.func @finite(%x: !x, %s: vector<1x1xf8E8M0FNU>) {
 // CASES function body
 // SET arguments = %x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32
 // dequantize_fragment C3
-// expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of '!mxgpu.fragment<32x32xbf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>', or with its registers in another order, found '!mxgpu.fragment<32x32xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>'}}
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of type '!mxgpu.fragment<32x32xbf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>', or of this type with reordered registers, found '!mxgpu.fragment<32x32xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>'}}
 %y = mxgpu.dequantize_fragment %x by %s block(32) reference(%r) finite : !x, vector<1x1xf8E8M0FNU> -> !y
 
 // SET arguments = %table: memref<4x3xi32>, %i: index
 // load_scale_range C1
-// expected-error @below {{'mxgpu.load_scale_range' op expected a table of 16 bytes a row, found 'memref<4x3xi32>'}}
+// expected-error @below {{'mxgpu.load_scale_range' op expected a table with 16-byte rows, found 'memref<4x3xi32>'}}
 %r, %f = mxgpu.load_scale_range %table[%i] : memref<4x3xi32>

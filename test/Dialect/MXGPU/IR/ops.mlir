@@ -2,7 +2,7 @@
 // RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
 // RUN: mx-opt %s --emit-bytecode | mx-opt | FileCheck %s
 
-// A matmul as built by the compiler, and a quantizer; covers every operation.
+// Round-trips a quantizer, and a matmul in the form built by the compiler.
 
 // CHECK-DAG: [[$MAP:!map[0-9]*]] = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 // CHECK-DAG: [[$A:!smem[0-9]*]] = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
@@ -146,7 +146,7 @@ module attributes {gpu.container_module} {
           %sum = mxgpu.reduce_lanes add %magnitude : f32
           // CHECK: mxgpu.reduce_lanes maximum %{{.*}} : f32
           %maximum = mxgpu.reduce_lanes maximum %magnitude : f32
-          // Lanes that share a block, with NVFP4.
+          // Two lanes share an NVFP4 block.
           // CHECK: mxgpu.quantize_block %{{.*}} encode(%{{.*}}) scale_rounding = ceil lanes(2) : vector<8xf32> -> vector<8xf4E2M1FN>, f8E4M3FN
           %v8 = arith.constant dense<0.0> : vector<8xf32>
           %one = arith.constant 1.0 : f32

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// What pairs and overlapped accumulators ask of operations.
+// Invalid operations on CTA pairs and on overlapped accumulators.
 
 // -----
 
@@ -27,7 +27,7 @@ mxgpu.role @role warps(1) {
 }
 
 // role C7
-// expected-error @below {{'mxgpu.role' op expected a kernel with cluster(2) around a role on_leader, found cluster(1)}}
+// expected-error @below {{'mxgpu.role' op 'on_leader' requires a kernel with cluster(2), found cluster(1)}}
 mxgpu.role @role warps(1) elected on_leader {
 }
 
@@ -36,7 +36,7 @@ mxgpu.role @role warps(1) elected on_leader {
 mxgpu.role @load warps(1) elected {
   %s, %a = mxgpu.producer_acquire %ring : !ring
   // tma_load C9
-  // expected-error @below {{'mxgpu.tma_load' op expected a multicast of 2 boxes to a pair, this CTA's being its mxgpu.cta_rank}}
+  // expected-error @below {{'mxgpu.tma_load' op 'multicast' requires a CTA pair, 2 boxes, and mxgpu.cta_rank as the box}}
   mxgpu.tma_load %map[%n] into %a box(%n) for %s multicast : !map, !a, !mxgpu.stage<!ring>
 }
 
@@ -68,17 +68,17 @@ gpu.module @kernels {
 // CASES role body
 %s, %d = mxgpu.consumer_wait %ring : !ring
 // epilogue_column C3
-// expected-error @below {{'mxgpu.epilogue_column' op expected b of num_b equal slices of 256 columns, found 2 of 2}}
+// expected-error @below {{'mxgpu.epilogue_column' op expected 'b' to be below 'num_b', and 'num_b' to divide 256 columns, found 'b' = 2 of 2}}
 %column = mxgpu.epilogue_column %s, %n b 2 of 2 : !mxgpu.stage<!ring>
 
 %s, %d = mxgpu.consumer_wait %ring : !ring
 // epilogue_column C3
-// expected-error @below {{'mxgpu.epilogue_column' op expected b of num_b equal slices of 256 columns, found 0 of 3}}
+// expected-error @below {{'mxgpu.epilogue_column' op expected 'b' to be below 'num_b', and 'num_b' to divide 256 columns, found 'b' = 0 of 3}}
 %column = mxgpu.epilogue_column %s, %n of 3 : !mxgpu.stage<!ring>
 
 %s, %d = mxgpu.consumer_wait %ring : !ring
 // epilogue_column C4
-// expected-error @below {{'mxgpu.epilogue_column' op expected the shared columns to lie in one slice of 32, found 64}}
+// expected-error @below {{'mxgpu.epilogue_column' op expected the shared columns to fit in a slice with width 32, found 64}}
 %column = mxgpu.epilogue_column %s, %n b 1 of 8 : !mxgpu.stage<!ring>
 
 // SET role = warps(1) elected

@@ -7,7 +7,7 @@
 "test.f"() {s = #mxgpu.quantize_schedule<tile = [128], threads = 128>} : () -> ()
 
 // quantize_schedule C2
-// expected-error @below {{expected a tile of multiples of 128, found 64}}
+// expected-error @below {{expected tile sizes that are multiples of 128, found 64}}
 "test.f"() {s = #mxgpu.quantize_schedule<tile = [128, 64], threads = 128>} : () -> ()
 
 // quantize_schedule C3
@@ -19,11 +19,11 @@
 "test.f"() {s = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 4>} : () -> ()
 
 // quantize_schedule C5
-// expected-error @below {{expected stages of a multiple of 32 rows that divide 256, found 96}}
+// expected-error @below {{expected 'stage_rows' to be a multiple of 32 that divides 256, found 96}}
 "test.f"() {s = #mxgpu.quantize_schedule<tile = [256, 128], threads = 128, stage_rows = 96>} : () -> ()
 
 // quantize_schedule C7
-// expected-error @below {{expected 1 to 32 CTAs an SM, found 0}}
+// expected-error @below {{expected 1 to 32 CTAs per SM, found 0}}
 "test.f"() {s = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, ctas = 0>} : () -> ()
 
 // quantize_schedule C6
@@ -31,5 +31,5 @@
 "test.f"() {s = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 0>} : () -> ()
 
 // quantize_schedule C8
-// expected-error @below {{expected 0 to 1024 stages of inputs, found -1}}
+// expected-error @below {{expected 0 to 1024 input stages, found -1}}
 "test.f"() {s = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, input_stages = -1>} : () -> ()

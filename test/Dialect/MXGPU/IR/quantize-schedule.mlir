@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --allow-unregistered-dialect | mx-opt --allow-unregistered-dialect | FileCheck %s
 
-// Fields are accepted in any order; default values are not printed.
+// Parses the fields of a quantize schedule in any order, and omits default values when printing.
 
 // CHECK: #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 4, atomic_counter = true>
 "test.f"() {s = #mxgpu.quantize_schedule<threads = 256, tile = [256, 256], stages = 4, stage_rows = 64, atomic_counter = true, vector = 32>} : () -> ()

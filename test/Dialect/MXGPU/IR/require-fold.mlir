@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --split-input-file --cse --canonicalize | FileCheck %s
 
-// The first of two checks with equal conditions reports the error.
+// Removes the second of two checks with equal conditions.
 
 // CHECK-LABEL: func.func @equal(
 // CHECK:         mxgpu.require %{{.*}}, "expected %lld rows, found %lld"
@@ -16,7 +16,7 @@ func.func @equal(%m: index, %n: index) {
 
 // -----
 
-// A size equals itself, under any name.
+// Removes a comparison of a size with itself.
 
 // CHECK-LABEL: func.func @itself(
 // CHECK-NOT:     mxgpu.require
@@ -32,7 +32,7 @@ func.func @itself(%a: memref<?xf32>) {
 
 // -----
 
-// A check before a branch or a loop covers its blocks.
+// Removes checks in a branch or a loop after an equal check before the branch or loop.
 
 // CHECK-LABEL: func.func @before(
 // CHECK:         mxgpu.require %{{.*}}, "before"
@@ -52,7 +52,7 @@ func.func @before(%ok: i1, %branch: i1, %n: index) {
 
 // -----
 
-// A check in a branch covers neither the other branch nor the rest.
+// A check in one branch does not remove equal checks in the other branch or after both branches.
 
 // CHECK-LABEL: func.func @branches(
 // CHECK:         mxgpu.require %{{.*}}, "then"
@@ -71,7 +71,7 @@ func.func @branches(%ok: i1, %branch: i1) {
 
 // -----
 
-// Blocks of a control-flow graph are not compared.
+// Does not compare checks in different blocks of a control-flow graph.
 
 // CHECK-LABEL: func.func @blocks(
 // CHECK:         mxgpu.require %{{.*}}, "first"
@@ -88,7 +88,7 @@ func.func @blocks(%ok: i1, %branch: i1) {
 
 // -----
 
-// A condition that is used before, but not required, stays.
+// Keeps a check if earlier operations use its condition without checking it.
 
 // CHECK-LABEL: func.func @used(
 // CHECK:         mxgpu.require %{{.*}}, "only"

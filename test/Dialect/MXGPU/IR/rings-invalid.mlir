@@ -55,7 +55,7 @@ mxgpu.role @role warps(1) {
 %in = arith.select %yes, %a, %b : !in
 mxgpu.role @role warps(1) {
   // shared C4
-  // expected-error @below {{'mxgpu.producer_acquire' op expected a ring made in the kernel}}
+  // expected-error @below {{'mxgpu.producer_acquire' op expected a ring defined in the kernel}}
   %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.producer_acquire %in : !in
 }
 
@@ -82,7 +82,7 @@ mxgpu.role @role warps(1) {
 %in = arith.select %yes, %a, %b : !in
 mxgpu.role @role warps(1) {
   // shared C4
-  // expected-error @below {{'mxgpu.consumer_wait' op expected a ring made in the kernel}}
+  // expected-error @below {{'mxgpu.consumer_wait' op expected a ring defined in the kernel}}
   %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
 }
 

@@ -3,8 +3,8 @@
 // CHECK-DAG: !mma_commit_ring = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128), scope = pair, overlap = 64>
 // CHECK-DAG: !threads_ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 
-// Prints every schedule field that differs from its default; accepts fields in
-// any order.
+// Parses the fields of a schedule in any order, and omits default values
+// when printing.
 
 !a = tensor<256x256xf8E4M3FN>
 !s = tensor<256x8xf8E8M0FNU>

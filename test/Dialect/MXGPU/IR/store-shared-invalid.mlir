@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Fragments stored to shared memory.
+// Invalid stores of fragments to shared memory.
 
 // -----
 
@@ -31,10 +31,10 @@ gpu.module @kernels {
 
 // -----
 
-// A warp's part of a fragment must fill its buffer.
+// Rejects coordinates for a fragment, because the fragment fills the buffer of its warp.
 // USE store use
 // store_shared C1
-// expected-error @below {{'mxgpu.store_shared' op expected no coordinates of a fragment, found 2}}
+// expected-error @below {{'mxgpu.store_shared' op expected no coordinates for a fragment, found 2}}
 mxgpu.store_shared %zero, %c at [%i, %i] : !accumulator, !c
 
 // -----
@@ -49,7 +49,7 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // load_fragment C2
-      // expected-error @below {{'mxgpu.store_shared' op expected a fragment whose rows divide those of the buffer, and whose columns divide a panel or are those of some, found}}
+      // expected-error @below {{'mxgpu.store_shared' op expected a fragment whose rows divide the rows of the buffer, and whose columns divide a panel or span whole panels, found}}
       mxgpu.store_shared %zero, %c : !accumulator, !c
     }
   }
@@ -60,54 +60,54 @@ gpu.module @kernels {
 // CASES store error
 // SET c = 32x32xf32, sw128
 // store_shared C4
-// expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<32x32xf32, sw128>>'}}
+// expected-error @below {{'mxgpu.store_shared' op expected a buffer with the 16 rows per warp, the columns and the element type of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<32x32xf32, sw128>>'}}
 
 // SET c = 16x16xf32, sw64
 // store_shared C4
-// expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x16xf32, sw64>>'}}
+// expected-error @below {{'mxgpu.store_shared' op expected a buffer with the 16 rows per warp, the columns and the element type of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x16xf32, sw64>>'}}
 
 // SET c = 16x32xi32, sw128
 // store_shared C4
-// expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x32xi32, sw128>>'}}
+// expected-error @below {{'mxgpu.store_shared' op expected a buffer with the 16 rows per warp, the columns and the element type of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x32xi32, sw128>>'}}
 
 // SET c = 16x16xf32, sw128
 // SET accumulator = 64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>
 // store_shared C6
-// expected-error @below {{'mxgpu.store_shared' op expected rows of a power of two of bytes, 16 or more, as long as their swizzle says, found '!mxgpu.buffer<smem<16x16xf32, sw128>>'}}
+// expected-error @below {{'mxgpu.store_shared' op expected a row size that is a power of two, at least 16 bytes, and equal to the swizzle, found '!mxgpu.buffer<smem<16x16xf32, sw128>>'}}
 
 // SET c = 16x24xf32
 // SET accumulator = 64x24xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 3: 8 columns]>
 // store_shared C6
-// expected-error @below {{'mxgpu.store_shared' op expected rows of a power of two of bytes, 16 or more, as long as their swizzle says, found '!mxgpu.buffer<smem<16x24xf32>>'}}
+// expected-error @below {{'mxgpu.store_shared' op expected a row size that is a power of two, at least 16 bytes, and equal to the swizzle, found '!mxgpu.buffer<smem<16x24xf32>>'}}
 
-// Stores of 4, 8 or 16 bytes.
+// Rejects runs of less than 4 bytes.
 // SET c = 16x32xi8, sw32
 // SET accumulator = 64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
 // store_shared C5
-// expected-error @below {{'mxgpu.store_shared' op expected runs of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>'}}
+// expected-error @below {{'mxgpu.store_shared' op expected a run size of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>'}}
 
 // SET c = 16x64xf4E2M1FN, sw32
 // SET accumulator = 64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>
 // store_shared C5
-// expected-error @below {{'mxgpu.store_shared' op expected runs of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+// expected-error @below {{'mxgpu.store_shared' op expected a run size of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
 
-// A warp's rows must be adjacent, and follow the rows of the previous warp.
+// Rejects a warp whose rows are not adjacent or do not follow the rows of the previous warp.
 // SET c = 64x4xf32
 // SET accumulator = 256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>
 // store_shared C3
-// expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>>'}}
+// expected-error @below {{'mxgpu.store_shared' op expected a fragment with adjacent rows in each warp, found '!mxgpu.fragment<256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>>'}}
 
 // SET c = 32x4xf32
 // SET accumulator = 128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>
 // store_shared C3
-// expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>>'}}
+// expected-error @below {{'mxgpu.store_shared' op expected a fragment with adjacent rows in each warp, found '!mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>>'}}
 
 // SET c = 1x512xf32
 // SET accumulator = 2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>
 // store_shared C3
-// expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>>'}}
+// expected-error @below {{'mxgpu.store_shared' op expected a fragment with adjacent rows in each warp, found '!mxgpu.fragment<2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>>'}}
 
 // SET c = 16x4xf32
 // SET accumulator = 16x4xf32, #mxgpu.fragment_layout<threads = [16: 1 row], values = [4: 1 column]>
 // store_shared C3
-// expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<16x4xf32, #mxgpu.fragment_layout<threads = [16: 1 row], values = [4: 1 column]>>'}}
+// expected-error @below {{'mxgpu.store_shared' op expected a fragment with adjacent rows in each warp, found '!mxgpu.fragment<16x4xf32, #mxgpu.fragment_layout<threads = [16: 1 row], values = [4: 1 column]>>'}}

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// tcgen05.mma, its scales and its accumulator.
+// Invalid uses of tcgen05.mma, its scales and its accumulator.
 
 // -----
 
@@ -48,7 +48,7 @@ gpu.module @kernels {
 // BLOCK body
 %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
 // shared C2
-// expected-error @below {{'mxgpu.copy_scales' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
+// expected-error @below {{'mxgpu.copy_scales' op expected a buffer of mxgpu.consumer_wait, found a buffer of mxgpu.producer_acquire}}
 %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
 
 // BLOCK mma
@@ -83,21 +83,21 @@ gpu.module @kernels {
 // BLOCK body
 %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
 // copy_scales C2
-// expected-error @below {{'mxgpu.copy_scales' op expected scales of 'f8E8M0FNU', found 'f8E4M3FN'}}
+// expected-error @below {{'mxgpu.copy_scales' op expected scales of type 'f8E8M0FNU', found 'f8E4M3FN'}}
 %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128, f8E4M3FN>
 
 // BLOCK mma
 // BLOCK body
 %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
 // copy_scales C3
-// expected-error @below {{'mxgpu.copy_scales' op expected 1 to 2 stages, as many as the ring has at most, found 3}}
+// expected-error @below {{'mxgpu.copy_scales' op expected 1 to 2 stages, at most the stage count of the ring, found 3}}
 %sfa = mxgpu.copy_scales %s_sfa stages(3) : !sfa -> !mxgpu.scales<128>
 
 // BLOCK mma
 // BLOCK body
 %stage, %d = mxgpu.producer_acquire %acc : !acc
 // shared C2
-// expected-error @below {{'mxgpu.load_accumulator' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
+// expected-error @below {{'mxgpu.load_accumulator' op expected a buffer of mxgpu.consumer_wait, found a buffer of mxgpu.producer_acquire}}
 %f = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 
 // BLOCK mma
@@ -111,14 +111,14 @@ gpu.module @kernels {
 // BLOCK body
 %stage, %d = mxgpu.consumer_wait %acc : !acc
 // load_accumulator C2
-// expected-error @below {{'mxgpu.load_accumulator' op expected elements of 'f32', found 'bf16'}}
+// expected-error @below {{'mxgpu.load_accumulator' op expected elements of type 'f32', found 'bf16'}}
 %f = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 
 // BLOCK mma
 // BLOCK body
 %stage, %d = mxgpu.consumer_wait %acc : !acc
 // load_accumulator C3
-// expected-error @below {{'mxgpu.load_accumulator' op expected a power of two of columns, at most 128, found 48}}
+// expected-error @below {{'mxgpu.load_accumulator' op expected a power-of-two column count of at most 128, found 48}}
 %f = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x48xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [48: 1 column]>>
 
 // SET d = 128x48xf32
@@ -126,7 +126,7 @@ gpu.module @kernels {
 // BLOCK body
 %stage, %d = mxgpu.consumer_wait %acc : !acc
 // load_accumulator C4
-// expected-error @below {{'mxgpu.load_accumulator' op expected a divisor of 48 columns, found 32}}
+// expected-error @below {{'mxgpu.load_accumulator' op expected a column count that divides 48 columns, found 32}}
 %f = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 
 // SET d = 128x64xf32
@@ -144,7 +144,7 @@ gpu.module @kernels {
 %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
 // BLOCK error
 // shared C2
-// expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.producer_acquire, found one of mxgpu.consumer_wait}}
+// expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.producer_acquire, found a buffer of mxgpu.consumer_wait}}
 
 // BLOCK body
 %d, %d_d = mxgpu.producer_acquire %acc : !acc
@@ -154,7 +154,7 @@ gpu.module @kernels {
 %sfb = mxgpu.copy_scales %s0_sfb : !sfb -> !mxgpu.scales<128>
 // BLOCK error
 // shared C2
-// expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
+// expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.consumer_wait, found a buffer of mxgpu.producer_acquire}}
 
 // BLOCK body
 %d, %d_d = mxgpu.producer_acquire %acc : !acc
@@ -164,7 +164,7 @@ gpu.module @kernels {
 %sfb = mxgpu.copy_scales %s2_sfb : !sfb -> !mxgpu.scales<128>
 // BLOCK error
 // mma C4
-// expected-error @below {{'mxgpu.mma' op expected scales of b copied from the stage that holds b}}
+// expected-error @below {{'mxgpu.mma' op expected scales of 'b' copied from the stage that contains 'b'}}
 
 // BLOCK body
 %d, %d_d = mxgpu.producer_acquire %acc : !acc
@@ -173,32 +173,32 @@ gpu.module @kernels {
 %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
 // BLOCK error
 // mma C4
-// expected-error @below {{'mxgpu.mma' op expected scales of a copied from the stage that holds a}}
+// expected-error @below {{'mxgpu.mma' op expected scales of 'a' copied from the stage that contains 'a'}}
 
 // BLOCK mma
 // mma C5
-// expected-error @below {{'mxgpu.mma' op expected a to be a matrix or panels of one, found '!mxgpu.buffer<smem<512xf8E8M0FNU>>'}}
+// expected-error @below {{'mxgpu.mma' op expected 'a' to be a matrix or the panels of a matrix, found '!mxgpu.buffer<smem<512xf8E8M0FNU>>'}}
 mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_sfa, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !sfa, !b, !d
 
 // SET b = 128x64xf8E4M3FN, sw128
 // mma C6
-// expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 128 and 64}}
+// expected-error @below {{'mxgpu.mma' op expected 'a' and 'b' with the same number of reduction elements, found 128 and 64}}
 
 // SET b = 256x128xf8E4M3FN, sw128
 // SET mn = m = 128, n = 256
 // tcgen05_mma C8
-// expected-error @below {{'mxgpu.mma' op expected an accumulator of 128x256, found 128x128}}
+// expected-error @below {{'mxgpu.mma' op expected an accumulator of shape 128x256, found 128x128}}
 
 // SET sfa = 1024xf8E8M0FNU
 // SET scales_a = 256
 // tcgen05_mma C14
-// expected-error @below {{'mxgpu.mma' op expected scales of 128 rows for a, found 256}}
+// expected-error @below {{'mxgpu.mma' op expected scales for 128 rows of 'a', found 256}}
 
 // SET b = 256x128xf8E4M3FN, sw128
 // SET d = 128x256xf32
 // SET mn = m = 128, n = 256
 // tcgen05_mma C14
-// expected-error @below {{'mxgpu.mma' op expected scales of 256 rows for b, found 128}}
+// expected-error @below {{'mxgpu.mma' op expected scales for 256 rows of 'b', found 128}}
 
 // SET b = 384x128xf8E4M3FN, sw128
 // SET sfb = 1536xf8E8M0FNU
@@ -210,16 +210,16 @@ mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_sfa, %s_b scales(%sf
 
 // SET a = 128x128xi8, sw128
 // tcgen05_mma C10
-// expected-error @below {{'mxgpu.mma' op expected elements that the tensor core scales in '!mxgpu.buffer<smem<128x128xi8, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
+// expected-error @below {{'mxgpu.mma' op expected element types that the tensor core supports with scales in '!mxgpu.buffer<smem<128x128xi8, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
 
 // SET a = 128x128xf8E4M3FN
 // mma C8
-// expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x128xf8E4M3FN>>'}}
+// expected-error @below {{'mxgpu.mma' op expected operand rows to be as long as the swizzle, found '!mxgpu.buffer<smem<128x128xf8E4M3FN>>'}}
 
 // SET a = 128x64xf8E4M3FN, sw128
 // SET b = 128x64xf8E4M3FN, sw128
 // mma C8
-// expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>'}}
+// expected-error @below {{'mxgpu.mma' op expected operand rows to be as long as the swizzle, found '!mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>'}}
 
 // SET sfa = 512xf8E4M3FN
 // SET sfb = 512xf8E4M3FN
@@ -230,7 +230,7 @@ mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_sfa, %s_b scales(%sf
 
 // BLOCK mma
 // tcgen05_mma C12
-// expected-error @below {{'mxgpu.mma' op expected an offset only where rows of b fill a tile of 128 by half, found 128 rows}}
+// expected-error @below {{'mxgpu.mma' op 'b_offset' requires the rows of 'b' to end in the middle of a 128-row tile, found 128 rows}}
 mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) b_offset(%n) into %d_d : !a, !b, !d
 
 // SET b = 192x128xf8E4M3FN, sw128
@@ -240,15 +240,15 @@ mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa,
 // BLOCK mma
 %c32 = arith.constant 32 : index
 // tcgen05_mma C13
-// expected-error @below {{'mxgpu.mma' op expected an offset of 0 or 64 rows, found 32}}
+// expected-error @below {{'mxgpu.mma' op expected a 'b_offset' of 0 or 64 rows, found 32}}
 mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 192> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<256>) b_offset(%c32) into %d_d : !a, !b, !d
 
 // SET sfb = 512xf8E4M3FN
 // SET scales_b = 128, f8E4M3FN
 // tcgen05_mma C15
-// expected-error @below {{'mxgpu.mma' op expected scales of a and b of one type, found 'f8E8M0FNU' and 'f8E4M3FN'}}
+// expected-error @below {{'mxgpu.mma' op expected the scales of 'a' and 'b' to have the same type, found 'f8E8M0FNU' and 'f8E4M3FN'}}
 
 // SET sfa = 1024xf8E8M0FNU
 // SET scales_a = 128x2
 // tcgen05_mma C16
-// expected-error @below {{'mxgpu.mma' op expected scales for 128 elements of the reduction of a, found those of 256}}
+// expected-error @below {{'mxgpu.mma' op expected scales for 128 reduction elements of 'a', found scales for 256}}

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Fragments of tiles in shared memory, and stores of results to shared memory.
+// Invalid loads and stores of tiles in shared memory, and invalid column quantization.
 
 // -----
 
@@ -27,12 +27,12 @@ gpu.module @kernels {
 // CASES role body
 %s, %s_x = mxgpu.consumer_wait %in : !in
 // shared C19
-// expected-error @below {{'mxgpu.load_shared' op expected a fragment of 1 or 2 dimensions, found 'vector<1x1x32xbf16>'}}
+// expected-error @below {{'mxgpu.load_shared' op expected a fragment with 1 or 2 dimensions, found 'vector<1x1x32xbf16>'}}
 %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<1x1x32xbf16>
 
 %s, %s_x = mxgpu.consumer_wait %in : !in
 // shared C21
-// expected-error @below {{'mxgpu.load_shared' op expected a fragment of 'bf16', found 'f16'}}
+// expected-error @below {{'mxgpu.load_shared' op expected fragment elements of type 'bf16', found 'f16'}}
 %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xf16>
 
 // -----
@@ -57,7 +57,7 @@ gpu.module @kernels {
 mxgpu.role @read warps(1) {
   %s, %s_x = mxgpu.consumer_wait %in : !in
   // shared C20
-  // expected-error @below {{'mxgpu.load_shared' op expected a matrix in shared memory, or panels of one, found '!mxgpu.buffer<smem<512xbf16>>'}}
+  // expected-error @below {{'mxgpu.load_shared' op expected a matrix, or the panels of a matrix, in shared memory, found '!mxgpu.buffer<smem<512xbf16>>'}}
   %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xbf16>
 }
 
@@ -71,7 +71,7 @@ gpu.module @kernels {
     mxgpu.role @read warps(1) {
       %s, %s_x = mxgpu.consumer_wait %in : !in
       // shared C22
-      // expected-error @below {{'mxgpu.load_shared' op expected rows as long as their swizzle says, found '!mxgpu.buffer<smem<128x32xbf16, sw128>>'}}
+      // expected-error @below {{'mxgpu.load_shared' op expected rows to be as long as the swizzle, found '!mxgpu.buffer<smem<128x32xbf16, sw128>>'}}
       %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xbf16>
     }
   }
@@ -82,7 +82,7 @@ gpu.module @kernels {
 // CASES role body
 %s, %s_x = mxgpu.consumer_wait %in : !in
 // shared C23
-// expected-error @below {{'mxgpu.load_shared' op expected rows of 4, 8 or a multiple of 16 bytes, found 'vector<32x6xbf16>'}}
+// expected-error @below {{'mxgpu.load_shared' op expected a row size of 4, 8 or a multiple of 16 bytes, found 'vector<32x6xbf16>'}}
 %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32x6xbf16>
 
 %s, %s_x = mxgpu.consumer_wait %in : !in
@@ -99,7 +99,7 @@ mxgpu.role @write warps(1) {
   %q = vector.broadcast %v : i8 to vector<32xi8>
   %s, %s_q = mxgpu.producer_acquire %out : !out
   // store_shared C1
-  // expected-error @below {{'mxgpu.store_shared' op expected a row and a column where a vector goes, found 1}}
+  // expected-error @below {{'mxgpu.store_shared' op expected a row and a column for a vector, found 1}}
   mxgpu.store_shared %q, %s_q at [%i] : vector<32xi8>, !q
 }
 
@@ -128,7 +128,7 @@ gpu.module @kernels {
 %s, %s_q = mxgpu.producer_acquire %out : !out
 %rows = mxgpu.from_rows %q : vector<128xi8> -> !mxgpu.fragment<128x128xi8, #mxgpu.fragment_layout<threads = [128: 1 row], values = [128: 1 column]>>
 // shared C26
-// expected-error @below {{'mxgpu.store_shared' op expected a role of the 128 threads that hold the fragment, found 32}}
+// expected-error @below {{'mxgpu.store_shared' op expected a role with 128 threads, as in the layout of the fragment, found 32}}
 mxgpu.store_shared %rows, %s_q : !mxgpu.fragment<128x128xi8, #mxgpu.fragment_layout<threads = [128: 1 row], values = [128: 1 column]>>, !q
 
 // -----
@@ -143,7 +143,7 @@ gpu.module @kernels {
       %f = arith.bitcast %v : i8 to f8E8M0FNU
       %s, %sf = mxgpu.producer_acquire %out : !out
       // store_scale C1
-      // expected-error @below {{'mxgpu.store_scale' op expected a tile of 512 scales of 'f8E8M0FNU' of one byte, or a matrix of tiles, found '!mxgpu.buffer<smem<256xf8E8M0FNU>>'}}
+      // expected-error @below {{'mxgpu.store_scale' op expected a tile of 512 one-byte scales of type 'f8E8M0FNU', or a matrix of tiles, found '!mxgpu.buffer<smem<256xf8E8M0FNU>>'}}
       mxgpu.store_scale %f, %sf at [%i, %i] : f8E8M0FNU, !sf
     }
   }
@@ -157,7 +157,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %s, %sf = mxgpu.producer_acquire %out : !out
       // bulk_store C4
-      // expected-error @below {{'mxgpu.bulk_store' op expected coordinates that leave as many bytes as '!mxgpu.buffer<smem<512xf8E8M0FNU>>' has, a multiple of 16, found 0 in 'memref<?x?xf8E8M0FNU>'}}
+      // expected-error @below {{'mxgpu.bulk_store' op expected coordinates that select as many bytes as '!mxgpu.buffer<smem<512xf8E8M0FNU>>' contains, which must be a multiple of 16, found 0 in 'memref<?x?xf8E8M0FNU>'}}
       mxgpu.bulk_store %sf to %f[%i] : !sf, memref<?x?xf8E8M0FNU>
     }
   }
@@ -192,7 +192,7 @@ func.func @f(${arguments}) {
 // CASES function body
 // SET arguments = %x: vector<16x2xbf16>
 // quantize_columns C2
-// expected-error @below {{'mxgpu.quantize_columns' op expected 32 rows of some columns of bf16, f16 or f32, found 'vector<16x2xbf16>'}}
+// expected-error @below {{'mxgpu.quantize_columns' op expected 32 rows of bf16, f16 or f32 elements, found 'vector<16x2xbf16>'}}
 %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
     : vector<16x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
 
@@ -208,12 +208,12 @@ func.func @f(${arguments}) {
 
 // SET arguments = %x: vector<16x2xbf16>
 // quantize_columns C6
-// expected-error @below {{'mxgpu.quantize_columns' op expected encode with scales of f8E4M3FN, and only then, found 'vector<2xf8E4M3FN>'}}
+// expected-error @below {{'mxgpu.quantize_columns' op expected 'encode' if and only if the scales are f8E4M3FN, found 'vector<2xf8E4M3FN>'}}
 %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
     : vector<16x2xbf16> -> vector<2x16xf4E2M1FN>, vector<2xf8E4M3FN>
 
 // quantize_columns C1
-// expected-error @below {{'mxgpu.quantize_columns' op expected scales of f8E8M0FNU or f8E4M3FN, found 'vector<2xf8E5M2>'}}
+// expected-error @below {{'mxgpu.quantize_columns' op expected scales of type f8E8M0FNU or f8E4M3FN, found 'vector<2xf8E5M2>'}}
 %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
     : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E5M2>
 
@@ -228,7 +228,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %s, %sf = mxgpu.producer_acquire %out : !out
       // bulk_store C3
-      // expected-error @below {{'mxgpu.bulk_store' op expected a tile below 2, found 2}}
+      // expected-error @below {{'mxgpu.bulk_store' op expected a tile index below 2, found 2}}
       mxgpu.bulk_store %sf tile(2) to %f[%i, %i] : !sf, memref<?x?x32x4x4xf8E8M0FNU>
     }
   }
@@ -243,7 +243,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %s, %q = mxgpu.producer_acquire %out : !out
       // tma_store C4
-      // expected-error @below {{'mxgpu.tma_store' op expected a box from 0 to 1, found 2}}
+      // expected-error @below {{'mxgpu.tma_store' op expected a box index from 0 to 1, found 2}}
       mxgpu.tma_store %q box(2) to %map[%i, %i] : !q, !map
     }
   }
@@ -257,14 +257,14 @@ gpu.module @kernels {
 mxgpu.role @write warps(1) {
   %s, %s_q = mxgpu.producer_acquire %out : !out
   // store_rows C2
-  // expected-error @below {{'mxgpu.store_rows' op expected a matrix of 'i8' with identity layout, found 'memref<?x?xf8E4M3FN>'}}
+  // expected-error @below {{'mxgpu.store_rows' op expected a matrix with element type 'i8' and identity layout, found 'memref<?x?xf8E4M3FN>'}}
   mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xf8E4M3FN>
 }
 
 // -----
 
 // CASES
-// Data for threads is written by store_shared.
+// Rejects stores of results to a ring with threads as its consumer.
 !out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = threads(32)>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -294,7 +294,7 @@ gpu.module @kernels {
   }
 }
 
-// A part must start at a swizzle boundary.
+// Rejects a box too small to start at a swizzle boundary.
 !out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<2x128x128xi8, sw128>>
 !map = !mxgpu.tensor_map<4x128xi8, sw128>
@@ -304,7 +304,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %s, %q = mxgpu.producer_acquire %out : !out
       // tma_store C3
-      // expected-error @below {{'mxgpu.tma_store' op expected a box of 128, 128 or slices of it, found '!mxgpu.tensor_map<4x128xi8, sw128>'}}
+      // expected-error @below {{'mxgpu.tma_store' op expected a box of 128, 128 or a slice of this shape, found '!mxgpu.tensor_map<4x128xi8, sw128>'}}
       mxgpu.tma_store %q box(2) to %map[%i, %i] : !q, !map
     }
   }
@@ -319,7 +319,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %s, %q = mxgpu.producer_acquire %out : !out
       // tma_store C4
-      // expected-error @below {{'mxgpu.tma_store' op expected a box from 0 to 3, found 4}}
+      // expected-error @below {{'mxgpu.tma_store' op expected a box index from 0 to 3, found 4}}
       mxgpu.tma_store %q box(4) to %map[%i, %i] : !q, !map
     }
   }
@@ -328,21 +328,21 @@ gpu.module @kernels {
 // -----
 
 // CASES role body
-// Columns of a part of a square block.
+// Rejects 8 lanes, because a square block spans 16 lanes.
 %x = vector.broadcast %v : bf16 to vector<32x2xbf16>
 // quantize_columns C7
-// expected-error @below {{'mxgpu.quantize_columns' op expected 1 lane or those of a square, 16, found 8}}
+// expected-error @below {{'mxgpu.quantize_columns' op expected 1 lane or, for a square, 16 lanes, found 8}}
 %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil lanes(8) : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
 
 // SET arguments = %v: bf16, %seed: i64
 %x = vector.broadcast %v : bf16 to vector<32x2xbf16>
 // quantize_columns C8
-// expected-error @below {{'mxgpu.quantize_columns' op expected a seed, the number of the first element and the distance to the next row, or none of them}}
+// expected-error @below {{'mxgpu.quantize_columns' op expected all of 'seed', 'first' and 'stride', or none}}
 %q, %f = "mxgpu.quantize_columns"(%x, %seed) <{operandSegmentSizes = array<i32: 1, 0, 0, 1, 0, 0>, scale_rounding = #mxgpu<scale_rounding ceil>}> : (vector<32x2xbf16>, i64) -> (vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>)
 
 // -----
 
-// 2^60 + 2 columns of 16 bits overflow to 32 bits.
+// The size of 2^60 + 2 columns with 16 bits each overflows to 32 bits.
 // USE function body
 // SET arguments = %x: vector<32x1152921504606846978xbf16>
 // shared C10
@@ -376,7 +376,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %s, %s_q = mxgpu.producer_acquire %out : !out
       // bulk_store C1
-      // expected-error @below {{'mxgpu.bulk_store' op expected an array of whole bytes with identity layout, found 'memref<512xf8E8M0FNU, strided<[2]>>'}}
+      // expected-error @below {{'mxgpu.bulk_store' op expected an array with identity layout whose elements fill whole bytes, found 'memref<512xf8E8M0FNU, strided<[2]>>'}}
       mxgpu.bulk_store %s_q to %f[] : !q, memref<512xf8E8M0FNU, strided<[2]>>
     }
   }
@@ -412,7 +412,7 @@ mxgpu.tma_store %s_q to %map[%i, %i] : !q, !mxgpu.tensor_map<32x128xf8E4M3FN, sw
 
 %s, %s_q = mxgpu.producer_acquire %out : !out
 // tma_store C5
-// expected-error @below {{'mxgpu.tma_store' op expected to add elements of f32, found 'i8'}}
+// expected-error @below {{'mxgpu.tma_store' op 'add' requires f32 elements, found 'i8'}}
 mxgpu.tma_store %s_q to %map[%i, %i] add : !q, !mxgpu.tensor_map<32x128xi8, sw128>
 
 // -----
@@ -420,6 +420,6 @@ mxgpu.tma_store %s_q to %map[%i, %i] add : !q, !mxgpu.tensor_map<32x128xi8, sw12
 // USE function body
 // SET arguments = %x: vector<32x1xbf16>
 // quantize_columns C3
-// expected-error @below {{'mxgpu.quantize_columns' op expected columns whose rows are words of 32 bits, found 'vector<32x1xbf16>'}}
+// expected-error @below {{'mxgpu.quantize_columns' op expected 32-bit rows, found 'vector<32x1xbf16>'}}
 %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
     : vector<32x1xbf16> -> vector<1x32xf8E4M3FN>, vector<1xf8E8M0FNU>

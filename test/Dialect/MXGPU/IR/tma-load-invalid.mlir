@@ -27,7 +27,7 @@ gpu.module @kernels {
 // CASES role body
 %stage, %a, %b, %sfa, %sfb = mxgpu.consumer_wait %in : !in
 // shared C2
-// expected-error @below {{'mxgpu.tma_load' op expected a buffer of mxgpu.producer_acquire, found one of mxgpu.consumer_wait}}
+// expected-error @below {{'mxgpu.tma_load' op expected a buffer of mxgpu.producer_acquire, found a buffer of mxgpu.consumer_wait}}
 mxgpu.tma_load %map[%n, %n] into %a for %stage : !map, !a, !in_stage
 
 %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
@@ -61,23 +61,23 @@ gpu.module @kernels {
 // -----
 
 // CASES role body
-// Buffer of another stage, of no stage, and of a consumer's stage.
+// Rejects a buffer of another stage, a buffer without a stage, and the stage of a consumer.
 %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
 %t, %t_a, %t_b, %t_sfa, %t_sfb = mxgpu.producer_acquire %in2 : !in
 // tma_load C2
-// expected-error @below {{'mxgpu.tma_load' op expected a buffer of the stage that it fills}}
+// expected-error @below {{'mxgpu.tma_load' op expected a buffer of the 'stage' operand}}
 mxgpu.tma_load %map[%n, %n] into %s_a for %t : !map, !a, !in_stage
 
 %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
 %other = ub.poison : !a
 // tma_load C2
-// expected-error @below {{'mxgpu.tma_load' op expected a buffer of the stage that it fills}}
+// expected-error @below {{'mxgpu.tma_load' op expected a buffer of the 'stage' operand}}
 mxgpu.tma_load %map[%n, %n] into %other for %stage : !map, !a, !in_stage
 
 %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
 %t, %t_a, %t_b, %t_sfa, %t_sfb = mxgpu.consumer_wait %in : !in
 // tma_load C2
-// expected-error @below {{'mxgpu.tma_load' op expected a buffer of the stage that it fills}}
+// expected-error @below {{'mxgpu.tma_load' op expected a buffer of the 'stage' operand}}
 mxgpu.tma_load %map[%n, %n] into %s_a for %t : !map, !a, !in_stage
 
 // SET arguments = %map: !mxgpu.tensor_map<128x128xf8E4M3FN>, %n: index
@@ -105,7 +105,7 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       %s, %a = mxgpu.producer_acquire %in : !in
       // tma_load C6
-      // expected-error @below {{'mxgpu.tma_load' op expected a map of the elements of '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>', found '!mxgpu.tensor_map<128x128xf8E5M2, sw128>'}}
+      // expected-error @below {{'mxgpu.tma_load' op expected a map with the element type of '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>', found '!mxgpu.tensor_map<128x128xf8E5M2, sw128>'}}
       mxgpu.tma_load %map[%n, %n] into %a for %s : !map, !a, !in_stage
     }
   }
@@ -121,7 +121,7 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       %s, %a = mxgpu.producer_acquire %in : !in
       // tma_load C8
-      // expected-error @below {{'mxgpu.tma_load' op expected a box of which a number fills 16384 bytes, found 12288}}
+      // expected-error @below {{'mxgpu.tma_load' op expected a box size that divides 16384 bytes, found 12288}}
       mxgpu.tma_load %map[%n, %n] into %a box(%n) for %s : !map, !a, !in_stage
     }
   }
@@ -138,7 +138,7 @@ gpu.module @kernels {
       %c2 = arith.constant 2 : index
       %s, %a = mxgpu.producer_acquire %in : !in
       // tma_load C10
-      // expected-error @below {{'mxgpu.tma_load' op expected a box from 0 to 1, found 2}}
+      // expected-error @below {{'mxgpu.tma_load' op expected a box index from 0 to 1, found 2}}
       mxgpu.tma_load %map[%n, %n] into %a box(%c2) for %s : !map, !a, !in_stage
     }
   }
@@ -159,12 +159,12 @@ func.func @f(${arguments}) {
 
 // CASES function body
 // encode_tensor_map C1
-// expected-error @below {{'mxgpu.encode_tensor_map' op expected a memref of adjacent elements in the default memory space, found 'memref<?x?xf8E4M3FN, strided<[1, ?]>>'}}
+// expected-error @below {{'mxgpu.encode_tensor_map' op expected a memref with adjacent elements in the default memory space, found 'memref<?x?xf8E4M3FN, strided<[1, ?]>>'}}
 %m = mxgpu.encode_tensor_map %a : memref<?x?xf8E4M3FN, strided<[1, ?]>> -> !map
 
 // SET arguments = %a: memref<?x?xf8E4M3FN, 3>
 // encode_tensor_map C1
-// expected-error @below {{'mxgpu.encode_tensor_map' op expected a memref of adjacent elements in the default memory space, found 'memref<?x?xf8E4M3FN, 3>'}}
+// expected-error @below {{'mxgpu.encode_tensor_map' op expected a memref with adjacent elements in the default memory space, found 'memref<?x?xf8E4M3FN, 3>'}}
 %m = mxgpu.encode_tensor_map %a : memref<?x?xf8E4M3FN, 3> -> !map
 
 // SET arguments = %a: memref<?xf8E4M3FN>
@@ -174,5 +174,5 @@ func.func @f(${arguments}) {
 
 // SET arguments = %a: memref<?x?xf8E5M2>
 // encode_tensor_map C3
-// expected-error @below {{'mxgpu.encode_tensor_map' op expected a map of 'f8E5M2', found 'f8E4M3FN'}}
+// expected-error @below {{'mxgpu.encode_tensor_map' op expected a map with element type 'f8E5M2', found 'f8E4M3FN'}}
 %m = mxgpu.encode_tensor_map %a : memref<?x?xf8E5M2> -> !map

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Invalid types and attributes are refused by the parser.
+// Rejects invalid types and attributes when they are parsed.
 
 // -----
 
@@ -15,11 +15,11 @@ func.func private @f(!mxgpu.tensor_map<bf16>)
 func.func private @f(!mxgpu.tensor_map<16x0xi8>)
 
 // shared C31
-// expected-error @below {{expected elements of whole bytes, found 'i4'}}
+// expected-error @below {{expected elements that fill whole bytes, found 'i4'}}
 func.func private @f(!mxgpu.tensor_map<16x128xi4>)
 
 // shared C31
-// expected-error @below {{expected elements of whole bytes, found 'index'}}
+// expected-error @below {{expected elements that fill whole bytes, found 'index'}}
 func.func private @f(!mxgpu.tensor_map<16x128xindex>)
 
 // shared C32
@@ -31,11 +31,11 @@ func.func private @f(!mxgpu.buffer<smem<65536x65536xi8>>)
 func.func private @f(!mxgpu.buffer<smem<4294967296x4294967296x4294967296xi8>>)
 
 // shared C35
-// expected-error @below {{expected rows of at most 128 bytes under swizzle sw128, found 256}}
+// expected-error @below {{expected rows of at most 128 bytes with swizzle sw128, found 256}}
 func.func private @f(!mxgpu.tensor_map<16x128xbf16, sw128>)
 
 // shared C35
-// expected-error @below {{expected rows of at most 32 bytes under swizzle sw32, found 64}}
+// expected-error @below {{expected rows of at most 32 bytes with swizzle sw32, found 64}}
 func.func private @f(!mxgpu.tensor_map<16x64xi8, sw32>)
 
 // tensor_map C1
@@ -47,7 +47,7 @@ func.func private @f(!mxgpu.tensor_map<1x1x1x1x1x16xi8>)
 func.func private @f(!mxgpu.tensor_map<257x16xi8>)
 
 // tensor_map C5
-// expected-error @below {{expected box rows of a multiple of 16 bytes, found 24}}
+// expected-error @below {{expected the size of box rows to be a multiple of 16 bytes, found 24}}
 func.func private @f(!mxgpu.tensor_map<16x24xi8>)
 
 // expected-error @below {{expected one of [none, sw32, sw64, sw128] for permutation of 16-byte chunks in shared memory (PTX ISA, Swizzling modes), got: sw64x}}
@@ -62,11 +62,11 @@ func.func private @f(!mxgpu.buffer<tmem<128x32xf32, sw128>>)
 func.func private @f(!mxgpu.buffer<tmem<128x128xbf16>>)
 
 // buffer C3
-// expected-error @below {{expected 128 lanes and a number of columns in tensor memory, found shape [64, 128]}}
+// expected-error @below {{expected 128 lanes by any number of columns in tensor memory, found shape [64, 128]}}
 func.func private @f(!mxgpu.buffer<tmem<64x128xf32>>)
 
 // buffer C3
-// expected-error @below {{expected 128 lanes and a number of columns in tensor memory, found shape [128]}}
+// expected-error @below {{expected 128 lanes by any number of columns in tensor memory, found shape [128]}}
 func.func private @f(!mxgpu.buffer<tmem<128xf32>>)
 
 // ring C1
@@ -82,7 +82,7 @@ func.func private @f(!mxgpu.ring<1025 x (a: smem<128xi8>), producer = bulk_copy,
 func.func private @f(!mxgpu.ring<1 x (), producer = bulk_copy, consumer = mma_commit>)
 
 // ring C3
-// expected-error @below {{expected different names, found "a" twice}}
+// expected-error @below {{expected buffers with different names, found "a" twice}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>, a: smem<128xi8>), producer = bulk_copy, consumer = mma_commit>)
 
 // ring C4
@@ -118,7 +118,7 @@ func.func private @f(!mxgpu.ring<1 x (a: smem<16xi8>), producer = clc, consumer 
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = mma_commit>)
 
 // ring C8
-// expected-error @below {{expected an overlap only of 2 stages of one buffer in tensor memory, found 1 stages of 1 buffers}}
+// expected-error @below {{'overlap' requires a ring of 2 stages with one buffer in tensor memory, found 1 stages of 1 buffers}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128), overlap = 64>)
 
 // ring C9
@@ -133,7 +133,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = bulk_copy, co
 // expected-error @below {{expected a consumer that can read smem filled by threads, found mma_commit}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = mma_commit, scope = warp>)
 
-// Threads of both CTAs may fill stages only for the leader's tensor core.
+// Rejects a pair ring filled by threads, unless the leader's tensor core consumes the stages.
 // ring C6
 // expected-error @below {{expected a consumer that can read smem filled by threads, found threads}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(128), consumer = threads(128), scope = pair>)
@@ -142,7 +142,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(128),
 // expected-error @below {{expected a consumer that can read smem filled by threads, found async_threads}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(128), consumer = async_threads(128), scope = pair>)
 
-// Stages of a warp have no barriers.
+// Rejects a warp ring read by threads, because the stages of a warp have no barriers.
 // ring C6
 // expected-error @below {{expected a consumer that can read smem filled by threads, found threads}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = threads(32), scope = warp>)
@@ -168,11 +168,11 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 #schedule = #mxgpu.schedule<tile = [128, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
 
 // schedule C2
-// expected-error @below {{expected tile sizes of 8 to 256 in steps of 8, found 260}}
+// expected-error @below {{expected tile sizes from 8 to 256 in steps of 8, found 260}}
 #schedule = #mxgpu.schedule<tile = [128, 260, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
 
 // schedule C2
-// expected-error @below {{expected tile sizes of 8 to 256 in steps of 8, found 512}}
+// expected-error @below {{expected tile sizes from 8 to 256 in steps of 8, found 512}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 512], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
 
 // schedule C3
@@ -192,10 +192,10 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 // expected-error @below {{expected tile, stages, strategy, workspace, split_k, raster, epilogue, staging, registers, l2 or pdl, found 'stage'}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stage = 4>
 
-// expected-error @below {{expected a strategy, as #mxgpu.tcgen05_block_scaled is, found #mxgpu.raster<linear>}}
+// expected-error @below {{expected a strategy such as #mxgpu.tcgen05_block_scaled, found #mxgpu.raster<linear>}}
 #schedule = #mxgpu.schedule<tile = [128, 256, 128], strategy = #mxgpu.raster<linear>>
 
-// Fields of one strategy are unknown to other strategies.
+// Rejects a field of another strategy.
 // expected-error @below {{duplicate or unknown struct parameter name: overlap}}
 #strategy = #mxgpu.wgmma_upcast_b<overlap = 64>
 
@@ -212,7 +212,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 #strategy = #mxgpu.tcgen05_block_scaled<scale_stages = 9223372036854775807>
 
 // tcgen05_block_scaled C3
-// expected-error @below {{expected 0, 64 or 128 columns of an overlap, found 32}}
+// expected-error @below {{expected 0, 64 or 128 overlap columns, found 32}}
 #strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2, overlap = 32>
 
 // tcgen05_upcast_b C1
@@ -228,7 +228,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 #strategy = #mxgpu.wgmma_upcast_b<operand_stages = -1>
 
 // wgmma_swap_ab C1
-// expected-error @below {{expected 1 to 1024 CTAs of an SM, found 0}}
+// expected-error @below {{expected 1 to 1024 CTAs per SM, found 0}}
 #strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 0>
 
 // wgmma_bf16 C1
@@ -236,7 +236,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 #strategy = #mxgpu.wgmma_bf16<ctas = 4>
 
 // schedule C10
-// expected-error @below {{expected cluster_split only with split_k from 2 to 8, the CTAs of a cluster, found 9}}
+// expected-error @below {{'cluster_split' requires split_k from 2 to 8, the number of CTAs in a cluster, found 9}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 64], strategy = #mxgpu.wgmma_upcast_b<cluster_split = true>, split_k = 9>
 
 // fragment_64x64 C1
@@ -248,7 +248,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 #order = #mxgpu.k_order<16>
 
 // k_order C2
-// expected-error @below {{expected bf16 in order #mxgpu.k_order<32>, found 'f16'}}
+// expected-error @below {{expected bf16 elements in order #mxgpu.k_order<32>, found 'f16'}}
 !ordered = tensor<128x96xf16, #mxgpu.k_order<32>>
 
 // raster C1
@@ -260,15 +260,15 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], split_k = 0>
 
 // schedule C7
-// expected-error @below {{expected staging buffers only with epilogue = tma_store, found epilogue = direct}}
+// expected-error @below {{'staging' requires epilogue = tma_store, found epilogue = direct}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], staging = 3>
 
 // schedule C8
-// expected-error @below {{expected registers of 2 or 3 kinds of roles, found 1 numbers}}
+// expected-error @below {{expected register counts for 2 or 3 kinds of roles, found 1 counts}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], registers = [200]>
 
 // schedule C9
-// expected-error @below {{expected registers in multiples of 8 from 24 to 256, found 20}}
+// expected-error @below {{expected a register count that is a multiple of 8 from 24 to 256, found 20}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], registers = [200, 20]>
 
 // carried_attributes C2
@@ -311,7 +311,7 @@ func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
 !y = tensor<128x128xf32>
 func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
   // carried_attributes C5
-  // expected-error @below {{'mx.matmul' op expected the last of mxgpu.schedules to have no limit}}
+  // expected-error @below {{'mx.matmul' op expected the last case of mxgpu.schedules to have no limit}}
   %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedules = [#mxgpu.schedule_case<max_m = 4, schedule = #mxgpu.schedule<tile = [128, 128, 128]>>]} -> !y
   return %0 : !y
 }
@@ -321,7 +321,7 @@ func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
 !y = tensor<128x128xf32>
 func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
   // carried_attributes C5
-  // expected-error @below {{'mx.matmul' op expected the last of mxgpu.schedules to have no limit}}
+  // expected-error @below {{'mx.matmul' op expected the last case of mxgpu.schedules to have no limit}}
   %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedules = []} -> !y
   return %0 : !y
 }
@@ -331,37 +331,38 @@ func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
 !y = tensor<128x128xf32>
 func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
   // carried_attributes C6
-  // expected-error @below {{'mx.matmul' op expected each of mxgpu.schedules but the last to have a limit, found #mxgpu.schedule_case}}
+  // expected-error @below {{'mx.matmul' op expected each case of mxgpu.schedules except the last to have a limit, found #mxgpu.schedule_case}}
   %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedules = [#mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 128, 128]>>, #mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 128, 128]>>]} -> !y
   return %0 : !y
 }
 
 // schedule_case C1
-// expected-error @below {{expected max_n of 0 or above, found -1}}
+// expected-error @below {{expected max_n to be at least 0, found -1}}
 #case = #mxgpu.schedule_case<max_n = -1, schedule = #mxgpu.schedule<tile = [128, 128, 128]>>
 
 // shared C30
-// expected-error @below {{expected elements of 4 or 6 bits with padded, found 'i8'}}
+// expected-error @below {{'padded' requires 4-bit or 6-bit elements, found 'i8'}}
 func.func private @f(!mxgpu.buffer<smem<128x16xi8, padded>>)
 
 // shared C33
-// expected-error @below {{expected rows of whole bytes, found 3 elements of 'f4E2M1FN'}}
+// expected-error @below {{expected rows that fill whole bytes, found 3 elements of 'f4E2M1FN'}}
 func.func private @f(!mxgpu.buffer<smem<128x3xf4E2M1FN>>)
 
 // shared C34
-// expected-error @below {{expected padded rows of a multiple of 16 elements, found 24}}
+// expected-error @below {{expected the length of padded rows to be a multiple of 16 elements, found 24}}
 func.func private @f(!mxgpu.buffer<smem<128x24xf4E2M1FN, padded>>)
 
 // tensor_map C3
-// expected-error @below {{expected 6-bit elements to be padded}}
+// expected-error @below {{6-bit elements require 'padded'}}
 func.func private @f(!mxgpu.tensor_map<128x128xf6E2M3FN>)
 
 // tensor_map C4
 // expected-error @below {{expected padded box rows of 128 elements, found 64}}
 func.func private @f(!mxgpu.tensor_map<128x64xf4E2M1FN, padded>)
 
-// shared C35: no swizzle but sw128 is as long as padded rows.
-// expected-error @below {{expected rows of at most 64 bytes under swizzle sw64, found 128}}
+// Rejects sw64 for padded rows, because padded rows take 128 bytes.
+// shared C35
+// expected-error @below {{expected rows of at most 64 bytes with swizzle sw64, found 128}}
 func.func private @f(!mxgpu.tensor_map<128x128xf4E2M1FN, sw64, padded>)
 
 // scales C2
@@ -369,5 +370,5 @@ func.func private @f(!mxgpu.tensor_map<128x128xf4E2M1FN, sw64, padded>)
 func.func private @f(!mxgpu.scales<128x1025>)
 
 // scales C3
-// expected-error @below {{expected scales of f8E8M0FNU or f8E4M3FN, found 'f32'}}
+// expected-error @below {{expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'}}
 func.func private @f(!mxgpu.scales<128, f32>)

@@ -2,7 +2,7 @@
 // RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
 // RUN: mx-opt %s --emit-bytecode | mx-opt | FileCheck %s
 
-// Users of buffer views, with all attributes; loops that carry values.
+// Round-trips operations on buffers with all attributes, and loops with carried values.
 
 !map = !mxgpu.tensor_map<128x64xbf16, sw128>
 !half_map = !mxgpu.tensor_map<64x64xbf16, sw128>
@@ -71,7 +71,7 @@ gpu.module @kernels {
     }
   }
 
-  // Equal column parts of an accumulator, and a loop that carries values.
+  // Reads equal column parts of an accumulator, and carries values through a loop.
   // CHECK-LABEL: mxgpu.kernel @sums(
   mxgpu.kernel @sums(%place: index, %n: index) {
     %c0 = arith.constant 0 : index

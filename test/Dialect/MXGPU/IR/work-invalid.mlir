@@ -52,7 +52,7 @@ mxgpu.role @role warps(1) {
 %work = arith.select %yes, %a, %b : !mxgpu.tile_scheduler
 mxgpu.role @role warps(1) {
   // for_each_work_tile C1
-  // expected-error @below {{'mxgpu.for_each_work_tile' op expected a work source made in the kernel}}
+  // expected-error @below {{'mxgpu.for_each_work_tile' op expected a tile scheduler defined in the kernel}}
   mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %work {
   }
 }
@@ -64,7 +64,7 @@ mxgpu.role @role warps(1) {
 }
 
 // tile_scheduler C3
-// expected-error @below {{'mxgpu.tile_scheduler' op expected splits and split_step together}}
+// expected-error @below {{'mxgpu.tile_scheduler' op expected both 'splits' and 'split_step', or neither}}
 %scheduler = "mxgpu.tile_scheduler"(%n, %n, %n) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, tile = array<i64: 128, 128>, raster = #mxgpu.raster<linear>, splits = 2 : i64} : (index, index, index) -> !mxgpu.tile_scheduler
 mxgpu.role @role warps(1) {
 }
@@ -72,7 +72,7 @@ mxgpu.role @role warps(1) {
 // -----
 
 // CASES
-// Only cluster launch control returns work tiles.
+// Rejects a ring for operands as the ring of a tile scheduler.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels {
@@ -86,9 +86,9 @@ gpu.module @kernels {
   }
 }
 
-// A response takes 16 bytes.
+// Rejects a 32-byte buffer, because a response takes 16 bytes.
 // ring C7
-// expected-error @below {{expected 1 buffer of 16 bytes filled by clc, found 1, the first of 32 bytes}}
+// expected-error @below {{expected 1 buffer of 16 bytes filled by clc, found 1 buffers, the first with 32 bytes}}
 !ring = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = clc, consumer = roles>
 
 // -----
@@ -98,7 +98,7 @@ gpu.module @kernels {
 %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
 mxgpu.role @role warps(1) {
   // for_each_work_tile C2
-  // expected-error @below {{'mxgpu.for_each_work_tile' op expected mxgpu.next_work_tile in its body, found none}}
+  // expected-error @below {{'mxgpu.for_each_work_tile' op expected mxgpu.next_work_tile in the loop body, found none}}
   mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
   }
 }
@@ -110,7 +110,7 @@ mxgpu.role @role warps(1) {
     %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
     mxgpu.next_work_tile %work_tile : !work_tile
     // next_work_tile C2
-    // expected-error @below {{'mxgpu.next_work_tile' op expected to be once in its loop, found a second}}
+    // expected-error @below {{'mxgpu.next_work_tile' op expected one mxgpu.next_work_tile in the loop, found a second}}
     mxgpu.next_work_tile %work_tile : !work_tile
     mxgpu.consumer_release %stage : !stage
   }
@@ -122,7 +122,7 @@ mxgpu.role @role warps(1) {
   mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
     %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
     // next_work_tile C1
-    // expected-error @below {{'mxgpu.next_work_tile' op expected work tiles that come by a ring, found a static work source}}
+    // expected-error @below {{'mxgpu.next_work_tile' op expected a tile scheduler with a ring, found a static tile scheduler}}
     mxgpu.next_work_tile %work_tile : !work_tile
     mxgpu.consumer_release %stage : !stage
   }
@@ -135,20 +135,20 @@ mxgpu.role @role warps(1) {
   mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
     %stage, %work_tile = mxgpu.consumer_wait %other : !ring
     // next_work_tile C3
-    // expected-error @below {{'mxgpu.next_work_tile' op expected a buffer of the work source's ring}}
+    // expected-error @below {{'mxgpu.next_work_tile' op expected a buffer of the tile scheduler's ring}}
     mxgpu.next_work_tile %work_tile : !work_tile
     mxgpu.consumer_release %stage : !stage
   }
 }
 
-// The response is never replaced.
+// Rejects a response consumed before the loop, because every iteration would read the same response.
 %work_tiles = mxgpu.ring "work_tiles" : !ring
 %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
 mxgpu.role @role warps(1) {
   %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
   mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
     // next_work_tile C4
-    // expected-error @below {{'mxgpu.next_work_tile' op expected a stage that is consumed in its loop}}
+    // expected-error @below {{'mxgpu.next_work_tile' op expected mxgpu.consumer_wait in the same block}}
     mxgpu.next_work_tile %work_tile : !work_tile
   }
   mxgpu.consumer_release %stage : !stage
@@ -197,41 +197,41 @@ gpu.module @kernels {
 
 // CASES kernel body
 // tile_scheduler C8
-// expected-error @below {{'mxgpu.tile_scheduler' op expected work tiles of experts by a ring that they fill, or to be single}}
+// expected-error @below {{'mxgpu.tile_scheduler' op 'ragged' requires a ring with producer groups, or 'single'}}
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
 
 // SET arguments = %n: index, %offsets: memref<?xi16>
 // tile_scheduler C7
-// expected-error @below {{'mxgpu.tile_scheduler' op expected offsets of rank 1 and of i32 or i64, found 'memref<?xi16>'}}
+// expected-error @below {{'mxgpu.tile_scheduler' op expected offsets of rank 1 with i32 or i64 elements, found 'memref<?xi16>'}}
 %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi16>) of(%n, %n, %n)
 
 // expected-error @below {{expected static, single, clc, groups or atomic_counter, found other}}
 %scheduler = mxgpu.tile_scheduler other raster = linear tile [128, 128] of(%n, %n, %n)
 
 // tile_scheduler C8
-// expected-error @below {{'mxgpu.tile_scheduler' op expected work tiles of experts by a ring that they fill, or to be single}}
+// expected-error @below {{'mxgpu.tile_scheduler' op 'ragged' requires a ring with producer groups, or 'single'}}
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
 
 %work_tiles = mxgpu.ring "work_tiles" : !work_tiles
 // tile_scheduler C11
-// expected-error @below {{'mxgpu.tile_scheduler' op expected offsets with expert groups}}
+// expected-error @below {{'mxgpu.tile_scheduler' op expert groups require 'ragged' with offsets}}
 %scheduler = mxgpu.tile_scheduler groups(%work_tiles : !work_tiles) raster = linear tile [128, 128] of(%n, %n, %n)
 
 %work_tiles = mxgpu.ring "work_tiles" : !work_tiles
 // tile_scheduler C10
-// expected-error @below {{'mxgpu.tile_scheduler' op expected ragged work without split}}
+// expected-error @below {{'mxgpu.tile_scheduler' op 'ragged' does not support 'split'}}
 %scheduler = mxgpu.tile_scheduler groups(%work_tiles : !work_tiles) raster = linear tile [128, 128] split(2 step 128) ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
 
 // SET attributes = cluster_splits(4)
 // tile_scheduler C12
-// expected-error @below {{'mxgpu.tile_scheduler' op expected static work with 4 splits, as the kernel has, found 2}}
+// expected-error @below {{'mxgpu.tile_scheduler' op expected a static scheduler with 4 splits, as in the kernel, found 2}}
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] split(2 step 128) of(%n, %n, %n)
 
 // tile_scheduler C9
-// expected-error @below {{'mxgpu.tile_scheduler' op expected a stride of expert groups by a ring that they fill, with ragged rows}}
+// expected-error @below {{'mxgpu.tile_scheduler' op 'stride' requires ragged rows and a ring with producer groups}}
 %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) stride(%n) of(%n, %n, %n)
 
-// Buffer of a request instead of a response.
+// Rejects the buffer of a request instead of a response.
 %work_tiles = mxgpu.ring "work_tiles" : !ring
 %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
 mxgpu.role @role warps(1) elected {

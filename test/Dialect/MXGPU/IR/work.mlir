@@ -2,7 +2,7 @@
 // RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
 // RUN: mx-opt %s --emit-bytecode | mx-opt | FileCheck %s
 
-// Work tiles of cluster launch control, and split reductions.
+// Round-trips work tiles from cluster launch control, and split reductions.
 
 // CHECK: [[$RING:!clc_ring]] = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
@@ -32,7 +32,7 @@ gpu.module @kernels {
       }
     }
   }
-  // A counter instead of cluster launch control, and one work tile per CTA.
+  // Round-trips schedulers with an atomic counter, one work tile per CTA, and expert groups.
   // CHECK-LABEL: mxgpu.kernel @tickets(
   mxgpu.kernel @tickets(%n: index, %counter: memref<1xi32>, %offsets: memref<?xi64>) {
     // CHECK: %[[TICKETS:.*]] = mxgpu.ring "tickets" : !atomic_counter_ring

@@ -11,7 +11,7 @@
 !accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // Roles without an instruction of a warpgroup stay in order.
+  // Roles without warpgroup instructions get their warps in order.
   // CHECK-LABEL: mxgpu.kernel @in_order(
   // CHECK:         mxgpu.assign_warps @load from 0{{$}}
   // CHECK-NEXT:    mxgpu.assign_warps @quantize from 1{{$}}
@@ -25,7 +25,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
   }
 
-  // Warps that multiply together begin at a warpgroup.
+  // The role with a warpgroup instruction starts at a multiple of four warps.
   // CHECK-LABEL: mxgpu.kernel @multiply(
   // CHECK:         mxgpu.assign_warps @multiply from 0{{$}}
   // CHECK-NEXT:    mxgpu.assign_warps @load from 4{{$}}
@@ -50,8 +50,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
   }
 
-  // A schedule divides registers: whole warpgroups take its numbers in turn, and the
-  // other roles the last one.
+  // The schedule lists register counts. Roles of whole warpgroups take the counts in order,
+  // and all other roles take the last count.
   // CHECK-LABEL: mxgpu.kernel @three(
   // CHECK:         mxgpu.assign_warps @multiply from 0 registers(200)
   // CHECK-NEXT:    mxgpu.assign_warps @dequantize from 8 registers(72)
@@ -81,7 +81,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
   }
 
-  // What has been assigned stays.
+  // Keeps existing assignments of warps.
   // CHECK-LABEL: mxgpu.kernel @by_hand(
   // CHECK:         mxgpu.assign_warps @second from 0{{$}}
   // CHECK-NEXT:    mxgpu.assign_warps @first from 1{{$}}

@@ -1,36 +1,36 @@
 // RUN: mx-test-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-overlap-epilogues --canonicalize --cse --test-mxgpu-break-each -o /dev/null | FileCheck %s --match-full-lines --implicit-check-not=accepted
 
-// Each place of the kernel, broken: all are rejected but those that stay safe
-// (a single-stage ring; waits in an order that no other role waits for).
+// Breaks the kernel in one place at a time. The verifier rejects all mutants except
+// a single-stage ring, which is safe.
 
 // CHECK: as it is: accepted
-// CHECK-COUNT-2: drop-release {{[0-9]+}}: rejected, 'mxgpu.consumer_wait' op expected the stage to be released by mxgpu.consumer_release, found no use of it
-// CHECK-COUNT-2: drop-publish {{[0-9]+}}: rejected, 'mxgpu.producer_acquire' op expected the stage to be released by mxgpu.producer_commit, found no use of it
-// CHECK: drop-load 0: rejected, 'mxgpu.producer_commit' op expected a load into field "a" before it, found none
-// CHECK: drop-load 1: rejected, 'mxgpu.producer_commit' op expected a load into field "b" before it, found none
-// CHECK: drop-load 2: rejected, 'mxgpu.producer_commit' op expected a load into field "sfa" before it, found none
-// CHECK: drop-load 3: rejected, 'mxgpu.producer_commit' op expected a load into field "sfb" before it, found none
-// CHECK: drop-mma 0: rejected, 'mxgpu.producer_commit' op expected an mma into field "d" before it, found none
+// CHECK-COUNT-2: drop-release {{[0-9]+}}: rejected, 'mxgpu.consumer_wait' op expected the stage to be released by mxgpu.consumer_release, found none
+// CHECK-COUNT-2: drop-publish {{[0-9]+}}: rejected, 'mxgpu.producer_acquire' op expected the stage to be released by mxgpu.producer_commit, found none
+// CHECK: drop-load 0: rejected, 'mxgpu.producer_commit' op expected a load into field "a" before the commit, found none
+// CHECK: drop-load 1: rejected, 'mxgpu.producer_commit' op expected a load into field "b" before the commit, found none
+// CHECK: drop-load 2: rejected, 'mxgpu.producer_commit' op expected a load into field "sfa" before the commit, found none
+// CHECK: drop-load 3: rejected, 'mxgpu.producer_commit' op expected a load into field "sfb" before the commit, found none
+// CHECK: drop-mma 0: rejected, 'mxgpu.producer_commit' op expected an mma into field "d" before the commit, found none
 // CHECK-COUNT-4: drop-empty {{[0-9]+}}: rejected, 'mxgpu.load_accumulator' op expected `empty`, because the stage may be published empty, found none
-// CHECK: drop-empty 4: rejected, 'mxgpu.producer_commit' op expected `empty` to say when no mma has run, found none
-// CHECK: drop-multicast 0: rejected, 'mxgpu.tma_load' op expected a constant box, found another
-// CHECK: double-release 0: rejected, 'mxgpu.consumer_release' op expected the stage to be released once, found a second time
-// CHECK: double-release 1: rejected, 'mxgpu.producer_commit' op expected the stage to be released once, found a second time
-// CHECK: double-release 2: rejected, 'mxgpu.consumer_release' op expected the stage to be released once, found a second time
-// CHECK: double-release 3: rejected, 'mxgpu.producer_commit' op expected the stage to be released once, found a second time
-// CHECK: read-after-release 0: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is handed back
-// CHECK: read-after-release 1: rejected, 'mxgpu.tma_load' op expected to use the stage before it is handed back
-// CHECK-COUNT-2: read-after-release {{[0-9]+}}: rejected, 'mxgpu.mma' op expected to use the stage before it is handed back
-// CHECK: late-acquire 0: rejected, 'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops
+// CHECK: drop-empty 4: rejected, 'mxgpu.producer_commit' op expected `empty`, because the loops around the MMA may not run, found none
+// CHECK: drop-multicast 0: rejected, 'mxgpu.tma_load' op expected a constant box index
+// CHECK: double-release 0: rejected, 'mxgpu.consumer_release' op expected the stage to be released once, found a second release
+// CHECK: double-release 1: rejected, 'mxgpu.producer_commit' op expected the stage to be released once, found a second release
+// CHECK: double-release 2: rejected, 'mxgpu.consumer_release' op expected the stage to be released once, found a second release
+// CHECK: double-release 3: rejected, 'mxgpu.producer_commit' op expected the stage to be released once, found a second release
+// CHECK: read-after-release 0: rejected, 'mxgpu.epilogue_column' op expected to use the stage before its release
+// CHECK: read-after-release 1: rejected, 'mxgpu.tma_load' op expected to use the stage before its release
+// CHECK-COUNT-2: read-after-release {{[0-9]+}}: rejected, 'mxgpu.mma' op expected to use the stage before its release
+// CHECK: late-acquire 0: rejected, 'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops
 // CHECK: shrink-ring 0: accepted
-// CHECK: shrink-ring 1: rejected, 'mxgpu.ring' op expected an overlap only of 2 stages of one buffer in tensor memory, found 1 stages of 1 buffers
-// CHECK: flip-leader 0: rejected, 'mxgpu.role' op expected a role of both CTAs for threads of ring "acc", found one on_leader
-// CHECK: flip-leader 1: rejected, 'mxgpu.role' op expected a role of both CTAs for bulk_copy of ring "in", found one on_leader
-// CHECK: flip-leader 2: rejected, 'mxgpu.role' op expected a role on_leader for mma_commit of ring "in", found one of both CTAs
+// CHECK: shrink-ring 1: rejected, 'mxgpu.ring' op 'overlap' requires a ring of 2 stages with one buffer in tensor memory, found 1 stages of 1 buffers
+// CHECK: flip-leader 0: rejected, 'mxgpu.role' op expected a role of both CTAs for threads of ring "acc", found a role on_leader
+// CHECK: flip-leader 1: rejected, 'mxgpu.role' op expected a role of both CTAs for bulk_copy of ring "in", found a role on_leader
+// CHECK: flip-leader 2: rejected, 'mxgpu.role' op expected a role on_leader for mma_commit of ring "in", found a role of both CTAs
 // CHECK-COUNT-2: flip-scope {{[0-9]+}}: rejected, 'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2) or cluster_splits(n)
 // CHECK: count-by-rank 0: rejected, 'mxgpu.for_each_k' op expected equally many iterations in both CTAs of a pair, found operands that depend on mxgpu.cta_rank
-// CHECK-COUNT-2: drain-earlier {{[0-9]+}}: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is handed back
-// CHECK-COUNT-2: drain-askew {{[0-9]+}}: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is handed back
+// CHECK-COUNT-2: drain-earlier {{[0-9]+}}: rejected, 'mxgpu.epilogue_column' op expected to use the stage before its release
+// CHECK-COUNT-2: drain-askew {{[0-9]+}}: rejected, 'mxgpu.load_accumulator' op expected to use the stage before its release
 // CHECK-NOT: {{.}}
 
 !a = memref<1024x1024xf8E4M3FN>

@@ -2,7 +2,7 @@
 // RUN: not mx-test-opt %s --test-mxgpu-break="kind=drop-release n=1" 2>&1 | FileCheck %s --check-prefix=BEYOND
 // RUN: not mx-test-opt %s --test-mxgpu-break="kind=nothing" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// The mutation pass breaks the selected operation.
+// Breaks the selected operation, and rejects an index out of range and an unknown kind.
 
 // CHECK:     mxgpu.consumer_wait
 // CHECK-NOT: mxgpu.consumer_release

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-verify-pipelines
 
-// A stage released in the next iteration, after its readers are complete.
+// Verifies deferred releases: each stage is released in a later iteration, after its readers are complete.
 
 // -----
 
@@ -67,36 +67,36 @@ gpu.module @kernels {
 
 // -----
 
-// Released in the next iteration.
+// Accepts a release deferred to the next iteration.
 // USE deferred
 
 // -----
 
 // CASES deferred step
-// The release precedes the wait of the next iteration.
+// Rejects a release before the wait that completes the MMA of the previous iteration.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // expected-note @below {{released here}}
 mxgpu.consumer_release %t0 deferred(1) : !input
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for this MMA before the release of a stage that the MMA reads, found none}}
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(1) : !acc
 mxgpu.yield %sum0 : !acc
 
-// Two MMAs may be in flight, including the last iteration's.
+// Rejects a wait that leaves the MMA of the previous iteration in flight.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for this MMA before the release of a stage that the MMA reads, found none}}
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(2) : !acc
 // expected-note @below {{released here}}
 mxgpu.consumer_release %t0 deferred(1) : !input
 mxgpu.yield %sum0 : !acc
 
-// The last stage is released before the wait after the loop.
+// Rejects a tail before the final wait after the loop.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for this MMA before the release of a stage that the MMA reads, found none}}
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(1) : !acc
 mxgpu.consumer_release %t0 deferred(1) : !input
@@ -106,7 +106,7 @@ mxgpu.yield %sum0 : !acc
 mxgpu.consumer_tail %in : !in
 %end = mxgpu.mma_wait %all pending(0) : !acc
 
-// A single stage cannot be kept while the next is acquired.
+// Rejects a deferred release in a single-stage ring.
 // SET stages = 1
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
@@ -116,12 +116,12 @@ mxgpu.consumer_tail %in : !in
 mxgpu.consumer_release %t0 deferred(1) : !input
 mxgpu.yield %sum0 : !acc
 
-// The last stage is never released.
+// Rejects a kernel without a tail, because the last stage is never released.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(1) : !acc
 // kernel C72
-// expected-error @below {{'mxgpu.consumer_release' op expected an mxgpu.consumer_tail of the ring after it or after the loops around it, found none}}
+// expected-error @below {{'mxgpu.consumer_release' op expected an mxgpu.consumer_tail of the ring after the release or after its enclosing loops, found none}}
 mxgpu.consumer_release %t0 deferred(1) : !input
 mxgpu.yield %sum0 : !acc
 // BLOCK after
@@ -129,19 +129,19 @@ mxgpu.yield %sum0 : !acc
 
 // -----
 
-// Two tails.
+// Rejects a second tail.
 // USE deferred after
 %end = mxgpu.mma_wait %all pending(0) : !acc
 mxgpu.consumer_tail %in : !in
 "use"(%end) : (!acc) -> ()
 // kernel C73
-// expected-error @below {{'mxgpu.consumer_tail' op expected a deferred release of the ring before it, and no other tail between, found none}}
+// expected-error @below {{'mxgpu.consumer_tail' op expected a deferred release of the ring between the previous tail and this tail, found none}}
 mxgpu.consumer_tail %in : !in
 
 // -----
 
 // CASES deferred step
-// A tail for a stage that was released immediately.
+// Rejects a tail if every stage was released immediately.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(0) : !acc
@@ -149,17 +149,17 @@ mxgpu.consumer_release %t0 : !input
 mxgpu.yield %sum0 : !acc
 // BLOCK after
 // kernel C73
-// expected-error @below {{'mxgpu.consumer_tail' op expected a deferred release of the ring before it, and no other tail between, found none}}
+// expected-error @below {{'mxgpu.consumer_tail' op expected a deferred release of the ring between the previous tail and this tail, found none}}
 mxgpu.consumer_tail %in : !in
 
-// Releases two and three steps later.
+// Accepts releases deferred by two steps.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(2) : !acc
 mxgpu.consumer_release %t0 deferred(2) : !input
 mxgpu.yield %sum0 : !acc
 
-// Three stages kept, in a ring of one more.
+// Accepts releases deferred by three steps in a four-stage ring.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(3) : !acc
@@ -168,7 +168,7 @@ mxgpu.yield %sum0 : !acc
 
 // -----
 
-// Unrolled by two in both roles.
+// Accepts loops unrolled by two in both roles.
 // USE deferred second_load
 // SET load_step = 128
 // SET step = 128
@@ -189,7 +189,7 @@ mxgpu.yield %sum1 : !acc
 
 // -----
 
-// Unrolled by two in one role, with known extent, and two in flight.
+// Accepts a loop with constant bounds, unrolled by two in only one role, with two MMAs in flight.
 // USE deferred step
 // SET load_end = %c512
 // SET end = %c512
@@ -206,7 +206,7 @@ mxgpu.yield %sum1 : !acc
 
 // -----
 
-// First step peeled in one role, with a known number of steps.
+// Accepts a first step peeled in only one role, because the trip count is constant.
 // USE deferred before
 // SET load_end = %c512
 // SET begin = %c64
@@ -225,7 +225,7 @@ mxgpu.yield %sum1 : !acc
 
 // -----
 
-// Last step peeled in both roles.
+// Accepts a last step peeled in both roles.
 // USE deferred last_load
 %s1, %a1, %b1 = mxgpu.producer_acquire %in : !in
 mxgpu.tma_load %a_map[%c0, %n] into %a1 for %s1 : !a_map, !a, !input
@@ -248,7 +248,7 @@ mxgpu.consumer_tail %in : !in
 // -----
 
 // CASES deferred step
-// Three steps kept with three stages.
+// Rejects a release deferred by three steps in a three-stage ring.
 // SET stages = 3
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
@@ -258,10 +258,10 @@ mxgpu.consumer_tail %in : !in
 mxgpu.consumer_release %t0 deferred(3) : !input
 mxgpu.yield %sum0 : !acc
 
-// Two instructions in flight, and the stage of the second is released.
+// Rejects the release of a stage still read by one of two MMAs in flight.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for this MMA before the release of a stage that the MMA reads, found none}}
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(2) : !acc
 // expected-note @below {{released here}}
@@ -271,7 +271,7 @@ mxgpu.yield %sum0 : !acc
 // -----
 
 // CASES deferred second_load
-// The same in an unrolled loop: the second release is for the first stage.
+// Rejects an unrolled loop if the second release frees a stage still read by the first MMA.
 // SET load_step = 128
 // SET step = 128
 %s1, %a1, %b1 = mxgpu.producer_acquire %in : !in
@@ -281,7 +281,7 @@ mxgpu.producer_commit %s1 : !input
 // BLOCK step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for this MMA before the release of a stage that the MMA reads, found none}}
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(1) : !acc
 mxgpu.consumer_release %t0 deferred(1) : !input
@@ -292,7 +292,7 @@ mxgpu.consumer_release %t0 deferred(1) : !input
 mxgpu.consumer_release %t1 deferred(1) : !input
 mxgpu.yield %sum1 : !acc
 
-// A stage is used after the next release, which releases it.
+// Rejects a use of a stage after the next deferred release, which frees the stage.
 // SET load_step = 128
 // SET step = 128
 %s1, %a1, %b1 = mxgpu.producer_acquire %in : !in
@@ -310,12 +310,12 @@ mxgpu.consumer_release %t0 deferred(1) : !input
 // expected-note @below {{released here}}
 mxgpu.consumer_release %t1 deferred(1) : !input
 // kernel C21
-// expected-error @below {{'mxgpu.mma' op expected to use the stage before it is handed back}}
+// expected-error @below {{'mxgpu.mma' op expected to use the stage before its release}}
 %new2 = mxgpu.mma #wgmma %x0, %y0 into %sum1 : !a, !b, !acc -> !acc
 %sum2 = mxgpu.mma_wait %new2 pending(0) : !acc
 mxgpu.yield %sum2 : !acc
 
-// Two different distances in one role.
+// Rejects a role that defers its releases by different numbers of steps.
 // SET load_step = 128
 // SET step = 128
 %s1, %a1, %b1 = mxgpu.producer_acquire %in : !in
@@ -331,19 +331,19 @@ mxgpu.consumer_release %t0 deferred(1) : !input
 %new1 = mxgpu.mma #wgmma %x1, %y1 into %sum0 : !a, !b, !acc -> !acc
 %sum1 = mxgpu.mma_wait %new1 pending(1) : !acc
 // kernel C71
-// expected-error @below {{'mxgpu.consumer_release' op expected all releases of the ring in a role to be deferred by as many stages, found 2 and 1}}
+// expected-error @below {{'mxgpu.consumer_release' op expected all releases of the ring in a role to be deferred by the same number of stages, found 2 and 1}}
 mxgpu.consumer_release %t1 deferred(2) : !input
 mxgpu.yield %sum1 : !acc
 
 // -----
 
-// A tail while a stage is acquired.
+// Rejects a tail before the release of an acquired stage.
 // USE deferred step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(0) : !acc
 // kernel C74
-// expected-error @below {{'mxgpu.consumer_tail' op expected every stage that is taken to have its release before it, found one after it}}
+// expected-error @below {{'mxgpu.consumer_tail' op expected every earlier stage to be released before the tail, found a release after the tail}}
 mxgpu.consumer_tail %in : !in
 // expected-note @below {{here}}
 mxgpu.consumer_release %t0 deferred(1) : !input
@@ -351,7 +351,7 @@ mxgpu.yield %sum0 : !acc
 
 // -----
 
-// Two stages are acquired before a release, but only one exists.
+// Rejects the acquisition of two stages in a single-stage ring.
 // USE deferred second_load
 // SET stages = 1
 // SET load_step = 128
@@ -378,12 +378,12 @@ mxgpu.yield %sum1 : !acc
 
 // -----
 
-// First step peeled in one role of a loop that may run no iteration.
+// Rejects a first step peeled in only one role, because the loop may not run.
 // USE deferred above_ring
 // SET begin = %c64
 // SET initial = %sum0
 // kernel C24
-// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
 // BLOCK load
 // expected-note @below {{acquired here}}
 %s0, %a0, %b0 = mxgpu.producer_acquire %in : !in

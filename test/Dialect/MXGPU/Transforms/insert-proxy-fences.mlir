@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-insert-proxy-fences --verify-roundtrip | FileCheck %s
 
-// Each thread fences before it passes a stage from generic to async proxy
-// accesses, or back.
+// Inserts a fence before a commit, release or copy that orders an access of a thread
+// (generic proxy) before an access of a copy or MMA (async proxy).
 
 !loaded = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !loaded_stage = !mxgpu.stage<!loaded>
@@ -24,7 +24,7 @@
 !acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !part = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
-  // Copies fill stages for wgmma.
+  // Copies fill the stages and wgmma reads them, so no fence is needed.
   // CHECK-LABEL: mxgpu.kernel @loaded(
   // CHECK-NOT:     nvvm.fence
   mxgpu.kernel @loaded(%i: index, %map: !map) {
@@ -44,7 +44,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Threads fill the stage, and read nothing.
+  // Threads fill the stage for wgmma, so the fence precedes the commit.
   // CHECK-LABEL: mxgpu.kernel @filled(
   // CHECK:         mxgpu.mma_wait
   // CHECK-NEXT:    mxgpu.consumer_release
@@ -69,8 +69,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Threads of two roles read copied stages; one role has already used its
-  // loads.
+  // Threads of two roles read copied stages. Role @used needs no fence, because its
+  // store depends on the loaded value and precedes the release.
   // CHECK-LABEL: mxgpu.kernel @read(
   // CHECK:         mxgpu.role @used
   // CHECK:           mxgpu.store_shared
@@ -107,7 +107,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // A deferred release, and the tail, follow reads of earlier steps.
+  // The deferred release and the tail follow reads of earlier steps, so each needs a fence.
   // CHECK-LABEL: mxgpu.kernel @deferred(
   // CHECK:           mxgpu.load_shared
   // CHECK-NEXT:      nvvm.fence.proxy
@@ -134,7 +134,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Fence before the copy of a warp's stage.
+  // The fence precedes the copy from the stage of a warp.
   // CHECK-LABEL: mxgpu.kernel @staged(
   // CHECK:         mxgpu.store_shared
   // CHECK-NEXT:    nvvm.fence.proxy
@@ -151,7 +151,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Responses are written like copies.
+  // The hardware writes responses through the async proxy, so their release needs a fence.
   // CHECK-LABEL: mxgpu.kernel @answers(
   // CHECK:         mxgpu.producer_commit
   // CHECK:         "read"

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --mxgpu-merge-kernels | FileCheck %s
 // RUN: mx-opt %s --mxgpu-merge-kernels --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=LOC
 
-// Kernels that differ only in names and locations are merged into the first, for any launch. Kernels in other modules
-// or with other operations stay.
+// Merges kernels that differ only in names and locations into the first kernel, and updates all launches. Keeps kernels
+// in other modules and kernels with other operations.
 
 // CHECK-LABEL: gpu.module @kernels
 // CHECK:         mxgpu.kernel @first(

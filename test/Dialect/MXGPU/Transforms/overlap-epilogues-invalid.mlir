@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-overlap-epilogues
 
-// Epilogues of a form that the pass cannot divide: each is an error.
+// Rejects epilogues that the pass cannot split at the end of the shared columns.
 
 // -----
 
@@ -55,7 +55,7 @@ gpu.module @kernels {
 
 // CASES kernel read
 // BLOCK above
-// expected-error @below {{'mxgpu.kernel' op expected to overlap epilogues that wait once for an accumulator, read all columns in one loop or one scf.if with loops, in steps that divide the overlap, and release it, found another form; use a schedule without overlap for it}}
+// expected-error @below {{'mxgpu.kernel' op expected an epilogue that waits once for an accumulator, reads all its columns in one loop or in one scf.if with loops, in steps that divide the overlap, and releases the accumulator, found another form: use a schedule without overlap}}
 // BLOCK ring
 %acc = mxgpu.ring "acc" : !mxgpu.ring<1 x (d: smem<128x256xf32>), producer = bulk_copy, consumer = threads(128)>
 // BLOCK wait
@@ -64,118 +64,118 @@ gpu.module @kernels {
 
 // BLOCK ring
 %acc = mxgpu.ring "acc" : !acc
-// expected-error @below {{'mxgpu.ring' op expected to overlap epilogues}}
+// expected-error @below {{'mxgpu.ring' op expected an epilogue}}
 %other = mxgpu.ring "other" : !acc
 
 // SET ring = 2 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128), overlap = 128
 // BLOCK ring
-// expected-error @below {{'mxgpu.ring' op expected to overlap epilogues}}
+// expected-error @below {{'mxgpu.ring' op expected an epilogue}}
 %acc = mxgpu.ring "acc" : !acc
 
 // SET ring = 1 x (d: tmem<128x64xf32>), producer = mma_commit, consumer = threads(128)
 // BLOCK ring
-// expected-error @below {{'mxgpu.ring' op expected to overlap epilogues}}
+// expected-error @below {{'mxgpu.ring' op expected an epilogue}}
 %acc = mxgpu.ring "acc" : !acc
 // BLOCK wait
 // BLOCK release
 
 // BLOCK ring
-// expected-error @below {{'mxgpu.ring' op expected to overlap epilogues}}
+// expected-error @below {{'mxgpu.ring' op expected an epilogue}}
 %acc = mxgpu.ring "acc" : !acc
 // BLOCK wait
 // BLOCK release
 
 // BLOCK wait
-// expected-error @below {{'mxgpu.consumer_wait' op expected to overlap epilogues}}
+// expected-error @below {{'mxgpu.consumer_wait' op expected an epilogue}}
 %s, %d = mxgpu.consumer_wait %acc : !acc
 %s2, %d2 = mxgpu.consumer_wait %acc : !acc
 mxgpu.consumer_release %s2 : !stage
 
 // BLOCK release
 mxgpu.consumer_release %s deferred(1) : !stage
-// expected-error @below {{'mxgpu.consumer_tail' op expected to overlap epilogues}}
+// expected-error @below {{'mxgpu.consumer_tail' op expected an epilogue}}
 mxgpu.consumer_tail %acc : !acc
 
-// What another pass has divided, with other columns, say.
+// Rejects an already split epilogue.
 scf.for %i = %c0 to %c256 step %c32 {
-  // expected-error @below {{'mxgpu.epilogue_column' op expected to overlap epilogues}}
+  // expected-error @below {{'mxgpu.epilogue_column' op expected an epilogue}}
   %at = mxgpu.epilogue_column %s, %i : !stage
   %f = mxgpu.load_accumulator %d column(%at) : !d -> !fragment
 }
 
 // BLOCK release
-// expected-error @below {{'mxgpu.consumer_release' op expected to overlap epilogues}}
+// expected-error @below {{'mxgpu.consumer_release' op expected an epilogue}}
 mxgpu.consumer_release %s : !stage
 mxgpu.consumer_release %s : !stage
 
 scf.for %i = %c0 to %c256 step %c32 {
-  // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+  // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
   %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
 }
 scf.for %i = %c0 to %c256 step %c32 {
   %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
 }
 
-// expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+// expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
 %f = mxgpu.load_accumulator %d column(%c0) : !d -> !fragment
 
 scf.for %i = %c0 to %c256 step %c32 {
   %twice = arith.addi %i, %i : index
-  // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+  // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
   %f = mxgpu.load_accumulator %d column(%twice) : !d -> !fragment
 }
 
-// The first columns are left out.
+// Rejects a loop without the first columns.
 scf.for %i = %c32 to %c256 step %c32 {
-  // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+  // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
   %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
 }
 
-// The last ones.
+// Rejects a loop without the last columns.
 scf.for %i = %c0 to %c192 step %c32 {
-  // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+  // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
   %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
 }
 
 scf.for %i = %c0 to %n step %c32 {
-  // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+  // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
   %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
 }
 
-// Fewer than are shared.
+// Rejects a loop over only a part of the shared columns.
 scf.for %i = %c0 to %c32 step %c32 {
-  // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+  // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
   %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
 }
 
-// Shared columns and others in one step.
+// Rejects a step over both shared columns and other columns.
 scf.for %i = %c0 to %c256 step %c128 {
-  // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+  // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
   %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
 }
 
 scf.for %i = %c0 to %c256 step %c48 {
-  // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+  // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
   %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
 }
 
 scf.for %i = %c0 to %c128 step %c32 {
   %gate = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
   %at = arith.addi %i, %c96 : index
-  // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+  // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
   %up = mxgpu.load_accumulator %d column(%at) : !d -> !fragment
 }
 
 scf.for %i = %c0 to %c256 step %c32 {
   %at = arith.addi %i, %c256 : index
-  // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+  // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
   %f = mxgpu.load_accumulator %d column(%at) : !d -> !fragment
 }
 
-// Uses are visited from the last on.
+// Rejects branches over different columns. The pass visits the uses in reverse, so the error names the first loop.
 scf.if %whole {
   scf.for %i = %c0 to %c256 step %c32 {
-    // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+    // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
     %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
   }
 } else {
@@ -185,11 +185,11 @@ scf.if %whole {
 }
 
 // BLOCK wait
-// expected-error @below {{'mxgpu.consumer_wait' op expected to overlap epilogues}}
+// expected-error @below {{'mxgpu.consumer_wait' op expected an epilogue}}
 %s, %d = mxgpu.consumer_wait %acc : !acc
 
 // BLOCK wait
-// expected-error @below {{'mxgpu.consumer_wait' op expected to overlap epilogues}}
+// expected-error @below {{'mxgpu.consumer_wait' op expected an epilogue}}
 %s, %d = mxgpu.consumer_wait %acc : !acc
 mxgpu.consumer_release %s : !stage
 scf.for %i = %c0 to %c256 step %c32 {
@@ -197,10 +197,10 @@ scf.for %i = %c0 to %c256 step %c32 {
 }
 // BLOCK release
 
-// Only one loop can go on with the values of another.
+// Rejects a branch whose loop carries values.
 scf.if %whole {
   %sum = scf.for %i = %c0 to %c256 step %c32 iter_args(%last = %c0) -> index {
-    // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+    // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
     %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
     scf.yield %i : index
   }
@@ -208,7 +208,7 @@ scf.if %whole {
 
 %chosen = scf.if %whole -> index {
   scf.for %i = %c0 to %c256 step %c32 {
-    // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+    // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
     %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
   }
   scf.yield %c0 : index
@@ -216,10 +216,10 @@ scf.if %whole {
   scf.yield %c32 : index
 }
 
-// A store that would happen twice.
+// Rejects a store, because the split epilogue would execute the store twice.
 scf.if %whole {
   %one = arith.constant 1.0 : f32
-  // expected-error @below {{'memref.store' op expected to overlap epilogues}}
+  // expected-error @below {{'memref.store' op expected an epilogue}}
   memref.store %one, %out[%c0, %c0] : memref<?x256xf32>
   scf.for %i = %c0 to %c256 step %c32 {
     %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
@@ -228,7 +228,7 @@ scf.if %whole {
 
 scf.for %j = %c0 to %n step %c32 {
   scf.for %i = %c0 to %c256 step %c32 {
-    // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+    // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
     %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
   }
 }
@@ -236,7 +236,7 @@ scf.for %j = %c0 to %n step %c32 {
 scf.for %j = %c0 to %c256 step %c32 {
   %g = mxgpu.load_accumulator %d column(%j) : !d -> !fragment
   scf.for %i = %c0 to %c256 step %c32 {
-    // expected-error @below {{'mxgpu.load_accumulator' op expected to overlap epilogues}}
+    // expected-error @below {{'mxgpu.load_accumulator' op expected an epilogue}}
     %f = mxgpu.load_accumulator %d column(%i) : !d -> !fragment
   }
 }

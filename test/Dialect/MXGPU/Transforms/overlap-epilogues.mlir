@@ -5,15 +5,16 @@
 // RUN: mx-opt %t.overlap.mlir --mxgpu-overlap-epilogues | diff %t.overlap.mlir -
 // RUN: mx-test-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-overlap-epilogues --test-mxgpu-break-each -o /dev/null | FileCheck %s --check-prefix=EARLY
 
-// Both forms are proved and fit; kernels that overlap already stay.
+// Splits epilogues at the end of the shared columns. The kernels pass verification before
+// and after the pass, and a second run of the pass changes nothing.
 
-// A release before the first loop is refused, and so is a second loop that
-// begins among the shared columns.
+// The verifier rejects a release before the first loop and a second loop starting
+// within the shared columns.
 // EARLY: as it is: accepted
-// EARLY: read-after-release 0: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is handed back
-// EARLY: read-after-release 4: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is handed back
-// EARLY: read-after-release 12: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is handed back
-// EARLY-COUNT-4: drain-earlier {{[0-3]}}: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is handed back
+// EARLY: read-after-release 0: rejected, 'mxgpu.epilogue_column' op expected to use the stage before its release
+// EARLY: read-after-release 4: rejected, 'mxgpu.epilogue_column' op expected to use the stage before its release
+// EARLY: read-after-release 12: rejected, 'mxgpu.epilogue_column' op expected to use the stage before its release
+// EARLY-COUNT-4: drain-earlier {{[0-3]}}: rejected, 'mxgpu.epilogue_column' op expected to use the stage before its release
 
 !a = memref<1024x1024xf8E4M3FN>
 !s = memref<8x8x32x4x4xf8E8M0FNU>
@@ -28,7 +29,7 @@
 // OVERLAP-DAG: [[$ALL:![a-z_0-9]+]] = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128), overlap = 128>
 // CHECK-DAG:   [[$APART:![a-z_0-9]+]] = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 
-// Both branches are divided where the shared columns end.
+// Splits the loops of both branches at the end of the shared columns.
 // CHECK-LABEL:   mxgpu.kernel @branches_matmul(
 // CHECK:           %acc = mxgpu.ring "acc" : [[$RING]]
 // CHECK:           mxgpu.role @epilogue
@@ -60,8 +61,8 @@ func.func @branches(%a: !a, %as: !s, %b: !a, %bs: !s, %c: memref<1024x1024xf32>)
   return
 }
 
-// Of two matrices of B the same columns are read together, and scales of the
-// second part are added to those of the first.
+// Each step reads the same columns of both B matrices. The second loop starts with the
+// scales that the first loop carries.
 // CHECK-LABEL:   mxgpu.kernel @carried_grouped_matmul(
 // CHECK:           mxgpu.role @epilogue
 // CHECK:             %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %acc : [[$RING]]
@@ -91,7 +92,7 @@ func.func @carried(%a: !a, %as: !gs, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: !e
   return
 }
 
-// All columns of a matrix are shared: no loop comes after the release.
+// All columns of a matrix are shared, so no loop follows the release.
 // CHECK-LABEL:   mxgpu.kernel @all_grouped_matmul(
 // OVERLAP:         %acc = mxgpu.ring "acc" : [[$ALL]]
 // CHECK:           mxgpu.role @epilogue
@@ -113,7 +114,7 @@ func.func @all(%a: !a, %as: !gs, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: !e, %e
   return
 }
 
-// Without overlap nothing changes.
+// Keeps a kernel without overlap unchanged.
 // CHECK-LABEL:   mxgpu.kernel @apart_matmul(
 // CHECK:           %acc = mxgpu.ring "acc" : [[$APART]]
 // CHECK:           mxgpu.role @epilogue

@@ -49,7 +49,7 @@ gpu.module @kernels {
 // -----
 
 // CASES loop checks
-// One instruction per step, with stages for three in flight.
+// Each step starts one MMA. The four stages allow three MMAs in flight.
 // SET name = one
 // CHECK-LABEL: mxgpu.kernel @one(
 // CHECK:         %[[SUMS:.*]] = mxgpu.for_each_k {{.*}} iter_args(%[[OLD:[^ ]+]] =
@@ -66,7 +66,7 @@ gpu.module @kernels {
 // CHECK-NEXT:    mxgpu.consumer_tail %in
 // CHECK-NEXT:    "use"(%[[FINISHED]])
 
-// With one stage, nothing can stay in flight.
+// With one stage, no MMA can stay in flight.
 // SET stages = 1
 // SET name = single
 // CHECK-LABEL: mxgpu.kernel @single(
@@ -74,8 +74,8 @@ gpu.module @kernels {
 // CHECK-NEXT:      mxgpu.consumer_release %{{[^ ]*}} :
 // CHECK-NOT:     mxgpu.consumer_tail
 
-// Two instructions with one accumulator and register operands: the next step
-// reuses the registers of the first, so only the second stays in flight.
+// Each step starts two MMAs with operands in registers and one accumulator. The next
+// step reuses the registers of the first MMA, so only the second MMA stays in flight.
 // SET stages = 2
 // SET name = chain
 !operand = !mxgpu.fragment<64x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns]>>
@@ -107,7 +107,7 @@ gpu.module @kernels {
 }
 "use"(%total) : (!acc) -> ()
 
-// Register operands: the next step reuses them.
+// The next step reuses the operand registers, so no MMA stays in flight.
 // SET name = registers
 !operand = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // CHECK-LABEL: mxgpu.kernel @registers(
@@ -125,7 +125,8 @@ gpu.module @kernels {
 }
 "use"(%total) : (!acc) -> ()
 
-// Two accumulators: waits for the other.
+// Each step starts one MMA for each of two accumulators. With one MMA in flight, the wait
+// after an MMA completes the previous MMA of the other accumulator.
 // SET name = two
 // CHECK-LABEL: mxgpu.kernel @two(
 // CHECK:         %[[ALL:.*]]:2 = mxgpu.for_each_k {{.*}} iter_args(%[[OLD0:[^ ]+]] = {{[^,]*}}, %[[OLD1:[^ ]+]] =
@@ -159,7 +160,7 @@ gpu.module @kernels {
 }
 "use"(%total#0, %total#1) : (!acc, !acc) -> ()
 
-// Unchanged: a loop that reads the accumulator in each step, and a pipelined
+// Keeps a loop that reads the accumulator in each step, and an already pipelined
 // loop.
 // SET name = other_forms
 // CHECK-LABEL: mxgpu.kernel @other_forms(

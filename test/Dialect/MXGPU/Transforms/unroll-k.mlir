@@ -15,8 +15,8 @@
 !acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
-  // Whole bodies end at the middle; the last step of a body may be short. The
-  // remainder starts with the first step if no body ran.
+  // The unrolled loop ends at %[[MIDDLE]], and its last step may be short. The remainder
+  // loop contains the first step only if the unrolled loop did not run.
   // CHECK-LABEL: mxgpu.kernel @loop(
   // CHECK-SAME:    %[[K0:[a-z0-9]+]]: index, %[[K1:[a-z0-9]+]]: index
   // CHECK:       mxgpu.role @multiply
@@ -58,7 +58,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // BEFORE-COUNT-2: mxgpu.for_each_k {{.*}} step 64
   // BEFORE-NOT:     mxgpu.for_each_k
 
-  // Instructions in flight are carried from step to step, through both loops.
+  // Both loops carry the MMAs in flight from step to step.
   // DEFERRED-LABEL: mxgpu.kernel @loop(
   // DEFERRED:         mxgpu.for_each_k {{.*}} step 128
   // DEFERRED-COUNT-2:   mxgpu.consumer_release %{{.*}} deferred(1)

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --canonicalize --cse --loop-invariant-code-motion --mxgpu-verify-pipelines | FileCheck %s
 
-// Effects and loop interfaces suffice for upstream passes: synchronization is
-// kept, redundant and unused operations are removed.
+// Upstream passes use the memory effects and loop interfaces of operations. The passes
+// keep synchronization, and remove redundant and unused operations.
 
 !tile = !mxgpu.tensor_map<64x64xbf16, sw128>
 !in = !mxgpu.ring<2 x (x: smem<64x64xbf16, sw128>), producer = bulk_copy, consumer = threads(32)>
@@ -36,13 +36,13 @@ gpu.module @kernels {
       }
     }
     // CHECK: mxgpu.role @read
-    // Hoists values that are invariant in the work tile loop.
+    // Hoists invariant values out of the work tile loop.
     // CHECK-NEXT: %[[THREAD:.*]] = mxgpu.thread_id
     // CHECK-NEXT: %[[OFFSET:.*]] = arith.muli %[[THREAD]],
     // CHECK-NEXT: mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %{{.*}}, %{{.*}}) in
     mxgpu.role @read warps(1) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // Hoists values that are invariant in the K loop.
+        // Hoists invariant values out of the K loop.
         // CHECK-NEXT: %[[OWN:.*]] = arith.addi %[[ROW]], %[[OFFSET]]
         // CHECK-NEXT: mxgpu.for_each_k
         mxgpu.for_each_k (%i, %extent, %first) from %start to %end step 64 {
@@ -114,8 +114,7 @@ gpu.module @kernels {
     // CHECK: mxgpu.role @read
     mxgpu.role @read warps(1) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // A stage that nobody reads is still taken and released, and what
-        // nobody uses is not read.
+        // Removes an unused read, but keeps the wait for its stage and the release.
         // CHECK: %[[T:.*]], %{{.*}} = mxgpu.consumer_wait %more
         // CHECK-NEXT: mxgpu.consumer_release %[[T]]
         %t, %y = mxgpu.consumer_wait %more : !more
@@ -148,8 +147,8 @@ gpu.module @kernels {
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d_stage, %d = mxgpu.producer_acquire %acc : !acc
-        // Scales stay in place until the next copy: both copies are kept, and
-        // with them the MMAs.
+        // Keeps both copies, because scales stay in tensor memory until the next copy,
+        // and keeps both MMAs.
         // CHECK: mxgpu.consumer_wait %in
         // CHECK-COUNT-2: mxgpu.copy_scales
         // CHECK-COUNT-2: mxgpu.mma
@@ -177,7 +176,7 @@ gpu.module @kernels {
     // CHECK: mxgpu.role @epilogue
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // Two of these reads are equal, and one is unused.
+        // Merges two equal reads, and removes an unused read.
         // CHECK: %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %acc
         // CHECK-NEXT: %[[LOADED:.*]] = mxgpu.load_accumulator %[[D]] column(%c0)
         // CHECK-NEXT: %[[ONE:.*]] = mxgpu.to_rows %[[LOADED]]
@@ -193,7 +192,7 @@ gpu.module @kernels {
         %sum = arith.addf %one, %two : vector<32xf32>
         mxgpu.consumer_release %s : !mxgpu.stage<!acc>
         mxgpu.store_fragment %sum, %to[%row, %column] when(%yes) : vector<32xf32>, memref<?x?xf32>
-        // The result of the next-work-tile query is unused.
+        // Keeps mxgpu.next_work_tile, which has no results.
         // CHECK: %[[ANSWER:.*]], %[[UNIT:.*]] = mxgpu.consumer_wait %work_tiles
         // CHECK-NEXT: mxgpu.next_work_tile %[[UNIT]]
         // CHECK-NEXT: mxgpu.consumer_release %[[ANSWER]]

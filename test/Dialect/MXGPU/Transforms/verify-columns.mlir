@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// Accumulator reads must be in bounds, and converged within a warp.
+// Verifies the bounds of accumulator reads and their convergence within a warp.
 
 // -----
 
@@ -58,13 +58,13 @@ gpu.module @kernels {
 // -----
 
 // CASES columns read
-// Up to the last column.
+// Accepts reads up to the last column.
 scf.for %i = %c0 to %c128 step %c32 {
   %f_fragment = mxgpu.load_accumulator %d_d column(%i) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
   %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 }
 
-// Into the next stage.
+// Rejects a read beyond the end of the stage.
 scf.for %i = %c24 to %c128 step %c32 {
   // kernel C47
   // expected-error @below {{'mxgpu.load_accumulator' op expected columns 0 to 127, found columns 24 to 151}}
@@ -73,12 +73,12 @@ scf.for %i = %c24 to %c128 step %c32 {
 }
 
 // kernel C46
-// expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the column, found one that may depend on the thread}}
+// expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the column, found a value that may depend on the thread}}
 %f_fragment = mxgpu.load_accumulator %d_d column(%t) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 
 // kernel C46
-// expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on `empty`, found one that may depend on the thread}}
+// expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on `empty`, found a value that may depend on the thread}}
 %f_fragment = mxgpu.load_accumulator %d_d column(%c0) empty(%odd) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 
@@ -139,21 +139,21 @@ gpu.module @kernels {
 // -----
 
 // CASES overlap read
-// Shared columns and other columns are not adjacent.
+// Rejects a read across the end of the shared columns, which are not adjacent to the other columns.
 %c48 = arith.constant 48 : index
 %at = mxgpu.epilogue_column %s, %c48 : !stage
 // kernel C48
-// expected-error @below {{'mxgpu.load_accumulator' op expected places that are all shared or none, found places 48 to 79 around 64}}
+// expected-error @below {{'mxgpu.load_accumulator' op expected all places before or all places after the end of the overlap, found places 48 to 79 with overlap 64}}
 %f = mxgpu.load_accumulator %d column(%at) : !d -> !fragment
 
-// Convergence in loops of other dialects is unknown.
+// Rejects a read in a loop of another dialect, because its convergence is unknown.
 scf.while : () -> () {
   %true = arith.constant true
   scf.condition(%true)
 } do {
   %c0 = arith.constant 0 : index
   // kernel C45
-  // expected-error @below {{'mxgpu.load_accumulator' op expected only loops and scf.if around it, found scf.while}}
+  // expected-error @below {{'mxgpu.load_accumulator' op expected to be nested only in loops and scf.if, found scf.while}}
   %f = mxgpu.load_accumulator %d column(%c0) : !d -> !fragment
   scf.yield
 }

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-verify-pipelines
 
-// Operands of an instruction in flight must not change until a wait.
+// Verifies that the operands and the accumulator of an MMA in flight are not changed or used before a wait.
 
 // -----
 
@@ -15,7 +15,7 @@
 !both_stage = !mxgpu.stage<!both>
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 gpu.module @kernels {
-  // A in registers: only B has a stage.
+  // A is in registers, so only B has a stage.
   mxgpu.kernel @held(%b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
     %in0 = mxgpu.ring "in0" : !only_b
@@ -39,7 +39,7 @@ gpu.module @kernels {
       "use"(%accumulator) : (!accumulator) -> ()
     }
   }
-  // Two roles share B.
+  // Two roles read the same stages of B.
   mxgpu.kernel @shared(%b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
     %in0 = mxgpu.ring "in0" : !both
@@ -124,7 +124,7 @@ gpu.module @kernels {
 
 // -----
 
-// Waits in every iteration.
+// Accepts a wait in every iteration.
 // USE one after
 "use"(%accumulator) : (!accumulator) -> ()
 
@@ -141,8 +141,8 @@ mxgpu.producer_commit %s1 : !input
 
 // -----
 
-// Two in flight: the first is complete with one pending, and its stage is
-// released.
+// Accepts the release of the first stage after a wait that leaves only the second
+// MMA pending.
 // USE two step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -158,7 +158,7 @@ mxgpu.yield %done : !accumulator
 
 // -----
 
-// A loop carries an accumulator in flight, tied to a wait after the loop.
+// Accepts a loop that carries an accumulator in flight to a wait after the loop.
 // USE one step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -171,7 +171,7 @@ mxgpu.yield %new : !accumulator
 
 // -----
 
-// Two accumulators: the first is used while the second is computed.
+// Accepts a use of the first accumulator while the second accumulator is computed.
 // USE two step
 // SET loop = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
@@ -188,20 +188,20 @@ mxgpu.consumer_release %stage1 : !input
 // -----
 
 // CASES one step
-// The stage is released while the instruction may read it: without a wait,
+// Rejects the release of a stage without a wait for the MMA that reads the stage.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for this MMA before the release of a stage that the MMA reads, found none}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 // expected-note @below {{released here}}
 mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// with a wait that leaves it pending,
+// Rejects the release of a stage after a wait that leaves the MMA pending.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for this MMA before the release of a stage that the MMA reads, found none}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %one = mxgpu.mma_wait %new pending(1) : !accumulator
 // expected-note @below {{released here}}
@@ -212,12 +212,12 @@ mxgpu.yield %done : !accumulator
 // -----
 
 // CASES two step
-// with two in flight, and the second pending,
+// Rejects the release of the second stage while the second MMA is pending.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for this MMA before the release of a stage that the MMA reads, found none}}
 %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !accumulator -> !accumulator
 %one = mxgpu.mma_wait %s1 pending(1) : !accumulator
 mxgpu.consumer_release %stage0 : !input
@@ -226,10 +226,10 @@ mxgpu.consumer_release %stage1 : !input
 %done = mxgpu.mma_wait %one pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// with both pending,
+// Rejects the release of the first stage while both MMAs are pending.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for this MMA before the release of a stage that the MMA reads, found none}}
 %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
 %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !accumulator -> !accumulator
@@ -243,21 +243,21 @@ mxgpu.yield %done : !accumulator
 // -----
 
 // CASES one step
-// with a wait before the instruction,
+// Rejects the release of a stage if the only wait precedes the MMA.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 %before = mxgpu.mma_wait %old pending(0) : !accumulator
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for this MMA before the release of a stage that the MMA reads, found none}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %before : !a, !b, !accumulator -> !accumulator
 // expected-note @below {{released here}}
 mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// and with a conditional wait.
+// Rejects the release of a stage if the wait is conditional.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for this MMA before the release of a stage that the MMA reads, found none}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %maybe = scf.if %yes -> !accumulator {
   %inner = mxgpu.mma_wait %new pending(0) : !accumulator
@@ -270,33 +270,33 @@ mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// The stage is released before the instruction reads it.
+// Rejects an MMA on a stage after its release.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{released here}}
 mxgpu.consumer_release %stage0 : !input
 // kernel C21
-// expected-error @below {{'mxgpu.mma' op expected to use the stage before it is handed back}}
+// expected-error @below {{'mxgpu.mma' op expected to use the stage before its release}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// The accumulator is used in flight: without a wait,
+// Rejects a use of the accumulator before its value passes through a wait.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
-// expected-note @below {{this computes them}}
+// expected-note @below {{this MMA computes the accumulator}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 // kernel C50
-// expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+// expected-error @below {{'use' op expected the accumulator of a completed MMA, found an accumulator in flight: wait for the MMA with mxgpu.mma_wait pending(0), or with pending(n) after n later MMAs of the same block}}
 "use"(%new) : (!accumulator) -> ()
 mxgpu.consumer_release %stage0 : !input
 mxgpu.yield %done : !accumulator
 
-// by a column extraction,
+// Rejects the conversion of an accumulator in flight to rows.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
-// expected-note @below {{this computes them}}
+// expected-note @below {{this MMA computes the accumulator}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 // kernel C50
-// expected-error @below {{'mxgpu.to_rows' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+// expected-error @below {{'mxgpu.to_rows' op expected the accumulator of a completed MMA, found an accumulator in flight: wait for the MMA with mxgpu.mma_wait pending(0), or with pending(n) after n later MMAs of the same block}}
 %rows:2 = mxgpu.to_rows %new : !accumulator -> vector<32xf32>, vector<32xf32>
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.consumer_release %stage0 : !input
@@ -304,16 +304,16 @@ mxgpu.yield %done : !accumulator
 
 // -----
 
-// after a wait that leaves some pending,
+// Rejects a use of the accumulator after a wait that leaves the MMA pending.
 // USE two step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
-// expected-note @below {{this computes them}}
+// expected-note @below {{this MMA computes the accumulator}}
 %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !accumulator -> !accumulator
 %one = mxgpu.mma_wait %s1 pending(1) : !accumulator
 // kernel C50
-// expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+// expected-error @below {{'use' op expected the accumulator of a completed MMA, found an accumulator in flight: wait for the MMA with mxgpu.mma_wait pending(0), or with pending(n) after n later MMAs of the same block}}
 "use"(%one) : (!accumulator) -> ()
 mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %one pending(0) : !accumulator
@@ -323,24 +323,24 @@ mxgpu.yield %done : !accumulator
 // -----
 
 // CASES one step
-// after a loop that carries it in flight,
+// Rejects a use after a loop that carries the accumulator in flight.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
-// expected-note @below {{this computes them}}
+// expected-note @below {{this MMA computes the accumulator}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.consumer_release %stage0 : !input
 mxgpu.yield %new : !accumulator
 // BLOCK after
 // kernel C50
-// expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+// expected-error @below {{'use' op expected the accumulator of a completed MMA, found an accumulator in flight: wait for the MMA with mxgpu.mma_wait pending(0), or with pending(n) after n later MMAs of the same block}}
 "use"(%accumulator) : (!accumulator) -> ()
 
-// in the next iteration,
+// Rejects a use of the accumulator in the next iteration without a wait.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C50
-// expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+// expected-error @below {{'use' op expected the accumulator of a completed MMA, found an accumulator in flight: wait for the MMA with mxgpu.mma_wait pending(0), or with pending(n) after n later MMAs of the same block}}
 "use"(%old) : (!accumulator) -> ()
-// expected-note @below {{this computes them}}
+// expected-note @below {{this MMA computes the accumulator}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.consumer_release %stage0 : !input
@@ -349,13 +349,13 @@ mxgpu.yield %new : !accumulator
 %end = mxgpu.mma_wait %accumulator pending(0) : !accumulator
 "use"(%end) : (!accumulator) -> ()
 
-// and as the result of a branch.
+// Rejects an accumulator in flight as the result of a branch.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
-// expected-note @below {{this computes them}}
+// expected-note @below {{this MMA computes the accumulator}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %maybe = scf.if %yes -> !accumulator {
   // kernel C50
-  // expected-error @below {{'scf.yield' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+  // expected-error @below {{'scf.yield' op expected the accumulator of a completed MMA, found an accumulator in flight: wait for the MMA with mxgpu.mma_wait pending(0), or with pending(n) after n later MMAs of the same block}}
   scf.yield %new : !accumulator
 } else {
   scf.yield %old : !accumulator
@@ -367,9 +367,9 @@ mxgpu.yield %done : !accumulator
 // -----
 
 // CASES two step
-// A wait covers only its own operands: each value must pass through a wait.
+// Rejects a use of an accumulator if the wait covers only another accumulator.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
-// expected-note @below {{this computes them}}
+// expected-note @below {{this MMA computes the accumulator}}
 %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
 %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !accumulator -> !accumulator
@@ -379,34 +379,34 @@ mxgpu.consumer_release %stage1 : !input
 mxgpu.yield %s0 : !accumulator
 // BLOCK after
 // kernel C50
-// expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+// expected-error @below {{'use' op expected the accumulator of a completed MMA, found an accumulator in flight: wait for the MMA with mxgpu.mma_wait pending(0), or with pending(n) after n later MMAs of the same block}}
 "use"(%accumulator) : (!accumulator) -> ()
 
-// A wait that leaves more pending than are started later.
+// Rejects a use after a wait with pending(2), because both MMAs are still in flight.
 // SET loop = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
-// expected-note @below {{this computes them}}
+// expected-note @below {{this MMA computes the accumulator}}
 %s0 = mxgpu.mma #wgmma %a0, %b0 into %zero : !a, !b, !accumulator -> !accumulator
 %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
 %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !accumulator -> !accumulator
 %done = mxgpu.mma_wait %s0 pending(2) : !accumulator
 // kernel C50
-// expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+// expected-error @below {{'use' op expected the accumulator of a completed MMA, found an accumulator in flight: wait for the MMA with mxgpu.mma_wait pending(0), or with pending(n) after n later MMAs of the same block}}
 "use"(%done) : (!accumulator) -> ()
 %other = mxgpu.mma_wait %s1 pending(0) : !accumulator
 mxgpu.consumer_release %stage0 : !input
 mxgpu.consumer_release %stage1 : !input
 "use"(%other) : (!accumulator) -> ()
 
-// A wait before the other instructions start.
+// Rejects a use after a wait with pending(1) that precedes the second MMA and leaves the first in flight.
 // SET loop = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
-// expected-note @below {{this computes them}}
+// expected-note @below {{this MMA computes the accumulator}}
 %s0 = mxgpu.mma #wgmma %a0, %b0 into %zero : !a, !b, !accumulator -> !accumulator
 %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
 %done = mxgpu.mma_wait %s0 pending(1) : !accumulator
 // kernel C50
-// expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+// expected-error @below {{'use' op expected the accumulator of a completed MMA, found an accumulator in flight: wait for the MMA with mxgpu.mma_wait pending(0), or with pending(n) after n later MMAs of the same block}}
 "use"(%done) : (!accumulator) -> ()
 %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !accumulator -> !accumulator
 %other = mxgpu.mma_wait %s1 pending(0) : !accumulator

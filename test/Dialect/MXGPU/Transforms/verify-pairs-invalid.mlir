@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// Accesses of both CTAs of a pair to a shared ring.
+// Invalid rings and roles in kernels of CTA pairs.
 
 // -----
 
@@ -41,32 +41,32 @@ gpu.module @kernels {
 // -----
 
 // CASES pair
-// The leader's tensor core multiplies for both CTAs.
+// Rejects an MMA role of both CTAs, because the leader's tensor core multiplies for both.
 // BLOCK consume
 // kernel C31
-// expected-error @below {{'mxgpu.role' op expected a role on_leader for mma_commit of ring "ring", found one of both CTAs}}
+// expected-error @below {{'mxgpu.role' op expected a role on_leader for mma_commit of ring "ring", found a role of both CTAs}}
 mxgpu.role @mma warps(1) elected {
 
-// The half of the other CTA is never loaded.
+// Rejects a load role on only the leader, because the half of the other CTA is never loaded.
 // BLOCK load
 // kernel C31
-// expected-error @below {{'mxgpu.role' op expected a role of both CTAs for bulk_copy of ring "ring", found one on_leader}}
+// expected-error @below {{'mxgpu.role' op expected a role of both CTAs for bulk_copy of ring "ring", found a role on_leader}}
 mxgpu.role @load warps(1) elected on_leader {
 
-// Each CTA needs its own ring, although the pair multiplies together.
+// Rejects a ring with scope = cta for an MMA of the pair.
 // SET consumer = mma_commit
 // BLOCK ring
 // kernel C33
 // expected-error @below {{'mxgpu.ring' op expected scope = pair in a kernel with cluster(2), found scope = cta}}
 
-// A ring per CTA, from copies to threads: required in both CTAs.
+// Rejects a consumer role on only the leader for a ring with scope = cta.
 // SET consumer = threads(32)
 // BLOCK consume
 // kernel C31
-// expected-error @below {{'mxgpu.role' op expected a role of both CTAs for threads of ring "ring", found one on_leader}}
+// expected-error @below {{'mxgpu.role' op expected a role of both CTAs for threads of ring "ring", found a role on_leader}}
 mxgpu.role @read warps(1) on_leader {
 
-// The kernel has no pairs.
+// Rejects a ring with scope = pair in a kernel without CTA pairs.
 // SET arguments = index)
 // BLOCK ring
 // kernel C33
@@ -77,7 +77,7 @@ mxgpu.role @mma warps(1) elected {
 // -----
 
 // CASES
-// The CTAs acquire different numbers of stages.
+// Rejects a loop in which the two CTAs of a pair acquire different numbers of stages.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit, scope = pair>
 !stage = !mxgpu.stage<!ring>

@@ -47,10 +47,10 @@ gpu.module @kernels {
 
 // -----
 
-// Nothing is released.
+// Rejects a stage without a release.
 // USE pipeline load
 // kernel C19
-// expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be released by mxgpu.producer_commit, found no use of it}}
+// expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be released by mxgpu.producer_commit, found none}}
 %s, %a = mxgpu.producer_acquire %ring : !ring
 mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 
@@ -58,18 +58,18 @@ mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 
 // CASES pipeline read
 // kernel C19
-// expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be released by mxgpu.consumer_release, found no use of it}}
+// expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be released by mxgpu.consumer_release, found none}}
 %s, %a = mxgpu.consumer_wait %ring : !ring
 
-// Two releases.
+// Rejects two releases of a stage.
 %s, %a = mxgpu.consumer_wait %ring : !ring
-// expected-note @below {{first here}}
+// expected-note @below {{first release here}}
 mxgpu.consumer_release %s : !stage
 // kernel C18
-// expected-error @below {{'mxgpu.consumer_release' op expected the stage to be released once, found a second time}}
+// expected-error @below {{'mxgpu.consumer_release' op expected the stage to be released once, found a second release}}
 mxgpu.consumer_release %s : !stage
 
-// Released in another iteration.
+// Rejects a release in an inner loop.
 %s, %a = mxgpu.consumer_wait %ring : !ring
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   // kernel C20
@@ -79,29 +79,29 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
 
 // -----
 
-// Uses a stage after its release.
+// Rejects a load into a stage after its release.
 // USE pipeline load
 %s, %a = mxgpu.producer_acquire %ring : !ring
 // expected-note @below {{released here}}
 mxgpu.producer_commit %s : !stage
 // kernel C21
-// expected-error @below {{'mxgpu.tma_load' op expected to use the stage before it is handed back}}
+// expected-error @below {{'mxgpu.tma_load' op expected to use the stage before its release}}
 mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 
 // -----
 
 // CASES pipeline read
-// Conditional in one role only.
+// Rejects a conditional wait.
 scf.if %yes {
   // kernel C16
-  // expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.if}}
+  // expected-error @below {{'mxgpu.consumer_wait' op expected to be nested only in mxgpu loops, found scf.if}}
   %s, %a = mxgpu.consumer_wait %ring : !ring
   mxgpu.consumer_release %s : !stage
 }
 
 // SET read_loop = scf.for %i = %n to %n step %n {
 // kernel C16
-// expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.for}}
+// expected-error @below {{'mxgpu.consumer_wait' op expected to be nested only in mxgpu loops, found scf.for}}
 %s, %a = mxgpu.consumer_wait %ring : !ring
 mxgpu.consumer_release %s : !stage
 
@@ -123,7 +123,7 @@ gpu.module @kernels {
 // -----
 
 // CASES kernel body
-// One side is missing.
+// Rejects a ring without a consumer or without a producer.
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
 // kernel C22
 // expected-error @below {{'mxgpu.ring' op expected a role that consumes its stages, found none}}
@@ -157,7 +157,7 @@ mxgpu.role @idle warps(1) elected {
 // -----
 
 // CASES pipeline above_ring
-// Two producer roles.
+// Rejects a second producer role.
 // SET reader = @load2 warps(1) elected
 // BLOCK load
 // expected-note @below {{here}}
@@ -166,7 +166,7 @@ mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 mxgpu.producer_commit %s : !stage
 // BLOCK read
 // kernel C17
-// expected-error @below {{'mxgpu.producer_acquire' op expected one role with mxgpu.producer_acquire of the ring, found another}}
+// expected-error @below {{'mxgpu.producer_acquire' op expected one role with mxgpu.producer_acquire of the ring, found a second role}}
 %s, %a = mxgpu.producer_acquire %ring : !ring
 mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 mxgpu.producer_commit %s : !stage
@@ -186,15 +186,15 @@ mxgpu.consumer_release %s : !stage
 mxgpu.role @mma2 warps(1) elected {
   mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
     // kernel C17
-    // expected-error @below {{'mxgpu.consumer_wait' op expected one role with mxgpu.consumer_wait of the ring, found another}}
+    // expected-error @below {{'mxgpu.consumer_wait' op expected one role with mxgpu.consumer_wait of the ring, found a second role}}
     %t, %t_a = mxgpu.consumer_wait %ring : !ring
     mxgpu.consumer_release %t : !stage
   }
 }
 
-// One stage is filled, two are released.
+// Rejects a consumer that waits for two stages for each stage that its producer acquires.
 // kernel C24
-// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
 // BLOCK load
 // expected-note @below {{acquired here}}
 %s, %a = mxgpu.producer_acquire %ring : !ring
@@ -209,11 +209,11 @@ mxgpu.consumer_release %t : !stage
 
 // -----
 
-// The same role on both sides.
+// Rejects the same role as producer and consumer of a ring.
 // USE kernel body
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
 // kernel C23
-// expected-error @below {{'mxgpu.ring' op expected different roles to produce and consume, found "both" twice}}
+// expected-error @below {{'mxgpu.ring' op expected different roles to produce and consume the ring, found "both" twice}}
 %ring = mxgpu.ring "ring" : !ring
 mxgpu.role @both warps(1) elected {
   mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
@@ -228,9 +228,9 @@ mxgpu.role @both warps(1) elected {
 // -----
 
 // CASES pipeline above_ring
-// A single loop against two.
+// Rejects a consumer with one loop more than its producer.
 // kernel C24
-// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
 // BLOCK load
 // expected-note @below {{acquired here}}
 %s, %a = mxgpu.producer_acquire %ring : !ring
@@ -243,9 +243,9 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   mxgpu.consumer_release %s : !stage
 }
 
-// A loop with another step.
+// Rejects loops with different steps.
 // kernel C24
-// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
 // BLOCK load
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   // expected-note @below {{acquired here}}
@@ -260,9 +260,9 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 64 {
   mxgpu.consumer_release %s : !stage
 }
 
-// A loop with another end.
+// Rejects loops with different ends.
 // kernel C24
-// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
 // BLOCK load
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   // expected-note @below {{acquired here}}
@@ -277,11 +277,11 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %row step 128 {
   mxgpu.consumer_release %s : !stage
 }
 
-// Another work scheduler.
+// Rejects loops over different tile schedulers.
 // SET read_loop = mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %other {
 %other = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%n, %n, %n)
 // kernel C24
-// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
 // BLOCK load
 // expected-note @below {{acquired here}}
 %s, %a = mxgpu.producer_acquire %ring : !ring
@@ -292,10 +292,10 @@ mxgpu.producer_commit %s : !stage
 %s, %a = mxgpu.consumer_wait %ring : !ring
 mxgpu.consumer_release %s : !stage
 
-// Loops of different kinds.
+// Rejects loops of different kinds.
 // SET load_loop = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 {
 // kernel C24
-// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
 // BLOCK load
 // expected-note @below {{acquired here}}
 %s, %a = mxgpu.producer_acquire %ring : !ring
@@ -306,9 +306,9 @@ mxgpu.producer_commit %s : !stage
 %s, %a = mxgpu.consumer_wait %ring : !ring
 mxgpu.consumer_release %s : !stage
 
-// Corresponding loop arguments with different values.
+// Rejects inner loops starting at different arguments of the outer loops.
 // kernel C24
-// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
 // BLOCK load
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   mxgpu.for_each_k (%k2, %extent2, %first2) from %k to %end step 128 {
@@ -327,7 +327,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   }
 }
 
-// Only one thread may issue copies.
+// Rejects a role without `elected`, because only one thread may issue copies.
 // SET loader = @load warps(1)
 // BLOCK above_load
 // kernel C29
@@ -340,7 +340,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
 
 // -----
 
-// A field that is never loaded.
+// Rejects a field without a load.
 // USE kernel body
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
 %ring = mxgpu.ring "ring" : !two
@@ -349,7 +349,7 @@ mxgpu.role @load warps(1) elected {
     %s, %a, %b = mxgpu.producer_acquire %ring : !two
     mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !mxgpu.stage<!two>
     // kernel C38
-    // expected-error @below {{'mxgpu.producer_commit' op expected a load into field "b" before it, found none}}
+    // expected-error @below {{'mxgpu.producer_commit' op expected a load into field "b" before the commit, found none}}
     mxgpu.producer_commit %s : !mxgpu.stage<!two>
   }
 }
@@ -363,10 +363,10 @@ mxgpu.role @mma warps(1) elected {
 // -----
 
 // CASES pipeline load
-// A field loaded twice, in a loop, or conditionally.
+// Rejects two loads of a field, and a load in a loop.
 %s, %a = mxgpu.producer_acquire %ring : !ring
 // kernel C35
-// expected-error @below {{'mxgpu.tma_load' op expected one load of each field, found a second of "a"}}
+// expected-error @below {{'mxgpu.tma_load' op expected one load of each field, found a second load of "a"}}
 mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 mxgpu.tma_load %map[%n, %n] into %a for %s : !map, !a, !stage
 mxgpu.producer_commit %s : !stage
@@ -445,7 +445,7 @@ gpu.module @kernels {
 
 // CASES accumulate second_load
 // BLOCK mma
-// An accumulator that is never written.
+// Rejects an accumulator without an MMA.
 %d, %d_d = mxgpu.producer_acquire %acc : !acc
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
@@ -453,7 +453,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   mxgpu.consumer_release %s : !in_stage
 }
 // kernel C41
-// expected-error @below {{'mxgpu.producer_commit' op expected an mma into field "d" before it, found none}}
+// expected-error @below {{'mxgpu.producer_commit' op expected an mma into field "d" before the commit, found none}}
 mxgpu.producer_commit %d : !acc_stage
 // BLOCK epilogue
 %d, %d_d = mxgpu.consumer_wait %acc : !acc
@@ -462,7 +462,7 @@ mxgpu.producer_commit %d : !acc_stage
 mxgpu.consumer_release %d : !acc_stage
 
 // BLOCK mma
-// An accumulator that is written conditionally.
+// Rejects an accumulator written only in a loop, because the loop may not run.
 %d, %d_d = mxgpu.producer_acquire %acc : !acc
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
@@ -472,7 +472,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   mxgpu.consumer_release %s : !in_stage
 }
 // kernel C42
-// expected-error @below {{'mxgpu.producer_commit' op expected `empty` to say when no mma has run, found none}}
+// expected-error @below {{'mxgpu.producer_commit' op expected `empty`, because the loops around the MMA may not run, found none}}
 mxgpu.producer_commit %d : !acc_stage
 // BLOCK epilogue
 %d, %d_d = mxgpu.consumer_wait %acc : !acc
@@ -480,7 +480,7 @@ mxgpu.producer_commit %d : !acc_stage
 %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 mxgpu.consumer_release %d : !acc_stage
 
-// Either of two K loops may be the only executed loop.
+// Rejects a K loop without an MMA, because each of the two K loops may be the only loop to run.
 // SET load_k = %start to %n
 mxgpu.for_each_k (%k, %extent, %first) from %n to %end step 128 {
   %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
@@ -543,7 +543,7 @@ gpu.module @kernels {
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
         scf.if %none {
           // kernel C40
-          // expected-error @below {{'mxgpu.mma' op expected only loops between it and its accumulator, found scf.if}}
+          // expected-error @below {{'mxgpu.mma' op expected only loops between the MMA and the acquire of its accumulator, found scf.if}}
           mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
         }
         mxgpu.consumer_release %s : !in_stage
@@ -574,20 +574,20 @@ gpu.module @kernels {
 mxgpu.consumer_release %d : !acc_stage
 
 // BLOCK epilogue
-// A load that not all threads of a warp reach.
+// Rejects a load reached by only some threads of a warp.
 %none = arith.cmpi eq, %start, %end : index
 %d, %d_d = mxgpu.consumer_wait %acc : !acc
 %thread = mxgpu.thread_id
 %some = arith.cmpi ult, %thread, %n : index
 scf.if %some {
   // kernel C44
-  // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the condition of the scf.if around it, found one that may depend on the thread}}
+  // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the condition of the enclosing scf.if, found a condition that may depend on the thread}}
   %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
   %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 }
 mxgpu.consumer_release %d : !acc_stage
 
-// Thread counts differ from the ring's.
+// Rejects roles with a different thread count than the ring.
 // SET epilogue = @epilogue warps(8)
 // kernel C30
 // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 256}}
@@ -599,8 +599,8 @@ mxgpu.consumer_release %d : !acc_stage
 // -----
 
 // CASES kernel body
-// Several stages of x per stage of y, in opposite orders: x is full before y is
-// committed, and waits for a consumer that waits for y.
+// Rejects a deadlock: the producer fills all stages of x before it commits y, but the
+// consumer waits for y before it releases x.
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
 %x = mxgpu.ring "x" : !ring
 %y = mxgpu.ring "y" : !ring
@@ -632,7 +632,7 @@ mxgpu.role @mma warps(1) elected {
   }
 }
 
-// Whole loops in opposite orders.
+// Rejects a deadlock between roles with their loops in opposite orders.
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
 %x = mxgpu.ring "x" : !ring
 %y = mxgpu.ring "y" : !ring
@@ -667,7 +667,7 @@ mxgpu.role @mma warps(1) elected {
 // -----
 
 // CASES
-// The load waits for a reply to its own later message.
+// Rejects a deadlock: the load role waits for a reply before it sends the data.
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
@@ -723,7 +723,7 @@ gpu.module @kernels {
         %s, %s_x, %s_y = mxgpu.producer_acquire %ring : !ring
         mxgpu.store_shared %x, %s_x at [%row, %column] : vector<4xf32>, !x
         // kernel C39
-        // expected-error @below {{'mxgpu.producer_commit' op expected a store into field "y" before it, found none}}
+        // expected-error @below {{'mxgpu.producer_commit' op expected a store into field "y" before the commit, found none}}
         mxgpu.producer_commit %s : !stage
       }
     }
@@ -765,7 +765,7 @@ gpu.module @kernels {
 // -----
 
 // CASES pipeline above_ring
-// Count of all consumer roles of a ring.
+// Rejects consumer roles with a different total thread count than the ring.
 // SET consumer = threads(64)
 // SET reader = @rows warps(1)
 // BLOCK above_read
@@ -779,11 +779,11 @@ mxgpu.role @columns warps(2) {
   }
 }
 
-// A role that consumes only some stages blocks the others.
+// Rejects a second consumer role outside the loop of the first.
 // SET consumer = threads(64)
 // SET reader = @rows warps(1)
 // kernel C24
-// expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
 // BLOCK load
 // expected-note @below {{acquired here}}
 %s, %a = mxgpu.producer_acquire %ring : !ring
@@ -796,75 +796,75 @@ mxgpu.role @columns warps(1) {
   mxgpu.consumer_release %s : !stage
 }
 
-// A buffer forwarded by another operation.
+// Rejects a buffer selected by an operation of another dialect.
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
 // BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 // kernel C14
-// expected-error @below {{'arith.select' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+// expected-error @below {{'arith.select' op expected stages and their buffers to be used only by mxgpu operations without regions}}
 %either = arith.select %yes, %a, %a : !a
 %x = mxgpu.load_shared %either at [%n, %n] : !a -> vector<16xi8>
 mxgpu.consumer_release %s : !stage
 
-// Carried by a loop.
+// Rejects a buffer carried by a loop.
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
 // BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 // kernel C14
-// expected-error @below {{'scf.for' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+// expected-error @below {{'scf.for' op expected stages and their buffers to be used only by mxgpu operations without regions}}
 %last = scf.for %i = %n to %n step %n iter_args(%b = %a) -> (!a) {
   scf.yield %b : !a
 }
 mxgpu.consumer_release %s : !stage
 
-// Yielded by a condition.
+// Rejects a buffer yielded by a branch.
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
 // BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 %same = scf.if %yes -> !a {
   // kernel C14
-  // expected-error @below {{'scf.yield' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+  // expected-error @below {{'scf.yield' op expected stages and their buffers to be used only by mxgpu operations without regions}}
   scf.yield %a : !a
 } else {
   scf.yield %a : !a
 }
 mxgpu.consumer_release %s : !stage
 
-// Used by an unknown operation.
+// Rejects a buffer used by an unknown operation.
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
 // BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 // kernel C14
-// expected-error @below {{'mystery.use' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+// expected-error @below {{'mystery.use' op expected stages and their buffers to be used only by mxgpu operations without regions}}
 "mystery.use"(%s) : (!stage) -> ()
 mxgpu.consumer_release %s : !stage
 
-// A buffer without a stage.
+// Rejects a buffer without a stage.
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
 // BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
-// expected-note @below {{it comes from here}}
+// expected-note @below {{defined here}}
 %b = ub.poison : !a
 // kernel C15
-// expected-error @below {{'mxgpu.load_shared' op expected the result of mxgpu.producer_acquire or mxgpu.consumer_wait, found another '!mxgpu.buffer<smem<128x16xi8>>'}}
+// expected-error @below {{'mxgpu.load_shared' op expected the result of mxgpu.producer_acquire or mxgpu.consumer_wait, found another value of type '!mxgpu.buffer<smem<128x16xi8>>'}}
 %x = mxgpu.load_shared %b at [%n, %n] : !a -> vector<16xi8>
 mxgpu.consumer_release %s : !stage
 
-// The loaded part must be constant.
+// Rejects a load into a box whose number is not constant.
 // SET map = 64x16xi8
 // BLOCK load
 %s, %a = mxgpu.producer_acquire %ring : !ring
 // kernel C36
-// expected-error @below {{'mxgpu.tma_load' op expected a constant box, found another}}
+// expected-error @below {{'mxgpu.tma_load' op expected a constant box index}}
 mxgpu.tma_load %map[%n] into %a box(%n) for %s : !map, !a, !stage
 mxgpu.producer_commit %s : !stage
 
-// Boxes of different sizes in one field.
+// Rejects boxes of different sizes in one field.
 // SET map = 64x16xi8
 // SET maps = %map: !map, %other: !mxgpu.tensor_map<32x16xi8>
 // BLOCK load
@@ -872,14 +872,14 @@ mxgpu.producer_commit %s : !stage
 %c0 = arith.constant 0 : index
 %c2 = arith.constant 2 : index
 // kernel C37
-// expected-error @below {{'mxgpu.tma_load' op expected boxes of one size in "a", found '!mxgpu.tensor_map<64x16xi8>'}}
+// expected-error @below {{'mxgpu.tma_load' op expected boxes of the same size in "a", found '!mxgpu.tensor_map<64x16xi8>'}}
 mxgpu.tma_load %map[%n] into %a box(%c0) for %s : !map, !a, !stage
 mxgpu.tma_load %other[%n] into %a box(%c2) for %s : !mxgpu.tensor_map<32x16xi8>, !a, !stage
 mxgpu.producer_commit %s : !stage
 
 // -----
 
-// A single thread cannot search expert groups.
+// Rejects an elected role, because a single thread cannot search the expert groups.
 !ring = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>
 !stage = !mxgpu.stage<!ring>
 !work_tile = !mxgpu.buffer<smem<32xi8>>
@@ -888,7 +888,7 @@ gpu.module @kernels {
     %work_tiles = mxgpu.ring "work_tiles" : !ring
     %scheduler = mxgpu.tile_scheduler groups(%work_tiles : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)
     // kernel C28
-    // expected-error @below {{'mxgpu.role' op expected a role of 1 warp, not elected, for groups of ring "work_tiles"}}
+    // expected-error @below {{'mxgpu.role' op expected a role with 1 warp and without 'elected' for groups of ring "work_tiles"}}
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring

@@ -3,7 +3,7 @@
 // RUN: mx-opt %t.mlir -split-input-file -o %t.before
 // RUN: cmp %t %t.before
 
-// Safe kernels are accepted unchanged; each is the counterpart of a refused
+// Accepts safe kernels and leaves them unchanged. Each kernel corresponds to a rejected
 // kernel in verify-pipelines-invalid.mlir.
 
 // -----
@@ -44,7 +44,7 @@ gpu.module @kernels {
 // -----
 
 // CASES pipeline load
-// A stage per work tile.
+// Each work tile uses one stage.
 %s, %a = mxgpu.producer_acquire %ring : !ring
 mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 mxgpu.producer_commit %s : !stage
@@ -54,7 +54,7 @@ mxgpu.producer_commit %s : !stage
 %s, %a = mxgpu.consumer_wait %ring : !ring
 mxgpu.consumer_release %s : !stage
 
-// Nested loops.
+// The loops are nested.
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   %s, %a = mxgpu.producer_acquire %ring : !ring
   mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
@@ -68,7 +68,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   mxgpu.consumer_release %s : !stage
 }
 
-// Loop bounds from outer loops: equal arguments of corresponding loops.
+// The bounds of the inner loops are the same arguments of corresponding outer loops.
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   mxgpu.for_each_k (%l, %x, %f) from %k to %end step 32 {
     %s, %a = mxgpu.producer_acquire %ring : !ring
@@ -86,7 +86,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   }
 }
 
-// Rings of one loop may be acquired in any order, one stage each.
+// A loop that acquires one stage of each ring may acquire the rings in any order.
 %sx, %sx_a = mxgpu.producer_acquire %x : !ring
 mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
 mxgpu.producer_commit %sx : !stage
@@ -99,7 +99,7 @@ mxgpu.consumer_release %sy : !stage
 %sx, %sx_a = mxgpu.consumer_wait %x : !ring
 mxgpu.consumer_release %sx : !stage
 
-// Two stages are held together.
+// The producer holds a stage of each ring at the same time.
 %sx, %sx_a = mxgpu.producer_acquire %x : !ring
 %sy, %sy_a = mxgpu.producer_acquire %y : !ring
 mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
@@ -112,7 +112,7 @@ mxgpu.producer_commit %sy : !stage
 mxgpu.consumer_release %sx : !stage
 mxgpu.consumer_release %sy : !stage
 
-// Several stages of x per stage of y, in the same order.
+// Both roles use several stages of x before each stage of y.
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   %sx, %sx_a = mxgpu.producer_acquire %x : !ring
   mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
@@ -122,7 +122,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
 mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
 mxgpu.producer_commit %sy : !stage
 
-// The producer may start with y.
+// The producer may fill y before x.
 %sy, %sy_a = mxgpu.producer_acquire %y : !ring
 mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
 mxgpu.producer_commit %sy : !stage
@@ -135,7 +135,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
 // -----
 
 // CASES
-// A stage outside all loops.
+// The stage is used outside all loops.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
@@ -155,7 +155,7 @@ gpu.module @kernels {
   }
 }
 
-// Two fields.
+// The stages contain two fields.
 !map = !mxgpu.tensor_map<128x16xi8>
 !two = !mxgpu.ring<2 x (a: smem<128x16xi8>, b: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x16xi8>>
@@ -222,7 +222,7 @@ gpu.module @kernels {
 // -----
 
 // CASES matmul load
-// A matmul: an accumulator per work tile, inputs per step.
+// A matmul uses one accumulator per work tile and one input stage per K step.
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
   mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
@@ -246,7 +246,7 @@ mxgpu.producer_commit %d empty(%none) : !acc_stage
 %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 mxgpu.consumer_release %d : !acc_stage
 
-// An unconditional MMA needs no empty stages.
+// An unconditional MMA writes every accumulator stage before the stage is published.
 %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
 mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
 mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
@@ -267,7 +267,7 @@ mxgpu.consumer_release %d : !acc_stage
 // -----
 
 // CASES
-// Whole loops in the same order.
+// Both roles run their whole loops in the same order.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
@@ -302,7 +302,7 @@ gpu.module @kernels {
   }
 }
 
-// Waits for a reply to an earlier message.
+// The load role sends the data before it waits for the reply.
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
@@ -340,7 +340,7 @@ gpu.module @kernels {
   }
 }
 
-// Rows staged through buffers of a warp.
+// Each warp stages its rows through its own buffers.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
@@ -364,7 +364,7 @@ gpu.module @kernels {
   }
 }
 
-// Stages between threads of two roles.
+// The threads of one role fill the stages, and the threads of another role read them.
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 !x = !mxgpu.buffer<smem<32x32xf32, sw128>>
@@ -390,7 +390,7 @@ gpu.module @kernels {
   }
 }
 
-// Two roles read one copy: the ring counts the threads of both.
+// Two roles read the same copies, so the ring counts the threads of both roles.
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = bulk_copy, consumer = threads(96)>
 !stage = !mxgpu.stage<!ring>
 !x = !mxgpu.buffer<smem<32x32xf32, sw128>>

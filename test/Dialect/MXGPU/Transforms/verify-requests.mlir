@@ -1,8 +1,8 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// Cluster launch control: one role issues requests, all roles consume
-// responses.
+// Verifies cluster launch control: one role issues requests, and all roles consume
+// the responses.
 
 // -----
 
@@ -50,7 +50,7 @@ mxgpu.role @other warps(4) {
   }
 }
 
-// No wait for the response before the next request.
+// Rejects a role without a wait for the response before its next request.
 // SET scheduler = %other
 %other = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
 mxgpu.role @other warps(4) {
@@ -63,17 +63,17 @@ mxgpu.role @other warps(4) {
 // BLOCK requests
 %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
 // kernel C27
-// expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
+// expected-error @below {{'mxgpu.producer_commit' op expected the requesting role to consume the answer in the same iteration}}
 mxgpu.producer_commit %request : !stage
 
-// Waits for the response of the next request.
+// Rejects a wait for the response before the request.
 // BLOCK requests
 %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
 mxgpu.next_work_tile %answer_unit : !work_tile
 mxgpu.consumer_release %answer : !stage
 %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
 // kernel C27
-// expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
+// expected-error @below {{'mxgpu.producer_commit' op expected the requesting role to consume the answer in the same iteration}}
 mxgpu.producer_commit %request : !stage
 
 // BLOCK requests
@@ -87,22 +87,22 @@ mxgpu.consumer_release %answer : !stage
 %second, %second_unit = mxgpu.consumer_wait %work_tiles : !ring
 mxgpu.consumer_release %second : !stage
 
-// A role that consumes responses but keeps one.
+// Rejects a role without a release of its response.
 mxgpu.role @other warps(4) {
   mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
     // kernel C19
-    // expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be released by mxgpu.consumer_release, found no use of it}}
+    // expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be released by mxgpu.consumer_release, found none}}
     %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
     mxgpu.next_work_tile %answer_unit : !work_tile
   }
 }
 
-// Only one thread may issue requests.
+// Rejects a role without `elected`, because only one thread may issue requests.
 // SET schedule = mxgpu.role @schedule warps(1)
 // kernel C29
 // expected-error @below {{'mxgpu.role' op expected an elected role for clc of ring "work_tiles"}}
 
-// Responses wait for a role that waits for another role after its response.
+// Rejects a deadlock: the request waits for a load, and the load follows the response.
 // SET arguments = %map: !map, %n: index
 mxgpu.role @load warps(1) elected {
   mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {

@@ -41,7 +41,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   }
 }
 
-// Sums of the largest sizes must not overflow.
+// Sums of the largest buffer sizes do not overflow.
 !in = !mxgpu.ring<1024 x (a: smem<1073741824xi8>, b: smem<1073741824xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected at most 232448 bytes of shared memory on sm_100a, found 2199023386624}}
@@ -161,7 +161,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     mxgpu.role @r15 warps(1) {
       %s, %f = mxgpu.producer_acquire %r15 : !out
     }
-    // expected-error @below {{'mxgpu.role' op expected roles whose threads wait for each other among the first 15, which have named barriers, found number 16}}
+    // expected-error @below {{'mxgpu.role' op expected a role that synchronizes its threads to be among the first 15 roles, because the others have no named barrier, found role number 16}}
     mxgpu.role @r16 warps(1) {
       %s, %f = mxgpu.producer_acquire %r16 : !out
     }
@@ -177,7 +177,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 }
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // expected-error @below {{'mxgpu.kernel' op expected roles of at most 255 registers a thread on average, which is what sm_90a has for 128 threads, found 256}}
+  // expected-error @below {{'mxgpu.kernel' op expected at most 255 registers per thread on average, the limit of sm_90a for 128 threads, found 256}}
   mxgpu.kernel @registers() {
     mxgpu.role @role warps(4) {
     }
@@ -186,7 +186,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 }
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // expected-error @below {{'mxgpu.kernel' op expected roles of at most 64 registers a thread on average, which is what sm_90a has for 1024 threads, found 72}}
+  // expected-error @below {{'mxgpu.kernel' op expected at most 64 registers per thread on average, the limit of sm_90a for 1024 threads, found 72}}
   mxgpu.kernel @registers() {
     mxgpu.role @role warps(32) {
     }
@@ -194,7 +194,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   }
 }
 
-// A chip supports the matrix instructions of one family.
+// Rejects matrix instructions not supported by the chip.
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>

@@ -43,7 +43,7 @@ gpu.module @kernels {
 
 // CASES staging above_ring
 // BLOCK body
-// No write.
+// Rejects a stage without a store.
 scf.for %i = %c0 to %c128 step %c32 {
   // kernel C54
   // expected-error @below {{'mxgpu.producer_acquire' op expected a mxgpu.store_shared of field "c", found none}}
@@ -53,7 +53,7 @@ scf.for %i = %c0 to %c128 step %c32 {
 }
 
 // BLOCK body
-// No copy.
+// Rejects a stage without a copy.
 scf.for %i = %c0 to %c128 step %c32 {
   // kernel C54
   // expected-error @below {{'mxgpu.producer_acquire' op expected a mxgpu.tma_store of field "c", found none}}
@@ -64,10 +64,10 @@ scf.for %i = %c0 to %c128 step %c32 {
 }
 
 // BLOCK body
-// Nothing is released.
+// Rejects a stage without a release.
 scf.for %i = %c0 to %c128 step %c32 {
   // kernel C19
-  // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be released by mxgpu.producer_commit, found no use of it}}
+  // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be released by mxgpu.producer_commit, found none}}
   %s, %c = mxgpu.producer_acquire %staging : !ring
   %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
   mxgpu.store_shared %rows, %c : !fragment, !c
@@ -75,7 +75,7 @@ scf.for %i = %c0 to %c128 step %c32 {
 }
 
 // BLOCK body
-// The copy precedes the write.
+// Rejects a copy before the store.
 scf.for %i = %c0 to %c128 step %c32 {
   %s, %c = mxgpu.producer_acquire %staging : !ring
   // kernel C55
@@ -88,7 +88,7 @@ scf.for %i = %c0 to %c128 step %c32 {
 }
 
 // BLOCK body
-// The copy follows the release.
+// Rejects a copy after the release.
 scf.for %i = %c0 to %c128 step %c32 {
   %s, %c = mxgpu.producer_acquire %staging : !ring
   %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
@@ -101,12 +101,12 @@ scf.for %i = %c0 to %c128 step %c32 {
 }
 
 // BLOCK body
-// Two stages at once: the second is acquired before the copy of the first.
+// Rejects a second acquire before the copy of the first stage.
 scf.for %i = %c0 to %c128 step %c32 {
-  // expected-note @below {{it is taken here}}
+  // expected-note @below {{previous stage acquired here}}
   %s, %s_c = mxgpu.producer_acquire %staging : !ring
   // kernel C56
-  // expected-error @below {{'mxgpu.producer_acquire' op expected the stage before to be published first}}
+  // expected-error @below {{'mxgpu.producer_acquire' op expected the previous stage to be published first}}
   %t, %t_c = mxgpu.producer_acquire %staging : !ring
   %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
   mxgpu.store_shared %rows, %s_c : !fragment, !c
@@ -119,12 +119,12 @@ scf.for %i = %c0 to %c128 step %c32 {
 }
 
 // BLOCK body
-// A part of a warp.
+// Rejects an acquire by only some threads of a warp.
 %thread = mxgpu.thread_id
 %some = arith.cmpi ult, %thread, %n : index
 scf.if %some {
   // kernel C51
-  // expected-error @below {{'mxgpu.producer_acquire' op expected only loops and conditions that threads agree on around it, found scf.if}}
+  // expected-error @below {{'mxgpu.producer_acquire' op expected to be nested only in loops and in scf.if with uniform conditions, found scf.if}}
   %s, %c = mxgpu.producer_acquire %staging : !ring
   %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
   mxgpu.store_shared %rows, %c : !fragment, !c
@@ -133,11 +133,11 @@ scf.if %some {
 }
 
 // BLOCK body
-// Different trip counts per thread.
+// Rejects a loop whose trip count differs between threads.
 %thread = mxgpu.thread_id
 scf.for %i = %c0 to %thread step %c32 {
   // kernel C52
-  // expected-error @below {{'mxgpu.producer_acquire' op expected loops whose bounds threads agree on around it}}
+  // expected-error @below {{'mxgpu.producer_acquire' op expected uniform bounds of the enclosing loops}}
   %s, %c = mxgpu.producer_acquire %staging : !ring
   %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
   mxgpu.store_shared %rows, %c : !fragment, !c
@@ -145,20 +145,20 @@ scf.for %i = %c0 to %thread step %c32 {
   mxgpu.producer_commit %s : !stage
 }
 
-// A single thread for a whole warp.
+// Rejects an elected role, because the ring requires a whole warp.
 // SET role = @epilogue warps(1) elected
 // BLOCK above_role
 // kernel C60
-// expected-error @below {{'mxgpu.role' op expected whole warps, and 32 threads for ring "staging", found 32 threads in an elected role}}
+// expected-error @below {{'mxgpu.role' op expected a role of whole warps, and 32 producer threads for ring "staging", found 32 threads in an elected role}}
 
-// No producer.
+// Rejects a ring without a producer.
 // SET role = @idle warps(1)
 // kernel C22
 // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
 // BLOCK body
 
 // BLOCK body
-// A store outside the order of stores and copies.
+// Rejects a store through arith.select after the release.
 scf.for %i = %c0 to %c128 step %c32 {
   %s, %c = mxgpu.producer_acquire %staging : !ring
   %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
@@ -166,18 +166,18 @@ scf.for %i = %c0 to %c128 step %c32 {
   mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
   mxgpu.producer_commit %s : !stage
   // kernel C14
-  // expected-error @below {{'arith.select' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+  // expected-error @below {{'arith.select' op expected stages and their buffers to be used only by mxgpu operations without regions}}
   %late = arith.select %yes, %c, %c : !c
   %others = mxgpu.from_rows %x : vector<32xf32> -> !fragment
   mxgpu.store_shared %others, %late : !fragment, !c
 }
 
 // BLOCK body
-// The first copy is overwritten.
+// Rejects a second store into the same field.
 %s, %c = mxgpu.producer_acquire %staging : !ring
 %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
 // kernel C53
-// expected-error @below {{'mxgpu.store_shared' op expected one of each field, found a second of "c"}}
+// expected-error @below {{'mxgpu.store_shared' op expected one op of this kind for each field, found a second op for field "c"}}
 mxgpu.store_shared %rows, %c : !fragment, !c
 mxgpu.store_shared %rows, %c : !fragment, !c
 mxgpu.tma_store %c to %map[%c0, %c0] : !c, !map
@@ -185,7 +185,7 @@ mxgpu.producer_commit %s : !stage
 
 // -----
 
-// A warp's stage must be one buffer.
+// Rejects a warp ring with two fields.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>, d: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
@@ -198,7 +198,7 @@ gpu.module @kernels {
     %c128 = arith.constant 128 : index
     %x = vector.broadcast %v : f32 to vector<32xf32>
     // kernel C57
-    // expected-error @below {{'mxgpu.ring' op expected one field in a warp's own ring, found 2}}
+    // expected-error @below {{'mxgpu.ring' op expected one field in a ring with scope = warp, found 2}}
     %staging = mxgpu.ring "staging" : !ring
     mxgpu.role @epilogue warps(4) {
       %s, %c, %d = mxgpu.producer_acquire %staging : !ring
@@ -213,19 +213,19 @@ gpu.module @kernels {
 // -----
 
 // CASES staging body
-// Only copies release the stages.
+// Rejects mxgpu.consumer_wait, because only copies consume the stages.
 %s, %c = mxgpu.producer_acquire %staging : !ring
 %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
 mxgpu.store_shared %rows, %c : !fragment, !c
 mxgpu.tma_store %c to %map[%c0, %c0] : !c, !map
 mxgpu.producer_commit %s : !stage
 // kernel C58
-// expected-error @below {{'mxgpu.consumer_wait' op expected a warp's own ring to be acquired, and emptied by tma_store}}
+// expected-error @below {{'mxgpu.consumer_wait' op expected a ring with scope = warp to be used only by mxgpu.producer_acquire, because mxgpu.tma_store empties its stages}}
 %t, %t_c = mxgpu.consumer_wait %staging : !ring
 
-// Two roles share no warps.
+// Rejects a second role, because the buffers belong to the warps of a single role.
 // kernel C59
-// expected-error @below {{'mxgpu.producer_acquire' op expected one role to use a warp's own ring, found another}}
+// expected-error @below {{'mxgpu.producer_acquire' op expected one role to use a ring with scope = warp, found a second role}}
 %s, %c = mxgpu.producer_acquire %staging : !ring
 %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
 mxgpu.store_shared %rows, %c : !fragment, !c

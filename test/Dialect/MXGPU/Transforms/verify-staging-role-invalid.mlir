@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// Invalid uses of staging buffers shared by a role.
+// Invalid uses of staging buffers shared by all threads of a role.
 
 // -----
 
@@ -28,49 +28,49 @@ gpu.module @kernels {
 // -----
 
 // CASES write body
-// No write.
+// Rejects a stage without a store.
 // kernel C62
 // expected-error @below {{'mxgpu.producer_acquire' op expected a store into field "f", found none}}
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 mxgpu.producer_commit %s : !stage
 
-// No copy.
+// Rejects a stage without a copy.
 // kernel C63
 // expected-error @below {{'mxgpu.producer_acquire' op expected 1 copy of field "f", found 0}}
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 mxgpu.producer_commit %s : !stage
 
-// A late write may be missed.
+// Rejects a write after the copy, because the copy may miss the write.
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
-// expected-note @below {{a copy}}
+// expected-note @below {{this copies the stage}}
 mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 // kernel C67
 // expected-error @below {{'mxgpu.store_scale' op expected to come before the copies from its stage}}
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 mxgpu.producer_commit %s : !stage
 
-// No release.
+// Rejects a stage without a release.
 // kernel C18
-// expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be released once by mxgpu.producer_commit, found 0 times}}
+// expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be released once by mxgpu.producer_commit, found 0 commits}}
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 
-// Threads issue copies conditionally.
+// Rejects a conditional copy.
 // SET arguments = %b: i8, %c: i1
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 scf.if %c {
   // kernel C64
-  // expected-error @below {{'mxgpu.bulk_store' op expected to be in the block that takes the stage, and publish with it}}
+  // expected-error @below {{'mxgpu.bulk_store' op expected the copy and mxgpu.producer_commit to be in the block that acquires the stage}}
   mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 }
 mxgpu.producer_commit %s : !stage
 
-// The ring counts more threads than the role has.
+// Rejects a ring with a larger thread count than its role.
 // SET threads = 128
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
@@ -80,28 +80,28 @@ mxgpu.producer_commit %s : !stage
 // kernel C30
 // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "out", found 64}}
 
-// A thread that is late or missing.
+// Rejects a conditional acquire, because some threads may not take part.
 // SET arguments = %b: i8, %c: i1
 scf.if %c {
   // kernel C16
-  // expected-error @below {{'mxgpu.producer_acquire' op expected only mxgpu loops around it, found scf.if}}
+  // expected-error @below {{'mxgpu.producer_acquire' op expected to be nested only in mxgpu loops, found scf.if}}
   %s, %s_f = mxgpu.producer_acquire %out : !ring
   mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
   mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
   mxgpu.producer_commit %s : !stage
 }
 
-// Threads must agree on the copy.
+// Rejects a copy whose condition differs between threads.
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 %thread = mxgpu.thread_id
 %c = arith.cmpi ult, %thread, %i : index
 // kernel C66
-// expected-error @below {{'mxgpu.bulk_store' op expected a condition that threads agree on}}
+// expected-error @below {{'mxgpu.bulk_store' op expected a uniform condition}}
 mxgpu.bulk_store %s_f to %m[%i, %i] when(%c) : !f, memref<?x?x32x4x4xf8E8M0FNU>
 mxgpu.producer_commit %s : !stage
 
-// The copy covers one of two tiles.
+// Rejects a copy of only one of two tiles.
 // SET field = 1x2x512xf8E8M0FNU
 // kernel C63
 // expected-error @below {{'mxgpu.producer_acquire' op expected 2 copies of field "f", found 1}}
@@ -110,7 +110,7 @@ mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 mxgpu.bulk_store %s_f tile(0) to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 mxgpu.producer_commit %s : !stage
 
-// Stages must be acquired at one place.
+// Rejects a ring acquired in two places.
 // kernel C61
 // expected-error @below {{'mxgpu.producer_acquire' op expected a ring for tma_store to be acquired in one place only}}
 %t, %t_f = mxgpu.producer_acquire %out : !ring
@@ -122,7 +122,7 @@ mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 mxgpu.producer_commit %s : !stage
 
-// The stage is released before its copy.
+// Rejects a copy after the release.
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 mxgpu.producer_commit %s : !stage
@@ -133,7 +133,7 @@ mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 // -----
 
 // CASES
-// Strips of two panels: one is copied twice, another never.
+// Rejects copies of two panels in which one strip is copied twice and another is never copied.
 !ring = !mxgpu.ring<1 x (q: smem<2x16x128xi8, sw128>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !q = !mxgpu.buffer<smem<2x16x128xi8, sw128>>

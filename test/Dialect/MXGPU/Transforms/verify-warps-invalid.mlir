@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// Warps and registers that are assigned to roles go together.
+// Invalid assignments of warps and registers to roles.
 
 // -----
 
@@ -10,7 +10,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     mxgpu.role @load warps(1) {
     }
     // assign_warps C3
-    // expected-error @below {{'mxgpu.role' op expected mxgpu.assign_warps for it, found none: mxgpu-assign-warps adds those of all roles}}
+    // expected-error @below {{'mxgpu.role' op expected an mxgpu.assign_warps for the role, found none: run mxgpu-assign-warps to assign warps to all roles}}
     mxgpu.role @mma warps(1) {
     }
     mxgpu.assign_warps @load from 0
@@ -36,48 +36,48 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // -----
 
 // CASES kernel body
-// Warps of two roles.
+// Rejects a warp assigned to two roles.
 mxgpu.assign_warps @store from 0
 mxgpu.assign_warps @load from 4
 // assign_warps C4
-// expected-error @below {{'mxgpu.assign_warps' op expected the role to start at warp 5, where those before it end, found 4}}
+// expected-error @below {{'mxgpu.assign_warps' op expected the role to start at warp 5, right after the preceding roles, found 4}}
 mxgpu.assign_warps @mma from 4
 
-// A warp of no role between them.
+// Rejects a gap between the warps of two roles.
 mxgpu.assign_warps @store from 0
 // assign_warps C4
-// expected-error @below {{'mxgpu.assign_warps' op expected the role to start at warp 4, where those before it end, found 5}}
+// expected-error @below {{'mxgpu.assign_warps' op expected the role to start at warp 4, right after the preceding roles, found 5}}
 mxgpu.assign_warps @load from 5
 mxgpu.assign_warps @mma from 6
 
 // assign_warps C4
-// expected-error @below {{'mxgpu.assign_warps' op expected the role to start at warp 0, where those before it end, found 1}}
+// expected-error @below {{'mxgpu.assign_warps' op expected the role to start at warp 0, right after the preceding roles, found 1}}
 mxgpu.assign_warps @store from 1
 mxgpu.assign_warps @load from 5
 mxgpu.assign_warps @mma from 6
 
 mxgpu.assign_warps @store from 0 registers(240)
 // assign_warps C5
-// expected-error @below {{'mxgpu.assign_warps' op expected registers of every role or of none, as many in a warpgroup, found 0 after 240}}
+// expected-error @below {{'mxgpu.assign_warps' op expected register counts for every role or for none, equal within each warpgroup, found 0 after a role with 240}}
 mxgpu.assign_warps @load from 4
 mxgpu.assign_warps @mma from 5 registers(40)
 
 mxgpu.assign_warps @store from 0 registers(240)
 // assign_warps C5
-// expected-error @below {{'mxgpu.assign_warps' op expected registers of every role or of none, as many in a warpgroup, found 48 after 40}}
+// expected-error @below {{'mxgpu.assign_warps' op expected register counts for every role or for none, equal within each warpgroup, found 48 after a role with 40}}
 mxgpu.assign_warps @mma from 5 registers(48)
 mxgpu.assign_warps @load from 4 registers(40)
 
-// A warpgroup whose warps begin in another one.
+// Rejects different register counts within a warpgroup.
 mxgpu.assign_warps @load from 0 registers(40)
 // assign_warps C5
-// expected-error @below {{'mxgpu.assign_warps' op expected registers of every role or of none, as many in a warpgroup, found 240 after 40}}
+// expected-error @below {{'mxgpu.assign_warps' op expected register counts for every role or for none, equal within each warpgroup, found 240 after a role with 40}}
 mxgpu.assign_warps @store from 1 registers(240)
 mxgpu.assign_warps @mma from 5 registers(240)
 
 // -----
 
-// Tensor memory is read by warps whose number modulo 4 is known.
+// Rejects readers of tensor memory with four warps starting at warp 1, and with eight warps.
 // TEMPLATE reader
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
@@ -101,18 +101,18 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CASES reader body
 mxgpu.assign_warps @load from 0
 // assign_warps C6
-// expected-error @below {{'mxgpu.assign_warps' op expected 4 warps from a multiple of 4 in a role of which 4 run an instruction together, found 4 from 1}}
+// expected-error @below {{'mxgpu.assign_warps' op expected 4 warps that start at a multiple of 4, because 4 warps execute an instruction together, found 4 warps from warp 1}}
 mxgpu.assign_warps @epilogue from 1
 
 // SET warps = 8
 // assign_warps C6
-// expected-error @below {{'mxgpu.assign_warps' op expected 4 warps from a multiple of 4 in a role of which 4 run an instruction together, found 8 from 0}}
+// expected-error @below {{'mxgpu.assign_warps' op expected 4 warps that start at a multiple of 4, because 4 warps execute an instruction together, found 8 warps from warp 0}}
 mxgpu.assign_warps @epilogue from 0
 mxgpu.assign_warps @load from 8
 
 // -----
 
-// The threads of a warpgroup multiply together, and it begins at every fourth warp.
+// Rejects a wgmma role starting at warp 6, which is not a multiple of four.
 // TEMPLATE multiplier
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
@@ -141,5 +141,5 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 mxgpu.assign_warps @store from 0
 mxgpu.assign_warps @load from 4
 // assign_warps C6
-// expected-error @below {{'mxgpu.assign_warps' op expected a multiple of 4 warps from a multiple of 4 in a role of which 4 run an instruction together, found 4 from 6}}
+// expected-error @below {{'mxgpu.assign_warps' op expected a multiple of 4 warps that start at a multiple of 4, because 4 warps execute an instruction together, found 4 warps from warp 6}}
 mxgpu.assign_warps @multiply from 6

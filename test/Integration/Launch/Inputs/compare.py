@@ -1,9 +1,9 @@
-"""Runs a program by mx-run and, compiled, by mx-launch; both results must have the same bytes.
+"""Runs a program with mx-run, and runs the compiled program with mx-launch. Both results must have the same bytes.
 
 usage: compare.py DIRECTORY FILE.mlir RESULTS ARG [ARG ...]
 
-ARG: dtype:shape, as "u2:96x256", filled with random bits. u2 arrays contain finite bf16 values, u1 arrays any byte
-below 0x78.
+ARG is DTYPE:SHAPE, for example "u2:96x256". Arrays are random: u2 arrays contain finite bf16 values, and u1 arrays
+contain bytes below 0x78.
 """
 
 import numpy as np

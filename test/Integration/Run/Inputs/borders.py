@@ -1,7 +1,7 @@
-"""Matmuls with scales at and beyond the borders of exact bf16 values, compared with numpy.
+"""Compares matmuls with numpy for scales at and beyond the limits of exact bf16 values.
 
-A's values are tiny or huge and B's the opposite, so that sums are of the order of 1: the operands are RN_bf16(element *
-scale) (docs/reference/Spec.md), including subnormals, infinities, and NaN scales. Case i is reproducible."""
+If the values of A are tiny, those of B are huge, and vice versa, so sums are about 1. Operands are RN_bf16(element
+* scale) (docs/reference/Spec.md), including subnormals, infinities, and NaN scales. Case i is reproducible."""
 
 import mx_reference as ref
 import numpy as np
@@ -9,7 +9,8 @@ from harness import Harness, widen
 from matmul_formats import FORMATS, OUTS, PROGRAM, compare, make_codes, reduction_multiple, tile_scales
 
 NAN = 0xFF
-# Scale bytes of A: bytes that make bf16 subnormal, bytes that make it overflow, and the whole range; B's mirror them.
+# Scale bytes of A: bytes for which bf16 is subnormal, bytes for which it overflows, and the whole range. B mirrors
+# them.
 RANGES = [(0, 9), (244, 254), (0, 40), (214, 254), (90, 164)]
 
 

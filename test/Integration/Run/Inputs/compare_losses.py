@@ -13,5 +13,5 @@ with open(sys.argv[1]) as file:
 apart = np.abs(losses["mxfp8"] - losses["bf16"]).max()
 fall = {name: v[:3].mean() - v[-3:].mean() for name, v in losses.items()}
 print(f"at most {apart:.3f} apart, having fallen by {fall}")
-# The network must learn, and noise may change the decrease by a small part only.
+# The network must learn, and noise may change the decrease only slightly.
 assert fall["bf16"] > 0.5 and apart < 0.1 * fall["bf16"]

@@ -1,7 +1,7 @@
-"""Runs mx.matmul with epilogues and compares with numpy in float64.
+"""Runs mx.matmul with epilogues and compares the results with numpy in float64.
 
-Each case is a shape, a result type, a schedule and a region. mx-run itself compares with the CPU; here, the region is
-applied in float64 to both ends of the sum's error interval.
+Each case is a shape, a result type, a schedule and a region. mx-run itself compares with the CPU. This script applies
+the region in float64 to both ends of the sum's error interval.
 """
 
 import dataclasses

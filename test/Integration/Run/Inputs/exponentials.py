@@ -1,4 +1,4 @@
-"""exp, sigmoid and silu: the simulator and the CPU against numpy, bit by bit, and against float64.
+"""Compares exp, sigmoid and silu on the simulator and the CPU with numpy, bit by bit, and with float64.
 
 Covers all bf16 values, and random f32 values of all exponents and of the relevant range.
 """
@@ -50,8 +50,8 @@ EXACT = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "silu": lambda x: x / (1 + np.exp(-x)),
 }
-# docs/reference/Math.md: units in the last place, and an additional absolute error, for
-# silu times |x|.
+# Error bounds in docs/reference/Math.md: units in the last place, and an additional absolute error.
+# For silu, the absolute error is multiplied by |x|.
 ULPS = {"exp": 1.1, "sigmoid": 3.5, "silu": 4.0}
 ABSOLUTE = {"exp": 0.0, "sigmoid": 2.0**-125, "silu": 2.0**-125}
 

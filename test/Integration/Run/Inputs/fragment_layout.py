@@ -1,10 +1,10 @@
-"""Layouts of fragments: their text, and the elements of each thread."""
+"""Fragment layouts: their text, and the elements of each thread."""
 
 import numpy as np
 
 
 class Layout:
-    """Returns the modes (size, rows, columns) of threads and of values, the lowest first."""
+    """Returns the modes (size, rows, columns) of threads and of values, lowest mode first."""
 
     def __init__(self, threads, values):
         self.threads, self.values = threads, values
@@ -25,7 +25,7 @@ class Layout:
         return rows, columns
 
     def coordinates(self):
-        """Returns rows and columns of all elements, by thread and value."""
+        """Returns the rows and columns of all elements, indexed by thread and value."""
         (r0, c0), (r1, c1) = self.places(self.threads), self.places(self.values)
         return r0[:, None] + r1, c0[:, None] + c1
 

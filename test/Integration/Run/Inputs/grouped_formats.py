@@ -57,7 +57,7 @@ PAIRS = [("f8E4M3FN", "f8E4M3FN", "f8E8M0FNU", 32),
 
 
 def random_sizes(rng, index):
-    """Draws the sizes of groups, and the number of rows in no expert group."""
+    """Draws the sizes of groups, and the number of rows outside of all expert groups."""
     groups = int(rng.choice([1, 2, 3, 5, 8, 33, 40]))
     kind = index % 6
     if kind == 0:
@@ -92,7 +92,7 @@ class Rows:
         k = k or int(rng.choice([multiple, 128 + multiple, 256, 384]))
         ends = np.cumsum(sizes)
         packed, values = make_codes(rng, total, k, a, specials)
-        if a.startswith("f8"):  # NaN in the rows of no expert group
+        if a.startswith("f8"):  # NaN in rows outside of all expert groups
             packed[ends[-1]:] = 0x7F
         tiles = np.full((total // 128 + groups, -(-k // block // 4), 32, 4, 4),
                         NAN_SCALE[s], np.uint8)
@@ -136,7 +136,7 @@ class Reduction:
             codes = np.full((rows, cap), 0x7F if name.startswith("f8") else 1, np.uint8)
             scales = np.full((rows, cap // block), NAN_SCALE[s], np.uint8)
             for start, size, end in zip(starts, sizes, starts[1:]):
-                codes[:, start:end] = 0  # zeros, as left by the quantizer
+                codes[:, start:end] = 0  # zeros, as the quantizer writes them
                 scales[:, start // block:end // block] = 0
                 some = rng.integers(0, 1 << int(name[1]), (rows, size)).astype(np.uint8)
                 if not specials:
@@ -173,7 +173,7 @@ def run_case(args, index):
 
 def run_matmul(args, index, rng, sizes, formats, case, out, offset="i32",
                accumulate=False, epilogue=False):
-    """Compiles, runs and compares one matmul; `args` is a `Harness` like that of main."""
+    """Compiles, runs and compares one matmul. `args` is a `Harness` like the one in main."""
     a, b, s, _ = formats
     store = ("mx.yield %z : f32" if out == "f32" else
              "%w = arith.truncf %z : f32 to bf16 mx.yield %w : bf16")
@@ -218,7 +218,7 @@ def run_matmul(args, index, rng, sizes, formats, case, out, offset="i32",
 
 
 def compare_sum(y, left, right, old, rows, epilogue, steps, mantissa):
-    """Adds the old value as another element of the reduction, for each column."""
+    """Adds the old value of each column as one more element of the reduction."""
     factor = (1 + rows % 2)[:, None] if epilogue else np.ones((len(rows), 1))
     wrong, largest = 0, 0.0
     for column in range(right.shape[0]):

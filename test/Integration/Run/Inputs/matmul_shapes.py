@@ -15,7 +15,7 @@ EDGES = [1, 31, 127, 128, 129, 300]
 DEPTHS = [32, 96, 256, 1056]
 PROFILES = ["plain", "outliers", "wide", "specials"]
 
-# Every edge for M and for N and every depth, then random shapes.
+# Every edge case of M and N with every K, then random shapes.
 rng = np.random.default_rng(20)
 shapes = list(zip(EDGES, EDGES[::-1], itertools.cycle(DEPTHS)))
 shapes += list(zip(EDGES, EDGES[2:] + EDGES[:2], itertools.cycle(DEPTHS[::-1])))

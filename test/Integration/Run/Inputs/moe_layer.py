@@ -3,9 +3,10 @@
 usage: moe_layer.py DIRECTORY stages|poison [--observed=DIRECTORY] [--count=N]
                     [--seed=N] [--device=sim|cuda|cuda:N]
 
-`stages` compares each stage with its exact result, and signal-to-noise ratios with the ratios of the formats. The layer
-written by moe_observe.py exposes intermediate values, and must give the same results. `poison` runs each routing with
-zeros, NaN, infinities and all ones in all memory without meaning, and requires equal bits everywhere else.
+`stages` compares each stage with its exact result, and signal-to-noise ratios with the predictions for the formats. The
+layer written by moe_observe.py exposes intermediate values, and must give the same results. `poison` runs each routing
+several times, with zeros, NaN, infinities and all ones in irrelevant memory, and requires equal bits
+elsewhere.
 """
 
 import argparse

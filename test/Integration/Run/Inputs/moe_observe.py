@@ -1,5 +1,5 @@
-"""Writes examples/moe_layer.mlir with intermediate results returned, so that each stage can be compared based on its
-own inputs.
+"""Writes a version of examples/moe_layer.mlir with additional intermediate results, so each stage can be
+compared with a result computed from the stage's own inputs.
 
 usage: moe_observe.py FILE.mlir OUT.mlir
 """

@@ -1,4 +1,4 @@
-"""Packed weights by the formula of docs/reference/Spec.md."""
+"""Packs weights with the formula in docs/reference/Spec.md."""
 
 import numpy as np
 
@@ -14,8 +14,8 @@ def places():
 
 
 def pack_tiles(codes):
-    """Packs codes of `[b...] x N x K` elements, a byte each, to `[b...] x ceil(N/64) x ceil(K/64) x 128 x 32`; padding
-    is 0."""
+    """Packs codes, one per byte, from `[b...] x N x K` to `[b...] x ceil(N/64) x ceil(K/64) x 128 x 32`. Padding is
+    0."""
     *batch, n, k = codes.shape
     i, j = -(-n // TILE), -(-k // TILE)
     whole = np.zeros((*batch, i * TILE, j * TILE), np.uint8)

@@ -1,4 +1,4 @@
-// Both orientations of a matrix in a single read.
+// Quantizes a matrix along both axes with a single read.
 
 !matrix = tensor<?x?xbf16>
 !elements = tensor<?x?xf8E4M3FN>

@@ -1,4 +1,4 @@
-// Blocks along the rows of a matrix, written transposed.
+// Quantizes a matrix along its columns and writes the transposed result.
 
 !matrix = tensor<?x?xbf16>
 !elements = tensor<?x?xf8E4M3FN>

@@ -1,4 +1,4 @@
-// The quantized operand of the main job, as arrays.
+// Returns the elements and scales of a quantized operand, as in the main example.
 
 !matrix = tensor<?x?xbf16>
 !elements = tensor<?x?xf8E4M3FN>

@@ -9,7 +9,7 @@ from harness import Harness, widen
 
 test = Harness("mx_run", "program", "device", "folder", seed=5)
 rng = test.rng
-# Each number is the largest of its block once and, shuffled, in any position.
+# First, each number is the largest of a block. Second, the shuffled numbers are in any position.
 codes = np.arange(65536, dtype=np.uint32)
 magnitude = codes & 0x7FFF
 below = (rng.random((65536, 32)) * (magnitude[:, None] + 1)).astype(np.uint32)

@@ -22,7 +22,8 @@ def check(chip, name, x, axes, program):
         test.expect(f"{chip} {name}, axis {axis}, scales", next(found), ref.tile(scale))
 
 
-# Each number is the largest of a column block once and, shuffled, in any position of the blocks of both axes.
+# First, each number is the largest of a column block. Second, the shuffled numbers are in any position of the blocks
+# along both axes.
 codes = np.arange(65536, dtype=np.uint32)
 magnitude = codes & 0x7FFF
 below = (rng.random((65536, 32)) * (magnitude[:, None] + 1)).astype(np.uint32)

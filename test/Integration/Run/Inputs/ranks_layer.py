@@ -1,8 +1,8 @@
 """Compares the layer of examples/moe_layer_ranks.mlir on several ranks with the same layer on one rank.
 
 `RankedLayer` writes the program for a given number of ranks, with the results of the second matmul and of the gradient
-of X as additional results, runs both passes, and returns the results of each rank. On the reference path mx-run runs
-the ranks; on a device the program is compiled once, and threads of this process are the ranks. `check` compares the
+of X as additional results, runs both passes, and returns the results of each rank. On the reference path, mx-run runs
+the ranks. On a device, the program is compiled once, and each rank is a thread of this process. `check` compares the
 results with the layer on a single rank with all tokens: rows, operands, matmuls and gradients of weights byte for byte,
 and the sums of a token with the order defined in docs/reference/Spec.md, computed in NumPy from the added rows.
 """
@@ -43,7 +43,7 @@ def program_text(example, ranks, choices):
 
 
 class RankedLayer:
-    """The layer of `tokens` tokens a rank. `mx_run` or `mx_compile` is the path of the tool."""
+    """The layer for `tokens` tokens per rank. `mx_run` or `mx_compile` is the path of the tool."""
 
     def __init__(self, text, ranks):
         self.ranks, self.own = ranks, EXPERTS // ranks
@@ -56,7 +56,8 @@ class RankedLayer:
         return self.run("quantize_weights", [[w1, w2]], QUANTIZED)[0]
 
     def __call__(self, tokens, ids, weights, gradients, quantized, capacity):
-        """Runs the layer and returns the results of each rank; all but `quantized` are lists with an array per rank."""
+        """Runs the layer and returns each rank's results. All arguments but `quantized` are lists with one array per
+        rank."""
         def of_rank(name, rank):
             return quantized[name][rank * self.own:(rank + 1) * self.own]
 
@@ -75,7 +76,7 @@ class ReferenceLayer(RankedLayer):
         self.command = [mx_run, self.file, "--device=cpu", "--quiet", *[f"--ranks={ranks}"] * (ranks > 1)]
 
     def run(self, entry, arguments, results):
-        """Runs an entry with `arguments` for each rank; returns a list of each rank's results."""
+        """Runs an entry on each rank with its `arguments`. Returns a list of each rank's results."""
         command = [*self.command, f"--entry={entry}"]
         for number in range(len(arguments[0])):
             for rank, own in enumerate(arguments):
@@ -89,7 +90,7 @@ class ReferenceLayer(RankedLayer):
 
 
 class DeviceLayer(RankedLayer):
-    """Layer on simulated devices, one per rank, as set by MX_SIM_DEVICES."""
+    """Layer on simulated devices, one per rank. MX_SIM_DEVICES sets their number."""
 
     def __init__(self, mx_compile, text, ranks, chip):
         super().__init__(text, ranks)
@@ -118,7 +119,8 @@ class DeviceLayer(RankedLayer):
 
 
 def add_rows(rows, found, ids, ranks, choices):
-    """Returns the sums of each rank's tokens, of `rows` of each rank: rounded to bf16 by each, added in rank order."""
+    """Returns the sums of each rank's tokens. Each rank adds its `rows` and rounds to bf16, and the partial sums are
+    added in rank order."""
     sums = []
     for rank, own in enumerate(ids):
         total = np.zeros((len(own), HIDDEN), np.float32)
@@ -145,12 +147,12 @@ def columns_of(ends):
 
 
 def scale_bytes(scales, columns, first):
-    """Scales of a group's columns, which begin at a multiple of 128, from their tiles: [rows, blocks]."""
+    """Returns a group's scales, read from tiles, as [rows, blocks]. The group's columns begin at a multiple of 128."""
     return ref.untile(scales, scales.shape[0] * 128, -(-(first + columns) // 32))[:, first // 32:]
 
 
 def check(ids, found, alone, choices):
-    """Returns the differences between the ranks and the same layer on one rank, by name."""
+    """Returns the differences between the ranks and the same layer on one rank, keyed by name."""
     ranks = len(found)
     counts = [len(own) for own in ids]
     place = np.concatenate([rank * TOKENS + np.arange(count) for rank, count in enumerate(counts)]).astype(int)
@@ -245,7 +247,8 @@ def one_rank_text(example, ranks, choices):
 
 
 def run_all(make, example, ranks, choices, kinds, seed):
-    """Prints the comparisons, and returns the number of failures. `make` creates the layer of a text and ranks."""
+    """Prints the comparisons and returns the number of failures. `make` creates a layer from a text and a rank
+    count."""
     random = np.random.default_rng(seed)
     one, several = make(one_rank_text(example, ranks, choices), 1), make(program_text(example, ranks, choices), ranks)
     quantized = one.quantize_weights(*make_weights(random))

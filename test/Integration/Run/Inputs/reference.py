@@ -1,4 +1,4 @@
-"""Inputs of matmuls in bf16, their E4M3 operands by numpy, and the bound of results."""
+"""bf16 inputs of matmuls, their E4M3 operands, computed with numpy, and error bounds of results."""
 
 import mx_reference as ref
 import numpy as np
@@ -23,8 +23,8 @@ def operand(bits):
 
 
 def compare_matmul(test, name, bits, a, b, factor):
-    """Compares bf16 results with a b^T; a and b are dequantized operands, `factor` is the relative error of each MMA
-    step."""
+    """Compares bf16 results with `a` * `b`^T. `a` and `b` are dequantized operands, and `factor` is the relative error
+    of each MMA step."""
     y = from_bits(bits)
     test.compared += y.size
     wrong, ratio = count_beyond(y, a, b, factor)
@@ -34,7 +34,7 @@ def compare_matmul(test, name, bits, a, b, factor):
 
 
 def count_beyond(y, a, b, factor):
-    """Returns the number of elements beyond the bound and the largest quotient of deviation and bound."""
+    """Returns the number of elements beyond the bound, and the largest ratio of deviation to bound."""
     a, b = as_operand(a), as_operand(b)
     with np.errstate(invalid="ignore", over="ignore"):
         exact = a @ b.T
@@ -57,7 +57,7 @@ def count_beyond(y, a, b, factor):
 
 
 def make_input(rng, rows, k, profile):
-    """Random values of ordinary size, and values of edge cases."""
+    """Returns random values of ordinary size, and edge cases."""
     x = rng.standard_normal((rows, k))
     if profile == "outliers":
         x *= np.exp2(rng.integers(-12, 12, (rows, 1)))

@@ -1,5 +1,5 @@
 """Runs the program of wgmma_blocks.py and compares each element with float64. Results of one type must be bitwise
-equal, independent of the division of rows and the location of A.
+equal for all divisions of the rows and all locations of A.
 
     run_wgmma_blocks.py PROGRAM [--device sim|cuda|cuda:N] [--save FILE.npz] [--same-as FILE.npz]
 
@@ -16,13 +16,13 @@ from wgmma import Results, bound, make, widen
 sys.path.append(str(pathlib.Path(__file__).parents[3] / "Pipelines" / "Inputs"))
 from wgmma_blocks import CASES  # noqa: E402
 
-# A tile and partial tiles; one step of K, a partial step, and more steps than stages in the ring.
+# Whole and partial tiles; one step of K, a partial step, and more steps than stages in the ring.
 SHAPES = [(64, 64, 64), (1, 4, 16), (150, 132, 144), (300, 260, 336)]
 F8 = {"f8E4M3FN": (7, 3), "f8E5M2": (15, 2)}  # bias, bits of fraction
 
 
 def make_f8(rng, shape, element):
-    """Draws small integers with exact sums: wgmma adds 8-bit products with 13 bits (MMA-Sim)."""
+    """Draws small integers with exact sums: wgmma adds products of 8-bit elements with 13 bits (MMA-Sim)."""
     bias, fraction = F8[element]
     values = rng.integers(-2, 3, shape)
     magnitude = (bias + (np.abs(values) == 2)) << fraction

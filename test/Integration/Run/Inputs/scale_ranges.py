@@ -1,4 +1,4 @@
-"""Operands with different kinds of scales, and matmuls of them with f16_scale_range and without."""
+"""Operands with different kinds of scales, and matmuls of these operands with and without f16_scale_range."""
 
 import mx_reference as ref
 import numpy as np
@@ -11,7 +11,7 @@ RANGES = {"forty": (107, 147), "large": (130, 169), "highest": (108, 169), "deep
 
 
 def operand(rng, rows, k, kind):
-    """Draws element codes and scale bytes of `rows` rows: of one kind, or of several kinds in turn, every 128 rows."""
+    """Draws element codes and scale bytes for `rows` rows. The kind is constant, or it changes every 128 rows."""
     if "+" in kind:
         parts = [operand(rng, min(128, rows - 128 * i), k, each)
                  for i, each in enumerate(kind.split("+"))]
@@ -39,7 +39,7 @@ def operand(rng, rows, k, kind):
         scales[0, 0], scales[-1, -1] = least, most
     elif kind == "some":  # only the first 128 rows
         scales[3, -1] = centre - 40
-    elif kind == "low":  # all of them together, out of f16's own range
+    elif kind == "low":  # together, all scales are outside of f16's own range
         scales -= 60
     elif kind == "nan":
         scales[rows // 2, 0] = 255
@@ -65,9 +65,9 @@ def real(codes, scales):
 
 
 def compare(test, text, schedule, arrays, matmuls, more=0, bounded=True):
-    """Compares bits with and without windows, and numbers with float64. `matmuls` are parts of the result, each with A,
-    B and the initial accumulator; `more` counts additional rounding steps. Unless `bounded` is true, sums may leave the
-    range of f32."""
+    """Compares bits with and without windows, and numbers with float64. Each of `matmuls` contains a part of the
+    result, A, B and the initial accumulator. `more` is the number of additional rounding steps. Unless `bounded` is
+    true, sums may overflow f32."""
     found, other = (test.run(text.replace("SCHEDULE", schedule + window), arrays, 1)[0] for window in (WINDOW, ""))
     for part, a, b, added in matmuls:
         test.expect(f"{part}: bits", found[part], other[part], nan=True)

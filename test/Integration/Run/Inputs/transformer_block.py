@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Stages of examples/transformer_block.mlir in numpy, in float64.
+"""Stages of examples/transformer_block.mlir, computed with numpy in float64.
 
 Written from the definitions, without code of the compiler. Each stage is computed from the device's inputs to it, so
 that errors do not accumulate, and has a separate bound:
@@ -23,23 +23,23 @@ BF16 = ml_dtypes.bfloat16
 U = 2.0**-24
 EPS = float(np.float32(1e-6))
 
-# Argument, shape (T tokens); weights are followed by their scales.
+# Arguments and their shapes (T is the number of tokens). The scales of a weight follow the weight.
 ARGUMENTS = [
     ("x", "bf16"), ("cos", "f32"), ("sin", "f32"), ("attention_norm", "f32"),
     ("wqkv", "mx"), ("wo", "mx"), ("expert_norm", "f32"), ("router", "bf16"),
     ("w1", "mx"), ("w2", "mx"),
 ]
 
-# Compared values of @block, in its order, with their types there.
+# Values of @block to compare, in program order, with their types.
 OBSERVED = {
     "n1": "!tokens", "qkv": "!qkv", "turned": "!heads", "scores": "!scores", "soft": "!scores", "probs": "!probs",
     "context": "!tokens", "o": "!sums", "a": "!tokens", "n2": "!tokens", "logits": "!logits", "weights": "!logits",
     "choice": "!choice", "chosen": "!gates", "gates": "!gates", "places": "!choice", "ends": "!ends",
     "tokens": "!rows", "gu": "!gu", "h": "!h", "z": "!sums", "mixed": "!sums",
 }
-# Indices of other stages: if one is wrong, the later stages are not comparable.
+# Stages with indices. If an index is wrong, later stages are not comparable.
 INDICES = ["choice", "places", "ends", "tokens_"]
-# Two quantizers, in their order in the imported program.
+# Two quantizers, in the order of the imported program.
 QUANTIZED = ["xq", "hq"]
 
 
@@ -53,7 +53,7 @@ def make_arguments(tokens, seed, kind="random"):
         "cos": np.cos(angles).astype(np.float32),
         "sin": np.sin(angles).astype(np.float32),
         "attention_norm": rng.uniform(0.5, 1.5, HIDDEN).astype(np.float32),
-        # Scores of some size: attention looks at few tokens.
+        # Large scores, so attention selects few tokens.
         "wqkv": 1.5 * weights((HEADS + 2 * KV_HEADS) * SIZE, HIDDEN),
         "wo": weights(HIDDEN, HIDDEN),
         "expert_norm": rng.uniform(0.5, 1.5, HIDDEN).astype(np.float32),
@@ -65,7 +65,7 @@ def make_arguments(tokens, seed, kind="random"):
         given["router"] = np.zeros_like(given["router"])
     if kind == "one":  # equal tokens select the same experts
         given["x"] = np.tile(given["x"][:1], (tokens, 1))
-    if kind == "nan" and tokens:  # one token makes the following tokens NaN; preceding tokens multiply its v by 0
+    if kind == "nan" and tokens:  # one NaN token, which affects all later tokens; earlier tokens multiply its v by 0
         given["x"][tokens // 2] = np.nan
     arrays = {}
     for name, form in ARGUMENTS:
@@ -77,7 +77,7 @@ def make_arguments(tokens, seed, kind="random"):
 
 
 def half_unit(x, bits):
-    """Half a unit in the last place of a significand of `bits` bits."""
+    """Returns half a unit in the last place of a `bits`-bit significand."""
     _, e = np.frexp(np.where(np.isfinite(x), x, 0.0))
     return np.exp2(np.maximum(e - 1.0, -126.0) - bits - 1)
 
@@ -92,8 +92,8 @@ def stored(exact, error, to):
 
 
 def norm(x, weight):
-    """Bound of 256 additions of exact squares, a division and an addition, halved by the root (1.5 ulp), and two
-    multiplications."""
+    """Returns the error bound of RMS norm: 256 additions of exact squares, a division and an addition, whose error the
+    root (1.5 ulp) halves, and two multiplications."""
     exact = x / np.sqrt((x * x).mean(-1, keepdims=True) + EPS) * weight
     return stored(exact, ((256 + 2) / 2 + 3 + 2 + 1) * U * np.abs(exact), "bf16")
 
@@ -105,7 +105,8 @@ def matmul(a, b, step, to):
 
 
 def softmax(scores, seen):
-    """exp(s - max) / sum: a rounding of the difference, 1.1 ulp, as many additions as there are columns, a division."""
+    """Computes exp(s - max) / sum. Errors: a rounding of the difference, 1.1 ulp, one addition per column, a
+    division."""
     with np.errstate(invalid="ignore"):
         scores = np.where(seen, scores, -np.inf)
         below = scores - np.max(scores, -1, keepdims=True, initial=-np.inf)
@@ -132,7 +133,7 @@ def same_rounding(x, to):
 
 
 class Stages:
-    """Expected results of the stages. Arrays of the device are float64 here, or integers."""
+    """Expected results of the stages. Device arrays are converted to float64 or are integers."""
 
     def __init__(self, arguments, found, chip):
         self.v = {**arguments, **found}
@@ -228,7 +229,7 @@ class Stages:
         return elements, ref.tile_rows(scales, self["ends"])
 
     def grouped(self, quantized, weights, step, to):
-        """Multiplies the rows of each expert by its matrix; the scales of an expert group begin with a tile."""
+        """Multiplies the rows of each expert by its matrix. The scales of each expert group begin in a new tile."""
         elements, tiles = self[quantized + "_e"], self[quantized + "_s"]
         exact = np.zeros((len(elements), weights.shape[1]))
         bound, begin = np.zeros_like(exact), 0
@@ -244,7 +245,7 @@ class Stages:
         return self.grouped("xq", self["w1"], self.step, "bf16")
 
     def h(self):
-        """silu is off by 4 ulp at most, and rounds to 0 somewhat early."""
+        """Computes silu with an error of at most 4 ulp. Large negative inputs underflow to 0 slightly early."""
         gate, up = self["gu"][:, :INNER], self["gu"][:, INNER:]
         exact = silu(gate) * up
         return stored(exact, 9.1 * U * np.abs(exact) + 2.0**-125 * np.abs(gate * up), "bf16")
@@ -309,7 +310,7 @@ def find_wrong(arguments, found, chip):
 
 
 def run_model(arguments):
-    """Runs the whole block with rounding and quantization of the weights only."""
+    """Computes the whole block in float64. Only the weights are rounded and quantized."""
     f = {n: a.astype(np.float64) for n, a in arguments.items() if a.dtype in (BF16, np.float32)}
     w = {n: ref.real(arguments[n], arguments[n + "_s"], ELEMENT) for n in ["wqkv", "wo", "w1", "w2"]}
     unit = lambda x, weight: x / np.sqrt((x * x).mean(-1, keepdims=True) + EPS) * weight

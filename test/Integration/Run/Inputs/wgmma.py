@@ -2,8 +2,8 @@
 
     wgmma.py PROGRAM [--device sim|cuda|cuda:N] [--save FILE.npz] [--same-as FILE.npz]
 
---save keeps the results; --same-as requires the same bits. Sums follow the order of the tensor core in both, so that a
-GPU and the simulator agree."""
+--save keeps the results, and --same-as requires the same bits. The simulator adds in the order of the tensor core, so
+a GPU and the simulator agree."""
 
 import argparse
 import sys
@@ -18,7 +18,7 @@ SHAPES = [(64, 128, 64), (70, 200, 136), (200, 264, 320), (1, 4, 8), (33, 516, 9
 
 
 def make(rng, shape):
-    """Draws bits of bf16 over several binades, with signed zeros."""
+    """Draws bf16 bits over several binades, including signed zeros."""
     x = rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 7, shape)
     x[rng.random(shape) < 0.05] = -0.0
     return (x.astype(np.float32).view("u4") >> 16).astype("u2")
@@ -29,8 +29,8 @@ def widen(bits):
 
 
 def bound(a, b, extra):
-    """Returns the bound of wgmma: each step of 16 products is added exactly but
-    for a truncation of the largest exponent's 25 bits (MMA-Sim), in k / 16 steps."""
+    """Returns the error bound of wgmma. Each of the k / 16 steps adds 16 products exactly, except that terms
+    are truncated to 25 bits relative to the largest exponent (MMA-Sim)."""
     steps = a.shape[1] / 16 + 2
     return steps * 2.0**-22 * (np.abs(a) @ np.abs(b).T + np.abs(extra)) + 1e-30
 

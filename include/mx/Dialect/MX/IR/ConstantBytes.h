@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Memory representation of constants, equal to that of other arrays
-// (docs/guide/Run.md) and not always to MLIR's: two f4 per byte, low bits
-// first, and one f6 or one bit per byte.
+// Constants are stored like all other arrays (docs/guide/Run.md), which differs
+// from MLIR for narrow types: a byte contains two f4 elements (low bits first),
+// an f6 element or an i1 element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +17,15 @@
 
 namespace mx {
 
-/// Returns the reason why the elements cannot be written as bytes, worded to
-/// follow "expected ", or none.
+/// Returns the reason why the elements cannot be written as bytes, or none. The
+/// text completes a message that starts with "expected ".
 std::optional<std::string> findConstantFault(mlir::ElementsAttr elements);
 
-/// Appends the elements in row-major order. Requires a constant without fault.
+/// Appends the elements in row-major order. Requires that findConstantFault
+/// returns none.
 ///
-/// A dense_resource contains its elements in little-endian order, with f4
-/// packed or one per byte; the size of the data decides.
+/// A dense_resource contains little-endian elements. The size of its data
+/// determines whether a byte contains a single f4 element or two.
 void appendConstantBytes(mlir::ElementsAttr elements, std::string &bytes);
 
 } // namespace mx

@@ -1,11 +1,6 @@
 //===- MX.h - The mx dialect ------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Declares the mx dialect: block-scaled quantization and matmuls on tensors,
-// with the physical layout of scales in tensor types.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MX_IR_MX_H
 #define MX_DIALECT_MX_IR_MX_H
@@ -44,22 +39,23 @@ struct QuantizeSource {
   }
 };
 
-/// Role of an operand of `outs` of a quantization, and of its result.
+/// Operand in the `outs` of a quantization, with the corresponding result.
 struct QuantizeOut {
   enum class Kind { Elements, Scales, Dequantized, Amax };
 
   Kind kind;
-  /// Number of the quantized value.
+  /// Index of the quantized value.
   unsigned value;
   /// Index in `axes`; unused for an amax.
   unsigned axis = 0;
 };
 
-/// Returns the dimension divided by expert groups in the destinations of an
-/// axis, which are transposed for axis 0.
+/// Returns the dimension that expert groups divide in the destinations for
+/// `axis`. The destinations for axis 0 are transposed.
 RaggedKind getRaggedOfAxis(RaggedKind ragged, int64_t axis);
 
-/// Memory written by other ranks, and the order of collectives.
+/// Memory that other ranks write. Effects on this memory also order
+/// collectives.
 struct RankGroupResource
     : mlir::SideEffects::Resource::Base<RankGroupResource> {
   llvm::StringRef getName() final { return "mx.group"; }
@@ -83,13 +79,13 @@ mlir::FailureOr<MatmulOpInterface> attachEpilogue(MatmulOpInterface matmul,
 
 namespace mx {
 
-/// Returns the order of A in either form, or null.
+/// Returns the operand order of A or B, from the encoding of its type or from
+/// the attribute `a_order` or `b_order`; null if there is none.
 OperandOrderAttrInterface getOrderOfA(MatmulOpInterface op);
 OperandOrderAttrInterface getOrderOfB(MatmulOpInterface op);
-/// Copies the operand orders of `from` to `to`.
 void copyOrders(MatmulOpInterface from, MatmulOpInterface to);
 
-/// Returns true if B is stored in tiles, in either form.
+/// Returns true if B is stored in tiles, with or without an encoding.
 bool hasPackedB(MatmulOpInterface op);
 
 /// Returns the logical shape of B, `[b...] x N x K`. For materialized tiles the

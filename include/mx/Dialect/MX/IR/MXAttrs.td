@@ -23,14 +23,14 @@ class MX_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 
 def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
     [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
-  let summary = "layout of the scales of a tensor in memory";
+  let summary = "memory layout of a tensor's scales";
   let description = [{
     A scale tensor has the logical shape `[batch...] x rows x blocks`. Its
     encoding defines the location of scale `(r, c)`:
 
     - `linear`: row-major; equivalent to no encoding;
-    - `sf_128x4`: tiles of 128 rows by 4 blocks, 512 bytes each, blocks fastest,
-      in the layout of the 5th-generation tensor cores (PTX ISA, section "Scale
+    - `sf_128x4`: row-major tiles of 128 rows by 4 blocks, 512 bytes each, in
+      the layout of the 5th-generation tensor cores (PTX ISA, section "Scale
       factor layout"): byte `(r % 32) * 16 + (r / 32 % 4) * 4 + c % 4` of tile
       `(r / 128) * ceil(blocks / 4) + c / 4`.
 
@@ -40,15 +40,15 @@ def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
     - `rows`: expert group g owns rows `offsets[g-1] .. offsets[g]`. Its scales
       start at tile row `offsets[g-1] / 128 + g`, so tiles never span groups.
       There are `rows / 128 + groups` tile rows;
-    - `reduction`: expert group g owns the blocks of the reduction dimension
-      from `p[g] / 32` on, with `p[g] = sum of roundup(n[i], 128) for i < g`.
-      The last dimension of the type is the capacity
+    - `reduction`: the blocks of expert group g start at block `p[g] / 32` of
+      the reduction dimension, with `p[g] = sum of roundup(n[i], 128) for i <
+      g`. The last dimension of the type is the capacity
       `roundup(T + 127 * groups, 128)` divided by the block size. The layout is
       otherwise unchanged.
 
     `mx-materialize-layouts` converts a tensor in layout `sf_128x4` to the
     physical shape `[batch...] x tile rows x tile columns x 32 x 4 x 4` without
-    encoding. Every operation accepts both forms.
+    an encoding. Every operation accepts both forms.
 
     Example:
     `#mx.scale_layout<sf_128x4>`,
@@ -76,9 +76,9 @@ def MX_RaggedAttr : MX_Attr<"Ragged", "ragged",
     The last dimension of the tensor holds the reduction segments of `groups`
     expert groups. Group g starts at
     `p[g] = sum of roundup(n[i], align) for i < g`. The last dimension of the
-    type is the capacity `T + (align - 1) * groups` rounded up to `align`, with
-    T the sum of group sizes. Elements between groups are zero. Materialization
-    keeps the shape and drops the encoding.
+    type is the capacity `T + (align - 1) * groups` rounded up to a multiple of
+    `align`, with T the sum of all group sizes. Elements between groups are
+    zero. Materialization keeps the shape and drops the encoding.
 
     Example: `#mx.ragged<groups = 8, align = 128>`.
   }];

@@ -27,7 +27,7 @@ def MX_FloatTensorOrMemRef
     : MX_ShapedOf<[F32, BF16, F16], "f32, bf16 or f16">;
 def MX_ScalarTensorOrMemRef
     : AnyTypeOf<[0DTensorOf<[F32]>, MemRefRankOf<[F32], [0]>],
-        "tensor or memref of rank 0 of f32", "::mlir::ShapedType">;
+        "rank-0 tensor or memref of f32", "::mlir::ShapedType">;
 def MX_ElementTensorOrMemRef
     : MX_ShapedOf<[F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN, F4E2M1FN, I8],
         "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8 elements">;
@@ -46,19 +46,19 @@ def MX_QuantizableTensorOrMemRef
                    F4E2M1FN, I8],
         "f32, bf16 or f16, or f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN "
         "or i8 elements">;
-/// Element type of the scales of a block format.
-def MX_Scale : Type<CPred<"::mx::findBlockFormat($_self)">, "type of scales">;
+/// Scale type of a block format.
+def MX_Scale : Type<CPred<"::mx::findBlockFormat($_self)">, "scale type">;
 def MX_ScaleTensorOrMemRef : MX_ShapedOf<[MX_Scale], "f8E8M0FNU or f8E4M3FN scales">;
 def MX_MatmulTensorOrMemRef
     : MX_ShapedOf<[F32, BF16, F16, F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN,
                    F4E2M1FN, MX_Scale],
-        "f32, bf16 or f16, or of elements or f8E8M0FNU scales">;
+        "f32, bf16 or f16, of quantized elements or of f8E8M0FNU scales">;
 def MX_Offsets
     : AnyTypeOf<[1DTensorOf<[I32, I64]>, MemRefRankOf<[I32, I64], [1]>],
-        "tensor or memref of rank 1 of i32 or i64", "::mlir::ShapedType">;
+        "rank-1 tensor or memref of i32 or i64", "::mlir::ShapedType">;
 
-/// Operation that writes its `outs`. Results are the written tensors; on
-/// memrefs there are none.
+/// Operation that writes its `outs`. The results are the written tensors; an
+/// operation on memrefs has no results.
 class MX_StructuredOp<string opMnemonic,
                       list<Trait> traits = [AttrSizedOperandSegments]>
     : MX_Op<opMnemonic, !listconcat([
@@ -78,7 +78,7 @@ class MX_StructuredOp<string opMnemonic,
     }
   }];
   code raggedDeclaration = [{
-    /// Returns the dimension divided by expert groups, or `none`.
+    /// Returns the dimension that expert groups divide, or `none`.
     ::mx::RaggedKind getRaggedOrNone() {
       return getRagged().value_or(::mx::RaggedKind::None);
     }
@@ -86,13 +86,13 @@ class MX_StructuredOp<string opMnemonic,
   code destinationDeclaration = [{
     int64_t getAxis(unsigned i) { return getAxes()[i % getAxes().size()]; }
     unsigned getScalesNumber(unsigned i) { return getElementsNumber(i) + 1; }
-    /// Returns the destination of elements, or of dequantized values.
+    /// Returns the tensor that receives elements or dequantized values.
     ::mlir::Value getElements(unsigned i) {
       return getOuts()[getElementsNumber(i)];
     }
     ::mlir::Value getScales(unsigned i) { return getOuts()[getScalesNumber(i)]; }
-    /// Returns the dimension divided by expert groups in the destinations of an
-    /// axis, which are transposed for axis 0.
+    /// Returns the dimension that expert groups divide in the destinations for
+    /// `axis`. The destinations for axis 0 are transposed.
     ::mx::RaggedKind getRaggedOfAxis(int64_t axis) {
       return ::mx::getRaggedOfAxis(getRaggedOrNone(), axis);
     }

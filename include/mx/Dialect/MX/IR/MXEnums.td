@@ -15,12 +15,12 @@ class MX_I32Enum<string name, string summary, list<I32EnumAttrCase> cases>
 }
 
 def MX_ScaleLayoutKind : MX_I32Enum<"ScaleLayoutKind",
-    "physical layout of the scales of a tensor", [
+    "physical layout of a tensor's scales", [
       I32EnumAttrCase<"Linear", 0, "linear">,
       I32EnumAttrCase<"Sf128x4", 1, "sf_128x4">]>;
 
 def MX_RaggedKind : MX_I32Enum<"RaggedKind",
-    "dimension of a ragged tensor divided by expert groups", [
+    "dimension of a ragged tensor that expert groups divide", [
       I32EnumAttrCase<"None", 0, "none">,
       I32EnumAttrCase<"Rows", 1, "rows">,
       I32EnumAttrCase<"Reduction", 2, "reduction">]>;

@@ -13,8 +13,7 @@ class MX_Getter<string type, string name, string what>
 def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
   let cppNamespace = "::mx";
   let description = [{
-    A block-scaled matmul of matrices (`mx.matmul`) or expert groups
-    (`mx.grouped_matmul`).
+    A block-scaled matmul, `mx.matmul` or `mx.grouped_matmul`.
   }];
   let methods = [
     MX_Getter<"::mlir::Value", "getA", "Elements of the left operand.">,
@@ -32,15 +31,15 @@ def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
     InterfaceMethod<"Sets the order of B.", "void", "setBOrderAttr",
       (ins "::mx::OperandOrderAttrInterface":$order)>,
     MX_Getter<"::mlir::Value", "getAlpha",
-              "Factor of the accumulators (f32), or null.">,
+              "f32 factor that multiplies the accumulators, or null.">,
     MX_Getter<"::mlir::Value", "getOut",
-              "Destination of the result or, if quantized, of its elements.">,
+              "Destination of the result, or of its elements if quantized.">,
     MX_Getter<"::mlir::Value", "getResult",
               "Result tensor of `getOut()`, or null for memrefs.">,
     MX_Getter<"::mlir::Value", "getExpertOffsets",
               "Cumulative ends of expert groups, or null.">,
     MX_Getter<"::mx::RaggedKind", "getRaggedOrNone",
-              "Dimension divided by expert groups, or `none`.">,
+              "Dimension that expert groups divide, or `none`.">,
     MX_Getter<"int64_t", "getBlockSize", "Elements that share a scale.">,
     MX_Getter<"bool", "getAccumulate", "Returns true to add the result to `outs`.">,
     MX_Getter<"bool", "readsOuts", "Returns true if `outs` is read.">,
@@ -53,15 +52,14 @@ def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
     MX_Getter<"::mlir::Value", "getResultScales",
               "Scales of a quantized result, or null.">,
     MX_Getter<"::mx::ScaleRounding", "getResultScaleRounding",
-              "Rounding of these scales.">,
+              "Rounding of the result's scales.">,
     InterfaceMethod<"Block of the epilogue, or null.", "::mlir::Block *",
       "getEpilogueBlock", (ins), "", [{
         return $_op.getEpilogue().empty() ? nullptr
                                           : &$_op.getEpilogue().front().front();
       }]>,
     InterfaceMethod<[{
-        Creates the same matmul with other destinations and with `epilogue` in
-        place of its own.
+        Creates the same matmul with other destinations and another epilogue.
       }], "::mx::MatmulOpInterface", "createAlike", (ins
         "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
         "::mlir::ValueRange":$outs, "::mx::EpilogueBody":$epilogue,
@@ -69,9 +67,9 @@ def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
     InterfaceMethod<[{
         Applies `epilogue` to each element of the result. An existing epilogue
         runs first, and its result, as f32, is then the only accumulator of
-        `epilogue`. Returns the matmul, which is a new op unless it had an
-        epilogue. Fails with `scatter`, which adds rows after the epilogue.
-        Values captured by `epilogue` must dominate the matmul.
+        `epilogue`. Returns the same matmul if it had an epilogue, otherwise a
+        new op. Fails with `scatter`, which adds rows after the epilogue. Values
+        captured by `epilogue` must dominate the matmul.
       }], "::mlir::FailureOr<::mx::MatmulOpInterface>", "attachEpilogue", (ins
         "::mlir::RewriterBase &":$rewriter, "::mx::EpilogueBody":$epilogue),
       "", [{

@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Queries about the shapes of scale tensors, for verifiers, tiling,
-// materialization and lowerings. A type defines the layout of scales by its
-// encoding (logical shape) or by its physical shape (materialized). Dynamic
-// sizes (ShapedType::kDynamic) are preserved.
+// materialization and lowerings. Types with the logical shape specify the
+// layout of scales in their encoding. Materialized types specify the layout by
+// their physical shape. Dynamic sizes (ShapedType::kDynamic) are preserved.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace mx {
 /// rank of the elements.
 bool isMaterialized(mlir::ShapedType scales, int64_t logicalRank);
 
-/// Returns the layout kind of scales in either form.
+/// Returns the layout kind of scales, encoded or materialized.
 ScaleLayoutKind getLayoutKind(mlir::ShapedType scales, int64_t logicalRank);
 
 /// Returns [batch..., tile rows, tile columns, 32, 4, 4] for a logical shape
@@ -33,24 +33,22 @@ llvm::SmallVector<int64_t> getMaterializedShape(llvm::ArrayRef<int64_t> logical,
                                                 RaggedKind ragged,
                                                 int64_t groups);
 
-/// Returns `type` without its encoding: the physical tensor of a sf_128x4
-/// layout or of an order, and the same shape for `linear` and `#mx.ragged`.
-/// Types without layout or order are unchanged.
+/// Returns the type of the physical tensor, which has no encoding. Layout
+/// sf_128x4 and some operand orders change the shape; `linear` and #mx.ragged
+/// keep the shape. Types without layout or order are unchanged.
 mlir::RankedTensorType getMaterializedType(mlir::RankedTensorType type);
 
-/// Returns true if the physical tensor of `type` is tiled, so the logical shape
-/// cannot be recovered.
+/// Returns true if tiling hides the logical shape of the physical tensor.
 bool hasTiledLayout(mlir::RankedTensorType type);
 
-/// Returns true if the encoding of `type` is a layout of mx or an order.
+/// Returns true if the encoding of `type` is an mx layout or an operand order.
 bool hasMXEncoding(mlir::Type type);
 
 /// Returns the size of the last dimension of a ragged reduction over `total`
-/// elements in `groups` groups. The capacity is rounded up so that each row is
-/// aligned.
+/// elements in `groups` groups, rounded up so that each row is aligned.
 int64_t getRaggedCapacity(int64_t total, int64_t groups);
 
-/// Returns the size of a list of expert groups, a 1-D tensor or memref.
+/// Returns the size of the 1-D `offsets`, the number of expert groups.
 int64_t getNumExperts(mlir::Value offsets);
 
 } // namespace mx

@@ -11,19 +11,20 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     RecursiveMemoryEffects, MX_MatmulOpInterface]> {
   let summary = "block-scaled matmul with the second operand transposed";
   let description = [{
-    `C[m, n] = sum over k of (A[m, k] * SA[m, k / block]) * (B[n, k] * SB[n, k /
-    block])` with exact products and f32 accumulation. Both operands are
-    K-major: A is `[b...] x M x K`, B is `[b...] x N x K`, `outs` is
-    `[b...] x M x N`.
+    Computes `C[m, n]` as the sum over k of
+    `(A[m, k] * SA[m, k / block]) * (B[n, k] * SB[n, k / block])`, with exact
+    products and f32 accumulation. Both operands are K-major: A is
+    `[b...] x M x K`, B is `[b...] x N x K`, `outs` is `[b...] x M x N`.
 
-    `alpha` multiplies the sum (per-tensor scales of NVFP4). With `accumulate`
-    the result is added to `outs`; without it `outs` only determines the shape.
-    The optional `epilogue` region maps the f32 accumulator and its row and
-    column in the matrix to the stored element. Without an epilogue the
-    accumulator is rounded to the element type of `outs`.
+    `alpha` multiplies the sum, for instance by the per-tensor scales of NVFP4.
+    With `accumulate` the result is added to `outs`; without `accumulate`,
+    `outs` only determines the shape. The optional `epilogue` region maps the
+    f32 accumulator and its row and column in the matrix to the stored element.
+    Without an epilogue the accumulator is rounded to the element type of
+    `outs`.
 
-    Without `a_scales`, A is an unscaled bf16 or f16 matrix: activations with
-    quantized weights B.
+    Without `a_scales`, A is an unscaled bf16 or f16 matrix, for instance
+    activations that multiply quantized weights B.
 
     Without `b_scales`, B is an unscaled bf16 matrix and A is quantized; the
     operands are then `a`, `a_scales` and `b`.
@@ -31,9 +32,10 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     Without any scales, both operands are bf16, for instance dequantized values,
     and `block_size` is omitted.
 
-    An operand may use an order of `mx.pack_operand`, given by the encoding of
-    its type or, once materialized, by `a_order` and `b_order`. Results do not
-    depend on the order. A must keep its shape.
+    An operand may be stored in an order of `mx.pack_operand`. Its encoding
+    specifies the order before materialization; `a_order` and `b_order` specify
+    the order afterwards. Results do not depend on the order. The order of A
+    must keep the shape.
 
     Example:
 
@@ -88,8 +90,9 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     "::mlir::Value":$bScales, "::mlir::Value":$out,
     CArg<"::mx::EpilogueBody", "nullptr">:$epilogue,
     CArg<"::mlir::Value", "{}">:$alpha, CArg<"bool", "false">:$accumulate)>];
-  // Absent rather than empty region: mlir::clone, called by the cast folding of
-  // destination-style operations, requires a block in each region.
+  // A missing epilogue is an absent region rather than an empty region, because
+  // mlir::clone, called by the cast folding of destination-style operations,
+  // requires a block in each region.
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
     ::mlir::ShapedType getOutType() { return getOut().getType(); }
@@ -114,22 +117,21 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     RecursiveMemoryEffects, MX_MatmulOpInterface]> {
   let summary = "block-scaled matmuls over expert groups";
   let description = [{
-    `offsets` holds the cumulative ends of the G expert groups, in device
-    memory.
+    `offsets` holds the cumulative ends of the G expert groups, on the device.
 
     - `ragged = rows`: expert group g owns rows `offsets[g-1] .. offsets[g]` of
       A and C, and the matrix `B[g]`: `C[m, n] = sum_k A[m, k] * B[g, n, k]`. A
       is `T x K`, B is `G x N x K`, `outs` is `T x N`.
     - `ragged = reduction`: expert group g owns a segment of K and the matrix
-      `C[g, m, n] = sum over k in group g of A[m, k] * B[n, k]`. A is `M x
-      cap`, B is `N x cap`, `outs` is `G x M x
-      N`. The segment of group g starts at `p[g] = sum of roundup(n[i], 128) for
-      i < g`, and `cap = roundup(T + 127 * G, 128)`.
+      `C[g, m, n] = sum over k in group g of A[m, k] * B[n, k]`. A is
+      `M x cap`, B is `N x cap`, `outs` is `G x M x N`. The segment of group g
+      starts at `p[g] = sum of roundup(n[i], 128) for i < g`, with n[i] the size
+      of group i, and `cap = roundup(T + 127 * G, 128)`.
 
     A group without rows writes nothing. For a group without reduction elements
-    the accumulators are zero: it writes zeros, or with `accumulate` keeps
-    `outs`, and an epilogue is applied as usual. Rows outside all expert groups
-    are unspecified.
+    the accumulators are zero, so the group writes zeros or, with `accumulate`,
+    keeps `outs`; an epilogue is applied as usual. Rows outside all expert
+    groups are unspecified.
 
     Scales, orders, `alpha`, `accumulate` and `epilogue` are defined as in
     `mx.matmul`. The row and column arguments of the epilogue are the row of A
@@ -137,29 +139,29 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     (`reduction`).
 
     If both operands are unscaled, the padding columns of a segment of K must be
-    zeros in both, because the kernels multiply them.
+    zeros in both operands, because the kernels multiply them.
 
     With `masked` each expert group has a fixed capacity, as in a decoder: A is
-    `G x M x K`, `outs` is `G x M x N`, scales belong to a batch of G matrices,
-    and `offsets` holds the number of used rows of each group, clamped to M. The
-    remaining rows belong to no expert group. Row and column arguments of the
-    epilogue are indices into a matrix.
+    `G x M x K`, `outs` is `G x M x N`, scales have the layout of a batch of G
+    matrices, and `offsets` holds the number of used rows of each group, clamped
+    to M. The remaining rows belong to no expert group. Row and column arguments
+    of the epilogue are indices into the group's matrix.
 
-    Groups of rows support other forms of results:
+    With `ragged = rows`, results may have other forms:
 
-    - With `num_b = V` each matrix of B consists of V stacked matrices,
+    - With `num_b = V` each matrix of B consists of V stacked matrices, so B is
       `G x V*N x K`. The epilogue, which is required, receives V accumulators,
-      one for row n of each of these matrices. Gate and up projection become one
-      matmul.
+      one for row n of each of the stacked matrices. A single matmul can thus
+      compute gate and up projections.
     - With two `outs`, elements and `f8E8M0FNU` scales, the result of the
       epilogue (f32, bf16 or f16; without an epilogue, the f32 accumulator) is
       quantized along its rows like `mx.quantize ragged = rows`, with
       `scale_rounding`. All bytes of the scale layout are written.
     - With `scatter`, row m of the result is added to row `scatter[m]` of
-      `outs`, an f32 tensor with any number of rows. This computes the sum over
-      the experts of a token. Rows with an index that is negative or out of
-      range for `outs` are skipped. The order of additions to an element is
-      unspecified, so sums of three or more may differ in their last bits.
+      `outs`, an f32 tensor with any number of rows. This adds the results of a
+      token's experts. Rows with an index that is negative or out of range for
+      `outs` are skipped. The order of additions to an element is unspecified,
+      so sums of three or more may differ in their last bits.
 
     Examples:
 
@@ -223,8 +225,6 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     (`a_order` `=` $a_order^)? (`b_order` `=` $b_order^)?
     attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?
   }];
-  // Absent rather than empty region: mlir::clone, called by the cast folding of
-  // destination-style operations, requires a block in each region.
   let builders = [OpBuilder<(ins
     "::mlir::Value":$a, "::mlir::Value":$aScales, "::mlir::Value":$b,
     "::mlir::Value":$bScales, "::mlir::Value":$offsets,
@@ -255,16 +255,17 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
 def MX_CombineOp : MX_StructuredOp<"combine"> {
   let summary = "add rows to indexed rows of another tensor";
   let description = [{
-    `outs[rows[p], :] += input[p, :]` for each row p of a group, or for each row
-    without `offsets`: a token is the sum of its experts' results. Rows with an
-    index that is negative or out of range for `outs` are skipped. Rows of
-    `outs` without additions keep their bits. Additions are f32.
+    Computes `outs[rows[p], :] += input[p, :]` for each row p of an expert group
+    or, without `offsets`, for each row. This adds the results of a token's
+    experts. Rows with an index that is negative or out of range for `outs` are
+    skipped. Rows without additions keep their bits. Additions are in f32.
 
     With `order = fixed` the rows of a token are added to the row of `outs` one
     by one, in ascending order of p, which makes results reproducible to the bit
-    across runs and devices. With `order = any`, the default, the order is that
-    of p on the CPU and unspecified on a GPU. `mx-fuse-epilogues` then replaces
-    the operation by the `scatter` of the matmul that computes the input.
+    across runs and devices. With `order = any`, the default, the CPU adds rows
+    in ascending order of p, and the order on a GPU is unspecified.
+    `mx-fuse-epilogues` can then replace the operation by the `scatter` of the
+    matmul that computes the input.
 
     With `overwrite`, which requires `order = fixed`, the sum starts with the
     first added row in place of the row of `outs`, and is rounded once to the
@@ -294,29 +295,29 @@ def MX_CombineOp : MX_StructuredOp<"combine"> {
 }
 
 def MX_GroupRowsOp : MX_StructuredOp<"group_rows"> {
-  let summary = "sort pairs of a token and an expert by expert";
+  let summary = "sort token-expert pairs by expert";
   let description = [{
     `ids[t, j]` is the j-th expert of token t; ids outside [0, experts) are
-    ignored, with `experts` the extent of `ends`. The other pairs are sorted by
+    ignored. `experts` is the size of `ends`. The other pairs are sorted by
     (expert, t, j). For the p-th pair,
 
-    - `rows[p]` is its token t, and `slots[p]` is `t * k + j`, its number among
-      all pairs, with k the number of choices per token;
+    - `rows[p]` is its token t, and `slots[p]` is `t * k + j`, its index among
+      all pairs, with k experts per token;
     - `ends[g]` is the end of the rows of expert g;
     - `count` is the number of pairs.
 
-    Entries of `rows` and `slots` from `count` on are -1. If these tensors are
-    too short, the first pairs are kept, `ends` is clamped to their length, and
-    `count` is the full number. A token that lists an expert twice gets two
-    rows.
+    In `rows` and `slots`, entry `count` and all later entries are -1. If these
+    tensors are too short, the first pairs are kept, and `ends`, but not
+    `count`, is clamped to their length. A token that lists an expert twice gets
+    two rows.
 
-    With `first`, expert g is `first + g` in `ids`. This selects a range of
-    experts, for instance those of a rank.
+    With `first`, expert g has the id `first + g` in `ids`. This selects a range
+    of experts, for instance the experts of a rank.
 
-    `rows` and `ends` are the `gather` and `offsets` of `mx.fused_quantize`, and
-    the `rows` and `offsets` of `mx.combine`.
+    `rows` and `ends` serve as the `gather` and `offsets` of
+    `mx.fused_quantize`, and as the `rows` and `offsets` of `mx.combine`.
 
-    Example: the experts of an MoE layer, top 8 of 32.
+    Example: an MoE layer that selects 8 of 32 experts for each token.
 
     ```mlir
     %g:4 = mx.group_rows ins(%ids : tensor<?x8xi32>)

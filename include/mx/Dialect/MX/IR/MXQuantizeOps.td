@@ -24,50 +24,51 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     |---|---|
     | `[1]` | elements `[b...] x R x C`, scales `[b...] x R x C/block` |
     | `[0]` | elements `[b...] x C x R`, scales `[b...] x C x R/block` |
-    | `[1, 0]` | both of the first row, then both of the second |
+    | `[1, 0]` | the tensors for `[1]`, then the tensors for `[0]` |
 
-    The scale of a block with absolute maximum a (NaN > Inf > finite) is byte
-    255 if a is NaN, 254 if a is infinite, and otherwise depends on
-    `scale_rounding`:
+    The scale of a block depends on the largest magnitude `m` of its elements
+    (NaN > Inf > finite). The scale is byte 255 if `m` is NaN and byte 254 if
+    `m` is infinite. Otherwise `scale_rounding` determines the scale, with `max`
+    the largest value of the element type and `emax` the exponent of `max`:
 
-    - `ceil`: round_up(a * (1 / max)) to a power of two; nothing saturates;
-    - `floor` (OCP MX v1.0): 2^(floor(log2(a)) - emax);
-    - `even`: `floor` of a rounded to the element's mantissa;
-    - `fit` (TOSA 1.1): the least power of two for which a rounds to an element
-      without saturation. Equals `even` except for `f8E4M3FN`, for which the
-      threshold is 464, the largest number that rounds to 448.
+    - `ceil`: `m * (1 / max)`, rounded up to a power of two; nothing saturates;
+    - `floor` (OCP MX v1.0): `2^(floor(log2(m)) - emax)`;
+    - `even`: like `floor`, after rounding `m` to the element's mantissa;
+    - `fit` (TOSA 1.1): the least power of two for which `m` rounds to an
+      element without saturation. This equals `even` except for `f8E4M3FN`,
+      which has the threshold 464, the largest number that rounds to 448.
 
     Elements are `round_to_nearest_even(x * 2^(127 - byte))`, saturated. NaN
-    becomes the type's NaN, the largest value of a type without NaN, or 0 in
-    MXINT8, and is recorded by the NaN scale of its block. Padding of the layout
-    is written as 0.
+    becomes the NaN of the element type, the largest value of a type without
+    NaN, or 0 in MXINT8. The scale of a block with a NaN is also NaN.
+    Padding of the layout is written as 0.
 
     For NVFP4 (`f4E2M1FN` with `f8E4M3FN` scales, block 16), `global_scale` is
     the per-tensor encode factor.
 
     With a `seed`, elements are rounded stochastically to one of the two
     neighbors, such that the expected value is the exact quotient. The random
-    number of an element is the first word of Philox-4x32-10 with `seed` as key
-    and the element's linear index in the input as counter (low words first),
-    equal for both orientations. If a 24-bit significand loses d bits, the d low
-    bits of the random word are added before truncation. If d exceeds 32, the
-    last d - 32 bits are dropped before the addition. Saturation, NaN, the sign
-    of zero and scales are unaffected.
+    number of an element is the first word of Philox-4x32-10, with `seed` as key
+    and the element's linear index in the input as counter (low words first).
+    Both orientations use the same random numbers. If a 24-bit significand loses
+    d bits, the d low bits of the random word are added before truncation. If d
+    exceeds 32, the last d - 32 bits are dropped before the addition.
+    Saturation, NaN, the sign of zero and scales are unaffected.
 
-    With `square`, blocks have as many rows as columns, fewer at the edges. Both
-    orientations then share their scales, and the elements of one orientation
-    are the transposed elements of the other, which is useful for weights. The
-    shapes of scale tensors are unchanged: each scale is stored once for every
-    line of its square.
+    With `square`, blocks have as many rows as columns, except at the edges.
+    Both orientations then share their scales, and the elements of one
+    orientation are the transposed elements of the other, which is useful for
+    weights. The shapes of scale tensors are unchanged: each scale is repeated
+    for all rows (axis 1) or columns (axis 0) of its square.
 
     `ragged` is the dimension of the *input* divided by expert groups: `rows`
     for the second to last, `reduction` for the last. Ragged inputs require
     `offsets`, the cumulative ends of the expert groups, in device memory. The
-    destinations of axis 1 have the same kind; those of axis 0 are transposed
-    and have the other kind. For a `T x N` input with ragged rows,
-    `axes = [1, 0]` therefore writes a tensor with ragged rows and a transposed
-    tensor with a ragged reduction. With G expert groups and an input `T x N`
-    (`N x T`):
+    destinations of axis 1 have the same kind as the input. The destinations of
+    axis 0 are transposed and have the other kind. For a `T x N` input with
+    ragged rows, `axes = [1, 0]` therefore writes a tensor with ragged rows and
+    a transposed tensor with a ragged reduction. With G expert groups and an
+    input of shape `T x N` (ragged rows) or `N x T` (ragged reduction):
 
     | kind | elements | scales |
     |---|---|---|
@@ -130,7 +131,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
   let hasCanonicalizer = 1;
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration #
       destinationDeclaration # [{
-    /// A destination consists of the elements and scales of an axis.
+    /// A destination consists of the elements and scales for an axis.
     unsigned getNumDestinations() { return getAxes().size(); }
     unsigned getElementsNumber(unsigned i) { return 2 * i; }
     ::mx::QuantizeOut getOut(unsigned number) {
@@ -153,52 +154,56 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
                                                RecursiveMemoryEffects]> {
   let summary = "quantization fused with surrounding operations";
   let description = [{
-    Created by passes from `mx.quantize` and surrounding operations, and defined
-    like `mx.quantize` with the following additions. `block_size` is explicit,
-    because `outs` may lack scales.
+    Passes create this operation from `mx.quantize` and surrounding operations.
+    It is defined like `mx.quantize`, with the following additions. `block_size`
+    is explicit, because `outs` may lack scales.
 
-    With `gather`, row i of the quantized matrix is row `gather[i]` of every
-    input, or a row of zeros for indices out of range, such as -1. This sorts
-    tokens by expert, with padding between groups, without a copy. All other
-    features (`ragged`, the prologue, random numbers) refer to the gathered
-    rows. The input must have rank 2.
+    With `gather`, row `i` of the quantized matrix is row `gather[i]` of every
+    input, or a row of zeros if the index is out of range, such as -1. This
+    sorts tokens by expert, with padding between groups, without a copy. All
+    other features (`ragged`, the prologue, random numbers) refer to the
+    gathered rows. The input must have rank 2.
 
     With `amax` the elements and scales are followed by a scalar destination for
     each value: the largest magnitude of the quantized values, as defined by
     `mx.amax`. The maximum includes the zero rows of a gather, excludes rows
-    outside all expert groups, and overwrites the destination. The next factor,
-    for NVFP4 or delayed scaling, then needs no additional pass over the input.
+    outside all expert groups, and overwrites the destination. NVFP4 and delayed
+    scaling can then compute their next factor without another pass over the
+    input.
 
     The optional `prologue` region computes the values to quantize without
-    storing them. Its arguments are one element of each input (all of the same
-    shape), and the row and column within the last two dimensions of the input,
-    also for axis 0. It yields one or more values, which are quantized
-    separately. The type of a value, f32, bf16 or f16, is that of the replaced
-    tensor, which preserves its rounding. `outs` lists, for each value in turn,
-    the elements and scales of each axis, followed by a scalar for each value
-    with `amax`. The region is not evaluated for padding, which is 0.
+    storing them. All inputs must have the same shape. The arguments of the
+    region are one element of each input, and the row and column within the last
+    two dimensions of the input, also for axis 0. The region yields one or more
+    values of type f32, bf16 or f16, which are quantized separately. If a pass
+    fuses a producer, the value has the type of the replaced tensor, which
+    preserves the rounding. `outs` lists, for each value in turn, the elements
+    and scales of each axis and, with `amax`, ends with a scalar for each value.
+    The region is not evaluated for padding, which is 0.
 
     With `concat` the values of a prologue, two or more of the same type, are
-    concatenated along the last dimension, like `tensor.concat`: `R x V*C` for V
-    values and inputs `R x C`. `outs`, random numbers, `global_scale` and `amax`
-    refer to the concatenated tensor. For example, the two gradients of a SwiGLU
-    become the operand of the next matmul.
+    concatenated along the last dimension, like `tensor.concat`. For V values
+    and inputs of shape `R x C`, the quantized tensor is `R x V*C`. `outs`,
+    random numbers, `global_scale` and `amax` refer to the concatenated tensor.
+    For example, the two gradients of a SwiGLU become one operand of the next
+    matmul.
 
     With `dequantized`, destinations receive dequantized values (fake
     quantization, or QDQ) instead of elements and scales, for training that
-    simulates a format or for bf16 matmuls. The list contains an entry for each
-    destination: `none`, or the element type to round to. A dequantized
-    destination is a single tensor of f32, bf16 or f16 with the shape of the
-    elements, and receives the result of `mx.dequantize`, with 0 as padding of a
-    ragged reduction. For NVFP4, `decode_factors` lists the `global_scale`
-    operands of `mx.dequantize`, one for each of these destinations or none.
+    simulates a format or for bf16 matmuls. For each destination, the list
+    contains `none` or the element type to round to. A dequantized destination
+    is a single tensor of f32, bf16 or f16 with the shape of the elements, and
+    receives the result of `mx.dequantize`, with 0 as padding of a ragged
+    reduction. For NVFP4, `decode_factors` is empty or lists the `global_scale`
+    operand of `mx.dequantize` for each dequantized destination.
 
-    Inputs may be quantized already: tensors of elements, each paired with the
-    next of `input_scales`, for blocks along the last dimension (`f8E8M0FNU` for
-    32 elements, or `f8E4M3FN` for 16 elements of `f4E2M1FN`), in any layout
-    without expert groups. A prologue receives the value of `mx.dequantize` in
-    the type of its argument: f32, bf16 or f16. This requantizes a tensor to
-    another format, or along another axis, without storing dequantized values.
+    Inputs may be already quantized. Each tensor of elements among the inputs is
+    then paired with the next tensor of `input_scales`. Their blocks divide the
+    last dimension (`f8E8M0FNU` for 32 elements, or `f8E4M3FN` for 16 elements
+    of `f4E2M1FN`), and the scales may have any layout without expert groups. A
+    prologue receives the value of `mx.dequantize` in the type of its argument:
+    f32, bf16 or f16. This requantizes a tensor to another format, or along
+    another axis, without storing dequantized values.
 
     Without a prologue, a quantized input with `f8E8M0FNU` scales is passed
     through. Destinations of axis 1 have the same format, and receive a byte
@@ -206,7 +211,7 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     are quantized. Rows without a source in `gather`, and padding, are 0. Tokens
     that were quantized before they were sent thus become both operands of a
     grouped matmul. In contrast, a prologue that yields its argument also
-    requantizes along axis 1: the scale shrinks in blocks with elements of at
+    requantizes along axis 1: a block's scale shrinks if its elements are at
     most half the largest number.
 
     Examples:
@@ -372,7 +377,7 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     unsigned getAmaxNumber(unsigned value) {
       return getElementsNumber(getNumDestinations()) + value;
     }
-    /// Describes the destination at a position of `outs`.
+    /// Describes the destination at index `number` of `outs`.
     ::mx::QuantizeOut getOut(unsigned number);
     unsigned getDestinationOf(::mx::QuantizeOut out) {
       return out.value * getAxes().size() + out.axis;
@@ -392,8 +397,8 @@ def MX_AmaxOp : MX_StructuredOp<"amax", []> {
   let summary = "compute the largest magnitude of a tensor";
   let description = [{
     Computes the largest |x| as f32, NaN (0x7FFFFFFF) if any element is NaN, and
-    0 for an empty tensor. It determines the factor of NVFP4: `mx.quantize`
-    takes `global_scale = 448 * 6 / amax`.
+    0 for an empty tensor. The result determines the NVFP4 factor: `mx.quantize`
+    uses `global_scale = 448 * 6 / amax`.
 
     Example:
 
@@ -417,9 +422,9 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
     `out[i, j] = round(element[i, j] * scale[i, j / block_size])`, with a single
     rounding to the result type. NaN becomes the result type's canonical NaN.
 
-    For NVFP4 the optional `global_scale` is the *decode* factor of the tensor,
-    the reciprocal of the factor of `mx.quantize`. The multiplication is exact
-    and precedes the rounding.
+    For NVFP4 the optional `global_scale` is the *decode* factor of the tensor.
+    This is the reciprocal of the encode factor that `mx.quantize` uses. The
+    multiplication is exact and precedes the rounding.
 
     With `ragged` and `offsets` the elements and scales have the ragged layout
     (see `mx.quantize`) and the result is contiguous: a ragged reduction
@@ -427,8 +432,8 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
     unspecified.
 
     `ragged = reduction padded` keeps the segments in place: the result is
-    `N x cap`, with segments that begin and end at multiples of 128 columns and
-    the padding of the input. Columns after the last segment are unspecified.
+    `N x cap`, with the padding of the input. Segments begin and end at
+    multiples of 128 columns. Columns after the last segment are unspecified.
 
     Example:
 
@@ -466,8 +471,7 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
 def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
   let summary = "convert scales to another physical layout";
   let description = [{
-    The logical scales are unchanged. Padding of the destination layout is
-    written as 0.
+    The logical scales are unchanged. Padding of the new layout is 0.
 
     With `ragged = rows` and `offsets`, one side is linear and the other is
     tiled with ragged rows. Scales of a ragged reduction form a single tiled
@@ -505,9 +509,9 @@ def MX_PackOperandOp : MX_StructuredOp<"pack_operand"> {
     time, for all matmuls that use them. The order is the encoding of `outs` or,
     once materialized, the attribute `order`. Padding is written as 0.
 
-    With `scales` the input is quantized, and the values of `mx.dequantize` are
-    packed. With `ragged = rows` and `offsets` the scales belong to expert
-    groups of rows.
+    With `scales` the input is quantized, and the operation packs its
+    dequantized values, as defined by `mx.dequantize`. With `ragged = rows` and
+    `offsets` the scales belong to expert groups of rows.
 
     Example:
 

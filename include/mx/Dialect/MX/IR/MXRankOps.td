@@ -8,8 +8,8 @@
 include "mlir/IR/SymbolInterfaces.td"
 include "mx/Dialect/MX/IR/MXBase.td"
 
-/// Memory written by other ranks, and the order of collectives. Operations with
-/// an effect on this resource are neither removed nor reordered.
+/// Memory that other ranks write. Operations with an effect on this resource
+/// are neither removed nor reordered, so collectives keep their order.
 def MX_RankGroupResource : Resource<"::mx::RankGroupResource">;
 
 def MX_RankGroupOp : MX_Op<"group", [Symbol]> {
@@ -38,7 +38,7 @@ def MX_RankGroupOp : MX_Op<"group", [Symbol]> {
   }];
 }
 
-/// Operation of a rank group.
+/// Operation on a rank group.
 class MX_OfRankGroup<string opMnemonic, list<Trait> traits = []>
     : MX_Op<opMnemonic, !listconcat(
         [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
@@ -46,10 +46,10 @@ class MX_OfRankGroup<string opMnemonic, list<Trait> traits = []>
 def MX_RankOp : MX_OfRankGroup<"rank", [Pure]> {
   let summary = "return the number of this rank";
   let description = [{
-    Ranges from 0 to the size of the rank group, exclusive. The number is
-    available on the host once the program is bound.
+    The result is at least 0 and less than the size of the rank group. The
+    number is available on the host once the program is bound.
 
-    Example: the first of the 32 experts of this rank.
+    Example: the first expert of this rank, which owns 32 experts.
 
     ```mlir
     %rank = mx.rank @ep
@@ -65,13 +65,13 @@ def MX_WindowOp : MX_OfRankGroup<"window", [
     MemoryEffects<[MemAlloc<MX_RankGroupResource>]>]> {
   let summary = "return memory that receives the rows of all ranks";
   let description = [{
-    A tensor without contents, like `tensor.empty`, in memory of the rank group.
-    Row `s * tokens + t` belongs to token t of rank s. All ranks have a window
-    of the same type. A window is the destination of `mx.dispatch`,
+    Returns an uninitialized tensor, like `tensor.empty`, in memory of the rank
+    group. Row `s * tokens + t` belongs to token t of rank s. All ranks have a
+    window of the same type. A window is the destination of `mx.dispatch`,
     `mx.all_gather` or `mx.all_to_all`. Every execution returns the same memory,
     so a rank must have read the window before it executes the op again.
 
-    Example: elements of 8192 tokens of two ranks.
+    Example: the elements of up to 8192 tokens from each of two ranks.
 
     ```mlir
     %w = mx.window @ep : tensor<16384x7168xf8E4M3FN>
@@ -103,23 +103,23 @@ class MX_CollectiveOp<string opMnemonic, list<Trait> traits = []>
 def MX_DispatchOp : MX_CollectiveOp<"dispatch", [AttrSizedOperandSegments]> {
   let summary = "send each token to the ranks of its experts";
   let description = [{
-    `experts` experts are divided among the ranks: rank r owns experts from
-    `r * experts / size` on. `ids[t, j]` is the j-th expert of token t of this
-    rank; ids outside [0, experts) are ignored.
+    `experts` experts are divided equally among the ranks: the first expert of
+    rank r is `r * experts / size`. `ids[t, j]` is the j-th expert of token t of
+    this rank; ids outside [0, experts) are ignored.
 
-    Row `s * tokens + t` of each window receives the row of token t of rank s in
-    the payload, on every rank that owns an expert of the token. Rows of other
-    tokens are unspecified, except in the window of ids, which contains -1 for
-    missing rows. The row of a token is independent of other tokens, so ranks
+    On every rank that owns an expert of token t of rank s, row `s * tokens + t`
+    of each window receives the token's row of the payload. Rows of other tokens
+    are unspecified, except in the window of ids, which contains -1 for missing
+    rows. The row index of a token does not depend on other tokens, so ranks
     exchange no counts, and windows cannot overflow.
 
     Payloads are tensors with a row for each token: elements and scales of
     quantized tokens, and router weights. Scales use the linear layout, so each
     row is contiguous.
 
-    A token is sent to a rank once, even if several of its experts are there.
-    `mx.group_rows` and the `gather` of `mx.fused_quantize` read the window and
-    sort rows by expert.
+    A token is sent to a rank once, even if the rank owns several of its
+    experts. `mx.group_rows` and the `gather` of `mx.fused_quantize` read the
+    window and sort rows by expert.
 
     Example: quantized tokens and router weights, top 8 of 64 experts.
 
@@ -147,17 +147,17 @@ def MX_DispatchOp : MX_CollectiveOp<"dispatch", [AttrSizedOperandSegments]> {
 def MX_CollectOp : MX_CollectiveOp<"collect"> {
   let summary = "add the results of each token from all ranks";
   let description = [{
-    Counterpart of `mx.dispatch`. `input[p, :]` is a row computed by this rank
-    for the pair `slots[p]`, numbered as in `mx.group_rows` of the window:
-    `slots[p] = (s * tokens + t) * k + j` is choice j of token t of rank s, and
-    negative numbers are ignored. `ids` and `experts` are the operands of the
+    Counterpart of `mx.dispatch`. `input[p, :]` is a row that this rank computed
+    for pair `slots[p]`. Pairs are numbered as in an `mx.group_rows` that reads
+    the window: `(s * tokens + t) * k + j` is choice j of token t of rank s.
+    Negative numbers are ignored. `ids` and `experts` are the same as for the
     dispatch.
 
     Each rank adds its rows of a token in f32, in the order of p, and rounds the
-    sum once to `wire`: f32 or bf16. The rank of the token adds these sums in
-    f32, in rank order and starting with 0. A token without experts is 0. The
-    order of additions is independent of arrival times, so results are
-    reproducible to the bit.
+    sum once to `wire`: f32 or bf16. The rank that owns the token adds these
+    sums in f32, in rank order and starting with 0. The result of a token
+    without experts is 0. The order of additions is independent of arrival
+    times, so results are reproducible to the bit.
 
     Example:
 
@@ -182,12 +182,12 @@ def MX_CollectOp : MX_CollectiveOp<"collect"> {
 }
 
 def MX_CollectPairsOp : MX_CollectiveOp<"collect_pairs"> {
-  let summary = "return a scalar to each pair of a token and an expert";
+  let summary = "return a scalar for each token-expert pair";
   let description = [{
     `outs[t, j]` is `input[p]` of the rank that owns expert `ids[t, j]`, with p
     the row of that pair: `slots[p]` is the number of the pair in the window, as
-    in `mx.collect`. Pairs without an expert are 0. Used for the gradients of
-    router weights.
+    in `mx.collect`. The result of a pair without an expert is 0. This computes
+    the gradients of router weights.
 
     Example:
 

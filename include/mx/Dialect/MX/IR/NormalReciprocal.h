@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Attribute by which mx-expand-math passes value ranges of a division to
-// targets.
+// mx-expand-math sets this attribute to inform the lowerings of all targets
+// about the range of a divisor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +14,10 @@
 
 namespace mx {
 
-/// Unit attribute of an `arith.divf` of 1 by d in f32. Asserts that d is NaN or
-/// 1 <= d < 0.9 * 2^126, so the reciprocal can be computed without subnormal
-/// numbers and infinities. The result is exact per IEEE in either case.
+/// Unit attribute of an f32 `arith.divf` that divides 1 by d. Asserts that d is
+/// NaN or 1 <= d < 0.9 * 2^126, so the reciprocal can be computed without
+/// special cases for subnormal numbers and infinities. The result is rounded
+/// per IEEE with or without the attribute.
 inline constexpr llvm::StringLiteral kNormalReciprocalName =
     "mx.normal_reciprocal";
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Source locations of run-time errors, printed like locations of compiler
-// errors. Bodies created upstream lack locations.
+// Run-time errors print source locations in the format of compiler errors.
+// Bodies of named linalg operations, which upstream creates, have no location.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,16 +25,15 @@ namespace mx {
 std::string getPlace(mlir::Location loc);
 
 /// Assigns the location of each `linalg` operation in `root` to the operations
-/// of its body that lack a location, such as bodies of named operations, which
-/// upstream creates.
+/// of its body that lack a location.
 void locateBodies(mlir::Operation *root);
 
 /// Returns the type of an operand or a result of `op` that is a float of at
 /// most `bits` bits, or null.
 mlir::Type findNarrowFloat(mlir::Operation *op, unsigned bits = 8);
 
-/// Returns a suggestion for `op`, unsupported arithmetic on narrow floats, as
-/// the end of an error.
+/// Returns the end of an error message about arithmetic on narrow floats. This
+/// part names the mx operation or pass to use instead of `op`.
 llvm::StringRef adviseOnNarrowFloats(mlir::Operation *op);
 
 } // namespace mx

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A module may contain the program around mx functions: a `main` that fills
-// arrays, copies them to the device by gpu.memcpy, calls a layer and prints.
+// arrays, copies them to the device with gpu.memcpy, calls a layer and prints.
 // Device pipelines must not touch this code, which uses host memory.
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +16,9 @@
 
 namespace mx {
 
-/// Returns the functions with a body that operate on device memory, which the
-/// mx pipelines compile:
-///   - functions with tensors or with operations of mx and mxgpu;
+/// Returns the functions with a body that operate on device memory. The mx
+/// pipelines compile these functions:
+///   - functions with tensors or with mx or mxgpu operations;
 ///   - functions with linalg operations or parallel loops on memrefs, unless
 ///     they contain gpu operations (code that allocates device memory and
 ///     launches kernels manages the host itself);
@@ -38,8 +38,8 @@ findReachable(mlir::ModuleOp module, llvm::ArrayRef<mlir::Operation *> roots);
 void eraseUnreachable(mlir::ModuleOp module,
                       llvm::ArrayRef<mlir::func::FuncOp> entries);
 
-/// Returns the pass mx-skip-host-code around the pipeline that `populate`
-/// builds.
+/// Returns an mx-skip-host-code pass that runs the pipeline built by
+/// `populate`.
 std::unique_ptr<mlir::Pass>
 createMXSkipHostCode(llvm::function_ref<void(mlir::OpPassManager &)> populate);
 

@@ -27,7 +27,6 @@ inline constexpr llvm::StringLiteral kApartAttr = "mx.apart";
 /// Registers tiling (scf.for, scf.forall, tile and fuse) of mx operations.
 void registerTilingInterfaceExternalModels(mlir::DialectRegistry &registry);
 
-/// Registers one-shot bufferization of mx operations.
 void registerBufferizableOpInterfaceExternalModels(
     mlir::DialectRegistry &registry);
 

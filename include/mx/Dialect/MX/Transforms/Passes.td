@@ -21,8 +21,8 @@ def MXKeepRoundings : Pass<"mx-keep-roundings"> {
 def MXDecomposeTensors : Pass<"mx-decompose-tensors"> {
   let summary = "Decompose operations on tensors into linalg";
   let description = [{
-    Calls upstream's decompositions, so that later passes only handle `linalg`
-    operations with loops, `tensor` and `mx`:
+    Calls upstream's decompositions, so that later passes only handle `mx`,
+    `tensor`, and `linalg` operations with loops:
 
     - operations of `arith` and `math` on tensors become `linalg.generic`, as in
       `convert-elementwise-to-linalg`, but with a new `outs` tensor instead of
@@ -52,14 +52,14 @@ def MXDefineArith : Pass<"mx-define-arith"> {
     Expands cases in which targets return different results into other `arith`
     operations (docs/reference/Math.md, Arithmetic): `arith.fptosi` and
     `arith.fptoui` of NaN and of values out of range; integer division by 0 and
-    shifts by at least the width; conversions of integers of more than 24 bits
-    to f16 and bf16, which round once; and the bits of NaN, if `arith.bitcast`
-    or the sign operand of `math.copysign` exposes them. Removes fast-math
-    flags, because targets differ in using them. Rounding modes of
-    `arith.truncf` other than `to_nearest_even` are an error.
+    shifts by at least the bit width; conversions of integers wider than 24 bits
+    to f16 and bf16, which must round once; and the bits of NaN, if
+    `arith.bitcast` or the sign operand of `math.copysign` exposes these bits.
+    Removes fast-math flags, because targets use the flags differently. Rounding
+    modes of `arith.truncf` other than `to_nearest_even` are an error.
 
-    Run it before any folding, and before `mx-expand-math`, because the bit
-    operations of that pass handle NaN.
+    Run it before any folding, and before `mx-expand-math`, which inserts bit
+    operations that handle NaN.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
@@ -70,19 +70,18 @@ def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
   let description = [{
     Rewrites the operations that name an [`mx.group`](MX.md):
 
-    - `mx.dispatch` becomes an `mx.all_gather` of the ids, padded with -1 to the
-      maximum number of tokens of a rank, and an `mx.all_gather` of each
-      payload;
+    - `mx.dispatch` becomes an `mx.all_gather` of each payload and of the ids.
+      The ids are padded with -1 to the maximum number of tokens per rank;
     - `mx.collect` becomes an `mx.combine order = fixed overwrite`, which adds
       this rank's rows of each token, an `mx.all_to_all` of these partial sums,
-      and an `mx.combine order = fixed` of the partial sums from the ranks with
-      experts of a token;
-    - `mx.collect_pairs` is rewritten in the same way, with a final selection of
-      rows instead of a sum.
+      and an `mx.combine order = fixed` of the partial sums from all ranks that
+      own experts of a token;
+    - `mx.collect_pairs` is rewritten in the same way, but selects rows instead
+      of adding them.
 
-    All ranks must execute each collective equally often. In a branch, or in a
-    loop with non-constant bounds, a collective or a call of a function with
-    collectives is an error.
+    All ranks must execute each collective the same number of times. In a
+    branch, or in a loop with non-constant bounds, a collective or a call to a
+    function with collectives is an error.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::linalg::LinalgDialect",
@@ -92,11 +91,11 @@ def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
 def MXGroupBatches : Pass<"mx-group-batches"> {
   let summary = "Rewrite batched matmuls as masked grouped matmuls";
   let description = [{
-    Rewrites an `mx.matmul` of rank 3 on tensors as an `mx.grouped_matmul ragged
-    = rows masked`, for which kernels exist. Every batch uses all its rows.
-    Scales in `sf_128x4`, results and epilogues do not change. The offsets
-    operand contains the number of rows of each matrix, as a constant or, for
-    dynamic sizes, by a `linalg.fill`:
+    Rewrites a rank-3 `mx.matmul` on tensors as an
+    `mx.grouped_matmul ragged = rows masked`, for which kernels exist. Every
+    batch uses all its rows. Scales in `sf_128x4`, results and epilogues do not
+    change. The offsets operand contains the number of rows of each matrix, as a
+    constant or, for dynamic sizes, as the result of a `linalg.fill`:
 
     ```mlir
     %n = arith.constant dense<96> : tensor<8xi32>
@@ -104,25 +103,25 @@ def MXGroupBatches : Pass<"mx-group-batches"> {
     ```
 
     For higher ranks, the batch dimensions are collapsed first
-    (`tensor.collapse_shape`), if all operands have them and at most one is
-    dynamic.
+    (`tensor.collapse_shape`), if all operands have these dimensions and at most
+    one of them is dynamic.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def MXTileScales : Pass<"mx-tile-scales"> {
-  let summary = "Rewrite scales of matmuls to the layout of tensor cores";
+  let summary = "Convert matmul scales to the tensor core layout";
   let description = [{
     Converts `linear` scales of an `mx.matmul`, or of the matrices of an
     `mx.grouped_matmul`, to layout `sf_128x4`. If an `mx.fused_quantize` in the
-    same function writes them into a `tensor.empty` and only matmuls read them,
-    the quantization writes tiles itself. For other scales the pass inserts an
-    `mx.relayout`. Scales of expert groups do not change.
+    same function writes these scales into a `tensor.empty` and only matmuls
+    read the scales, the quantization writes tiles directly. For other scales
+    the pass inserts an `mx.relayout`. Scales of expert groups do not change.
 
-    The type of tiles does not contain the number of rows and blocks. Therefore
-    `mxgpu.require` compares dynamic sizes of scales and elements, with the
-    message of the CPU path.
+    The tiled type does not contain the number of rows and blocks. Therefore the
+    pass inserts an `mxgpu.require` that compares dynamic sizes of scales and
+    elements, with the same message as on the CPU path.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::tensor::TensorDialect", "::mx::mxgpu::MXGPUDialect"];
@@ -131,28 +130,30 @@ def MXTileScales : Pass<"mx-tile-scales"> {
 def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
   let summary = "Replace layout encodings by physical tensors";
   let description = [{
-    Replaces every tensor with a `#mx.scale_layout`, `#mx.ragged` or operand
-    order as its encoding by the physical tensor that the encoding describes.
-    Converts functions, calls, `scf.for`, `scf.if`, `scf.while`, `arith.select`,
-    `tensor.empty`, `tensor.dim` and the mx operations.
+    Tensors may have a `#mx.scale_layout`, `#mx.ragged` or an operand order as
+    their encoding. The pass replaces each such tensor by the physical tensor
+    that the encoding describes. Converts functions, calls, `scf.for`, `scf.if`,
+    `scf.while`, `arith.select`, `tensor.empty`, `tensor.dim` and the mx
+    operations.
 
     | encoding | physical tensor for a logical `R x C` |
     |---|---|
     | `linear`, `#mx.ragged` | `R x C` |
     | `sf_128x4` | `ceil(R/128) x ceil(C/4) x 32 x 4 x 4` |
     | `sf_128x4`, ragged rows of G expert groups | `(R/128 + G) x ceil(C/4) x 32 x 4 x 4` |
-    | an order, with tiles of r x c stored as S | `ceil(R/r) x ceil(C/c) x S`, or `R x C` if tiles stay in place |
+    | an operand order that stores r x c tiles in shape S | `ceil(R/r) x ceil(C/c) x S`, or `R x C` if tiles stay in place |
 
-    Operations then name the order of an operand by an attribute.
+    An attribute of the operation then specifies the order of an operand.
 
     Run it before bufferization, which silently drops encodings and creates a
     row-major memref. Any other operation on an encoded tensor is an error,
     because its meaning would change on the physical tensor.
 
-    `tensor.dim` still returns the logical size. Dynamic sizes are taken from
-    the `tensor.empty`, from the elements for scales of an mx operation, or from
-    the source or the other operand for packed weights. If none of these exists,
-    the pass reports an error.
+    `tensor.dim` still returns the logical size. Dynamic sizes are those of the
+    `tensor.empty` that creates the tensor. Otherwise, the sizes of an mx
+    operation's scales are derived from the elements, and the sizes of packed
+    weights from their source or from the other operand. If the pass finds no
+    source, it reports an error.
 
     Example: the pass rewrites
 
@@ -176,10 +177,11 @@ def MXGeneralizeQuantize : Pass<"mx-generalize-quantize"> {
     Fusion, the CPU path and kernels work on `mx.fused_quantize`, as upstream's
     fusion works on `linalg.generic`. All pipelines run this pass first;
     `mx-fuse-prologues`, `convert-mx-to-cpu` and `convert-mx-to-mxgpu` also
-    generalize.
+    convert `mx.quantize`.
 
-    Gathered rows that only quantizations read become their `gather`. A gather
-    is a `linalg.generic` that yields zeros for an index i out of range:
+    If only quantizations read gathered rows, the list of row indices becomes
+    their `gather` operand. The gather must be a `linalg.generic` that yields
+    zeros if an index i is out of range:
 
     ```mlir
     %row = arith.index_cast %i : i32 to index
@@ -202,14 +204,14 @@ def MXFuseEpilogues : Pass<"mx-fuse-epilogues"> {
       operands by `tensor.extract`;
     - an elementwise operation on equal column slices (`tensor.extract_slice`)
       of a matmul with ragged rows, such as a SwiGLU on gate and up projection,
-      becomes an epilogue of several accumulators (`num_b`);
-    - an `mx.fused_quantize` along the rows of such a matmul, with the same
-      expert groups, becomes a quantized result, and its prologue becomes the
-      epilogue. The number of columns must be a multiple of 128, and the result
-      must have elements of 4, 6 or 8 bits with `f8E8M0FNU` scales in layout
-      `sf_128x4`;
-    - an `mx.combine` of such a matmul, with the same expert groups and any
-      order, becomes its `scatter`.
+      becomes an epilogue with several accumulators (`num_b`);
+    - an `mx.fused_quantize` of such a matmul's result along the rows, with the
+      same expert groups, becomes a quantized result, and the prologue becomes
+      the epilogue. The number of columns must be a multiple of 128, and the
+      result must have 4-, 6- or 8-bit elements with `f8E8M0FNU` scales in
+      layout `sf_128x4`;
+    - an `mx.combine` of such a matmul's result, with the same expert groups and
+      `order = any`, becomes the `scatter` of the matmul.
 
     Matmuls that accumulate into their `outs` are not changed. Matmuls with
     additional attributes, such as a schedule, get no quantized result and no
@@ -227,18 +229,18 @@ def MXFusePrologues : Pass<"mx-fuse-prologues"> {
     Applies these fusions to `mx.fused_quantize`:
 
     - a quantization and an `mx.amax` of the same tensor become a quantization
-      with `amax`, unless it depends on the `mx.amax`, is gathered or ragged, or
-      has a prologue;
+      with `amax`, unless the quantization depends on the `mx.amax`, is gathered
+      or ragged, or has a prologue;
     - two quantizations of the same input (or with the same prologue) along
-      different axes become one along both axes;
-    - two quantizations with the same recipe and axes become one with several
-      values, if the inputs of one are a subset of the other's, or one
-      elementwise operation computes the inputs of both. An element of all
-      values must have at most `value-bits` bits in total;
+      different axes become a single quantization along both axes;
+    - two quantizations with the same recipe and axes become a single
+      quantization with several values, if the inputs of one are a subset of the
+      other's inputs, or one elementwise operation computes the inputs of both.
+      The bits per element, added over all values, must not exceed `value-bits`;
     - a quantization of a concatenation along the last dimension
       (`tensor.concat`, or insertions into an empty tensor) without other users
-      becomes one with `concat`. The tensors must have the same static width, a
-      multiple of the block and of `concat-multiple`;
+      becomes a quantization with `concat`. The tensors must have the same
+      static width, a multiple of the block and of `concat-multiple`;
     - an elementwise `linalg` operation (all loops parallel, results not
       permuted) without other users becomes the prologue, or part of it.
       Operands of f32, bf16 and f16 with the shape of the input become inputs;
@@ -257,7 +259,7 @@ def MXFusePrologues : Pass<"mx-fuse-prologues"> {
   }];
   let options = [
     Option<"valueBits", "value-bits", "int64_t", "0",
-           "Maximum number of bits of an element of all values; 0: no limit">,
+           "Maximum number of bits per element over all values; 0: no limit">,
     Option<"concatMultiple", "concat-multiple", "int64_t", "1",
            "Required divisor of the width of concatenated values">
   ];
@@ -270,16 +272,16 @@ def MXFuseFakeQuantize : Pass<"mx-fuse-fake-quantize"> {
     If an `mx.dequantize` is the only user of elements and scales, the
     `mx.fused_quantize` writes dequantized values instead (fake quantization, or
     QDQ), to a `dequantized` destination. Destinations are fused independently.
-    The operations are written in the program, or inserted by
-    `mx-dequantize-operands` for a matmul with a schedule for bf16 operands.
+    The program contains these operations, or `mx-dequantize-operands` inserts
+    them for a matmul with a schedule for bf16 operands.
 
     Both operations must be in the same block and have the same expert groups
     and blocks, and the destination must not depend on the quantization. The
     results have the same bits.
 
-    `tile-bits` limits kernels that keep a 128 x 128 tile in shared memory: the
-    maximum number of bits per element of all quantized and written values.
-    Kernels along rows need no tile.
+    `tile-bits` is the maximum number of bits per tile element, added over all
+    quantized and written values. It limits kernels that keep a 128 x 128 tile
+    in shared memory. Kernels along rows need no tile.
 
     Example:
 
@@ -297,7 +299,7 @@ def MXFuseFakeQuantize : Pass<"mx-fuse-fake-quantize"> {
   }];
   let options = [
     Option<"tileBits", "tile-bits", "int64_t", "0",
-           "Maximum number of bits of an element of a tile; 0: no limit">
+           "Maximum number of bits per element of a tile; 0: no limit">
   ];
 }
 
@@ -306,12 +308,13 @@ def MXVerifyTensors : Pass<"mx-verify-tensors"> {
   let description = [{
     Reports the first operation on tensors that no later pass can lower, in its
     original form and with a remedy: operations that do not bufferize, constants
-    without bytes, named `linalg` operations on floats of 8 bits or fewer, and,
-    with `on-device`, reads of elements narrower than a byte.
+    that cannot be written as bytes, named `linalg` operations on floats of 8
+    bits or fewer, and, with `on-device`, reads of elements narrower than a
+    byte.
 
-    Run it after fusion. With `on-device` it sets the attribute `mx.apart` of
-    unfused `linalg` operations to the reason, for remarks of
-    `mx-linalg-to-loops`.
+    Run it after fusion. With `on-device` the pass stores the reason why a
+    `linalg` operation was not fused in the attribute `mx.apart`. Remarks of
+    `mx-linalg-to-loops` print this reason.
   }];
   let options = [
     Option<"onDevice", "on-device", "bool", /*default=*/"false",
@@ -320,7 +323,7 @@ def MXVerifyTensors : Pass<"mx-verify-tensors"> {
 }
 
 def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
-  let summary = "Convert matmuls of f32, bf16 and f16 to block-scaled matmuls";
+  let summary = "Convert f32, bf16 and f16 matmuls to block-scaled matmuls";
   let description = [{
     Rewrites contractions of tensors (`linalg.matmul` with any transpositions,
     `linalg.batch_matmul`, `linalg.contract`, `linalg.generic`) to `mx.quantize`
@@ -330,30 +333,29 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
 
     - If the reduction is not the last dimension of an operand, quantization
       along the second to last dimension transposes the operand.
-    - An operand gathered from the rows of a matrix, by a list of indices,
-      becomes the `gather` of an `mx.fused_quantize`.
-    - The result of an `mx.dequantize` of a format below, with `f8E8M0FNU`
-      scales along the reduction, is replaced by its source.
-    - If several dynamic dimensions are collapsed, their sizes are compared at
-      run time.
+    - If an operand consists of matrix rows gathered with a list of indices, the
+      list becomes the `gather` of an `mx.fused_quantize`.
+    - If an operand was dequantized from a format below, with `f8E8M0FNU` scales
+      along the reduction, the matmul reads the quantized source.
+    - Sizes of several collapsed dynamic dimensions are compared at run time.
     - The contents of `outs` are added unless they are zeros. If an f32 result
       is only rounded to bf16 or f16, the matmul returns that type.
 
     `recipe`, or `lhs-recipe` and `rhs-recipe`, selects the formats. The
-    attribute `mx.recipe` of an operation, a string or an array of two,
-    overrides them; `"none"` excludes the operation:
+    attribute `mx.recipe` of an operation, a string or an array of two strings,
+    overrides these options; `"none"` excludes the operation:
 
     | recipe | elements | scales |
     |---|---|---|
-    | `mxfp8-e4m3`, `mxfp8-e5m2` | `f8E4M3FN`, `f8E5M2` | `f8E8M0FNU` of 32 |
-    | `mxfp6-e2m3`, `mxfp6-e3m2` | `f6E2M3FN`, `f6E3M2FN` | `f8E8M0FNU` of 32 |
-    | `mxfp4` | `f4E2M1FN` | `f8E8M0FNU` of 32 |
-    | `nvfp4` | `f4E2M1FN` | `f8E4M3FN` of 16, with the factor `global-scale` |
+    | `mxfp8-e4m3`, `mxfp8-e5m2` | `f8E4M3FN`, `f8E5M2` | `f8E8M0FNU` per 32 elements |
+    | `mxfp6-e2m3`, `mxfp6-e3m2` | `f6E2M3FN`, `f6E3M2FN` | `f8E8M0FNU` per 32 elements |
+    | `mxfp4` | `f4E2M1FN` | `f8E8M0FNU` per 32 elements |
+    | `nvfp4` | `f4E2M1FN` | `f8E4M3FN` per 16 elements, with the factor `global-scale` |
 
     Other matmuls are not changed and get a remark with the reason, for example
-    a reduction dimension that is not a multiple of the K of the formats, or
-    that is dynamic without `dynamic-reductions`, which moves the check to run
-    time.
+    that the reduction dimension is not a multiple of the K that the formats
+    require. A dynamic reduction dimension also prevents the conversion, unless
+    `dynamic-reductions` moves the check to run time.
 
     Run `cse` and `mx-fuse-prologues` next, so that tensors quantized several
     times are read once, and tensors that are only quantized are not stored.
@@ -373,7 +375,7 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
            "Factor of tensors quantized to NVFP4">,
     Option<"dynamicReductions", "dynamic-reductions", "bool",
            /*default=*/"false",
-           "Assume that dynamic reduction dimensions are multiples">
+           "Allow dynamic reduction dimensions, and check them at run time">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::tensor::TensorDialect", "::mx::MXDialect",
@@ -383,13 +385,13 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
 def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {
   let summary = "Convert block-scaled operations of other dialects to mx";
   let description = [{
-    Rewrites block-scaled operations as other compilers emit them
+    Rewrites block-scaled operations in the forms that other compilers emit
     (docs/guide/Import.md lists all forms):
 
     | found | becomes |
     |---|---|
-    | a matmul of `linalg` (`matmul`, `batch_matmul`, `contract`, `generic`, with any indexing maps) of `arith.scaling_extf`, in its body or on tensors before it | `mx.matmul` |
-    | the same with scales of one operand, the other bf16 or f16 | `mx.matmul` with unscaled A |
+    | a `linalg` matmul (`matmul`, `batch_matmul`, `contract`, `generic`, with any indexing maps) with `arith.scaling_extf` in its body or on its operands | `mx.matmul` |
+    | the same, but only one operand has scales, and the other is bf16 or f16 | `mx.matmul` with unscaled A |
     | other `arith.scaling_extf` on tensors or in an elementwise body | `mx.dequantize` |
     | `tosa.matmul_t_block_scaled`, `tosa.cast_from_block_scaled`, `tosa.cast_to_block_scaled` | `mx.matmul`, `mx.dequantize`, `mx.quantize` |
 
@@ -406,11 +408,11 @@ def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {
            /*default=*/"\"sf_128x4\"",
            "Layout of scales that matmuls read: sf_128x4 or linear">,
     Option<"dynamicBlocks", "dynamic-blocks", "bool", /*default=*/"false",
-           "Assume that blocks of dynamic size have the size of mx, and check "
-           "it at run time">,
+           "Assume that dynamic block sizes equal the block sizes of mx, and "
+           "check them at run time">,
     Option<"wideF16", "wide-f16", "bool", /*default=*/"false",
-           "Also import scaled f16 values, without the overflow of scales "
-           "beyond its range">
+           "Also import scaled f16 values; scales beyond the range of f16 then "
+           "do not overflow">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
@@ -441,8 +443,8 @@ def MXNormalizeViews : Pass<"mx-normalize-views"> {
       and one that drops dimensions.
 
     A `tensor.collapse_shape` of a dynamic dimension and a dimension of size 0
-    becomes a `tensor.empty`, because the memref type would be static, which is
-    an error.
+    becomes a `tensor.empty`, because upstream would infer a static size of 0
+    for the memref, which differs from the dynamic size of the tensor.
 
     Pipelines begin with this pass, and run it again before bufferization.
   }];
@@ -455,9 +457,9 @@ def MXClampIndices : Pass<"mx-clamp-indices"> {
   let description = [{
     A region of `linalg`, an epilogue, a prologue, or the body of
     `tensor.generate` or `tensor.pad` may read elements at any index
-    (`tensor.extract`, `memref.load`). It runs in a kernel, which cannot report
-    an index out of bounds. The pass handles each index that is not provably in
-    bounds:
+    (`tensor.extract`, `memref.load`). The reads run in a kernel, which cannot
+    report an index out of bounds. The pass handles each index that is not
+    provably in bounds:
 
     - an index that the host can compute (a sum of constants, sizes, arguments
       of the entry and at most one index of the region) is checked before the
@@ -499,20 +501,20 @@ def MXSkipHostCode : Pass<"mx-skip-host-code", "::mlir::ModuleOp"> {
   let summary = "Run a pipeline without the host code of a module";
   let description = [{
     A module may contain the program around mx functions, such as a `main` that
-    copies arrays to the device by `gpu.memcpy` and calls a layer. This pass
+    copies arrays to the device with `gpu.memcpy` and calls a layer. This pass
     moves host code out of the module, runs a pipeline on the rest, and moves
     the host code back unchanged. `mx-to-nvvm` and similar pipelines run within
     this pass.
 
     The pipeline runs on
-      - functions with tensors, or with operations of mx or mxgpu;
+      - functions with tensors, or with mx or mxgpu operations;
       - functions with linalg operations or parallel loops on memrefs, unless
         they contain gpu operations;
       - callees of such functions, and callers without gpu operations; their
         memrefs are device memory;
-      - `gpu.module`s with operations of mxgpu;
-      - globals and declarations that these use. If host code also uses them, it
-        keeps unchanged copies.
+      - `gpu.module`s with mxgpu operations;
+      - globals and declarations that these functions and kernels use. If host
+        code also uses them, the host code keeps unchanged copies.
 
     Symbols that the pipeline creates are renamed if they conflict with host
     code.
@@ -543,9 +545,9 @@ def MXDropDeallocations : Pass<"mx-drop-deallocations"> {
     addresses in host memory. Ownership queries return false, so the buffers are
     cloned.
 
-    Run it before that pass on all paths: upstream places deallocations itself
-    and rejects functions with a `memref.dealloc`. The deallocations of
-    `memref.alloc` are removed.
+    Also run it before `ownership-based-buffer-deallocation` on all paths.
+    Upstream places deallocations itself and rejects functions with a
+    `memref.dealloc`, so this pass removes the deallocations of `memref.alloc`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::bufferization::BufferizationDialect"];
@@ -566,9 +568,9 @@ def MXSendWhole : Pass<"mx-send-whole"> {
   let summary = "Copy slices of buffers in collectives";
   let description = [{
     `mx.all_gather` and `mx.all_to_all` send a contiguous buffer from its start.
-    Bufferization passes them slices in place, so slices without the layout of a
-    whole array are copied to a new buffer. A sliced window is an error, because
-    other ranks write to it in place.
+    Bufferization passes slices to these operations in place, so the pass copies
+    slices without the layout of a whole array to a new buffer. A sliced window
+    is an error, because other ranks write to it in place.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
@@ -582,13 +584,12 @@ def MXExpandMath : Pass<"mx-expand-math"> {
     docs/reference/Math.md lists the functions, their sequences and their
     measured errors.
 
-    Functions of f16 and bf16 are computed in f32 and rounded to the type.
-    Functions of tensors become `linalg.generic`. Exact functions (`absf`,
+    Functions on f16 and bf16 are computed in f32 and rounded to the operand
+    type. Functions on tensors become `linalg.generic`. Exact functions (`absf`,
     `fma`, `sqrt`, `floor`, ...) are not changed. Functions without a sequence,
-    including those of f64, are errors.
+    including most f64 functions, are errors.
 
-    Run it before any folding, because constant folding calls the host's math
-    library.
+    Run it before any folding, which calls the host's math library.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",

@@ -1,11 +1,6 @@
 //===- MXBar.h - The mxbar dialect ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Declares the mxbar dialect: rings with memory addresses, barriers and
-// parities.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MXBAR_IR_MXBAR_H
 #define MX_DIALECT_MXBAR_IR_MXBAR_H

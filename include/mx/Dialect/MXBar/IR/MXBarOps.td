@@ -12,7 +12,7 @@ def MXBar_Dialect : Dialect {
   let cppNamespace = "::mx::mxbar";
   let summary = "Rings as memory addresses, barriers and parities";
   let description = [{
-    The level below `mxgpu`, created by `mxgpu-lower-rings`. An acquire or wait
+    `mxgpu-lower-rings` lowers `mxgpu` to this dialect. An acquire or wait
     becomes an `mxbar.wait` for the parity of a phase; a commit or release
     becomes an arrival. Loops carry the stage and the parity. Rings, scales and
     partial accumulators have explicit offsets. Kernels, roles, fragments,
@@ -20,7 +20,7 @@ def MXBar_Dialect : Dialect {
 
     Operations without a ring or stage, such as fences, elections and groups of
     bulk stores, are NVVM operations. docs/design/Rings.md explains why mxbar
-    defines the others.
+    defines its own operations for rings and stages.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mx::mxgpu::MXGPUDialect"];
@@ -70,20 +70,21 @@ def MXBar_PairBarrier : MXBar_BarrierOf<"Pair", "a barrier of the leading CTA">;
 def MXBar_PlacedRingOp : MXBar_Op<"placed_ring", [
     ParentOneOf<["::mx::mxgpu::KernelOp", "::mlir::LLVM::LLVMFuncOp"]>,
     MXGPU_NamesResult, MemoryEffects<[MemWrite<MXGPU_Barriers>]>]> {
-  let summary = "create a ring with addresses and arrival counts of its barriers";
+  let summary = "create a ring at given addresses, with barrier arrival counts";
   let description = [{
     `offsets` lists the location of each field of the first stage: a byte of
-    shared memory, or a column of tensor memory. `stride` is the distance of
-    stages in bytes of shared memory. `barriers` is the byte of the first
-    stage's full barrier, which is followed by the empty barrier; `full` and
-    `empty` are the arrivals per phase of each. If the CTAs of a pair have
-    different counts, `other_empty` applies to the CTA that is not the leader.
-    Barriers are initialized in the set-up of the kernel.
+    shared memory, or a column of tensor memory. `stride` is the distance
+    between stages in bytes of shared memory. `barriers` is the byte offset of
+    the first stage's full barrier, which is followed by the empty barrier;
+    `full` and `empty` are the arrivals per phase of these barriers. If the CTAs
+    of a pair have different counts, `other_empty` applies to the CTA that is
+    not the leader. Barriers are initialized in the set-up of the kernel.
 
     A stage in shared memory contains its fields and its barriers, so a role
-    needs a single address per stage. If `async_threads` empty stages that
-    copies fill, the barriers follow all stages, at a distance that is a shift
-    of the distance of stages. Stages for bulk stores have no barriers.
+    needs a single address per stage. If `bulk_copy` fills and `async_threads`
+    empty the stages, the barriers are stored after all stages, and a right
+    shift converts the stride of stages to the stride of barriers. Stages for
+    bulk stores have no barriers.
 
     Example:
 
@@ -146,9 +147,10 @@ def MXBar_GetStageOp : MXBar_Op<"get_stage", [
     Pure, MXGPU_NamesResult,
     TypesMatchWith<"stage belongs to the ring", "ring", "stage",
                    "::mx::mxgpu::StageType::get($_self.getContext(), ::llvm::cast<::mx::mxgpu::RingType>($_self))">]> {
-  let summary = "return the stage of a ring with a given number";
+  let summary = "return a ring's stage with a given number";
   let description = [{
-    The number of stages denotes the end of the ring, after the last stage.
+    A number equal to the number of stages denotes the end of the ring, after
+    the last stage.
 
     Example:
 
@@ -168,8 +170,7 @@ def MXBar_AdvanceOp : MXBar_Op<"advance", [
   let summary = "return the next stage and its parity";
   let description = [{
     The last stage is followed by `first`, with the parity flipped (CUTLASS,
-    PipelineState). `first` and `end` are operands, so roles keep them in
-    registers.
+    PipelineState). Roles keep the operands `first` and `end` in registers.
 
     Example:
 
@@ -210,8 +211,9 @@ def MXBar_NextStageOp : MXBar_NamedOp<"next_stage", "next", [
   let description = [{
     The last stage is followed by stage 0, so a region or loop ends at its
     initial stage if its number of steps is a multiple of the ring size. Folding
-    removes such full rounds. Partial rounds are kept, because a stage folded to
-    its first name would keep its addresses in registers until its next use.
+    removes such full rounds. Partial rounds are kept, because folding a stage
+    to an earlier value would keep the stage's addresses in registers until
+    their next use.
   }];
   let arguments = (ins MXGPU_StageType:$stage);
   let results = (outs MXGPU_StageType:$next);
@@ -227,8 +229,8 @@ def MXBar_StageBuffersOp : MXBar_Op<"stage_buffers", [
   let summary = "return views of the buffers of a stage";
   let description = [{
     `tensor_memory` is the first column of the kernel's tensor memory, for a
-    ring in tensor memory. `warp` is the number of the warp in its role, for a
-    ring with private stages of each warp.
+    ring in tensor memory. `warp` is the index of the warp within its role, for
+    a ring with private stages for each warp.
 
     Example:
 
@@ -251,7 +253,7 @@ def MXBar_StageBarriersOp : MXBar_Op<"stage_barriers", [
   let summary = "return the barriers of a stage";
   let description = [{
     A phase of the first barrier completes when the stage is full, and a phase
-    of the second barrier when it is empty (PTX ISA, mbarrier).
+    of the second barrier when the stage is empty (PTX ISA, mbarrier).
 
     Example:
 
@@ -290,9 +292,9 @@ class MXBar_BarrierOp<string mnemonic, list<Trait> traits = []>
 def MXBar_WaitOp : MXBar_BarrierOp<"wait"> {
   let summary = "wait for the completion of a phase with a given parity";
   let description = [{
-    A parity (i32) of 1 selects the phase before the first, which counts as
-    complete. With `pair`, writes of both CTAs before their arrivals are visible
-    afterwards (PTX ISA, mbarrier.try_wait).
+    Until the first phase completes, a wait for parity 1 (i32) returns
+    immediately. With `pair`, writes that both CTAs issue before they arrive are
+    visible after the wait (PTX ISA, mbarrier.try_wait).
 
     Example:
 
@@ -312,10 +314,10 @@ def MXBar_ArriveOp : MXBar_BarrierOp<"arrive"> {
     mbarrier.arrive.expect_tx). With `both` the op arrives at the corresponding
     barriers of both CTAs of a pair.
 
-    With `of_async` an arrival at both barriers orders only copies and matrix
-    instructions that the thread has waited for; accesses by threads are ordered
-    within this CTA alone. (Ordering them for the cluster compiles to a fence of
-    the whole GPU.)
+    With `of_async`, an arrival at both barriers orders only copies and matrix
+    instructions for which the thread has waited. Accesses by threads are
+    ordered only within this CTA, because ordering them for the cluster compiles
+    to a GPU-wide fence.
 
     Examples:
 
@@ -340,8 +342,7 @@ def MXBar_ArriveOp : MXBar_BarrierOp<"arrive"> {
 def MXBar_CommitOp : MXBar_BarrierOp<"commit"> {
   let summary = "arrive upon completion of this thread's MMAs and copies";
   let description = [{
-    With `pair` the op arrives at the barriers of both CTAs (PTX ISA,
-    tcgen05.commit).
+    With `pair` the op arrives at both CTAs' barriers (PTX ISA, tcgen05.commit).
   }];
   let arguments = (ins MXBar_LocalBarrier:$barrier, UnitAttr:$pair);
   let assemblyFormat = "$barrier (`pair` $pair^)? attr-dict";
@@ -362,9 +363,9 @@ def MXBar_RequestWorkTileOp : MXBar_BarrierOp<"request_work_tile"> {
 }
 
 def MXBar_LoadBoxOp : MXBar_Op<"load_box", [AttrSizedOperandSegments]> {
-  let summary = "copy a box of a tensor into a buffer, counted by a barrier";
+  let summary = "copy a box of a tensor into a buffer and count its bytes at a barrier";
   let description = [{
-    Lowered form of `mxgpu.tma_load`; the copied bytes count at `barrier` (PTX
+    Lowered form of `mxgpu.tma_load`. `barrier` counts the copied bytes (PTX
     ISA, cp.async.bulk.tensor). Coordinates, `box`, `multicast` and `cache` are
     defined as in `mxgpu.tma_load`.
 
@@ -389,10 +390,10 @@ def MXBar_LoadBoxOp : MXBar_Op<"load_box", [AttrSizedOperandSegments]> {
 def MXBar_CopyToColumnsOp : MXBar_NamedOp<"copy_to_columns", "scales"> {
   let summary = "copy scale factors to columns of tensor memory";
   let description = [{
-    Lowered form of `mxgpu.copy_scales`, to columns from `column` on of
-    `tensor_memory`. With several locations, `place` (i32) selects one. With
-    `pair` the copy is written to the tensor memories of both CTAs (PTX ISA,
-    tcgen05.cp).
+    Lowered form of `mxgpu.copy_scales`. Writes columns of `tensor_memory`,
+    starting at `column`. If there are several locations, `place` (i32) selects
+    a location. With `pair` the copy is written to the tensor memories of both
+    CTAs (PTX ISA, tcgen05.cp).
 
     Example:
 

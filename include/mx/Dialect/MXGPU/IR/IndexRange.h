@@ -1,10 +1,6 @@
 //===- IndexRange.h - Ranges of index values --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Ranges of constants and of loop counters.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MXGPU_IR_INDEXRANGE_H
 #define MX_DIALECT_MXGPU_IR_INDEXRANGE_H
@@ -14,8 +10,7 @@
 
 namespace mx::mxgpu {
 
-/// Arithmetic progression of the values of a loop counter, with its first and
-/// last value.
+/// Values of a loop counter, from first to last in constant steps.
 struct IndexRange {
   int64_t first, last, step;
 };

@@ -14,7 +14,7 @@
 
 namespace mx::mxgpu {
 
-/// One parameter: an argument, or a field of a memref argument.
+/// Parameter of a PTX function: an argument, or a field of a memref argument.
 struct KernelParameter {
   enum Kind : uint8_t {
     Number,    ///< scalar; an index is passed as i64
@@ -28,8 +28,7 @@ struct KernelParameter {
   unsigned dim = 0;
 };
 
-/// Returns true if the elements of a memref are contiguous and row-major, at
-/// any offset.
+/// Returns true if elements are contiguous and row-major, at any offset.
 bool isContiguous(mlir::MemRefType type);
 
 /// Returns the parameter type of an argument. A contiguous memref is passed

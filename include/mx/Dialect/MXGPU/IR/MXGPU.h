@@ -1,10 +1,6 @@
 //===- MXGPU.h - The mxgpu dialect ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Declares the mxgpu dialect: warp-specialized kernels and their launches.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MXGPU_IR_MXGPU_H
 #define MX_DIALECT_MXGPU_IR_MXGPU_H
@@ -37,7 +33,8 @@
 #include "mx/Dialect/MXGPU/IR/MXGPUEnums.h.inc"
 
 namespace mx::mxgpu {
-/// Returns true if threads arrive, so a thread count follows the kind.
+/// Returns true if threads arrive at the barrier. Only these kinds have a
+/// thread count.
 inline bool hasThreads(AsyncKind asyncKind) {
   return asyncKind == AsyncKind::Threads ||
          asyncKind == AsyncKind::AsyncThreads;
@@ -47,8 +44,7 @@ class FragmentType;
 class MmaOp;
 class RasterAttr;
 
-/// Side-effect resources of a kernel: the memories of its CTA, and the barriers
-/// by which roles pass stages.
+/// Side-effect resources of a kernel: its memories and the barriers of rings.
 struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
   llvm::StringRef getName() final { return "SharedMemory"; }
 };
@@ -68,7 +64,7 @@ namespace mx::mxgpu {
 /// Fields of a schedule with their defaults; see ScheduleAttr.
 struct ScheduleFields {
   std::array<int64_t, 3> tile = {0, 0, 0};
-  /// 0 selects as many as fit, computed by mx-select-schedule.
+  /// Number of stages. With 0, mx-select-schedule chooses as many as fit.
   int64_t stages = 0;
   /// Null selects the first applicable strategy.
   StrategyAttrInterface strategy;
@@ -97,18 +93,19 @@ struct ScheduleFields {
 
 namespace mx::mxgpu {
 
-/// Attribute of an `mx.matmul`: the schedule.
+/// Attribute that contains the schedule of an `mx.matmul`.
 inline constexpr llvm::StringLiteral kScheduleAttrName = "mxgpu.schedule";
-/// Attribute of an `mx.matmul` with dynamic sizes: an array of cases.
+/// Attribute that lists the schedule cases of an `mx.matmul` with dynamic
+/// sizes.
 inline constexpr llvm::StringLiteral kSchedulesAttrName = "mxgpu.schedules";
-/// Attribute of an `mx.quantize` or `mx.dequantize`.
+/// Attribute that contains the schedule of an `mx.quantize` or `mx.dequantize`.
 inline constexpr llvm::StringLiteral kQuantizeScheduleAttrName =
     "mxgpu.quantize_schedule";
-/// Attribute of an `scf.parallel`: the name of its kernel.
+/// Attribute that names the kernel of an `scf.parallel`.
 inline constexpr llvm::StringLiteral kSimpleKernelAttrName =
     "mxgpu.simple_kernel";
 
-/// Upper limit of stages: exceeds any memory, but sums do not overflow.
+/// Maximum number of stages. The sum of the stage sizes cannot overflow.
 inline constexpr int64_t kMaxStages = 1024;
 
 /// Largest access of a thread to shared memory.
@@ -117,7 +114,7 @@ inline constexpr int64_t kChunkBytes = 16;
 /// Period of a swizzle in rows (PTX ISA, tensor swizzling modes).
 inline constexpr int64_t kSwizzleRows = 8;
 
-/// Upper limit of tile rows in a raster band.
+/// Maximum number of tile rows in a raster band.
 inline constexpr int64_t kMaxRasterGroup = int64_t(1) << 20;
 
 /// Returns the tensor core operand type of `type`, or none.
@@ -135,15 +132,15 @@ llvm::SmallVector<int64_t, 2> getFragmentShape(mlir::VectorType type);
 inline bool hasScaleTiles(mlir::MemRefType scales) {
   return scales.getRank() == 2 + kScaleTileRank;
 }
-/// Returns the shape of the matrix of scale tiles in a buffer, or none.
+/// Returns the shape of `buffer` in scale tiles, or none for other buffers.
 std::optional<std::pair<int64_t, int64_t>> getScaleTiles(BufferType buffer);
 
-/// Returns the name of the ring buffer that `buffer` is a view of, or an empty
+/// Returns the name of the ring buffer behind the view `buffer`, or an empty
 /// string if `buffer` is not a result of an acquire or wait.
 llvm::StringRef getBufferName(mlir::Value buffer);
 
-/// Fails unless copies of boxes of `map` can fill `buffer`, which may contain
-/// several boxes selected by `box`.
+/// Fails unless copies of `map`'s boxes can fill `buffer`. If `buffer` contains
+/// several boxes, `box` is the index of the copied box.
 llvm::LogicalResult verifyLoad(mlir::Operation *op, TensorMapType map,
                                size_t coords, BufferType buffer,
                                mlir::Value box, bool multicast);
@@ -151,15 +148,15 @@ llvm::LogicalResult verifyScales(mlir::Operation *op, BufferType buffer,
                                  ScalesType scales);
 
 /// Returns true if the enclosing kernel launches CTA pairs. Returns false
-/// outside of kernels: lowered functions mark each operation instead.
+/// outside of kernels, because lowered functions mark each operation instead.
 bool isInPair(mlir::Operation *op);
 /// Returns the number of CTAs that share the reduction of a work tile.
 int64_t getClusterSplits(mlir::Operation *op);
-/// Returns the bytes of shared memory of a partial f32 accumulator.
+/// Returns the size of a partial f32 accumulator in shared memory, in bytes.
 inline int64_t getPartialBytesOf(FragmentLayoutAttr layout) {
   return layout.getNumThreads() * layout.getNumValues() * 4;
 }
-/// Returns true for a valid split count: clusters of every chip support 8 CTAs.
+/// Every chip supports clusters of 8 CTAs.
 inline bool isClusterSplitCount(int64_t count) {
   return count >= 2 && count <= 8;
 }
@@ -167,17 +164,16 @@ inline bool isClusterSplitCount(int64_t count) {
 /// Registers of a partial accumulator are exchanged in chunks. All registers of
 /// a chunk belong to the same CTA of a distributed sum.
 inline constexpr int64_t kPartialChunk = 4;
-/// Returns the first of `count` registers that CTA `rank` of `ctas` adds in a
-/// distributed sum.
+/// Returns the first register that CTA `rank` adds in a distributed sum of
+/// `count` registers over `ctas` CTAs.
 inline int64_t getFirstOfShare(int64_t count, int64_t rank, int64_t ctas) {
   return count / kPartialChunk * rank / ctas * kPartialChunk;
 }
 
-/// Returns the role that contains `op`, or null.
 inline RoleOp getRole(mlir::Operation *op) {
   return op->getParentOfType<RoleOp>();
 }
-/// Roles of a kernel in the order of their warps. Fails unless all have some.
+/// Returns the roles in warp order. Fails if a role has no assigned warps.
 llvm::FailureOr<llvm::SmallVector<RoleOp>> getRolesByWarp(KernelOp kernel);
 
 } // namespace mx::mxgpu

@@ -44,20 +44,20 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
   let mnemonic = "schedule";
   let summary = "parameters of a matmul kernel";
   let description = [{
-    Set by `mx-select-schedule`, or by hand as the attribute `mxgpu.schedule` of
-    an `mx.matmul`, and copied to the kernel. Fields may appear in any order.
-    Omitted fields take the default in this table.
+    `mx-select-schedule` sets the attribute `mxgpu.schedule` of an `mx.matmul`
+    unless it was set by hand. The kernel receives a copy. Fields may appear in
+    any order. Omitted fields take the default in this table.
 
     | field | default | meaning |
     |---|---|---|
-    | `tile = [m, n, k]` | required | rows, columns and reduction elements of a work tile; each strategy lists its tile sizes |
+    | `tile = [m, n, k]` | required | rows, columns and reduction elements of a work tile; the attribute of each strategy lists its tile sizes |
     | `stages = n` | as many as fit | stages of the ring between the loads and the tensor core |
     | `strategy = #...` | first applicable strategy, with its defaults | algorithm and its own fields: `#mxgpu.tcgen05_block_scaled`, `#mxgpu.tcgen05_upcast_b`, `#mxgpu.wgmma_upcast_b`, `#mxgpu.wgmma_swap_ab`, `#mxgpu.wgmma_upcast_a` or `#mxgpu.wgmma_bf16` |
     | `workspace = ...` | `none` | operands dequantized to bf16 in device memory by a preceding kernel: `a`, `b` or `ab`; the other fields describe the remaining matmul (sm_90a) |
     | `split_k = n` | 1 | splits of the reduction; partial results are summed in a fixed order |
     | `raster = ...` | `linear` | `linear`, `columns`, `group_m(n)` or `hilbert` |
     | `epilogue = ...` | `direct` | `direct` stores from registers, or `tma_store` through shared memory |
-    | `staging = n` | 2 | staging buffers of each epilogue warp for `tma_store` |
+    | `staging = n` | 2 | staging buffers per epilogue warp for `tma_store` |
     | `registers = [...]` | none | registers per thread (`setmaxnreg`) for {epilogue, other roles}; on sm_90a for {MMA warpgroups, warpgroups that dequantize B (only `wgmma_upcast_b`), load warpgroup}; with `tcgen05_upcast_b` for {epilogue, warps that dequantize B, other roles} |
     | `l2 = [a, b, out]` | `[none, none, none]` | L2 eviction priority of A, B and the result: `none`, `evict_first` or `evict_last`; the third is optional, and `none` for a quantized result |
     | `pdl` | off | programmatic dependent launch: set-up overlaps the end of the previous kernel |
@@ -90,7 +90,7 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     int64_t getTileM() const { return getTile()[0]; }
     int64_t getTileN() const { return getTile()[1]; }
     int64_t getTileK() const { return getTile()[2]; }
-    /// CTAs of a cluster that share the reduction of a tile.
+    /// Returns the number of cluster CTAs that share the reduction of a tile.
     int64_t getClusterSplits() const {
       return getStrategy().getClusterSplit() ? getSplitK() : 1;
     }
@@ -115,8 +115,8 @@ def MXGPU_ScheduleCaseAttr : AttrDef<MXGPU_Dialect, "ScheduleCase"> {
     including the padding of masked matrices. Cases with equal schedules share
     one kernel.
 
-    Set by `mx-select-schedule`, or by hand. `mx-expand-schedules` replaces the
-    cases by branches.
+    `mx-select-schedule` sets the cases unless they were set by hand.
+    `mx-expand-schedules` replaces them with branches.
 
     Example: `mxgpu.schedules = [#mxgpu.schedule_case<max_m = 64, schedule =
     #mxgpu.schedule<tile = [64, 256, 128]>>, #mxgpu.schedule_case<schedule =
@@ -139,20 +139,20 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
   let mnemonic = "quantize_schedule";
   let summary = "parameters of a quantizer kernel";
   let description = [{
-    Set by `mx-select-quantize-schedule`, or by hand as the attribute
-    `mxgpu.quantize_schedule` of an `mx.quantize` or `mx.dequantize`, and copied
-    to the kernel.
+    `mx-select-quantize-schedule` sets the attribute `mxgpu.quantize_schedule`
+    of an `mx.quantize` or `mx.dequantize` unless it was set by hand. The kernel
+    receives a copy.
 
     | field | default | meaning |
     |---|---|---|
     | `tile = [m, n]` | required | rows and columns of an input tile, multiples of 128 |
-    | `threads = n` | required | quantizing threads of a CTA, in whole warps for each axis |
+    | `threads = n` | required | quantizing threads per CTA, a whole number of warps for each axis |
     | `vector = n` | 16 | consecutive elements per thread: 8, 16, or 32 for whole blocks |
     | `stage_rows = n` | all rows of the tile | tile rows in each stage of the ring |
     | `stages = n` | 1 | stages of the ring between loads and quantizing threads, for kernels that load through shared memory |
     | `raster = ...` | `linear` | order of tiles: `linear`, `columns`, `group_m(n)` or `hilbert` |
     | `ctas = n` | 1 | CTAs per SM, which limits the registers of a thread |
-    | `atomic_counter` | `false` | launch only resident CTAs, which take further tiles from an atomic counter, instead of a CTA for each tile |
+    | `atomic_counter` | `false` | launch only as many CTAs as can be resident, and let them take further tiles from an atomic counter; otherwise, launch one CTA for each tile |
     | `input_stages = n` | 0 | stages of the ring that bulk copies fill with the inputs of a fused prologue; with 0 the threads load these inputs from global memory |
 
     Example: `#mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector

@@ -19,21 +19,21 @@ include "mx/Dialect/MXGPU/IR/MXGPUAttrs.td"
 include "mx/Dialect/MXGPU/IR/MXGPUMma.td"
 include "mx/Dialect/MXGPU/IR/MXGPUTypes.td"
 
-/// Base class of operations. Most constraints exceed types and traits.
+/// Base class of operations. Types and traits cannot express most constraints,
+/// so all operations have a verifier.
 class MXGPU_Op<string opMnemonic, list<Trait> traits = []>
     : Op<MXGPU_Dialect, opMnemonic, traits> {
   let hasVerifier = 1;
 }
 
-/// Side-effect resources besides the memory of memrefs. Acquiring or releasing
-/// a stage transfers ownership of the ring's buffers, so no access moves across
-/// it.
+/// Side-effect resources in addition to the memory of memrefs. Acquiring or
+/// releasing a stage transfers the ownership of its buffers, so passes must not
+/// move accesses across these operations.
 def MXGPU_SharedMemory : Resource<"::mx::mxgpu::SharedMemory">;
 def MXGPU_TensorMemory : Resource<"::mx::mxgpu::TensorMemory">;
 def MXGPU_Barriers : Resource<"::mx::mxgpu::Barriers">;
 
-/// Interfaces that make printed kernels readable by naming results or block
-/// arguments.
+/// Interfaces that name results or block arguments in printed kernels.
 def MXGPU_NamesResult
     : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 def MXGPU_NamesBlockArguments

@@ -11,11 +11,11 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 // Epilogue
 //===----------------------------------------------------------------------===//
 
-/// Pure operation on a fragment or on the calling thread's share of it.
+/// Pure operation on a fragment, or on a thread's part of a fragment.
 class MXGPU_FragmentOp<string mnemonic, list<Trait> traits = []>
     : MXGPU_Op<mnemonic, !listconcat([Pure], traits)>;
 
-/// Matrix coordinate of one of the thread's rows or runs.
+/// Operation that returns the matrix coordinate of a thread's row or run.
 class MXGPU_CoordinateOp<string mnemonic> : MXGPU_FragmentOp<mnemonic> {
   let arguments = (ins I64Attr:$number, TypeAttrOf<MXGPU_FragmentType>:$fragment);
   let results = (outs Index:$result);
@@ -25,7 +25,7 @@ class MXGPU_CoordinateOp<string mnemonic> : MXGPU_FragmentOp<mnemonic> {
 def MXGPU_FragmentRowOp : MXGPU_CoordinateOp<"fragment_row"> {
   let summary = "return the matrix row of a thread's row";
   let description = [{
-    Rows of a thread are numbered from the row of register 0.
+    The rows of a thread are numbered, starting with the row of register 0.
 
     Example:
 
@@ -38,8 +38,8 @@ def MXGPU_FragmentRowOp : MXGPU_CoordinateOp<"fragment_row"> {
 def MXGPU_FragmentColumnOp : MXGPU_CoordinateOp<"fragment_column"> {
   let summary = "return the first matrix column of a thread's run";
   let description = [{
-    Runs of adjacent columns are numbered from the run of register 0, and are
-    the same for all rows of the thread.
+    A thread's runs of adjacent columns are numbered, starting with the run of
+    register 0. All rows of the thread have the same runs.
 
     Example:
 
@@ -55,7 +55,7 @@ def MXGPU_ToRowsOp : MXGPU_FragmentOp<"to_rows"> {
   let description = [{
     Each vector contains the columns of a row in ascending order.
 
-    Example: accumulator of wgmma.
+    Example: a wgmma accumulator.
 
     ```mlir
     %rows:2 = mxgpu.to_rows %accumulator
@@ -93,9 +93,10 @@ def MXGPU_FromRowsOp : MXGPU_FragmentOp<"from_rows"> {
 def MXGPU_ExtractColumnsOp : MXGPU_FragmentOp<"extract_columns"> {
   let summary = "extract adjacent columns of a fragment";
   let description = [{
-    Returns columns from `column` on, a multiple of the column count of the
-    result. Registers are not addressable, so the column must be a constant when
-    the op is lowered; `mxgpu-unroll-fragments` unrolls the loops around it.
+    Returns columns, starting at `column`, which is a multiple of the result's
+    column count. Registers are not addressable, so `column` must be a constant
+    when the op is lowered; `mxgpu-unroll-fragments` unrolls the enclosing
+    loops.
 
     Example:
 
@@ -127,10 +128,10 @@ def MXGPU_ZeroFragmentOp : MXGPU_FragmentOp<"zero_fragment"> {
 def MXGPU_LoadAccumulatorOp : MXGPU_NamedOp<"load_accumulator", "fragment"> {
   let summary = "load columns of an accumulator from tensor memory";
   let description = [{
-    Loads columns from `column` on, one row for each thread of the role. A warp
-    reads its own 32 lanes, one lane per thread (PTX ISA, tcgen05 data movement
-    shape .32x32b). If `empty` is true the accumulator was never written, and
-    the elements are zero.
+    Loads columns, starting at `column`. Each thread of the role loads a row: a
+    warp reads its own 32 lanes of tensor memory, a lane per thread (PTX ISA,
+    tcgen05 data movement shape .32x32b). If `empty` is true, the accumulator
+    was never written, and the elements are zero.
 
     Example:
 
@@ -150,15 +151,16 @@ def MXGPU_LoadAccumulatorOp : MXGPU_NamedOp<"load_accumulator", "fragment"> {
 def MXGPU_EpilogueColumnOp : MXGPU_Op<"epilogue_column", [Pure]> {
   let summary = "return the accumulator column at a position of the read order";
   let description = [{
-    Overlapping accumulators are read from their shared columns on, so that the
-    next accumulator can be written early (`mxgpu-overlap-epilogues`). Place 0
-    is the first shared column, which depends on the stage. Columns from place
-    `overlap` on may be read after the release of the stage. Without overlap,
-    the column equals the place.
+    Epilogues read the shared columns of overlapping accumulators first, so that
+    the next accumulator can be written early (`mxgpu-overlap-epilogues`). A
+    place is a position in this order. Place 0 is the first shared column of the
+    stage. Columns at place `overlap` and later places may be read after the
+    release of the stage. Without overlap, the column equals the place.
 
-    An accumulator of `num_b` matrices B with equal column counts is read at the
-    same column of each. The op returns the column in matrix `b`: the column in
-    the matrix with the shared columns determines the columns in the others.
+    An accumulator may contain the results of `num_b` matrices B with equal
+    column counts. The op then returns a column of the result for matrix `b`.
+    All results use the same order, which depends on the result that contains
+    the shared columns.
 
     Examples:
 
@@ -177,8 +179,8 @@ def MXGPU_EpilogueColumnOp : MXGPU_Op<"epilogue_column", [Pure]> {
   let extraClassDeclaration = [{
     /// Columns of each matrix B.
     int64_t getWidth();
-    /// Return true if the place is provably after, or among, the shared
-    /// columns.
+    /// isRest returns true if the place is provably after the shared columns,
+    /// isShared if it is provably among them.
     bool isRest();
     bool isShared();
   }];
@@ -187,13 +189,13 @@ def MXGPU_EpilogueColumnOp : MXGPU_Op<"epilogue_column", [Pure]> {
 def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
   let summary = "store consecutive elements of a row within bounds";
   let description = [{
-    If `when` holds for a thread, the thread writes row `row` from column
-    `column` on, up to the last column of `dest`, at any alignment. `aligned(n)`
-    asserts that all columns exist and that the first is aligned to n bytes (4,
-    8, 16 or 32); elements are then written n bytes at a time, without
-    allocation in the L1 cache. With `add`, f32 elements are added atomically to
-    `dest`, so threads may share rows (PTX ISA, red). `cache` sets the L2
-    eviction priority.
+    If `when` is true for a thread, the thread writes to row `row`, starting at
+    column `column`, up to the last column of `dest`. The elements may have any
+    alignment. `aligned(n)` asserts that all columns exist and that the first is
+    aligned to n bytes (4, 8, 16 or 32); elements are then written n bytes at a
+    time, without allocation in the L1 cache. With `add`, f32 elements are added
+    atomically to `dest`, so threads may share rows (PTX ISA, red). `cache` sets
+    the L2 eviction priority.
 
     Example:
 
@@ -217,12 +219,14 @@ def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
 def MXGPU_LoadSharedOp : MXGPU_NamedOp<"load_shared", "fragment"> {
   let summary = "load a vector from a tile in shared memory";
   let description = [{
-    Loads a box of the result's shape at `row` and `column`, multiples of that
-    shape, and undoes the swizzle. A vector of rank 1 is part of one row. Panels
-    of a buffer form one matrix: panel i is the i-th slice of each row. With
-    `rows(n)`, a signed number, rows from n on are returned as zeros.
+    Loads a box of the result's shape at `row` and `column`, which are multiples
+    of that shape, and undoes the swizzle. A vector of rank 1 is part of one
+    row. Panels of a buffer form one matrix: panel i is the i-th slice of each
+    row. With `rows(n)`, row n and later rows are returned as zeros; n is
+    signed.
 
-    Example: 32 elements of a row; 32 rows of two columns.
+    Examples: The first op loads 32 elements of one row. The second op loads two
+    columns of 32 rows.
 
     ```mlir
     %x = mxgpu.load_shared %x at [%row, %column] : !buffer -> vector<32xbf16>
@@ -242,16 +246,18 @@ def MXGPU_LoadSharedOp : MXGPU_NamedOp<"load_shared", "fragment"> {
 def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared", [AttrSizedOperandSegments]> {
   let summary = "store fragments or vectors to shared memory";
   let description = [{
-    Each thread stores its share of a fragment, permuted by the swizzle of the
-    buffer. The ring belongs to a warp (`scope = warp`), with a buffer of the
-    warp's rows, or to all threads of a role (`scope = cta`, or `pair` for a
-    role of both CTAs, each of which fills a buffer). In the latter case the
-    buffer, a matrix or panels of a matrix, has the fragment's shape.
+    Each thread stores its part of a fragment, permuted by the swizzle of the
+    buffer. A ring with `scope = warp` belongs to a single warp, and its buffer
+    holds the rows of that warp. A ring with `scope = cta` belongs to all
+    threads of a role, and its buffer, a matrix or panels of a matrix, has the
+    shape of the fragment. With `scope = pair`, the role runs in both CTAs, and
+    each CTA fills such a buffer.
 
-    With `at` each thread stores a vector at this row and column, multiples of
-    the vector's shape, to a ring of all threads of a role.
+    With `at`, each thread stores a vector to a ring that all threads of the
+    role share. Row and column are multiples of the vector's shape.
 
-    For fragments of a role, `thread` is defined as in `mxgpu.load_fragment`.
+    If all threads of a role share the fragment, `thread` is defined as in
+    `mxgpu.load_fragment`.
 
     Examples:
 
@@ -270,7 +276,7 @@ def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared", [AttrSizedOperandSegments]> {
   let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$buffer,
                                  CArg<"::mlir::ValueRange", "{}">:$coords)>];
   let extraClassDeclaration = [{
-    /// Returns true for a fragment of all threads of a role.
+    /// Returns true if all threads of a role share the fragment.
     bool isOfRole();
   }];
 }
@@ -278,10 +284,10 @@ def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared", [AttrSizedOperandSegments]> {
 def MXGPU_StoreScaleOp : MXGPU_Op<"store_scale"> {
   let summary = "store a scale to a scale tile in shared memory";
   let description = [{
-    The buffer is a tile of 128 rows by 4 scales in the layout of the tensor
-    core: the scale of row r and block b is byte `r % 32 * 16 + r / 32 * 4 + b`
-    of 512 (PTX ISA, tcgen05 scale factor layouts). A buffer of `m x n x 512`
-    bytes is a matrix of such tiles.
+    The buffer is a tile of 128 rows by 4 scales in the tensor core layout: the
+    scale of row r and block b is byte `r % 32 * 16 + r / 32 * 4 + b` of 512
+    (PTX ISA, tcgen05 scale factor layouts). A buffer of `m x n x 512` bytes is
+    a matrix of such tiles.
 
     Example:
 
@@ -302,7 +308,7 @@ def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store", [AttrSizedOperandSegments]> {
   let description = [{
     `coords` are the leading indices of the first byte in `dest`; omitted
     indices are 0. The stage becomes empty once the copy has read it. A buffer
-    of several tiles is copied one `tile` at a time. With `when` the copy is
+    with several tiles is copied one `tile` at a time. With `when` the copy is
     conditional; the condition must be uniform over the threads.
 
     Example:
@@ -327,7 +333,7 @@ def MXGPU_StoreRowsOp : MXGPU_Op<"store_rows"> {
   let summary = "store the leading rows of a buffer to a matrix";
   let description = [{
     If the uniform condition holds, the threads of the role copy the first
-    `rows` rows of the buffer (a signed number; none if below 1) to `dest` at
+    `rows` rows of the buffer (signed; values below 1 copy nothing) to `dest` at
     `row` and `column`, clipped to the bounds of `dest`. Used for partial tiles,
     which a bulk copy would overrun.
 
@@ -355,7 +361,7 @@ def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [
     `coords` is the first element of the box, outermost dimension first.
     Elements outside the tensor are dropped. With `add` the elements are added
     to the tensor, each with a single rounding. The stage becomes empty once the
-    copy has read it. A buffer of several boxes (panels, or rows of panels) is
+    copy has read it. A buffer with several boxes (panels, or rows of panels) is
     copied one `box` at a time. With `when` the copy is conditional; the
     condition must be uniform over the threads, or over a warp that owns the
     ring. For one matrix of a batch the box has a leading dimension of 1 before

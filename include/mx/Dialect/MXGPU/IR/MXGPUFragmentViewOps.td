@@ -19,17 +19,18 @@ def MXGPU_LoadFragmentOp : MXGPU_NamedOp<"load_fragment", "fragment"> {
     `row` and `column`, multiples of that shape, and undoes the swizzle. Panels
     of a buffer form one matrix: panel i is the i-th slice of each row.
 
-    The element type of the buffer is that of the fragment, or bytes (i8) with
-    two 4-bit elements (low half first) or one 6-bit element (low bits). Columns
-    count elements. Adjacent columns are loaded up to 16 bytes at a time.
+    The buffer has the element type of the fragment, or contains bytes (i8). A
+    byte holds two 4-bit elements, the first in the low half, or one 6-bit
+    element in the low bits. Columns are counted in elements. Adjacent columns
+    are loaded up to 16 bytes at a time.
 
     `thread` is the number of the thread in the layout. The default is the
     number within the role, set by `mxgpu-lower-coordinates`. A different
     numbering, used consistently for all loads and stores of the fragment, can
-    avoid bank conflicts of adjacent threads.
+    avoid bank conflicts between adjacent threads.
 
-    With `matrices`, warps load 8 to 32 rows of 16 bytes with each instruction,
-    and each lane receives a word of every 8 rows: four lanes share a row (PTX
+    With `matrices`, each instruction loads 8 to 32 rows of 16 bytes for a warp.
+    Each lane receives a word of every 8 rows, so four lanes share a row (PTX
     ISA, ldmatrix). All lanes of a warp load together.
 
     Examples:
@@ -56,14 +57,13 @@ def MXGPU_LoadFragmentOp : MXGPU_NamedOp<"load_fragment", "fragment"> {
 def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
   let summary = "reinterpret the registers of a fragment under another layout";
   let description = [{
-    Registers keep their values; only their positions in the matrix change, at
-    no cost. This permutes rows or columns: the elements of a reduction may be
-    in any order shared by both operands of an MMA. The op can also transpose,
-    since the accumulator of B times the transpose of A is the transposed
-    accumulator of A times the transpose of B. The shape may change, for packed
-    weights loaded as bytes.
+    The registers keep their values, and only the matrix positions of their
+    elements change. The op costs nothing. It can permute the columns of a
+    reduction, if both operands of an MMA use the same order. It can transpose
+    an accumulator, because `B A^T` is the transpose of `A B^T`. The shape may
+    change, for example for packed weights loaded as bytes.
 
-    Examples: the second transposes a 64 x 16 accumulator of wgmma.
+    Examples: the second op transposes a 64 x 16 wgmma accumulator.
 
     ```mlir
     %y = mxgpu.relabel_fragment %x : !x -> !y
@@ -85,18 +85,21 @@ def MXGPU_AddPartialsOp : MXGPU_NamedOp<"add_partials", "added", [
   let summary = "add the partial accumulators of a cluster";
   let description = [{
     In a kernel with `cluster_splits(n)` each CTA of a cluster computes a
-    partial accumulator of a work tile, over its split of the reduction, and
-    stores it in its shared memory. CTA 0 reads all of them (PTX ISA,
-    distributed shared memory) and returns their sum, added register by register
-    in rank order. The other CTAs return their own partial accumulators.
+    partial accumulator of a work tile over a split of the reduction, and stores
+    the partial accumulator in shared memory. CTA 0 reads all partial
+    accumulators (PTX ISA, distributed shared memory) and returns their sum,
+    added register by register in rank order. The other CTAs return their own
+    partial accumulators.
 
     With `distributed` each CTA adds some of the registers, four at a time: with
     n CTAs and V registers, CTA r adds registers from `V / 4 * r / n * 4` up to
-    the first register of CTA r + 1. Its other registers are partial.
+    the first register of CTA r + 1. The other registers of CTA r keep partial
+    sums.
 
-    All threads of the role take part, in all CTAs of the cluster, and no other
-    threads of the kernel synchronize the cluster. `mxgpu.end_partials` follows
-    the last use of the sum that other CTAs may wait for.
+    All threads of the role execute the op in all CTAs of the cluster, and no
+    other threads of the kernel synchronize the cluster. `mxgpu.end_partials`
+    must follow. Uses of the sum may precede it, but the other CTAs then wait
+    for these uses.
 
     `thread` is the thread's number within its role.
 
@@ -122,9 +125,9 @@ def MXGPU_AddPartialsOp : MXGPU_NamedOp<"add_partials", "added", [
 def MXGPU_EndPartialsOp : MXGPU_Op<"end_partials"> {
   let summary = "wait until the partial accumulators have been read";
   let description = [{
-    Afterwards the CTAs may exit or write the next partial accumulators. All
-    threads of the role of `mxgpu.add_partials` wait, in all CTAs of the
-    cluster.
+    Afterwards the CTAs may exit or write the next partial accumulators. In each
+    CTA of the cluster, all threads of the role that executes
+    `mxgpu.add_partials` wait.
   }];
   let assemblyFormat = "attr-dict";
 }
@@ -132,9 +135,9 @@ def MXGPU_EndPartialsOp : MXGPU_Op<"end_partials"> {
 def MXGPU_ExtractRowsOp : MXGPU_Op<"extract_rows", [Pure]> {
   let summary = "extract rows of a fragment";
   let description = [{
-    The layout of the result is that of the operand without one register mode
-    that counts rows. The result contains the rows at which that mode equals
-    `index`, renumbered. Every thread keeps some of its registers.
+    The result has the operand's layout without one register mode that counts
+    rows. It contains the rows for which this mode has the value `index`, and
+    renumbers these rows. Every thread keeps some of its registers.
 
     Example: the second of two blocks of 64 rows.
 
@@ -158,9 +161,9 @@ def MXGPU_ExtractRowsOp : MXGPU_Op<"extract_rows", [Pure]> {
 def MXGPU_ConcatRowsOp : MXGPU_Op<"concat_rows", [Pure]> {
   let summary = "concatenate the rows of fragments";
   let description = [{
-    Inverse of `mxgpu.extract_rows`: the layout of the operands is that of the
-    result without one register mode that counts rows. Index i of the mode
-    selects operand i.
+    Inverse of `mxgpu.extract_rows`: the operands have the layout of the result
+    without one register mode that counts rows. Value i of this mode selects
+    operand i.
 
     Example: the accumulator of two blocks of 64 rows.
 
@@ -177,14 +180,15 @@ def MXGPU_LoadFragmentScalesOp : MXGPU_NamedOp<"load_fragment_scales", "scales",
     AttrSizedOperandSegments]> {
   let summary = "load the scales of a thread's elements of a fragment";
   let description = [{
-    Loads scales for a fragment of type `for`. The fragment starts at row `row`
-    and block `block` of the buffer, multiples of the fragment's rows and
-    blocks. If a fragment covers whole tiles of rows plus half a tile, `row` is
-    a multiple of 64, and the rows of a thread are less than 64 apart. A block
-    is `block(n)` columns. The result contains a row for each row of the thread,
-    with the scales of the blocks that its columns touch, both in ascending
-    order. With `extent`, scales from block `extent` of the fragment on are zero
-    bits, regardless of memory.
+    Loads the scales of a fragment whose type follows `for`. The fragment starts
+    at row `row` and block `block` of the buffer, which are multiples of the
+    fragment's rows and blocks. If the fragment covers whole tiles of rows plus
+    half a tile, `row` is a multiple of 64, and the rows of a thread are less
+    than 64 apart. With `block(n)`, a block is n columns. The result contains
+    one row for each row of the thread and, in each row, one scale for each
+    block that the thread's columns touch. Rows and blocks are in ascending
+    order. With `extent`, the scales of block `extent` and later blocks of the
+    fragment are zero bits, regardless of memory.
 
     The buffer holds tiles of 128 rows by 4 blocks in the tensor core layout of
     sm_100a: the scale of row r and block b of a tile is byte
@@ -193,9 +197,9 @@ def MXGPU_LoadFragmentScalesOp : MXGPU_NamedOp<"load_fragment_scales", "scales",
     blocks of a row are loaded together. `thread` is defined as in
     `mxgpu.load_fragment`.
 
-    Matrix instructions with scales in registers define a layout for them. With
-    `block(1)` the type `for` is such a fragment of scales, with one column per
-    block, and the op returns it.
+    Matrix instructions that read scales from registers define a layout for
+    scale fragments. With `block(1)`, the type after `for` is a scale fragment
+    with one column per block, and the result has this type.
 
     Examples:
 

@@ -15,7 +15,7 @@ def MXGPU_EncodeTensorMapOp : MXGPU_Op<"encode_tensor_map", [Pure]> {
   let summary = "create a tensor map of a memref";
   let description = [{
     Dimensions and strides are taken from the memref, which must be contiguous
-    in its last dimension. Elements of 4 or 6 bits are passed as packed bytes
+    in its last dimension. 4- and 6-bit elements are passed as packed bytes
     (i8). Kernels never use the map of an empty tensor. `l2_promotion` is the
     size of fetches into the L2 cache, b256 by default.
 
@@ -52,9 +52,10 @@ def MXGPU_RequireOp : MXGPU_Op<"require", [MemoryEffects<[MemWrite]>]> {
   let description = [{
     `message` is a printf format with a `%lld` for each of `values`. After an
     error the runtime launches no kernels until the error is cleared.
-    `mxGetLastError` returns the message with its location. `cf.assert` aborts
-    with a fixed message, whereas callers of a library must be able to continue.
-    Canonicalization keeps the first of several checks of a condition.
+    `mxGetLastError` returns the message with its location. `cf.assert` does not
+    fit: it aborts with a fixed message, but callers of a library must be able
+    to continue. Canonicalization keeps the first of several checks of a
+    condition.
 
     Example:
 
@@ -74,8 +75,8 @@ def MXGPU_LaunchOp : MXGPU_Op<"launch", [
   let summary = "launch a kernel on a grid of CTAs";
   let description = [{
     An empty grid launches nothing. Block size and shared memory follow from the
-    kernel. `gpu.launch_func`, the result of `convert-mxgpu-host-to-gpu`, takes
-    them as operands, and flat parameters in place of memrefs.
+    kernel. `convert-mxgpu-host-to-gpu` lowers the op to `gpu.launch_func`,
+    which takes both as operands and takes flat parameters instead of memrefs.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Index:$grid,
                        Variadic<AnyType>:$args);

@@ -20,10 +20,10 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     (barrier initialization with its fence, allocation of tensor memory) and
     tear-down are implicit.
 
-    With `cluster(2)` CTAs form pairs, led by the CTA of rank 0. With
-    `cluster_splits(n)` clusters of n CTAs share each work tile, and every CTA
-    reduces the split of its rank. `min_ctas(n)` limits registers so that n CTAs
-    fit on an SM.
+    With `cluster(2)`, CTAs form pairs, and the CTA with rank 0 leads its pair.
+    With `cluster_splits(n)`, the n CTAs of a cluster share each work tile, and
+    the CTA with rank i reduces split i. `min_ctas(n)` limits registers so that
+    n CTAs fit on an SM.
 
     Example:
 
@@ -73,9 +73,10 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
     SingleBlock, NoTerminator, NoRegionArguments, HasParent<"KernelOp">]> {
   let summary = "the program of some of the kernel's warps";
   let description = [{
-    `warps` warps execute the body; with `elected`, only one thread of the
-    (single) warp; with `on_leader`, only the warps of a pair's leading CTA.
-    `mxgpu.assign_warps` assigns the warps.
+    `warps` warps execute the body. With `elected`, the role consists of a
+    single warp, and a single thread executes the body. With `on_leader`, only
+    the leading CTA of a pair executes the body. `mxgpu.assign_warps` assigns
+    the warps.
 
     Example:
 
@@ -94,18 +95,18 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
     (`on_leader` $on_leader^)? $body attr-dict
   }];
   let extraClassDeclaration = [{
-    /// Returns true if the warps of the role synchronize: they share staging
-    /// buffers of bulk stores, which no barrier in memory guards.
+    /// Returns true if the warps of the role share staging buffers for bulk
+    /// stores. They must synchronize, because no barrier in memory guards these
+    /// buffers.
     bool needsBarrier();
     /// Returns the number of warps that execute an instruction together. The
-    /// role starts at a multiple of it.
+    /// first warp of the role is a multiple of this number.
     int64_t getWarpMultiple();
     /// Returns the assignment of warps to the role, or null.
     AssignWarpsOp getAssignment();
     int64_t getFirstWarp();
     std::optional<int64_t> getRegisters();
-    /// Returns the named barrier of the role's threads. Barrier 0 belongs to
-    /// the CTA.
+    /// Returns the named barrier of the role's threads; 0 is the CTA's barrier.
     int64_t getNamedBarrier();
   }];
 }
@@ -113,7 +114,7 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
 def MXGPU_AssignWarpsOp : MXGPU_Op<"assign_warps", [HasParent<"KernelOp">]> {
   let summary = "run a role on warps of the CTA";
   let description = [{
-    Runs `role` on consecutive warps of the CTA from `first_warp` on, with
+    Runs `role` on consecutive warps of the CTA, starting at `first_warp`, with
     `registers` registers per thread (PTX ISA, setmaxnreg).
 
     Example:
@@ -139,34 +140,39 @@ def MXGPU_TileSchedulerOp : MXGPU_NamedOp<"tile_scheduler", "scheduler", [
     Pure, AttrSizedOperandSegments]> {
   let summary = "divide a problem into work tiles and assign them to CTAs";
   let description = [{
-    The problem computes `rows` x `columns` outputs over a reduction of
+    The problem is to compute `rows` x `columns` outputs over a reduction of
     `reduction` elements. A work tile is a tile of `tile` outputs with the whole
-    reduction. Work tiles are numbered in the order of `raster`.
+    reduction. Work tiles are numbered in the order of `raster`. They are
+    assigned to CTAs by these methods:
 
-    - `static`: CTA i computes work tiles i, i + number of CTAs, and so on;
-    - `clc`: cluster launch control. The grid contains a CTA for each work tile,
-      and running CTAs take over the tiles of CTAs that have not been launched.
-      Responses are written to the stages of a ring;
+    - `static`: of n CTAs, CTA i computes work tiles i, i + n, i + 2 n, and so
+      on;
+    - `clc` (cluster launch control): the grid contains a CTA for each work
+      tile, and running CTAs take over the tiles of CTAs that have not been
+      launched. Responses are written to the stages of a ring;
     - `atomic_counter`: CTA i starts with work tile i and takes further tile
       numbers from a counter in memory, which is 0 before and after the launch.
       A ring distributes the numbers;
-    - `groups`: like `static` for the work tiles of expert groups. A warp of
-      each CTA computes the next tile and passes it to all roles through a ring;
-    - `single`: a CTA for each work tile.
+    - `groups`: the work tiles of expert groups are assigned as with `static`. A
+      warp of each CTA computes the next tile and passes it to all roles through
+      a ring;
+    - `single`: each CTA computes a single work tile.
 
     With `split(n step k)` a work tile covers one of n splits of the reduction.
     Splits begin at multiples of `k` elements and differ in length by at most
     `k`; some are empty if there are fewer steps than splits. In a kernel with
     `cluster_splits(n)` a work tile covers all n splits, and each CTA of the
-    cluster computes the split of its rank. Such a scheduler is `static`.
+    cluster computes the split whose index is the rank of the CTA. Such a
+    scheduler is `static`.
 
-    With `ragged(offsets)` rows belong to expert groups, which end at these
+    With `ragged(offsets)`, rows belong to expert groups that end at these
     offsets. Each expert group is assigned whole tiles of packed rows, in group
-    order; `rows` / `tile[0]` tiles plus one for each group suffice for any
-    offsets. In the body, `group` is the group of the work tile and `row` is a
-    packed row (with `groups`, the start of the tile). Start and end are the
-    rows of the tensor that the tile covers. Work tiles after the last expert
-    group are skipped. Offsets that decrease or exceed `rows` are clamped.
+    order. For any offsets, `rows` / `tile[0]` tiles plus one tile for each
+    group suffice. In the body, `group` is the expert group of the work tile,
+    and `row` is a packed row, but with `groups`, `row` equals `start`. The
+    arguments `start` and `end` are the rows of the tensor that the tile covers.
+    Work tiles after the last expert group are skipped. Offsets that decrease or
+    exceed `rows` are clamped.
 
     With `stride` (`groups` only) the rows of group g begin at row `g * stride`,
     and `offsets` holds the number of rows of each group, clamped to `stride`.
@@ -176,8 +182,8 @@ def MXGPU_TileSchedulerOp : MXGPU_NamedOp<"tile_scheduler", "scheduler", [
     and end of a work tile are the bounds of its group's segment in the layout
     `#mx.ragged`, rounded up to a multiple of 128.
 
-    Work tiles of a group are numbered consecutively, with `groups` in the order
-    of `raster`.
+    Work tiles of an expert group are numbered consecutively. With `groups`,
+    they are in the order of `raster`.
 
     Example:
 
@@ -256,9 +262,9 @@ def MXGPU_ForEachWorkTileOp : MXGPU_Op<"for_each_work_tile", [
     MXGPU_NamesBlockArguments]> {
   let summary = "iterate over the work tiles of this CTA";
   let description = [{
-    The arguments of the body describe the work tile: its group (split number of
-    a split reduction, or expert of a grouped matmul), first row, first column,
-    and start and end of the reduction. All but the group are in elements.
+    The arguments of the body describe the work tile: its group (the number of
+    the split, or the expert group of a grouped matmul) and, in elements, its
+    first row and column and the start and end of the reduction.
 
     If a ring distributes the work tiles, each role visits at least one tile,
     the first of its CTA, and reads each following tile with `next_work_tile`.
@@ -312,8 +318,8 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
     updated by `mxgpu.yield`. Bounds are signed; the loop is empty unless start
     < end.
 
-    Main loops of matmuls use this op, and so do other ordered loops over tiles,
-    such as the loop of a quantizer over the rows of a tile.
+    Main loops of matmuls use this op, and other ordered loops over tiles use it
+    too, such as a quantizer's loop over the rows of a tile.
 
     Examples:
 
@@ -389,9 +395,8 @@ def MXGPU_LaunchDependentsOp : MXGPU_Op<"launch_dependents"> {
   let summary = "allow dependent kernels to start";
   let description = [{
     Dependent kernels start once all CTAs have executed this op or ended (PTX
-    ISA, griddepcontrol.launch_dependents). The op does not order memory
-    accesses: dependent kernels wait for the end of this kernel before they
-    access memory.
+    ISA, griddepcontrol.launch_dependents). Memory accesses are not ordered, so
+    dependent kernels first wait for the end of this kernel.
   }];
   let assemblyFormat = "attr-dict";
 }

@@ -19,18 +19,18 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
   let mnemonic = "fragment_layout";
   let summary = "distribution of a matrix over threads and registers";
   let description = [{
-    Maps register v of thread t to an element of the matrix. The number of the
-    thread and the number of the register are mixed-radix numbers, with digits
-    called modes (CuTe's thread-value layouts, with coordinates written out).
-    Modes are listed lowest first, each with a size and a step in rows or
-    columns. The row of the element is the sum over all modes of the digit times
-    the row step; the column is computed likewise.
+    Maps register v of thread t to an element of the matrix. The thread number
+    and the register number are mixed-radix numbers, and their digits are called
+    modes, as in CuTe's thread-value layouts. Modes are listed lowest first,
+    each with a size and a step in rows or columns. To compute the row of the
+    element, multiply each digit by the row step of its mode and add the
+    products. The column is computed likewise.
 
-    The columns of a thread's row form runs of adjacent columns, equal for all
-    rows of the thread. A thread mode with step 0 replicates elements, for
-    operands that several warps read.
+    In each of its rows, a thread holds runs of adjacent columns. These runs are
+    the same in all rows of the thread. A thread mode with step 0 replicates
+    elements, for operands that several warps read.
 
-    Examples: one row for each of 128 threads; the accumulator of wgmma with 16
+    Examples: one row for each of 128 threads, and the wgmma accumulator with 16
     columns (PTX ISA, wgmma.mma_async, Register Fragments: D).
 
     ```mlir
@@ -49,14 +49,14 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
     /// row for each of 128 threads.
     static FragmentLayoutAttr getRowPerThread(::mlir::MLIRContext *context,
                                               int64_t columns);
-    /// Returns the layout of a tile divided over `threads` threads: one or
-    /// several rows each, or a slice of a row if there are fewer rows than
-    /// threads.
+    /// Returns the layout of a tile divided over `threads` threads. Each thread
+    /// holds one or several rows, or a slice of a row if there are fewer rows
+    /// than threads.
     static FragmentLayoutAttr getRowsOfThreads(::mlir::MLIRContext *context,
                                                int64_t threads,
                                                int64_t tileRows,
                                                int64_t tileColumns);
-    /// Returns the layout of these modes, dropping modes of size 1.
+    /// Returns the layout with these modes, without modes of size 1.
     static FragmentLayoutAttr getWithoutUnits(
         ::mlir::MLIRContext *context,
         ::llvm::ArrayRef<::mx::mxgpu::FragmentMode> threads,
@@ -83,15 +83,15 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
     /// Returns the layout restricted to the first `columns` columns, or null
     /// unless the last register modes count columns.
     FragmentLayoutAttr withColumns(int64_t columns) const;
-    /// Returns the number of the highest register mode that counts rows and
-    /// leaves `slice` when removed, with rows renumbered.
+    /// Returns the index of the highest row mode among the register modes whose
+    /// removal, with rows renumbered, results in `slice`.
     ::std::optional<unsigned> findRowMode(FragmentLayoutAttr slice) const;
-    /// Returns the smallest slice of columns, at a multiple of its size, that
-    /// all threads share equally. The thread modes determine the slice.
+    /// Returns the column count of the smallest slice of which each thread
+    /// holds an equal part. Slices start at multiples of their size.
     int64_t getSharedColumns() const;
     /// Returns the layout of the 16-byte rows that each lane addresses for
     /// ldmatrix, register by register, or null if ldmatrix does not load this
-    /// layout for elements of `bits` bits.
+    /// layout for `bits`-bit elements.
     FragmentLayoutAttr getMatrixRows(int64_t bits) const;
   }];
 }
@@ -106,16 +106,15 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
     InterfaceMethod<[{
       Returns the locations of A, B, their scales and the accumulator, the
       number of threads that issue the instruction together, and the form of
-      completion. `mxgpu.mma` is verified against these roles, and passes query
-      nothing else.
+      completion. The verifier of `mxgpu.mma` and passes query nothing else.
     }], "::mx::target::MmaRoles", "getRoles">,
     InterfaceMethod<[{
       Rows and columns of the accumulator, over all CTAs that share an
       instruction, and reduction elements of one instruction.
     }], "::mx::mxgpu::MmaShape", "getMmaShape">,
     InterfaceMethod<[{
-      Returns the layout modes of `columns` columns of the accumulator in the
-      threads of a role, or none for an accumulator in tensor memory.
+      Returns the layout modes of `columns` columns of the accumulator, or none
+      for an accumulator in tensor memory.
     }], "::mx::mxgpu::FragmentModes", "getAccumulatorModes",
         (ins "int64_t":$columns),
         /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
@@ -127,7 +126,7 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
         (ins "::mx::mxgpu::MmaOperand":$operand, "::mlir::Type":$element,
              "int64_t":$columns),
         /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
-    InterfaceMethod<"Returns the reason if unsupported, or an empty string.",
+    InterfaceMethod<"Returns an error message unless the chip is supported.",
         "::std::string", "checkTarget",
         (ins "const ::mx::target::TargetInfo &":$target)>,
     InterfaceMethod<"Tensor core cycles per instruction.",
@@ -148,8 +147,8 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
     /// of type `element`, or null for tensor memory.
     ::mx::mxgpu::FragmentType getAccumulatorType(::mlir::Type element,
                                                  int64_t columns);
-    /// Returns the type of a register operand with `columns` reduction
-    /// elements, or scales, or null if the operand is not read from registers.
+    /// Returns the type of a register operand with `columns` reduction elements
+    /// or scales. Returns null if the operand is not read from registers.
     ::mx::mxgpu::FragmentType getOperandType(::mx::mxgpu::MmaOperand operand,
                                              ::mlir::Type element,
                                              int64_t columns);
@@ -174,8 +173,8 @@ def MXGPU_MmaKind : MXGPU_I32Enum<"MmaKind",
 def MXGPU_Tcgen05MmaAttr : MXGPU_Mma<"Tcgen05Mma", "tcgen05_mma"> {
   let summary = "tcgen05.mma";
   let description = [{
-    One thread issues the instruction, for its CTA or for a pair (`ctas = 2`),
-    in which case `m` counts the rows of both. Operands are in shared memory,
+    One thread issues the instruction for its CTA or, with `ctas = 2`, for a CTA
+    pair. Then `m` counts the rows of both CTAs. Operands are in shared memory,
     scales and accumulators in tensor memory. A scale covers `block` elements
     (PTX ISA, tcgen05.mma). Kind f16, for bf16 and f16 operands, is unscaled,
     with block 0.
@@ -201,15 +200,15 @@ def MXGPU_WgmmaAttr
     several warpgroups, more than 128 columns are split into two instructions,
     because ptxas limits an instruction to the registers available at launch.
 
-    B is in shared memory; A is in shared memory or a fragment. In a fragment,
-    thread `32 * w + 4 * i + j` of a warpgroup holds rows `16 * w + i` and
-    `16 * w + i + 8` of each block. From each 32 bytes of a row it holds the
-    word at byte `4 * j` and the word 16 bytes later (PTX ISA, wgmma.mma_async,
-    Register Fragments: A).
+    B is in shared memory; A is in shared memory or a fragment. Let `32 * w + 4
+    * i + j` be the number of a thread in its warpgroup. In a fragment, this
+    thread holds rows `16 * w + i` and `16 * w + i + 8` of each block. From each
+    32 bytes of a row the thread holds the word at byte `4 * j` and the word 16
+    bytes later (PTX ISA, wgmma.mma_async, Register Fragments: A).
 
     Examples: `#mxgpu.wgmma<n = 128, k = 16>`, `#mxgpu.wgmma<m = 256, n = 128, k
-    = 16, warpgroups = 2>`. The second has this accumulator, and this A for 64
-    reduction elements:
+    = 16, warpgroups = 2>`. The second attribute implies the first layout below
+    for the accumulator, and the second layout for 64 reduction elements of A:
 
     ```mlir
     #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows],
@@ -233,18 +232,18 @@ def MXGPU_MmaSyncAttr
   let summary = "mma.sync";
   let description = [{
     Each warp of a role computes a share of the `m` rows and `n` columns, with
-    instructions of 16 rows and 8 columns: `warps` divide the rows and
-    `column_warps` the columns. Operands, accumulator and scales are fragments
-    (PTX ISA, mma, Block scaling for mma.sync). Kind f16, for bf16 operands, is
-    unscaled, with block 0. Elements of 4 bits stay packed in registers, and are
-    expanded to bytes for `mxf8f6f4` just before the instruction. Even elements
-    form the first half of an instruction's reduction, so two shifts and two
-    masks unpack a word.
+    instructions of 16 rows and 8 columns. `warps` warps divide the rows, and
+    `column_warps` warps divide the columns. Operands, accumulator and scales
+    are fragments (PTX ISA, mma, Block scaling for mma.sync). Kind f16, for bf16
+    operands, is unscaled, with block 0. 4-bit elements stay packed in
+    registers, and are expanded to bytes for `mxf8f6f4` just before the
+    instruction. Even elements form the first half of an instruction's
+    reduction, so two shifts and two masks unpack a word.
 
     A register contains the scales of four blocks. The instruction reads scales
-    from block `first_scale` of the fragments on, so an `mxgpu.mma` can multiply
-    a slice of the elements that a scale fragment covers. `extent` counts
-    elements from block 0 on.
+    starting at block `first_scale` of the fragments, so an `mxgpu.mma` can
+    multiply a slice of the elements that a scale fragment covers. `extent`
+    counts elements from block 0.
 
     Examples: `#mxgpu.mma_sync<mxf8f6f4, m = 128, n = 128, warps =
     4>`, `#mxgpu.mma_sync<mxf4nvf4, m = 32, n = 256, column_warps =
@@ -259,7 +258,7 @@ def MXGPU_MmaSyncAttr
   let extraClassDeclaration = [{
     int64_t getWarpRows() const { return getM() / getWarps(); }
     int64_t getWarpColumns() const { return getN() / getColumnWarps(); }
-    /// Returns a copy with the scales from block `scale` on.
+    /// Returns a copy that reads scales starting at block `scale`.
     MmaSyncAttr withFirstScale(int64_t scale) const;
   }];
 }
@@ -268,8 +267,8 @@ def MXGPU_FragmentType : TypeDef<MXGPU_Dialect, "Fragment"> {
   let mnemonic = "fragment";
   let summary = "a matrix in the registers of a role's threads";
   let description = [{
-    The layout maps registers of threads to elements. Accumulators of
-    instructions that add in registers are fragments.
+    The layout maps registers of threads to elements. If an instruction adds in
+    registers, its accumulator is a fragment.
 
     Example: `!mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128:
     1 row], values = [32: 1 column]>>`.
@@ -292,9 +291,9 @@ def MXGPU_FragmentType : TypeDef<MXGPU_Dialect, "Fragment"> {
     int64_t getColumns() const { return getShape()[1]; }
     /// Returns the type of a thread's share of a row.
     ::mlir::VectorType getRowType() const;
-    /// Returns the elements per register: the packed elements of a word for
-    /// 4-bit and 6-bit types, for which LLVM lacks vectors, and 1 for other
-    /// types.
+    /// Returns the number of elements per register. LLVM lacks vectors of 4-
+    /// and 6-bit types, so a register is a word of packed elements. For other
+    /// types the number is 1.
     int64_t getElementsOfWord() const;
   }];
 }

@@ -21,33 +21,33 @@ def MXGPU_DequantizeFragmentOp : MXGPU_FragmentOp<"dequantize_fragment"> {
     in ascending order (`getRowOffsets` and `getBlocks` of
     `#mxgpu.fragment_layout`).
 
-    Elements of 6 bits take a byte each, with the upper two bits ignored.
-    Elements of 4 bits take half a byte, low half first. An f8E8M0FNU scale with
-    byte s is 2^(s - 127), or NaN if s is 255. An f8E4M3FN scale (NVFP4, with
-    f4E2M1FN elements) is read without its sign bit, and is NaN if the other
-    bits are 0x7F.
+    Each 6-bit element occupies a byte, and the upper two bits are ignored. Two
+    4-bit elements share a byte, and the first is in the low half. An f8E8M0FNU
+    scale with byte s is 2^(s - 127), or NaN if s is 255. An f8E4M3FN scale
+    (NVFP4, with f4E2M1FN elements) is read without its sign bit, and is NaN if
+    the other bits are 0x7F.
 
     - Subnormal elements, scales and results are preserved.
-    - The multiplication is exact, and so is the rounding, with two exceptions.
-      First, f8E4M3FN elements with scales below 2^-124 and f8E5M2 elements with
-      scales below 2^-117 can produce bits below 2^-133, the last bit of bf16.
-      Second, results of 2^128 and more become infinite.
+    - The result is exact, with two exceptions. First, f8E4M3FN elements with
+      scales below 2^-124 and f8E5M2 elements with scales below 2^-117 can
+      produce bits below 2^-133, the last bit of bf16. Second, results of 2^128
+      and more become infinite.
     - Infinities of f8E5M2 stay infinite.
     - NaN elements and scales produce NaN of unspecified sign and payload.
 
     The registers of the result may be in a different order than the input's.
 
-    With `reference` the result is f16, and a scale with byte s counts as 2^(s -
+    With `reference` the result is f16, and a scale with byte s means 2^(s -
     reference). For f8E4M3FN elements and scale bytes from reference - 14 to
-    reference + 7 the result is exact, with NaN for NaN elements. Blocks with
-    smaller scales become zero. Larger scales must be excluded by the caller.
+    reference + 7 the result is exact, and NaN elements produce NaN. Blocks with
+    smaller scales become zero. The caller must exclude larger scales.
 
-    With `finite` the result is bf16 again, and a scale with byte s counts as
-    2^(s - reference). Elements must not be NaN, which is not checked. Results
-    are exact for bytes from reference - 124 to reference + 7, and nonzero
-    results are normal numbers for bytes from reference - 117 on. The caller
-    must exclude other bytes, except for blocks of zeros, which allow bytes from
-    reference - 246 on.
+    With `reference` and `finite` the result is bf16, and a scale with byte s
+    means 2^(s - reference). Elements must not be NaN, which is not checked.
+    Results are exact for bytes from reference - 124 to reference + 7, and
+    nonzero results are normal numbers for bytes of at least reference - 117.
+    The caller must exclude other bytes, except for blocks of zeros, which allow
+    bytes of at least reference - 246.
 
     Examples: fragments with 64 columns of two rows per thread.
 
@@ -80,21 +80,23 @@ def MXGPU_LoadScaleRangeOp : MXGPU_Op<"load_scale_range"> {
     Row `tile` of the table, clamped to the last row, summarizes the scales
     (f8E8M0FNU) of a 128-row tile, over the whole reduction or a group's
     segment. Blocks of zeros are ignored. For each quarter of the blocks the row
-    holds the largest byte times 2^16, plus 255 minus the smallest byte, or plus
-    0 if the quarter is empty. The table may be given as bytes in little-endian
-    order. A row is 16 bytes, aligned to 16.
+    contains a word: the largest byte times 2^16, plus 255 minus the smallest
+    byte. If the quarter is empty, the second term is 0. The table may be given
+    as bytes in little-endian order. A row is 16 bytes and is aligned to 16
+    bytes.
 
-    `reference` is the operand of `mxgpu.dequantize_fragment`: the largest byte
-    minus 7. The tile `fits` if its bytes span at most 12 and the reference is
-    from 87 to 162. Nonzero operands are then normal f16 values, and sums of
-    their products stay within the normal range of f32, with or without the
-    reference. Both computations therefore return the same bits.
+    The result `reference` is the largest byte minus 7, an operand for
+    `mxgpu.dequantize_fragment`. The result `fits` is true if the largest and
+    the smallest byte of the tile differ by at most 12 and the reference is from
+    87 to 162. Nonzero operands are then normal f16 values, and sums of their
+    products stay within the normal range of f32, with or without the reference.
+    The computations with and without the reference therefore return the same
+    bits.
 
     With `bf16` the range is that of `mxgpu.dequantize_fragment` with `finite`,
     and the reference is at least 127. The tile fits if its largest byte is at
     most 169 and its smallest byte is at least reference - 54; the same argument
-    shows that the bits are equal. Every tile that fits without `bf16` also fits
-    with `bf16`.
+    shows that the bits are equal. Tiles that fit without `bf16` also fit here.
 
     Example:
 

@@ -26,9 +26,9 @@ def MXGPU_Fragment64x64Attr
   let summary = "weights in the order of wgmma's register fragments of A";
   let description = [{
     Weights in tiles of 64 rows by 64 columns. Each tile is stored in the order
-    in which the 128 threads of a warpgroup hold a tile of A in registers (PTX
-    ISA, "Register Fragments for wgmma.mma_async.m64nNk16", A), except that the
-    two rows of a thread are adjacent. The 32 elements of thread t are
+    in which the 128 threads of a warpgroup hold a tile of A in their registers
+    (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", A), except that
+    the two rows of a thread are adjacent. The 32 elements of thread t are
     contiguous. Element e of thread t in tile `(i, j)` is
 
     row `64 i + 16 (t / 32) + 2 (t % 32 / 4) + e / 2 % 2`,

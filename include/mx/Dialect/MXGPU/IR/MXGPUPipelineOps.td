@@ -14,8 +14,8 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 def MXGPU_RingOp : MXGPU_Op<"ring", [MXGPU_NamesResult]> {
   let summary = "create a ring of buffers between two roles";
   let description = [{
-    Memory and barriers of the stages follow from the type. `mxgpu-lower-rings`
-    assigns their addresses (`mxbar.placed_ring`).
+    The type determines the memory and the barriers of the stages.
+    `mxgpu-lower-rings` assigns the addresses of both (`mxbar.placed_ring`).
 
     Example:
 
@@ -29,7 +29,7 @@ def MXGPU_RingOp : MXGPU_Op<"ring", [MXGPU_NamesResult]> {
   let assemblyFormat = "$name attr-dict `:` type($result)";
 }
 
-/// Operation that returns the token of the ring's next stage and views of its
+/// Operation that returns a token for the next stage and views of the stage's
 /// buffers.
 class MXGPU_TakeStageOp<string mnemonic> : MXGPU_Op<mnemonic, [
     MXGPU_NamesResult,
@@ -54,7 +54,8 @@ class MXGPU_GiveStageOp<string mnemonic> : MXGPU_Op<mnemonic, [
 def MXGPU_ProducerAcquireOp : MXGPU_TakeStageOp<"producer_acquire"> {
   let summary = "wait until the next stage of a ring is empty";
   let description = [{
-    Returns a token to fill the stage and views of its buffers.
+    Returns a token that allows filling the stage, and views of the stage's
+    buffers.
 
     Example: a ring with buffers `a` and `b`.
 
@@ -70,9 +71,9 @@ def MXGPU_ProducerCommitOp : MXGPU_GiveStageOp<"producer_commit"> {
   let summary = "pass a filled stage to the consumer";
   let description = [{
     The stage becomes full once the asynchronous operations of the producer have
-    completed. If `empty` is true none were started: the stage is full at once,
-    and the consumer must not read it. A stage of cluster launch control is
-    filled by the response to a request issued here.
+    completed. If `empty` is true, no operations were started, so the stage is
+    full at once and the consumer must not read it. With producer `clc`, the op
+    requests a work tile, and the response fills the stage.
   }];
   let arguments = (ins MXGPU_StageType:$stage, Optional<I1>:$empty);
   let assemblyFormat = "$stage (`empty` `(` $empty^ `)`)? attr-dict `:` type($stage)";
@@ -81,7 +82,8 @@ def MXGPU_ProducerCommitOp : MXGPU_GiveStageOp<"producer_commit"> {
 def MXGPU_ConsumerWaitOp : MXGPU_TakeStageOp<"consumer_wait"> {
   let summary = "wait until the next stage of a ring is full";
   let description = [{
-    Returns a token to empty the stage and views of its buffers.
+    Returns a token that allows emptying the stage, and views of the stage's
+    buffers.
 
     Example:
 
@@ -96,8 +98,7 @@ def MXGPU_ConsumerWaitOp : MXGPU_TakeStageOp<"consumer_wait"> {
 def MXGPU_ConsumerReleaseOp : MXGPU_GiveStageOp<"consumer_release"> {
   let summary = "return an emptied stage to the producer";
   let description = [{
-    The stage becomes empty once the asynchronous reads of the consumer have
-    completed.
+    The stage becomes empty once the consumer's asynchronous reads complete.
 
     With `deferred(n)` the op releases the stage acquired n stages earlier, if
     any, so that matrix instructions can still read the current stage while the
@@ -148,10 +149,10 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
   let description = [{
     `coords` is the first element of the box, outermost dimension first; missing
     trailing coordinates are 0. The stage that contains the buffer becomes full
-    once all copies into it have completed. A buffer of several boxes is filled
-    one `box` at a time. `cache` sets the L2 eviction priority. With `multicast`
-    both CTAs of a pair receive the box, and each CTA loads the box with its
-    rank as number.
+    once all copies into it have completed. A buffer with several boxes is
+    filled one `box` at a time. `cache` sets the L2 eviction priority. With
+    `multicast` both CTAs of a pair receive each box, and each CTA loads the box
+    whose index is the rank of the CTA.
 
     Example:
 
@@ -188,11 +189,11 @@ def MXGPU_CopyScalesOp : MXGPU_NamedOp<"copy_scales", "scales"> {
     The buffer holds tiles of 128 rows by 4 scales. All tiles of a 128-row block
     precede the tiles of the next block.
 
-    Copies and MMAs issued by one thread execute in order, so a single location
-    in tensor memory serves all stages (PTX ISA, tcgen05 pipelined
-    instructions). Copies of the same ring buffer share their columns. With
-    `stages(n)` the stages of the consuming role use n locations in turn; with a
-    location for each stage no copy depends on that order.
+    Copies and MMAs of a thread execute in order (PTX ISA, tcgen05 pipelined
+    instructions), so a single location in tensor memory suffices for all
+    stages, and all copies of a ring buffer use this location. With `stages(n)`,
+    successive stages use n locations in turn. If each stage has its own
+    location, no copy depends on that order.
 
     Example:
 
@@ -219,14 +220,15 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface, ["getEffects"]>]> {
   let summary = "multiply a tile of A by a tile of B";
   let description = [{
-    `d (+)= (a * a_scales) * (b * b_scales)^T` by the instruction named by the
-    attribute. The attribute determines the location of each operand. A and B
-    are buffers in shared memory or fragments in registers. Scales are absent,
-    in tensor memory or fragments. `d` is a buffer in tensor memory or a
-    fragment; for a fragment the op returns the new accumulator.
+    Computes `d (+)= (a * a_scales) * (b * b_scales)^T` with the instruction
+    that the attribute names. The attribute determines the location of each
+    operand. A and B are buffers in shared memory or fragments in registers.
+    Scales are in tensor memory or in fragments, or are absent. `d` is a buffer
+    in tensor memory or a fragment; for a fragment the op returns the new
+    accumulator.
 
-    The attribute also defines the completion of the instruction, and with it
-    the `consumer` of the ring that supplies A or B:
+    The attribute also defines how the instruction completes, and therefore the
+    `consumer` of the ring that supplies A or B:
 
     - commit: completion is signaled at a barrier; the consumer is `mma_commit`;
     - wait group: the instruction is only started. Its result is either the `d`
@@ -236,15 +238,15 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     - synchronous: the instruction completes before the next op begins. The
       consumer is `threads(n)`.
 
-    Only the first `extent` elements of the tile's reduction are multiplied, a
-    multiple of the reduction of one instruction. The elements beyond are never
-    used. Unless `accumulate` is true, the old accumulator is not read. If
-    several warpgroups divide an A in shared memory, `thread` is the number of
-    the thread within its role. An A in registers may cover part of the
-    reduction; `column` is the start of that part in a B in shared memory.
+    Only the instructions that cover the first `extent` elements of the tile's
+    reduction are issued. Other elements are never used. Unless `accumulate` is
+    true, the old accumulator is not read. If several warpgroups divide an A in
+    shared memory, `thread` is the number of the thread within its role. An A in
+    registers may cover part of the reduction; `column` is then the start of
+    that part in a B in shared memory.
 
-    `b_offset` is the row of `b_scales` for the first row of B: 0 (default) or
-    64.
+    `b_offset`, 0 (default) or 64, is the row of `b_scales` that belongs to row
+    0 of B.
 
     Examples:
 

@@ -15,9 +15,9 @@ def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
   let summary = "load consecutive elements of a row, or zeros outside the tensor";
   let description = [{
     The elements are all inside or all outside of the tensor, and aligned to 16
-    bytes or to their total size; rows may be strided. Elements of 4 and 6 bits
-    are read from a matrix of bytes (i8), 4-bit elements in pairs. `in_bounds`
-    asserts that the elements are inside and omits the comparison.
+    bytes or to their total size; rows may be strided. 4- and 6-bit elements are
+    read from a matrix of bytes (i8). A byte holds two 4-bit elements.
+    `in_bounds` asserts that the elements are inside and omits the comparison.
 
     `vector.transfer_read` compares each element with the bounds, and does not
     support 4-bit and 6-bit elements in bytes.
@@ -37,11 +37,11 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
   let description = [{
     Quantizes one block along a row, as defined by `mx.quantize`. The block is
     in the registers of one thread or, with `lanes(n)`, of n adjacent lanes of a
-    warp. Each lane then holds the next elements, or the next row of a square
-    block, and all lanes receive the scale. With `amax`, the largest magnitude of
-    the block, a thread may hold any part of the block. `encode` is NVFP4's
-    per-tensor factor. `seed` enables stochastic rounding; `first` is the linear
-    index of the thread's first element in the tensor.
+    warp. Successive lanes hold successive elements, or successive rows of a
+    square block, and all lanes receive the scale. If `amax`, the largest
+    magnitude of the block, is given, a thread may hold any part of the block.
+    `encode` is NVFP4's per-tensor factor. `seed` enables stochastic rounding;
+    `first` is the linear index of the thread's first element in the tensor.
 
     Example: blocks of 32 elements, shared by two lanes.
 
@@ -78,14 +78,14 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
   let summary = "quantize blocks along columns";
   let description = [{
     Quantizes columns in a thread's registers, as defined by `mx.quantize` along
-    axis 0. Each input column is a block and becomes a row of `elements`, which
-    is therefore transposed, with one scale in `scales`. `encode` is NVFP4's
-    per-tensor factor. With `rows(n)`, a signed number, blocks end before row n:
-    later rows are zeros and quantize to 0 even if a scale is NaN. With
-    `lanes(n)`, n adjacent lanes of a warp hold the columns of a square with a
-    single scale. `seed` enables stochastic rounding; `first` is the linear
-    index of the first element in the tensor, and `stride` the distance between
-    rows.
+    axis 0. Each input column is a block with its own scale in `scales`. The
+    column becomes a row of `elements`, so `elements` is transposed. `encode` is
+    NVFP4's per-tensor factor. With `rows(n)`, in which n is signed, blocks end
+    before row n. Row n and later rows are treated as zeros, which quantize to 0
+    even if a scale is NaN. With `lanes(n)`, n adjacent lanes of a warp hold the
+    columns of a square with a single scale. `seed` enables stochastic rounding;
+    `first` is the linear index of the first element in the tensor, and `stride`
+    the distance between rows.
 
     Example:
 
@@ -114,9 +114,9 @@ def MXGPU_ThreadAmaxOp : MXGPU_Op<"thread_amax", [Pure]> {
   let summary = "compute the largest magnitude of a thread's elements";
   let description = [{
     Computes the maximum magnitude over all elements of the vectors, as defined
-    by `mx.amax`. With `as_integers` the code is that of NVFP4 quantizers for a
-    block, without it that of other quantizers, so the instructions are shared
-    with a quantization of the same vector.
+    by `mx.amax`. With `as_integers`, the op emits the instructions that NVFP4
+    quantizers use for a block, otherwise the instructions of other quantizers.
+    A quantization of the same vector can therefore share the instructions.
 
     Example:
 
@@ -135,9 +135,9 @@ def MXGPU_ThreadAmaxOp : MXGPU_Op<"thread_amax", [Pure]> {
 def MXGPU_LoadRelaxedOp : MXGPU_Op<"load_relaxed"> {
   let summary = "load an earlier value of a growing maximum";
   let description = [{
-    The current value may be larger, because warps only increase it. The load is
-    issued long before its use, so no thread stalls. `memref.load` would race
-    with the writes of other warps (PTX ISA, ld.relaxed).
+    Other warps may have increased the value in the meantime. The load can be
+    issued long before its use, so that no thread stalls. `memref.load` would
+    race with the writes of other warps (PTX ISA, ld.relaxed).
 
     Example:
 
@@ -154,9 +154,9 @@ def MXGPU_LoadRelaxedOp : MXGPU_Op<"load_relaxed"> {
 def MXGPU_AtomicMaxOp : MXGPU_Op<"atomic_max"> {
   let summary = "update a maximum with the values of a warp";
   let description = [{
-    Replaces `dest` by the maximum of `dest` and the `value` of every lane of a
-    warp. All lanes take part. Values are results of `mxgpu.thread_amax`; NaN is
-    the largest. Other warps may update `dest` concurrently. A warp skips the
+    Replaces `dest` with the maximum of `dest` and the `value` of every lane of
+    a warp. All lanes take part. Values are results of `mxgpu.thread_amax`; NaN
+    is the largest. Other warps may update `dest` concurrently. A warp skips the
     write if its maximum does not exceed `known`, a result of
     `mxgpu.load_relaxed`.
 
@@ -181,8 +181,8 @@ def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
   let summary = "store consecutive elements of a row if they are inside the tensor";
   let description = [{
     The elements are all inside or all outside of the tensor, and aligned to 16
-    bytes or to their total size. Elements of 4 and 6 bits are written to a
-    matrix of bytes (i8), 4-bit elements in pairs. `vector.transfer_write` does
+    bytes or to their total size. 4- and 6-bit elements are written to a matrix
+    of bytes (i8). A byte holds two 4-bit elements. `vector.transfer_write` does
     not fit, for the reasons listed at `mxgpu.load_block`.
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$value,
@@ -248,13 +248,14 @@ def MXGPU_PermuteBlockOp : MXGPU_Op<"permute_block", [
     Pure, SameOperandsAndResultType]> {
   let summary = "permute elements across lanes to `#mxgpu.k_order`";
   let description = [{
-    Adjacent lanes hold eight adjacent elements each: eight lanes a block of 64
-    with `run = 16`, four lanes a block of 32 with `run = 8`. The first lane is
-    a multiple of the lane count. Lane `2 t + u` of eight receives elements
-    `8 (4 u + t)` and following of `#mxgpu.k_order`: elements `2 p` and
-    `2 p + 1` are elements `2 t` and `2 t + 1` of lane `2 p + u`. Of four lanes,
-    lane t receives elements of lane p. All lanes of a warp execute the op
-    together.
+    Each lane holds eight adjacent elements, and successive lanes hold
+    successive elements. With `run = 16`, eight lanes hold a block of 64. With
+    `run = 8`, four lanes hold a block of 32. The number of a block's first lane
+    is a multiple of the block's lane count. With `run = 16`, lane `2 t + u`
+    receives the eight elements of `#mxgpu.k_order` that start at `8 (4 u + t)`:
+    its elements `2 p` and `2 p + 1` are elements `2 t` and `2 t + 1` of lane `2
+    p + u`. With `run = 8`, elements `2 p` and `2 p + 1` of lane t are elements
+    `2 t` and `2 t + 1` of lane p. All lanes of a warp execute the op together.
 
     Example:
 
@@ -306,12 +307,11 @@ def MXGPU_ReduceLanesOp : MXGPU_Op<"reduce_lanes", [
   let summary = "reduce a value over the lanes of a warp";
   let description = [{
     All lanes of a warp take part and receive the same result. `maximum` and
-    `minimum` are `arith.maximumf` and `arith.minimumf`: NaN if any value is
-    NaN.
+    `minimum` are `arith.maximumf` and `arith.minimumf`, which propagate NaN.
 
-    The order of additions is fixed to make results exact to the bit: first
-    lanes at distance 16, then 8, and so on. `gpu.subgroup_reduce` leaves the
-    order to its lowering and supports only integers here.
+    The order of additions is fixed to make results reproducible to the bit:
+    first lanes at distance 16, then 8, and so on. `gpu.subgroup_reduce` leaves
+    the order to its lowering and supports only integers here.
 
     Example:
 

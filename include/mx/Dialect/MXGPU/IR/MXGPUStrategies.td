@@ -24,14 +24,14 @@ def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
     and the assignment of work tiles to CTAs.
   }];
   let methods = [
-    InterfaceMethod<"CTAs that share a tile: 1, or 2 for `cta_group::2`.",
+    InterfaceMethod<"Number of CTAs of a tile: 1, or 2 (`cta_group::2`).",
       "int64_t", "getCtas", (ins), "", "return 1;">,
     InterfaceMethod<[{
         Returns true if the splits of the reduction belong to the CTAs of a
         cluster, which add their partial results in shared memory.
       }], "bool", "getClusterSplit", (ins), "", "return false;">,
     InterfaceMethod<[{
-        CTAs per SM, which divide shared memory and registers equally.
+        Number of CTAs per SM, which share its memory and registers equally.
       }], "int64_t", "getCtasPerSm", (ins), "", "return 1;">,
     InterfaceMethod<[{
         Operand stored in `#mxgpu.k_order`: `a`, `b` or `none`.
@@ -40,15 +40,15 @@ def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
     InterfaceMethod<"Assignment of work tiles to CTAs.",
       "::mx::mxgpu::TileLoop", "getTileLoop", (ins), "",
       "return ::mx::mxgpu::TileLoop::Static;">,
-    InterfaceMethod<"Columns that two accumulators share, or 0.",
+    InterfaceMethod<"Number of columns that two accumulators share, or 0.",
       "int64_t", "getOverlap", (ins), "", "return 0;">,
   ];
 }
 
 /// Field with a default and a rule. The rule is a C++ expression of type
-/// LogicalResult in `$_self` and `emitError`, usually a call of a function in
-/// ScheduleRules.h. Rules that involve several fields, types, shapes or chips
-/// are in the strategy's folder.
+/// LogicalResult that uses `$_self` and `emitError`, usually a call to a
+/// function in ScheduleRules.h. Rules that involve several fields, types,
+/// shapes or chips are in the strategy's folder.
 class MXGPU_Field<string type, string default, string check = "::llvm::success()">
     : DefaultValuedParameter<type, default> {
   string rule = check;
@@ -95,10 +95,10 @@ def MXGPU_Tcgen05BlockScaledAttr
          // tcgen05_block_scaled C2
          MXGPU_Count<"1", "accumulators">:$accumulators,
          // tcgen05_block_scaled C3
-         MXGPU_Choice<"0", [0, 64, 128], "columns of an overlap">:$overlap,
+         MXGPU_Choice<"0", [0, 64, 128], "overlap columns">:$overlap,
          MXGPU_Count<"1", "scale stages">:$scale_stages,
          MXGPU_TileLoopField:$tile_loop)> {
-  let summary = "block-scaled operands by tcgen05.mma";
+  let summary = "block-scaled operands with tcgen05.mma";
   let description = [{
     The tensor core reads operands and scales without conversion (sm_100a,
     sm_100f, sm_103a).
@@ -111,9 +111,9 @@ def MXGPU_Tcgen05BlockScaledAttr
     | `scale_stages = n` | 1 | buffers for the scales of a tile in tensor memory, used in turn |
     | `tile_loop = ...` | `static` | `static`: CTA i takes work tiles i, i + CTAs, ...; `clc`: cluster launch control |
 
-    Tiles are 128 rows, or 256 with two CTAs; 64, 128, 192 or 256 columns, or a
-    smaller multiple of 16 (32 with two CTAs) that covers all columns of the
-    result; and 128 or 256 reduction elements.
+    A tile covers 128 rows, or 256 with two CTAs. It covers 64, 128, 192 or 256
+    columns, or a smaller multiple of 16 (32 with two CTAs) that covers all
+    columns of the result. It covers 128 or 256 reduction elements.
 
     Example: `#mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap =
     64, tile_loop = clc>`.
@@ -127,7 +127,7 @@ def MXGPU_Tcgen05UpcastBAttr
          MXGPU_Count<"1", "accumulators">:$accumulators,
          MXGPU_Count<"2", "operand stages">:$operand_stages,
          MXGPU_TileLoopField:$tile_loop)> {
-  let summary = "bf16 A and dequantized B by tcgen05.mma";
+  let summary = "bf16 A and dequantized B with tcgen05.mma";
   let description = [{
     A is bf16; warps dequantize B to bf16 in shared memory (sm_100a, sm_100f,
     sm_103a).
@@ -139,8 +139,8 @@ def MXGPU_Tcgen05UpcastBAttr
     | `operand_stages = n` | 2 | stages of the ring of dequantized B tiles |
     | `tile_loop = ...` | `static` | as in `#mxgpu.tcgen05_block_scaled` |
 
-    Tiles are 128 rows, or 256 with two CTAs; 64 (with one CTA), 128 or 256
-    columns; and 64 reduction elements.
+    A tile covers 128 rows, or 256 with two CTAs. It covers 64 (with one CTA),
+    128 or 256 columns, and 64 reduction elements.
 
     Example: `#mxgpu.tcgen05_upcast_b<accumulators = 2>`.
   }];
@@ -151,7 +151,7 @@ def MXGPU_WgmmaUpcastBAttr
         (ins // wgmma_upcast_b C1
          MXGPU_Count<"2", "operand stages">:$operand_stages, MXGPU_Flag:$f16_scale_range,
          MXGPU_Flag:$cluster_split)> {
-  let summary = "dequantized operands by wgmma";
+  let summary = "dequantized operands with wgmma";
   let description = [{
     Dedicated warpgroups dequantize B to shared memory. The MMA warpgroups
     dequantize A if it is scaled (sm_90a).
@@ -162,10 +162,11 @@ def MXGPU_WgmmaUpcastBAttr
     | `f16_scale_range = b` | `false` | dequantize tiles to f16, relative to their scales, if the scales span at most 12 powers of two, and other tiles to bf16; a preceding kernel computes the spans (both operands f8E4M3FN) |
     | `cluster_split = b` | `false` | distribute 2 to 8 splits of the reduction over the CTAs of a cluster, which add them in shared memory in a fixed order |
 
-    Tiles are 64, 128 or 256 rows; 64, 128 or 256 columns (at most 128 with 256
-    rows); and 64 reduction elements.
+    A tile covers 64, 128 or 256 rows, 64, 128 or 256 columns (at most 128 with
+    256 rows), and 64 reduction elements.
 
-    Example: `#mxgpu.wgmma_upcast_b<operand_stages = 4, f16_scale_range = true>`.
+    Example: `#mxgpu.wgmma_upcast_b<operand_stages = 4, f16_scale_range =
+    true>`.
   }];
 }
 
@@ -173,9 +174,9 @@ def MXGPU_WgmmaSwapABAttr
     : MXGPU_StrategyAttr<"WgmmaSwapAB", "wgmma_swap_ab",
         (ins MXGPU_Flag:$cluster_split,
          // wgmma_swap_ab C1
-         MXGPU_Count<"1", "CTAs of an SM">:$ctas_per_sm,
+         MXGPU_Count<"1", "CTAs per SM">:$ctas_per_sm,
          MXGPU_Flag:$permuted_a)> {
-  let summary = "bf16 A and B dequantized in registers by wgmma, for any M";
+  let summary = "bf16 A and B dequantized in registers with wgmma, for any M";
   let description = [{
     Swaps the operands: the rows of the instruction are columns of the tile. The
     MMA warpgroups dequantize B in registers (sm_90a, bf16 A).
@@ -186,9 +187,9 @@ def MXGPU_WgmmaSwapABAttr
     | `ctas_per_sm = n` | 1 | CTAs per SM, which divide shared memory and registers |
     | `permuted_a = b` | `false` | store A in `#mxgpu.k_order`, so that a thread reads adjacent elements of B; requires `workspace = a`, a reduction that is a multiple of 32, and an unpacked B |
 
-    Rows of a tile are a multiple of 16, up to 256 with 64 or 128 columns, 160
-    with 192 columns and 96 with 256 columns. Tiles are 64 or 128 reduction
-    elements. Results are stored from registers.
+    The row count of a tile is a multiple of 16. It is at most 256 with 64 or
+    128 columns, 160 with 192 columns, and 96 with 256 columns. A tile covers 64
+    or 128 reduction elements. Results are stored from registers.
 
     Example: `#mxgpu.wgmma_swap_ab<ctas_per_sm = 2>`.
   }];
@@ -203,7 +204,7 @@ def MXGPU_WgmmaSwapABAttr
 def MXGPU_WgmmaUpcastAAttr
     : MXGPU_StrategyAttr<"WgmmaUpcastA", "wgmma_upcast_a",
         (ins MXGPU_Flag:$permuted_b)> {
-  let summary = "A dequantized in registers and bf16 B by wgmma";
+  let summary = "A dequantized in registers and bf16 B with wgmma";
   let description = [{
     The MMA warpgroups dequantize A in registers; B is bf16 (sm_90a).
 
@@ -211,9 +212,10 @@ def MXGPU_WgmmaUpcastAAttr
     |---|---|---|
     | `permuted_b = b` | `false` | store B in `#mxgpu.k_order`, so that a thread reads adjacent elements of A; requires `workspace = b` and a reduction that is a multiple of 32 |
 
-    Tiles are 64, 128, 192 or 256 rows, or 128 or 256 with expert groups.
-    Columns are a multiple of 16, up to 256 with 64 or 128 rows, 160 with 192
-    rows and 96 with 256 rows. Tiles are 64 or 128 reduction elements.
+    A tile covers 64, 128, 192 or 256 rows, or 128 or 256 with expert groups.
+    Its column count is a multiple of 16. The count is at most 256 with 64 or
+    128 rows, 160 with 192 rows, and 96 with 256 rows. A tile covers 64 or 128
+    reduction elements.
 
     Example: `#mxgpu.wgmma_upcast_a<permuted_b = true>`.
   }];
@@ -227,7 +229,7 @@ def MXGPU_WgmmaUpcastAAttr
 
 def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16",
         (ins MXGPU_Ctas:$ctas)> { // wgmma_bf16 C1
-  let summary = "bf16 operands by wgmma";
+  let summary = "bf16 operands with wgmma";
   let description = [{
     Both operands are unscaled (sm_90a).
 
@@ -235,9 +237,9 @@ def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16",
     |---|---|---|
     | `ctas = n` | 1 | CTAs that share a tile; each of two CTAs multiplies half of the rows by all of B and loads half of B for both |
 
-    Tiles are 64, 128 or 256 rows, doubled with two CTAs; a multiple of 32
-    columns from 64 to 256 (at most 128 with 256 rows per CTA); and 64 reduction
-    elements.
+    A tile covers 64, 128 or 256 rows for each of its CTAs. Its column count is
+    a multiple of 32 from 64 to 256 (at most 128 with 256 rows per CTA). It
+    covers 64 reduction elements.
 
     Example: `#mxgpu.wgmma_bf16<ctas = 2>`.
   }];
@@ -247,7 +249,7 @@ def MXGPU_MmaSyncBlockScaledAttr
     : MXGPU_StrategyAttr<"MmaSyncBlockScaled", "mma_sync_block_scaled",
         (ins // mma_sync_block_scaled C1
          MXGPU_Choice<"1", [1, 2, 4, 8], "column warps">:$column_warps)> {
-  let summary = "block-scaled operands by mma.sync";
+  let summary = "block-scaled operands with mma.sync";
   let description = [{
     Warps load operands and scales from shared memory to registers and multiply
     them without conversion (sm_120a, sm_120f, sm_121a).
@@ -256,12 +258,12 @@ def MXGPU_MmaSyncBlockScaledAttr
     |---|---|---|
     | `column_warps = n` | 1 | warps that share rows and divide the columns of each matrix of B: 1, 2, 4 or 8, or 1 or 4 with a quantized result. With more than 1, results are stored from registers |
 
-    Tiles are 16, 32, 64, 128 or 256 rows, or 128 or 256 with expert groups or a
-    quantized result; 32, 64, 128 or 256 columns, at least 32 per warp; at most
-    32768 elements; and 128 reduction elements, or 256 if both operands are
-    f4E2M1FN. A warp computes 32 rows, or 16 if it computes more than 128
-    columns. If warps share rows and the matmul uses two matrices of B or a
-    quantized result, all eight warps divide the tile.
+    A tile covers 16, 32, 64, 128 or 256 rows, or 128 or 256 with expert groups
+    or a quantized result. It covers 32, 64, 128 or 256 columns, at least 32 per
+    warp, and at most 32768 elements. It covers 128 reduction elements, or 256
+    if both operands are f4E2M1FN. A warp computes 32 rows, or 16 if it computes
+    more than 128 columns. If warps share rows and the matmul uses two matrices
+    of B or a quantized result, all eight warps divide the tile.
 
     Example: `#mxgpu.mma_sync_block_scaled<column_warps = 2>`.
   }];
@@ -270,8 +272,8 @@ def MXGPU_MmaSyncBlockScaledAttr
 def MXGPU_MmaSyncUpcastBAttr
     : MXGPU_StrategyAttr<"MmaSyncUpcastB", "mma_sync_upcast_b",
         (ins // mma_sync_upcast_b C1
-         MXGPU_Count<"1", "CTAs of an SM">:$ctas_per_sm)> {
-  let summary = "bf16 A and dequantized B by mma.sync";
+         MXGPU_Count<"1", "CTAs per SM">:$ctas_per_sm)> {
+  let summary = "bf16 A and dequantized B with mma.sync";
   let description = [{
     A is bf16. Each warp dequantizes its share of B, packed or not, in registers
     (sm_120a, sm_120f, sm_121a).
@@ -280,11 +282,11 @@ def MXGPU_MmaSyncUpcastBAttr
     |---|---|---|
     | `ctas_per_sm = n` | 1 | CTAs per SM, 1 or 2, which divide shared memory and registers |
 
-    Tiles are 16, 32, 64 or 128 rows: 16 or 32 with two CTAs per SM, 128 with a
-    quantized result. Columns are 32, 64 or 128, and also 256 with at most 64
-    rows or with two matrices of B; packed weights need at least 64. Tiles are
-    64 reduction elements. A warp computes 32 columns of each matrix of B.
-    Results are stored from registers.
+    A tile covers 16, 32, 64 or 128 rows. With two CTAs per SM it covers 16 or
+    32 rows, and with a quantized result 128. It covers 32, 64 or 128 columns;
+    256 columns require at most 64 rows or two matrices of B, and packed weights
+    require at least 64 columns. It covers 64 reduction elements. A warp
+    computes 32 columns of each matrix of B. Results are stored from registers.
 
     Example: `#mxgpu.mma_sync_upcast_b<ctas_per_sm = 2>`.
   }];

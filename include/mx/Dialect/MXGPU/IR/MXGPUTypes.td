@@ -18,9 +18,9 @@ def MXGPU_TensorMapType : MXGPU_Type<"TensorMap", "tensor_map"> {
     `box` is the shape of the box, outermost dimension first. `swizzle` is the
     permutation applied in shared memory. Reads outside the tensor return zeros.
 
-    Elements of 4 and 6 bits are contiguous in global memory. With `padded` the
+    4- and 6-bit elements are contiguous in global memory. With `padded` the
     copy spreads every 16 of these elements over 16 bytes of shared memory, the
-    form that the tensor core reads beside 8-bit operands (PTX ISA,
+    form that the tensor core combines with 8-bit operands (PTX ISA,
     cp.async.bulk.tensor: b4x16_p64, b6x16_p32). Padded boxes are 128 elements
     wide.
 
@@ -55,9 +55,9 @@ def MXGPU_BufferType : MXGPU_Type<"Buffer", "buffer"> {
     without the dialect prefix. As in a tensor map, a `padded` element occupies
     one byte on average.
 
-    Operands of the tensor core are `rows x elements`, or
-    `panels x rows x elements` if a row is longer than the swizzle. Panel i
-    holds the i-th segment of each row.
+    The shape of a tensor core operand is `rows x elements`. If a row is longer
+    than the swizzle, the shape is `panels x rows x elements`. Panel i holds the
+    i-th segment of each row.
 
     Example: `smem<128x128xf8E4M3FN, sw128>`, `smem<2x128x128xf8E4M3FN, sw128>`,
     `smem<128x256xf4E2M1FN, sw128>`, `smem<128x128xf4E2M1FN, sw128, padded>`,
@@ -84,8 +84,8 @@ def MXGPU_BufferType : MXGPU_Type<"Buffer", "buffer"> {
   let extraClassDeclaration = [{
     /// Returns the size of the buffer, including the gaps of `padded`.
     int64_t getSizeInBytes() const;
-    /// Returns the bytes that a copy into the buffer counts at a barrier. Gaps
-    /// of `padded` are excluded.
+    /// Returns the bytes that a copy into the buffer counts at a barrier,
+    /// without the gaps of `padded` buffers.
     int64_t getTransactionBytes() const;
     static ::mlir::FailureOr<BufferType> parseBody(::mlir::AsmParser &parser);
     void printBody(::mlir::AsmPrinter &printer) const;
@@ -95,27 +95,27 @@ def MXGPU_BufferType : MXGPU_Type<"Buffer", "buffer"> {
 def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
   let summary = "circular queue of stages between two roles";
   let description = [{
-    A ring of `stages`, each with the same named buffers. `producer` and
-    `consumer` are the mechanisms that fill and empty a stage. They determine
-    the barriers, arrivals, byte counts and fences that the lowering creates:
+    A ring consists of `stages` stages, each with the same named buffers.
+    `producer` and `consumer` are the mechanisms that fill and empty a stage.
+    They determine the barriers, arrivals, byte counts and fences that the
+    lowering creates:
 
     - `bulk_copy`: a stage is full once the bulk copies have delivered the byte
       count expected by its barrier (PTX ISA, mbarrier, complete-tx);
     - `mma_commit`: a stage is full or empty once all matrix instructions issued
       by the role have completed, which signals its barrier (PTX ISA,
       tcgen05.commit);
-    - `threads(n)`: n threads of one role, or of several roles that all consume
-      each stage. One lane of each warp arrives, or every thread if both sides
-      are threads;
-    - `async_threads(n)`: as `threads(n)`, for asynchronous instructions that
-      read the stage until their threads have waited for them (PTX ISA, async
-      proxy). One lane of each warp arrives. Threads that fill the stage first
+    - `threads(n)`: n threads of a single role, or of several roles that all
+      consume each stage. One lane of each warp arrives. If producer and
+      consumer are both `threads`, every thread arrives;
+    - `async_threads(n)`: n threads whose asynchronous instructions read the
+      stage (PTX ISA, async proxy). One lane of each warp arrives after the wait
+      for the instructions. Before threads commit a stage that they fill, they
       make their writes visible to the async proxy;
     - `bulk_store`: a stage is empty once bulk stores have read it; the issuing
       thread waits for them (PTX ISA, bulk async-group);
     - `clc`: cluster launch control, which returns a work tile;
-    - `atomic_counter`: a thread that takes work tile numbers from an atomic
-      counter;
+    - `atomic_counter`: a thread that draws work tiles from an atomic counter;
     - `groups`: a warp that computes the work tiles of expert groups;
     - `roles`: every role that visits the work tiles.
 
@@ -127,8 +127,8 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
 
     Two stages in tensor memory can share `overlap` columns: the last columns of
     the first stage are the first columns of the second. Such a stage is
-    released once the shared columns have been read; the other columns are read
-    later.
+    released once its shared columns have been read, before its other columns
+    are read.
 
     Example: `!mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sfa:
     smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit, scope = pair>`.
@@ -151,13 +151,12 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     }
     /// Returns the memory space, which all buffers of a ring share.
     ::mx::mxgpu::Space getSpace() const { return getBuffers()[0].getSpace(); }
-    /// Returns a copy of the type with `stages` stages and `overlap` shared
-    /// columns.
+    /// Returns the type with `stages` stages and `overlap` shared columns.
     RingType withStages(int64_t stages, int64_t overlap = 0) const;
     int64_t getStageBytes() const;
-    /// Returns true if threads fill the stages for bulk stores. No barrier in
-    /// memory guards such stages: the thread that issues the stores waits until
-    /// they have read.
+    /// Returns true if threads fill the stages for bulk stores. The thread that
+    /// issues the stores waits, without a barrier, until the stores have read
+    /// the stage.
     bool isStaging() const { return getConsumer() == AsyncKind::BulkStore; }
     /// Returns true if threads release the stages, directly or after waiting
     /// for asynchronous instructions.

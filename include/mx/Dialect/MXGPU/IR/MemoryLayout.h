@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Layout of shared and tensor memory, computed from the types of rings and
-// scales. Passes take them from a kernel. The schedule planner computes the
-// layout before the kernel exists.
+// scales. Passes read these types from a kernel. The schedule planner computes
+// the layout before the kernel exists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +15,8 @@
 
 namespace mx::mxgpu {
 
-/// Entry of a memory: `count` objects of `size` bytes or columns. The name
-/// fields reference names of rings and fields.
+/// Entry of a memory: `count` objects of `size` bytes or columns each. The
+/// string fields refer to names that rings and their fields own.
 struct MemoryItem {
   llvm::StringRef what, ring, field;
   int64_t count, size;
@@ -26,12 +26,10 @@ struct MemoryItem {
   /// True for all stages of a ring but the first.
   bool isRest = false;
 
-  /// Returns the bytes or columns of all objects.
   int64_t getTotal() const;
   /// Returns a name such as "in.a", "barriers of in" or "scales sfa".
   std::string getName() const;
-  /// Returns a description such as "4 more stages of in" or "2 stages of
-  /// acc.d".
+  /// Returns a description such as "4 more stages of in".
   std::string describe() const;
 };
 
@@ -50,7 +48,7 @@ private:
   int64_t used = 0;
 };
 
-/// Ring to be placed. `copies` is the number of warps if each warp has private
+/// Request to place a ring. `copies` is the number of warps with private
 /// stages, or 1.
 struct RingRequest {
   llvm::StringRef name;
@@ -58,7 +56,7 @@ struct RingRequest {
   int64_t copies = 1;
 };
 
-/// Scales of a stage field in `slots` locations.
+/// Request to place the scales of a stage field in `slots` locations.
 struct ScalesRequest {
   llvm::StringRef field;
   ScalesType type;
@@ -73,13 +71,15 @@ struct RingPlace {
   int64_t stride = 0;
 };
 
-/// Returns true if the barriers follow the stages instead of being part of
-/// them. Stages of asynchronous instructions of threads are large multiples of
-/// the swizzle, so barriers inside would add a whole swizzle to each stage and
-/// could cost a stage.
+/// Returns true if the barriers follow all stages instead of being part of each
+/// stage. The size of a stage that threads read with asynchronous instructions
+/// is a large multiple of the swizzle. A barrier inside such a stage would
+/// enlarge the stage by a whole period of the swizzle, so fewer stages might
+/// fit.
 bool hasBarriersBehind(RingType type);
-/// Returns the right shift that turns `stride` into the bytes between such
-/// barriers.
+/// Returns the right shift that converts `stride` to the distance in bytes
+/// between the barriers of successive stages, if the barriers follow all
+/// stages.
 int64_t getBarrierShift(int64_t stride);
 
 /// Memory layout of a CTA.
@@ -93,7 +93,8 @@ struct MemoryLayout {
   llvm::SmallVector<RingPlace> rings;
   /// First columns of the scales.
   llvm::SmallVector<int64_t> scales;
-  /// Offset of the address of tensor memory, if any is allocated.
+  /// Offset in shared memory of the tensor memory address, if tensor memory is
+  /// allocated.
   std::optional<int64_t> tmemSlot;
   /// Offset of the partial accumulator.
   int64_t partials = 0;
@@ -107,7 +108,7 @@ private:
 struct KernelMemory {
   /// Rings in kernel order.
   MemoryLayout layout;
-  /// First columns of each mxgpu.copy_scales of a stage.
+  /// First column of the scales that each mxgpu.copy_scales writes.
   llvm::DenseMap<mlir::Operation *, int64_t> columns;
 };
 

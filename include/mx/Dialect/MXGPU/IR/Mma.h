@@ -31,7 +31,6 @@ struct FragmentMode {
   }
 };
 
-/// Returns a mode that counts rows or columns in steps.
 inline FragmentMode rows(int64_t size, int64_t step) { return {size, step, 0}; }
 inline FragmentMode columns(int64_t size, int64_t step) {
   return {size, 0, step};
@@ -59,13 +58,12 @@ struct MmaShape {
   int64_t m, n, k;
 };
 
-/// Input operand of an instruction. A has a row for each row of the
-/// accumulator, B a row for each column; scales have an entry for each block.
+/// Input operand of an instruction. A has a row for each accumulator row, and B
+/// has a row for each accumulator column. Scales have an entry for each block.
 enum class MmaOperand : uint8_t { A, B, AScales, BScales };
 
 /// Operands of an mxgpu.mma after conversion: addresses in shared memory,
-/// columns (i32) in tensor memory, or vectors of registers. Absent operands are
-/// null.
+/// columns (i32) in tensor memory, vectors of registers, or null.
 struct MmaOperands {
   mlir::Value a, b, aScales, bScales, d, bOffset, accumulate, extent, thread;
   /// Registers per thread at launch, if below the hardware limit.

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Conversions to the tensor map fields of Target, for host code and launch
-// plans.
+// Conversions to Target's tensor map fields, for host code and launch plans.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,14 +15,12 @@
 
 namespace mx::mxgpu {
 
-/// Returns the driver's element type of a map. Elements that are copied, but
-/// not added, may be encoded as bytes.
+/// Returns the driver's element type for a map. Types that the driver lacks are
+/// encoded as bytes, which suffices for copies but not for additions.
 std::optional<target::TensorMapType> getMapType(TensorMapType map);
 
-/// Converts a swizzle to the form of descriptors of maps and operands.
 mx::Swizzle toSwizzle(mxgpu::Swizzle swizzle);
 
-/// Converts the L2 promotion to the driver's constant.
 target::TensorMapL2 getMapL2(L2Promotion promotion);
 
 /// Value of elements outside the tensor.

@@ -1,10 +1,6 @@
 //===- Passes.h - Passes on mxgpu -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Passes that verify and transform kernels before lowering.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MXGPU_TRANSFORMS_PASSES_H
 #define MX_DIALECT_MXGPU_TRANSFORMS_PASSES_H
@@ -22,8 +18,9 @@ namespace mx::mxgpu {
 #define GEN_PASS_REGISTRATION
 #include "mx/Dialect/MXGPU/Transforms/Passes.h.inc"
 
-/// Returns the chip of the `gpu.module` around `op`. Returns null after an
-/// error that lists the known chips with tcgen05.
+/// Returns the chip of the `gpu.module` around `op`. Reports an error and
+/// returns null if there is no chip, or if mx does not generate kernels for the
+/// chip.
 const target::TargetInfo *getTargetInfo(mlir::Operation *op);
 
 } // namespace mx::mxgpu

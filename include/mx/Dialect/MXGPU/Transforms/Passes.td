@@ -26,7 +26,7 @@ def MXGPUOverlapEpilogues
     : Pass<"mxgpu-overlap-epilogues", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Release accumulators before their last columns are read";
   let description = [{
-    Rewrites kernels with a schedule of overlapping accumulators. The
+    Rewrites kernels whose schedules use overlapping accumulators. The
     accumulator ring becomes two overlapping stages, the loop over columns
     becomes two loops, and the release moves between these loops, after the
     shared columns:
@@ -59,10 +59,11 @@ def MXGPUAssignWarps
     : Pass<"mxgpu-assign-warps", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Assign warps and registers to roles";
   let description = [{
-    Adds an `mxgpu.assign_warps` for each role of kernels without any. Roles with
-    instructions of whole warpgroups come first, and if the schedule divides
-    registers, so do all roles of whole warpgroups. These take the schedule's
-    numbers of registers in turn, and other roles take the last number.
+    Adds an `mxgpu.assign_warps` for each role of a kernel that contains none.
+    Roles whose instructions need whole warpgroups get the first warps. If the
+    schedule divides registers, all roles that consist of whole warpgroups get
+    the first warps and the schedule's register counts, in order. Other roles
+    get the last register count.
   }];
 }
 
@@ -72,17 +73,17 @@ def MXGPUPipelineMmas
   let description = [{
     Expects loops over K in a plain form: each `mxgpu.mma` with wait group
     completion is followed by an `mxgpu.mma_wait` for its accumulator, the last
-    wait leaves none pending, and the stages are released afterwards.
+    wait leaves no MMA pending, and the stages are released afterwards.
 
-    The pass replaces each wait by a wait for the instruction `depth` positions
-    earlier, in this or a previous iteration, and defers the releases by the
-    number of iterations in between (`deferred(n)`). After the loop an
+    The pass replaces each wait with a wait for the instruction `depth`
+    positions earlier, in this or a previous iteration, and defers the releases
+    by the number of iterations in between (`deferred(n)`). After the loop an
     `mxgpu.mma_wait` completes each accumulator, and an `mxgpu.consumer_tail`
     releases the remaining stages.
 
     The number of overlapping instructions is limited by the stages of each
-    ring. For A in registers it is limited to the instructions of one iteration
-    in addition to the current one, because more would reuse live registers.
+    ring. If A is in registers, at most the instructions of one iteration
+    overlap the current instruction, because more would reuse live registers.
     Other loops, including pipelined loops, are unchanged.
   }];
   let options = [
@@ -94,10 +95,10 @@ def MXGPUPipelineMmas
 def MXGPUUnrollK : Pass<"mxgpu-unroll-k", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Unroll loops over K";
   let description = [{
-    Replaces a loop over K by a loop of `factor` steps per iteration and a loop
-    for the remaining steps. Each step acquires and releases its own stages, so
-    the sizes of rings are unchanged. The loops of all roles are unrolled
-    equally, as required by `mxgpu-verify-pipelines`.
+    Replaces a loop over K with a loop that executes `factor` steps per
+    iteration, and a loop for the remaining steps. Each step acquires and
+    releases its own stages, so the sizes of rings are unchanged. The loops of
+    all roles are unrolled equally, as required by `mxgpu-verify-pipelines`.
 
     Runs after `mxgpu-pipeline-mmas`: waits count instructions and releases
     count stages, so both remain valid between the steps of an unrolled body.

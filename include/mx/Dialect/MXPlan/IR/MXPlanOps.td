@@ -100,9 +100,9 @@ def MXPlan_ConstantOp : MXPlan_Op<"constant", [
     Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "constant array of the program";
   let description = [{
-    The symbol is a constant `memref.global` with a value. Its bytes are copied
-    to the device when the program is loaded, and freed when it is unloaded.
-    They are read-only.
+    `global` names a constant `memref.global` with a value. Its read-only bytes
+    are copied to the device when the program is loaded and freed when it is
+    unloaded.
 
     ```mlir
     memref.global "private" constant @bias : memref<4xf32> = dense<[1.0, 2.0, 3.0, 4.0]>
@@ -114,7 +114,7 @@ def MXPlan_ConstantOp : MXPlan_Op<"constant", [
   let assemblyFormat = "$global attr-dict";
 }
 
-/// Operation on an `mx.group` of the module.
+/// Operation on an `mx.group` of the same module.
 class MXPlan_OfRankGroup<string opMnemonic, list<Trait> traits = []>
     : MXPlan_Op<opMnemonic, !listconcat(
         [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)> {
@@ -136,8 +136,9 @@ def MXPlan_RankOp : MXPlan_OfRankGroup<"rank", [Pure]> {
 def MXPlan_WindowOp : MXPlan_OfRankGroup<"window"> {
   let summary = "memory of a rank group that receives segments of all ranks";
   let description = [{
-    Each operation is a slice of the rank group's memory on this rank, which
-    lives as long as the rank group. All executions return the same memory.
+    Each operation returns a slice of the rank group's memory on this rank. The
+    memory lives as long as the rank group. All executions of an operation
+    return the same slice.
   }];
   let arguments = (ins FlatSymbolRefAttr:$group,
                        ConfinedAttr<I64Attr, [IntMinValue<0>]>:$bytes);
@@ -149,7 +150,7 @@ def MXPlan_AllGatherOp : MXPlan_OfRankGroup<"all_gather"> {
   let summary = "gather the segments of all ranks";
   let description = [{
     `buffer` contains a segment of `bytes` bytes for each rank of the group.
-    Segment r is replaced by that of rank r.
+    Segment r is replaced by segment r of rank r.
   }];
   let arguments = (ins FlatSymbolRefAttr:$group,
                        Arg<MXPlan_Buffer, "", [MemRead, MemWrite]>:$buffer,
@@ -202,8 +203,8 @@ def MXPlan_FillOp : MXPlan_Op<"fill"> {
 def MXPlan_CopyOp : MXPlan_Op<"copy"> {
   let summary = "copy the first bytes of a buffer to another buffer";
   let description = [{
-    Writes to the target from `offset` on, or from its start. Copying a buffer
-    to itself has no effect.
+    Writes to the target, starting at byte `offset` or, without `offset`, at
+    byte 0. Copying a buffer to itself has no effect.
   }];
   let arguments = (ins Arg<MXPlan_Buffer, "", [MemRead]>:$source,
                        Arg<MXPlan_Buffer, "", [MemWrite]>:$target,
@@ -216,9 +217,9 @@ def MXPlan_CopyOp : MXPlan_Op<"copy"> {
 def MXPlan_ReadOp : MXPlan_Op<"read"> {
   let summary = "wait for the device and read a number from its memory";
   let description = [{
-    All earlier operations have completed on the device when the number is read;
-    `offset` is in bytes. Errors found later cannot prevent the earlier
-    launches.
+    Earlier operations have completed on the device when the number is read, so
+    an error that is found later cannot prevent their launches. `offset` is in
+    bytes.
   }];
   let arguments = (ins Arg<MXPlan_Buffer, "", [MemRead]>:$buffer, Index:$offset);
   let results = (outs AnyTypeOf<[AnySignlessInteger, Index, AnyFloat]>:$result);
@@ -232,8 +233,8 @@ def MXPlan_EncodeTensorMapOp : MXPlan_Op<"encode_tensor_map", [
   let description = [{
     Takes the arguments of the driver's `cuTensorMapEncodeTiled`: the tensor
     starts `offset` bytes into the buffer; `dims` are in elements, innermost
-    first; `strides` are in bytes, starting with dimension 1. The type of the
-    result contains element type, box and swizzle.
+    first; `strides` are in bytes, starting with dimension 1. The result type
+    contains the element type, the box and the swizzle.
   }];
   let arguments = (ins MXPlan_Buffer:$buffer, Index:$offset,
     Variadic<Index>:$dims, Variadic<Index>:$strides,
@@ -253,8 +254,8 @@ def MXPlan_LaunchOp : MXPlan_Op<"launch", [
   let summary = "launch a kernel with its parameters";
   let description = [{
     An empty grid launches nothing. The parameters represent the arguments of
-    the kernel: a memref is its buffer followed by an i64 for each dynamic size,
-    stride and offset; an index is an i64.
+    the kernel. A memref is passed as its buffer, followed by an i64 for each
+    dynamic size, stride and offset. An index is passed as an i64.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Index:$grid,
                        Variadic<AnyType>:$args);

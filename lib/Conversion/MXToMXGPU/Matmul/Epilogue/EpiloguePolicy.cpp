@@ -29,8 +29,8 @@ SmallVector<Value> Accumulator::load(Value column, int64_t count) {
   return values;
 }
 
-/// Returns the rows of this CTA's share. The layout has rows as its last mode,
-/// and four registers cover one or two rows, so shares are whole rows.
+/// Returns the rows of this CTA's share. Rows are the last mode of the layout,
+/// and four registers cover one or two rows, so a share consists of whole rows.
 std::pair<size_t, size_t> RegisterAccumulator::getRowsOf(size_t rows) {
   if (!rank)
     return {0, rows};

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Access to accumulators, computation of result elements, and the epilogues
-// that store them:
+// Accumulators, result elements, and the epilogues that store them:
 //
 // DirectEpilogue     stores from threads
 // StagedEpilogue     bulk stores through shared memory
@@ -25,24 +24,21 @@ namespace mx::mxgpu {
 // Accumulators
 //===----------------------------------------------------------------------===//
 
-/// Accumulator of a work tile.
 class Accumulator {
 public:
   virtual ~Accumulator();
 
   /// Waits until the accumulator is complete.
   virtual void wait() {}
-  /// Returns whether the reduction was empty, so that the accumulator is zero.
+  /// Returns whether the reduction was empty and the accumulator is zero.
   mlir::Value isEmpty() const { return empty; }
   /// Returns the fragment type of `count` columns.
   virtual FragmentType getType(int64_t count) = 0;
-  /// Loads `count` columns from `column` on, as a fragment for each matrix of
-  /// B.
+  /// Loads `count` columns starting at `column`, a fragment per B matrix.
   llvm::SmallVector<mlir::Value> load(mlir::Value column, int64_t count);
-  /// Releases the accumulator to the next work tile.
+  /// Releases the accumulator for the next work tile.
   virtual void release() {}
-  /// Returns the half-open range of the thread's `rows` rows that are
-  /// available.
+  /// Returns the half-open range of available rows among `rows` thread rows.
   virtual std::pair<size_t, size_t> getRowsOf(size_t rows) { return {0, rows}; }
 
 protected:
@@ -50,7 +46,7 @@ protected:
               mlir::Value empty)
       : body(body), matmul(matmul), empty(empty) {}
 
-  /// Loads a fragment from `column` on, counted over all matrices of B.
+  /// Loads a fragment starting at `column`, counted across all B matrices.
   virtual mlir::Value loadFragment(FragmentType type, mlir::Value column) = 0;
 
   KernelBuilder &body;
@@ -60,8 +56,8 @@ protected:
 
 class RegisterAccumulator final : public Accumulator {
 public:
-  /// Wraps a fragment with the columns of all matrices of B. With a rank, only
-  /// the share of this CTA of a cluster is available.
+  /// Wraps a fragment that spans the columns of all B matrices. If a cluster
+  /// rank is given, only the share of this CTA is available.
   RegisterAccumulator(KernelBuilder &body, const ScheduledMatmul &matmul,
                       mlir::Value fragment, mlir::Value empty,
                       std::optional<int64_t> rank = std::nullopt)
@@ -98,20 +94,20 @@ private:
 // Result elements
 //===----------------------------------------------------------------------===//
 
-/// Computation of the result from accumulators: factor alpha, accumulation,
-/// epilogue region and rounding.
+/// Computes the result from accumulators by applying the factor alpha,
+/// accumulation, the epilogue region and rounding.
 class ResultElements {
 public:
   ResultElements(KernelBuilder &body, MatmulOpInterface op);
 
-  /// Enters the kernel. Without a region, results are rounded to `stored`.
+  /// Maps captured values to kernel arguments. Without an epilogue region,
+  /// results are rounded to `stored`.
   void enter(const KernelArguments &arguments, mlir::Type stored);
 
-  /// Returns the elements of `columns`, given an accumulator for each matrix of
-  /// B.
+  /// Returns the elements of `columns` for an accumulator of each B matrix.
   mlir::Value finish(mlir::ValueRange accumulators, const Columns &columns);
-  /// Returns the elements, adding to `row` of `result` if the operation
-  /// accumulates. If `empty`, the old value is kept.
+  /// Returns the elements, added to `row` of `result` if the operation
+  /// accumulates. If `empty` is true, the old value is kept.
   mlir::Value finishOnto(mlir::ValueRange accumulators, mlir::Value result,
                          mlir::Value row, const Columns &columns,
                          mlir::Value empty);
@@ -137,15 +133,14 @@ mlir::Value getRowOfThread(KernelBuilder &body, FragmentType type,
 /// Returns the first of the warp's consecutive rows.
 mlir::Value getFirstRowOfWarp(KernelBuilder &body, FragmentType type);
 
-/// Returns the first column of the thread's run `number`; the fragment starts
-/// at column `first`.
+/// Returns the first column of the thread's run `number` in a fragment that
+/// starts at column `first`.
 mlir::Value getColumnOfRun(KernelBuilder &body, FragmentType type,
                            int64_t number, mlir::Value first);
 
-/// Returns `count` elements of a vector from `first` on.
+/// Returns `count` elements of a vector, starting at `first`.
 mlir::Value takeElements(KernelBuilder &body, mlir::Value vector, int64_t first,
                          int64_t count);
-/// Concatenates vectors.
 mlir::Value joinElements(KernelBuilder &body, mlir::ValueRange vectors);
 
 /// Position of a row's scales in a scale tile: [r % 32, r / 32]
@@ -165,12 +160,11 @@ class EpiloguePolicy : public KernelComponent {
 public:
   // Host code.
 
-  /// Replaces the result by the view that the kernel writes.
+  /// Replaces the result with the view that the kernel writes.
   virtual void viewResult() {}
   /// Requires a number of result columns that the epilogue supports.
   virtual void checkColumns(mlir::Value columns) {}
-  /// Requires the result and the epilogue's inputs to match `rows` and
-  /// `columns`.
+  /// Requires result and epilogue inputs to match `rows` and `columns`.
   void checkSizes(mlir::Value rows, mlir::Value columns);
   /// Returns the tensor map of the result, or null.
   virtual mlir::Value encodeResult() { return {}; }
@@ -182,7 +176,6 @@ public:
 
   /// Emits code at the start of the kernel.
   virtual void begin();
-  /// Returns the result's rows and columns.
   virtual mlir::Value getRows();
   virtual mlir::Value getColumns();
   /// Stores this thread's part of a work tile.

@@ -14,8 +14,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Returns the cache hint, or none for partials of a split reduction: a later
-/// kernel stores the result.
+/// Returns the cache hint for stores of the result. Partials of a split
+/// reduction need no hint, because a later kernel stores the result.
 static CacheHint getCacheHint(ScheduleAttr schedule) {
   bool isPartial = schedule.getSplitK() > schedule.getClusterSplits();
   return isPartial ? CacheHint::None : schedule.getL2Out();
@@ -41,8 +41,8 @@ static int64_t getRunSize(FragmentType accumulator) {
   return size;
 }
 
-/// Returns whether the work tile is nonempty and all its columns exist and
-/// allow aligned vector accesses; null if never.
+/// Returns whether the work tile is nonempty and all its columns are in bounds
+/// and allow aligned vector accesses, or null if they never are.
 Value FragmentEpilogue::isWhole(ForEachWorkTileOp workTile,
                                 Accumulator &accumulator,
                                 MutableArrayRef<ThreadRow> rows) {
@@ -69,9 +69,9 @@ Value FragmentEpilogue::isWhole(ForEachWorkTileOp workTile,
   return whole;
 }
 
-/// Returns whether the row may be read for a partial run; null if always. If
-/// warps share rows, the last column, which replaces missing columns, may
-/// belong to another work tile that writes it.
+/// Returns whether the row may be read for a partial run, or null if every row
+/// may be read. A partial run repeats reads of the last column. If warps share
+/// rows, another work tile may be writing that column.
 static Value isReadable(KernelBuilder &body, const ResultRow &row,
                         const FragmentLayoutAttr &layout, Value first,
                         Value last) {
@@ -162,7 +162,7 @@ void FragmentEpilogue::store(ForEachWorkTileOp workTile,
 // Stores by threads
 //===----------------------------------------------------------------------===//
 
-/// Columns stored at once, unless threads share more.
+/// Columns stored at once, unless a fragment shared by threads is wider.
 static constexpr int64_t kColumnsAtOnce = 32;
 
 int64_t DirectEpilogue::getFragmentColumns() {
@@ -174,7 +174,7 @@ Value DirectEpilogue::isResultAligned(int64_t run) {
   return isAligned(body, getResult(), getResultAlignment(getResultType(), run));
 }
 
-/// Does not read missing rows, since reads use the address of the write.
+/// Skips reads of rows out of bounds, because reads use the written address.
 Value DirectEpilogue::finish(ValueRange accumulators, ThreadRow &row,
                              const Columns &columns, Value empty) {
   return row.elements.finishOnto(accumulators, getResult(), row.place.own,
@@ -203,7 +203,7 @@ void ScatteredEpilogue::checkRows(Value rows) {
               "dimension 0 of scatter");
 }
 
-/// Returns the entries of the list.
+/// Returns the number of entries in the list of result rows.
 Value ScatteredEpilogue::getRows() {
   return body.dim(arguments.get(Arg::ScatterRows), 0);
 }
@@ -228,8 +228,8 @@ void StagedEpilogue::requireNoRest(Value rest, StringRef what) {
   RequireOp::create(
       host, isZero,
       ("expected " + what +
-       " at multiples of 16 bytes for epilogue = tma_store, found %lld; pad "
-       "the result or take epilogue = direct")
+       " to be aligned to 16 bytes for epilogue = tma_store, found a remainder "
+       "of %lld: pad the result or use epilogue = direct")
           .str(),
       ValueRange{rest});
 }
@@ -267,7 +267,7 @@ Value StagedEpilogue::finish(ValueRange accumulators, ThreadRow &row,
   Value finished = row.elements.finish(accumulators, columns);
   if (!op.getAccumulate())
     return finished;
-  // If nothing is added, store -0, as x + -0 = x for all x.
+  // For an empty reduction, add -0, because x + -0 = x for all x.
   auto type = cast<VectorType>(finished.getType());
   Value nothing = arith::ConstantOp::create(
       body, DenseElementsAttr::get(
@@ -275,7 +275,7 @@ Value StagedEpilogue::finish(ValueRange accumulators, ThreadRow &row,
   return arith::SelectOp::create(body, empty, nothing, finished);
 }
 
-/// Joins the thread's runs to a fragment.
+/// Joins the thread's runs into a fragment.
 Value StagedEpilogue::joinRuns(ArrayRef<Run> runs, FragmentType accumulator) {
   SmallVector<Value> rows;
   for (size_t inRow = accumulator.getLayout().getRuns().size(); !runs.empty();

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Stores of unquantized results: by threads, to listed rows, or by bulk copies.
+// Epilogues that store unquantized results. Threads store the elements or add
+// them to listed rows, or bulk copies store them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +14,9 @@
 
 namespace mx::mxgpu {
 
-/// A loop over columns. In each iteration, a thread processes runs of adjacent
-/// columns in each of its rows. Tiles without missing columns use vectors
-/// without checks.
+/// Epilogue that loops over columns. In each iteration, a thread processes runs
+/// of adjacent columns in each of its rows. Tiles with all columns in bounds
+/// use vectors without checks.
 class FragmentEpilogue : public EpiloguePolicy {
 public:
   void store(ForEachWorkTileOp workTile, Accumulator &accumulator) final;
@@ -25,10 +26,10 @@ protected:
 
   /// Returns the columns of an iteration.
   virtual int64_t getFragmentColumns() = 0;
-  /// Returns true if missing columns need checks.
+  /// Returns true if columns past the end of the result need checks.
   virtual bool asksForColumns() { return true; }
-  /// Returns whether vectors of `run` elements may be stored to the result;
-  /// null if always.
+  /// Returns whether vectors of `run` elements may be stored to the result, or
+  /// null if they always may.
   virtual mlir::Value isResultAligned(int64_t run) { return {}; }
   /// Changes the destination row.
   virtual void redirectRow(ResultRow &row) {}
@@ -43,7 +44,7 @@ protected:
     mlir::Value elements;
   };
   /// Stores all runs of the thread, row by row. `accumulator` is the type of
-  /// their accumulators and `first` the first column.
+  /// the runs' accumulators, and `first` is the first column.
   virtual void storeRuns(ForEachWorkTileOp workTile, llvm::ArrayRef<Run> runs,
                          FragmentType accumulator, mlir::Value first,
                          mlir::Value empty) = 0;
@@ -55,8 +56,8 @@ private:
                     llvm::MutableArrayRef<ThreadRow> rows, bool whole);
 };
 
-/// Returns the static alignment of result rows and of runs of `run` elements,
-/// in bytes; 0 if less than a word.
+/// Returns the static alignment of result rows and `run`-element runs, in
+/// bytes, or 0 if the alignment is less than a word.
 int64_t getResultAlignment(mlir::MemRefType type, int64_t run);
 
 /// Stores from registers, run by run.
@@ -77,7 +78,7 @@ protected:
   virtual bool addsElements() { return false; }
 };
 
-/// Adds each row to the result row that a list names, if that row exists.
+/// Adds each row to a result row from a list, if the result row is in bounds.
 class ScatteredEpilogue final : public DirectEpilogue {
 public:
   ScatteredEpilogue(MatmulKernel &kernel, WorkPolicy &work)
@@ -92,9 +93,9 @@ private:
 };
 
 /// Stages columns of a warp's rows in shared memory for bulk stores or bulk
-/// reductions, which skip elements outside the result or the group's matrix.
-/// Where an expert group ends within a warp's rows, a bulk store would
-/// overwrite the next group, so threads store these rows.
+/// reductions, which skip elements outside the result or the expert group's
+/// matrix. If an expert group ends within a warp's rows, a bulk store would
+/// overwrite the next expert group, so threads store these rows.
 class StagedEpilogue final : public FragmentEpilogue {
 public:
   StagedEpilogue(MatmulKernel &kernel, WorkPolicy &work)

@@ -30,7 +30,7 @@ void QuantizedEpilogue::begin() {
   elements.enter(arguments, body.getF32Type());
 }
 
-/// Returns the columns; two 4-bit elements share a byte.
+/// Returns the number of columns. A result byte stores two 4-bit elements.
 Value QuantizedEpilogue::getColumns() {
   Value columns = body.dim(getResult(), 1);
   if (!isa<Float4E2M1FNType>(getElementType()))
@@ -62,7 +62,7 @@ QuantizedEpilogue::storeColumns(ForEachWorkTileOp workTile,
       body.index(count), PackedRegs(rows.size() * getWordsOfRow(), zero));
   body.setInsertionPointToStart(loop.getBody());
   Value inTile = loop.getInductionVar();
-  // Columns read by a region may be unaligned or missing.
+  // Columns read by a region may be unaligned or out of bounds.
   Value last;
   if (elements.region.usesColumns())
     last = arith::SubIOp::create(body, getColumns(), body.index(1));
@@ -139,8 +139,9 @@ static Value unpackScales(KernelBuilder &body, Value word, Type scale) {
   return arith::BitcastOp::create(body, VectorType::get({4}, scale), vector);
 }
 
-/// Selects the lanes that store scales: a single lane of each block, which
-/// stores all scales of a row if its warp owns all the row's blocks.
+/// Selects the lanes that store scales. One lane of each block stores the scale
+/// of the block. If a warp owns all blocks of a row, one lane stores all scales
+/// of the row.
 QuantizedEpilogue::ScaleWriter
 QuantizedEpilogue::getScaleWriter(FragmentType type) {
   ScaleWriter writer;

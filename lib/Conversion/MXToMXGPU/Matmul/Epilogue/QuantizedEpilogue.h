@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A thread or several adjacent lanes hold a block of 32 columns of a row in
-// registers. The scales of four blocks form a word of a scale tile, which warps
-// that share rows write byte by byte. All rows of an expert group's scale tiles
-// are written; padding is 0.
+// registers. The scales of four blocks form a word of a scale tile. If warps
+// share rows, they write the word byte by byte. All rows of an expert group's
+// scale tiles are written, including padding with zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ public:
   void store(ForEachWorkTileOp workTile, Accumulator &accumulator) override;
 
 private:
-  /// Scales of the thread's rows: a word of each row for each 128 columns.
+  /// Scales of the thread's rows. Each word covers 128 columns of a row.
   using PackedRegs = llvm::SmallVector<mlir::Value>;
 
   void checkScales(mlir::Value rows, mlir::Value columns) override;
@@ -40,10 +40,9 @@ private:
     return llvm::cast<mlir::MemRefType>(getScales().getType()).getElementType();
   }
 
-  /// Returns the columns of a row quantized at once: a block for each warp that
-  /// shares the row.
+  /// Returns the number of columns of a row that are quantized at once, which
+  /// is one block for each warp that shares the row.
   int64_t getFragmentColumns();
-  /// Returns the words of a row's scales.
   size_t getWordsOfRow() const {
     return matmul.getTileColumns() / kQuantizedColumns;
   }
@@ -51,15 +50,15 @@ private:
   /// Quantizes and stores the columns. Returns the scales of the rows.
   PackedRegs storeColumns(ForEachWorkTileOp workTile, Accumulator &accumulator,
                           llvm::MutableArrayRef<ThreadRow> rows);
-  /// Quantizes and stores this thread's part of a block shared by `lanes`
-  /// lanes, from `column` on. Returns the scale.
+  /// Quantizes and stores this thread's part of a block, starting at `column`.
+  /// `lanes` lanes share the block. Returns the scale.
   mlir::Value storeBlock(mlir::Value values, const ResultRow &row,
                          mlir::Value column, int64_t lanes);
   /// Inserts the scale of the block at column `inTile` into its word.
   PackedRegs addScale(mlir::ValueRange words, mlir::Value scale,
                       mlir::Value inTile);
-  /// Condition under which this thread stores scales (null: always), and the
-  /// only block of each word that it stores (null: all).
+  /// `isThis` is true if this thread stores scales, and null if it always does.
+  /// `block` is the only block that it stores of each word, or null for all.
   struct ScaleWriter {
     mlir::Value isThis, block;
   };

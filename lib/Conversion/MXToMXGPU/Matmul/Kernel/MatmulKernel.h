@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Common base of the builder's components: the matmul, host and kernel
-// builders, and named kernel arguments. Policies are in WorkPolicy.h,
-// MainLoop.h and EpiloguePolicy.h; BuildMatmul.cpp combines them.
+// Common base of the builder's components. Contains the matmul, the builders of
+// host and kernel code, and named kernel arguments. WorkPolicy.h, MainLoop.h
+// and EpiloguePolicy.h define the policies, which BuildMatmul.cpp combines.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,16 +39,15 @@ enum class Arg {
 
 class KernelArguments {
 public:
-  /// Adds an argument; ignores null. An attribute becomes a constant in the
-  /// kernel instead of an argument.
+  /// Adds an argument unless `value` is null. An attribute becomes a constant
+  /// in the kernel instead of an argument.
   void add(Arg name, mlir::OpFoldResult value);
-  /// Adds several arguments under the same name.
   void addAll(Arg name, mlir::ValueRange values);
 
   /// Returns the operands of the launch.
   llvm::SmallVector<mlir::Value> getHostValues() const;
 
-  /// Maps names to values in `kernel`; creates constants with `body`.
+  /// Maps names to values in `kernel`, and creates constants with `body`.
   void enter(KernelOp kernel, KernelBuilder &body);
   /// Returns the kernel value, or null.
   mlir::Value get(Arg name) const;
@@ -67,17 +66,17 @@ private:
 mlir::OpFoldResult getSize(KernelBuilder &host, mlir::Value memref,
                            int64_t dim);
 
-/// A matmul and its schedule.
 struct ScheduledMatmul {
   ScheduledMatmul(MatmulOpInterface op, ScheduleAttr schedule,
                   const target::TargetInfo &target);
 
-  /// Returns the result columns of a tile: the tile's columns of each B matrix.
+  /// Returns the number of result columns per tile. Each B matrix contributes
+  /// this number of columns to the tile.
   int64_t getTileColumns() const;
-  /// Returns the rows of A or B of a tile per CTA.
+  /// Return the number of rows of A and B that a CTA holds per tile.
   int64_t getARows() const;
   int64_t getBRows() const;
-  /// Returns the number of CTAs that share a tile.
+  /// Returns the number of CTAs per tile.
   int64_t getCtas() const;
 
   MatmulOpInterface op;
@@ -98,10 +97,11 @@ struct Matrices {
   mlir::Value outScales;
 };
 
-/// Classes of work tiles by the type of dequantized operands: f16 if the scales
-/// of all tiles fit; else bf16 relative to reference exponents if scales fit
-/// and no element is NaN; else bf16. Matmuls with expert groups are not
-/// searched for NaN, so bf16 covers all tiles that do not fit f16 (NotF16).
+/// Classes of work tiles, by the type of dequantized operands. The type is f16
+/// if the scales of all operand tiles fit f16. Otherwise it is bf16 relative to
+/// reference exponents if the scales fit and no element is NaN, and plain bf16
+/// in all other cases. Matmuls with expert groups are not searched for NaN, so
+/// they use bf16 for all tiles that do not fit f16 (NotF16).
 enum class WorkTileClass { F16, RelativeBF16, BF16, NotF16 };
 
 struct MatmulKernel {
@@ -112,9 +112,9 @@ struct MatmulKernel {
   KernelBuilder host, body;
   Matrices matrices;
   KernelArguments arguments;
-  /// Rank of this CTA in its pair; null without pairs.
+  /// Rank of this CTA in its pair, or null without pairs.
   mlir::Value rank;
-  /// Host tables of scale ranges (mxgpu.load_scale_range); null for a kernel
+  /// Host tables of scale ranges (mxgpu.load_scale_range), or null for a kernel
   /// that computes all tiles regardless of scales.
   mlir::Value aScaleRange, bScaleRange;
   /// Class of work tiles to compute, if there are tables.

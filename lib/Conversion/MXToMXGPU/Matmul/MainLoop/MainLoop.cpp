@@ -66,8 +66,8 @@ Value OperandBoxes::getColumn(KernelBuilder &body, Value k,
   return panel ? body.add(column, panel * columns) : column;
 }
 
-/// Returns the coordinates of a box. Permuted rows have several map dimensions;
-/// the outermost counts the largest complete slices.
+/// Returns the coordinates of a box. Permuted rows are described by several map
+/// dimensions, the outermost of which counts the largest complete slices.
 SmallVector<Value> OperandBoxes::getCoordinates(KernelBuilder &body, Value row,
                                                 Value k, int64_t panel) const {
   ArrayRef<int64_t> box = cast<TensorMapType>(map.getType()).getBox();
@@ -97,13 +97,12 @@ void mx::mxgpu::loadPanels(KernelBuilder &body, const OperandBoxes &boxes,
   }
 }
 
-/// Each CTA of a pair loads half of the scales of B for both CTAs.
+/// In a pair, each CTA loads half of B's scales for both CTAs.
 SmallVector<int64_t> WholeB::getScaleBox() {
   SmallVector<int64_t> box = getScaleShape();
   if (!sharesScales())
     return box;
-  // Halve the outermost dimension, so that each half is contiguous in shared
-  // memory.
+  // Halve the outermost dimension to keep halves contiguous in shared memory.
   for (int64_t &size : box)
     if (size > 1) {
       size /= 2;
@@ -160,7 +159,7 @@ Value MatricesB::getResultColumns(Value rows) {
   return host.div(rows, matmul.problem.numB);
 }
 
-/// Returns the rows of a single matrix if a CTA loads several.
+/// Returns the rows of a single matrix if a CTA loads several matrices.
 int64_t MatricesB::getBoxRows() {
   return std::min(matmul.getBRows(), matmul.getTileColumns());
 }
@@ -192,8 +191,8 @@ void MatricesB::loadElements(ProducerAcquireOp stage, Value k) {
   });
 }
 
-/// Loads the scales of all matrices; with block-scaled MMAs, both CTAs of a
-/// pair need all of them.
+/// Loads the scales of all matrices, since with block-scaled MMAs both CTAs of
+/// a pair need all scales.
 void MatricesB::loadScales(ProducerAcquireOp stage, Value kTile) {
   Value tiles = body.div(work.getScheduler().getColumns(), kScaleTileRows);
   Value first = body.mul(workTile.getGroup(), body.index(matmul.problem.numB));
@@ -285,8 +284,8 @@ void MainLoop::addScales(KernelArguments &signature) {
                   encodeScales(matrices.bScales, b.getScaleBox()));
 }
 
-/// Encodes a tile of 32 x 4 x 4 bytes as two rows of 256 bytes, the maximum
-/// extent of a box.
+/// Encodes a 32 x 4 x 4-byte tile as two 256-byte rows, because a box dimension
+/// is limited to 256.
 Value MainLoop::encodeScales(Value scales, ArrayRef<int64_t> box) {
   auto source = cast<MemRefType>(scales.getType());
   Value flat = memref::CollapseShapeOp::create(
@@ -329,8 +328,8 @@ void MainLoop::storeAccumulator(EpiloguePolicy &epilogue,
   epilogue.store(workTile, accumulator);
 }
 
-/// Stores the rows of a shared sum from each CTA after all CTAs have read their
-/// partials.
+/// Adds the partials of a cluster. Each CTA stores its share of the rows after
+/// all CTAs have read their partials.
 void MainLoop::storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
                            Value multiplied, Value empty) {
   multiplied = AddPartialsOp::create(body, multiplied.getType(), multiplied,

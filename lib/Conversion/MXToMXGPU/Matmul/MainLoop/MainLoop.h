@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Loads of B and the common part of the roles that load and multiply. Each
+// Loads of B, and the common part of the roles that load and multiply. Each
 // strategy derives its own main loop (Strategies/).
 //
 //===----------------------------------------------------------------------===//
@@ -19,8 +19,8 @@ namespace mx::mxgpu {
 // Loads of B
 //===----------------------------------------------------------------------===//
 
-/// Loads of B. A tile contains consecutive rows of B (WholeB), or an equal
-/// number of rows from each of several stacked matrices (MatricesB).
+/// Loads B. A tile contains consecutive rows of B (WholeB), or an equal number
+/// of rows from each of several stacked matrices (MatricesB).
 class OperandB : public KernelComponent {
 public:
   OperandB(MatmulKernel &kernel, WorkPolicy &work)
@@ -28,15 +28,15 @@ public:
 
   // Host code.
 
-  /// Returns the result columns for `rows` rows of a B matrix, after checks.
+  /// Returns the number of result columns for `rows` rows of a B matrix. Emits
+  /// run-time checks of `rows`.
   virtual mlir::Value getResultColumns(mlir::Value rows) = 0;
-  /// Returns the consecutive rows of a box; a stage contains `getBRows() /
-  /// getBoxRows()` boxes.
+  /// Returns the number of consecutive rows of a box. A stage contains
+  /// `getBRows() / getBoxRows()` boxes.
   virtual int64_t getBoxRows();
-  /// Returns the tensor map of packed weights.
   mlir::Value encodePacked();
-  /// Returns the box in which a CTA loads scales to field "sfb": row tiles,
-  /// block tiles, and the part of a tile, which is two rows of 256 bytes.
+  /// Returns the box in which a CTA loads scales to field "sfb". The dimensions
+  /// are row tiles, block tiles, and the two 256-byte rows of a tile.
   virtual llvm::SmallVector<int64_t> getScaleBox() = 0;
 
   // Kernel code.
@@ -44,18 +44,18 @@ public:
   /// Emits code before the loop over the reduction.
   virtual void begin(ForEachWorkTileOp workTile,
                      const OperandOrigin &origin) = 0;
-  /// Loads the elements of a stage from `k` on.
+  /// Loads the elements of a stage, starting at `k`.
   virtual void loadElements(ProducerAcquireOp stage, mlir::Value k) = 0;
-  /// Loads the scales of a stage.
   virtual void loadScales(ProducerAcquireOp stage, mlir::Value kTile) = 0;
 
 protected:
   llvm::SmallVector<int64_t> getScaleShape() const;
-  /// Returns true if both CTAs of a pair need the scales of the whole tile, of
-  /// which each loads half. Otherwise a CTA loads the scales of its own rows.
+  /// Returns true if both CTAs of a pair need the scales of the whole tile. In
+  /// this case each CTA loads half of the scales for both CTAs. Otherwise each
+  /// CTA loads the scales of its own rows.
   bool sharesScales() const;
-  /// Returns true if each CTA of a pair multiplies by all rows of a tile, of
-  /// which each loads half for both.
+  /// Returns true if each CTA of a pair multiplies by all rows of a tile. In
+  /// this case each CTA loads half of the rows for both CTAs.
   bool sharesElements() const;
   /// Loads the box at `row` and `k` to position `place` of a stage.
   void loadRows(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
@@ -96,8 +96,7 @@ public:
   void loadScales(ProducerAcquireOp stage, mlir::Value kTile) override;
 
 private:
-  /// Calls `load` with each B matrix that this CTA loads and its position in
-  /// the stage.
+  /// Calls `load` with each B matrix of this CTA and its position in the stage.
   void forEachMatrix(
       llvm::function_ref<void(mlir::Value matrix, int64_t place)> load);
 
@@ -120,14 +119,15 @@ struct OperandBoxes {
   int64_t panels;
 
 private:
-  /// Map elements in a box row, and operand elements in a map element: a byte
-  /// may contain two.
+  /// Map elements per box row, and operand elements per map element. A byte
+  /// may contain two operand elements.
   int64_t columns, packed;
 };
 
-/// Loads the panels of an operand into a field of a stage, with a box per
-/// panel: box `first` of the `boxesOfPanel` boxes, or, if a CTA pair loads two
-/// boxes for both CTAs, box `rank`.
+/// Loads one box of each operand panel into a field of a stage. A panel
+/// consists of `boxesOfPanel` boxes, and `first` is the index of the box. If
+/// each CTA of a pair loads one of two boxes for both CTAs, the index is
+/// `rank`.
 void loadPanels(KernelBuilder &body, const OperandBoxes &boxes, mlir::Value row,
                 mlir::Value k, ProducerAcquireOp stage, llvm::StringRef field,
                 CacheHint cache, int64_t first = 0, int64_t boxesOfPanel = 1,
@@ -151,7 +151,8 @@ public:
   // Kernel code.
 
   virtual void createRings() = 0;
-  /// Builds all roles of a work tile and passes accumulators to `epilogue`.
+  /// Builds the roles with their work tile loops, and passes accumulators to
+  /// `epilogue`.
   virtual void buildRoles(EpiloguePolicy &epilogue) = 0;
 
 protected:
@@ -159,27 +160,25 @@ protected:
 
   /// Adds the tensor maps of the operands' scales.
   void addScales(KernelArguments &signature);
-  /// Returns the buffer type of a field.
   static BufferType getInput(RingType ring, llvm::StringRef field);
   /// Builds the role that stores accumulators from tensor memory.
   void buildEpilogue(EpiloguePolicy &epilogue, mlir::Value accumulators);
-  /// Builds the role that computes accumulators in registers by `multiply` and
-  /// stores the result.
+  /// Builds the role that computes accumulators in registers with `multiply`
+  /// and stores the result.
   void buildMultiply(
       EpiloguePolicy &epilogue,
       llvm::function_ref<mlir::Value(ForEachWorkTileOp workTile)> multiply);
 
-  /// Called when a role enters a work tile; `multiplies` is true for roles with
-  /// rows of A.
+  /// Called when a role enters a work tile. `multiplies` is true for roles that
+  /// hold rows of A.
   virtual void enterWorkTile(ForEachWorkTileOp workTile, bool multiplies);
   /// Returns the slice of the work tile's reduction that this kernel computes.
   virtual std::pair<mlir::Value, mlir::Value>
   getReduction(ForEachWorkTileOp workTile);
-  /// Converts the accumulator to the form expected by the epilogue.
+  /// Converts the accumulator to the form that the epilogue expects.
   virtual mlir::Value finishAccumulator(mlir::Value accumulator);
 
-  /// Creates the loop over the K tiles of a work tile and moves the insertion
-  /// point into it.
+  /// Creates the loop over K tiles and moves the insertion point into it.
   ForEachKOp forEachTile(ForEachWorkTileOp workTile,
                          mlir::ValueRange initial = {});
   /// Starts the MMAs of a tile, which add to `accumulator`. A register operand
@@ -209,7 +208,6 @@ protected:
   OperandB &b;
 
 private:
-  /// Returns whether this CTA has `rank` in its cluster.
   mlir::Value isRank(int64_t rank);
   /// Stores an accumulator, or the share of CTA `rank` in a cluster's sum.
   void storeAccumulator(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,

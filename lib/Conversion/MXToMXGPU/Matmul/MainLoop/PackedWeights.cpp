@@ -13,7 +13,7 @@ static int64_t getThreadBytes(Type element) {
   return kWeightTileValues * getStoredBits(element) / 8;
 }
 
-/// Returns the element type of loads; narrow elements become bytes.
+/// Returns the element type of loads: i8 for elements narrower than a byte.
 static Type getLoadedType(Type element) {
   return element.getIntOrFloatBitWidth() < 8
              ? IntegerType::get(element.getContext(), 8)
@@ -43,7 +43,7 @@ TensorMapType mx::mxgpu::getPackedMap(Type element, int64_t rows,
 }
 
 namespace {
-/// Distribution of packed tile rows over warpgroups, in turn.
+/// Round-robin distribution of rows of packed tiles over warpgroups.
 struct TileModes {
   TileModes(int64_t threads, int64_t rows, int64_t columns)
       : groups(threads / kWeightTileThreads),
@@ -56,8 +56,8 @@ struct TileModes {
 };
 } // namespace
 
-/// Maps a mode of the matrix to rows and values of the buffer: one bit of a row
-/// or column index or, from a whole tile on, all bits.
+/// Maps a matrix mode to rows and values of the buffer. A mode is either one
+/// bit of a row or column index within a tile, or all bits of a tile index.
 static FragmentMode getPlace(const FragmentMode &mode, int64_t tilesInRow) {
   if (mode.rows >= kWeightTileRows)
     return {mode.size,
@@ -65,7 +65,7 @@ static FragmentMode getPlace(const FragmentMode &mode, int64_t tilesInRow) {
   if (mode.columns >= kWeightTileColumns)
     return {mode.size, mode.columns / kWeightTileColumns * kWeightTileThreads,
             0};
-  // A thread owns both rows, or columns, of a pair.
+  // A thread owns both rows of a row pair and both columns of a column pair.
   if (mode.rows)
     return mode.rows == 1 ? FragmentMode{2, 0, 2}
                           : FragmentMode{2, mode.rows * 2, 0};
@@ -100,9 +100,10 @@ FragmentLayoutAttr mx::mxgpu::getPackedPlaces(FragmentLayoutAttr layout) {
       getPlaces(layout.getValues(), tilesInRow));
 }
 
-/// Returns a layout with four columns per lane and pairs of rows in eight
-/// lanes. Row strides: `first` within the first four lanes, `second` between
-/// their halves; `third` and 32 between the warps of a warpgroup.
+/// Returns a layout in which four adjacent lanes own the columns of a row pair
+/// and eight lane quads own different row pairs. The row stride is `first`
+/// within each half of the quads and `second` between the halves. The strides
+/// between the warps of a warpgroup are `third` and 32.
 static FragmentLayoutAttr getRows(MLIRContext *context, TileModes tiles,
                                   int64_t first, int64_t second,
                                   int64_t third) {

@@ -20,8 +20,7 @@ void Strategy::forEachLoop(const MatmulProblem &, ScheduleFields fields, bool,
 }
 
 ArrayRef<StringLiteral> Strategy::getRoles() const {
-  static constexpr StringLiteral kRoles[] = {"where they multiply",
-                                             "elsewhere"};
+  static constexpr StringLiteral kRoles[] = {"in MMA warps", "in other warps"};
   return kRoles;
 }
 
@@ -62,7 +61,7 @@ static bool takes(OperandScales operand, bool hasScales) {
          hasScales == (operand == OperandScales::Scaled);
 }
 
-/// Strategies of plug-ins.
+/// Returns the strategies registered by plug-ins.
 static SmallVector<const Strategy *> &getRegistered() {
   static SmallVector<const Strategy *> strategies;
   return strategies;
@@ -145,9 +144,10 @@ mx::mxgpu::checkTwoRoles(const ScheduleFields &fields, int64_t groups,
       groups * found[0] + found[1] <= all)
     return std::nullopt;
   return refuse(
-      "expected at least {0} registers where a tile of {1} x {2} is multiplied "
-      "and {3} where tiles are loaded, in {4} and 1 warpgroups that have at "
-      "most {5} together, found registers = [{6:$[, ]}]",
+      "expected at least {0} registers per MMA thread with a tile of {1} x {2} "
+      "and {3} per load thread, at most {5} in total over {4} MMA and 1 load "
+      "warpgroups, "
+      "found registers = [{6:$[, ]}]",
       least[0], fields.tile[0], fields.tile[1], least[1], groups, all,
       llvm::make_range(found.begin(), found.end()));
 }

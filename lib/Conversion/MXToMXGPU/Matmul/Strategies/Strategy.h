@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A strategy is a method of computing matmuls with an MMA instruction:
-// supported operands, tiles, rings and roles of the kernel, legal and candidate
-// schedules, and costs. Each strategy is a folder here, a line in
-// Strategies.def and an attribute in MXGPUStrategies.td with its schedule
-// fields. The schedule choice, --mx-explain, kernel construction and epilogues
-// use only this interface. Sizes are in elements, costs in whole cycles of the
-// SM clock.
+// A strategy is a method of computing matmuls with an MMA instruction. It
+// defines the supported operands, the tiles, rings and roles of the kernel,
+// legal and candidate schedules, and costs. Each strategy consists of a folder
+// here, a line in Strategies.def, and an attribute in MXGPUStrategies.td with
+// its schedule fields. The schedule choice, --mx-explain, kernel construction
+// and epilogues use only this interface. Sizes are in elements, and costs are
+// in whole cycles of the SM clock.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,8 +40,8 @@ public:
   match(const OperandTypes &types, const target::TargetInfo &target) const = 0;
 
   /// Returns true if kernels support the operand orders of `problem`. The
-  /// default supports weights in #mxgpu.fragment_64x64 if A is bf16;
-  /// #mxgpu.k_order is selected by the schedule.
+  /// default supports weights in #mxgpu.fragment_64x64 if A is bf16, and
+  /// accepts #mxgpu.k_order, because schedule checks reject unsupported cases.
   virtual bool readsOrders(const MatmulProblem &problem) const;
 
   // Schedules.
@@ -50,18 +50,16 @@ public:
   virtual llvm::StringRef getName() const = 0;
   /// Returns true if `attr` is this strategy's attribute.
   virtual bool isOf(StrategyAttrInterface attr) const = 0;
-  /// Returns the attribute with default fields.
   virtual StrategyAttrInterface
   getDefault(mlir::MLIRContext *context) const = 0;
 
-  /// Returns the rings of a schedule with known stages.
+  /// Returns the rings of a schedule with a known number of stages.
   virtual MatmulBuffers getBuffers(const MatmulProblem &problem,
                                    const ScheduleFields &fields) const = 0;
-  /// Returns the first rule that a schedule violates, other than on registers.
+  /// Returns the first violated rule except rules on registers.
   virtual std::optional<ScheduleError>
   checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                 const target::TargetInfo &target) const = 0;
-  /// Checks the registers of a schedule.
   virtual std::optional<ScheduleError>
   checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                  const target::TargetInfo &target) const = 0;
@@ -75,33 +73,32 @@ public:
 
   // Candidates.
 
-  /// Returns true if the strategy, wherever it has candidates, outperforms all
-  /// others by a margin that the model does not capture.
+  /// Returns true if the strategy outperforms all others for every problem for
+  /// which it has candidates, by a margin that the model does not capture.
   virtual bool excludesOthers() const { return false; }
   /// Calls `add` with each candidate tile and its dependent fields.
   virtual void forEachTile(const MatmulProblem &problem,
                            AddCandidate add) const = 0;
-  /// Returns the strategy of `fields` with splits computed by the CTAs of a
-  /// cluster, or null if unsupported.
+  /// Returns the strategy of `fields` in the form in which the CTAs of a
+  /// cluster compute the splits, or null if unsupported.
   virtual StrategyAttrInterface
   getClusterSplit(const ScheduleFields &fields) const {
     return {};
   }
-  /// Returns true if each CTA of the cluster adds and stores a part of the sum,
-  /// rather than a single CTA all of it.
+  /// Returns true if each CTA of the cluster adds and stores a part of the sum.
+  /// Otherwise a single CTA adds and stores the whole sum.
   virtual bool distributesPartials() const { return false; }
-  /// Sets fields that depend on the split.
+  /// Sets the fields that depend on the split.
   virtual void refineSplit(const MatmulProblem &problem,
                            ScheduleFields &fields) const {}
-  /// Calls `add` with each candidate order of work tiles; `isPersistent` is
-  /// true if a worker processes several.
+  /// Calls `add` with each candidate order of work tiles. `isPersistent` is
+  /// true if a worker processes several work tiles.
   virtual void forEachLoop(const MatmulProblem &problem, ScheduleFields fields,
                            bool isPersistent, AddCandidate add) const;
 
   // Costs (docs/design/ScheduleModel.md).
 
-  /// Returns the cycles of a step in shared memory, or in threads between two
-  /// slices.
+  /// Returns the cycles of a step in shared memory or in dequantizing threads.
   virtual int64_t getPortCycles(const MatmulProblem &problem,
                                 const ScheduleFields &fields,
                                 const MatmulBuffers &buffers,
@@ -111,18 +108,17 @@ public:
                                 const ScheduleFields &fields,
                                 const MatmulBuffers &buffers,
                                 const target::Rates &rates) const;
-  /// Returns the average part of the ring that MMAs hold, in per cent of a
-  /// stage.
+  /// Returns the average part of the ring held by MMAs, in per cent of a stage.
   virtual int64_t getHeldPercent(const ScheduleFields &fields) const {
     return 0;
   }
   /// Returns the time of direct stores of `bits`-bit elements, in per cent of
-  /// stores of whole sectors.
+  /// the time of whole-sector stores.
   virtual int64_t getDirectStorePercent(const MatmulProblem &problem,
                                         int64_t bits) const {
     return 100;
   }
-  /// Returns the cycles of the reduction loop, given its longest part.
+  /// Returns the reduction loop's cycles, given the cycles of its longest part.
   virtual int64_t getLoopCycles(const MatmulProblem &problem,
                                 const ScheduleFields &fields,
                                 int64_t longest) const;
@@ -136,8 +132,7 @@ public:
 
   // --mx-explain.
 
-  /// Returns short words for the strategy's own fields, each with a leading
-  /// space.
+  /// Describes the strategy's own fields, each with a leading space.
   virtual std::string describe(const ScheduleFields &fields) const {
     return {};
   }
@@ -153,7 +148,8 @@ public:
                      mlir::gpu::GPUModuleOp module) const;
 };
 
-/// Base class of strategies, with attribute, main loop and MMA instruction.
+/// Base class of strategies with the given attribute, main loop and
+/// instruction.
 template <typename AttrT, typename MainLoopT,
           const target::MmaInstruction &Instruction>
 class StrategyOf : public Strategy {
@@ -187,9 +183,9 @@ protected:
 #include "Strategies.def"
 #undef MX_STRATEGY
 
-/// Registers a strategy of a plug-in, which is matched after Strategies.def,
-/// for all chips and operands. `strategy` must outlive all compilations. Call
-/// at start-up, before compiling.
+/// Registers a strategy of a plug-in, which is matched after the strategies in
+/// Strategies.def, for all chips and operands. `strategy` must outlive all
+/// compilations. Must be called at start-up, before compiling.
 void registerStrategy(const Strategy &strategy);
 
 /// Returns the strategy of `problem` that `attr` names, or null.
@@ -199,7 +195,7 @@ const Strategy *lookupStrategy(const MatmulProblem &problem,
 const Strategy &getStrategy(const MatmulProblem &problem,
                             const ScheduleFields &fields);
 
-/// Returns the sum of the registers per thread over `groups` warpgroups.
+/// Returns the maximum sum of registers per thread over `groups` warpgroups.
 int64_t getRegistersOfWarpgroups(int64_t groups,
                                  const target::TargetInfo &target);
 /// Checks registers for `groups` MMA warpgroups and a load warpgroup, with

@@ -30,7 +30,7 @@ void RowsWork::checkExperts() {
   requireAtMost(host, host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
 }
 
-/// Returns tiles that suffice for any group sizes.
+/// Returns an upper bound on the scale tiles for all possible group sizes.
 Value RowsWork::getRowTiles(Value rows) {
   return host.packedTiles(rows, kScaleTileRows, op.getExpertOffsets());
 }
@@ -40,8 +40,8 @@ Value RowsWork::getColumnTiles(Value columns) {
                   host.ceilDiv(columns, kScaleTileRows));
 }
 
-/// Returns tiles that also suffice for masked groups; 0 rows have no tensor
-/// map.
+/// Returns an upper bound on the row tiles that includes masked groups. Returns
+/// 0 for 0 rows, because a tensor map cannot have 0 rows.
 Value RowsWork::getNumRowTiles() {
   Value rows = host.dim(matrices.a, 0);
   Value tiles =
@@ -64,7 +64,7 @@ OperandOrigin RowsWork::getOperands(ForEachWorkTileOp workTile) {
   Value rowTile = getRowTile(workTile);
   columnTile = body.add(columnTile,
                         body.mul(group, body.ceilDiv(columns, kScaleTileRows)));
-  // Each matrix of packed weights starts a new tile.
+  // Each matrix of packed weights starts a new weight tile.
   Value rowsOfB = columns;
   if (matmul.problem.isPackedB)
     rowsOfB = body.mul(body.ceilDiv(columns, kWeightTileRows),
@@ -76,8 +76,8 @@ Value RowsWork::getRowTile(ForEachWorkTileOp workTile) {
   return body.add(WorkPolicy::getRowTile(workTile), workTile.getGroup());
 }
 
-/// Clamps to the rows of the expert group, since the next row may belong to
-/// another group or to none.
+/// Clamps the tile to the rows of the expert group, because the next row may
+/// belong to another group or to no group.
 Value RowsWork::getScaleRangeOfA(ForEachWorkTileOp workTile, Value number) {
   Value rows =
       arith::SubIOp::create(body, workTile.getEnd(), getFirstRow(workTile));
@@ -96,7 +96,8 @@ ResultRow RowsWork::getRow(ForEachWorkTileOp workTile, Value inTile) {
   return {own, clamp(own, resultRows), inMatrix, isPresent};
 }
 
-/// Rejects bulk stores that would overwrite the next expert group.
+/// Returns the origin of the rows, and whether a bulk store of a whole staged
+/// tile stays within the expert group.
 StoreOrigin RowsWork::getStoreOrigin(ForEachWorkTileOp workTile, Value inTile,
                                      Value column) {
   Value row = body.add(getFirstRow(workTile), inTile);
@@ -161,7 +162,8 @@ void ReductionWork::checkExperts() {
   requireAtMost(host, host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
 }
 
-/// Returns 0 tiles for 0 rows, which have no tensor map.
+/// Returns the row tiles of all groups. Returns 0 for 0 rows, because a tensor
+/// map cannot have 0 rows.
 Value ReductionWork::getNumRowTiles() {
   Value rows = host.dim(matrices.a, 0);
   Value tiles = host.mul(host.ceilDiv(rows, schedule.getTileM()),

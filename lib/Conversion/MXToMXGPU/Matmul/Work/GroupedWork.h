@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Expert groups divide the rows or the reduction, or own matrices.
+// Expert groups divide the rows or the reduction, or each group owns a matrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +13,8 @@
 
 namespace mx::mxgpu {
 
-/// Work tiles contain rows of a single expert group and the whole reduction;
-/// their range is that of the group's rows. The scales of each group, and of
-/// its stacked B matrix, start a new tile.
+/// A work tile contains rows of one expert group and the whole reduction. The
+/// scales of each group and of its stacked B matrix start a new scale tile.
 class RowsWork : public WorkPolicy {
 public:
   explicit RowsWork(MatmulKernel &kernel) : WorkPolicy(kernel) {}
@@ -51,8 +50,8 @@ protected:
   mlir::Value resultRows;
 };
 
-/// Each expert group owns the first rows of a padded matrix. Matrices are
-/// stacked, with whole scale tiles.
+/// Each expert group owns the first rows of a padded matrix. The matrices are
+/// stacked, and each occupies whole scale tiles.
 class MaskedWork final : public RowsWork {
 public:
   explicit MaskedWork(MatmulKernel &kernel) : RowsWork(kernel) {}
@@ -83,11 +82,11 @@ public:
   llvm::StringRef getKernelName() const override { return "grouped_matmul"; }
   void viewMatrices() override;
   void checkExperts() override;
-  /// Keeps matrices separate, so that bulk stores end at the last row of each.
+  /// Keeps matrices separate, so bulk stores end at the last row of each.
   mlir::Value getStoredTensor() override { return op.getOut(); }
   void createScheduler(mlir::Value rows, mlir::Value columns,
                        mlir::Value workTiles) override;
-  /// Segments are aligned.
+  /// Returns the alignment of segments.
   int64_t getReductionMultiple() override { return kRaggedReductionAlign; }
   ResultRow getRow(ForEachWorkTileOp workTile, mlir::Value inTile) override;
   mlir::Value getRowEnd(ForEachWorkTileOp workTile) override {
@@ -100,8 +99,8 @@ public:
   mlir::Value getScaleRangeOfB(ForEachWorkTileOp workTile) override;
 
 private:
-  /// Returns the table row of `tile`; each expert group has as many as a matrix
-  /// of `rows` rows has tiles.
+  /// Returns the table row of `tile` in the work tile's group. A matrix has
+  /// `rows` rows, and each group has a table row for each of its tiles.
   mlir::Value getWindow(ForEachWorkTileOp workTile, mlir::Value tile,
                         mlir::Value rows);
   mlir::Value getNumRowTiles() override;

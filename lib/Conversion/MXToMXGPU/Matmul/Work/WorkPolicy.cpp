@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Common part of all policies, and matmuls without expert groups.
+// Implements the common part of all policies, and the policies for matmuls
+// without expert groups.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +61,7 @@ Value WorkPolicy::getRowTile(ForEachWorkTileOp workTile) {
   return body.div(getFirstRow(workTile), kScaleTileRows);
 }
 
-/// The table ends with the last tile, so `number` needs no clamping.
+/// Returns the table row unclamped, because the table ends with the last tile.
 Value WorkPolicy::getScaleRangeOfA(ForEachWorkTileOp workTile, Value number) {
   return body.add(getOperands(workTile).rowTile, number);
 }

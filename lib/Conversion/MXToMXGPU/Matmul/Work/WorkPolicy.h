@@ -3,16 +3,18 @@
 //===----------------------------------------------------------------------===//
 //
 // A work tile is a tile of a result with all or part of the reduction. Policies
-// define where its operands, scales and result start and which rows exist:
+// define the first rows and columns of its operands, scales and result, and the
+// rows that exist:
 //
-//   DenseWork      one matrix
-//   SplitWork      one matrix; several work tiles share a result tile, each
-//                  with a slice of the reduction
-//   ClusterWork    one matrix; the CTAs of a cluster share a work tile, each
-//                  with a slice of the reduction
-//   RowsWork       expert groups of rows, each with a B matrix
-//   MaskedWork     expert groups with the first rows of separate matrices
-//   ReductionWork  expert groups of the reduction, each with a result
+//   DenseWork      for a single matrix
+//   SplitWork      for a single matrix; several work tiles share a result tile,
+//                  and each reduces a slice
+//   ClusterWork    for a single matrix; the CTAs of a cluster share a work
+//                  tile, and each reduces a slice
+//   RowsWork       for expert groups of rows, each with a B matrix
+//   MaskedWork     for expert groups that each own the first rows of a matrix
+//   ReductionWork  for expert groups that divide the reduction, each with a
+//                  result
 //
 // GroupedWork.h defines the last three.
 //
@@ -34,8 +36,7 @@ struct ResultRow {
   mlir::Value isPresent;
 };
 
-/// Start of a CTA's operands of a work tile: rows of A and B and their scale
-/// tiles.
+/// First rows of A and B of a CTA in a work tile, and their scale tiles.
 struct OperandOrigin {
   mlir::Value row, rowTile, column, columnTile;
 };
@@ -43,8 +44,8 @@ struct OperandOrigin {
 /// Start of a work tile's rows in the result's tensor map.
 struct StoreOrigin {
   llvm::SmallVector<mlir::Value> coordinates;
-  /// Whether all rows of a staged tile belong to the work tile; null if other
-  /// rows are outside the map.
+  /// Whether all rows of a staged tile belong to the work tile. Null if the
+  /// tensor map excludes all other rows.
   mlir::Value hasAllRows;
 };
 
@@ -53,25 +54,27 @@ public:
   // Host code.
 
   virtual llvm::StringRef getKernelName() const = 0;
-  /// Stacks batches of matrices.
+  /// Collapses batches of matrices to stacked rows.
   virtual void viewMatrices() {}
-  /// Requires the sizes of expert groups.
+  /// Requires at run time that sizes match the number of expert groups.
   virtual void checkExperts() {}
-  /// Scale tiles for rows of A and the result, and of B; null if the rows of a
-  /// single matrix determine them.
+  /// Return the number of scale tiles along rows of A and the result, and along
+  /// rows of B. Return null if the rows of a single matrix determine the
+  /// number.
   virtual mlir::Value getRowTiles(mlir::Value rows) { return {}; }
   virtual mlir::Value getColumnTiles(mlir::Value columns) { return {}; }
-  /// Returns the rows of a matrix of A if the kernel needs them, or null.
+  /// Returns the row count of each A matrix, or null if the kernel does not
+  /// need the row count.
   virtual mlir::OpFoldResult getMatrixRows() { return {}; }
-  /// Returns the result in the form used by bulk stores.
+  /// Returns the result in the form accessed by bulk stores.
   virtual mlir::Value getStoredTensor() { return matrices.out; }
-  /// Returns an upper bound of the work tiles.
+  /// Returns an upper bound on the number of work tiles.
   mlir::Value getWorkTiles();
 
   // Kernel code.
 
-  /// Creates the tile scheduler. `rows` and `columns` are sizes before rows are
-  /// scattered; `workTiles` is the ring of work tiles, or null.
+  /// Creates the tile scheduler. `rows` and `columns` are result sizes before
+  /// rows are scattered. `workTiles` is the ring of work tiles, or null.
   virtual void createScheduler(mlir::Value rows, mlir::Value columns,
                                mlir::Value workTiles) = 0;
   TileSchedulerOp getScheduler() const { return scheduler; }
@@ -79,30 +82,28 @@ public:
   /// Returns the first row of A in this CTA's part of a work tile.
   mlir::Value getFirstRow(ForEachWorkTileOp workTile);
   virtual OperandOrigin getOperands(ForEachWorkTileOp workTile) = 0;
-  /// Returns the scale tile of those rows.
+  /// Returns the scale tile that contains the first row.
   virtual mlir::Value getRowTile(ForEachWorkTileOp workTile);
-  /// Rows of the scale-range tables (mxgpu.load_scale_range) for tile `number`
-  /// of a work tile's rows of A, in tiles of 128 clamped to the last, and for
-  /// its rows of B.
+  /// Return the rows of the scale-range tables (mxgpu.load_scale_range) for a
+  /// work tile. For A, `number` selects one of its tiles of 128 rows and is
+  /// clamped to the last tile.
   virtual mlir::Value getScaleRangeOfA(ForEachWorkTileOp workTile,
                                        mlir::Value number);
   virtual mlir::Value getScaleRangeOfB(ForEachWorkTileOp workTile);
   /// Returns the reduction slice of a work tile.
   virtual std::pair<mlir::Value, mlir::Value>
   getReduction(ForEachWorkTileOp workTile);
-  /// Returns whether the reduction of a work tile is empty.
+  /// Tests whether the reduction of a work tile is empty.
   virtual mlir::Value isEmpty(ForEachWorkTileOp workTile);
-  /// Returns a common divisor of all reduction slices, or kDynamic.
+  /// Returns a common divisor of all reduction slice sizes, or kDynamic.
   virtual int64_t getReductionMultiple();
 
   /// Returns the result row for row `inTile` of this CTA's part of a work tile.
-  /// `clamped` refers to the last row if the row does not exist, so reads are
-  /// valid.
+  /// `clamped` is the last row if the row does not exist, so reads are valid.
   virtual ResultRow getRow(ForEachWorkTileOp workTile, mlir::Value inTile) = 0;
-  /// Returns the end of the rows that a work tile may write, in the index space
-  /// of getFirstRow().
+  /// Returns the end of the rows to write, in the index space of getFirstRow().
   virtual mlir::Value getRowEnd(ForEachWorkTileOp workTile) = 0;
-  /// Returns the origin of rows from `inTile` on.
+  /// Returns the origin of the rows that start at `inTile`.
   virtual StoreOrigin getStoreOrigin(ForEachWorkTileOp workTile,
                                      mlir::Value inTile,
                                      mlir::Value column) = 0;
@@ -110,7 +111,7 @@ public:
 protected:
   explicit WorkPolicy(MatmulKernel &kernel) : KernelComponent(kernel) {}
 
-  /// Returns an upper bound of the row tiles.
+  /// Returns an upper bound on the number of row tiles.
   virtual mlir::Value getNumRowTiles() = 0;
   mlir::Value isBelow(mlir::Value row, mlir::Value end);
   /// Returns `row`, or the last row before `end`.
@@ -127,7 +128,7 @@ mlir::Value stackRows(KernelBuilder &host, mlir::Value batch);
 // Matmuls without expert groups
 //===----------------------------------------------------------------------===//
 
-/// Work tiles are result tiles with the whole reduction.
+/// A work tile is a result tile with the whole reduction.
 class DenseWork : public WorkPolicy {
 public:
   explicit DenseWork(MatmulKernel &kernel) : WorkPolicy(kernel) {}
@@ -149,8 +150,8 @@ protected:
   mlir::Value resultRows;
 };
 
-/// Work tiles have slices of the reduction. Partial results are stacked;
-/// SplitReduction.h adds them.
+/// A work tile is a result tile with a slice of the reduction. Partial results
+/// are stacked, and another kernel adds them (SplitReduction.h).
 class SplitWork final : public DenseWork {
 public:
   explicit SplitWork(MatmulKernel &kernel) : DenseWork(kernel) {}
@@ -162,14 +163,15 @@ private:
   mlir::Value getResultRow(ForEachWorkTileOp workTile) override;
 };
 
-/// CTAs of a cluster share a tile, each with a slice of the reduction.
+/// The CTAs of a cluster share a tile, and each CTA reduces a slice.
 class ClusterWork final : public DenseWork {
 public:
   explicit ClusterWork(MatmulKernel &kernel) : DenseWork(kernel) {}
 
   void createScheduler(mlir::Value rows, mlir::Value columns,
                        mlir::Value workTiles) override;
-  /// Considers the whole reduction, as other CTAs may have nonempty slices.
+  /// Tests the whole reduction, because the slice of another CTA may be
+  /// nonempty if the slice of this CTA is empty.
   mlir::Value isEmpty(ForEachWorkTileOp workTile) override;
 };
 

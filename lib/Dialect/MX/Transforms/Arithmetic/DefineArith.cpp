@@ -1,9 +1,9 @@
 //===- DefineArith.cpp - Definition of results that arith leaves open -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Implements "Arithmetic" of docs/reference/Math.md. Targets differ for values
-// that do not fit an integer, for division by 0, for shifts by too much, and in
-// the bits of NaN.
+// Implements section "Arithmetic" of docs/reference/Math.md. Targets differ in
+// conversions of values that do not fit an integer, in divisions by 0, in
+// shifts by at least the bit width, and in the bits of NaN.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,8 +29,8 @@ using arith::CmpIPredicate;
 
 /// Width of integers that are exact in f32.
 constexpr unsigned kFloatBits = 24;
-/// Value that rounds to infinity in f16 (largest value 65504). 16-bit integers
-/// can reach it.
+/// Value that rounds to infinity in f16, because the largest f16 value is
+/// 65504. Integers of at least 16 bits can reach this value.
 constexpr double kBeyondF16 = 65535;
 constexpr unsigned kBitsBeyondF16 = 16;
 
@@ -45,7 +45,7 @@ Type withElements(Type type, Type element) {
   return element;
 }
 
-/// Builds the definition of a scalar or elementwise result.
+/// Replaces a scalar or elementwise operation by well-defined operations.
 class Definition {
 public:
   explicit Definition(Operation *op)
@@ -92,7 +92,7 @@ private:
                              : element.getIntOrFloatBitWidth();
   }
   /// Replaces the second operand of `op`, and selects `other` as the result if
-  /// `isOther` holds.
+  /// `isOther` is true.
   void replaceUnless(Value isOther, Value other) {
     builder.setInsertionPointAfter(op);
     Value result = op->getResult(0);
@@ -107,21 +107,22 @@ private:
 
 } // namespace
 
-/// Rounds towards zero and saturates; NaN becomes 0. Values out of range are
-/// replaced by 0 before the conversion and by the limit after it.
+/// Rounds towards zero and saturates; NaN becomes 0. Converts 0 in place of a
+/// value that is out of range, and then selects the limit as the result.
 Value Definition::toInteger(Value x, bool isSigned) {
   if (isHalf(x.getType()))
     x = make<arith::ExtFOp>(withElements(x.getType(), builder.getF32Type()), x);
   unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
   const llvm::fltSemantics &semantics =
       cast<FloatType>(getElementTypeOrSelf(x.getType())).getFloatSemantics();
-  // A bit is 0 or 1, or -1: LLVM's conversion to it is wrong for NVPTX.
+  // An unsigned i1 is 0 or 1, and a signed i1 is 0 or -1. LLVM's conversion to
+  // i1 is wrong for NVPTX.
   if (width == 1)
     return make<arith::CmpFOp>(
         isSigned ? CmpFPredicate::OLE : CmpFPredicate::OGE, x,
         constant(x.getType(),
                  llvm::APFloat::getOne(semantics, /*Negative=*/isSigned)));
-  // Powers of two: exact in every type.
+  // The limits are powers of two, which are exact in every type.
   auto get = [&](const llvm::APInt &limit, bool isNegative) {
     llvm::APFloat value(semantics);
     value.convertFromAPInt(limit, /*IsSigned=*/false,
@@ -153,9 +154,10 @@ Value Definition::toInteger(Value x, bool isSigned) {
   return make<arith::SelectOp>(isSmall, smallest, number);
 }
 
-/// Rounds once. For bf16, integers that are inexact in f32 are first rounded to
-/// odd at 24 bits, so that the last bit represents all lost bits.
-/// (Canonicalization would merge the conversions of a path through f64.)
+/// Converts an integer to f16 or bf16 with a single rounding. For bf16,
+/// integers that are inexact in f32 are first rounded to odd at 24 bits, so
+/// that the last bit represents all lost bits. A conversion to f64 and then to
+/// bf16 would not work, because canonicalization merges both steps.
 Value Definition::toHalf(Value x, bool isSigned) {
   Type integers = x.getType();
   unsigned width = getElementTypeOrSelf(integers).getIntOrFloatBitWidth();
@@ -170,7 +172,7 @@ Value Definition::toHalf(Value x, bool isSigned) {
       wide = keepRounding(wide);
     return make<arith::TruncFOp>(type, wide);
   };
-  // Integers that f32 rounds are beyond f16.
+  // Integers that are inexact in f32 exceed the range of f16.
   if (getElementTypeOrSelf(type).isF16())
     return convert(x);
   Value magnitude = isSigned ? make<math::AbsIOp>(x) : x;
@@ -196,9 +198,9 @@ Value Definition::fromBool(Value x, bool isSigned) {
   return make<arith::SelectOp>(x, yes, no);
 }
 
-/// Keeps two explicit roundings. `x` is a converted integer, and
-/// canonicalization would convert it directly to the result type. LLVM does the
-/// same without checking the range of f16.
+/// Prevents later passes from merging the conversion of an integer to `x` with
+/// the rounding of `x` to the result type. LLVM would also merge them, without
+/// checking the range of f16.
 Value Definition::keepRounding(Value x) {
   if (!getElementTypeOrSelf(type).isF16())
     return make<math::CopySignOp>(x, x);
@@ -235,9 +237,10 @@ Value Definition::getPositiveNaN(Value x) {
   return make<arith::BitcastOp>(x.getType(), getBits(x));
 }
 
-/// Division by 0 returns all ones and the dividend as remainder. The minimum
-/// divided by -1 returns itself with remainder 0 (as in RISC-V). Neither is
-/// executed, because hosts trap.
+/// Defines division as in RISC-V. Division by 0 returns a quotient of all ones,
+/// and the dividend as the remainder. The minimum divided by -1 returns the
+/// minimum and the remainder 0. Neither division is executed, because host CPUs
+/// trap.
 void Definition::guardDivision(bool isSigned, bool isRemainder) {
   Value a = op->getOperand(0), b = op->getOperand(1);
   std::optional<llvm::APInt> divisor = getConstant(b);
@@ -261,7 +264,7 @@ void Definition::guardDivision(bool isSigned, bool isRemainder) {
   replaceUnless(isZero, isRemainder ? a : ones);
 }
 
-/// Shifts by at least the width shift out all bits.
+/// A shift by at least the bit width shifts out all bits.
 void Definition::guardShift(bool isArithmetic) {
   Value by = op->getOperand(1);
   unsigned width = getWidth();
@@ -287,7 +290,7 @@ struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      takeFlags(op);
+      dropFlags(op);
       if (failed(verifyRounding(op)))
         return signalPassFailure();
       // Operations on tensors are decomposed to scalars by other passes.
@@ -296,8 +299,8 @@ struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
     }
   }
 
-  /// Fast-math flags permit different bits, and targets use them differently.
-  static void takeFlags(Operation *op) {
+  /// Removes fast-math flags, because targets use them differently.
+  static void dropFlags(Operation *op) {
     if (isa<arith::ExtFOp, arith::TruncFOp>(op))
       op->removeAttr("fastmath");
     else if (auto flags = dyn_cast<arith::ArithFastMathInterface>(op))
@@ -333,7 +336,8 @@ struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
       return getElementTypeOrSelf(op->getOperand(0).getType())
           .getIntOrFloatBitWidth();
     };
-    // Integers that are inexact in f32, or overflow f16.
+    // Returns true for conversions of integers that may be inexact in f32 or
+    // overflow f16.
     auto isRoundedTwice = [&](Operation *op) {
       Type to = getElementTypeOrSelf(op->getResult(0).getType());
       return (to.isBF16() && getWidth(op) > kFloatBits) ||
@@ -392,8 +396,8 @@ struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
 //===----------------------------------------------------------------------===//
 // Roundings
 //
-// f16 and bf16 arithmetic rounds after every operation on all paths;
-// extf(truncf(x)) is x only if flags permit it.
+// On all paths, f16 and bf16 arithmetic rounds after every operation. Upstream
+// folds extf(truncf(x)) to x only if fast-math flags permit this.
 //===----------------------------------------------------------------------===//
 
 namespace {

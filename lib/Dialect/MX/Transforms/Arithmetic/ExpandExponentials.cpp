@@ -1,9 +1,10 @@
 //===- ExpandExponentials.cpp - exp, sigmoid, erf and erfc ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Computes e^x as 2^k * 2^f with k = round(x * log2(e)) and |f| <= 1/2: 2^k
-// from its bits, 2^f by a polynomial. Sequences need no branches, no
-// conversions to integers and no special cases for NaN, which clamps preserve.
+// Computes e^x as 2^k * 2^f with k = round(x * log2(e)) and |f| <= 1/2. The
+// exponent bits represent 2^k, and a polynomial approximates 2^f. Sequences
+// need no branches and no conversions to integers. Clamps preserve NaN, so NaN
+// is no special case.
 //===----------------------------------------------------------------------===//
 
 #include "MathSequence.h"
@@ -15,31 +16,33 @@ using namespace mx;
 
 namespace {
 
-/// Adding this value rounds to an integer in the low bits, because its ulp is
-/// 1.
+/// Adding this value rounds a number to an integer, which is stored in the low
+/// bits of the sum, because the ulp of the sum is 1.
 constexpr float kRound = 0x1.8p+23f;
 
-/// 2^f = 1 + f * (c[0] + f * (c[1] + ...)) on [-1/2, 1/2]: minimax relative
-/// error, then a search among neighbours of the rounded coefficients.
+/// Coefficients of 2^f = 1 + f * (c[0] + f * (c[1] + ...)) on [-1/2, 1/2].
+/// Among the neighbors of the rounded minimax coefficients, they have the least
+/// maximum relative error.
 constexpr float kSixTerms[] = {0x1.62e43p-1f,   0x1.ebfbdcp-3f,
                                0x1.c6aefep-5f,  0x1.3b2c7ep-7f,
                                0x1.5f3e52p-10f, 0x1.41fbbep-13f};
-/// Error of at most 0.77 * 2^-23, below the roundings of a sigmoid.
+/// Shorter polynomial with an error of at most 0.77 * 2^-23, which is less than
+/// the rounding errors of a sigmoid.
 constexpr float kFiveTerms[] = {0x1.62e42ap-1f, 0x1.ebf9c8p-3f, 0x1.c6b754p-5f,
                                 0x1.3cea6p-7f, 0x1.5bb8dp-10f};
 
-/// Beyond this limit exp is 0 or infinite in f32. Up to it k / 2 is a valid
-/// exponent.
+/// If |x| exceeds this limit, exp is 0 or infinite in f32. Otherwise k / 2 is a
+/// valid exponent.
 constexpr float kExpLimit = 104.0f;
 constexpr float kExp2Limit = 151.0f;
 
 /// Up to this limit 2^k is normal and 1 + e^-x has a normal reciprocal.
 constexpr float kSigmoidLimit = 87.0f;
-/// 1 / (1 + e^kSigmoidLimit). Subtracting it returns 0 beyond the limit and
-/// changes no result above 2^-100.
+/// 1 / (1 + e^kSigmoidLimit). Subtracting this value from a sigmoid returns 0
+/// beyond the limit and changes no result above 2^-100.
 constexpr float kSigmoidAtLimit = 0x1.666d0ep-126f;
 
-/// exp(`sign` * x) as 2^k * 2^f; `rounded` has the bits of kRound plus k.
+/// Represents 2^k * 2^f, where `rounded` is kRound plus k and `fraction` is f.
 struct SplitExponent {
   Value rounded, fraction;
 };
@@ -55,7 +58,7 @@ static SplitExponent split(Sequence &s, Value x, float sign) {
   return {s.toBits(rounded), fraction};
 }
 
-/// Splits 2^x; the fraction is exact.
+/// Splits 2^x. The fraction is exact.
 static SplitExponent splitBinary(Sequence &s, Value x) {
   Value rounded = s.add(x, s.number(kRound));
   return {s.toBits(rounded), s.sub(x, s.sub(rounded, s.number(kRound)))};
@@ -66,8 +69,8 @@ static Value powerOfFraction(Sequence &s, Value fraction,
   return s.fma(s.polynomial(fraction, terms), fraction, s.number(1.0f));
 }
 
-/// Multiplies by 2^(k / 2) twice, because 2^k may be out of range. Exact except
-/// for underflow or overflow of the last multiplication.
+/// Multiplies by 2^(k / 2) twice, because 2^k may be out of range. The result
+/// is exact unless the last multiplication underflows or overflows.
 static Value scale(Sequence &s, Value power, Value rounded) {
   Value half = s.shiftRightSigned(rounded, s.bits(1));
   Value otherHalf = s.subBits(rounded, half);
@@ -89,7 +92,7 @@ static Value emitSigmoid(Sequence &s, Value x) {
   return s.sub(reciprocal, s.number(kSigmoidAtLimit));
 }
 
-/// Returns the x of 1 + exp(-x).
+/// Returns x if `sum` is 1 + exp(-x), else null.
 static Value matchOnePlusExpOfMinus(Value sum) {
   auto add = sum.getDefiningOp<arith::AddFOp>();
   if (!add)
@@ -138,13 +141,14 @@ Value mx::emitSmallPower(Sequence &s, Value y) {
 //===----------------------------------------------------------------------===//
 // Error functions
 //
-// erf is odd, and equals 1 - erfc(|x|) from 1 on, with erfc as a power of 2 of
-// a polynomial. erfc, which may be much smaller than an ulp of erf, is computed
-// in f64.
+// erf is odd. For |x| >= 1, erf(|x|) is computed as 1 - erfc(|x|), where
+// erfc(|x|) is 2 to the power of a polynomial. The function erfc itself is
+// computed in f64, because its values may be much smaller than an ulp of erf.
 //===----------------------------------------------------------------------===//
 
-/// erf(x) = x + x * N(x^2) up to 1, log2(erfc(x)) = F(x) from 1 to 4: minimax
-/// error relative to erf, coefficients rounded successively.
+/// Coefficients of N in erf(x) = x + x * N(x^2) for |x| <= 1, and of F in
+/// log2(erfc(x)) = F(x) for 1 <= x <= 4. Minimax polynomials for the error
+/// relative to erf; the coefficients were rounded successively.
 constexpr float kNear[] = {0x1.06eba8p-3f,  -0x1.81273ep-2f, 0x1.ce2ce6p-4f,
                            -0x1.b7f71ap-6f, 0x1.53f224p-8f,  -0x1.a3515ep-11f,
                            0x1.4772p-14f};
@@ -154,7 +158,8 @@ constexpr float kFar[] = {-0x1.025e0cp-11f, -0x1.a04486p+0f, -0x1.d75f54p-1f,
 /// Above this limit erf rounds to 1 in f32.
 constexpr float kErfLimit = 4.0f;
 
-/// erfc(a) = exp(-a^2) / (1 + 2 a) * C((a - 3) / (a + 3)) on [0, 11].
+/// Coefficients of C in erfc(a) = exp(-a^2) / (1 + 2 a) * C((a - 3) / (a + 3))
+/// on [0, 11].
 constexpr double kErfc[] = {
     0x1.40c522d7e490ap+0,   -0x1.15c084bc3a3c2p-3,  -0x1.85a15c581a868p-5,
     0x1.098366d0e5457p-3,   -0x1.e88b801bce242p-4,  0x1.17ca2190a06d8p-4,

@@ -1,8 +1,9 @@
 //===- ExpandLogarithms.cpp - Logarithms, powers and roots ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Splits x = 2^k * m by its bits, with m between sqrt(1/2) and sqrt(2). The
-// terms of log(x) = k * log(2) + log(m) never cancel by more than half.
+// The bits of x determine x = 2^k * m with m between sqrt(1/2) and sqrt(2). In
+// log(x) = k * log(2) + log(m), the second term therefore cancels at most half
+// of the first.
 //===----------------------------------------------------------------------===//
 
 #include "MathSequence.h"
@@ -17,8 +18,9 @@ namespace {
 constexpr int32_t kSqrtHalf = 0x3F3504F3;
 constexpr int64_t kWideSqrtHalf = 0x3FE6A09E667F3BCD;
 
-/// log(1 + f) = f + f^2 L(f); log2(1 + f) likewise with f / log(2) for f.
-/// Minimax relative error, coefficients rounded successively.
+/// Coefficients of L in log(1 + f) = f + f^2 L(f) and, for kLog2, in
+/// log2(1 + f) = f / log(2) + f^2 L(f). Minimax polynomials for the relative
+/// error; the coefficients were rounded successively.
 constexpr float kLog[] = {-0x1p-1f,        0x1.555554p-2f,  -0x1.000228p-2f,
                           0x1.99a038p-3f,  -0x1.54718ap-3f, 0x1.22d4b2p-3f,
                           -0x1.0d8634p-3f, 0x1.056eb6p-3f,  -0x1.38ba6ep-4f};
@@ -28,7 +30,8 @@ constexpr float kLog2[] = {-0x1.71547p-1f,  0x1.ec7094p-2f,  -0x1.715adap-2f,
                            0x1.075a4p-7f};
 constexpr float kLn2 = 0x1.62e43p-1f;
 
-/// log(m) = s * (2 + s^2 * W(s^2)) with s = (m - 1) / (m + 1).
+/// Coefficients of W in log(m) = s * (2 + s^2 * W(s^2)), with
+/// s = (m - 1) / (m + 1).
 constexpr double kWideLog[] = {0x1.5555555555592p-1, 0x1.999999997ff0bp-2,
                                0x1.24924941e3467p-2, 0x1.c71c5211b23e9p-3,
                                0x1.74663daeef2b0p-3, 0x1.39a1cfaf3e450p-3,
@@ -36,7 +39,7 @@ constexpr double kWideLog[] = {0x1.5555555555592p-1, 0x1.999999997ff0bp-2,
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// x = 2^whole * (1 + rest).
+/// Represents x = 2^whole * (1 + rest).
 struct Normalized {
   Value whole, rest;
 };
@@ -60,7 +63,8 @@ Value fixSpecials(Sequence &s, Value result, Value x) {
   return s.select(s.less(x, zero), none, result);
 }
 
-/// log(1 + x). For |x| >= 2^-20 the rounding error of the sum is negligible.
+/// Computes log(1 + x). For |x| >= 2^-20 the rounding error of the sum is
+/// negligible.
 Value emitWideLog1p(Sequence &s, Value x) {
   Value large = emitWideLog(s, s.add(x, s.wideNumber(1.0)));
   Value small = s.fma(s.mul(x, x), s.wideNumber(-0.5), x);
@@ -113,13 +117,12 @@ Value mx::emitLog1p(Sequence &s, ValueRange operands) {
 //===----------------------------------------------------------------------===//
 // Powers and roots
 //
-// x^y = exp(y * log|x|) in f64, plus the special cases of pow in IEEE 754 and
-// C.
+// x^y = exp(y * log|x|) in f64, plus the special cases of IEEE 754 and C.
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// y and its classification.
+/// Exponent y of a power. The i1 values `isInteger` and `isOdd` classify y.
 struct Exponent {
   Value value, isInteger, isOdd;
 };
@@ -138,23 +141,23 @@ Value emitPower(Sequence &s, Value x, const Exponent &y) {
   Value none = s.number(std::numeric_limits<float>::quiet_NaN());
   Value size = s.magnitude(x);
   Value exponent = s.mul(y.value, emitWideLog(s, s.widen(size)));
-  // Beyond these the result is 0 or infinite. NaN is unchanged.
+  // Beyond these limits the result is 0 or infinite. NaN is unchanged.
   Value high = s.wideNumber(200.0), low = s.wideNumber(-200.0);
   exponent = s.select(s.less(high, exponent), high, exponent);
   exponent = s.select(s.less(exponent, low), low, exponent);
   Value power = s.narrow(emitWideExp(s, exponent));
 
-  // Negative x only have integer powers.
+  // Powers of a negative x are NaN unless y is an integer.
   Value isNegative = arith::CmpIOp::create(s, arith::CmpIPredicate::slt,
                                            s.toBits(x), s.bits(0));
   power = s.select(s.andBits(isNegative, y.isOdd), s.negate(power), power);
   Value isBelow = s.andBits(s.less(x, zero), s.less(size, infinity));
   Value hasNone = s.andBits(isBelow, isNot(s, y.isInteger));
   power = s.select(hasNone, none, power);
-  // The most frequent power.
+  // Computes x^2, the most frequent power, directly.
   Value isSquare = s.equal(y.value, s.wideNumber(2.0));
   power = s.select(isSquare, s.mul(x, x), power);
-  // 1 to any exponent, also NaN; anything to 0; -1 to +-infinity.
+  // 1^y and x^0 are 1 even for NaN, and (-1)^(+-infinity) is 1.
   Value endless = s.wideNumber(std::numeric_limits<double>::infinity());
   Value isOne =
       s.andBits(s.equal(size, one), s.equal(s.magnitude(y.value), endless));
@@ -167,7 +170,8 @@ Value emitPower(Sequence &s, Value x, const Exponent &y) {
 
 Value mx::emitPowf(Sequence &s, ValueRange operands) {
   Value x = operands[0], y = operands[1];
-  // The general sequence returns the same for y = 2.
+  // Squares x directly if y is the constant 2. The general sequence returns the
+  // same result.
   auto widened = y.getDefiningOp<arith::ExtFOp>();
   APFloat constant(0.0f);
   if (matchPattern(widened ? widened.getIn() : y, m_ConstantFloat(&constant)) &&
@@ -195,8 +199,8 @@ Value mx::emitRsqrt(Sequence &s, ValueRange operands) {
   return s.div(s.number(1.0f), s.sqrt(operands[0]));
 }
 
-/// Divides the exponent by 3, then iterates t * (2 x + t^3) / (x + 2 t^3) twice
-/// (Halley): from 5 bits to 16, and to 47.
+/// Divides the exponent by 3 for an estimate t with 5 correct bits. Two Halley
+/// iterations t * (2 x + t^3) / (x + 2 t^3) increase this number to 16 and 47.
 Value mx::emitCbrt(Sequence &s, ValueRange operands) {
   Value x = s.widen(operands[0]), size = s.magnitude(x);
   Value half = s.wideBits(32);

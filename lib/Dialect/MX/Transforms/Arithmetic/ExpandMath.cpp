@@ -26,18 +26,19 @@ namespace mx {
 
 namespace {
 
-/// Left to Eigen's sequence in an upstream pattern, which runs last.
+/// Keeps math.tanh. An upstream pattern expands this operation last, with
+/// Eigen's approximation.
 Value emitTanh(Sequence &s, ValueRange operands) {
   return math::TanhOp::create(s, operands[0]);
 }
 
-/// Rounds halves away from zero; the fraction is exact.
+/// Rounds half-integers away from zero. The fraction is exact.
 Value emitRound(Sequence &s, ValueRange operands) {
   Value x = operands[0], whole = math::TruncOp::create(s, x);
   Value rest = s.magnitude(s.sub(x, whole));
   Value isMore = s.less(rest, s.numberLike(x, 0.5));
   Value step = s.select(isMore, s.numberLike(x, 0.0), s.numberLike(x, 1.0));
-  // The fraction of an infinity is NaN.
+  // The fraction of infinity is NaN, so `rest` differs from itself.
   Value isFinite = s.equal(rest, rest);
   Value rounded = s.add(whole, s.withSignOf(step, x));
   return s.withSignOf(s.select(isFinite, rounded, s.add(x, x)), x);
@@ -152,15 +153,15 @@ LogicalResult verify(Operation *op) {
     Type element = getElementTypeOrSelf(operand);
     if (isFloat(operand) && !element.isF16() && !element.isBF16() &&
         !element.isF32() && !(isAnyWidth && element.isF64()))
-      return op->emitOpError("is computed for ")
-             << (isAnyWidth ? "f16, bf16, f32 and f64" : "f16, bf16 and f32")
-             << ", found " << element << "; convert it, or compute it before";
+      return op->emitOpError("expected ")
+             << (isAnyWidth ? "f16, bf16, f32 or f64" : "f16, bf16 or f32")
+             << ", found " << element << ": convert the operand";
     Type type = operand.getType();
     auto vector = dyn_cast<VectorType>(type);
     if ((vector && vector.isScalable()) ||
         (isa<ShapedType>(type) && !isa<VectorType, RankedTensorType>(type)))
-      return op->emitOpError("expected numbers, vectors of a fixed size or "
-                             "tensors of a rank, found ")
+      return op->emitOpError("expected scalars, fixed-size vectors or ranked "
+                             "tensors, found ")
              << type;
   }
   return success();
@@ -233,7 +234,7 @@ struct ExpandMath final : mx::impl::MXExpandMathBase<ExpandMath> {
   }
 
 private:
-  // Folding would use the host's math library.
+  // Disables folding, which would call the host's math library.
   static GreedyRewriteConfig getConfig() {
     GreedyRewriteConfig config;
     config.enableFolding(false);

@@ -1,9 +1,9 @@
 //===- ExpandTrigonometry.cpp - Trigonometric and hyperbolic functions ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Large angles are reduced exactly by an integer product of the 24-bit
-// significand and the bits of 2/pi selected by the exponent (Payne and Hanek).
-// Other angles are reduced by pi / 2 in several terms (Cody and Waite). All
+// Large angles are reduced exactly: the 24-bit significand is multiplied by the
+// bits of 2/pi that the exponent selects (Payne and Hanek). For other angles, a
+// multiple of pi / 2 is subtracted in several terms (Cody and Waite). All
 // inverse functions use an atan2 in f64.
 //===----------------------------------------------------------------------===//
 
@@ -14,13 +14,13 @@ using namespace mx;
 
 namespace {
 
-/// 2/pi, most significant bits first, after 32 bits of its integer part.
+/// Bits of 2/pi, most significant first. The first word is the integer part.
 constexpr uint32_t kTwoOverPi[] = {0,          0xA2F9836E, 0x4E441529,
                                    0xFC2757D1, 0xF534DDC0, 0xDB629599,
                                    0x3C439041, 0xFE5163AB};
 
-/// Up to this limit the quotient by pi / 2 is an integer of 17 bits, and three
-/// terms of pi / 2 suffice: subtracting the first multiple is exact.
+/// Up to this limit, x / (pi / 2) rounds to a 17-bit integer, so three terms of
+/// pi / 2 suffice, and subtracting the multiple of the first term is exact.
 constexpr float kLarge = 0x1p+16f;
 constexpr float kHalfPiTerms[] = {0x1.921fbp+0f, 0x1.5110b4p-22f,
                                   0x1.846988p-48f};
@@ -30,8 +30,9 @@ constexpr double kTwoOverPiRounded = 0x1.45f306dc9c883p-1;
 constexpr double kPi = 0x1.921fb54442d18p+1;
 constexpr double kHalfPi = 0x1.921fb54442d18p+0;
 
-/// sin(r) = r + r^3 S(r^2), cos(r) = 1 - r^2 / 2 + r^4 C(r^2) up to pi / 4:
-/// minimax relative error, coefficients rounded successively.
+/// Coefficients of S and C in sin(r) = r + r^3 S(r^2) and
+/// cos(r) = 1 - r^2 / 2 + r^4 C(r^2) for |r| <= pi / 4. Minimax polynomials for
+/// the relative error; the coefficients were rounded successively.
 constexpr float kSin[] = {-0x1.555556p-3f, 0x1.111174p-7f, -0x1.a05954p-13f,
                           0x1.7c2c4ep-19f};
 constexpr float kCos[] = {-0x1p-1f, 0x1.55554ap-5f, -0x1.6c0c28p-10f,
@@ -45,7 +46,7 @@ constexpr double kWideCos[] = {-0x1p-1,
                                0x1.a019fa54f31c8p-16,
                                -0x1.27e006926f903p-22,
                                0x1.1bbcf35c9676ep-29};
-/// atan(z) = z + z^3 A(z^2) on [0, 1].
+/// Coefficients of A in atan(z) = z + z^3 A(z^2) on [0, 1].
 constexpr double kAtan[] = {
     -0x1.5555555518f9ap-2, 0x1.999999673229dp-3,  -0x1.249241b9df7a6p-3,
     0x1.c71b54ebdf089p-4,  -0x1.7450455a3b85fp-4, 0x1.3ab28a860c2f9p-4,
@@ -53,18 +54,19 @@ constexpr double kAtan[] = {
     0x1.2558950964934p-5,  -0x1.7bb0dcf215774p-6, 0x1.8534428788361p-7,
     -0x1.20e49c1c847f1p-8, 0x1.0fbdc2817ec0fp-10, -0x1.e19d970de60abp-14};
 
-/// x| = (4 n + quadrant) * pi/2 + remainder, |remainder| <= pi/4.
+/// Represents |x| = (4 n + quadrant) * pi/2 + remainder for some integer n,
+/// with |remainder| <= pi/4.
 struct Angle {
   Value quadrant, remainder;
 };
 
-/// Returns the 128 bits of 2/pi from bit `offset` on as four words.
+/// Returns 128 bits of 2/pi, starting at bit `offset`, as four words.
 SmallVector<Value> selectWords(Sequence &s, Value offset) {
   SmallVector<Value> words;
   for (uint32_t word : kTwoOverPi)
     words.push_back(s.bits(word));
-  // Shifts by four, two and one words, as the bits of the offset select, and
-  // keeps the words for later steps.
+  // Shifts by four, two and one words if the corresponding bit of the offset is
+  // set. Each step keeps the words that later steps need.
   for (int step : {4, 2, 1}) {
     Value stays = s.isZero(s.andBits(offset, s.bits(32 * step)));
     for (int i = 0, count = 3 + step; i < count; ++i)
@@ -75,8 +77,8 @@ SmallVector<Value> selectWords(Sequence &s, Value offset) {
   return words;
 }
 
-/// For 0 <= x <= kLarge, and NaN: k = round(x * 2/pi), x - k * pi/2. The
-/// rounding constant leaves k in the low bits.
+/// Reduces 0 <= x <= kLarge, or NaN, to x - k * pi/2 with k = round(x * 2/pi).
+/// Adding the constant `toInteger` leaves k in the low bits.
 template <typename T>
 Angle reduceSmall(Sequence &s, Value x, ArrayRef<T> terms, double toInteger) {
   Value rounded = s.fma(x, s.numberLike(x, T(kTwoOverPiRounded)),
@@ -88,13 +90,13 @@ Angle reduceSmall(Sequence &s, Value x, ArrayRef<T> terms, double toInteger) {
   return {s.toBits(rounded), remainder};
 }
 
-/// For any x > 1, and infinity, by the bits of 2/pi. The remainder is f64.
+/// Reduces any x > 1, or infinity, to an f64 remainder, using the bits of 2/pi.
 Angle reduceLarge(Sequence &s, Value absolute) {
   Value bits = s.toBits(absolute);
   Value significand =
       s.orBits(s.andBits(bits, s.bits(0x007FFFFF)), s.bits(0x00800000));
   // x is significand * 2^(e - 150). Bits of 2/pi before bit e - 151 contribute
-  // multiples of 4; the list starts with bit -31.
+  // multiples of 4 to the quotient. The first bit of kTwoOverPi is bit -31.
   Value offset = s.subBits(s.shiftRight(bits, s.bits(23)), s.bits(151 - 31));
   SmallVector<Value> words = selectWords(s, offset);
   Value shift = s.widenBits(s.andBits(offset, s.bits(31)));
@@ -104,8 +106,8 @@ Angle reduceLarge(Sequence &s, Value absolute) {
                           s.widenBits(words[i + 1]));
     return s.shiftRight(s.shiftLeft(pair, shift), half);
   };
-  // Upper 64 of the last 96 bits of the product; the top two bits count
-  // quadrants.
+  // Computes the upper 64 of the last 96 bits of the product. The top two bits
+  // are the quadrant.
   Value factor = s.widenBits(significand);
   Value upper = s.shiftLeft(s.mulBits(factor, getWord(0)), half);
   Value middle = s.mulBits(factor, getWord(1));
@@ -123,7 +125,7 @@ Angle reduceLarge(Sequence &s, Value absolute) {
           s.select(s.less(absolute, infinity), remainder, none)};
 }
 
-/// Reduces with an f32 remainder. Large angles take a branch.
+/// Reduces x to an f32 remainder. A branch handles large angles.
 Angle reduce(Sequence &s, Value x) {
   Value absolute = s.magnitude(x);
   Angle small = reduceSmall<float>(s, absolute, kHalfPiTerms, 0x1.8p+23);
@@ -136,8 +138,9 @@ Angle reduce(Sequence &s, Value x) {
   return {results[0], results[1]};
 }
 
-/// Reduces with an f64 remainder. Computes both reductions, because the rest of
-/// these functions takes longer.
+/// Reduces x to an f64 remainder. Computes both reductions instead of
+/// branching, because their cost is small compared with the callers' other
+/// operations.
 Angle reduceWide(Sequence &s, Value x) {
   Value absolute = s.magnitude(x);
   Angle small =
@@ -167,7 +170,6 @@ Value emitSine(Sequence &s, const Angle &angle, int quadrants) {
   return s.fromBits(s.xorBits(s.toBits(value), sign));
 }
 
-/// Flips the sign of `value` if x is negative.
 Value flipBySign(Sequence &s, Value value, Value x) {
   Value sign = s.andBits(s.toBits(x), s.bits(INT32_MIN));
   return s.fromBits(s.xorBits(s.toBits(value), sign));
@@ -179,7 +181,7 @@ Value emitWideAtan2(Sequence &s, Value y, Value x) {
   Value isSteep = s.less(width, height);
   Value smaller = s.select(isSteep, width, height);
   Value larger = s.select(isSteep, height, width);
-  // Equal infinities or zeros.
+  // The ratio is 0 for zeros, and 1 for equal magnitudes including infinities.
   Value zero = s.wideNumber(0.0);
   Value same = s.select(s.equal(larger, zero), zero, s.wideNumber(1.0));
   Value z = s.select(s.equal(smaller, larger), same, s.div(smaller, larger));
@@ -245,8 +247,8 @@ Value mx::emitAcos(Sequence &s, ValueRange operands) {
 // Hyperbolic functions
 //
 // Computed in f64 from f32, so squares do not overflow and inputs are never
-// subnormal. The rounding of 1 + x only matters below 2^-20, where the first
-// terms of a series are used.
+// subnormal. The rounding of 1 + x is significant only below 2^-20. There, the
+// first terms of a series replace the general sequence.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -254,12 +256,13 @@ namespace {
 constexpr double kWideLog2E = 0x1.71547652b82fep+0;
 constexpr double kWideLn2 = 0x1.62e42fefa39efp-1,
                  kWideLn2Low = 0x1.abc9e3b39803fp-56;
-/// Adding this value rounds to an integer in the low bits.
+/// Adding this value rounds a number to an integer, which is stored in the low
+/// bits of the sum.
 constexpr double kWideRound = 0x1.8p+52;
 constexpr double kSmall = 0x1p-20;
 
-/// e^f = 1 + f + f^2 E(f) for |f| <= log(2) / 2: minimax relative error of e^f
-/// - 1, coefficients rounded successively.
+/// Coefficients of E in e^f = 1 + f + f^2 E(f) for |f| <= log(2) / 2, rounded
+/// successively from a minimax polynomial for the relative error of e^f - 1.
 constexpr double kExpm1[] = {
     0x1.0000000000000p-1,  0x1.55555555525ccp-3,  0x1.55555555decd4p-5,
     0x1.111111215f68dp-7,  0x1.6c16c0a0b7417p-10, 0x1.a01997468e24ap-13,
@@ -268,7 +271,7 @@ constexpr double kExpm1[] = {
 /// Beyond this limit all functions equal their limits at infinity.
 constexpr float kLimit = 110.0f;
 
-/// e^x = power * (1 + rest).
+/// Represents e^x = power * (1 + rest).
 struct WidePower {
   Value power, rest;
 };

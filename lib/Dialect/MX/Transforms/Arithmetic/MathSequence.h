@@ -1,10 +1,10 @@
 //===- MathSequence.h - Builder of IEEE sequences ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sequences consist of additions, multiplications, divisions, fma and square
-// roots of f32 and f64, all rounded to nearest, integer operations and selects.
-// Rare functions are computed in f64 ("wide") from f32 and rounded once.
-// docs/reference/Math.md documents the functions and their errors.
+// Sequences consist of integer operations, selects, and f32 and f64 additions,
+// multiplications, divisions, fma and square roots, which round to nearest.
+// Rarely used functions extend f32 operands to f64 ("wide") and round the
+// result once. docs/reference/Math.md documents the functions and their errors.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_ARITHMETIC_MATHSEQUENCE_H
@@ -24,14 +24,14 @@ using mlir::Type;
 using mlir::Value;
 using mlir::ValueRange;
 
-/// Builds operations on scalars, or on vectors of the shape of `shape`.
+/// Builds operations on scalars, or on vectors with the shape of `shape`.
 class Sequence : public mlir::ImplicitLocOpBuilder {
 public:
   Sequence(mlir::OpBuilder &builder, mlir::Location loc, Type shape)
       : ImplicitLocOpBuilder(loc, builder),
         vector(mlir::dyn_cast<mlir::VectorType>(shape)) {}
 
-  /// Returns `element`, or a vector of it.
+  /// Returns `element`, or the vector type with these elements.
   Type like(Type element) {
     return vector ? Type(vector.clone(element)) : element;
   }
@@ -40,7 +40,6 @@ public:
   Value wideNumber(double value) { return constant(getF64FloatAttr(value)); }
   Value bits(int32_t value) { return constant(getI32IntegerAttr(value)); }
   Value wideBits(int64_t value) { return constant(getI64IntegerAttr(value)); }
-  /// Returns the constant `value` in the float type of `x`.
   Value numberLike(Value x, double value) {
     return constant(getFloatAttr(getElementTypeOrSelf(x), value));
   }
@@ -117,8 +116,8 @@ public:
   MX_CONVERSION(toWideNumber, SIToFPOp, getF64Type)
 #undef MX_CONVERSION
 
-  /// Returns `common`, or the values of `rare` if `condition` holds: by a
-  /// branch for scalars, by a select for vectors.
+  /// Returns the values of `rare` if `condition` is true, else `common`. Emits
+  /// a branch for scalars and a select for vectors.
   llvm::SmallVector<Value>
   branch(Value condition, llvm::ArrayRef<Value> common,
          llvm::function_ref<llvm::SmallVector<Value>()> rare) {
@@ -171,8 +170,7 @@ constexpr float kLog2ELow = 0x1.4ae0cp-26f;
 /// 700 or NaN.
 Value emitWideExp(Sequence &s, Value x);
 Value emitWideExpm1(Sequence &s, Value x);
-/// Computes 2^y for f32 -120 <= y <= 0 with a relative error of 2^-23; NaN is
-/// unchanged.
+/// Computes 2^y for -120 <= y <= 0 or NaN (f32), with relative error 2^-23.
 Value emitSmallPower(Sequence &s, Value y);
 
 /// Computes log(x) / log(base) in f64 with a relative error of 2^-50, for x

@@ -23,7 +23,7 @@ namespace mx {
 } // namespace mx
 
 //===----------------------------------------------------------------------===//
-// Before: types of functions
+// Before bufferization: types of functions
 //
 // Lowering replaces the types of arguments and results by their storage types.
 // Callers need the original types to interpret the bytes.
@@ -48,10 +48,10 @@ struct DescribeEntries final
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Before: poison
+// Before bufferization: poison
 //
-// Upstream's bufferization does not support ub.poison, which upstream passes
-// create.
+// Upstream's bufferization does not support ub.poison, although upstream passes
+// create it.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -76,13 +76,13 @@ struct ReplacePoison final : mx::impl::MXReplacePoisonBase<ReplacePoison> {
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// After: results
+// After bufferization: results
 //
-// Upstream returns a slice of a buffer if it has an identity layout. Callers of
-// launch plans allocate memory for the result only.
+// Upstream returns a slice of a buffer if the slice has an identity layout.
+// However, callers of launch plans allocate memory only for the elements of the
+// result.
 //===----------------------------------------------------------------------===//
 
-/// Returns a copy of `memref` in a new buffer of `type`.
 static Value copyToWhole(OpBuilder &builder, Location loc, Value memref,
                          MemRefType type) {
   SmallVector<Value> sizes;
@@ -120,7 +120,7 @@ struct ReturnWhole final : mx::impl::MXReturnWholeBase<ReturnWhole> {
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// After: collectives
+// After bufferization: collectives
 //===----------------------------------------------------------------------===//
 
 static bool isWhole(Value memref) {
@@ -142,7 +142,7 @@ struct SendWhole final : mx::impl::MXSendWholeBase<SendWhole> {
           return op->emitOpError("expected a whole window, because other ranks "
                                  "write it in place, found a slice of type ")
                  << window.getType()
-                 << ": give the window and take the slice of the result";
+                 << ": pass the window and slice the result";
       return success();
     });
     if (result.wasInterrupted())
@@ -163,7 +163,7 @@ struct SendWhole final : mx::impl::MXSendWholeBase<SendWhole> {
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// After: deallocations
+// After bufferization: deallocations
 //
 // A launch plan frees its workspace as a whole. Upstream would compare
 // addresses of buffers in host memory to determine ownership.
@@ -180,8 +180,7 @@ struct DropDeallocations final
     });
     getOperation()->walk([](bufferization::DeallocOp op) {
       OpBuilder builder(op);
-      // A function that owns no buffer returns a clone, which is always
-      // correct.
+      // Functions that own no buffer return a clone, which is correct.
       for (Value isOwner : op->getResults())
         if (!isOwner.use_empty())
           isOwner.replaceAllUsesWith(arith::ConstantOp::create(

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The mx operations are destination-style, so results reuse the buffers of
-// outs. Only `accumulate` reads the contents of outs; declaring this avoids
-// copies and allocations for other operations.
+// outs. Only operations with `accumulate` read the contents of outs. Declaring
+// this avoids copies and allocations for all other operations.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
@@ -71,7 +71,8 @@ struct MXOpInterface final
   }
 };
 
-/// A window is memory of the rank group, written before any read.
+/// A window is memory of the rank group. Collectives write a window before any
+/// operation reads it.
 struct WindowOpInterface final
     : BufferizableOpInterface::ExternalModel<WindowOpInterface, WindowOp> {
   AliasingOpOperandList getAliasingOpOperands(Operation *, Value,

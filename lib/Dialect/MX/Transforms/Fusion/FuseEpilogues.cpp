@@ -1,8 +1,9 @@
 //===- FuseEpilogues.cpp - Fusion into epilogues of matmuls ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A single user of a matmul's result can run while the accumulators are in
-// registers, so that the result is neither written nor read.
+// If a matmul's result has a single user, the user can run while the
+// accumulators are in registers, so kernels neither write nor read the
+// result.
 //===----------------------------------------------------------------------===//
 
 #include "FusedRegionBuilder.h"
@@ -16,7 +17,7 @@ using namespace mlir;
 using namespace mx;
 
 static llvm::TrackingStatistic numEpilogues("mx-fuse-epilogues", "numEpilogues",
-                                            "Operations that matmuls finish");
+                                            "Operations fused into epilogues");
 
 namespace mx {
 #define GEN_PASS_DEF_MXFUSEEPILOGUES
@@ -24,28 +25,28 @@ namespace mx {
 } // namespace mx
 
 namespace {
-/// Tensor with all columns of a matmul, or slice `number` of several slices of
-/// equal width.
+/// All columns of a matmul's result, or the slice with index `number` if equal
+/// slices divide the columns.
 struct Slice {
   Value tensor;
   int64_t number;
 };
 
-/// Use of the result of a matmul.
+/// Single user of a matmul's result, or the obstacle to fusing any user.
 struct Use {
   MatmulOpInterface matmul;
   Operation *user = nullptr;
   SmallVector<Slice> slices;
   int64_t numSums = 1; ///< accumulators per element
   int64_t width = 0;   ///< columns of a slice
-  Obstacle obstacle;   ///< to fusing any use of the result
+  Obstacle obstacle;   ///< obstacle to fusing any user of the result
 
   explicit operator bool() const { return user && !obstacle; }
 };
 } // namespace
 
-/// Returns the index of the slice among slices of its width, or none. Slices
-/// contain all rows.
+/// Returns the index of a slice among equal slices that divide the columns.
+/// Returns none if there is no such division, or if the slice lacks rows.
 static std::optional<int64_t> getNumber(tensor::ExtractSliceOp slice) {
   auto type = slice.getSourceType();
   if (type.getRank() != 2 || slice.getType().getRank() != 2 ||
@@ -64,7 +65,6 @@ static std::optional<int64_t> getNumber(tensor::ExtractSliceOp slice) {
   return first / width;
 }
 
-/// Finds the single operation that uses the result of a matmul.
 static Use getUse(MatmulOpInterface matmul) {
   Use use;
   use.matmul = matmul;
@@ -73,18 +73,18 @@ static Use getUse(MatmulOpInterface matmul) {
     return use;
   };
   if (matmul->getNumResults() != 1)
-    return fail("the matmul's result is quantized, or no tensor", matmul);
+    return fail("the matmul's result is quantized or not a tensor", matmul);
   if (matmul.readsOuts())
-    return fail("the matmul accumulates into its outs: let this operation add "
-                "that tensor instead, as an input",
+    return fail("the matmul accumulates into its outs: pass that tensor to "
+                "this operation as an input instead",
                 matmul);
   Value result = matmul->getResult(0);
   for (Operation *user : result.getUsers()) {
     auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
     std::optional<int64_t> number = slice ? getNumber(slice) : std::nullopt;
     if (slice && !number)
-      return fail("a slice of the matmul does not have all rows and an equal "
-                  "share of the columns",
+      return fail("a slice of the matmul does not contain all rows and an "
+                  "equal share of the columns",
                   slice);
     if (slice) {
       use.slices.push_back({slice, *number});
@@ -128,19 +128,19 @@ static Use getUse(MatmulOpInterface matmul) {
   return use;
 }
 
-/// Returns true if expert groups divide rows, as some forms of results require.
+/// Returns true if expert groups divide the rows. Quantized results, num_b and
+/// scatter require such groups.
 static bool isOfRows(MatmulOpInterface matmul) {
   return matmul.getRaggedOrNone() == RaggedKind::Rows && !matmul.isMasked();
 }
 
-/// Discardable attributes, such as a schedule, refer to the original matmul:
-/// its tiles may not fit a matmul with num_b.
+/// Returns true for matmuls with discardable attributes, such as a schedule.
+/// The tiles of a schedule may not fit a matmul with num_b.
 static bool hasAttributes(MatmulOpInterface matmul) {
   return !matmul->getDiscardableAttrs().empty();
 }
 
-/// Returns true unless a slice is a destination, which provides the shape or is
-/// read.
+/// Returns true if the user reads slices only as inputs, not as destinations.
 static bool readsSlicesAsInputs(Use &use) {
   auto user = cast<DestinationStyleOpInterface>(use.user);
   return llvm::none_of(use.slices, [&](const Slice &slice) {
@@ -148,8 +148,8 @@ static bool readsSlicesAsInputs(Use &use) {
   });
 }
 
-/// Replaces the user and the matmul by a matmul with an epilogue: the old
-/// epilogue of each slice, then the element that `getElement` builds.
+/// Replaces the user and the matmul by a matmul with an epilogue that applies
+/// the old epilogue to each slice and then calls `getElement`.
 static MatmulOpInterface
 replaceUser(IRRewriter &rewriter, Use &use, ValueRange outs,
             function_ref<Value(FusedRegionBuilder &)> getElement) {
@@ -187,18 +187,18 @@ static Obstacle findEpilogueObstacle(Use &use, linalg::LinalgOp op) {
   if (op.getNumLoops() != 2)
     return {"its result is not a matrix"};
   if (!readsSlicesAsInputs(use))
-    return {"the matmul's result is its outs"};
+    return {"the matmul's result is a destination of the operation"};
   if (use.numSums > 1 && !isOfRows(use.matmul))
     return {"slices of the columns are combined only in matmuls with ragged "
             "rows",
             use.matmul};
   if (use.numSums > 1 && hasAttributes(use.matmul))
-    return {"the matmul has attributes of its own, such as a schedule",
+    return {"the matmul has additional attributes, such as a schedule",
             use.matmul};
   if (!isa<Float32Type, BFloat16Type, Float16Type>(
           getElementTypeOrSelf(op->getResult(0))))
-    return {"its result is neither of f32 nor of bf16 or f16"};
-  // A value that is read by column is not an element of the matmul.
+    return {"its result type is not f32, bf16 or f16"};
+  // The user must read each slice at the position of the written element.
   for (OpOperand *input : op.getDpsInputOperands())
     for (const Slice &slice : use.slices)
       if (input->get() == slice.tensor &&
@@ -261,7 +261,7 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
 
 static bool fuseCombine(IRRewriter &rewriter, Use &use) {
   auto op = dyn_cast<CombineOp>(use.user);
-  // A matmul writes rows in any order.
+  // The scatter of a matmul adds rows in any order.
   if (!op || op.getOrder() == AdditionOrder::Fixed || !op.getNumResults() ||
       !isOfRows(use.matmul) || use.numSums > 1 ||
       op.getInput() != use.slices.front().tensor || !readsSlicesAsInputs(use) ||

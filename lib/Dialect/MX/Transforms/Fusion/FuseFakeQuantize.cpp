@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // If mx.dequantize is the only user of elements and scales, the quantization
-// writes the dequantized values instead. Destinations are handled
-// independently: an axis may store values and the other elements. Operands of a
-// new destination (a tensor and, for NVFP4, a factor) move before the
-// quantization.
+// writes the dequantized values instead. Destinations are fused independently:
+// a quantization may write dequantized values along one axis, and elements and
+// scales along the other. The operands of a new destination (a tensor and, for
+// NVFP4, a factor) move before the quantization.
 //===----------------------------------------------------------------------===//
 
 #include "FusePrologues.h"
@@ -23,11 +23,12 @@ namespace mx {
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
-/// Dequantization of each destination; null if elements are stored.
+/// For each destination, the dequantization that reads it, or null if the
+/// destination is not fused.
 using Readers = SmallVector<DequantizeOp>;
 
-/// Reads sizes of results from their destinations, because operands moved
-/// before the quantization must not depend on its results.
+/// Replaces tensor.dim of results by tensor.dim of destinations, because
+/// operands that move before the quantization must not depend on the results.
 static void readSizesOfOuts(IRRewriter &rewriter, FusedQuantizeOp op) {
   for (auto [result, out] : llvm::zip_equal(op->getResults(), op.getOuts()))
     for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
@@ -36,8 +37,8 @@ static void readSizesOfOuts(IRRewriter &rewriter, FusedQuantizeOp op) {
 }
 
 /// Returns true if the dequantization writes all rows that the quantization
-/// writes. For ragged rows both need the same expert groups. A ragged reduction
-/// is dequantized as a matrix, or in padded segments.
+/// writes. For ragged rows both must have the same expert groups. A ragged
+/// reduction must be dequantized as a matrix or in padded segments.
 static bool keepsExperts(DequantizeOp reader, FusedQuantizeOp op,
                          unsigned index) {
   if (op.getRaggedOfAxis(op.getAxis(index)) == RaggedKind::Rows)
@@ -55,8 +56,8 @@ static DequantizeOp findReader(FusedQuantizeOp op, unsigned index) {
   if (!reader || reader.getInput() != elements ||
       reader.getScales() != scales || !keepsExperts(reader, op, index) ||
       reader.getBlockSize() != op.getBlockSize() ||
-      // `dequantized` does not name scales, so the table must contain the
-      // format.
+      // The attribute `dequantized` lists no scale types, so formats with a
+      // custom codec for scales are not supported.
       getBlockFormat(op.getScaleType(index), op.getBlockSize()).codec ||
       reader->getBlock() != op->getBlock())
     return {};
@@ -78,8 +79,8 @@ static bool isAny(const Readers &readers) {
                       [](DequantizeOp reader) { return bool(reader); });
 }
 
-/// Returns the bits per element of a tile, over all quantized and written
-/// values. 6-bit elements are stored as bytes.
+/// Returns the number of bits per tile element, added over all quantized and
+/// written values. 6-bit elements are stored as bytes.
 static int64_t getTileBits(FusedQuantizeOp op, const Readers &readers) {
   int64_t written = 0;
   for (unsigned i = 0; i < readers.size(); ++i) {
@@ -92,9 +93,9 @@ static int64_t getTileBits(FusedQuantizeOp op, const Readers &readers) {
 }
 
 /// Returns true if the kernel needs no tile, because it copies rows from
-/// registers to memory. With expert groups this requires that all destinations
-/// are dequantized, and that there is no amax, which must skip rows outside all
-/// groups.
+/// registers to memory. With expert groups, all destinations must be
+/// dequantized, and there must be no amax, because an amax must skip rows
+/// outside all groups.
 static bool isAlongRows(FusedQuantizeOp op, const Readers &readers) {
   return op.getAxes() == ArrayRef<int64_t>{1} && !op.getSquare() &&
          (!op.getOffsets() ||
@@ -104,7 +105,7 @@ static bool isAlongRows(FusedQuantizeOp op, const Readers &readers) {
 static Readers findReaders(IRRewriter &rewriter, FusedQuantizeOp op,
                            int64_t tileBits) {
   Readers readers(op.getNumDestinations());
-  // Either all readers have a factor, or none.
+  // Either all readers have a factor, or no reader has a factor.
   std::optional<bool> hasFactors;
   for (unsigned i = 0; i < readers.size(); ++i) {
     DequantizeOp reader = findReader(op, i);
@@ -122,7 +123,6 @@ static Readers findReaders(IRRewriter &rewriter, FusedQuantizeOp op,
   return hasRoom ? readers : Readers();
 }
 
-/// Fuses a quantization and its readers.
 static void fuse(IRRewriter &rewriter, FusedQuantizeOp op,
                  const Readers &readers) {
   SmallVector<Value> outs, factors;

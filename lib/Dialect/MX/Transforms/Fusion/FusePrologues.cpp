@@ -1,17 +1,18 @@
 //===- FusePrologues.cpp - Fusion of producers into quantizations ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A quantizer is memory bound: fusion reads its input once instead of twice, or
-// does not store it. Six steps are repeated while any applies:
+// Quantizers are memory bound. Fusion avoids storing their input or reading it
+// twice. Six steps are repeated while any applies:
 //
 //   - a quantization also returns the amax of its input;
 //   - quantizations of the same input along different axes are merged;
-//   - quantizations with related inputs become one with several values;
+//   - quantizations with related inputs become a quantization with several
+//     values;
 //   - concatenated tensors become a quantization with `concat`;
 //   - an elementwise operation without other users becomes the prologue;
 //   - a dequantization without other users becomes a quantized input.
 //
-// All but the first build a new prologue from the bodies of the replaced
+// All steps except the first build a prologue from the bodies of replaced
 // operations.
 //===----------------------------------------------------------------------===//
 
@@ -38,23 +39,22 @@ bool mx::detail::isOfMatrix(FusedQuantizeOp op) {
   return op.getInput().getType().getRank() == 2;
 }
 
-/// Returns true if `op` reads the elements of a tensor as plain values, without
-/// scales.
+/// Returns true if `op` reads the elements of a tensor without scales.
 static bool readsNumbersOf(FusedQuantizeOp op, Value tensor) {
   return llvm::any_of(op.getSources(), [&](const QuantizeSource &source) {
     return source.tensor == tensor && !source.scales;
   });
 }
 
-/// Returns the first use of the results of `prologue` that is not an input of
-/// `op`. Destinations of which `op` is the last user do not count.
+/// Returns an obstacle if `prologue` has users other than `op`, or if `op`
+/// reads its results other than as plain inputs.
 static Obstacle findOtherUse(FusedQuantizeOp op, Operation *prologue) {
   for (OpOperand &use : prologue->getUses()) {
     if (use.getOwner() != op)
       return {"its result has another use", use.getOwner()};
     if (!readsNumbersOf(op, use.get()) ||
         llvm::is_contained(op.getOuts(), use.get()))
-      return {"the quantization does not take its result as numbers", op};
+      return {"the quantization does not read its result as plain values", op};
   }
   return {};
 }
@@ -74,16 +74,16 @@ static void finishFusion(IRRewriter &rewriter, FusedRegionBuilder &builder,
 Obstacle mx::findPrologueObstacle(linalg::LinalgOp prologue,
                                   FusedQuantizeOp op) {
   if (!isOfMatrix(op))
-    return {"the quantization is one of a batch, which has no prologue", op};
+    return {"the quantization is batched and supports no prologue", op};
   if (Obstacle found = findElementwiseObstacle(prologue))
     return found;
   if (Obstacle found = findOtherUse(op, prologue))
     return found;
   // Gathered rows have different indices.
   if (op.getGather() && usesPlaces(prologue))
-    return {"it depends on rows or columns, which a gather renumbers", op};
+    return {"it uses row or column indices, which the gather changes", op};
   if (!op.getNumResults())
-    return {"the quantization is one of memrefs", op};
+    return {"the quantization operates on memrefs", op};
   return {};
 }
 
@@ -112,8 +112,8 @@ static bool fuseDequantize(IRRewriter &rewriter, FusedQuantizeOp op,
   return true;
 }
 
-/// Returns the tensors inserted side by side to build `tensor`, from left to
-/// right; empty if a part is not covered.
+/// Returns the tensors whose insertion side by side builds `tensor`, from left
+/// to right. Returns an empty list if they do not cover `tensor`.
 static SmallVector<Value> getInsertedColumns(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   int64_t last = type.getRank() - 1, end = type.getDimSize(last);
@@ -165,7 +165,8 @@ llvm::SetVector<Operation *> mx::detail::getDefiningOps(ValueRange values) {
 
 void mx::detail::eraseUnused(IRRewriter &rewriter,
                              llvm::SetVector<Operation *> ops) {
-  // The set erases an operation that defines several operands once.
+  // The set contains each operation once, so an operation with several results
+  // is not erased twice.
   while (!ops.empty()) {
     Operation *op = ops.pop_back_val();
     if (!isOpTriviallyDead(op))

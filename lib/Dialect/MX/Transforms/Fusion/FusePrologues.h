@@ -17,8 +17,8 @@ namespace mx::detail {
 /// Operations fused into quantizations.
 extern llvm::TrackingStatistic numPrologues;
 
-/// Returns true without a batch. A prologue region has no batch index, and
-/// kernels for batches have no prologue.
+/// Returns true for quantizations without batch dimensions. Only these support
+/// a prologue, because the region has no batch index.
 bool isOfMatrix(FusedQuantizeOp op);
 
 /// quantize(x) axes = [1] and quantize(x) axes = [0] -> axes = [1, 0]
@@ -29,11 +29,11 @@ bool mergeAxes(mlir::IRRewriter &rewriter, FusedQuantizeOp first,
 bool mergeValues(mlir::IRRewriter &rewriter, FusedQuantizeOp first,
                  FusedQuantizeOp second);
 
-/// Returns the total bits of an element of all values.
+/// Returns the number of bits per element, added over all quantized values.
 int64_t getValueBits(FusedQuantizeOp op);
 
 /// amax(x) and quantize(x) -> quantize(x) amax, if amax covers exactly x and
-/// the quantization does not depend on it.
+/// the quantization does not depend on the amax.
 bool mergeAmax(mlir::IRRewriter &rewriter, AmaxOp amax, FusedQuantizeOp op);
 
 /// Fuses the producer of an input: a concatenation, an elementwise operation or

@@ -1,8 +1,7 @@
 //===- FusedRegionBuilder.cpp - Regions built from other regions ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A value in a region keeps the type, and so the rounding, of the replaced
-// tensor.
+// A value in a region keeps the type and the rounding of the replaced tensor.
 //===----------------------------------------------------------------------===//
 
 #include "FusedRegionBuilder.h"
@@ -18,7 +17,7 @@ using namespace mx;
 // Conditions
 //===----------------------------------------------------------------------===//
 
-/// Access of a prologue to an operand of an elementwise operation.
+/// How a prologue accesses an operand of an elementwise operation.
 namespace {
 enum class Access {
   Number,  ///< scalar
@@ -28,8 +27,8 @@ enum class Access {
 };
 } // namespace
 
-/// Accepts reads along rows: the column must be the last index or absent,
-/// because kernels hold consecutive columns of a row.
+/// Returns true if a map reads along rows. The column must be the last index or
+/// absent, because kernels process consecutive columns of a row.
 static bool isReadAlongRows(AffineMap map) {
   int64_t previous =
       int64_t(map.getNumDims()) - 3; // a region has no batch index
@@ -59,7 +58,7 @@ static Access getAccess(linalg::LinalgOp op, OpOperand *operand) {
 static bool isInlinable(Operation &op, unsigned numLoops) {
   if (auto index = dyn_cast<linalg::IndexOp>(op))
     return index.getDim() + 2 >= numLoops;
-  // Functions of math may contain branches for special cases.
+  // Expanded math functions may contain branches for special cases.
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return branch.getNumResults() &&
            llvm::all_of(branch->getRegions(), [&](Region &region) {
@@ -87,7 +86,7 @@ static std::string describeAccess(linalg::LinalgOp op, OpOperand &operand,
 
 Obstacle mx::findElementwiseObstacle(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics())
-    return {"it does not work on tensors alone"};
+    return {"some of its operands are not tensors"};
   if (op.getNumLoops() < 2)
     return {"its results have fewer than two dimensions"};
   if (op.getNumParallelLoops() != op.getNumLoops())
@@ -101,25 +100,25 @@ Obstacle mx::findElementwiseObstacle(linalg::LinalgOp op) {
         return {"input " + std::to_string(input->getOperandNumber()) +
                 " has a layout"};
       return {describeAccess(op, *input, "read") +
-              ", and not by some of its loops in their order"};
+              ", which is not a subset of its loops in order"};
     }
     hasElements |= access == Access::Element;
   }
   for (OpOperand &init : op.getDpsInitsMutable()) {
     if (!op.getMatchingIndexingMap(&init).isIdentity())
-      return {describeAccess(op, init, "written") +
-              ", and not element by element"};
+      return {describeAccess(op, init, "written") + ", not element by element"};
     if (op.payloadUsesValueFromOperand(&init))
-      return {"its region reads what outs holds: make that an input"};
+      return {"its region reads the contents of outs: pass these contents as "
+              "an input"};
   }
   if (!hasElements)
-    return {"no input is a tensor of f32, bf16 or f16 in the shape of its "
+    return {"no input is a tensor of f32, bf16 or f16 with the shape of its "
             "results"};
   for (Operation &inner : op.getBlock()->without_terminator())
     if (!isInlinable(inner, op.getNumLoops()))
-      return {"its region has " + inner.getName().getStringRef().str() +
-              ", where only arith, math, linalg.index of the last two "
-              "dimensions, and branches of arith and math can be"};
+      return {"its region contains " + inner.getName().getStringRef().str() +
+              ", but fusion supports only arith, math, linalg.index of the "
+              "last two dimensions, and branches of arith and math"};
   return {};
 }
 
@@ -130,9 +129,9 @@ bool mx::usesPlaces(linalg::LinalgOp op) {
          });
 }
 
-/// NVFP4's tensor factor is exact if applied before the rounding. After a
-/// rounding to f16 or bf16 it would round again. The product of element and
-/// scale is an f32.
+/// For NVFP4, element times scale is exact in f32, so only the multiplication
+/// by the tensor factor rounds. After a rounding to f16 or bf16, this
+/// multiplication would round a second time.
 bool mx::canInline(DequantizeOp op) {
   return op.getNumResults() == 1 && !op.getOffsets() &&
          (!op.getGlobalScale() || op.getOutType().getElementType().isF32());
@@ -281,7 +280,7 @@ Value FusedRegionBuilder::access(linalg::LinalgOp op, OpOperand *operand) {
   case Access::None:
     break;
   }
-  llvm_unreachable("isElementwise refuses it");
+  llvm_unreachable("findElementwiseObstacle rejects this access");
 }
 
 Value FusedRegionBuilder::getIndex(unsigned loop, unsigned numLoops) {

@@ -1,9 +1,9 @@
 //===- FusedRegionBuilder.h - Builder of fused regions ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builds the prologue of a quantization from the bodies of producers
+// Builds the prologue of a quantization from the bodies of its producers
 // (elementwise operations, dequantizations, other prologues), and the epilogue
-// of a matmul from the bodies of users.
+// of a matmul from the bodies of its users.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_FUSION_FUSEDREGIONBUILDER_H
@@ -15,11 +15,10 @@
 
 namespace mx {
 
-/// Returns true if the result of an element depends on its row or column.
+/// Returns true if an element of the result depends on the row or column index.
 bool usesPlaces(mlir::linalg::LinalgOp op);
 
-/// Returns true if a region can compute the result of `op` without an
-/// additional rounding.
+/// Returns true if a region can compute `op` without an additional rounding.
 bool canInline(DequantizeOp op);
 
 inline bool operator==(const QuantizeSource &a, const QuantizeSource &b) {
@@ -35,25 +34,27 @@ public:
   FusedRegionBuilder(mlir::IRRewriter &rewriter, mlir::Operation *place,
                      mlir::Block *epilogue = nullptr);
 
-  /// Maps `tensor`, matrix `matrix` of `matmul`, to the accumulator of the
-  /// element or the result of the epilogue. The matrix is `width` columns wide.
+  /// Maps `tensor`, the result of `matmul` for B matrix number `matrix`, to the
+  /// element's accumulator or to the result of the epilogue. The matrix has
+  /// `width` columns.
   void inlineMatmul(MatmulOpInterface matmul, mlir::Value tensor,
                     int64_t matrix, int64_t width);
 
-  /// Inlines the prologue of `op` and returns the yielded values, or the input
-  /// without a prologue.
+  /// Inlines the prologue of `op`, if any, and returns the values to quantize.
   llvm::SmallVector<mlir::Value> inlinePrologue(FusedQuantizeOp op);
 
-  /// Returns the elements of `tensors`, as inputs or computed in place.
+  /// Returns the elements of `tensors`, which are region arguments or values
+  /// computed in the region.
   llvm::SmallVector<mlir::Value> getElements(mlir::ValueRange tensors);
 
-  /// Computes the results of `op` in the region at their uses.
+  /// Computes the results of `op` in the region in place of reading them.
   void inlineElementwise(mlir::linalg::LinalgOp op);
   void inlineDequantize(DequantizeOp op);
 
   mlir::Value getElement(mlir::Value tensor);
 
-  /// Creates a quantization of `values` like `alike` before `place`.
+  /// Creates a quantization of `values` before `place`, with the recipe of
+  /// `alike`.
   FusedQuantizeOp finish(FusedQuantizeOp alike, llvm::ArrayRef<int64_t> axes,
                          llvm::ArrayRef<mlir::Value> outs, bool hasAmax,
                          llvm::ArrayRef<mlir::Value> values);
@@ -74,7 +75,7 @@ private:
   /// Sources of the new quantization, in the order of its arguments.
   llvm::SmallVector<QuantizeSource> sources;
   llvm::SmallVector<mlir::Location> locations;
-  /// Elements of tensors that are computed in place.
+  /// Elements that the region computes, keyed by tensor.
   llvm::DenseMap<mlir::Value, mlir::Value> computed;
 };
 

@@ -1,9 +1,9 @@
 //===- MergeQuantizations.cpp - Merging of quantizations ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Merges two quantizations of the same or related inputs, and a quantization
-// with the amax of its input. The merged operation replaces the first, if the
-// operands of the second can be moved there.
+// Merges two quantizations of the same or related inputs, or a quantization and
+// the amax of its input. The merged operation replaces the first operation, so
+// the operands of the second operation must be movable before the first.
 //===----------------------------------------------------------------------===//
 
 #include "FusePrologues.h"
@@ -21,8 +21,8 @@ using namespace mx::detail;
 // Two quantizations
 //===----------------------------------------------------------------------===//
 
-/// Compares everything except inputs, axes and destinations. Neither may be
-/// dequantized.
+/// Returns true if two quantizations differ only in inputs, axes and
+/// destinations. Rejects quantizations with dequantized destinations.
 static bool haveSameRecipe(FusedQuantizeOp a, FusedQuantizeOp b) {
   return a.getNumResults() && b.getNumResults() && !a.getDequantized() &&
          !b.getDequantized() && a.getRagged() == b.getRagged() &&
@@ -46,7 +46,8 @@ static bool haveSamePrologue(FusedQuantizeOp a, FusedQuantizeOp b) {
 }
 
 /// Returns true if `op` or its regions use an operation that cannot move before
-/// `place`: it does not dominate `place`, and has side effects or is a call.
+/// `place`, because the operation does not dominate `place` and has side
+/// effects or is a call.
 static bool needsEffectsAfter(Operation *place, Operation *op,
                               DominanceInfo &dominance) {
   BackwardSliceOptions options;
@@ -59,8 +60,8 @@ static bool needsEffectsAfter(Operation *place, Operation *op,
          !llvm::all_of(slice, isMemoryEffectFree);
 }
 
-/// Returns the position for an operation that replaces two of a block: before
-/// the first, if the operands of the second can be moved there; otherwise null.
+/// Returns the position for an operation that replaces both operations, or null
+/// if the operands of the second cannot be moved before the first.
 static Operation *findCommonPlace(IRRewriter &rewriter, Operation *first,
                                   Operation *second) {
   DominanceInfo dominance(first->getParentOp());
@@ -72,8 +73,8 @@ static Operation *findCommonPlace(IRRewriter &rewriter, Operation *first,
              : nullptr;
 }
 
-/// Appends the amax destinations of an operation, or new destinations without
-/// readers.
+/// Appends the amax destinations of `op` or, if `op` has none, new destinations
+/// that no operation reads.
 static void appendAmaxOuts(IRRewriter &rewriter, FusedQuantizeOp op,
                            SmallVectorImpl<Value> &outs) {
   if (op.getAmax()) {
@@ -85,8 +86,9 @@ static void appendAmaxOuts(IRRewriter &rewriter, FusedQuantizeOp op,
         rewriter, op.getLoc(), ArrayRef<int64_t>{}, rewriter.getF32Type()));
 }
 
-/// Replaces the results of `op` by results of `merged` with the same
-/// destinations, and by the amaxes of values from `firstValue` on.
+/// Replaces the results of `op` by the results of `merged` with the same
+/// destinations. The amax results of `merged` for value `firstValue` and later
+/// values replace those of `op`.
 static void replaceByDestinations(IRRewriter &rewriter, FusedQuantizeOp op,
                                   FusedQuantizeOp merged,
                                   ArrayRef<unsigned> destinations,
@@ -101,9 +103,9 @@ static void replaceByDestinations(IRRewriter &rewriter, FusedQuantizeOp op,
   ++numPrologues;
 }
 
-/// Creates a quantization of the same inputs. If `op` passes on a quantized
-/// input along rows, the new operation gets no prologue, which would quantize
-/// it again.
+/// Creates a quantization of the same inputs. If `op` copies a quantized input
+/// along rows, the new quantization has no prologue, because a prologue would
+/// requantize the input.
 static FusedQuantizeOp quantizeAlike(IRRewriter &rewriter, Operation *place,
                                      FusedQuantizeOp op, ArrayRef<int64_t> axes,
                                      ArrayRef<Value> outs, bool hasAmax) {
@@ -130,7 +132,7 @@ bool mx::detail::mergeAxes(IRRewriter &rewriter, FusedQuantizeOp first,
     return false;
   SmallVector<Value> outs;
   SmallVector<unsigned> destinations[2];
-  // Each quantization has a single axis, so a destination for each value.
+  // With a single axis, each value has a single destination.
   FusedQuantizeOp both[] = {first, second};
   for (unsigned value = 0; value < first.getNumValues(); ++value)
     for (auto [i, op] : llvm::enumerate(both)) {
@@ -152,8 +154,9 @@ static linalg::LinalgOp getElementwise(Value tensor) {
   return op && isElementwise(op) ? op : linalg::LinalgOp();
 }
 
-/// Returns true if the same read serves both: inputs are a subset of the
-/// other's, or all are computed by the same elementwise operation.
+/// Returns true if both quantizations can share reads: the inputs of one are a
+/// subset of the other's inputs, or one elementwise operation computes all
+/// inputs.
 static bool haveRelatedInputs(FusedQuantizeOp a, FusedQuantizeOp b) {
   if (b.getInputs().size() > a.getInputs().size())
     std::swap(a, b);

@@ -1,8 +1,7 @@
 //===- Obstacles.h - Obstacles to fusion ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conditions of both fusions as text. Passes test for an obstacle, and remarks
-// print the reason.
+// Obstacles to the fusion of epilogues and prologues. Remarks print the reason.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_FUSION_OBSTACLES_H
@@ -13,8 +12,8 @@
 
 namespace mx {
 
-/// Reason that follows "since" in a remark, and another operation to refer to,
-/// if any.
+/// Reason why operations cannot be fused, worded to follow "since" in a remark,
+/// and another involved operation, if any.
 struct Obstacle {
   std::string why;
   mlir::Operation *where = nullptr;

@@ -1,10 +1,11 @@
 //===- DecomposeGroups.cpp - Decomposition of rank-group operations -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mx.dispatch and mx.collect describe the rows that a rank needs. They become
-// local sums of rows, and collectives on whole windows: an all-gather copies
-// every row to every rank, an all-to-all sends each rank's partial sums to the
-// rank of the token. Ranks ignore the rows that they do not need.
+// mx.dispatch and mx.collect describe the rows that a rank needs. The pass
+// replaces them by local sums of rows and by collectives on whole windows. An
+// all-gather copies every row to every rank. An all-to-all sends each rank's
+// partial sums to the rank that owns the token. Ranks ignore the rows that they
+// do not need.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -34,7 +35,8 @@ static bool isCollective(Operation *op) {
       op);
 }
 
-/// Returns true if `parent` executes its body equally often on all ranks.
+/// Returns true if `parent` executes its body the same number of times on all
+/// ranks.
 static bool isSameOnAllRanks(Operation *parent) {
   if (isa<func::FuncOp, scf::ExecuteRegionOp>(parent))
     return true;
@@ -49,23 +51,23 @@ static LogicalResult verifyParents(Operation *op, StringRef what) {
   if (op->getBlock() != &op->getParentRegion()->front())
     return op->emitOpError("expected ")
            << what
-           << " outside of branches, as all ranks must come to it equally "
-              "often, found it in a block that branches lead to";
+           << " outside of branches, because all ranks must execute it the "
+              "same number of times, found it in the target block of a branch";
   for (Operation *parent = op->getParentOp(); !isa<ModuleOp>(parent);
        parent = parent->getParentOp())
-    // groups C8
-    if (!isSameOnAllRanks(parent))
+    if (!isSameOnAllRanks(parent)) // groups C8
       return op->emitOpError("expected ")
              << what
-             << " outside of branches, and of loops whose rounds are not "
-                "constant, as all ranks must come to it equally often, found "
-                "it in "
+             << " outside of branches and of loops with non-constant bounds, "
+                "because all ranks must execute it the same number of times, "
+                "found it in "
              << parent->getName();
   return success();
 }
 
-/// Ranks that take different branches would deadlock.
-static LogicalResult verifyMeetings(ModuleOp module) {
+/// Rejects collectives that some ranks might execute more often than others,
+/// because the ranks would deadlock.
+static LogicalResult verifyCollectives(ModuleOp module) {
   SetVector<Operation *> functions;
   WalkResult result = module.walk([&](Operation *op) -> WalkResult {
     if (!isCollective(op))
@@ -83,7 +85,7 @@ static LogicalResult verifyMeetings(ModuleOp module) {
       continue;
     for (SymbolTable::SymbolUse use : *uses) {
       if (failed(verifyParents(use.getUser(),
-                               "a call of a function with collectives")))
+                               "a call to a function with collectives")))
         return failure();
       if (auto caller = use.getUser()->getParentOfType<func::FuncOp>())
         functions.insert(caller);
@@ -132,10 +134,10 @@ public:
         .getResult(0);
   }
 
-  /// Requires at run time that the number of ids is at most the tokens of a
-  /// rank, unless the type proves it.
+  /// Requires at run time that a rank has at most the declared number of
+  /// tokens, unless the static size of `ids` proves it.
   void requireTokens(Value ids);
-  /// Requires at run time that two arrays have equally many rows.
+  /// Requires at run time that two arrays have the same number of rows.
   void requireRows(Value array, StringRef what, Value other,
                    StringRef otherWhat);
   /// Builds a tensor like `out`; `emit` computes its elements from the elements
@@ -168,7 +170,7 @@ void GroupBuilder::requireTokens(Value ids) {
                                      index(getTokens()));
   cf::AssertOp::create(*this, fits,
                        "expected at most " + std::to_string(getTokens()) +
-                           " tokens of a rank of group " +
+                           " tokens per rank of group " +
                            RankGroupOp(group).getSymName().str());
 }
 
@@ -182,7 +184,8 @@ void GroupBuilder::requireRows(Value array, StringRef what, Value other,
                                      tensor::DimOp::create(*this, other, 0));
   cf::AssertOp::create(
       *this, same,
-      ("expected as many rows of " + what + " as of " + otherWhat).str());
+      ("expected equal numbers of rows in " + what + " and " + otherWhat)
+          .str());
 }
 
 Value GroupBuilder::forEachElement(
@@ -200,8 +203,8 @@ Value GroupBuilder::forEachElement(
       .getResult(0);
 }
 
-/// Pads ids with -1 to the maximum number of tokens of a rank. Longer arrays
-/// are not truncated; the all-gather rejects them.
+/// Pads `ids` with -1 to the maximum number of tokens per rank. Does not
+/// truncate longer arrays, because the all-gather rejects them.
 Value GroupBuilder::padIds(Value ids) {
   auto type = cast<RankedTensorType>(ids.getType());
   OpFoldResult high;
@@ -229,7 +232,7 @@ Value GroupBuilder::findOwners(Value ids, int64_t experts) {
   return forEachElement(
       out, ids, [&](mx::ArithBuilder &body, ValueRange given) {
         Value id = given[0];
-        // As unsigned numbers, negative ids exceed the number of experts.
+        // The unsigned comparison also excludes negative ids.
         Value exists = body.isBelow(id, body.constantLike(id, experts));
         Value owner = body.div(id, own);
         Value rank = body.select(exists, owner, body.constantLike(id, -1));
@@ -239,7 +242,7 @@ Value GroupBuilder::findOwners(Value ids, int64_t experts) {
       });
 }
 
-/// Returns the row of the window for each slot; -1 is kept.
+/// Returns the window row of each slot, and -1 for slots that are -1.
 Value GroupBuilder::findRows(Value slots, int64_t choices) {
   SmallVector<OpFoldResult> sizes =
       tensor::getMixedSizes(*this, getLoc(), slots);
@@ -251,8 +254,9 @@ Value GroupBuilder::findRows(Value slots, int64_t choices) {
       });
 }
 
-/// Returns the token of each row of an all-to-all if its rank owns an expert of
-/// the token, else -1. `owners` belong to all tokens.
+/// Returns the token of each row of an all-to-all, or -1 if the rank that sent
+/// the row owns no expert of the token. `owners` contains the ranks that own
+/// the experts of this rank's tokens.
 Value GroupBuilder::findTokens(Value owners) {
   int64_t choices = cast<RankedTensorType>(owners.getType()).getDimSize(1);
   Value out = empty({getRows()}, getI32Type());
@@ -316,7 +320,7 @@ static void decompose(CollectOp op) {
   op.erase();
 }
 
-/// Selects the received numbers by token and choice.
+/// Selects the received number for each token and choice.
 static Value pick(GroupBuilder &builder, CollectPairsOp op, Value received) {
   Value owners = builder.findOwners(op.getIds(), op.getExperts());
   return builder.forEachElement(
@@ -368,7 +372,7 @@ namespace {
 struct DecomposeGroupsPass final
     : mx::impl::MXDecomposeGroupsBase<DecomposeGroupsPass> {
   void runOnOperation() override {
-    if (failed(verifyMeetings(getOperation())))
+    if (failed(verifyCollectives(getOperation())))
       return signalPassFailure();
     getOperation().walk([](Operation *op) {
       if (auto dispatch = dyn_cast<DispatchOp>(op))

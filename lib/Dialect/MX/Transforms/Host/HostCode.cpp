@@ -1,9 +1,8 @@
 //===- HostCode.cpp - Separation of host code during pipelines ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Upstream passes (bufferization, deallocation, canonicalization, ...)
-// transform all functions of a module. Host code is therefore moved out of the
-// module while they run.
+// Upstream passes (bufferization, canonicalization, ...) transform all
+// functions of a module, so host code is moved out while they run.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MX/Transforms/HostCode.h"
@@ -27,11 +26,12 @@ namespace mx {
 //===----------------------------------------------------------------------===//
 // Classification of functions
 //
-// The operations of a function determine its memory space; calls propagate it.
+// The operations of a function determine the memory space of its memrefs. Calls
+// propagate the memory space.
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Evidence from the operations of a function, from weak to strong.
+/// Evidence for a function's memory space, ordered from weak to strong.
 enum class Evidence { none, parallel, managesDevice, tensors };
 } // namespace
 
@@ -52,7 +52,7 @@ static Evidence getEvidence(Operation *op) {
 
 static Evidence getEvidence(func::FuncOp function) {
   Evidence evidence = Evidence::none;
-  // Unused tensor arguments are evidence, too.
+  // Unused tensor arguments are also evidence of device code.
   if (llvm::any_of(function.getFunctionType().getInputs(),
                    [](Type type) { return isa<TensorType>(type); }))
     return Evidence::tensors;
@@ -163,7 +163,7 @@ static StringAttr getSymbol(Operation *op) {
 
 namespace {
 
-/// Host code while it is outside the module.
+/// Host code outside the module.
 class HostCode {
 public:
   explicit HostCode(ModuleOp module)
@@ -185,7 +185,7 @@ private:
 
 } // namespace
 
-/// Returns functions and kernels of mx, and the declarations and globals that
+/// Returns all mx functions and kernels, with the declarations and globals that
 /// they use.
 static llvm::DenseSet<Operation *> findMX(ModuleOp module) {
   llvm::DenseSet<Operation *> functions = findDeviceFunctions(module);
@@ -196,7 +196,7 @@ static llvm::DenseSet<Operation *> findMX(ModuleOp module) {
   return findReachable(module, roots);
 }
 
-// Makes functions public that host code calls, because passes would otherwise
+// Makes functions that host code calls public, because passes would otherwise
 // treat them as unused.
 void HostCode::showReferenced() {
   for (auto function : module.getOps<func::FuncOp>())
@@ -225,8 +225,8 @@ void HostCode::takeOut() {
   showReferenced();
 }
 
-/// Resolves a symbol conflict with an operation of the host: equal operations
-/// are merged, otherwise the symbol of the pipeline is renamed.
+/// Resolves a symbol conflict between `op` and host code. Merges equal
+/// operations. Otherwise renames the symbol that the pipeline created.
 LogicalResult HostCode::resolve(Operation *op, SymbolTable &table) {
   StringAttr name = getSymbol(op);
   Operation *made = name ? table.lookup(name) : nullptr;
@@ -239,10 +239,11 @@ LogicalResult HostCode::resolve(Operation *op, SymbolTable &table) {
   }
   if (!hasCode(*made) && isa<FunctionOpInterface>(made)) {
     InFlightDiagnostic diagnostic =
-        op->emitError() << "expected '" << name.getValue()
-                        << "', which mx's functions call, to be declared as "
-                           "mx declares it, found another declaration";
-    diagnostic.attachNote(op->getLoc()) << "mx's: " << *made;
+        op->emitError() << "expected the declaration of '" << name.getValue()
+                        << "' to match the declaration that mx functions "
+                           "call, found a different declaration";
+    diagnostic.attachNote(op->getLoc())
+        << "declaration that mx functions call: " << *made;
     return diagnostic;
   }
   return table.renameToUnique(made, {});
@@ -252,7 +253,8 @@ LogicalResult HostCode::putBack() {
   for (StringAttr name : shown)
     if (auto function = module.lookupSymbol<func::FuncOp>(name))
       function.setPrivate();
-  // Rename first: inserted operations would conflict with lookups.
+  // Rename before insertion, because inserted operations would conflict with
+  // symbol lookups.
   LogicalResult result = success();
   SymbolTable table(module);
   for (Operation &op : *aside->getBody())

@@ -119,12 +119,12 @@ ArrayRef<Value> KernelNumbers::getSizes() {
 }
 
 /// Returns true if upstream's range inference is valid here. Upstream treats
-/// division by 0 and shifts by at least the width as undefined, but
-/// docs/reference/Math.md defines them.
+/// division by 0 and shifts by at least the bit width as undefined, but
+/// docs/reference/Math.md defines their results.
 static bool isInferred(Operation *op, ArrayRef<ConstantIntRanges> operands) {
   if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op))
     return !operands[1].umin().isZero();
-  // The minimum divided by -1 also has a result.
+  // docs/reference/Math.md also defines the minimum divided by -1.
   if (isa<arith::DivSIOp, arith::RemSIOp, arith::CeilDivSIOp,
           arith::FloorDivSIOp>(op))
     return operands[1].smin().isStrictlyPositive() ||
@@ -137,7 +137,7 @@ static bool isInferred(Operation *op, ArrayRef<ConstantIntRanges> operands) {
 ConstantIntRanges KernelNumbers::getRange(Value value) {
   if (auto found = ranges.find(value); found != ranges.end())
     return found->second;
-  // Limit of sizes, low enough that sums of a few sizes do not overflow.
+  // Upper bound of sizes, low enough that sums of a few sizes do not overflow.
   constexpr int64_t kMost = int64_t(1) << 60;
   unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
   auto range = ConstantIntRanges::maxRange(width);

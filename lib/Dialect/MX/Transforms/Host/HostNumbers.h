@@ -1,8 +1,8 @@
 //===- HostNumbers.h - Numbers known on the host ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers available before a launch, and the ranges that follow for numbers in
-// the region of an operation on elements.
+// Finds numbers that the host can compute before a launch, and the ranges of
+// numbers in the region of an elementwise operation.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_HOST_HOSTNUMBERS_H
@@ -23,8 +23,8 @@ public:
 
 private:
   bool find(mlir::Value value);
-  /// Returns true if a function is only called by the host. A caller in the
-  /// module may pass numbers read from arrays.
+  /// Returns true if the function has no callers in the module. Such callers
+  /// could pass numbers from arrays.
   bool isEntry(mlir::Operation *op);
 
   llvm::DenseMap<mlir::Value, bool> known;
@@ -38,7 +38,7 @@ struct IndexSum {
   llvm::SmallVector<mlir::Value> plus, minus;
 };
 
-/// Numbers in the region of an operation on elements.
+/// Numbers in the region of an elementwise operation.
 class KernelNumbers {
 public:
   KernelNumbers(mlir::Operation *op, HostNumbers &hostNumbers);
@@ -47,18 +47,17 @@ public:
   /// Returns a builder before the operation.
   mlir::ImplicitLocOpBuilder &getHost() { return host; }
 
-  /// Returns true if a value is defined outside the region.
   bool isOutside(mlir::Value value) const;
-  /// Returns the loop of the operation with `value` as its index.
+  /// Returns the loop that has `value` as its index.
   std::optional<unsigned> getLoop(mlir::Value value) const;
   /// Returns the trip count of each loop, on the host.
   llvm::ArrayRef<mlir::Value> getSizes();
   /// Returns the range of `value` for all inputs.
   mlir::ConstantIntRanges getRange(mlir::Value value);
-  /// Adds the terms of an index to `sum`. Returns false if the index is no such
-  /// sum.
+  /// Adds the terms of an index to `sum`. Returns false if the index is not a
+  /// sum of host numbers and at most one loop index.
   bool addTerms(mlir::Value value, IndexSum &sum, bool isMinus);
-  /// Computes a term of such a sum on the host.
+  /// Computes a term of an IndexSum on the host.
   mlir::Value getOnHost(mlir::Value value);
 
 private:

@@ -19,7 +19,7 @@ Reason mx::import::checkResult(Type type) {
   Type element = getElementTypeOrSelf(type);
   if (!isa<Float32Type, BFloat16Type, Float16Type>(element))
     return "its result is " + printType(element) +
-           ", where f32, bf16 or f16 is expected";
+           " instead of f32, bf16 or f16";
   if (auto ranked = dyn_cast<RankedTensorType>(type);
       ranked && ranked.getEncoding())
     return "its result has an encoding";
@@ -37,7 +37,8 @@ FailureOr<Index> mx::import::dropBlock(const Index &columns, int64_t block) {
   return (*digits)[0];
 }
 
-/// Returns true if scales have a dimension for each of `rows` and for `blocks`.
+/// Returns true if the dimensions of `scales` form a group for each index of
+/// `rows`, and a group for `blocks`.
 static bool areScalesOf(const Leaf &scales, ArrayRef<Index> rows,
                         const Index &blocks) {
   Indices groups(rows);
@@ -49,12 +50,13 @@ static bool hasEncoding(const Leaf &leaf) {
   return bool(cast<RankedTensorType>(leaf.tensor.getType()).getEncoding());
 }
 
-/// Finds the block size, which may be any divisor.
+/// Returns the number of columns that share a scale, and sets `blocks` to the
+/// indices of the blocks.
 static std::optional<int64_t> findBlockSize(const Leaf &scales,
                                             ArrayRef<Index> rows,
                                             const Index &columns,
                                             Index &blocks) {
-  // Without a known number of columns, try powers of two.
+  // If the number of columns is not known, try powers of two.
   int64_t count = countValues(columns), end = count ? count : 1 << 20;
   for (int64_t block = 1; block <= end; ++block) {
     if (count ? count % block != 0 : !llvm::isPowerOf2_64(block))
@@ -82,23 +84,23 @@ Reason mx::import::findBlocks(const Factor &factor, ArrayRef<Index> rows,
     return {};
   }
   if (size)
-    return "a scale belongs to " + std::to_string(*size) +
-           (*size == 1 ? " element" : " elements") + ", where a multiple of " +
-           std::to_string(wanted) + " is expected with scales of " +
+    return "each scale applies to " + std::to_string(*size) +
+           (*size == 1 ? " element" : " elements") + ", not to a multiple of " +
+           std::to_string(wanted) + " as required for scales of type " +
            printType(scales.element);
-  // A last digit of dynamic size may be a block.
+  // A last digit with a dynamic size may be a block.
   blocks.index = columns;
   if (columns.size() > 1 && columns.back().isDynamic()) {
     blocks.index.pop_back();
     if (areScalesOf(scales, rows, blocks.index))
       return options.dynamicBlocks
                  ? ""
-                 : "the size of its blocks is not known, which dynamic-blocks "
-                   "takes to be " +
+                 : "its block size is not known; use dynamic-blocks to assume "
+                   "a block size of " +
                        std::to_string(wanted);
   }
-  return "its scales are not those of blocks along the dimension that is "
-         "summed over, or that is last";
+  return "its scales do not belong to blocks along the reduction dimension or "
+         "the last dimension";
 }
 
 Value mx::import::arrangeScales(OpBuilder &builder, Location loc,

@@ -24,8 +24,7 @@ struct DequantizePlan {
 
 } // namespace
 
-/// Returns true if `op` computes its elements by a multiplication, with or
-/// without scales.
+/// Returns true if `op` computes products, with or without scales.
 static bool multiplies(Operation *op) {
   if (op->getNumResults() != 1 ||
       !isa<RankedTensorType>(op->getResult(0).getType()))
@@ -59,7 +58,7 @@ static Reason tryColumns(const Factor &factor, ArrayRef<Index> dims,
   groups.push_back(plan.columns);
   FailureOr<Arrangement> found = arrange(factor.elements.dims, groups);
   if (failed(found) || !found->isInOrder())
-    return "its elements are not those of its result, in their order";
+    return "its elements and its result are ordered differently";
   return findBlocks(factor, plan.rows, plan.columns, options, plan.blocks);
 }
 
@@ -111,10 +110,11 @@ static Reason checkTypes(const Factor &factor, Type result,
   if (Reason why = checkResult(result); !why.empty())
     return why;
   if (!isElementType(factor.elements.element))
-    return "mx has no elements of " + printType(factor.elements.element);
+    return "mx does not support elements of " +
+           printType(factor.elements.element);
   if (factor.throughF16 && !options.wideF16)
-    return "its numbers are f16, which has not the range of their scales; "
-           "wide-f16 keeps that range";
+    return "its scaled values are f16, which has a smaller range than their "
+           "scales; use wide-f16 to keep the range of the scales";
   return {};
 }
 
@@ -143,7 +143,6 @@ LogicalResult mx::import::importDequantization(Operation *op,
   groups.push_back(plan.columns);
   Value elements = arrangeTensor(builder, loc, factor.elements, groups);
   Value scales = arrangeScales(builder, loc, *factor.scales, rows, plan.blocks);
-  // A tensor of the result's shape.
   auto generic = dyn_cast<linalg::GenericOp>(op);
   Value same = generic ? generic.getDpsInits()[0] : op->getOperand(0);
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, same);
@@ -158,10 +157,10 @@ LogicalResult mx::import::importDequantization(Operation *op,
 LogicalResult mx::import::refuseRest(Operation *op, const Options &,
                                      Reason &why) {
   if (isa<arith::ScalingTruncFOp>(op))
-    why = "arith.scaling_truncf takes a scale that the program computes; where "
-          "that is one of the recipes of mx.quantize, write mx.quantize";
+    why = "arith.scaling_truncf uses a scale that the program computes; use "
+          "mx.quantize if its recipes include the computation of the scale";
   else if (isa<arith::ScalingExtFOp>(op))
-    why = "arith.scaling_extf is imported on tensors, and in the body of an "
-          "elementwise operation or a matmul of linalg";
+    why = "arith.scaling_extf is imported only on tensors, and in the body of "
+          "an elementwise linalg operation or a linalg matmul";
   return failure();
 }

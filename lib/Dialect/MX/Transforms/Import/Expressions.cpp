@@ -22,7 +22,6 @@ SmallVector<FloatType> getNarrowTypes(MLIRContext *context) {
           Float6E2M3FNType::get(context),  Float4E2M1FNType::get(context)};
 }
 
-/// Evaluates an expression on constants.
 class Evaluator {
 public:
   Evaluator(Value leaf, Attribute code) { known[leaf] = code; }
@@ -67,8 +66,7 @@ private:
 
 } // namespace
 
-/// Returns the value of a code of `type`. APFloat converts the NaN of f8E8M0FNU
-/// to an infinity.
+/// Returns the value that a code of `type` represents, as an f32.
 static APFloat decodeNarrow(FloatType type, const APInt &code) {
   if (isa<Float8E8M0FNUType>(type) && code.isAllOnes())
     return APFloat::getNaN(APFloat::IEEEsingle());
@@ -78,7 +76,7 @@ static APFloat decodeNarrow(FloatType type, const APInt &code) {
   return value;
 }
 
-/// Returns true if the expression's value is `expected` in its own type.
+/// Returns true if `found` equals `expected`, rounded to the type of `found`.
 static bool isNumber(Attribute found, APFloat expected, bool maybeZero) {
   auto number = dyn_cast_or_null<FloatAttr>(found);
   if (!number)
@@ -91,8 +89,8 @@ static bool isNumber(Attribute found, APFloat expected, bool maybeZero) {
   return value.bitwiseIsEqual(expected) || (maybeZero && value.isPosZero());
 }
 
-/// Returns true if `value`, computed from the code `leaf`, is the value of a
-/// format. arith's expansion flushes the smallest scale, 2^-127, to 0.
+/// Returns true if `value`, computed from the code `leaf`, decodes `type` for
+/// every code. arith's expansion flushes the smallest scale, 2^-127, to 0.
 static bool computesFormat(Value value, Value leaf, FloatType type) {
   unsigned bits = type.getWidth();
   for (unsigned code = 0; code < 1u << bits; ++code) {
@@ -132,7 +130,6 @@ static Value findArgument(Value value) {
   return argument;
 }
 
-/// Returns the operand of a bitcast.
 static Value skipBitcast(Value value) {
   if (auto op = value.getDefiningOp<arith::BitcastOp>())
     return op.getIn();
@@ -184,8 +181,8 @@ std::optional<ScaledValue> mx::import::matchScaled(Value value,
                          elements, scales};
     llvm::raw_string_ostream stream(why);
     stream << "the scales of arith.scaling_extf are " << scales
-           << ", of which it uses only the exponent: use f8E8M0FNU scales, or "
-              "multiply the results of two arith.extf";
+           << ", but the operation uses only their exponents: use f8E8M0FNU "
+              "scales, or multiply the results of two arith.extf";
     return std::nullopt;
   }
   auto product = value.getDefiningOp<arith::MulFOp>();

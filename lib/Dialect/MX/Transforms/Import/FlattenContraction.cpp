@@ -50,7 +50,7 @@ struct FlatOperand {
 } // namespace
 
 /// Flattens `tensor`, with rows as dimension `row`, and keeps the order of rows
-/// and reduction. Fails if they are interleaved.
+/// and reduction. Fails if row and reduction dimensions are interleaved.
 static FailureOr<FlatOperand> flattenOperand(const FlatLoops &loops,
                                              Value tensor, Indices dims,
                                              const Index &rows, unsigned row) {
@@ -95,7 +95,7 @@ static Value makeZeros(OpBuilder &builder, Location loc,
 
 std::optional<FlatContraction>
 mx::import::flattenContraction(linalg::LinalgOp op) {
-  // Products of vectors are not matmuls.
+  // Contractions of vectors are not matmuls.
   auto kinds = linalg::inferContractionDims(op);
   if (failed(kinds) || kinds->m.empty() || kinds->n.empty())
     return std::nullopt;

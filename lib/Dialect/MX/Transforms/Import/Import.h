@@ -1,7 +1,8 @@
 //===- Import.h - Forms of mx-import-scaled ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each form is a function that rewrites an operation or returns a reason.
+// Each form is a function for one kind of source operation. The function
+// rewrites the operation, or returns the reason why it cannot.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_IMPORT_IMPORT_H
@@ -21,21 +22,20 @@ struct Options {
   llvm::SetVector<mlir::Operation *> *dead = nullptr;
 };
 
-/// Reason why an operation is not rewritten; empty if it is not of the form.
+/// Reason why an operation is not rewritten, or empty for unrelated operations.
 using Reason = std::string;
 
 //===----------------------------------------------------------------------===//
 // Matmuls (Matmul.cpp)
 //===----------------------------------------------------------------------===//
 
-/// Matmul in terms of loops.
+/// Matmul with dimensions in terms of loops.
 struct Matmul {
   mlir::Operation *root = nullptr;
   /// Operands in the order of `root`.
   Factor left, right;
   /// Dimensions of the result.
   Indices out;
-  /// Reduction loops.
   llvm::SmallSetVector<unsigned, 8> reductions;
   mlir::Value result;
   /// Initial value of the accumulator, or null.
@@ -60,8 +60,8 @@ struct Blocks {
   int64_t repeats = 1;
 };
 
-/// Finds the blocks of `columns` to which the scales of `factor` belong; `rows`
-/// are the preceding digits. Returns a reason if there are none.
+/// Finds the blocks of `columns` to which the scales of `factor` belong. `rows`
+/// are the preceding digits. Returns a reason if the scales do not form blocks.
 Reason findBlocks(const Factor &factor, llvm::ArrayRef<Index> rows,
                   const Index &columns, const Options &options, Blocks &blocks);
 
@@ -70,7 +70,6 @@ mlir::Value arrangeScales(mlir::OpBuilder &builder, mlir::Location loc,
                           const Leaf &scales, llvm::ArrayRef<Index> rows,
                           const Blocks &blocks);
 
-/// Creates an mx.dequantize.
 mlir::Value dequantize(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value elements, mlir::Value scales,
                        mlir::Type result);
@@ -81,7 +80,7 @@ mlir::FailureOr<Index> dropBlock(const Index &columns, int64_t block);
 /// Returns true if mx supports block scales for elements of `type`.
 bool isElementType(mlir::Type type);
 
-/// Returns a reason if `type` is not a result type of mx.
+/// Returns a reason if no mx operation supports results of `type`.
 Reason checkResult(mlir::Type type);
 
 /// Returns the spelling of `type` in messages.
@@ -91,10 +90,11 @@ std::string printType(mlir::Type type);
 // Sizes of collapsed dimensions (Shapes.cpp)
 //===----------------------------------------------------------------------===//
 
-/// Requires at run time that `leaf`, called `name`, has the sizes of `other`
-/// along the same loops, if several dynamic dimensions are collapsed within a
-/// group. The matmul only compares numbers of elements, which are equal for 2 x
-/// 3 and 3 x 2. Appends created operations to `requirements`.
+/// Requires at run time that `leaf` and `other` have the same sizes along the
+/// same loops, if several dynamic dimensions are collapsed within a group.
+/// Messages call `leaf` by `name`. The matmul compares only collapsed sizes,
+/// which are equal for 2 x 3 and 3 x 2. Appends created operations to
+/// `requirements`.
 void requireSameSizes(
     mlir::OpBuilder &builder, mlir::Location loc, const Leaf &leaf,
     const llvm::Twine &name, const Leaf &other, llvm::ArrayRef<Index> groups,
@@ -104,13 +104,12 @@ void requireSameSizes(
 // Reshaping (Shapes.cpp)
 //===----------------------------------------------------------------------===//
 
-/// Transposes and reshapes `leaf` to a dimension per group. Returns null if
-/// impossible.
+/// Transposes and reshapes `leaf` to one dimension per group. Returns null on
+/// failure.
 mlir::Value arrangeTensor(mlir::OpBuilder &builder, mlir::Location loc,
                           const Leaf &leaf, llvm::ArrayRef<Index> groups);
 
-/// Reverses arrangeTensor for a result with dimensions in the order of
-/// `groups`.
+/// Reverses arrangeTensor for a result with dimensions ordered as `groups`.
 mlir::Value expandTensor(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value tensor, llvm::ArrayRef<Index> dims,
                          llvm::ArrayRef<mlir::OpFoldResult> sizes,
@@ -148,18 +147,17 @@ void convertInt8Signatures(mlir::Operation *module);
 // Contractions of matrices (FlattenContraction.cpp)
 //===----------------------------------------------------------------------===//
 
-/// Contraction of matrices or of a batch, and its result in the shape of the
-/// original contraction.
+/// Contraction of matrices or a batch, and its result in the original shape.
 struct FlatContraction {
   mlir::linalg::LinalgOp op;
   mlir::Value result;
-  /// Checks that collapsed dimensions have equal sizes.
+  /// Run-time checks that collapsed dimensions have equal sizes.
   llvm::SmallVector<mxgpu::RequireOp, 0> requirements;
 };
 
-/// Creates an equivalent contraction with a dimension each for batch, rows,
-/// columns and reduction, and keeps `op`. Returns nothing if the dimensions
-/// cannot be collapsed, or already are.
+/// Creates an equivalent contraction with a single dimension each for batch,
+/// rows, columns and reduction, without erasing `op`. Returns none if the
+/// dimensions cannot be collapsed, or if they are already collapsed.
 std::optional<FlatContraction> flattenContraction(mlir::linalg::LinalgOp op);
 
 void eraseContraction(const FlatContraction &flat);

@@ -13,9 +13,8 @@
 using namespace mlir;
 using namespace mx;
 
-static llvm::TrackingStatistic
-    numImported("mx-import-scaled", "numImported",
-                "Operations that became those of mx");
+static llvm::TrackingStatistic numImported("mx-import-scaled", "numImported",
+                                           "Operations converted to mx");
 
 namespace mx {
 #define GEN_PASS_DEF_MXIMPORTSCALED
@@ -27,7 +26,7 @@ namespace {
 using ImportForm = LogicalResult (*)(Operation *, const import::Options &,
                                      import::Reason &);
 
-/// Forms in order; each runs on the whole module.
+/// Forms in the order of application. Each form runs on the whole module.
 constexpr ImportForm kForms[] = {
     import::importContraction,    import::importTosaMatmul,
     import::importTosaCastFrom,   import::importTosaCastTo,
@@ -49,8 +48,8 @@ private:
 
 } // namespace
 
-/// Unused operations are erased at the end, because pointers to them are kept
-/// until then.
+/// Applies a form to all operations. Erases unused operations at the end,
+/// because pointers to them are kept until then.
 void ImportScaled::importAll(ImportForm form, import::Options options) {
   llvm::SetVector<Operation *> dead;
   options.dead = &dead;

@@ -1,7 +1,7 @@
 //===- Matmul.cpp - Import of matmuls -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collapses rows, columns and reduction to a dimension each.
+// Collapses row, column and reduction dimensions to a single dimension each.
 //===----------------------------------------------------------------------===//
 
 #include "Import.h"
@@ -16,19 +16,18 @@ namespace {
 /// Dimensions of an operand of mx.matmul.
 struct Side2D {
   const Factor *factor = nullptr;
-  /// Rows of A, or of B, which are columns of the result.
+  /// Rows of the operand. The rows of B are the columns of the result.
   Index rows;
   /// Blocks of the scales along the reduction.
   Blocks blocks;
 };
 
-/// Dimensions of a matmul.
 struct Plan {
   /// An index for each batch dimension.
   Indices batch;
   Side2D a, b;
   Index reduction;
-  /// The transposed result is computed.
+  /// True if the matmul computes the transposed result.
   bool isTransposed = false;
   int64_t block = kPowerOfTwoBlockSize;
 
@@ -42,7 +41,6 @@ struct Plan {
 
 } // namespace
 
-/// Finds batch, rows, columns and reduction.
 static Reason planOperands(const Matmul &matmul, Plan &plan) {
   LoopPlan loops;
   if (Reason why =
@@ -69,23 +67,23 @@ static Reason checkFactor(Side2D &side, const Plan &plan,
   Indices groups = plan.getGroups(side.rows, plan.reduction);
   FailureOr<Arrangement> found = arrange(factor.elements.dims, groups);
   if (failed(found))
-    return "the dimensions of an operand cannot be put together to rows and "
-           "a dimension that is summed over";
+    return "the dimensions of an operand cannot be collapsed to rows and a "
+           "reduction dimension";
   Type element = factor.elements.element;
   if (!found->isInOrder() && element.getIntOrFloatBitWidth() < 8)
     return "elements of " + printType(element) +
-           " would have to be transposed: the dimension that is summed over "
-           "has to be their last";
+           " would have to be transposed: the reduction dimension must be the "
+           "last dimension";
   if (!factor.scales)
     return isa<BFloat16Type, Float16Type>(element)
                ? ""
                : "one operand has scales, and the other is " +
-                     printType(element) + ", where bf16 or f16 is expected";
+                     printType(element) + " instead of bf16 or f16";
   if (!isElementType(element))
-    return "mx has no elements of " + printType(element);
+    return "mx does not support elements of " + printType(element);
   if (factor.throughF16 && !options.wideF16)
-    return "its scaled numbers are f16, which has not the range of their "
-           "scales; wide-f16 keeps that range";
+    return "its scaled values are f16, which has a smaller range than their "
+           "scales; use wide-f16 to keep the range of the scales";
   return findBlocks(factor, rows, plan.reduction, options, side.blocks);
 }
 
@@ -99,7 +97,7 @@ static Reason makePlan(const Matmul &matmul, const Options &options,
   // An operand without scales must be A.
   if (plan.a.factor->scales && !plan.b.factor->scales) {
     std::swap(plan.a, plan.b);
-    // A vector serves as rows or columns.
+    // If an operand is a vector, the result needs no transposition.
     plan.isTransposed = !plan.a.rows.empty() && !plan.b.rows.empty();
   }
   if (plan.b.factor->scales)
@@ -215,8 +213,9 @@ LogicalResult mx::import::rewriteMatmul(const Matmul &matmul,
 //===----------------------------------------------------------------------===//
 // linalg matmuls
 //
-// Any linalg operation with a body that adds a product to the result: matmul,
-// batch_matmul, contract, generic, with scales in the body or before it.
+// Imports any linalg operation (matmul, batch_matmul, contract, generic) with a
+// body that adds a product to the result. The body or a preceding operation may
+// multiply by the scales.
 //===----------------------------------------------------------------------===//
 
 /// Returns the product that a body adds to its result.
@@ -243,7 +242,7 @@ static SmallVector<OpFoldResult> getSizesOf(OpBuilder &builder, Value out) {
   return tensor::getMixedSizes(builder, out.getLoc(), out);
 }
 
-/// Adds context to a reason for a remark, if any.
+/// Adds context to the reason for a remark, if there is a reason.
 static LogicalResult giveUp(Reason &why) {
   if (!why.empty())
     why = "its operands are not imported: " + why;
@@ -264,7 +263,7 @@ LogicalResult mx::import::importContraction(Operation *root,
     return giveUp(why);
   FailureOr<Indices> out = evaluateOperand(op, *op.getDpsInitOperand(0), loops);
   if (failed(out)) {
-    why = "its loops do not reach all elements of its result";
+    why = "its loops do not cover all elements of its result";
     return failure();
   }
   Matmul matmul;

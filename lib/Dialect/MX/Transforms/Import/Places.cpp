@@ -72,7 +72,7 @@ FailureOr<Indices> mx::import::split(ArrayRef<Digit> index,
   Index rest(index);
   Indices digits(sizes.size());
   for (size_t i = sizes.size(); i-- > 1;) {
-    // A digit of dynamic size must be a whole dimension.
+    // A digit with a dynamic size must be a whole dimension.
     if (ShapedType::isDynamic(sizes[i])) {
       if (rest.empty() || !rest.back().isDynamic() || rest.back().inner != 1)
         return failure();
@@ -187,7 +187,8 @@ static bool consume(Index &rest, ArrayRef<Digit> dim) {
   return true;
 }
 
-/// Adds dimensions of size 1 to the next group, or to the last.
+/// Adds each dimension of size 1 to the next group or, at the end, to the last
+/// group.
 static void placeUnits(Arrangement &found, ArrayRef<Index> dims) {
   bool sorted = found.isInOrder();
   for (int64_t unit = 0, e = dims.size(); unit < e; ++unit) {
@@ -274,20 +275,20 @@ std::string mx::import::planLoops(ArrayRef<Index> leftDims,
   plan.right = select(whole, llvm::set_difference(right, left));
   plan.isLeftFirst = isSequence(whole, batch, plan.left, plan.right);
   if (!plan.isLeftFirst && !isSequence(whole, batch, plan.right, plan.left))
-    return "the dimensions of its result are not a batch, then rows, then "
-           "columns, each of them together";
+    return "the dimensions of its result are not contiguous batch, row and "
+           "column dimensions, in this order";
   LoopSet sums = llvm::set_difference(both, out);
   if (sums.size() != reductions.size() ||
       !llvm::set_is_subset(reductions, sums))
-    return "it is summed over other dimensions than those of both operands";
+    return "its reduction dimensions are not the dimensions that both operands "
+           "contain and the result does not";
   plan.reduction = select(flatten(leftDims), sums);
   if (plan.reduction != select(flatten(rightDims), sums))
-    return "its operands have the dimensions that are summed over in different "
-           "orders";
+    return "its operands have their reduction dimensions in different orders";
   for (const Index &index : outDims)
     if (!index.empty() && index == select(index, batchLoops))
       plan.batch.push_back(index);
   if (flatten(plan.batch) != batch)
-    return "a dimension of its result is part of a batch, and part of a row";
+    return "a dimension of its result combines batch and row indices";
   return {};
 }

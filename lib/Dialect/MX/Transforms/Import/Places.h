@@ -1,10 +1,11 @@
 //===- Places.h - Tensor dimensions in terms of loops -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Represents a tensor index as a number with loops or slices of loops as
-// digits. For k = 32 ko + kb, elements are indexed by k, their scales by ko,
-// and elements in blocks by (ko, kb). Reshapes split and concatenate such
-// numbers, so all spellings of block scaling have the same form here.
+// Represents a tensor index as a number. The digits are loops or slices of
+// loops. For k = 32 ko + kb, elements have the index k, their scales have the
+// index ko, and elements in blocks have the indices (ko, kb). Reshapes split
+// and concatenate such numbers, so all spellings of block scaling have the same
+// form here.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_IMPORT_PLACES_H
@@ -18,7 +19,8 @@
 namespace mx::import {
 
 /// Represents floor(loop / inner) mod size. The size of the first digit of a
-/// loop may be dynamic: the quotient of the loop's size and the other digits.
+/// loop may be dynamic. It is the size of the loop divided by the sizes of the
+/// other digits.
 struct Digit {
   unsigned loop;
   int64_t inner;
@@ -48,7 +50,7 @@ Index flatten(llvm::ArrayRef<Index> indices);
 mlir::FailureOr<Indices> split(llvm::ArrayRef<Digit> index,
                                llvm::ArrayRef<int64_t> sizes);
 
-/// Evaluates a map on the modes of its dimensions.
+/// Evaluates an expression, given the index of each dimension.
 mlir::FailureOr<Index> evaluate(mlir::AffineExpr expr,
                                 llvm::ArrayRef<Index> dims);
 mlir::FailureOr<Indices> evaluate(mlir::AffineMap map,
@@ -61,8 +63,8 @@ int64_t countValues(llvm::ArrayRef<Digit> index);
 Index select(llvm::ArrayRef<Digit> index,
              const llvm::SmallSetVector<unsigned, 8> &loops);
 
-/// Order in which the dimensions of a tensor form groups: after permuting by
-/// `order`, the first `counts[0]` dimensions are group 0, and so on.
+/// Groups of tensor dimensions. After a permutation with `order`, the first
+/// `counts[0]` dimensions are group 0, and so on.
 struct Arrangement {
   llvm::SmallVector<int64_t> order;
   llvm::SmallVector<int64_t> counts;
@@ -70,29 +72,29 @@ struct Arrangement {
   bool isInOrder() const;
 };
 
-/// Finds the dimensions of each group. Fails if a dimension belongs to two
-/// groups or none, or is missing.
+/// Finds the dimensions of each group. Fails unless each dimension belongs to
+/// exactly one group and no dimension is missing.
 mlir::FailureOr<Arrangement> arrange(llvm::ArrayRef<Index> dims,
                                      llvm::ArrayRef<Index> groups);
 
 //===----------------------------------------------------------------------===//
 // Batch, rows, columns and reduction
 //
-// Loops of both operands and the result are a batch, loops of an operand and
-// the result are rows or columns, and the others are reductions.
+// Batch loops index both operands and the result. Row and column loops index
+// one operand and the result. The remaining loops are reductions.
 //===----------------------------------------------------------------------===//
 
 struct LoopPlan {
   /// An index for each batch dimension.
   Indices batch;
-  /// Loops of a single operand.
+  /// Loops that index only the left operand, or only the right operand.
   Index left, right;
   Index reduction;
-  /// Order of left and right in the result.
+  /// True if the result contains the left loops before the right loops.
   bool isLeftFirst = true;
 };
 
-/// Finds the loops of each kind. Returns a reason if they are not adjacent.
+/// Finds the loops of each kind. Returns a reason if a kind is not contiguous.
 std::string planLoops(llvm::ArrayRef<Index> left, llvm::ArrayRef<Index> right,
                       llvm::ArrayRef<Index> out,
                       const llvm::SmallSetVector<unsigned, 8> &reductions,

@@ -10,7 +10,6 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::import;
 
-/// Reinterprets integers as `element`.
 static Value castBits(OpBuilder &builder, Location loc, Value tensor,
                       Type element) {
   if (getElementTypeOrSelf(tensor) == element)
@@ -115,7 +114,7 @@ void mx::import::requireSameSizes(
       if (!(getSize(leaf.tensor, i) == getSize(other.tensor, j)))
         doubtful.push_back({i, j});
     }
-    // The number of elements determines a single dynamic size.
+    // If a single size is dynamic, the number of elements determines it.
     if (doubtful.size() < 2)
       continue;
     for (auto [i, j] : doubtful) {

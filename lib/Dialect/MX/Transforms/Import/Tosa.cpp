@@ -14,9 +14,9 @@ using namespace mx::import;
 //===----------------------------------------------------------------------===//
 // MXINT8
 //
-// TOSA has a type for MXINT8 elements; mx uses i8. Casts between the two cancel
-// between operations. Arguments and results of functions with known callers
-// become i8.
+// TOSA defines a type for MXINT8 elements; mx uses i8. Pairs of opposite casts
+// between imported operations cancel. Arguments and results of functions with
+// known callers become i8.
 //===----------------------------------------------------------------------===//
 
 static bool isTosaInt8(Type type) {
@@ -90,7 +90,6 @@ static void convertSignature(func::FuncOp function) {
   });
 }
 
-/// Casts arguments and results of a call.
 static void convertCall(func::CallOp call) {
   OpBuilder builder(call);
   for (OpOperand &operand : call->getOpOperands())
@@ -134,7 +133,7 @@ static bool areRanked(Operation *op, Reason &why) {
   if (llvm::all_of(op->getOperandTypes(),
                    [](Type type) { return isa<RankedTensorType>(type); }))
     return true;
-  why = "the rank of its operands is not known; tosa-infer-shapes may find it";
+  why = "the rank of its operands is not known; try tosa-infer-shapes";
   return false;
 }
 
@@ -146,7 +145,7 @@ static RankedTensorType getRanked(Value tensor) {
   return cast<RankedTensorType>(tensor.getType());
 }
 
-/// Returns the first static size, given sizes that must be equal.
+/// Returns the first static size of `sizes`, which must all be equal.
 static int64_t joinSizes(ArrayRef<int64_t> sizes) {
   for (int64_t size : sizes)
     if (ShapedType::isStatic(size))
@@ -191,8 +190,9 @@ static Value refineShape(OpBuilder &builder, Value tensor,
   return castTensor(builder, tensor.getLoc(), tensor, type);
 }
 
-/// Returns an operand with dimensions `dims` of the given sizes. mx has no
-/// matmul of MXINT8; its values are exact in bf16.
+/// Returns an operand with dimensions `dims` of the given sizes. mx does not
+/// support MXINT8 matmuls, so such operands become bf16, which represents all
+/// values exactly.
 static Factor getTosaFactor(OpBuilder &builder, Value data, Value scales,
                             const Indices &dims, SmallVector<int64_t> shape) {
   Location loc = data.getLoc();
@@ -223,10 +223,10 @@ LogicalResult mx::import::importTosaMatmul(Operation *root,
   if (isInt8(op.getAData()) != isInt8(op.getBData()))
     why = "one operand is mxint8, and the other is not";
   else if (ShapedType::isDynamic(sizes.given) && sizes.matrices != 1)
-    why = "the number of matrices of its second operand is not known: 1 of "
-          "them would be multiplied by all of the first";
+    why = "the number of matrices of its second operand is not known: a single "
+          "matrix would be broadcast";
   else if (failed(dropBlock(loops[3], 32)))
-    why = "the dimension that is summed over is not a multiple of 32";
+    why = "the reduction dimension is not a multiple of 32";
   if (!why.empty())
     return failure();
   OpBuilder builder(root);

@@ -139,7 +139,7 @@ static FailureOr<Leaf> readArgument(linalg::LinalgOp op, Value value, Type type,
   return Leaf{operand->get(), *dims, type};
 }
 
-/// Traces through a body that returns an element or a bitcast of it.
+/// Traces through a body that returns an element or the bitcast of an element.
 static Step stepThrough(linalg::GenericOp op, const Leaf &leaf) {
   FailureOr<Indices> loops = getElementwiseLoops(op, leaf.dims);
   if (failed(loops))
@@ -167,7 +167,7 @@ using Movers =
               linalg::TransposeOp, linalg::BroadcastOp, arith::BitcastOp,
               linalg::GenericOp>;
 
-/// Traces a step that preserves values as well as bits.
+/// Traces a step that does not change the element type.
 static Step stepThroughNumbers(const Leaf &leaf) {
   Step next = Movers::step(leaf.tensor.getDefiningOp(), leaf);
   bool isNumber = next && getElementTypeOrSelf(next->tensor) ==
@@ -190,7 +190,7 @@ Value mx::import::skipConversions(Value value, bool &throughF16) {
   }
 }
 
-/// Returns `value` before extensions.
+/// Returns the value from which extensions compute `value`.
 static Value skipExtensions(Value value) {
   while (auto op = value.getDefiningOp<arith::ExtFOp>())
     value = op.getIn();
@@ -231,14 +231,13 @@ Leaf mx::import::traceLeaf(Value tensor, Indices dims, bool skipExtensions) {
 // Products with scales
 //===----------------------------------------------------------------------===//
 
-/// Traces the bits of `leaf`.
 static Leaf traceBits(const Leaf &leaf) {
   Leaf found = traceLeaf(leaf.tensor, leaf.dims);
   found.element = leaf.element;
   return found;
 }
 
-/// Returns the factor that a product on tensors reads.
+/// Returns the elements and scales of a multiplication on tensors.
 static Factor readTensors(const ScaledValue &scaled, const Indices &dims) {
   return {traceBits({scaled.elements, dims, scaled.elementType}),
           traceBits({scaled.scales, dims, scaled.scaleType})};
@@ -272,7 +271,8 @@ static FailureOr<Leaf> traceNarrow(Leaf leaf) {
   }
 }
 
-/// Matches elements and scales that were converted to f32 before the product.
+/// Matches elements and scales that are converted to f32 before the
+/// multiplication.
 static FailureOr<Factor> tracePair(FailureOr<Leaf> left,
                                    FailureOr<Leaf> right) {
   if (succeeded(left))
@@ -302,8 +302,8 @@ FailureOr<Factor> mx::import::traceBody(linalg::LinalgOp op, Value value,
     FailureOr<Leaf> scales =
         readArgument(op, scaled->scales, scaled->scaleType, loops);
     if (failed(elements) || failed(scales)) {
-      why = "not all of its elements and scales are read, each at a multiple "
-            "or a remainder of its loops";
+      why = "its elements or scales are not read completely, or their indices "
+            "are not quotients and remainders of loop indices";
       return failure();
     }
     factor.elements = traceBits(*elements);
@@ -373,7 +373,7 @@ Factor mx::import::traceFactor(Value tensor, Indices dims, std::string &why) {
     body->throughF16 |= f16;
     return *body;
   }
-  // The tensor itself, or its f16 or bf16 source.
+  // Read the tensor or, if it was extended to f32, the f16 or bf16 source.
   factor.elements = traceLeaf(tensor, std::move(dims), /*skipExtensions=*/true);
   factor.throughF16 = false;
   return factor;

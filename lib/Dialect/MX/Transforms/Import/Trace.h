@@ -13,8 +13,8 @@
 
 namespace mx::import {
 
-/// Tensor with the loops of its dimensions. `element` is the format of its bits
-/// if the tensor type is an integer container.
+/// Tensor, with its dimensions in terms of loops. If the tensor type is an
+/// integer container, `element` is the format of the bits.
 struct Leaf {
   mlir::Value tensor;
   Indices dims;
@@ -25,14 +25,12 @@ struct Leaf {
 struct Factor {
   Leaf elements;
   std::optional<Leaf> scales;
-  /// A conversion to f16 follows the scaling: large and small scales would be
-  /// lost.
+  /// True if the scaled value is converted to f16, which has a smaller range.
   bool throughF16 = false;
 };
 
-/// Returns the number of steps of each loop.
 llvm::SmallVector<int64_t> getLoopSizes(mlir::linalg::LinalgOp op);
-/// Returns the reduction loops of several steps.
+/// Returns the reduction loops with more than one iteration.
 llvm::SmallSetVector<unsigned, 8> getReductions(mlir::linalg::LinalgOp op,
                                                 llvm::ArrayRef<Index> loops);
 
@@ -42,18 +40,18 @@ mlir::FailureOr<Indices> evaluateOperand(mlir::linalg::LinalgOp op,
                                          mlir::OpOperand &operand,
                                          llvm::ArrayRef<Index> loops);
 
-/// Operands of `elements * scales` in a body or on tensors.
+/// Operands of `elements * scales`, in a body or on tensors.
 struct ScaledValue {
   mlir::Value elements, scales;
   mlir::Type elementType, scaleType;
 };
 
 /// Matches a value (in a body, or a tensor) that is a narrow element times its
-/// scale: arith.scaling_extf or an expansion. An empty reason means something
-/// else.
+/// scale, computed by arith.scaling_extf or an expansion. On failure `why` is
+/// the reason, or empty if the value is unrelated.
 std::optional<ScaledValue> matchScaled(mlir::Value value, std::string &why);
 
-/// Factor of a product: the value read, and its format.
+/// Factor of a multiplication, and its format.
 struct Side {
   mlir::Value read;
   mlir::Type type;
@@ -62,23 +60,24 @@ struct Side {
 /// Matches a narrow element, in a body or as a tensor.
 std::optional<Side> matchSide(mlir::Value value);
 
-/// Returns true if the first format is the scale of the second, false if the
-/// reverse, else none. f8E8M0FNU scales any other format, f8E4M3FN scales
-/// f4E2M1FN (NVFP4).
+/// Returns true if the first format is the scale type of the second, false if
+/// the second is the scale type of the first, else none. f8E8M0FNU scales any
+/// other format; f8E4M3FN scales f4E2M1FN (NVFP4).
 std::optional<bool> isFirstScale(mlir::Type first, mlir::Type second);
 
-/// Returns `value` before conversions between f32, bf16 and f16.
+/// Returns the source of the conversions between f32, bf16 and f16 that compute
+/// `value`. Sets `throughF16` if any of the converted values is an f16.
 mlir::Value skipConversions(mlir::Value value, bool &throughF16);
 
 /// Traces `tensor`, with dimensions `dims`, through operations that move
 /// elements. `skipExtensions` also skips a conversion from bf16 or f16 to f32.
 Leaf traceLeaf(mlir::Value tensor, Indices dims, bool skipExtensions = false);
 
-/// Traces a tensor to a product with scales and its operands. Without a product
-/// there are no scales, and `why` describes a near match.
+/// Traces a tensor to a multiplication of elements and scales. Without such a
+/// multiplication, the result has no scales, and `why` describes a near match.
 Factor traceFactor(mlir::Value tensor, Indices dims, std::string &why);
 
-/// Returns a factor of operands of `op`, given arguments of the body.
+/// Traces `value` in the body of `op` to elements and scales outside `op`.
 mlir::FailureOr<Factor> traceBody(mlir::linalg::LinalgOp op, mlir::Value value,
                                   llvm::ArrayRef<Index> loops,
                                   std::string &why);

@@ -1,10 +1,10 @@
 //===- LogicalSizes.cpp - Logical sizes of tensors with layouts -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The physical tensor of tiled scales does not contain the number of rows and
-// blocks, which is derived from the elements in the operation that uses the
-// scales. The sizes of packed weights are derived from their source or the
-// other operand.
+// The physical tensor of tiled scales does not contain the numbers of rows and
+// blocks. The pass derives these numbers from the elements in the operation
+// that uses the scales. It derives the sizes of packed weights from their
+// source or from the other operand.
 //===----------------------------------------------------------------------===//
 
 #include "LogicalSizes.h"
@@ -17,8 +17,7 @@ using namespace mlir;
 using namespace mx;
 
 namespace {
-/// Size: a value, or a dimension of another tensor, times or divided by a
-/// constant.
+/// Value or tensor dimension, multiplied or divided by a constant.
 struct SizeSource {
   Value value;
   Value tensor;
@@ -33,16 +32,16 @@ static bool isPacked(Value tensor) {
   return order && !order.keepsShape();
 }
 
-/// Returns the source of a size of a tiled right operand: rows are columns of
-/// the result, columns are columns of the left operand.
+/// Returns the source of a size of a tiled right operand. The rows correspond
+/// to columns of the result, and the columns to columns of the left operand.
 static SizeSource getSizeFromMatmul(MatmulOpInterface op, bool isRow) {
   Value tensor = isRow ? op.getOut() : op.getA();
   int64_t last = cast<RankedTensorType>(tensor.getType()).getRank() - 1;
   return SizeSource{Value(), tensor, last, 1, isRow ? op.getNumB() : 1};
 }
 
-/// Returns the elements that belong to the scales `use`, and the block size;
-/// none for other operands.
+/// Returns the elements that belong to the scales `use`, and their block size.
+/// Returns a null value if `use` is not a scale operand.
 static std::pair<Value, int64_t> getElements(OpOperand &use) {
   Operation *op = use.getOwner();
   auto is = [&](OpOperand &operand) { return &operand == &use; };
@@ -76,15 +75,14 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
   return {};
 }
 
-/// Finds a source of the logical size of dimension `dim` of scales that
-/// dominates `user`. Follows relayouts and destinations; `depth` bounds the
-/// search.
+/// Finds a source for the logical size of dimension `dim` of `scales`. The
+/// source dominates `user`. Follows relayouts and destinations up to `depth`.
 static std::optional<SizeSource> findSize(Value scales, int64_t dim,
                                           Operation *user,
                                           const DominanceInfo &dominance,
                                           unsigned depth = 0) {
   auto type = cast<RankedTensorType>(scales.getType());
-  // Physical and logical shape only differ in rows and columns of tiles.
+  // The physical and logical shapes differ only in rows and columns of tiles.
   if (depth > 0 && (!hasMXEncoding(type) || !type.isDynamicDim(dim)) &&
       dominance.properlyDominates(scales, user))
     return SizeSource{Value(), scales, dim, 1};
@@ -163,7 +161,7 @@ LogicalResult mx::detail::resolveSizes(ModuleOp module) {
           findSize(op.getSource(), *dim, op, dominance);
       if (!source)
         return op.emitOpError("expected a tensor.empty or an mx operation "
-                              "that gives the logical size of dimension ")
+                              "that determines the logical size of dimension ")
                << *dim << " of a tensor in layout " << type.getEncoding()
                << ", found none";
       size = source->value;

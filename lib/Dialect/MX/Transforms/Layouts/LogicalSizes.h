@@ -10,8 +10,7 @@
 namespace mx::detail {
 
 /// Replaces tensor.dim of rows and blocks of sf_128x4 tensors, and of rows and
-/// columns of packed weights. Their physical tensors do not contain these
-/// sizes.
+/// columns of packed weights, because physical tensors lack these sizes.
 llvm::LogicalResult resolveSizes(mlir::ModuleOp module);
 
 } // namespace mx::detail

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bufferization drops encodings: scales would become a row-major memref of the
-// logical shape, and casts between layouts no-ops. This pass first makes
-// layouts explicit in shapes, and rejects other operations on encodings.
+// logical shape, and casts between layouts would become no-ops. Therefore this
+// pass replaces encoded tensors by physical tensors before bufferization. Other
+// operations on encoded tensors are errors.
 //===----------------------------------------------------------------------===//
 
 #include "LogicalSizes.h"
@@ -35,8 +36,7 @@ namespace mx {
 // Supported operations
 //===----------------------------------------------------------------------===//
 
-/// Returns the first encoding of this dialect in a type or attribute, at any
-/// depth.
+/// Returns the first mx encoding in a type or attribute, at any depth.
 template <typename T>
 static Attribute findEncoding(T typeOrAttr) {
   Attribute found;
@@ -49,8 +49,8 @@ static Attribute findEncoding(T typeOrAttr) {
   return found;
 }
 
-/// Returns true if a slice selects whole matrices of a batch, whose dimensions
-/// the physical tensor keeps.
+/// Returns true if a slice selects whole matrices of a batch. The physical
+/// tensor keeps batch dimensions.
 static bool takesWholeMatrices(Operation *op) {
   auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
   if (!slice || slice.getSourceType().getRank() < 2)
@@ -96,8 +96,9 @@ static bool isConverted(Operation *op) {
          takesWholeMatrices(op) || keepsMatrices(op);
 }
 
-/// Returns an encoding of `op` that cannot be made explicit: any encoding of
-/// unknown operations, nested encodings of known operations.
+/// Returns an encoding of `op` that cannot be made explicit, or null. For
+/// unsupported operations this is any encoding. For supported operations it is
+/// a nested encoding.
 static Attribute findFixedEncoding(Operation *op) {
   SmallVector<Type> types(op->getOperandTypes()), ofBranches;
   llvm::append_range(types, op->getResultTypes());
@@ -148,8 +149,9 @@ RankedTensorType getPhysicalType(const TypeConverter &converter, Type type) {
   return dyn_cast_or_null<RankedTensorType>(converter.convertType(type));
 }
 
-/// Converts mx operations, selects, and tensor.dim of unchanged dimensions:
-/// same attributes and regions, physical types.
+/// Replaces types by physical types in mx operations, selects, and tensor.dim
+/// of unchanged dimensions. Keeps the attributes and regions of these
+/// operations.
 struct ConvertTypes final : ConversionPattern {
   ConvertTypes(const TypeConverter &converter, MLIRContext *context)
       : ConversionPattern(converter, MatchAnyOpTypeTag(), 1, context) {}
@@ -215,7 +217,6 @@ struct ConvertEmpty final : OpConversionPattern<tensor::EmptyOp> {
   }
 };
 
-/// Converts a slice of whole matrices.
 struct ConvertSlice final : OpConversionPattern<tensor::ExtractSliceOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -246,7 +247,6 @@ struct ConvertSlice final : OpConversionPattern<tensor::ExtractSliceOp> {
   }
 };
 
-/// Converts the collapse of batch dimensions.
 struct ConvertCollapse final : OpConversionPattern<tensor::CollapseShapeOp> {
   using OpConversionPattern::OpConversionPattern;
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Other compilers emit row-major scales. A quantizer in the same function that
-// only feeds matmuls writes tiles instead; other scales are converted before
-// the matmul. Tiles do not record rows and blocks, so dynamic sizes are
-// compared here.
+// Other compilers emit row-major scales. If a quantizer in the same function
+// writes scales that only matmuls read, the pass changes the quantizer to write
+// tiles. Other scales are converted before the matmul. The tiled type does not
+// contain the numbers of rows and blocks, so this pass compares dynamic sizes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,6 @@ static RankedTensorType getTiledType(RankedTensorType type) {
   return RankedTensorType::get(type.getShape(), type.getElementType(), layout);
 }
 
-/// Creates a tiled tensor with the sizes of `scales`.
 static Value createTiled(OpBuilder &builder, Location loc, Value scales) {
   auto type = getTiledType(cast<RankedTensorType>(scales.getType()));
   return tensor::EmptyOp::create(
@@ -49,7 +48,8 @@ static bool isOfMatrices(MatmulOpInterface op, Value elements) {
          cast<ShapedType>(elements.getType()).getRank() == 3;
 }
 
-/// Returns true if a use is the scales of matrices in a matmul.
+/// Returns true if a use is a scale operand of a matmul and its scales belong
+/// to matrices, not expert groups.
 static bool isOfMatmul(OpOperand &use) {
   auto op = dyn_cast<MatmulOpInterface>(use.getOwner());
   return op && ((op.getAScales() == use.get() && isOfMatrices(op, op.getA())) ||
@@ -73,8 +73,8 @@ static bool tileAtSource(Value scales) {
   return true;
 }
 
-/// Requires a scale for each row and block of `elements`, with the error of the
-/// CPU path.
+/// Requires at run time that `scales` contain a scale for each row and block of
+/// `elements`. The error is the same as on the CPU path.
 static void requireSizes(MatmulOpInterface op, Value scales, Value elements,
                          StringRef name) {
   OpBuilder builder(op);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A kernel for ragged rows multiplies each expert group by its own matrix. With
-// `masked`, A, result and scales have the layout of a batch. A batch is the
-// special case in which all rows of all groups are used.
+// `masked`, A, the result and the scales have the layout of a batch. A batch is
+// the special case in which each expert group uses all its rows.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,8 +26,9 @@ namespace mx {
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
-/// Larger batches write their counts by a launch, because constants occupy
-/// memory of the program and the compiler.
+/// Maximum number of matrices with constant counts. For larger batches a launch
+/// writes the counts, because constants occupy memory in the program and the
+/// compiler.
 static constexpr int64_t kMostConstantCounts = 1 << 16;
 
 /// Returns the number of rows of A, repeated for each matrix.
@@ -55,13 +56,12 @@ static Value createCounts(OpBuilder &builder, MatmulOp op) {
   return linalg::FillOp::create(builder, loc, rows, empty).getResult(0);
 }
 
-/// Returns batch dimensions as a group, and matrix dimensions separately.
+/// Returns a group of all batch dimensions, followed by each matrix dimension.
 static SmallVector<ReassociationIndices> groupDimensions(int64_t rank) {
   ReassociationIndices batch(llvm::to_vector(llvm::seq<int64_t>(0, rank - 2)));
   return {batch, {rank - 2}, {rank - 1}};
 }
 
-/// Collapses the batch dimensions of a tensor.
 static Value collapse(OpBuilder &builder, Location loc, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   int64_t batch = type.getRank() - 2, size = 1;
@@ -98,8 +98,8 @@ static MatmulOp collapseBatch(MatmulOp op) {
 }
 
 /// Returns true if all tensors have the same rank and results have no layout.
-/// At most one batch dimension may be dynamic, because only the product of
-/// their sizes is compared at run time.
+/// At most one batch dimension may be dynamic, because only the product of the
+/// batch sizes is compared at run time.
 static bool canCollapse(MatmulOp op) {
   int64_t rank = cast<ShapedType>(op.getA().getType()).getRank();
   llvm::SmallDenseSet<int64_t> open;

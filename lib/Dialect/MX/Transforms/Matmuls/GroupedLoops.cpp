@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A loop over g that multiplies slices and inserts the result into a
-// loop-carried tensor is a grouped matmul if the slices belong to group g: rows
-// from the end of the previous group to the group's end, or matrix g.
+// loop-carried tensor is a grouped matmul if every slice belongs to expert
+// group g. Such a slice is matrix g or consists of the rows between the end of
+// the previous group and the end of group g.
 //===----------------------------------------------------------------------===//
 
 #include "MatmulMatch.h"
@@ -16,7 +17,7 @@ using namespace mx;
 
 namespace {
 
-/// Tokens of an expert group in the loop.
+/// Range of the tokens of expert group g.
 struct TokenRange {
   Value start, end;
 };
@@ -62,7 +63,6 @@ private:
 
 } // namespace
 
-/// Returns a number before casts.
 static Value stripCasts(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
@@ -80,7 +80,8 @@ static tensor::ExtractOp getExtract(Value value) {
                                                      : tensor::ExtractOp();
 }
 
-/// Returns true for the end of group g: element g of the list of ends.
+/// Returns true if `value` is the end of group g, which is element g of the
+/// list of ends.
 bool LoopMatcher::isEnd(Value value) {
   tensor::ExtractOp extract = getExtract(value);
   if (!extract || stripCasts(extract.getIndices()[0]) != loop.getInductionVar())
@@ -90,7 +91,8 @@ bool LoopMatcher::isEnd(Value value) {
   return extract.getTensor() == offsets;
 }
 
-/// Returns true for the end of the previous group: element max(g - 1, 0).
+/// Returns true if `value` is element max(g - 1, 0) of the list of ends, the
+/// end of the previous group.
 bool LoopMatcher::isEndBefore(Value value) {
   tensor::ExtractOp extract = getExtract(value);
   if (!extract || extract.getTensor() != offsets)
@@ -107,7 +109,7 @@ bool LoopMatcher::isEndBefore(Value value) {
           isConstant(sub.getRhs(), 1));
 }
 
-/// Returns the two values between which a condition selects.
+/// Returns the two values from which a condition selects.
 static std::optional<std::array<Value, 2>> getChoice(Value value,
                                                      Value &condition) {
   if (auto select = value.getDefiningOp<arith::SelectOp>()) {
@@ -123,8 +125,9 @@ static std::optional<std::array<Value, 2>> getChoice(Value value,
                               ifOp.elseYield().getOperand(result)};
 }
 
-/// Returns true for the end of the previous group, 0 for the first: selected by
-/// g, or loop-carried.
+/// Returns true if `value` is the start of group g: 0, or the end of the
+/// previous group. The value may be loop-carried, or selected with a condition
+/// on g.
 bool LoopMatcher::isStart(Value value) {
   value = stripCasts(value);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -185,8 +188,8 @@ bool LoopMatcher::isWhole(OpFoldResult offset, OpFoldResult size, Value tensor,
          dimOp.getConstantIndex() == dim;
 }
 
-/// Returns the dimension along which a slice of a matrix contains the group's
-/// tokens, with the other dimension whole; -1 for other slices.
+/// Returns the dimension of a matrix slice that is limited to the group's
+/// tokens, or -1. The slice must cover the whole other dimension.
 int64_t LoopMatcher::findTokens(ArrayRef<OpFoldResult> offsets,
                                 ArrayRef<OpFoldResult> sizes, Value whole) {
   if (offsets.size() != 2)
@@ -216,8 +219,8 @@ static tensor::ExtractSliceOp getSlice(Value value, scf::ForOp loop) {
              : tensor::ExtractSliceOp();
 }
 
-/// Replaces an operand's slice by the whole tensor. The slice must contain
-/// tokens along `dim`, or be matrix g without `dim`.
+/// Replaces an operand's slice by the whole tensor. Fails unless the slice
+/// contains the group's tokens along `dim` or, without `dim`, is matrix g.
 bool LoopMatcher::takeWhole(MatmulMatch::Operand &operand,
                             std::optional<int64_t> dim) {
   tensor::ExtractSliceOp slice = getSlice(operand.tensor, loop);
@@ -234,7 +237,7 @@ bool LoopMatcher::takeWhole(MatmulMatch::Operand &operand,
   return isIt;
 }
 
-/// Finds the carried tensor. Other carried values must be ends of groups.
+/// Finds the carried tensor. All other carried values must be ends of groups.
 bool LoopMatcher::findCarried() {
   SmallVector<unsigned> tensors;
   for (BlockArgument argument : loop.getRegionIterArgs()) {
@@ -250,8 +253,7 @@ bool LoopMatcher::findCarried() {
   return true;
 }
 
-/// Returns true if `value` is the slice of the carried tensor that `insert`
-/// overwrites.
+/// Returns true if `insert` overwrites `value`, a slice of the carried tensor.
 bool LoopMatcher::isSameSlice(tensor::InsertSliceOp insert, Value value) {
   auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
   return slice && slice.getSource() == insert.getDest() &&
@@ -279,8 +281,8 @@ std::optional<MatmulMatch> LoopMatcher::match() {
   if (!matmul)
     return std::nullopt;
   if (!findCarried())
-    return fail(
-        "the loop carries more than one tensor and the ends of expert groups");
+    return fail("the loop carries values other than a tensor and ends of "
+                "expert groups");
   if (llvm::any_of(loop.getBody()->without_terminator(), [](Operation &inner) {
         return !isMemoryEffectFree(&inner);
       }))
@@ -302,13 +304,13 @@ std::optional<MatmulMatch> LoopMatcher::match() {
   Value whole = loop.getInitArgs()[number];
   SmallVector<OpFoldResult> places = insert.getMixedOffsets();
   SmallVector<OpFoldResult> sizes = insert.getMixedSizes();
-  // Axis 1 of a matmul operand reduces over the last dimension.
+  // With axis 1, a matmul operand is reduced over the last dimension.
   if (isExpert(places, sizes, whole)) {
     matmul->ragged = RaggedKind::Reduction;
     if (!takeWhole(matmul->a, matmul->a.axis) ||
         !takeWhole(matmul->b, matmul->b.axis))
-      return fail("an operand is not the slice of the reduction of an expert "
-                  "group");
+      return fail("an operand is not an expert group's slice of the reduction "
+                  "dimension");
   } else if (findTokens(places, sizes, whole) == 0) {
     matmul->ragged = RaggedKind::Rows;
     if (!takeWhole(matmul->a, 1 - matmul->a.axis) || !takeWhole(matmul->b))
@@ -322,17 +324,18 @@ std::optional<MatmulMatch> LoopMatcher::match() {
     return fail("the ends of expert groups are computed in the loop");
   Type end = getElementTypeOrSelf(offsets);
   if (!end.isInteger(32) && !end.isInteger(64))
-    return fail("the ends of expert groups are not of i32 or i64");
+    return fail("the ends of expert groups are not i32 or i64");
   int64_t groups = getNumExperts(offsets);
   if (ShapedType::isDynamic(groups) || !isConstant(loop.getLowerBound(), 0) ||
       !isConstant(loop.getStep(), 1) ||
       !isConstant(loop.getUpperBound(), groups))
     return fail(
-        "the loop does not go over all expert groups, whose number is static");
+        "the loop does not visit a static number of expert groups in order");
   Value matrices =
       matmul->ragged == RaggedKind::Rows ? matmul->b.tensor : whole;
   if (cast<RankedTensorType>(matrices.getType()).getDimSize(0) != groups)
-    return fail("there are not as many matrices as expert groups");
+    return fail(
+        "the number of matrices differs from the number of expert groups");
   // An expert group without tokens yields zeros.
   if (matmul->ragged == RaggedKind::Reduction && isZeros(whole))
     matmul->accumulate = false;

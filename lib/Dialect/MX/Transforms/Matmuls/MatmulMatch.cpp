@@ -14,7 +14,7 @@ using namespace mx;
 // Gathered rows
 //===----------------------------------------------------------------------===//
 
-/// Returns an integer before casts and before clamping to 0.
+/// Returns the integer that becomes `value` through casts and clamps to 0.
 static Value stripClamp(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     bool isClamp =
@@ -26,8 +26,9 @@ static Value stripClamp(Value value) {
   return value;
 }
 
-/// Returns the value selected for non-negative `number`, if the other is 0. If
-/// the condition is `number` < size, sets `rows` to the size.
+/// If `value` is a selected value for non-negative `number` and 0 otherwise,
+/// returns the selected value. If the condition is `number` < size, sets `rows`
+/// to the size.
 static Value getUnlessNegative(Value value, Value number, Value &rows) {
   auto select = value.getDefiningOp<arith::SelectOp>();
   auto compare = select ? select.getCondition().getDefiningOp<arith::CmpIOp>()
@@ -89,7 +90,8 @@ std::optional<GatheredRows> mx::matchGather(Value tensor) {
   return GatheredRows{extract.getTensor(), numbers->get(), bool(rows)};
 }
 
-/// Returns the axis of a dimension among the last two of an operand, or -1.
+/// Returns the axis of a dimension among the last two dimensions of an operand,
+/// or -1.
 static int64_t getAxis(AffineMap map, unsigned dim) {
   for (int64_t axis : {0, 1}) {
     AffineExpr expr = map.getResult(map.getNumResults() - 2 + axis);

@@ -1,8 +1,8 @@
 //===- MatmulMatch.h - Matching of linalg matmuls ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matches matmuls in operations on tensors under any name, and loops with a
-// matmul for each expert group of a ragged dimension.
+// Matches tensor operations that compute a matmul, and loops with a matmul for
+// each expert group of a ragged dimension.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_MATMULS_MATMULMATCH_H
@@ -18,20 +18,21 @@ namespace mx {
 struct MatmulMatch {
   struct Operand {
     mlir::Value tensor;
-    /// Reduction dimension in the numbering of mx.quantize: 1 is the last, 0
-    /// the second to last.
+    /// Reduction dimension, numbered as in mx.quantize: 1 is the last
+    /// dimension, 0 the second to last.
     int64_t axis;
   };
 
-  /// Operation that multiplies; its attributes belong to the matmul.
+  /// Operation that multiplies. Its attributes apply to the matmul.
   mlir::linalg::LinalgOp op;
   /// Operands for the rows and the columns of the result.
   Operand a, b;
-  /// `b` is the first operand of the operation.
+  /// True if `b` is the first operand of the operation.
   bool isSwapped = false;
-  /// Result of the matmul, and of the operation to replace.
+  /// Result of the matmul. This is also a result of the operation to replace.
   mlir::Value result;
-  /// Destination. `accumulate` adds to it; otherwise only its shape is used.
+  /// Destination. With `accumulate` the result is added to the destination;
+  /// otherwise only the shape is used.
   mlir::Value out;
   bool accumulate = false;
   /// Expert groups of rows or of the reduction, and their ends.
@@ -41,17 +42,16 @@ struct MatmulMatch {
 
 int64_t getReductionSize(const MatmulMatch &matmul);
 
-/// Returns the dimension of an operand that expert groups divide: for ragged
-/// rows the non-reduction dimension, for a ragged reduction the reduction. None
-/// for per-group matrices of rank 3.
+/// Returns the dimension of an operand that expert groups divide. This is the
+/// non-reduction dimension for ragged rows, the reduction dimension for a
+/// ragged reduction, and none for per-group matrices of rank 3.
 RaggedKind getRaggedOfOperand(const MatmulMatch &matmul,
                               const MatmulMatch::Operand &operand);
 
-/// Reason why there is no matmul.
 using Reason = std::string;
 
-/// Returns the matmul that `op` computes. On failure sets a reason, which is
-/// empty for unrelated operations.
+/// Returns the matmul that `op` computes. On failure, sets `why` to a reason,
+/// or to an empty string for unrelated operations.
 std::optional<MatmulMatch> matchMatmul(mlir::linalg::LinalgOp op, Reason &why);
 
 /// Returns the matmul that a loop over expert groups computes.
@@ -60,12 +60,12 @@ std::optional<MatmulMatch> matchGroupedLoop(mlir::scf::ForOp loop, Reason &why);
 /// Rows of a matrix selected by a list of indices.
 struct GatheredRows {
   mlir::Value matrix, numbers;
-  /// Indices out of range select zeros.
+  /// True if indices out of range select zeros.
   bool hasZeros;
 };
 
-/// Returns the gather of rows of a matrix that defines `tensor`, if any. Index
-/// -1 may select zeros.
+/// Returns the row gather that defines `tensor`, if any. Index -1 may select
+/// zeros.
 std::optional<GatheredRows> matchGather(mlir::Value tensor);
 
 } // namespace mx

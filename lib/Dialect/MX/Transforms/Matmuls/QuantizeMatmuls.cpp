@@ -1,8 +1,8 @@
 //===- QuantizeMatmuls.cpp - Conversion of float matmuls to block formats -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Converts loops over expert groups, then the remaining matmuls. Operands are
-// quantized before each matmul, along the reduction; other passes merge
+// Converts loops over expert groups first, and then the remaining matmuls.
+// Quantizes operands along the reduction before each matmul. Other passes merge
 // repeated quantizations.
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +15,8 @@
 using namespace mlir;
 using namespace mx;
 
-static llvm::TrackingStatistic numQuantized("mx-quantize-matmuls",
-                                            "numQuantized",
-                                            "Matmuls in block formats");
+static llvm::TrackingStatistic
+    numQuantized("mx-quantize-matmuls", "numQuantized", "Matmuls quantized");
 
 namespace mx {
 #define GEN_PASS_DEF_MXQUANTIZEMATMULS
@@ -62,8 +61,8 @@ private:
 
 } // namespace
 
-/// Returns the sizes of `tensor`, from its producer if possible, to let the
-/// tensor become unused.
+/// Returns the sizes of `tensor`. Reads them from the producer if possible, so
+/// that the tensor may become unused.
 static SmallVector<OpFoldResult> getSizes(OpBuilder &builder, Location loc,
                                           Value tensor) {
   ReifiedRankedShapedTypeDims shapes;
@@ -74,8 +73,8 @@ static SmallVector<OpFoldResult> getSizes(OpBuilder &builder, Location loc,
   return tensor::getMixedSizes(builder, loc, tensor);
 }
 
-/// Returns true if the operand is quantized along its columns and its rows are
-/// not a multiple of the GPU's 16-byte reads.
+/// Returns true if the operand is quantized along its columns, and rows are not
+/// multiples of 16 bytes. The GPU reads 16 bytes at once.
 static bool hasCutRows(const MatmulMatch::Operand &operand) {
   auto type = cast<RankedTensorType>(operand.tensor.getType());
   int64_t columns = type.getShape().back();
@@ -147,8 +146,8 @@ Reason QuantizeMatmuls::checkReduction(const MatmulMatch &matmul,
   for (const MatmulMatch::Operand *operand : {&matmul.a, &matmul.b})
     if (getRaggedOfOperand(matmul, *operand) == RaggedKind::Rows &&
         hasCutRows(*operand))
-      return "the rows of an operand that expert groups divide are no multiple "
-             "of 16 bytes";
+      return "the rows of an operand with expert groups are not a multiple of "
+             "16 bytes";
   if (matmul.ragged == RaggedKind::Reduction)
     return {}; // padded with zeros
   int64_t size = getReductionSize(matmul);
@@ -156,11 +155,11 @@ Reason QuantizeMatmuls::checkReduction(const MatmulMatch &matmul,
   if (ShapedType::isDynamic(size))
     return dynamicReductions
                ? ""
-               : "the size of its reduction dimension is not known, which is "
-                 "left to the run by dynamic-reductions";
+               : "the size of its reduction dimension is not known; use "
+                 "dynamic-reductions to check the size at run time";
   if (size % multiple)
     return "its reduction dimension of " + std::to_string(size) +
-           " is no multiple of " + std::to_string(multiple);
+           " is not a multiple of " + std::to_string(multiple);
   return {};
 }
 
@@ -229,7 +228,7 @@ FailureOr<Recipes> QuantizeMatmuls::getRecipes(const MatmulMatch &matmul) {
       recipes = {findRecipe(names[0]), findRecipe(names[1])};
     if (names.size() != 2 || !recipes.a || !recipes.b)
       return op.emitOpError("expected ")
-             << kRecipeAttr << " to be \"none\", or a recipe or two of "
+             << kRecipeAttr << " to be \"none\", or one or two of the recipes "
              << listRecipes() << "; found " << attr;
   }
   if (matmul.isSwapped)
@@ -290,7 +289,7 @@ LogicalResult QuantizeMatmuls::quantizeMatmul(linalg::LinalgOp op) {
       import::eraseContraction(*flat);
     return success();
   }
-  // `rewrite` may replace the result of the flat matmul, so update users first.
+  // Update users first, because `rewrite` may replace the flat matmul's result.
   op->getResult(0).replaceAllUsesWith(flat->result);
   int64_t before = numRewritten;
   LogicalResult rewritten = rewrite(*matmul);

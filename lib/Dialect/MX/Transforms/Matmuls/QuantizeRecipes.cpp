@@ -69,14 +69,14 @@ bool mx::isLeftAlone(Operation *op) {
 //===----------------------------------------------------------------------===//
 // Operands in block formats
 //
-// A matmul of dequantized operands reads their source, as quantizing them again
+// A matmul reads the source of dequantized operands, because requantizing them
 // would return the same values.
 //===----------------------------------------------------------------------===//
 
 std::optional<StoredOperand>
 mx::findStoredOperand(const MatmulMatch &matmul,
                       const MatmulMatch::Operand &operand) {
-  // Expert groups need separate blocks, or tiles of scales.
+  // Expert groups require separate blocks or tiles of scales.
   auto dequantize = operand.tensor.getDefiningOp<DequantizeOp>();
   if (!dequantize || getRaggedOfOperand(matmul, operand) != RaggedKind::None ||
       operand.axis != 1 || dequantize.getOffsets() ||
@@ -86,8 +86,8 @@ mx::findStoredOperand(const MatmulMatch &matmul,
   Type number = getElementTypeOrSelf(operand.tensor);
   auto elementsType = dyn_cast<RankedTensorType>(elements.getType());
   auto scalesType = dyn_cast<RankedTensorType>(scales.getType());
-  // f16 has a smaller range than scales: its infinities and zeros would become
-  // finite values.
+  // If the dequantized operand is f16, reading its source would change
+  // infinities and zeros, because f16 has a smaller range than the scales.
   if (!elementsType || elementsType.getEncoding() || !scalesType ||
       scalesType.getRank() != elementsType.getRank() || number.isF16())
     return std::nullopt;
@@ -108,7 +108,7 @@ void mx::useStoredFormats(const MatmulMatch &matmul, Recipes &recipes) {
     stored.a = operand->recipe;
   if (auto operand = findStoredOperand(matmul, matmul.b))
     stored.b = operand->recipe;
-  // 4-bit formats need a larger multiple of the reduction.
+  // For 4-bit formats, the reduction must be a multiple of a larger number.
   int64_t size = getReductionSize(matmul);
   int64_t multiple = stored.getMultiple(matmul.a.tensor.getContext());
   if (matmul.ragged == RaggedKind::Reduction || ShapedType::isDynamic(size) ||

@@ -23,21 +23,20 @@ struct Recipes {
   int64_t getMultiple(mlir::MLIRContext *context) const;
 };
 
-/// Return null if there is no such recipe.
+/// Return null if no recipe matches.
 const Recipe *findRecipe(llvm::StringRef name);
 const Recipe *findRecipe(mlir::Type element, mlir::Type scale);
 
-/// Returns the names of all recipes, for messages.
 std::string listRecipes();
 
-/// Attribute of an operation that overrides the recipe, a name or a pair.
+/// Operation attribute that overrides the recipe: a name, or a pair of names.
 inline constexpr llvm::StringLiteral kRecipeAttr = "mx.recipe";
 
-/// Returns the names of both operands' recipes; not two if the attribute is
-/// missing or invalid.
+/// Returns the recipe names of both operands, or a list of another length if
+/// the attribute is missing or invalid.
 llvm::SmallVector<llvm::StringRef, 2> getRecipeNames(mlir::Operation *op);
 
-/// Returns true if the attribute excludes the operation.
+/// Returns true if the attribute excludes the operation from quantization.
 bool isLeftAlone(mlir::Operation *op);
 
 //===----------------------------------------------------------------------===//
@@ -51,12 +50,12 @@ struct StoredOperand {
 };
 
 /// Returns the elements and scales from which `operand` was dequantized, if a
-/// matmul can read them directly: blocks must lie along the reduction.
+/// matmul can read them directly. This requires blocks along the reduction.
 std::optional<StoredOperand>
 findStoredOperand(const MatmulMatch &matmul,
                   const MatmulMatch::Operand &operand);
 
-/// Selects the stored formats of operands.
+/// Replaces recipes by the formats in which operands are stored.
 void useStoredFormats(const MatmulMatch &matmul, Recipes &recipes);
 
 } // namespace mx

@@ -1,9 +1,9 @@
 //===- ClampIndices.cpp - Bounds of reads in kernels ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels cannot report an error. The host checks indices before the launch if
-// it can compute them; other indices are clamped on all paths. The pass runs
-// before the paths diverge, so that all treat the same indices as known.
+// Kernels cannot report an error. If the host can compute an index, the host
+// checks the index before the launch; all other indices are clamped. The pass
+// runs before the GPU and CPU paths diverge, so both check the same indices.
 //===----------------------------------------------------------------------===//
 
 #include "../Host/HostNumbers.h"
@@ -29,7 +29,7 @@ namespace mx {
 
 namespace {
 
-/// Operation with a region that reads elements.
+/// Operation with a region that may read elements at any index.
 class Kernel {
 public:
   Kernel(Operation *op, HostNumbers &hostNumbers)
@@ -50,8 +50,8 @@ public:
 
 private:
   void hoistTables();
-  /// Returns true if the host checks that all indices of a loop are in bounds
-  /// of a dimension.
+  /// Returns true if the host already checks that all indices of a loop are in
+  /// bounds for dimension `dim` of `array`.
   bool isChecked(unsigned loop, Value array, int64_t dim);
   LogicalResult clamp(Operation *read);
   void require(Value condition, Operation *read, const Twine &what);
@@ -71,8 +71,8 @@ private:
 
 } // namespace
 
-/// Moves constants and casts of arrays out of the region, as upstream does
-/// later, so that their reads are clamped like other reads of outside arrays.
+/// Moves array constants and array casts out of the region, as upstream does
+/// later, so reads of these arrays are also clamped.
 void Kernel::hoistTables() {
   SmallVector<Operation *> tables;
   op->walk([&](Operation *inner) {
@@ -97,8 +97,7 @@ bool Kernel::isChecked(unsigned loop, Value array, int64_t dim) {
       {numbers.getSizes()[loop]}, ValueBoundsConstraintSet::LE, {array, dim});
 }
 
-/// Returns true if an index is below the size of a dynamic dimension, or the
-/// dimension is empty.
+/// Returns true if an index is below a dynamic size, or the dimension is empty.
 static bool isBelowSize(Value value, Value array, int64_t dim, int depth = 4) {
   if (ValueBoundsConstraintSet::compare(value, ValueBoundsConstraintSet::LT,
                                         {array, dim}))
@@ -117,7 +116,8 @@ static bool isBelowSize(Value value, Value array, int64_t dim, int depth = 4) {
   return false;
 }
 
-/// A kernel with an empty loop reads nothing.
+/// Requires `condition` before the launch, unless a loop is empty, because the
+/// kernel then reads nothing.
 void Kernel::require(Value condition, Operation *read, const Twine &what) {
   for (unsigned loop : llvm::seq<unsigned>(numbers.getSizes().size())) {
     Value isEmpty =
@@ -156,16 +156,16 @@ void Kernel::requireSum(const IndexSum &sum, Operation *read, unsigned dim) {
   require(holds, read, "index " + Twine(dim) + " is out-of-bounds");
 }
 
-/// Guards a read in a branch: returns 0 if the array is empty.
+/// Guards a read in a branch: if the array is empty, the result is 0.
 LogicalResult Kernel::readUnlessEmpty(Operation *read, Value hasElements) {
   ImplicitLocOpBuilder builder(read->getLoc(), read);
   Type type = read->getResult(0).getType();
   TypedAttr zero = builder.getZeroAttr(type);
   if (!zero)
     return read->emitError()
-           << "expected an array of a static size, or of integers or floats, "
-              "where a branch or loop reads it by a number of the device, "
-              "found elements of "
+           << "expected an array of static size or of integers or floats, "
+              "because a branch or loop reads the array at an index that the "
+              "device computes, found elements of "
            << type;
   Value none = arith::ConstantOp::create(builder, zero);
   auto branch = scf::IfOp::create(builder, type, hasElements,
@@ -182,7 +182,7 @@ LogicalResult Kernel::readUnlessEmpty(Operation *read, Value hasElements) {
 LogicalResult Kernel::clamp(Operation *read) {
   Value array = read->getOperand(0);
   auto type = cast<ShapedType>(array.getType());
-  // Kernels cannot read arrays created in their region; the CPU path checks
+  // Kernels cannot read arrays that the region defines. The CPU path checks
   // such reads.
   if (!numbers.isOutside(array))
     return success();

@@ -1,8 +1,8 @@
 //===- DecomposeTensors.cpp - Tensor operations to linalg.generic ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls upstream's decompositions, gives each result a separate destination,
-// and replaces splat tensors by scalars.
+// Calls upstream's decompositions, creates a separate destination for each
+// result, and replaces splat tensors by scalars.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -62,8 +62,9 @@ LogicalResult lowerUnPack(linalg::UnPackOp op, PatternRewriter &rewriter) {
                              /*lowerUnpadLikeWithExtractSlice=*/false);
 }
 
-/// Upstream uses an operand as the destination. The body does not read it, but
-/// bufferization might overwrite it, even an argument of the caller.
+/// Upstream uses an operand as the destination. The body does not read this
+/// destination, but bufferization might overwrite the operand, even if it is an
+/// argument of the function.
 LogicalResult separateResult(linalg::GenericOp op, PatternRewriter &rewriter) {
   bool changed = false;
   for (OpOperand &init : op.getDpsInitsMutable()) {
@@ -146,7 +147,7 @@ private:
     return !isa<FloatType>(element) || element.getIntOrFloatBitWidth() >= 8;
   }
 
-  /// Replaces splat constants by fills, which need no space in the program.
+  /// Replaces splat constants by fills, which occupy no space in the program.
   void fillSplats() {
     SmallVector<arith::ConstantOp> constants;
     getOperation()->walk([&](arith::ConstantOp op) {

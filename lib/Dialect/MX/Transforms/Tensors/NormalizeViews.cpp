@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For memrefs, upstream finds the dropped dimensions of a slice by comparing
-// strides of source and result (memref::SubViewOp::getDroppedDims). If the
-// slice has strides or the source has dynamic strides, upstream computes wrong
-// strides or crashes. Slices that drop all dimensions of size 1, or none, are
-// unambiguous.
+// strides of source and result (memref::SubViewOp::getDroppedDims). With
+// non-unit or dynamic strides, upstream computes wrong strides or crashes.
+// Slices that drop all or no dimensions of size 1 are unambiguous.
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/Tensors.h"
@@ -34,8 +33,9 @@ static llvm::SmallBitVector getUnits(OffsetSizeAndStrideOpInterface op) {
 }
 
 /// Returns true if memref strides do not determine the dropped dimensions. This
-/// holds if the slice has strides, or if longer dimensions separate a kept from
-/// a dropped dimension of size 1 and both may have the same dynamic stride.
+/// is the case for slices with strides. It is also the case if longer
+/// dimensions separate a kept and a dropped dimension of size 1, and both may
+/// have the same dynamic stride.
 static bool isUnclear(OffsetSizeAndStrideOpInterface op,
                       const llvm::SmallBitVector &dropped) {
   llvm::SmallBitVector units = getUnits(op);
@@ -96,7 +96,6 @@ LogicalResult extractBare(tensor::ExtractSliceOp op,
   return success();
 }
 
-/// Inserts a tensor without dimensions of size 1.
 template <typename InsertOp>
 LogicalResult insertBare(InsertOp op, PatternRewriter &rewriter) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
@@ -112,8 +111,9 @@ LogicalResult insertBare(InsertOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// Splits a slice: the first has the strides, the second drops dimensions.
-/// Upstream verified that strides determine these.
+/// Splits a slice into a slice with the strides and a slice that drops
+/// dimensions. The verifier ensures that the strides determine the dropped
+/// dimensions.
 LogicalResult splitSubView(memref::SubViewOp op, PatternRewriter &rewriter) {
   int64_t rank = op.getSourceType().getRank();
   int64_t numDropped = rank - op.getType().getRank();
@@ -134,8 +134,8 @@ bool hasZero(ArrayRef<int64_t> shape, ArrayRef<int64_t> group) {
   return llvm::any_of(group, [&](int64_t dim) { return shape[dim] == 0; });
 }
 
-/// Replaces a tensor without elements. Upstream multiplies a dynamic size by 0
-/// for the memref type, which becomes static, but not for the tensor type.
+/// Replaces a tensor without elements by a tensor.empty. Upstream would infer a
+/// static size of 0 for the memref, but a dynamic size for the tensor.
 LogicalResult collapseEmpty(tensor::CollapseShapeOp op,
                             PatternRewriter &rewriter) {
   Location loc = op.getLoc();

@@ -1,8 +1,8 @@
 //===- VerifyTensors.cpp - Operations without a lowering ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reports operations that no later pass can lower before bufferization, while
-// they still have the form of the source.
+// Reports operations that no later pass can lower. Runs before bufferization,
+// while operations still have the form of the source.
 //===----------------------------------------------------------------------===//
 
 #include "../Fusion/Obstacles.h"
@@ -44,9 +44,9 @@ static bool hasTensors(Operation *op) {
 static LogicalResult verifyLowering(Operation *op) {
   if (isa<linalg::LinalgDialect>(op->getDialect()) && hasTensors(op) &&
       !isa<linalg::LinalgOp>(op))
-    return op->emitOpError("expected an operation that becomes loops: write it "
-                           "as sums or maxima of rows and elementwise "
-                           "operations (linalg.generic)");
+    return op->emitOpError(
+        "expected an operation that lowers to loops: use row sums, row maxima "
+        "and elementwise operations (linalg.generic) instead");
   if (!hasTensors(op) || isa<bufferization::BufferizableOpInterface>(op) ||
       isa<func::FuncOp, func::ReturnOp, func::CallOp>(op) ||
       op->hasTrait<OpTrait::IsTerminator>())
@@ -59,8 +59,8 @@ static LogicalResult verifyLowering(Operation *op) {
   return diag << "write it with linalg, tensor or mx operations";
 }
 
-/// Rejects named operations on narrow floats, because users would not recognize
-/// the operations of a body that upstream created.
+/// Rejects named operations on narrow floats here, because a later error would
+/// refer to body operations that upstream created.
 static LogicalResult verifyNamedBody(Operation *op) {
   auto named = dyn_cast<linalg::LinalgOp>(op);
   if (!named || isa<linalg::GenericOp, linalg::MapOp, linalg::ReduceOp>(op))
@@ -93,7 +93,8 @@ static MatmulOpInterface getMatmul(Value tensor) {
   return tensor.getDefiningOp<MatmulOpInterface>();
 }
 
-/// Returns the obstacle to fusion with a neighbour; none without a neighbour.
+/// Returns the obstacle to fusion with the matmul or quantization that produces
+/// or uses a tensor of `op`, or none if there is no such neighbor.
 static std::optional<Obstacle> findObstacle(linalg::LinalgOp op) {
   for (Value operand : op->getOperands())
     if (MatmulOpInterface matmul = getMatmul(operand))
@@ -104,7 +105,7 @@ static std::optional<Obstacle> findObstacle(linalg::LinalgOp op) {
   return std::nullopt;
 }
 
-/// Attaches the reason for a separate kernel, for the remark of a later pass.
+/// Attaches the reason why `op` becomes a separate kernel, for a later remark.
 static void explain(linalg::LinalgOp op) {
   auto set = [&](const Twine &why) {
     op->setAttr(kApartAttr, StringAttr::get(op.getContext(), why));
@@ -138,7 +139,7 @@ static LogicalResult verifyConstant(Operation *op) {
   return fault ? op->emitOpError("expected ") << *fault : success();
 }
 
-/// Rejects accesses of device memory for which there are no kernels.
+/// Rejects accesses to device memory that no kernel can perform.
 static LogicalResult verifyOnDevice(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tensor::ExtractOp extract) -> LogicalResult {
@@ -163,7 +164,7 @@ struct VerifyTensors final : mx::impl::MXVerifyTensorsBase<VerifyTensors> {
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op->getDialect() && !isOpTriviallyDead(op))
         ops.push_back(op);
-      // Regions work on elements.
+      // Operations in the region of an mx or linalg operation process elements.
       bool isOfElements =
           isa_and_present<MXDialect, linalg::LinalgDialect>(op->getDialect()) ||
           isa<tensor::GenerateOp, tensor::PadOp>(op);
@@ -184,7 +185,7 @@ struct VerifyTensors final : mx::impl::MXVerifyTensorsBase<VerifyTensors> {
 //===----------------------------------------------------------------------===//
 // Dimensions beyond the rank
 //
-// Upstream treats tensor.dim beyond the rank as undefined behaviour: some
+// Upstream treats tensor.dim beyond the rank as undefined behavior: some
 // patterns crash, and lowered code reads past the end of a descriptor.
 //===----------------------------------------------------------------------===//
 
@@ -198,7 +199,7 @@ struct VerifyDims final : mx::impl::MXVerifyDimsBase<VerifyDims> {
           (*dim >= 0 && *dim < type.getRank()))
         return;
       op->emitError("expected a dimension of ")
-          << type << ", from 0 to below " << type.getRank() << ", found "
+          << type << ", at least 0 and below " << type.getRank() << ", found "
           << *dim;
       signalPassFailure();
     });

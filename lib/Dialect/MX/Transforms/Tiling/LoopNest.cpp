@@ -1,8 +1,8 @@
 //===- LoopNest.cpp - Loop nests of mx operations -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops of each operation, their relation to operand dimensions, and loops that
-// cannot be tiled.
+// Describes the loops of each operation, the operand dimensions that they
+// index, and the loops that cannot be tiled.
 //===----------------------------------------------------------------------===//
 
 #include "LoopNest.h"
@@ -33,10 +33,9 @@ static SmallVector<int64_t> withBatch(int64_t batch, ArrayRef<int64_t> loops) {
   return result;
 }
 
-static constexpr StringRef kAmaxReason =
-    "the maximum is that of the whole input";
+static constexpr StringRef kAmaxReason = "the maximum covers the whole input";
 
-static constexpr StringRef kScaleReason = "one scale belongs to all of it";
+static constexpr StringRef kScaleReason = "one scale covers this dimension";
 
 LoopNest mx::tiling::getLoopNest(QuantizeOp op) {
   int64_t batch = op.getInput().getType().getRank() - 2;
@@ -53,8 +52,8 @@ LoopNest mx::tiling::getLoopNest(QuantizeOp op) {
     nest.whole.push_back({raggedLoop, kRaggedReason});
   if (op.getSeed())
     for (int64_t loop : llvm::seq(batch + 2))
-      nest.whole.push_back({loop, "the random numbers of a seed belong to "
-                                  "places in the whole input"});
+      nest.whole.push_back({loop, "the random numbers of a seed depend on "
+                                  "positions in the whole input"});
   for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
     SmallVector<int64_t> loops = op.getAxis(i) == 1
                                      ? withBatch(batch, {row, column})
@@ -140,7 +139,7 @@ static void addReduction(LoopNest &nest, OpTy op, int64_t loop) {
   else if (!op.getOutType().getElementType().isF32())
     nest.whole.push_back({loop, "partial sums need outs of type f32"});
   else if (!op.getEpilogue().empty())
-    nest.whole.push_back({loop, "the epilogue takes the whole sum"});
+    nest.whole.push_back({loop, "the epilogue requires the complete sum"});
 }
 
 LoopNest mx::tiling::getLoopNest(MatmulOp op) {
@@ -179,8 +178,8 @@ LoopNest mx::tiling::getLoopNest(GroupedMatmulOp op) {
   nest.addOrdered(op.getAMutable(), a, getOrderOfA(op));
   nest.addOrdered(op.getBMutable(), b, getOrderOfB(op));
   nest.add(op.getOutsMutable()[0], c);
-  // The ragged loop is not tiled, nor the dimension of ragged scales: their
-  // number of tiles does not follow from the elements.
+  // Neither the ragged loop nor the ragged dimension of scales can be tiled,
+  // because the elements do not determine the number of scale tiles.
   nest.whole.push_back({rows ? m : k, kRaggedReason});
   SmallVector<int64_t> sa = a;
   if (rows)

@@ -1,9 +1,9 @@
 //===- LoopNest.h - Loop nests of mx operations -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each operand dimension follows a loop, divided by a constant: 1 for elements,
-// the block size for scales, 128 rows or 4 blocks for tiles of scales, and the
-// tile of the order for tiled operands.
+// Maps each operand dimension to the loop that indexes it and a divisor: 1 for
+// elements, the block size for scales, 128 rows or 4 blocks for tiles of
+// scales, and the tile size of the order for tiled operands.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_TILING_LOOPNEST_H
@@ -14,7 +14,7 @@
 
 namespace mx::tiling {
 
-/// Operand dimension. Dimensions without a loop are whole.
+/// Operand dimension. A tile spans every dimension that no loop indexes.
 struct DimMap {
   static constexpr int64_t kWhole = -1;
   int64_t loop = kWhole;
@@ -28,9 +28,9 @@ struct OperandMap {
   mlir::Value getValue() const { return operand->get(); }
 };
 
-/// Operation as a loop nest.
+/// Loop nest of an operation.
 struct LoopNest {
-  llvm::SmallVector<llvm::StringRef> names; ///< of loops, for messages
+  llvm::SmallVector<llvm::StringRef> names; ///< loop names for messages
   llvm::SmallVector<OperandMap> operands;
   /// Loops that cannot be tiled, with the reason.
   llvm::SmallVector<std::pair<int64_t, llvm::StringRef>> whole;
@@ -45,7 +45,7 @@ struct LoopNest {
     operands.push_back(std::move(map));
   }
 
-  /// Adds scales of elements with dimensions `loops`.
+  /// Adds the scales of elements with dimensions `loops`.
   void addScales(mlir::OpOperand &operand, llvm::ArrayRef<int64_t> loops,
                  int64_t block) {
     add(operand, loops);
@@ -77,7 +77,7 @@ struct LoopNest {
       if (!tiles.stored.empty())
         dims[dim].factor = tile;
       else if (tile > 1 && loops[dim] != DimMap::kWhole)
-        whole.push_back({loops[dim], "an order moves elements along it"});
+        whole.push_back({loops[dim], "the operand order permutes elements"});
     }
     dims.append(tiles.stored.size(), DimMap{});
   }
@@ -118,15 +118,13 @@ int64_t getStaticBound(const LoopNest &nest, int64_t loop);
 
 // Divisibility of tile offsets and sizes (TileMultiples.cpp).
 
-/// Returns true if `value` is provably a multiple: computed from constants and
-/// loop counters.
+/// Returns true if constants and loop counters prove divisibility by `divisor`.
 bool isMultipleOf(mlir::OpFoldResult value, int64_t divisor);
 
 /// Returns true if a tile is a multiple of `divisor`, or ends with the loop.
 bool isWholeTile(mlir::OpFoldResult offset, mlir::OpFoldResult size,
                  int64_t bound, int64_t divisor);
 
-/// Returns true if a tile covers its loop.
 bool isWholeLoop(mlir::OpFoldResult offset, mlir::OpFoldResult size,
                  int64_t bound);
 

@@ -1,7 +1,8 @@
 //===- TileMultiples.cpp - Divisibility of tile offsets and sizes ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Follows a size or offset to constants, loops and sums.
+// Traces a size or offset to the constants, loop counters and sums that compute
+// the value.
 //===----------------------------------------------------------------------===//
 
 #include "LoopNest.h"

@@ -1,8 +1,8 @@
 //===- TilingInterfaceImpl.cpp - Tiling of the mx operations --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model on LoopNest.h serves all operations. Tiles that would split a block,
-// or a tile of scales, are rejected.
+// A single external model, based on LoopNest.h, implements the interface for
+// all operations. Tiles must not split a block or a tile of scales.
 //===----------------------------------------------------------------------===//
 
 #include "LoopNest.h"
@@ -34,8 +34,8 @@ static OpFoldResult divide(OpBuilder &builder, Location loc, OpFoldResult value,
       builder, loc, up ? dim.ceilDiv(factor) : dim.floorDiv(factor), value);
 }
 
-/// Returns x if `value` is x / factor, rounded as in `kind`; else null. A fused
-/// producer thus gets exactly the tile of its consumer.
+/// Returns x if `value` is x / factor, rounded as in `kind`, else null. A fused
+/// producer thus has exactly the tile of its consumer.
 static Value getDividend(OpFoldResult value, AffineExprKind kind,
                          int64_t factor) {
   auto ssa = dyn_cast<Value>(value);
@@ -52,7 +52,7 @@ static Value getDividend(OpFoldResult value, AffineExprKind kind,
   return map.getResult(0) == wanted ? apply.getMapOperands().front() : Value();
 }
 
-/// Computes the slice of an operand that a tile of the loops accesses.
+/// Computes the slice of an operand that a loop tile accesses.
 static void getOperandTile(OpBuilder &builder, Location loc,
                            const OperandMap &map,
                            ArrayRef<OpFoldResult> loopOffsets,

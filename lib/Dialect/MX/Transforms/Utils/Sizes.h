@@ -9,7 +9,7 @@
 
 namespace mx {
 
-/// Size: a number, or a dimension of an array.
+/// Size as a number, or as a dimension of an array.
 struct Size {
   mlir::OpFoldResult number;
   mlir::Value array;
@@ -22,7 +22,8 @@ struct Size {
   mlir::Value getValue(mlir::OpBuilder &builder, mlir::Location loc) const;
 };
 
-/// Returns the size used to create an array, without using its producer.
+/// Returns dimension `dim` of the array as a constant, as the operand of a
+/// tensor.empty or as a dimension of another array, if possible.
 Size getSize(mlir::Value array, int64_t dim);
 
 /// Requires at run time, with the message of the CPU path, that dimension `dim`

@@ -147,7 +147,8 @@ Value mx::relayoutScales(OpBuilder &builder, Location loc, Value scales,
 }
 
 void mx::eraseDead(ArrayRef<Operation *> ops) {
-  // An erased operation is removed from the set, so that no entry is stale.
+  // The set contains each operation once, so no stale entry remains after an
+  // erasure.
   llvm::SmallSetVector<Operation *, 8> work(ops.begin(), ops.end());
   while (!work.empty()) {
     Operation *next = work.pop_back_val();

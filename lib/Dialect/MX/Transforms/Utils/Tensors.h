@@ -63,7 +63,7 @@ mlir::Value dropRow(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value castTensor(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value tensor, mlir::Type type);
 
-/// Erases dead operations, from `ops` backwards.
+/// Erases dead operations of `ops`, and operations that become dead.
 void eraseDead(llvm::ArrayRef<mlir::Operation *> ops);
 
 } // namespace mx

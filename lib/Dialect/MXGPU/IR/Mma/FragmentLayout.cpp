@@ -1,10 +1,6 @@
 //===- FragmentLayout.cpp - Layouts of fragments --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// All properties of a layout follow from its modes.
-//
-//===----------------------------------------------------------------------===//
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
@@ -27,8 +23,9 @@ static ParseResult parseMode(AsmParser &parser, FragmentMode &mode) {
     return failure();
   bool isRow = direction == "row" || direction == "rows";
   if (!isRow && direction != "column" && direction != "columns")
-    return parser.emitError(loc, "expected a mode as in '4: 2 columns' or "
-                                 "'8: 1 row', found '")
+    return parser.emitError(
+               loc,
+               "expected a mode such as '4: 2 columns' or '8: 1 row', found '")
            << direction << "'";
   mode.rows = isRow ? step : 0;
   mode.columns = isRow ? 0 : step;
@@ -49,7 +46,7 @@ static FailureOr<SmallVector<FragmentMode>> parseModes(AsmParser &parser,
 static void printModes(AsmPrinter &printer, ArrayRef<FragmentMode> modes) {
   printer << '[';
   llvm::interleaveComma(modes, printer, [&](const FragmentMode &mode) {
-    int64_t step = mode.rows + mode.columns; // the other is 0
+    int64_t step = mode.rows + mode.columns; // one of them is 0
     printer << mode.size << ": " << step << (mode.rows ? " row" : " column")
             << (step == 1 ? "" : "s");
   });
@@ -82,11 +79,11 @@ void FragmentLayoutAttr::print(AsmPrinter &printer) const {
 // Queries
 //===----------------------------------------------------------------------===//
 
-/// Limits of modes per number, and of registers per thread.
+/// Maximum number of thread or register modes, and of registers per thread.
 static constexpr size_t kMaxModes = 16;
 static constexpr int64_t kMaxValues = 1024;
 
-/// Returns the modes of a dimension, sorted by step.
+/// Returns the modes that count rows or columns, sorted by step.
 static SmallVector<FragmentMode> sortModes(ArrayRef<FragmentMode> threads,
                                            ArrayRef<FragmentMode> values,
                                            bool rows) {
@@ -101,8 +98,8 @@ static SmallVector<FragmentMode> sortModes(ArrayRef<FragmentMode> threads,
   return modes;
 }
 
-/// Checks that the modes of a dimension enumerate each position once. Threads
-/// that differ in a mode without step hold the same positions.
+/// Checks that the modes of a dimension enumerate each position once. `modes`
+/// excludes modes with step 0, whose threads hold the same positions.
 static LogicalResult
 verifyDimension(function_ref<InFlightDiagnostic()> emitError,
                 ArrayRef<FragmentMode> modes, StringRef name) {
@@ -110,13 +107,14 @@ verifyDimension(function_ref<InFlightDiagnostic()> emitError,
   for (const FragmentMode &mode : modes) {
     int64_t found = mode.rows + mode.columns;
     if (found != step) // fragment_layout C5
-      return emitError() << "expected a mode with a step of " << step << ' '
-                         << name << ", so that each is held once, found "
-                         << found;
+      return emitError()
+             << "expected a mode with a step of " << step << ' ' << name
+             << ", so that the modes enumerate each position once, found "
+             << found;
     bool isLast = &mode == &modes.back();
     if (!isLast && !llvm::isPowerOf2_64(mode.size)) // fragment_layout C6
-      return emitError() << "expected modes of a power of two values below "
-                            "the highest of "
+      return emitError() << "expected a power-of-two size for every mode "
+                            "except the highest mode of "
                          << name << ", found " << mode.size;
     step *= mode.size;
   }
@@ -138,7 +136,7 @@ FragmentLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     for (const FragmentMode &mode : modes) {
       if (mode.size < 1) // fragment_layout C1
         return emitError() << "expected modes of " << name
-                           << " of at least 1 value, found " << mode.size;
+                           << " with at least 1 value, found " << mode.size;
       // fragment_layout C2
       if (int64_t step = mode.rows + mode.columns; step < least)
         return emitError() << "expected modes of " << name
@@ -273,7 +271,7 @@ int64_t FragmentLayoutAttr::getWarpRows() const {
   for (const FragmentMode &mode : getThreads()) {
     if (target::kWarpSize % weight && weight % target::kWarpSize)
       return 0; // mode spans several warps
-    // First value of the mode that belongs to another warp.
+    // Number of the mode's values within a warp.
     int64_t inWarp =
         std::clamp<int64_t>(target::kWarpSize / weight, 1, mode.size);
     int64_t warp = weight * inWarp / target::kWarpSize;
@@ -290,7 +288,7 @@ FragmentLayoutAttr FragmentLayoutAttr::withColumns(int64_t columns) const {
   for (FragmentMode &mode : llvm::reverse(modes)) {
     if (found == columns)
       break;
-    // Found the mode of the last columns; the other modes count slices of it.
+    // Skip all modes except that with the largest column step.
     if (!mode.columns || mode.columns * mode.size != found ||
         (columns % mode.columns && mode.columns % columns))
       continue;
@@ -302,7 +300,8 @@ FragmentLayoutAttr FragmentLayoutAttr::withColumns(int64_t columns) const {
   return getWithoutUnits(getContext(), getThreads(), modes);
 }
 
-/// Removes the rows of a mode and moves the rows above down.
+/// Returns `modes` after removal of the rows that the mode `gone` counts.
+/// Larger row steps shrink accordingly.
 static SmallVector<FragmentMode> withoutRows(ArrayRef<FragmentMode> modes,
                                              const FragmentMode &gone) {
   SmallVector<FragmentMode> left(modes);
@@ -362,20 +361,20 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> shape, Type element,
                                    FragmentLayoutAttr layout) {
   if (!element.isIntOrFloat()) // fragment C1
-    return emitError() << "expected elements of an integer or float type, "
-                          "found "
+    return emitError() << "expected integer or float elements, found "
                        << element;
   auto [rows, columns] = layout.getShape();
   if (shape != ArrayRef<int64_t>{rows, columns}) // fragment C2
-    return emitError() << "expected the " << rows << "x" << columns
-                       << " elements of its layout, found a shape of " << shape;
+    return emitError() << "expected the shape " << rows << "x" << columns
+                       << " of the layout, found " << shape;
   int64_t bits = element.getIntOrFloatBitWidth();
   bool isNarrow = isa<FloatType>(element) && bits < 8;
   // fragment C3
   if (isNarrow && layout.getNumValues() * (bits == 6 ? 8 : bits) % 32)
-    return emitError() << "expected elements of " << element
-                       << " that fill words of 32 bits of a thread, found "
-                       << layout.getNumValues();
+    return emitError()
+           << "expected the " << element
+           << " elements of each thread to fill 32-bit words, found "
+           << layout.getNumValues();
   return success();
 }
 
@@ -390,7 +389,7 @@ int64_t FragmentType::getElementsOfWord() const {
   return isa<Float6E2M3FNType, Float6E3M2FNType>(getElementType()) ? 4 : 1;
 }
 
-/// Returns the type with these modes, or null if the layout is invalid.
+/// Returns the type with these modes, or null if they form no valid layout.
 static FragmentType makeFragment(Type element, const FragmentModes &modes) {
   if (modes.values.empty())
     return {};

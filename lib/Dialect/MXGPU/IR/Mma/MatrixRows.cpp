@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// ldmatrix loads up to four matrices of 8 rows of 16 bytes; each lane of a warp
-// provides the address of a row (PTX ISA, ldmatrix). Lane t gets word t % 4 of
-// row t / 4 of each matrix. The rows of the addresses are a layout too, in
-// which a lane holds its whole row.
+// ldmatrix loads up to four matrices, each with 8 rows of 16 bytes. Each lane
+// of a warp provides the address of a row, and lane t receives word t % 4 of
+// row t / 4 of each matrix (PTX ISA, ldmatrix). A second layout describes the
+// addressed rows: each lane holds the whole row at its address.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@ using namespace mx::mxgpu;
 static constexpr int64_t kWordBits = 32, kRowWords = 4, kMatrixRows = 8,
                          kMostMatrices = 4;
 
-/// Removes modes of `count` threads from the front. Returns none if a mode
-/// crosses the boundary.
+/// Removes the modes of the lowest `count` threads from the front and returns
+/// them, or none if a mode crosses the boundary.
 static std::optional<SmallVector<FragmentMode>>
 takeThreads(ArrayRef<FragmentMode> &modes, int64_t count) {
   SmallVector<FragmentMode> taken;
@@ -32,8 +32,8 @@ takeThreads(ArrayRef<FragmentMode> &modes, int64_t count) {
   return taken;
 }
 
-/// Returns the lowest bits of the register number, a mode each, up to the bits
-/// that count the matrices of an instruction.
+/// Removes the lowest bits of the register number and returns each as a mode of
+/// size 2. These bits count the matrices of an instruction.
 static SmallVector<FragmentMode>
 takeMatrices(SmallVectorImpl<FragmentMode> &modes) {
   SmallVector<FragmentMode> bits;
@@ -62,7 +62,7 @@ FragmentLayoutAttr FragmentLayoutAttr::getMatrixRows(int64_t bits) const {
     return {};
   SmallVector<FragmentMode> registers(values.drop_front());
   SmallVector<FragmentMode> matrices = takeMatrices(registers);
-  // Lanes beyond the last matrix repeat row addresses of the first.
+  // With fewer than four matrices, the remaining lanes repeat addresses.
   int64_t others = kMostMatrices >> matrices.size();
   llvm::append_range(*lanes, matrices);
   if (others > 1)

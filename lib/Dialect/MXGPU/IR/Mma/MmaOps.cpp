@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Checks operands against the placement and completion that the instruction's
-// attribute defines. The attribute verifies rules of its own instruction.
+// Checks the location of operands and the rings that supply them, as required
+// by the attribute of the instruction. The attribute verifies all other rules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ BufferType MmaOp::getBBuffer() {
   return dyn_cast<BufferType>(getB().getType());
 }
 
-/// Returns the reduction elements of an operand, a tile or a fragment.
+/// Returns the number of reduction elements of a buffer or fragment.
 static int64_t getReductionOf(Value operand) {
   if (auto fragment = dyn_cast<FragmentType>(operand.getType()))
     return fragment.getColumns();
@@ -75,17 +75,16 @@ static LogicalResult verifyPlace(MmaOp op, Value operand, StringRef name,
                                  StringRef pronoun, MmaPlaces places) {
   if (places.contains(findPlace(operand)))
     return success();
-  // mma C1
-  InFlightDiagnostic diag = op.emitOpError("expected ");
+  InFlightDiagnostic diag = op.emitOpError("expected "); // mma C1
   if (places == MmaPlace::None)
-    return diag << "no " << name << ", as " << op.getKind()
-                << " takes none, found " << operand.getType();
-  diag << name << " in " << target::getName(places) << ", as " << op.getKind()
-       << " takes " << pronoun << ", found ";
+    return diag << "no " << name << ", because " << op.getKind()
+                << " supports none, found " << operand.getType();
+  diag << name << " in " << target::getName(places) << ", because "
+       << op.getKind() << " requires " << pronoun << " there, found ";
   return operand ? diag << operand.getType() : diag << "none";
 }
 
-/// Requires the register layout of the instruction.
+/// Fails unless a register operand has the layout of the instruction.
 static LogicalResult verifyFragment(MmaOp op, Value operand, StringRef name,
                                     MmaOperand which) {
   auto found = operand ? dyn_cast<FragmentType>(operand.getType()) : nullptr;
@@ -95,38 +94,40 @@ static LogicalResult verifyFragment(MmaOp op, Value operand, StringRef name,
       which, found.getElementType(), found.getColumns());
   if (!expected) // mma C9
     return op.emitOpError("expected ")
-           << name << " with as many elements, of a type, as " << op.getKind()
-           << " takes from registers, found " << found;
+           << name << " with an element count and type that " << op.getKind()
+           << " supports in registers, found " << found;
   if (found != expected) // mma C10
     return op.emitOpError("expected ")
-           << name << " as " << expected << ", found " << found;
+           << name << " of type " << expected << ", found " << found;
   return success();
 }
 
 static LogicalResult verifyOperands(MmaOp op, const target::MmaRoles &roles) {
   for (auto [operand, name, pronoun, places] :
-       {std::tuple(Value(op.getA()), "a", "it", roles.a),
-        std::tuple(Value(op.getB()), "b", "it", roles.b),
-        std::tuple(Value(op.getAScales()), "scales of a", "them",
+       {std::tuple(Value(op.getA()), "'a'", "it", roles.a),
+        std::tuple(Value(op.getB()), "'b'", "it", roles.b),
+        std::tuple(Value(op.getAScales()), "scales of 'a'", "them",
                    MmaPlaces(roles.scales)),
-        std::tuple(Value(op.getBScales()), "scales of b", "them",
+        std::tuple(Value(op.getBScales()), "scales of 'b'", "them",
                    MmaPlaces(roles.scales)),
         std::tuple(Value(op.getD()), "the accumulator", "it",
                    MmaPlaces(roles.accumulator))})
     if (failed(verifyPlace(op, operand, name, pronoun, places)))
       return failure();
   for (auto [operand, name, which] :
-       {std::tuple(Value(op.getA()), "a", MmaOperand::A),
-        std::tuple(Value(op.getB()), "b", MmaOperand::B),
-        std::tuple(Value(op.getAScales()), "scales of a", MmaOperand::AScales),
-        std::tuple(Value(op.getBScales()), "scales of b", MmaOperand::BScales)})
+       {std::tuple(Value(op.getA()), "'a'", MmaOperand::A),
+        std::tuple(Value(op.getB()), "'b'", MmaOperand::B),
+        std::tuple(Value(op.getAScales()), "scales of 'a'",
+                   MmaOperand::AScales),
+        std::tuple(Value(op.getBScales()), "scales of 'b'",
+                   MmaOperand::BScales)})
     if (failed(verifyFragment(op, operand, name, which)))
       return failure();
   Type d = op.getD().getType();
   TypeRange expected = isa<FragmentType>(d) ? TypeRange(d) : TypeRange();
   if (op->getResultTypes() != expected) // mma C3
-    return op.emitOpError("expected a result like the accumulator that it is "
-                          "given where that is in registers, and only there");
+    return op.emitOpError("expected a result of the accumulator's type if and "
+                          "only if the accumulator is in registers");
   return success();
 }
 
@@ -134,8 +135,8 @@ static LogicalResult verifyOperands(MmaOp op, const target::MmaRoles &roles) {
 // Rings of operands
 //===----------------------------------------------------------------------===//
 
-/// Returns the consumer kind of a stage that an instruction reads: its own
-/// arrival, or the arrival of threads after its completion.
+/// Returns the consumer kind of a ring read by an instruction: the instruction
+/// arrives at the barrier, or threads arrive after its completion.
 static AsyncKind getConsumer(MmaCompletion completion) {
   switch (completion) {
   case MmaCompletion::Commit:
@@ -148,12 +149,12 @@ static AsyncKind getConsumer(MmaCompletion completion) {
   llvm_unreachable("all completions are listed");
 }
 
-/// Requires the ring's consumer kind, which determines the proxy fence of the
-/// producer and the release of stages.
+/// Fails unless the operand rings have this consumer kind. It determines the
+/// producer's proxy fence and the release of stages.
 static LogicalResult verifyRings(MmaOp op, MmaCompletion completion) {
   AsyncKind expected = getConsumer(completion);
-  for (auto [operand, name] :
-       {std::pair(Value(op.getA()), "a"), std::pair(Value(op.getB()), "b")}) {
+  for (auto [operand, name] : {std::pair(Value(op.getA()), "'a'"),
+                               std::pair(Value(op.getB()), "'b'")}) {
     RingType ring = findRing(operand);
     if (ring && ring.getConsumer() != expected) // mma C11
       return op.emitOpError("expected ")
@@ -165,19 +166,19 @@ static LogicalResult verifyRings(MmaOp op, MmaCompletion completion) {
   return success();
 }
 
-/// Requires copies of scales to tensor memory before the instruction, if the
-/// ring of the operand is known.
+/// Fails unless scales in tensor memory are copied from the stage that contains
+/// the operand. Passes if the ring of the operand is unknown.
 static LogicalResult verifyCopies(MmaOp op) {
   for (auto [scales, operand, name] :
-       {std::tuple(Value(op.getAScales()), Value(op.getA()), "a"),
-        std::tuple(Value(op.getBScales()), Value(op.getB()), "b")}) {
+       {std::tuple(Value(op.getAScales()), Value(op.getA()), "'a'"),
+        std::tuple(Value(op.getBScales()), Value(op.getB()), "'b'")}) {
     if (!scales || !isa<ScalesType>(scales.getType()) || !findRing(operand))
       continue;
     auto copy = scales.getDefiningOp<CopyScalesOp>();
     // mma C4
     if (!copy || copy.getBuffer().getDefiningOp() != operand.getDefiningOp())
       return op.emitOpError("expected scales of ")
-             << name << " copied from the stage that holds " << name;
+             << name << " copied from the stage that contains " << name;
   }
   return success();
 }
@@ -186,38 +187,41 @@ static LogicalResult verifyCopies(MmaOp op) {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// Checks the part of B that is multiplied with an A in registers.
+/// Checks the part of B that `column` selects for an A in registers.
 static LogicalResult verifyColumnsOfB(MmaOp op) {
   std::optional<int64_t> column = op.getColumn();
   if (!column)
     return success();
   if (op.getABuffer() || !op.getBBuffer()) // mma C2
-    return op.emitOpError("expected no column of b but for an a in registers "
-                          "and a b in shared memory, found ")
+    return op.emitOpError("'column' requires 'a' in registers and 'b' in "
+                          "shared memory, found ")
            << op.getA().getType() << " and " << op.getB().getType();
   int64_t step = op.getKind().getMmaShape().k;
   int64_t last = getReductionOf(op.getB()) - op.getReduction();
   if (*column < 0 || *column > last || *column % step) // mma C12
-    return op.emitOpError("expected a column of b from 0 to ")
+    return op.emitOpError("expected a column of 'b' from 0 to ")
            << last << " in steps of " << step << ", found " << *column;
   return success();
 }
 
 static LogicalResult verifyShapes(MmaOp op) {
   for (auto [buffer, name] :
-       {std::pair(op.getABuffer(), "a"), std::pair(op.getBBuffer(), "b")}) {
+       {std::pair(op.getABuffer(), "'a'"), std::pair(op.getBBuffer(), "'b'")}) {
     size_t rank = buffer ? buffer.getShape().size() : 2;
     if (rank != 2 && rank != 3) // mma C5
       return op.emitOpError("expected ")
-             << name << " to be a matrix or panels of one, found " << buffer;
+             << name << " to be a matrix or the panels of a matrix, found "
+             << buffer;
   }
   int64_t reduction = op.getReduction(), ofB = getReductionOf(op.getB());
   if (!op.getColumn() && reduction != ofB) // mma C6
-    return op.emitOpError("expected a and b with the same reduction, found ")
+    return op.emitOpError("expected 'a' and 'b' with the same number of "
+                          "reduction elements, found ")
            << reduction << " and " << ofB;
   if (int64_t k = op.getKind().getMmaShape().k; reduction % k) // mma C7
-    return op.emitOpError("expected a reduction of a multiple of ")
-           << k << " elements, found " << reduction;
+    return op.emitOpError(
+               "expected the number of reduction elements to be a multiple of ")
+           << k << ", found " << reduction;
   if (failed(verifyColumnsOfB(op)))
     return failure();
   for (BufferType buffer : {op.getABuffer(), op.getBBuffer()})
@@ -243,8 +247,8 @@ LogicalResult MmaWaitOp::verify() {
   constexpr int64_t kMost = 7;
   // mma_wait C1
   if (int64_t pending = getPending(); pending < 0 || pending > kMost)
-    return emitOpError("expected 0 to ")
-           << kMost << " pending, found " << pending;
+    return emitOpError("expected 'pending' from 0 to ")
+           << kMost << ", found " << pending;
   auto mma = getOperand().getDefiningOp<MmaOp>();
   if (!mma)
     return success();
@@ -260,8 +264,8 @@ LogicalResult MmaWaitOp::verify() {
 //===----------------------------------------------------------------------===//
 // Operands in shared memory
 //
-// An instruction reads 32 bytes of each row. Rows are as long as the swizzle;
-// longer tiles are split into consecutive panels.
+// An instruction reads 32 bytes of each row. Rows are as long as the swizzle.
+// Tiles with longer rows are divided into consecutive panels.
 //===----------------------------------------------------------------------===//
 
 int64_t mx::mxgpu::getOperandRows(BufferType buffer) {
@@ -284,9 +288,8 @@ LogicalResult mx::mxgpu::verifyOperandRows(MmaOp op, BufferType buffer) {
   if (buffer.getSwizzle() != mxgpu::Swizzle::None &&
       getRowBytes(buffer) == static_cast<int64_t>(buffer.getSwizzle()))
     return success();
-  // mma C8
-  return op.emitOpError("expected rows of operands to be as long as their "
-                        "swizzle, found ")
+  return op.emitOpError( // mma C8
+             "expected operand rows to be as long as the swizzle, found ")
          << buffer;
 }
 

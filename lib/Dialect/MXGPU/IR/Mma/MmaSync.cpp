@@ -3,14 +3,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Operands, scales and accumulators are in registers. Each warp issues an
-// instruction for 16 rows, 8 columns and 16, 32 or 64 elements of the
-// reduction.
+// instruction for 16 rows, 8 columns and 16, 32 or 64 reduction elements.
 //
-// An instruction reads the scales of 16 rows from lanes 0 and 1 of each four,
-// or 2 and 3, and the scales of 8 columns from one lane of each four, by
-// selectors. A register of each lane thus holds scales of 32 rows or 32 columns
-// without duplicates (PTX ISA, mma, Block scaling for mma.sync: thread-id and
-// byte-id).
+// Selectors choose the lanes whose scales are used. The 16 rows use lanes 0 and
+// 1 or lanes 2 and 3 of each quad, and the 8 columns use a single lane of each
+// quad. So a register in all lanes holds scales of 32 rows or columns without
+// duplicates (PTX ISA, mma, Block scaling for mma.sync: thread-id and byte-id).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,25 +24,26 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Rows and columns of an instruction, rows or columns with scales in a
-/// register of all lanes, and scales of a register.
+/// An instruction computes kRows rows and kColumns columns. A register in all
+/// lanes holds the scales of kScaled rows or columns, kWordScales scales per
+/// lane.
 static constexpr int64_t kRows = 16, kColumns = 8, kScaled = 32,
                          kWordScales = 4;
 
 static int64_t getK(MmaKind kind) { return target::getInfo(toTarget(kind)).k; }
 
-/// Returns the scales of a row that an instruction reads.
+/// Returns the number of scales per row that an instruction reads.
 static int64_t getScalesOfStep(MmaSyncAttr kind) {
   return getK(kind.getKind()) / kind.getBlock();
 }
 
-/// Returns true if 4-bit elements are spread to bytes before the
-/// multiplication.
+/// Returns true if the kernel first expands 4-bit elements to bytes.
 static bool isSpread(MmaSyncAttr kind, Type element) {
   return kind.getKind() == MmaKind::MXF8F6F4 && isa<Float4E2M1FNType>(element);
 }
 
-/// Returns true if warps divide `size` into a power of two of blocks each.
+/// Returns true if `warps` warps divide the `size` rows or columns into equal
+/// parts, and each part is `least` times a power of two.
 static bool isDivided(int64_t size, int64_t warps, int64_t least) {
   return warps > 0 && size > 0 && size % (warps * least) == 0 &&
          llvm::isPowerOf2_64(size / (warps * least)) &&
@@ -61,39 +60,37 @@ LogicalResult MmaSyncAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << stringifyMmaKind(kind)
                        << ", which has no scales, found " << block << " and "
                        << firstScale;
-  // mma_sync C2
   if (isScaled && llvm::none_of(target::getScaleVectorRules(), [&](auto &rule) {
         return rule.kind == toTarget(kind) && rule.blockSize == block;
-      }))
-    return emitError() << "expected a block of scales that kind::"
-                       << stringifyMmaKind(kind) << " has, found " << block;
+      })) // mma_sync C2
+    return emitError() << "expected a block size that kind::"
+                       << stringifyMmaKind(kind) << " supports, found "
+                       << block;
   constexpr int64_t kMostWarps = target::kMaxThreadsPerCta / target::kWarpSize;
   // mma_sync C3
   if (warps < 1 || columnWarps < 1 || warps > kMostWarps ||
       columnWarps > kMostWarps || warps * columnWarps > kMostWarps)
     return emitError() << "expected 1 to " << kMostWarps << " warps, found "
-                       << warps << " by rows and " << columnWarps
-                       << " by columns";
+                       << warps << " row warps and " << columnWarps
+                       << " column warps";
   // mma_sync C4
   if (!isDivided(m, warps, kRows) || !isDivided(n, columnWarps, kScaled))
     return emitError() << "expected " << kRows << " rows and " << kScaled
-                       << " columns of each warp times powers of two, found m "
-                          "= "
-                       << m << " of " << warps << " and n = " << n << " of "
-                       << columnWarps << " warps";
+                       << " columns per warp, or a power of two times these "
+                          "counts, found m = "
+                       << m << " with " << warps << " warps and n = " << n
+                       << " with " << columnWarps << " warps";
   // Registers of a thread (PTX ISA, Register State Space).
   constexpr int64_t kMostAccumulators = 255, kMost = 4096;
   int64_t perWarp =
       m > kMost || n > kMost ? kMost * kMost : m * n / (warps * columnWarps);
-  // mma_sync C5
   if (int64_t accumulators = perWarp / target::kWarpSize;
-      accumulators > kMostAccumulators)
-    return emitError() << "expected an accumulator that fits "
-                       << kMostAccumulators << " registers of a thread, found "
-                       << accumulators << ": divide m or n by more warps";
-  // mma_sync C6
+      accumulators > kMostAccumulators) // mma_sync C5
+    return emitError() << "expected an accumulator with at most "
+                       << kMostAccumulators << " registers per thread, found "
+                       << accumulators << ": divide m or n among more warps";
   if (int64_t step = isScaled ? getK(kind) / block : 1;
-      firstScale < 0 || firstScale > kMost || firstScale % step)
+      firstScale < 0 || firstScale > kMost || firstScale % step) // mma_sync C6
     return emitError() << "expected first_scale from 0 to " << kMost
                        << " in steps of " << step << ", found " << firstScale;
   return success();
@@ -119,8 +116,8 @@ MmaShape MmaSyncAttr::getMmaShape() const {
   return {getM(), getN(), getK(getKind())};
 }
 
-/// Source: PTX ISA, mma, Matrix Fragments for mma.m16n8k32: C and D. Columns
-/// are the last modes, so that some are adjacent registers.
+/// Source: PTX ISA, mma, Matrix Fragments for mma.m16n8k32: C and D. The last
+/// modes count columns, so a slice of columns is a range of registers.
 FragmentModes MmaSyncAttr::getAccumulatorModes(int64_t columns) const {
   int64_t ofWarp = columns / getColumnWarps();
   return makeModes({{{4, 0, 2},
@@ -134,8 +131,9 @@ FragmentModes MmaSyncAttr::getAccumulatorModes(int64_t columns) const {
 }
 
 /// Source: PTX ISA, mma, Matrix Fragments for mma.m16n8k32 and mma.m16n8k64: A
-/// and B. A word holds an eighth of an instruction's elements of a row, or a
-/// quarter if spread, alternating between both halves of the reduction.
+/// and B. A word holds an eighth of the elements that an instruction reads from
+/// a row. If elements are expanded, a word holds a quarter, and its elements
+/// alternate between both halves of the reduction.
 static FragmentModes getElementModes(MmaSyncAttr kind, bool isA, bool isSpread,
                                      int64_t columns) {
   int64_t k = getK(kind.getKind()), word = k / 8;
@@ -158,7 +156,8 @@ static FragmentModes getElementModes(MmaSyncAttr kind, bool isA, bool isSpread,
   return makeModes(modes);
 }
 
-/// A warp with 16 rows holds their scales twice, in both halves of its lanes.
+/// A warp with only 16 rows holds their scales twice: in lanes 0 and 1 and in
+/// lanes 2 and 3 of each quad.
 static FragmentModes getScaleModes(MmaSyncAttr kind, bool isA, int64_t scales) {
   int64_t rows = isA ? kind.getWarpRows() : kind.getWarpColumns();
   int64_t lanes = std::min(rows, kScaled) / 8;
@@ -193,9 +192,10 @@ std::string MmaSyncAttr::checkTarget(const target::TargetInfo &target) const {
   return target::checkMmaFamily(target, target::MmaFamily::MmaSync);
 }
 
-/// Rates are per SM, with four tensor cores that serve a warp each. The bf16
-/// rate is a quarter of the E4M3 rate (flashinfer, issue 3628: 253 and 993
-/// TFLOP/s on an RTX 5090), with half as many pairs per instruction.
+/// Rates are per SM. Each of the four tensor cores of an SM serves a single
+/// warp. The bf16 rate is a quarter of the E4M3 rate (flashinfer, issue 3628:
+/// 253 and 993 TFLOP/s on an RTX 5090). A bf16 instruction performs half as
+/// many multiplications, so it takes twice as long.
 int64_t MmaSyncAttr::getCycles(const target::Rates &rates) const {
   constexpr int64_t kCores = 4;
   int64_t busy = std::min(kCores, getWarps() * getColumnWarps());
@@ -219,16 +219,17 @@ static LogicalResult verifyMmaScales(MmaSyncAttr kind, MmaOp op) {
   if (getElement(op.getBScales()) != type || !isMatrixScale(type) ||
       !target::lookupScaleVector(toTarget(kind.getKind()), kind.getBlock(),
                                  *findBlockFormat(type)->scale, error))
-    return op.emitOpError("expected scales of a and b of one type that kind::")
-           << stringifyMmaKind(kind.getKind()) << " takes for blocks of "
-           << kind.getBlock() << ", found " << type << " and "
-           << getElement(op.getBScales());
+    return op.emitOpError("expected the scales of 'a' and 'b' to have the same "
+                          "type, which kind::")
+           << stringifyMmaKind(kind.getKind())
+           << " supports for a block size of " << kind.getBlock() << ", found "
+           << type << " and " << getElement(op.getBScales());
   int64_t end = kind.getFirstScale() + op.getReduction() / kind.getBlock();
-  for (auto [scales, name] : {std::pair(Value(op.getAScales()), "a"),
-                              std::pair(Value(op.getBScales()), "b")}) {
+  for (auto [scales, name] : {std::pair(Value(op.getAScales()), "'a'"),
+                              std::pair(Value(op.getBScales()), "'b'")}) {
     int64_t found = cast<FragmentType>(scales.getType()).getColumns();
     if (found < end) // mma_sync C10
-      return op.emitOpError("expected scales of at least ")
+      return op.emitOpError("expected scales for at least ")
              << end << " blocks of " << name << ", found " << found;
   }
   return success();
@@ -236,20 +237,19 @@ static LogicalResult verifyMmaScales(MmaSyncAttr kind, MmaOp op) {
 
 LogicalResult MmaSyncAttr::verifyMma(MmaOp &op) const {
   if (op.getAccumulate() || op.getBOffset()) // mma_sync C7
-    return op.emitOpError("expected neither accumulate nor b_offset: begin "
+    return op.emitOpError("expected neither 'accumulate' nor 'b_offset': begin "
                           "with mxgpu.zero_fragment");
   FragmentType expected =
       op.getKind().getAccumulatorType(Float32Type::get(getContext()), getN());
   if (op.getD().getType() != expected) // mma_sync C8
-    return op.emitOpError("expected an accumulator of ")
+    return op.emitOpError("expected an accumulator of type ")
            << expected << ", found " << op.getD().getType();
   if (getBlock() && failed(verifyMmaScales(*this, op)))
     return failure();
   int64_t warps = getWarps() * getColumnWarps();
-  // mma_sync C11
   if (RoleOp role = getRole(op);
-      role && static_cast<int64_t>(role.getWarps()) != warps)
-    return op.emitOpError("expected a role of ")
+      role && static_cast<int64_t>(role.getWarps()) != warps) // mma_sync C11
+    return op.emitOpError("expected a role with ")
            << warps << " warps, found " << role.getWarps();
   return success();
 }
@@ -260,7 +260,7 @@ LogicalResult MmaSyncAttr::verifyMma(MmaOp &op) const {
 
 namespace {
 
-/// Registers of a warp's A or B by instruction.
+/// Registers with a warp's A or B, in the order of instructions.
 class WarpOperand {
 public:
   WarpOperand(NVVMBuilder &builder, bool isSpread, Value vector,
@@ -276,7 +276,8 @@ public:
   }
 
 private:
-  /// Orders words by halves of the reduction, each with all rows.
+  /// Expands the elements to bytes. For each instruction, the words of the
+  /// first half of the reduction precede the words of the second half.
   void spread(NVVMBuilder &builder) {
     SmallVector<Value> packed = std::move(words);
     words.assign(2 * packed.size(), Value());
@@ -291,7 +292,6 @@ private:
   int64_t wordsOfStep;
 };
 
-/// Registers of a warp's scales.
 class WarpScales {
 public:
   WarpScales(NVVMBuilder &builder, Value scales, Value vector)
@@ -299,8 +299,8 @@ public:
         wordsOfRow(cast<FragmentType>(scales.getType()).getColumns() /
                    kWordScales) {}
 
-  /// Returns the scales from `scale` on of block `block` of `rows` rows or
-  /// columns.
+  /// Returns the scales of `rows` rows (or columns), starting at `block *
+  /// rows`. The first returned scale of each row is scale `scale`.
   MmaSyncScales at(int64_t block, int64_t rows, int64_t scale) const {
     int64_t first = block * rows;
     return {words[first / kScaled * wordsOfRow + scale / kWordScales],
@@ -314,7 +314,6 @@ private:
 
 } // namespace
 
-/// Returns the shape of an instruction.
 static MmaSyncShape getShape(MmaSyncAttr kind, MmaOp op) {
   const BlockFormat &format = op.getAScales()
                                   ? getBlockFormat(getElement(op.getAScales()))
@@ -324,7 +323,7 @@ static MmaSyncShape getShape(MmaSyncAttr kind, MmaOp op) {
           static_cast<unsigned>(kind.getBlock()), *format.scale};
 }
 
-/// Issues all instructions of a slice of the reduction.
+/// Issues all instructions for step `step` of the reduction.
 static Value multiplyStep(NVVMBuilder &builder, MmaSyncAttr kind, MmaOp op,
                           const MmaOperands &values, Value accumulators,
                           int64_t step) {
@@ -357,14 +356,14 @@ static Value multiplyStep(NVVMBuilder &builder, MmaSyncAttr kind, MmaOp op,
   return builder.mmaSync(getShape(kind, op), accumulators, instructions);
 }
 
-/// Skips elements beyond the extent, which may be NaN.
+/// Skips the steps beyond the extent, because elements there may be NaN.
 Value MmaSyncAttr::emit(NVVMBuilder &builder, MmaOp &op,
                         const MmaOperands &values) const {
   int64_t k = getK(getKind()), first = getFirstScale() * getBlock();
   Value accumulators = values.d;
   for (int64_t step = 0; step < op.getReduction() / k; ++step) {
     int64_t start = first + step * k;
-    // An extent is at least 1.
+    // Step 0 needs no test, because the extent is at least 1.
     if (!values.extent || !start) {
       accumulators =
           multiplyStep(builder, *this, op, values, accumulators, step);

@@ -1,11 +1,6 @@
 //===- Operands.h - Operands in shared memory -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Common code of instructions, and of instructions that read A and B by
-// descriptors.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MXGPU_IR_MMA_OPERANDS_H
 #define MX_LIB_DIALECT_MXGPU_IR_MMA_OPERANDS_H
@@ -15,22 +10,20 @@
 
 namespace mx::mxgpu {
 
-/// Converts to the kind of mx/Target.
 target::MmaKind toTarget(MmaKind kind);
 
 /// Drops modes of size 1.
 FragmentModes makeModes(FragmentModes modes);
 
-/// Return the rows of an operand, a matrix or panels of a matrix, and its
-/// reduction elements.
+/// Return the numbers of rows and of reduction elements of an operand (a
+/// matrix, or panels of a matrix).
 int64_t getOperandRows(BufferType buffer);
 int64_t getOperandReduction(BufferType buffer);
 
-/// Fails unless rows of an operand's panels are as long as the swizzle, as
-/// descriptors require.
+/// Fails unless panel rows are as long as the swizzle, as descriptors require.
 llvm::LogicalResult verifyOperandRows(MmaOp op, BufferType buffer);
 
-/// Descriptors of an operand in shared memory, by instruction.
+/// Descriptors of an operand for the instructions of a tile.
 class DescribedOperand {
 public:
   /// `encode` builds descriptors in the form of the instruction.
@@ -39,8 +32,8 @@ public:
 
   /// Advances the start by `rows` (i32), a multiple of the swizzle's period.
   void addRows(NVVMBuilder &builder, mlir::Value rows);
-  /// Returns the descriptor of instruction `step` along the reduction, `row`
-  /// rows (a multiple of the swizzle's period) below the start.
+  /// Returns the descriptor of instruction `step` along the reduction. It
+  /// starts at row `row`, a multiple of the swizzle's period.
   mlir::Value at(NVVMBuilder &builder, int64_t step, int64_t row = 0) const;
 
 private:

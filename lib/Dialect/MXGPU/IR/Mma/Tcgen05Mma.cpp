@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Operands are in shared memory; scales, if any, and accumulators in tensor
+// Operands are in shared memory. Accumulators and scales, if any, are in tensor
 // memory. One thread issues an instruction for each 32 bytes of the reduction.
 //
 //===----------------------------------------------------------------------===//
@@ -41,9 +41,8 @@ Tcgen05MmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (m < 1 || m > kMost || n < 1 || n > kMost) // tcgen05_mma C2
     return emitError() << "expected m and n from 1 to " << kMost << ", found "
                        << m << " and " << n;
-  // tcgen05_mma C3
   if (std::string error = target::checkMmaShape(toTarget(kind), ctas, m, n);
-      !error.empty())
+      !error.empty()) // tcgen05_mma C3
     return emitError() << error;
   if (!hasScales(kind) && block) // tcgen05_mma C17
     return emitError() << "expected block = 0 with kind::"
@@ -55,8 +54,8 @@ Tcgen05MmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (rule.kind == toTarget(kind) && rule.blockSize == block)
       return success();
   // tcgen05_mma C4
-  return emitError() << "expected a block of scales that kind::"
-                     << stringifyMmaKind(kind) << " has, found " << block;
+  return emitError() << "expected a block size that kind::"
+                     << stringifyMmaKind(kind) << " supports, found " << block;
 }
 
 //===----------------------------------------------------------------------===//
@@ -102,9 +101,10 @@ static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
   if (op.getAScales())
     format = findBlockFormat(getScalesType(op.getAScales()).getElementType());
   if (!aType || !bType || !format || !format->scale) // tcgen05_mma C10
-    return op.emitOpError("expected elements that the tensor core ")
-           << (op.getAScales() ? "scales" : "multiplies") << " in " << a
-           << " and " << b;
+    return op.emitOpError("expected element types that the tensor core ")
+           << (op.getAScales() ? "supports with scales"
+                               : "supports without scales")
+           << " in " << a << " and " << b;
   target::InstrDescriptor instruction;
   instruction.kind = toTarget(kind.getKind());
   instruction.ctaGroup = kind.getCtas();
@@ -120,8 +120,8 @@ static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
   return instruction;
 }
 
-/// Kinds with 64 elements in 32 bytes of K read dense elements; the other kind
-/// reads a byte per element.
+/// Kinds with 64 elements in 32 bytes of K read dense 4-bit elements. The other
+/// kinds read one-byte or padded elements.
 static LogicalResult verifyDense(Tcgen05MmaAttr kind, MmaOp op) {
   bool takesDense = kind.getMmaShape().k > 32;
   for (BufferType buffer : {op.getABuffer(), op.getBBuffer()}) {
@@ -129,8 +129,8 @@ static LogicalResult verifyDense(Tcgen05MmaAttr kind, MmaOp op) {
                    !buffer.getPadded();
     if (isDense != takesDense) // tcgen05_mma C9
       return op.emitOpError("expected ")
-             << (takesDense ? "dense elements of 4 bits"
-                            : "elements of a byte each, or padded ones,")
+             << (takesDense ? "dense 4-bit elements"
+                            : "one-byte or padded elements")
              << " for kind::" << stringifyMmaKind(kind.getKind()) << ", found "
              << buffer;
   }
@@ -140,38 +140,37 @@ static LogicalResult verifyDense(Tcgen05MmaAttr kind, MmaOp op) {
 static LogicalResult
 verifyMmaScales(MmaOp op, const target::InstrDescriptor &instruction) {
   bool hasOffset = static_cast<bool>(op.getBOffset());
-  // A CTA of a pair holds the scales of its own rows of A, and of all of B.
+  // A CTA of a pair holds the scales of its own rows of A and of all rows of B.
   unsigned ctas = instruction.ctaGroup, m = instruction.m, n = instruction.n;
   int64_t bRows = n;
   if (hasOffset && bRows % 128 != 64) // tcgen05_mma C12
-    return op.emitOpError("expected an offset only where rows of b fill a tile "
-                          "of 128 by half, found ")
+    return op.emitOpError("'b_offset' requires the rows of 'b' to end in the "
+                          "middle of a 128-row tile, found ")
            << bRows << " rows";
   IntegerAttr offset;
-  // tcgen05_mma C13
   if (hasOffset && matchPattern(op.getBOffset(), m_Constant(&offset)) &&
-      offset.getInt() != 0 && offset.getInt() != 64)
-    return op.emitOpError("expected an offset of 0 or 64 rows, found ")
+      offset.getInt() != 0 && offset.getInt() != 64) // tcgen05_mma C13
+    return op.emitOpError("expected a 'b_offset' of 0 or 64 rows, found ")
            << offset.getInt();
   ScalesType aType = getScalesType(op.getAScales());
   ScalesType bType = getScalesType(op.getBScales());
   for (auto [type, columns, name] :
-       {std::tuple(aType, target::scaleAColumns(ctas, m), "a"),
-        std::tuple(bType, target::scaleBColumns(ctas, m, n), "b")}) {
+       {std::tuple(aType, target::scaleAColumns(ctas, m), "'a'"),
+        std::tuple(bType, target::scaleBColumns(ctas, m, n), "'b'")}) {
     int64_t expected =
         columns / target::kScaleColumnsPerGroup * target::kScaleRowsPerGroup;
     if (type.getRows() != expected) // tcgen05_mma C14
-      return op.emitOpError("expected scales of ")
-             << expected << " rows for " << name << ", found "
-             << type.getRows();
+      return op.emitOpError("expected scales for ")
+             << expected << " rows of " << name << ", found " << type.getRows();
     if (type.getElementType() != aType.getElementType()) // tcgen05_mma C15
-      return op.emitOpError("expected scales of a and b of one type, found ")
+      return op.emitOpError("expected the scales of 'a' and 'b' to have the "
+                            "same type, found ")
              << aType.getElementType() << " and " << type.getElementType();
     int64_t scales = type.getTiles() * kScaleTileBlocks * instruction.blockSize;
     if (scales != op.getReduction()) // tcgen05_mma C16
       return op.emitOpError("expected scales for ")
-             << op.getReduction() << " elements of the reduction of " << name
-             << ", found those of " << scales;
+             << op.getReduction() << " reduction elements of " << name
+             << ", found scales for " << scales;
   }
   return success();
 }
@@ -182,7 +181,7 @@ static LogicalResult verifyShapes(Tcgen05MmaAttr kind, MmaOp op) {
   int64_t ctas = kind.getCtas();
   // tcgen05_mma C7
   for (auto [buffer, rows, name] :
-       {std::tuple(a, kind.getM(), "a"), std::tuple(b, kind.getN(), "b")})
+       {std::tuple(a, kind.getM(), "'a'"), std::tuple(b, kind.getN(), "'b'")})
     if (getOperandRows(buffer) * ctas != rows)
       return op.emitOpError("expected ")
              << rows / ctas << " rows of " << name << " in each CTA, found "
@@ -191,18 +190,17 @@ static LogicalResult verifyShapes(Tcgen05MmaAttr kind, MmaOp op) {
   int64_t rows = getOperandRows(a);
   int64_t columns = target::accumulatorColumns(ctas, kind.getM(), kind.getN());
   if (d.getShape() != ArrayRef<int64_t>{rows, columns}) // tcgen05_mma C8
-    return op.emitOpError("expected an accumulator of ")
+    return op.emitOpError("expected an accumulator of shape ")
            << rows << "x" << columns << ", found " << d.getShape()[0] << "x"
            << d.getShape()[1];
   return success();
 }
 
 LogicalResult Tcgen05MmaAttr::verifyMma(MmaOp &op) const {
-  // tcgen05_mma C5
   if (auto kernel = op->getParentOfType<KernelOp>();
-      kernel && kernel.isPair() != (getCtas() == 2))
-    return op.emitOpError("expected an instruction of as many CTAs as the "
-                          "kernel's cluster has, found ")
+      kernel && kernel.isPair() != (getCtas() == 2)) // tcgen05_mma C5
+    return op.emitOpError("expected 'ctas' to match the size of the kernel's "
+                          "cluster, found ctas = ")
            << getCtas();
   if (failed(verifyShapes(*this, op)) || failed(verifyDense(*this, op)))
     return failure();
@@ -212,7 +210,7 @@ LogicalResult Tcgen05MmaAttr::verifyMma(MmaOp &op) const {
   if (op.getAScales())
     return verifyMmaScales(op, *instruction);
   if (op.getBOffset()) // tcgen05_mma C6
-    return op.emitOpError("expected no b_offset without scales");
+    return op.emitOpError("'b_offset' requires scales");
   return success();
 }
 
@@ -295,7 +293,7 @@ static void enterIfWithin(NVVMBuilder &builder, Value extent, int64_t start) {
 
 Value Tcgen05MmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
                            const MmaOperands &values) const {
-  // Verified before.
+  // The verifier already checked that getInstruction succeeds.
   Issue issue = getIssue(builder, op, values, *getInstruction(*this, op));
   int64_t k = getMmaShape().k;
   int64_t steps = op.getReduction() / k;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// B is in shared memory, A in shared memory or registers, and accumulators in
-// registers of warpgroups. A warpgroup issues an instruction for each 32 bytes
-// of the reduction and each 64 of its rows.
+// B is in shared memory, A is in shared memory or registers, and accumulators
+// are in registers. A warpgroup issues an instruction for each 32 bytes of the
+// reduction and each block of 64 rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,6 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Returns the accumulators per thread.
 static int64_t countAccumulators(int64_t m, int64_t n, int64_t warpgroups) {
   return m * n / (warpgroups * target::kWarpGroupSize);
 }
@@ -25,9 +24,8 @@ static int64_t countAccumulators(int64_t m, int64_t n, int64_t warpgroups) {
 LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t m, int64_t n, int64_t k,
                                 int64_t warpgroups) {
-  // wgmma C1
   if (n < target::kWgmmaNMin || n > target::kWgmmaNMax ||
-      n % target::kWgmmaNStep)
+      n % target::kWgmmaNStep) // wgmma C1
     return emitError() << "expected n from " << target::kWgmmaNMin << " to "
                        << target::kWgmmaNMax << " in steps of "
                        << target::kWgmmaNStep << ", found " << n;
@@ -41,17 +39,17 @@ LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   int64_t rowsAtOnce = target::kWgmmaM * warpgroups;
   // wgmma C12
   if (m < rowsAtOnce || m % rowsAtOnce || !llvm::isPowerOf2_64(m / rowsAtOnce))
-    return emitError() << "expected m to be " << rowsAtOnce
-                       << " times a power of two, " << target::kWgmmaM
-                       << " rows of each warpgroup, found " << m;
+    return emitError()
+           << "expected m to be " << rowsAtOnce
+           << " times a power of two, because each warpgroup multiplies "
+           << target::kWgmmaM << " rows at a time, found " << m;
   // Registers of a thread (PTX ISA, Register State Space).
   constexpr int64_t kMostAccumulators = 255;
-  // wgmma C13
   if (int64_t accumulators = countAccumulators(m, n, warpgroups);
-      accumulators > kMostAccumulators)
-    return emitError() << "expected an accumulator that fits "
-                       << kMostAccumulators << " registers of a thread, found "
-                       << accumulators << ": divide m by more warpgroups";
+      accumulators > kMostAccumulators) // wgmma C13
+    return emitError() << "expected an accumulator with at most "
+                       << kMostAccumulators << " registers per thread, found "
+                       << accumulators << ": divide m among more warpgroups";
   return success();
 }
 
@@ -75,16 +73,16 @@ FragmentModes mx::mxgpu::makeModes(FragmentModes modes) {
   return modes;
 }
 
-/// Returns the modes of a warpgroup's threads, with `run` columns each, and of
-/// the warpgroups.
+/// Returns the thread modes. Each thread holds runs of `run` adjacent columns,
+/// and the last mode counts warpgroups.
 static SmallVector<FragmentMode> getThreadModes(WgmmaAttr kind, int64_t run) {
   int64_t groups = kind.getWarpgroups();
   return {
       {4, 0, run}, {8, 1, 0}, {4, 16, 0}, {groups, kind.getM() / groups, 0}};
 }
 
-/// Source: PTX ISA, wgmma.mma_async, Register Fragments: D. Columns are the
-/// last modes, so that some are adjacent registers.
+/// Source: PTX ISA, wgmma.mma_async, Register Fragments: D. The last modes
+/// count columns, so a slice of columns is a range of registers.
 FragmentModes WgmmaAttr::getAccumulatorModes(int64_t columns) const {
   return makeModes({getThreadModes(*this, 2),
                     {{2, 0, 1},
@@ -93,7 +91,7 @@ FragmentModes WgmmaAttr::getAccumulatorModes(int64_t columns) const {
                      {columns / 8, 0, 8}}});
 }
 
-/// Fragment A: two words from each 32 bytes of two rows.
+/// A thread of fragment A holds two words from each 32 bytes of two rows.
 FragmentModes WgmmaAttr::getOperandModes(MmaOperand operand, Type element,
                                          int64_t columns) const {
   std::optional<target::MmaType> type = mxgpu::getMmaType(element);
@@ -113,10 +111,9 @@ std::string WgmmaAttr::checkTarget(const target::TargetInfo &target) const {
   return target::checkMmaFamily(target, target::MmaFamily::Wgmma);
 }
 
-/// A column of an instruction, 64 rows by 16 bf16 elements, takes 1024
-/// multiplications. Dense bf16 at 989 TFLOP/s, 1.83 GHz and 132 SMs is 2048
-/// multiplications per cycle and SM (H100 datasheet), or as many columns per
-/// cycle as tcgen05.mma of one CTA.
+/// An instruction performs 64 x 16 = 1024 bf16 multiplications per column. An
+/// SM performs 2048 per cycle (H100 datasheet: dense bf16 at 989 TFLOP/s, 1.83
+/// GHz, 132 SMs), so two columns take a cycle, as with tcgen05.mma of one CTA.
 int64_t WgmmaAttr::getCycles(const target::Rates &rates) const {
   return target::mmaCycles(rates, getN()) * (getM() / target::kWgmmaM);
 }
@@ -134,50 +131,47 @@ static std::optional<target::MmaType> getTypeOfA(MmaOp op) {
 
 LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
   if (op.getAccumulate() || op.getExtent() || op.getBOffset()) // wgmma C3
-    return op.emitOpError("expected neither accumulate, extent nor b_offset: "
+    return op.emitOpError("expected no 'accumulate', 'extent' or 'b_offset': "
                           "begin with mxgpu.zero_fragment, and let the copy "
-                          "engine fill what lies beyond the reduction with 0");
+                          "engine fill elements beyond the reduction with 0");
   BufferType b = op.getBBuffer();
   std::optional<target::MmaType> aType = getTypeOfA(op);
   std::optional<target::MmaType> bType = mxgpu::getMmaType(b.getElementType());
   if (!aType || !bType) // wgmma C4
-    return op.emitOpError("expected elements of bf16, f16, f8E4M3FN or f8E5M2, "
-                          "found ")
+    return op.emitOpError(
+               "expected bf16, f16, f8E4M3FN or f8E5M2 elements, found ")
            << op.getA().getType() << " and " << b;
-  // wgmma C5
   if (std::string error =
           target::checkWgmma(target::kWgmmaM, getN(), getK(), *aType, *bType);
-      !error.empty())
+      !error.empty()) // wgmma C5
     return op.emitOpError()
            << error << " in " << op.getA().getType() << " and " << b;
   if (getOperandRows(b) != getN()) // wgmma C6
     return op.emitOpError("expected ")
-           << getN() << " rows of b, found " << getOperandRows(b);
+           << getN() << " rows of 'b', found " << getOperandRows(b);
   // wgmma C7
   if (BufferType a = op.getABuffer(); a && getOperandRows(a) != getM())
     return op.emitOpError("expected ")
-           << getM() << " rows of a, found " << getOperandRows(a);
+           << getM() << " rows of 'a', found " << getOperandRows(a);
   auto accumulators = cast<FragmentType>(op.getD().getType());
   FragmentType expected =
       op.getKind().getAccumulatorType(Float32Type::get(getContext()), getN());
   if (accumulators != expected) // wgmma C8
-    return op.emitOpError("expected an accumulator of ")
+    return op.emitOpError("expected an accumulator of type ")
            << expected << ", found " << accumulators;
   int64_t warps = getWarpgroups() * target::kWarpGroupWarps;
-  // wgmma C9
   if (RoleOp role = getRole(op);
-      role && static_cast<int64_t>(role.getWarps()) != warps)
-    return op.emitOpError("expected a role of ")
-           << warps << " warps, " << getWarpgroups()
-           << (getWarpgroups() == 1 ? " warpgroup" : " warpgroups")
+      role && static_cast<int64_t>(role.getWarps()) != warps) // wgmma C9
+    return op.emitOpError("expected a role with ")
+           << warps << " warps (" << getWarpgroups()
+           << (getWarpgroups() == 1 ? " warpgroup)" : " warpgroups)")
            << ", found " << role.getWarps();
   bool divides = getWarpgroups() > 1 && op.getABuffer();
   if (static_cast<bool>(op.getThread()) != divides) // wgmma C10
-    return op.emitOpError(divides
-                              ? "expected thread where warpgroups divide an a "
-                                "in shared memory"
-                              : "expected no thread but where warpgroups "
-                                "divide an a in shared memory");
+    return op.emitOpError(divides ? "expected 'thread', because several "
+                                    "warpgroups read 'a' from shared memory"
+                                  : "expected 'thread' only if several "
+                                    "warpgroups read 'a' from shared memory");
   return success();
 }
 
@@ -187,7 +181,7 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
 
 namespace {
 
-/// Operand A of the warpgroups, by instruction.
+/// Operand A of each instruction: a descriptor or registers.
 class OperandA {
 public:
   OperandA(NVVMBuilder &builder, WgmmaAttr kind, MmaOp op,
@@ -199,7 +193,7 @@ public:
       words = builder.packWords(values.a);
   }
 
-  /// Returns the descriptor or registers of an instruction for a block.
+  /// Returns the operand of instruction `step` of the 64-row block `block`.
   SmallVector<Value> at(NVVMBuilder &builder, int64_t block, int64_t step) {
     constexpr int64_t kWords = 4;
     if (described)
@@ -230,8 +224,7 @@ private:
 
 } // namespace
 
-/// Returns the accumulator registers of a block in instruction order: 4 for
-/// each 8 columns.
+/// Returns a block's accumulators in instruction order, 4 per 8 columns.
 static SmallVector<int64_t> getRegistersOf(int64_t block, int64_t blocks,
                                            int64_t count) {
   constexpr int64_t kAdjacent = 4;
@@ -243,10 +236,10 @@ static SmallVector<int64_t> getRegistersOf(int64_t block, int64_t blocks,
   return numbers;
 }
 
-/// Returns the number of instructions that share the columns. ptxas refuses
-/// accumulators that do not fit the launch registers, even if setmaxnreg raises
-/// the limit later (C7602 of ptxas 13.0: 26 further registers with A in shared
-/// memory, 30 with A in registers).
+/// Returns the number of instructions that divide the columns. ptxas rejects an
+/// instruction if its accumulators exceed the registers at launch, even if
+/// setmaxnreg raises the limit later (error C7602). ptxas 13.0 needs 26 further
+/// registers with A in shared memory, and 30 with A in registers.
 static int64_t getColumnSlices(std::optional<int64_t> launchRegisters,
                                int64_t n) {
   constexpr int64_t kRoom = 32;

@@ -1,5 +1,5 @@
-"""Tables of kernels. Names of groups begin with the first part of their module's
-name: the groups of tma_special.py are called tma-..."""
+"""Tables of kernels. A group name begins with the first word of the module
+name. For example, the groups of tma_special.py are called tma-..."""
 
 import importlib
 import os
@@ -14,8 +14,8 @@ def names():
 
 
 def groups(wanted):
-    """Returns the groups with the given names (all if none is given), or an error message.
-    A module may define several groups, whose names begin with that of the module."""
+    """Returns the groups with the given names (all groups without names), or an error message.
+    The name of a module selects all groups of the module."""
     found = []
     for name in names():
         if wanted and name.split("_")[0] not in (w.split("-")[0] for w in wanted):

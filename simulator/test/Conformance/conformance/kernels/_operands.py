@@ -1,6 +1,6 @@
-"""Operands of matrix instructions: integers, which add exactly in any order;
-random numbers of a range of exponents, whose sums reveal how the chip
-adds; and all codes of a type."""
+"""Operands of matrix instructions. Sums of small integers are exact in any order.
+Sums of random numbers over a range of exponents depend on how the chip adds.
+Random codes of a type include special values."""
 
 import struct
 
@@ -8,7 +8,7 @@ from ..base import pack, random_bytes, random_words
 
 
 def small(form, count, seed):
-    """Integers of up to 3 bits and a sign."""
+    """Returns random integers: all values of 8-bit integer types, or -8 to 7."""
     raw = random_bytes(seed, count)
     if form == "f16":
         return struct.pack(f"<{count}e", *((b & 15) - 8 for b in raw))
@@ -25,7 +25,7 @@ def small(form, count, seed):
 
 
 def eight_bits(form, value):
-    """Code of a small integer in e4m3 or e5m2."""
+    """Returns the code of a small integer in e4m3 or e5m2."""
     if value == 0:
         return 0
     mantissa_bits, bias = (3, 7) if form == "e4m3" else (2, 15)
@@ -36,7 +36,7 @@ def eight_bits(form, value):
 
 
 def wild(form, count, seed):
-    """Random numbers over a range of exponents, without infinities and NaNs."""
+    """Returns random numbers over a range of exponents, without infinities and NaNs."""
     size = {"f16": 2, "bf16": 2, "tf32": 4}.get(form, 1)
     words = random_words(seed, size, count)
     if form == "f16":
@@ -53,5 +53,5 @@ def wild(form, count, seed):
 
 
 def codes(form, count, seed):
-    """All codes: infinities, NaNs, denormals."""
+    """Returns random codes, which include infinities, NaNs and denormals."""
     return random_bytes(seed, count * {"f16": 2, "bf16": 2, "tf32": 4}.get(form, 1))

@@ -1,6 +1,6 @@
-"""Approximate functions. Their bits depend on the chip; the tests check
-the error bound of the PTX ISA ("Floating Point Instructions"), against the
-double-precision value."""
+"""Approximate functions. Their result bits depend on the chip, so the tests compare
+results with the double-precision value, within the error bound of the PTX ISA
+("Floating Point Instructions")."""
 
 import math
 import struct
@@ -22,7 +22,7 @@ def inputs(seed):
     words = words + [w | 0x80000000 for w in words]
     words += [(e << 23) + d for e in range(256) for d in (0, 1, 0x400000, 0x7FFFFF)]
     words += random_words("approx" + seed, 4, 1000)
-    # Interesting range of the functions: between 2^-12 and 2^7.
+    # The functions are most interesting between 2^-12 and 2^7.
     words += [
         w & 0x80FFFFFF | (115 + (w >> 24 & 15) + (w >> 28 & 3)) << 23
         for w in random_words("approx middle" + seed, 4, 1500)
@@ -31,13 +31,13 @@ def inputs(seed):
 
 
 def ulp(value):
-    """Returns the distance of neighbouring f32 values at `value`."""
+    """Returns the distance between adjacent f32 values at `value`."""
     return 2.0 ** (max(math.frexp(abs(value))[1], -125) - 24)
 
 
 def check_value(got, want, tolerance, flush):
-    """Returns whether `got` is within `tolerance` of `want`. A result may be flushed to
-    zero if the instruction does so."""
+    """Returns whether `got` is within `tolerance` of `want`. With `flush`, a subnormal
+    result may be flushed to zero."""
     if math.isnan(want):
         return math.isnan(got)
     if abs(want) >= 3.4028235677973366e38:  # rounds to infinity
@@ -89,8 +89,8 @@ def rsqrt(x):
 
 
 def bound_of(function, tolerance, ftz=False, skip=lambda *x: False, narrow=None):
-    """Returns a check of all results: `tolerance` maps operands and value to the
-    allowed absolute error, `skip` selects operands without a bound."""
+    """Returns a function that checks all results. `tolerance` maps the operands and the
+    exact value to the allowed absolute error. `skip` selects operands without a bound."""
     function = limited(function)
 
     def check(buffers, data):
@@ -122,7 +122,7 @@ def ulps(count):
 
 
 def halves(function, form, relative_error, absolute_error=0.0):
-    """ex2 and tanh of 16-bit types, scalar or packed in pairs."""
+    """Returns a check for ex2 and tanh of 16-bit types, scalar or packed in pairs."""
 
     def decode16(code):
         if form == "bf16":
@@ -141,7 +141,7 @@ def halves(function, form, relative_error, absolute_error=0.0):
             tolerance = absolute_error + relative_error * (
                 abs(want) if math.isfinite(want) else 0
             )
-            # Allow one more step of the grid of subnormal numbers.
+            # Also allow an error of the smallest subnormal number.
             smallest = 2.0**-24 if form == "f16" else 2.0**-133
             tolerance += smallest
             if math.isnan(want):
@@ -162,7 +162,7 @@ def halves(function, form, relative_error, absolute_error=0.0):
 
 
 def table():
-    """(instruction, function, tolerance, operands without a bound)"""
+    """Returns rows (instruction, function, tolerance, predicate for operands without a bound)."""
 
     def wide(x):  # no bound beyond 100 pi
         return 100 * math.pi < abs(x) < INF
@@ -175,7 +175,7 @@ def table():
     for ftz in ("", ".ftz"):
         rows += [
             (f"ex2.approx{ftz}.f32", lambda x: 2.0**x, ulps(2), None),
-            # 2^-22 relative outside [0.5, 2], absolute inside.
+            # The bound of 2^-22 is absolute in [0.5, 2] and relative elsewhere.
             (
                 f"lg2.approx{ftz}.f32",
                 lg2,
@@ -208,7 +208,8 @@ def groups():
             [pack(4, inputs(instruction))],
             bound=bound,
         )
-    # 2 ulp where 2^-126 <= |b| <= 2^126; div.full: 2 ulp everywhere.
+    # The bound of 2 ulp applies to div.approx if 2^-126 <= |b| <= 2^126, and
+    # to div.full everywhere.
     for name in "div.approx div.full".split():
         for ftz in ("", ".ftz"):
             instruction = f"{name}{ftz}.f32"
@@ -264,8 +265,9 @@ def groups():
 
 
 def high_words(function):
-    """rcp and rsqrt.approx.ftz.f64 read the upper 32 bits of the operand, and return
-    a result with 32 zero bits below, and a relative error of about 2^-19."""
+    """Returns a check for rcp and rsqrt.approx.ftz.f64, which read only the upper 32 bits of
+    the operand. The lower 32 bits of the result are zero, and the relative error is about
+    2^-19."""
 
     def check(buffers, data):
         lines = []

@@ -66,7 +66,7 @@ def bulk(group):
 
 
 def bulk_within(group):
-    """Copies from shared memory to that of each CTA of the cluster, including its own."""
+    """Copies from a CTA's shared memory to another CTA in the cluster, or within the CTA."""
     group.entry(
         "bulk_within",
         ["u64 in", "u64 out", "u32 size", "u32 step"],
@@ -145,7 +145,7 @@ def bulk_within(group):
 
 
 def bulk_multicast(group):
-    """Sends 256 bytes from each CTA of a cluster to the CTAs of a mask."""
+    """Sends 256 bytes from each CTA of a cluster to the CTAs selected by a mask."""
     group.entry(
         "bulk_multicast",
         ["u64 in", "u64 out", "u32 mask"],
@@ -164,7 +164,7 @@ def bulk_multicast(group):
         setp.ne.u32 %p1, %r5, 0;
         @%p1 bra READY;
         mbarrier.init.shared::cta.b64 [%r4], 1;
-        // As many bytes as CTAs send to this one: all with its bit in the mask.
+        // If the mask contains the bit of this CTA, each of four CTAs sends 256 bytes.
         shr.u32 %r8, %r1, %r2;
         and.b32 %r8, %r8, 1;
         mul.lo.u32 %r8, %r8, 1024;
@@ -280,7 +280,7 @@ def bulk_reductions(group):
             name,
             ["u64 in", "u64 out"],
             f"""
-            // Each CTA holds its words in the first half of shared memory, sends
+            // Each CTA keeps its words in the first half of shared memory and sends
             // the second half to the next CTA of the cluster.
             ld.param.u64 %rd1, [p_in];
             ld.param.u64 %rd2, [p_out];
@@ -333,8 +333,8 @@ def bulk_reductions(group):
 
 
 def copies(group):
-    """cp.async of each size, with zero-filled bytes, an ignored
-    source, groups, and an mbarrier."""
+    """Tests cp.async of each size, with zero-filled bytes and an ignored source, and all
+    ways to wait: wait_all, groups, and mbarriers."""
     lines = []
     forms = [(f"cp.async.ca.shared.global [%r10], [%rd3], {n}", n) for n in (4, 8, 16)]
     forms += [("cp.async.cg.shared.global [%r10], [%rd3], 16", 16)]
@@ -359,8 +359,8 @@ def copies(group):
         elif how == "wait_all":
             body, end = lines, "cp.async.wait_all;\nbar.warp.sync -1;"
         else:
-            # noinc needs an arrival for each thread in the count, the other one
-            # adds its own.
+            # With .noinc, the expected count must include the arrival of each copy.
+            # Without .noinc, the instruction increments the pending count itself.
             noinc = ".noinc" if how == "noinc" else ""
             body = lines + [f"cp.async.mbarrier.arrive{noinc}.shared::cta.b64 [%r4];"]
             if not noinc:

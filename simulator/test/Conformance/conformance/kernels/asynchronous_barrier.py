@@ -1,12 +1,12 @@
-"""Barriers: the phases of mbarriers, a ring of mbarriers, named barriers."""
+"""Tests of the phases of mbarriers, a ring of mbarriers, and named barriers."""
 
 from ..base import Group, pack, random_words
 from .asynchronous import declare
 
 
 def mbarriers(group):
-    """One thread steps a barrier through its phases and records the results of each
-    step: pending counts, and the completion of phases by state and parity."""
+    """One thread steps a barrier through its phases. After each step it records the pending
+    count, and whether the phase is complete according to the state and the parity."""
     steps = [
         "init 1",
         "test 0",
@@ -177,7 +177,7 @@ def mbarriers(group):
         elif verb == "inval":
             lines.append("mbarrier.inval.shared.b64 [%r2];")
             lines.append(f"mbarrier.init.{plain} [%r2], 1;")
-        elif verb == "state":  # by state: the last arrival's phase
+        elif verb == "state":  # tests the phase of the last arrival
             (
                 flag(f"mbarrier.test_wait.acquire.cta.{plain} %p1, [%r2], %rd4;")
                 if any("%rd4" in line for line in lines)
@@ -191,7 +191,7 @@ def mbarriers(group):
         + "\nret;",
     )
     group.case("mbarrier_walk", block=1, buffers={"out": at}, args=["out"])
-    # A ring of four slots between one producer warp and three consumer warps.
+    # One producer warp passes data to three consumer warps in a ring of four slots.
     group.entry(
         "mbarrier_ring",
         ["u64 out"],
@@ -253,7 +253,7 @@ def mbarriers(group):
 
 
 def barriers(group):
-    """Named barriers with counts, reductions over them, arrivals without a wait."""
+    """Tests named barriers with thread counts, barrier reductions, and arrivals without a wait."""
     group.entry(
         "bar_red",
         ["u64 in", "u64 out"],
@@ -273,7 +273,7 @@ def barriers(group):
         selp.u32 %r5, 1, 0, %p3;
         selp.u32 %r6, 1, 0, %p4;
         st.global.v4.b32 [%rd4], {%r3, %r4, %r5, %r6};
-        // The warps in pairs.
+        // Each pair of warps uses a separate barrier.
         shr.u32 %r7, %r1, 6;
         add.u32 %r7, %r7, 4;
         barrier.cta.red.popc.aligned.u32 %r8, %r7, 64, %p1;
@@ -300,7 +300,7 @@ def barriers(group):
         "bar_arrive",
         ["u64 out"],
         """
-        // A producer that arrives and two consumers that wait, three rounds.
+        // In each of three rounds, a producer arrives and two consumers wait.
         ld.param.u64 %rd1, [p_out];
         mov.u32 %r1, %tid.x;
         mov.u32 %r2, dynsmem;

@@ -1,6 +1,6 @@
-"""Atomics and reductions in memory: every operation and type, with a separate word
-for each thread so that results do not depend on an order; then sums of integers
-that many threads add to one word."""
+"""Atomics and reductions in memory. Every operation and type runs on a separate word for
+each thread, so that results do not depend on the order. Further kernels update the same
+words from many threads."""
 
 from ..base import Group, name_of, pack, random_bytes, random_words
 from .float import operands as float_operands
@@ -26,7 +26,7 @@ PAIRS = [("add.noftz.f16x2", 16), ("add.noftz.bf16x2", "bf16")]
 
 
 def scalar(group, space, operation, bits, columns, count, red=False, tag=""):
-    """`columns`: the word in memory, then the operands."""
+    """Adds a kernel. `columns` contains the initial words in memory, followed by the operands."""
     size = bits // 8
     if space in ("global", ""):
         at = f"ld.param.u64 %x, [p_out1];\nmad.wide.u32 %x, %i, {size}, %x;\n"
@@ -63,7 +63,7 @@ def scalars(group):
             )
             if operation.startswith(
                 "cas"
-            ):  # the word contains the compared value in half of the rows
+            ):  # in half of the rows, memory contains the compared value
                 columns[1] = [
                     m if i % 2 else c for i, (m, c) in enumerate(zip(*columns[:2]))
                 ]
@@ -102,7 +102,7 @@ def scalars(group):
 
 
 def wide(group):
-    """128-bit exchange and compare-and-swap."""
+    """Tests 128-bit exchange and compare-and-swap."""
     for operation, extra in ("exch", ""), ("cas", "compare"):
         for space in "global shared".split():
             name = f"atom_{space}_{operation}_b128"
@@ -136,9 +136,9 @@ def wide(group):
                 """,
             )
             raw = bytearray(random_bytes(name, 48 * 128))
-            for i in range(0, 128, 2):  # the word contains the compared value
+            for i in range(0, 128, 2):  # memory contains the compared value
                 raw[48 * i + 16 : 48 * i + 32] = raw[48 * i : 48 * i + 16]
-            for i in range(0, 128, 8):  # all but one bit
+            for i in range(0, 128, 8):  # memory differs in one bit
                 raw[48 * i + 31] ^= 0x80
             group.case(
                 name,
@@ -150,7 +150,7 @@ def wide(group):
 
 
 def vectors(group):
-    """Vectors in global memory; each element is an operation of its own."""
+    """Tests vectors in global memory. Each element is a separate atomic operation."""
     rows = [("add", n, "f32", 32) for n in (2, 4)]
     for op in "add min max".split():
         rows += [(f"{op}.noftz", n, t, 16) for n in (2, 4, 8) for t in ("f16", "bf16")]

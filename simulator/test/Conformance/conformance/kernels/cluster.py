@@ -1,4 +1,4 @@
-"""Thread-block clusters: registers, addresses, memory of other CTAs, remote
+"""Thread block clusters: special registers, addresses, memory of other CTAs, remote
 barriers, st.async and red.async."""
 
 from ..base import Group, linear_index, random_bytes
@@ -59,8 +59,8 @@ def registers(group):
 
 
 def addresses(group):
-    """mapa and getctarank of shared and generic addresses; position of the rank
-    in an address."""
+    """Tests mapa and getctarank with shared and generic addresses, and the position of the
+    CTA rank in an address."""
     group.entry(
         "cluster_addresses",
         ["u64 out"],
@@ -174,8 +174,7 @@ def access(group):
 
 
 def remote_barriers(group):
-    """Threads arrive at the barrier of another CTA, expect bytes there, and
-    send them by st.async and red.async."""
+    """Threads store to the next CTA and arrive at its barrier."""
     group.entry(
         "remote_arrive",
         ["u64 out"],

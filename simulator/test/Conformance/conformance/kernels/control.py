@@ -1,5 +1,5 @@
-"""Control flow: calls, loops and branches that split warps, indexed branches,
-traps; instructions that change the machine but not the result."""
+"""Control flow: calls, divergent loops and branches, indexed branches and traps, and
+instructions that change the state of the machine but not the result."""
 
 from ..base import Group, pack, random_words
 
@@ -103,7 +103,7 @@ DONE:
         }
         st.global.b32 [%rd2+4], %r3;
         st.global.b32 [%rd2+8], %r3;
-        // Only some lanes call; the others wait behind.
+        // Only some lanes call; the other lanes wait after the call.
         and.b32 %r5, %r1, 3;
         setp.eq.u32 %p1, %r5, 2;
         mov.u32 %r6, 0xabcd;
@@ -195,8 +195,8 @@ def branches(group):
         "diverge",
         ["u64 in", "u64 out"],
         """
-        // Loops of different length with breaks, nested, and a count of lanes
-        // where all meet again.
+        // Nested loops of different lengths with breaks, and a vote at the point
+        // where all lanes reconverge.
         ld.param.u64 %rd1, [p_in];
         ld.param.u64 %rd2, [p_out];
         mov.u32 %r1, %tid.x;
@@ -276,7 +276,7 @@ def effects(group):
         "quiet",
         ["u64 out"],
         """
-        // Instructions without a result that a program sees.
+        // Instructions without an effect on the results of a program.
         ld.param.u64 %rd1, [p_out];
         mov.u32 %r1, %tid.x;
         mad.wide.u32 %rd2, %r1, 4, %rd1;
@@ -403,7 +403,7 @@ def faults(group):
 
 
 def prints(group):
-    """printf with every kind of argument, from one thread."""
+    """Calls printf with every kind of argument from one thread."""
     group.declare(
         ".extern .func (.param .b32 status) vprintf(.param .b64 format, .param .b64 arguments);"
     )

@@ -1,17 +1,17 @@
-"""Conversions: every code of formats of up to 16 bits; for wider formats, every
-exponent with mantissas at the rounding boundaries."""
+"""Conversions. For formats of up to 16 bits, the operands are all codes. For wider formats,
+the operands combine the relevant exponents with mantissas at rounding boundaries."""
 
 from ..base import Group, all_codes, name_of, pack, random_words
 
 
 def float_inputs(bits, kept, seed, extra=6000):
-    """Codes of f32 or f64: for each exponent and sign the mantissas around the
-    halfway points of a format with `kept` mantissa bits, for several `kept`."""
+    """Returns codes of f32 or f64. `kept` lists numbers of mantissa bits. For each
+    exponent and sign, the mantissas are close to the halfway points of these formats."""
     e, m = {32: (8, 23), 64: (11, 52)}[bits]
     codes = []
     exponents = range(1 << e)
     if bits == 64:
-        # Exponents that matter for narrower formats, and both ends of the range.
+        # Use the exponents that narrower formats represent, and both ends of the range.
         bias = 1023
         exponents = [
             *range(0, 3),
@@ -36,7 +36,8 @@ def boundaries(m, kept):
 
 
 def integer_inputs(bits, seed):
-    """Powers of two and their sums, which cause ties when converted to floats."""
+    """Returns sums and differences of powers of two, which cause ties in conversions to
+    floats, and random integers."""
     out = {0, 1, 2, 3, (1 << bits) - 1, (1 << bits - 1) - 1, 1 << bits - 1}
     for i in range(bits):
         for j in range(i):
@@ -155,8 +156,7 @@ def integers(group):
         for t in types[2:] if f == "bf16" else types:
             for r in ".rni .rzi .rmi .rpi".split():
                 out = "b16" if t[1:] == "8" else "b" + t[1:]
-                # A result of 8 bits lies in a register of 16 whose upper half
-                # holds its extension.
+                # An 8-bit result is extended to its 16-bit register.
                 add(group, f"cvt{r}.{t}.{f}", f"b{WIDTHS[f]}", out, data)
         if f == "f32":
             for t in "s32 u32 s64 u64".split():

@@ -1,16 +1,16 @@
-"""Floating-point arithmetic on edge cases (zeros of both signs, denormals,
-infinities, NaNs, halfway cases) and random operands."""
+"""Floating-point arithmetic with random operands and edge cases: zeros of both signs,
+denormals, infinities, NaNs and halfway cases."""
 
 import struct
 
 from ..base import Group, name_of, pack, random_words
 
-# Per type: bits of the exponent and of the mantissa.
+# Exponent and mantissa bits of each type.
 FORMS = {16: (5, 10), "bf16": (8, 7), 32: (8, 23), 64: (11, 52)}
 
 
 def edges(form):
-    """Codes at which arithmetic behaves differently."""
+    """Returns edge cases of a format: zeros, denormals, powers of two, infinities, NaNs."""
     e, m = FORMS[form]
     bits = 1 + e + m
     top, one = (1 << e) - 1, ((1 << e - 1) - 1) << m
@@ -28,8 +28,8 @@ def edges(form):
 
 
 def operands(form, count, seed, extra=1200):
-    """Pairs of edge cases; three-operand instructions cycle through the third operand,
-    and half of their random addends are near the negated product, so sums cancel."""
+    """Returns a column of codes for each operand: all pairs of edge cases, with a varying
+    third operand, and random codes."""
     e, m = FORMS[form]
     bits = 1 + e + m
     special = edges(form)
@@ -54,9 +54,9 @@ def operands(form, count, seed, extra=1200):
             if i % 4 == 1:  # similar exponents, so that mantissas overlap
                 exponent = middle + (code >> m) % 7 - 3
                 code = code & ~(((1 << e) - 1) << m) | exponent << m
-            if i % 4 == 2:  # near the smallest numbers
+            if i % 4 == 2:  # close to the smallest numbers
                 code &= ~(((1 << e) - 4) << m)
-            if i % 4 == 3:  # few bits: exact results and ties
+            if i % 4 == 3:  # few mantissa bits, so that results are exact or ties
                 code &= ~((1 << m - 3) - 1)
                 exponent = middle + (code >> m) % 16 - 8
                 code = code & ~(((1 << e) - 1) << m) | exponent << m
@@ -66,14 +66,14 @@ def operands(form, count, seed, extra=1200):
 
 
 def packed(form, count, seed, **options):
-    """Operands packed in pairs; the second operand is from other rows."""
+    """Returns operands packed in pairs. The upper half is the operand of another row."""
     columns = operands(form, count, seed, **options)
     n = len(columns[0])
     return [[v | c[(i * 7 + 3) % n] << 16 for i, v in enumerate(c)] for c in columns]
 
 
 def table():
-    """(instruction, operands)"""
+    """Returns rows (instruction, number of operands)."""
     rows = []
 
     def add(text, ins):
@@ -148,7 +148,7 @@ COMPARISONS = "eq ne lt le gt ge equ neu ltu leu gtu geu num nan".split()
 
 
 def comparisons(group):
-    """All comparisons of a type in one kernel, with a result bit each."""
+    """Adds one kernel per type. The result contains one bit for each comparison."""
     for t in "f32 f64 f16 bf16".split():
         for ftz in ("", ".ftz") if t in ("f32", "f16") else ("",):
             form = form_of("x." + t)[0]
@@ -185,7 +185,7 @@ def comparisons(group):
     for t in "f32 f16 bf16".split():
         form = form_of("x." + t)[0]
         bits = form if isinstance(form, int) else 16
-        # set with a float result, on types that support it.
+        # Some types support set with a floating-point result.
         result = {"f32": "f32", "f16": "f16", "bf16": "bf16"}[t]
         group.elementwise(
             f"set_{t}",
@@ -217,8 +217,8 @@ def comparisons(group):
 
 
 def scales(group):
-    """Fused multiply-adds that need all bits of the multiplication: the addend is
-    near the negated product, at every distance of exponents."""
+    """Tests fused multiply-adds that need all bits of the multiplication. The addend is close
+    to the negated product, and in half of the rows its exponent is shifted."""
     a = random_words("fma a", 4, 4096)
     rows = []
     for i, word in enumerate(a):

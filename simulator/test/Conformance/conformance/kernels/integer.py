@@ -1,5 +1,5 @@
-"""Integer arithmetic: every type of every instruction on edge cases, random
-words, shifts beyond the width, division by zero."""
+"""Integer arithmetic: every type of every instruction with edge cases, random
+words, shift amounts beyond the width, and division by zero."""
 
 from ..base import Group, name_of, pack, random_words
 
@@ -22,8 +22,8 @@ EDGES = {
 
 
 def operands(bits, count, seed, extra=200):
-    """All tuples of edge values (a diagonal choice for three operands), and
-    random values, some of them small."""
+    """Returns a column of values for each operand: all pairs of edge values (a selection of
+    triples for three operands), and random values, some of them small."""
     e = EDGES[bits]
     if count == 1:
         rows = [(a,) for a in e] + [(1 << i,) for i in range(bits)]
@@ -49,7 +49,7 @@ def operands(bits, count, seed, extra=200):
 
 
 def table():
-    """(instruction, sizes of operands, size of the result)"""
+    """Returns rows (instruction, sizes of the operands, size of the result)."""
     rows = []
 
     def add(text, types, ins, out=None):
@@ -112,7 +112,7 @@ def table():
     return rows
 
 
-# Small counts as operands: positions, widths, shift amounts.
+# Operands that are positions, widths or shift amounts, and therefore small.
 SMALL = {
     "shl": [1],
     "shr": [1],
@@ -142,7 +142,7 @@ def arrays(instruction, bits):
             for i in range(n)
         ]
     if op == "fns":
-        # The base is a bit number, the offset small and signed.
+        # The base is a bit number. The offset is small and signed.
         values[1] = [v % 32 for v in values[1]]
         values[2] = [i % 67 - 33 for i in range(n)]
     return [pack(b // 8, v) for b, v in zip(bits, values)]
@@ -168,7 +168,7 @@ def groups():
 
 
 def carries(group):
-    """A chain of three words for each instruction with a carry input."""
+    """Tests chains of three words for each instruction with a carry input."""
     for op, second in (("add", "addc"), ("sub", "subc")):
         words = random_words("carry" + op, 4, 3 * 256)
         words += [0, 0xFFFFFFFF, 1, 0x80000000] * 48
@@ -204,7 +204,7 @@ def carries(group):
 
 
 def logic(group):
-    """lop3 with each of its 256 tables, on the eight combinations of bits."""
+    """Tests lop3 with each of its 256 tables, on all eight combinations of bits."""
     lines = [".reg .b32 %x0, %x1, %x2, %x3;"]
     for table in range(256):
         lines.append(f"lop3.b32 %x3, %a0, %a1, %a2, {table};")
@@ -231,7 +231,7 @@ def logic(group):
         a = random_words("prmt a" + mode, 4, 1024)
         b = random_words("prmt b" + mode, 4, 1024)
         c = random_words("prmt c" + mode, 4, 1024)
-        # Every nibble in every place first.
+        # The first operands place every nibble at every position.
         for i in range(64):
             c[i] = (i % 16) << 4 * (i // 16)
         c[64:256] = [i % 8 for i in range(192)]
@@ -245,7 +245,7 @@ def logic(group):
 
 
 def video(group):
-    """The instructions on bytes and halves of a word."""
+    """Tests the video instructions, which operate on bytes and halves of a word."""
     data = [pack(4, v) for v in operands(32, 3, "video", 400)]
     for op in "vadd vsub vabsdiff vmin vmax".split():
         for d, a, b in (

@@ -1,5 +1,5 @@
-"""Matrices in the registers of a warp: mma.sync of every shape and type,
-ldmatrix, stmatrix, movmatrix."""
+"""Matrix instructions of a warp: mma.sync of every shape and type, ldmatrix,
+stmatrix, movmatrix."""
 
 import struct
 
@@ -107,7 +107,7 @@ def add(group, shape, types, a, b, c, kind, bits=32):
             data[name] = {"exact": small, "random": wild, "any": tf32_codes}[kind](
                 "tf32", n, seed
             )
-        elif form[0] in "su" or form == "b1":  # whole numbers
+        elif form[0] in "su" or form == "b1":  # integers
             data[name] = random_bytes(seed, n)
             if form == "s32" and kind == "exact":
                 data[name] = pack(
@@ -164,7 +164,7 @@ mov.u32 %r10, tile;
 ld.param.u64 %rd1, [p_in];
 ld.param.u64 %rd2, [p_out];
 ld.param.u64 %rd3, [p_rows];
-// 2048 bytes, 64 a lane.
+// 2048 bytes, 64 per lane.
 mov.u32 %r2, 0;
 COPY:
 shl.b32 %r3, %r1, 2;

@@ -1,5 +1,5 @@
-"""wmma: the register layout of each fragment, loads and stores of
-all shapes, types and layouts, MMAs."""
+"""Tests of wmma: the register layout of each fragment, loads and stores of all shapes,
+types and layouts, and MMAs."""
 
 import struct
 
@@ -7,7 +7,7 @@ from ..base import Group, name_of, pack, random_bytes
 from ._operands import small, wild
 from .matrix import doubles
 
-# Bits of an element in memory, and registers of a fragment: letter and number.
+# Bits of an element in memory.
 BITS = {
     "f16": 16,
     "bf16": 16,
@@ -34,7 +34,7 @@ FORMS = [
     (("m8n8k32",), ("s4", "u4"), ("s32",), ROW),
     (("m8n8k128",), ("b1",), ("s32",), ROW),
 ]
-# Extra elements of a row in memory beyond the matrix; a multiple of 16 bytes.
+# Padding elements of each row in memory, a multiple of 16 bytes.
 PAD = 128
 
 
@@ -46,7 +46,7 @@ def extents(shape, matrix):
 
 
 def registers(shape, matrix, type):
-    """(number, bits of each)"""
+    """Returns the number of registers and the bits of each."""
     if type == "f64":
         return (2 if matrix == "c" else 1), 64
     rows, cols = extents(shape, matrix)
@@ -65,15 +65,15 @@ def stride(shape, matrix, layout, pad=PAD):
 
 
 def size(shape, matrix, layout, type, pad=PAD):
-    """Bytes of the matrix in memory."""
+    """Returns the size of the matrix in memory, in bytes."""
     rows, cols = extents(shape, matrix)
     lines = rows if layout == "row" else cols
     return lines * stride(shape, matrix, layout, pad) * BITS[type] // 8
 
 
 def image(shape, matrix, layout, type, element, pad=PAD):
-    """The matrix in memory; `element(row, column)` returns an int of BITS[type] bits.
-    The padding between rows is filled with ones."""
+    """Returns the bytes of the matrix in memory. `element(row, column)` returns an int of
+    BITS[type] bits. The padding between rows is filled with ones."""
     rows, cols = extents(shape, matrix)
     step, bits = stride(shape, matrix, layout, pad), BITS[type]
     total = size(shape, matrix, layout, type, pad)
@@ -86,8 +86,9 @@ def image(shape, matrix, layout, type, element, pad=PAD):
 
 
 def fragments(group):
-    """Stores the registers after a load. Each element is set to its index, of which a
-    case shows as many bits as an element contains."""
+    """Stores the registers after a load, to test the register layouts. Each element is set to
+    bits of its index. If an element is too narrow for the index, several cases load
+    different bits."""
     seen = set()
     for shapes, factors, results, layouts in FORMS:
         for shape in shapes:
@@ -155,7 +156,7 @@ def mmas(group):
 
 
 def mma(group, shape, la, lb, tab, tc, td, sat="", op=""):
-    """C and D are row-major if A is, else column-major."""
+    """Adds an MMA. C and D use the layout of A."""
     types = f"{td}.{tc}" if tab == "f16" else f"{td}.{tab}.{tab}.{tc}"
     instruction = "wmma.mma" + (f".{op}" if op else "")
     instruction += f".sync.aligned.{la}.{lb}.{shape}.{types}{sat}"

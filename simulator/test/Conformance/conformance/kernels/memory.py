@@ -1,5 +1,5 @@
-"""Loads and stores of every width, vector and state space; parameters; address
-spaces and their conversions; constant and initialized memory."""
+"""Loads and stores of every width, vector size and state space, parameters, address
+space conversions, and constant and initialized memory."""
 
 from ..base import Group, pack, random_bytes
 
@@ -19,8 +19,8 @@ WIDTHS.update({"b64": 8, "u64": 8, "s64": 8, "f64": 8})
 
 
 def accesses(group):
-    """Reads a vector, writes it to another space, and reads it back unchanged. A
-    narrow signed load extends its sign into a 32-bit register."""
+    """Reads a vector, writes it to another state space, and reads it back. Narrow signed loads
+    must sign-extend the value to a 32-bit register."""
     for t, size in WIDTHS.items():
         for n in (1, 2, 4):
             if size * n > 16:
@@ -64,7 +64,7 @@ def accesses(group):
                 lines += [f"mov.{reg} {x}, 0;" for x in v]
                 lines.append(f"ld{space}{vector}.{t} {regs}, [{address}];")
                 keep()
-            # The same through generic addresses.
+            # Repeat the accesses through generic addresses.
             lines += [
                 "cvt.u64.u32 %rd5, %r2;",
                 "cvta.shared.u64 %rd5, %rd5;",
@@ -88,7 +88,7 @@ def accesses(group):
 
 
 def modifiers(group):
-    """Spellings of loads and stores that change the access but not its result."""
+    """Tests modifiers of loads and stores that do not change the result."""
     loads = "ld.global.ca ld.global.cg ld.global.cs ld.global.lu ld.global.cv ld.volatile.global ld.relaxed.gpu.global ld.acquire.sys.global ld.weak.global"
     loads += " ld.global.L1::no_allocate ld.global.L1::evict_first ld.global.L1::evict_last ld.global.L1::evict_unchanged ld.global.L2::64B ld.global.L2::128B ld.global.L2::256B"
     loads += " ld.global.nc.L1::no_allocate ld.global.ca.nc ld.mmio.relaxed.sys.global ldu.global"
@@ -157,7 +157,7 @@ def modifiers(group):
 
 
 def parameters(group):
-    """Parts of parameters, structs, vectors of parameters, and their addresses."""
+    """Tests parts of parameters, structs, vector loads of parameters, and parameter addresses."""
     group.entry(
         "parameters",
         [
@@ -199,7 +199,7 @@ def parameters(group):
         cvta.param.u64 %rd6, %rd5;
         ld.b32 %r16, [%rd6+44];
         ld.param::entry.b32 %r17, [p_e+4];
-        // An address in a register, with an offset by thread.
+        // An address in a register, with an offset that depends on the thread.
         mov.u32 %r18, %tid.x;
         mad.wide.u32 %rd7, %r18, 4, %rd6;
         ld.b32 %r19, [%rd7];
@@ -228,7 +228,7 @@ def parameters(group):
 
 
 def spaces(group):
-    """isspacep of addresses of each kind, and cvta there and back."""
+    """Tests isspacep on addresses of each state space, and cvta in both directions."""
     kinds = "global shared shared::cta shared::cluster local const param"
     lines = ["ld.param.u64 %rd1, [p_out];", ".local .align 8 .b8 place[16];"]
     lines.sort()

@@ -8,8 +8,8 @@ FLOATS = "f16 bf16 f32 f64 f32_ftz tf32 tf32_ftz".split()
 
 
 def describe(dims, box, type="u8", oob="zero", swizzle="none", steps=None, **more):
-    """A tensor map with the tightest rows for strides of 16 bytes, and
-    the bytes of the tensor."""
+    """Returns a tensor map and the size of the tensor in bytes. Rows are padded to the next
+    multiple of 16 bytes."""
     size = BYTES[type]
     strides, pitch = [], -(-dims[0] * size // 16) * 16
     for n in dims[1:]:
@@ -35,7 +35,8 @@ def box_bytes(box, size, steps=None):
 
 
 def slot_bytes(box, size, swizzle, steps=None):
-    """Bytes of a box in shared memory: rows as wide as the swizzle's span."""
+    """Returns the bytes that a box needs in shared memory. A row is at least as wide as the
+    swizzle span."""
     span = {"32b": 32, "64b": 64, "128b": 128}.get(swizzle, 0)
     row = max(box[0] * size, span)
     return -(-box_bytes(box, size, steps) // (box[0] * size) * row // 1024) * 1024
@@ -88,8 +89,8 @@ ret;
 
 
 def whole(at, size):
-    """Coordinates with an innermost offset at the required multiple of 16 bytes:
-    other offsets are illegal instructions."""
+    """Rounds the innermost coordinate down to a multiple of 16 bytes, because other
+    coordinates cause illegal instructions."""
     return [at[0] - at[0] % (16 // size), *at[1:]]
 
 
@@ -231,7 +232,7 @@ def tiles(group):
                 (16, 5),
                 swizzle=swizzle,
             )
-        # The pattern follows the address in shared memory, not the box.
+        # The swizzle pattern depends on the address in shared memory, not on the box.
         for offset in (128, 256, 384, 512, 896):
             width = widths[-1]
             if swizzle != "none":
@@ -269,9 +270,9 @@ SHAPES = {
 
 
 def sides(group):
-    """Boxes that extend over sides and corners of tensors of each rank. An innermost
-    coordinate that is not a multiple of 16 bytes is a fault, which is tested
-    on matrices alone."""
+    """Tests boxes that extend over sides and corners, for each tensor rank. An innermost
+    coordinate that is not a multiple of 16 bytes causes a fault, which is tested only with
+    rank 2."""
     for rank, (dims, box) in SHAPES.items():
         places = {"inside": [0] * rank, "outside": [-1000] * rank}
         for k in range(rank):
@@ -303,7 +304,7 @@ def sides(group):
 
 
 def walls(group):
-    """Each side of tensors of each rank separately."""
+    """Tests each side separately, for each tensor rank."""
     for rank, (dims, box) in SHAPES.items():
         for k in range(rank):
             inside = [0] + [(d - b) // 2 for d, b in zip(dims[1:], box[1:])]
@@ -324,7 +325,7 @@ def walls(group):
 
 
 def unaligned(group):
-    """Innermost coordinates that are not a multiple of 16 bytes."""
+    """Tests innermost coordinates that are not a multiple of 16 bytes."""
     for type in "u8 f16 f32 f64".split():
         dims, box = (40, 12), (64 // BYTES[type], 8)
         load(group, f"unaligned_load_{type}", dims, box, (3, 2), type=type, fails=True)
@@ -383,7 +384,7 @@ def element_types(group):
                 type=t,
                 swizzle=swizzle,
             )
-    # Denormals, ties and NaNs of the types that convert.
+    # These operands are denormals, ties and NaNs of the types that TMA converts.
     codes = []
     for exponent in (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF):
         for mantissa in (
@@ -459,7 +460,7 @@ def groups():
     declare(group)
     for make in load_kernels, tiles, sides, walls, unaligned, element_types, strides:
         make(group)
-    # The destination in the CTA's own shared memory, in explicit spelling.
+    # These copies spell the destination in the CTA's own shared memory explicitly.
     own = Group("tma-own", version="8.6")
     declare(own)
     load_kernels(own)

@@ -1,4 +1,4 @@
-"""Further tensor copies: reductions, multicast, hints, tensor maps
+"""Further tensor copies: reductions, multicast, cache hints, and tensor maps
 modified on the device."""
 
 import struct
@@ -19,7 +19,7 @@ REDUCED = {
 
 
 def numbers(type, count, seed):
-    """Small integers, exact in every type, and words of all kinds."""
+    """Returns random small integers, which every type represents exactly."""
     raw = random_bytes(seed, count)
     code = {"f16": "e", "f32": "f", "f32_ftz": "f", "f64": "d"}.get(type)
     if code:
@@ -63,13 +63,13 @@ def reductions(group):
                     args=[{"tensor_map": "map"}, "source", 1024, 0, 0, 16, 6],
                     outputs=["tensor"],
                     item=BYTES[t],
-                    # Maps of signed words support no bitwise operations.
+                    # Tensor maps of type i64 do not support bitwise operations.
                     fails=t == "i64" and op in ("and", "or", "xor"),
                 )
 
 
 def multicast(group):
-    """Sends the box of each CTA of a cluster to the CTAs of a mask; the barrier of
+    """Sends the box of each CTA of a cluster to the CTAs selected by a mask. The barrier of
     each CTA counts the received bytes."""
     group.entry(
         "multicast",
@@ -88,8 +88,8 @@ def multicast(group):
         mov.u32 %r31, %cluster_ctarank;
         mov.u32 %r32, %cluster_nctarank;
         @%p1 bra ISSUED;
-        // Box `rank` goes to slot `rank` of each CTA r whose bit (r - rank) mod n
-        // of the mask is set: popc(mask) boxes arrive everywhere.
+        // CTA r receives box `rank` in slot `rank` if bit (r - rank) mod n of the
+        // mask is set, so popc(mask) boxes arrive in each CTA.
         popc.b32 %r33, %r30;
         mul.lo.u32 %r4, %r4, %r33;
         mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], %r4;
@@ -137,7 +137,7 @@ def multicast(group):
 
 
 def hints(group):
-    """Loads with a cache policy, after a prefetch."""
+    """Prefetches a box and loads it with a cache policy."""
     loads, point = coordinates(2)
     group.entry(
         "load_hint",
@@ -176,7 +176,8 @@ def hints(group):
 
 
 def replace(group):
-    """Changes one field of a copy of the map, publishes the copy, and loads with it."""
+    """Changes one field of a copy of the tensor map, publishes the copy, and loads a box
+    through the copy."""
     address = (
         "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r40], %rd9;"
     )
@@ -193,7 +194,7 @@ def replace(group):
         "type": "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r40], 0;\n"
         "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r40], 0, 64;",
     }
-    # Bytes that arrive after the change, if not the whole box.
+    # Changes of these fields reduce the number of loaded bytes.
     expected = {"box": 512, "element_stride": 512}
     loads, point = coordinates(2)
     for name, edit in edits.items():
@@ -262,7 +263,7 @@ def replace(group):
                 "other",
             ],
             outputs=["out"],
-            # In bytes the innermost coordinate is not a multiple of 16.
+            # With the new type, the innermost coordinate is not a multiple of 16 bytes.
             fails=name == "type",
         )
 

@@ -1,12 +1,12 @@
-"""Bulk copies issued by several lanes of a warp: loads and reductions run once
-per lane. Stores with the same operands run once, which their bytes
-do not reveal; simulator/test/copies-of-warps.test counts them."""
+"""Bulk copies issued by several lanes of a warp. Loads and reductions run once per
+lane. Stores with equal operands run once. The stored bytes do not show this, so
+simulator/test/copies-of-warps.test counts the stores."""
 
 from ..base import Group, random_bytes
 from .tma import declare
 
 LANES = (1, 2, 5, 16, 31, 32)
-ROW, ROWS = 64, 8  # of the box, in words and rows
+ROW, ROWS = 64, 8  # words per row of the box, and rows
 BOX = 4 * ROW * ROWS
 
 START = """
@@ -46,8 +46,8 @@ DONE:
 ret;
 """
 
-# The phase ends after the bytes of all lanes, and the next phase ends after
-# a single arrival: no bytes are left over.
+# The first phase ends after the bytes of all lanes have arrived. The next phase ends
+# after a single arrival, which shows that no further bytes arrive.
 LOAD = START + """
 @%p2 bra READY;
 mbarrier.init.shared::cta.b64 [%r5], 1;
@@ -115,7 +115,7 @@ def groups():
             (LOAD if isLoad else STORE).replace("COPY", copy),
         )
         for lanes in LANES:
-            for step in (0, ROWS):  # all lanes at the same place, or each at its own
+            for step in (0, ROWS):  # all lanes use the same box, or each lane its own
                 rows = 32 * ROWS
                 tensor_map = {
                     "buffer": "tensor",

@@ -10,15 +10,15 @@ mov.u32 %r2, %laneid;
 
 
 def words_at(index, bytes_each=4):
-    """Computes the address of the thread's element in %rd2."""
+    """Returns code that computes the address of the thread's element in %rd2."""
     return f"mad.wide.u32 %rd2, {index}, {bytes_each}, %rd1;\n"
 
 
 def shuffles(group):
-    """Every mode with every lane operand, segment masks and clamps; the
-    predicate and the value of each shuffle."""
+    """Tests the predicate and the value of shuffles in every mode with every lane operand,
+    segment masks and clamps."""
     for mode in "up down bfly idx".split():
-        # %r3 = the operand c, from a table: clamp | segment mask << 8.
+        # Operand c in %r3 comes from a table and equals clamp | segment mask << 8.
         group.entry(
             f"shfl_{mode}",
             ["u64 out", "u32 c"],
@@ -57,7 +57,8 @@ def shuffles(group):
                 buffers={"out": 40 * 256},
                 args=["out", clamp | mask << 8],
             )
-        # Separate operands for each lane, and lanes outside the half in the member mask.
+        # Each lane has its own operands. The second shuffle runs in half of the warp, with
+        # source lanes outside of the member mask.
         group.entry(
             f"shfl_{mode}_lanes",
             ["u64 in", "u64 out"],
@@ -80,7 +81,7 @@ def shuffles(group):
         )
         for seed in range(4):
             words = random_words(f"shfl {mode} {seed}", 4, 128)
-            if seed % 2:  # the same clamp and segments for all
+            if seed % 2:  # all lanes use the same clamp and segments
                 words[2::4] = [words[2] & 0x1F1F] * 32
             group.case(
                 f"shfl_{mode}_lanes_{seed}",
@@ -247,7 +248,7 @@ def masks(group):
         """,
     )
     group.case("elect", buffers={"out": 1024}, args=["out"])
-    # Lanes that exit, and the results of the remaining lanes.
+    # Some lanes exit before the remaining lanes run warp instructions.
     group.entry(
         "leaving",
         ["u64 out"],

@@ -1,6 +1,6 @@
-"""Warpgroup MMAs: every type, every N, operands in each layout of shared memory
-and in registers. One operand set contains integers, which add exactly in
-any order; the other is random, and its sums reveal how the chip adds."""
+"""Warpgroup MMAs of every type and every N, with operands in each layout of shared memory
+and in registers. Sums of the integer operands are exact in any order. Sums of the random
+operands depend on how the chip adds."""
 
 import struct
 
@@ -30,7 +30,7 @@ def forms(name):
 
 
 def descriptor_high(swizzle, base_offset, sbo):
-    """The upper descriptor word: stride byte offset, base offset, layout."""
+    """Returns the upper word of a descriptor: stride byte offset, base offset and layout."""
     return (sbo >> 4) | base_offset << 17 | SWIZZLE[swizzle][0] << 30
 
 
@@ -169,7 +169,7 @@ def instruction(
 
 
 def initial(acc, count, kind, seed):
-    """The accumulator before the MMA."""
+    """Returns the accumulator before the MMA."""
     if acc == "f16":
         make = small if kind == "exact" else wild
         return make("f16", 2 * count, seed)
@@ -218,8 +218,8 @@ def add(
     sat=False,
     tag="",
 ):
-    """`lead`, `stride`: leading and stride byte offsets; `size`: bytes of each
-    operand in shared memory."""
+    """Adds a launch. `lead` and `stride` contain the leading and stride byte offsets of A and
+    B, and `size` contains their sizes in shared memory, in bytes."""
     form_a, form_b = forms(type)
     width = TYPES[type][1]
     text = instruction(type, n, acc, *negate, trans=trans, registers=registers, sat=sat)
@@ -275,7 +275,7 @@ def add(
 
 
 def shapes(group):
-    """Every N for one type; then every type with a few N."""
+    """Tests every N with one type, then every type with a few values of N."""
     for n in range(8, 257, 8):
         add(group, f"n{n}", "bf16", n, "f32")
     for type, (_, _, accs) in TYPES.items():
@@ -294,7 +294,7 @@ def shapes(group):
                         acc,
                         negate=signs,
                     )
-            # Several steps along K: the start address advances within a row.
+            # With several steps along K, the start address advances within a row.
             add(
                 group,
                 f"{type}_{acc}_steps",
@@ -311,8 +311,8 @@ def shapes(group):
 
 
 def layouts(group):
-    """Descriptors: K-major in each swizzle at several offsets and steps, with
-    strides other than the natural strides; MN-major for types of 16 bits."""
+    """Tests K-major descriptors in each swizzle mode at several offsets and steps, also with
+    strides that leave gaps."""
     for type, n in ("bf16", 64), ("tf32", 64), ("e4m3", 64), ("s8", 64):
         for swizzle in SWIZZLE:
             span = max(SWIZZLE[swizzle][1], 16)
@@ -323,8 +323,8 @@ def layouts(group):
                 add(group, name, type, n, acc, swizzle=swizzles, **fields)
 
             if swizzle == "none":
-                # Core matrices of 8 rows of 16 bytes: lead is their distance
-                # along K, stride their distance along M or N.
+                # A core matrix contains 16 bytes of 8 rows. `lead` is the distance of
+                # core matrices along K, `stride` the distance along M or N.
                 for lead, stride in (128, 256), (1024, 128), (2048, 256), (144, 1024):
                     name = f"_{lead}_{stride}"
                     case(name, lead=(lead, lead), stride=(stride, stride))
@@ -335,9 +335,9 @@ def layouts(group):
                 case(f"_k{k}", at=(k, k))
             strides = (16 * span, 8 * span + 1024)
             case("_stride", stride=strides, size=(16384, 32768))
-            # The lead of a swizzled K-major operand has no effect.
+            # The leading byte offset of a swizzled K-major operand has no effect.
             case("_lead", lead=(512, 4096))
-            # An operand that begins within the pattern, with and without the
+            # The operand begins within the swizzle pattern, with and without the
             # corresponding base offset.
             for row in range(1, 8) if type == "bf16" else (3,):
                 at = row * span
@@ -347,13 +347,13 @@ def layouts(group):
 
 
 def transposed(group):
-    """MN-major operands, of 16-bit types only."""
+    """Tests MN-major operands, which only 16-bit types support."""
     for type in "f16", "bf16":
         for n in (64, 128) if type == "bf16" else (32,):
             for swizzle in SWIZZLE:
                 span = max(SWIZZLE[swizzle][1], 16)
-                # lead and stride exchange their meaning between the layouts,
-                # so both get distinguishable values.
+                # The two offsets exchange their meaning between the layouts, so their
+                # values differ.
                 pairs = [
                     (span * 16, span * 8),
                     (span * 8, span * 32),
@@ -397,7 +397,7 @@ def transposed(group):
 
 
 def numerics(group):
-    """Random operands, which reveal the order and the width of the sums."""
+    """Tests random operands, which show the order and the width of the sums."""
     for type, (_, _, accs) in TYPES.items():
         for acc in accs.split():
             if acc == "s32":
@@ -411,7 +411,7 @@ def numerics(group):
                 random(scale_d, scale_d=scale_d)
             random("steps", scale_d=0, step=(2, 2), count=4)
             random("registers", registers=True)
-            # Infinities, NaNs, denormals: all codes.
+            # All codes include infinities, NaNs and denormals.
             add(group, f"{type}_{acc}_any", type, 32, acc, kind="any", scale_d=1)
 
 

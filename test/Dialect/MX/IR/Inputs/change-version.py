@@ -1,4 +1,4 @@
-"""Changes the mx dialect's version in a bytecode file, to imitate another release.
+"""Changes the mx dialect version in a bytecode file, to imitate another release.
 
 usage: change-version.py FILE VERSION OUT
 """
@@ -6,7 +6,7 @@ usage: change-version.py FILE VERSION OUT
 import sys
 
 data = open(sys.argv[1], "rb").read()
-# Section 7 (dialect version), one byte long, with a one-byte varint that has its lowest bit set.
+# Section 7 (dialect version) contains one byte: a one-byte varint, marked by its lowest bit.
 # Only mx writes a version to the file.
 section = b"\x07\x03" + bytes([6 << 1 | 1])
 if data.count(section) != 1:

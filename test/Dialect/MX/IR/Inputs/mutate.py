@@ -1,9 +1,9 @@
-"""Writes mutants of the functions of .mlir files, each in a split.
+"""Writes mutants of the functions in .mlir files, each in a separate split.
 
 usage: mutate.py SEED COUNT FILE...
 
-In a mutant one to three tokens are replaced, dropped or doubled. Most do not
-verify; none may crash the tool.
+In each mutant, one to three tokens are replaced, dropped or doubled. Most mutants
+do not verify. No mutant may crash the tool.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Runs a command; fails if it dies by a signal, hangs, or reports nothing in any split."""
+"""Runs a command. Fails if a signal ends the command, if the command hangs, or if it reports no error."""
 
 import subprocess
 import sys
@@ -9,5 +9,5 @@ if done.returncode not in (0, 1):
     sys.exit(f"expected exit status 0 or 1, found {done.returncode}")
 errors = done.stderr.count(b"error:")
 if errors == 0:
-    sys.exit("expected errors from malformed input, found none")
+    sys.exit("expected errors for malformed input, found none")
 print(f"{errors} errors reported")

@@ -1,10 +1,10 @@
-"""Writes mutants of a .mlir file, each in a split.
+"""Writes mutants of a .mlir file, each in a separate split.
 
 usage: mutate.py SEED COUNT FILE
 
-A mutant has one to three changes: tokens replaced, dropped or doubled, lines
-dropped, doubled or moved. Many verify without making sense; none may crash the
-tool.
+Each mutant contains one to three changes: tokens are replaced, dropped or doubled, or
+lines are dropped, doubled or moved. Many mutants verify although they make no sense.
+No mutant may crash the tool.
 """
 
 import random
@@ -46,7 +46,7 @@ def replacement(token, rng, tokens):
 
 def change_token(text, rng):
     tokens = TOKEN.findall(text)
-    # Mostly words and numbers: changes of other tokens usually end the parse.
+    # Mostly changes words and numbers, because changes to other tokens usually end the parse.
     i = rng.choice([i for i, t in enumerate(tokens) if re.match(r"[%\w\"!]", t) or not rng.randrange(20) and not t.isspace()])
     tokens[i] = replacement(tokens[i], rng, tokens)
     return "".join(tokens)
@@ -54,7 +54,7 @@ def change_token(text, rng):
 
 def change_lines(text, rng):
     lines = text.split("\n")
-    # Only whole operations, so that braces stay balanced.
+    # Changes only lines with whole operations, so braces stay balanced.
     places = [i for i, line in enumerate(lines) if line.strip() and not re.search(r"[{}]\s*$", line)]
     i = rng.choice(places)
     line = lines[i]

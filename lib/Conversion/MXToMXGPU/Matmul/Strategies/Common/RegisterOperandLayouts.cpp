@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Modes of operand rows, lowest first: the two rows of a thread, lane, warp,
-// warpgroup. For `ofHalves`, the two rows are the highest mode.
+// An operand row index has four modes: the two rows of a thread, the lane, the
+// warp and the warpgroup. `RowSteps` selects their order. `ofHalves` makes the
+// two rows of a thread the highest mode.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +16,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Lanes with different rows of an instruction's matrix.
+/// Number of lanes with different rows of an instruction's matrix.
 static constexpr int64_t kRowLanes = 8;
 
 RowSteps RowSteps::ofInstruction() {
@@ -45,8 +46,8 @@ RegisterOperandLayouts::getLoadThreads(int64_t run) const {
           rows(mma.getWarpgroups(), steps.warpgroup)};
 }
 
-/// Returns the load layout. In a permuted tile, a thread owns a run of the
-/// columns permuted together, or of all columns if fewer.
+/// Returns the load layout. In a permuted tile, a thread owns a run in each
+/// permuted block, or a run in the whole row if the tile is narrower.
 FragmentLayoutAttr RegisterOperandLayouts::getLoad() const {
   if (!permuted)
     return get(getLoadThreads(2), {columns(2, 1), rows(2, steps.two),

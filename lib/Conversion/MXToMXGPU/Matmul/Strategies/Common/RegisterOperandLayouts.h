@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// wgmma reads A from registers. Kernels whose MMA warpgroups dequantize one
-// operand of the matmul use it as the register operand, with the bf16 operand
-// in shared memory: the matmul's A in wgmma_upcast_a, its B in wgmma_swap_ab.
+// wgmma can read its A from registers. If MMA warpgroups dequantize an operand
+// of the matmul, that operand becomes wgmma's A in registers, and the bf16
+// operand stays in shared memory. wgmma_upcast_a dequantizes the matmul's A,
+// and wgmma_swap_ab dequantizes B.
 //
-// By default, a thread owns two adjacent elements of each eight in the
-// reduction: a byte or two of narrow elements. With the other operand in
-// #mxgpu.k_order (mx/Support/OperandOrders.h), its elements are adjacent.
+// By default, a thread owns two adjacent elements (one or two bytes) of each
+// eight reduction elements. If the other operand is in #mxgpu.k_order
+// (mx/Support/OperandOrders.h), all elements of a thread are adjacent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +20,8 @@
 
 namespace mx::mxgpu {
 
-/// Row strides of the operand: between adjacent lanes, a thread's two rows,
-/// warps and warpgroups.
+/// Row strides of the operand between adjacent lanes, between a thread's two
+/// rows, between warps and between warpgroups.
 struct RowSteps {
   int64_t lane, two, warp, warpgroup;
 
@@ -44,11 +45,11 @@ public:
   FragmentLayoutAttr getLoad() const;
   FragmentLayoutAttr getDequantized() const;
   FragmentLayoutAttr getOperand() const;
-  /// Returns `getLoad` with columns split into halves of the reduction; the
-  /// thread multiplies the first half first.
+  /// Returns `getLoad` with columns split into two halves of the reduction. The
+  /// thread multiplies one half after the other.
   FragmentLayoutAttr getHalves() const;
-  /// Layout of the wgmma accumulator, and of the result elements that it
-  /// represents if the operand is A or B of the matmul.
+  /// Layout of the wgmma accumulator, and layouts of the represented result
+  /// elements if the register operand is the matmul's A or B.
   FragmentLayoutAttr getAccumulator() const;
   FragmentLayoutAttr getResultOfA() const;
   FragmentLayoutAttr getResultOfB() const;
@@ -57,7 +58,7 @@ private:
   FragmentLayoutAttr get(llvm::ArrayRef<FragmentMode> threads,
                          llvm::ArrayRef<FragmentMode> values) const;
   llvm::SmallVector<FragmentMode> getLoadThreads(int64_t run) const;
-  /// Returns the adjacent columns of a permuted tile that a thread owns.
+  /// Returns the number of adjacent columns per thread in a permuted tile.
   int64_t getRun() const;
 
   WgmmaAttr mma;

@@ -44,8 +44,7 @@ Value RegisterOperandMainLoop::dequantizeSlice(LoadedTile tile, int64_t slice) {
     return relabel(dequantize(tile, layouts.getDequantized()),
                    layouts.getOperand());
   auto type = FragmentType::get(operand.element, ofSlice.getLoad());
-  // A run of a permuted tile is part of a single block, so both halves use its
-  // scale.
+  // A run of a permuted tile is in one block, so both halves use its scale.
   bool isHalfOfRun = schedule.getTileK() / slices < operand.permuted;
   if (isHalfOfRun)
     tile.elements = relabel(tile.elements, layouts.getHalves());
@@ -65,8 +64,8 @@ Value RegisterOperandMainLoop::dequantizeSlice(LoadedTile tile, int64_t slice) {
                  ofSlice.getOperand());
 }
 
-/// wgmma reads its registers until it completes: the next slice but one may
-/// reuse them.
+/// wgmma reads its registers until it completes. Slice `i` completes before
+/// slice `i + 2` is dequantized, so the two slices may share registers.
 Value RegisterOperandMainLoop::multiply(ForEachWorkTileOp workTile) {
   int64_t slices = getReductionSlices();
   auto type = FragmentType::get(body.getF32Type(), layouts.getAccumulator());

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// MMA threads dequantize one operand in the registers from which wgmma reads
-// it; the other operand is bf16 in shared memory (RegisterOperandLayouts.h).
-// Separate roles multiply and load.
+// MMA threads dequantize one operand in registers for wgmma. The other operand
+// is bf16 in shared memory (RegisterOperandLayouts.h). Separate roles multiply
+// and load.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +16,10 @@
 
 namespace mx::mxgpu {
 
-/// Minimum columns of the instruction for which a step is split into two slices
-/// of the reduction. Narrower MMAs are short: on an H200, slices cost 4 % of
-/// the time with up to 48 columns and save 6 % with 128.
+/// Minimum number of instruction columns for which a step is split into two
+/// slices of the reduction. Narrower MMAs are too short to overlap. On an H200,
+/// two slices take 4 % longer with up to 48 columns and save 6 % with 128
+/// columns.
 inline constexpr int64_t kColumnsOfSlices = 128;
 /// Returns the reduction slices of a step for an instruction of `columns`
 /// columns.
@@ -26,10 +27,9 @@ inline int64_t getSlicesOfStep(int64_t columns) {
   return columns >= kColumnsOfSlices ? 2 : 1;
 }
 
-/// The register operand.
 struct RegisterOperand {
   mlir::Type element;
-  /// Fields of the operand's elements and scales, and of the other operand.
+  /// Ring fields of the operand's elements and scales and of the other operand.
   llvm::StringRef elements, scales, other;
   bool isPacked;
   RowSteps steps;
@@ -46,7 +46,7 @@ protected:
   RegisterOperandMainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b,
                           RegisterOperand operand);
 
-  /// Rings of this operand and of the other.
+  /// Return the rings of the register operand and of the other operand.
   virtual mlir::Value getRing() = 0;
   virtual mlir::Value getOtherRing() = 0;
   /// Returns the first row of a work tile's operand within its scale tiles.

@@ -15,15 +15,16 @@ using namespace mx::mxgpu;
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// The instruction supports multiples of 8 columns; half of them suffice.
+/// The instruction supports multiples of 8 columns, but kernels only use
+/// multiples of 16.
 static constexpr int64_t kColumnStep = 16, kMostColumns = 256;
 static constexpr int64_t kOperandRows[] = {64, 128, 192, 256};
 static constexpr int64_t kOperandDepths[] = {64, 128};
 
-/// Registers per thread of MMA and load warpgroups, by number of MMA
-/// warpgroups, and the maximum columns of a tile: ptxas 13.0 serializes the
-/// instructions of wider tiles. The widest tiles spill up to 532 bytes per
-/// thread, in the epilogue.
+/// Registers per thread in MMA and load warpgroups, and maximum tile columns,
+/// for each number of MMA warpgroups. ptxas 13.0 serializes instructions of
+/// wider tiles. The widest tiles spill up to 532 bytes per thread in the
+/// epilogue.
 struct ThreadRegisters {
   int64_t multiply, load, mostColumns;
 };
@@ -56,7 +57,7 @@ mx::mxgpu::checkRegisterOperandTile(const RegisterOperandTile &tile,
                                     const RegisterOperandNames &names) {
   if (tile.columns % kColumnStep)
     return refuse(
-        "expected a tile of a multiple of {0} {1} with {2}, found {3}",
+        "expected a tile with a multiple of {0} {1} with {2}, found {3}",
         kColumnStep, names.columns, names.strategy, tile.columns);
   if (!llvm::is_contained(kOperandRows, tile.rows))
     return refuse(
@@ -68,7 +69,7 @@ mx::mxgpu::checkRegisterOperandTile(const RegisterOperandTile &tile,
         names.strategy, tile.depth);
   if (int64_t most = getThreadRegisters(tile).mostColumns; tile.columns > most)
     return refuse("expected a tile of at most {0} {1} with {2} {3} and {4}, "
-                  "the accumulator that registers hold, found {5}",
+                  "so that the accumulator fits in registers, found {5}",
                   most, names.columns, tile.rows, names.rows, names.strategy,
                   tile.columns);
   return std::nullopt;
@@ -87,24 +88,28 @@ void mx::mxgpu::forEachRegisterOperandTile(
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Cycles to dequantize an element, in hundredths: in the thread's own
-/// warpgroup, and for each warpgroup that shares the schedulers. Fitted, like
-/// the costs below, to [shapes] of mx/Target/Rates.h on an H200: 527 timings of
-/// seeds 1 (0155d274a222:benchmarks/products/results/surface-h200-seed1.json)
-/// and 2, and later ones.
+/// Hundredths of a cycle to dequantize an element. `kOwnElement` applies once,
+/// and `kSharedElement` applies to each warpgroup that shares the schedulers.
+/// These costs and the costs below are fitted to measured times of [shapes] of
+/// mx/Target/Rates.h on an H200: 527 timings of seeds 1
+/// (0155d274a222:benchmarks/products/results/surface-h200-seed1.json) and 2,
+/// and later timings.
 static constexpr int64_t kOwnElement = 344, kSharedElement = 325;
-/// Share of a step's MMA time that is not overlapped, in thousandths, and
-/// cycles of waits per step: for two slices and for one.
+/// Thousandths of a step's MMA time that do not overlap other work, and cycles
+/// of waits per step. `kInSlices` applies to two slices per step, `kWhole` to
+/// one.
 struct OverlapCosts {
   int64_t mmas, step;
 };
 static constexpr OverlapCosts kInSlices = {755, 129}, kWhole = {700, 189};
-/// Additional cycles of a step without another warpgroup to overlap waits.
+/// Additional cycles of a step if no other MMA warpgroup overlaps the waits.
 static constexpr int64_t kAlone = 60;
-/// MMA overhead in per cent of the tensor core's time: if the other operand is
-/// permuted, for 4-bit and wider elements. ptxas spills in wide tiles: 224 and
-/// 240 columns for 4-bit elements; for others 240 and 256 columns with steps of
-/// 128 elements, less if the operand is A.
+/// MMA overhead in per cent of the tensor core's time. `kMoreOfMmas` applies if
+/// the other operand is not permuted. Otherwise `Runs` applies to 4-bit
+/// elements and `WideRuns` to wider elements. `Spilled` applies to tiles in
+/// which ptxas spills. With 4-bit elements, these are tiles of 224 and 240
+/// columns. With wider elements and steps of 128 elements, these are tiles of
+/// 240 and 256 columns, in which spills cost less if the operand is A.
 static constexpr int64_t kMoreOfMmas = 13, kMoreOfRuns = 4,
                          kMoreOfSpilledRuns = 8, kMoreOfWideRuns = 17,
                          kMoreOfSpilledWideRuns = 40,
@@ -122,16 +127,16 @@ static int64_t getMoreOfRuns(const RegisterOperandTile &tile) {
              : kMoreOfRuns;
 }
 
-/// Cost of loading, converting and scaling an element, in per cent of the costs
-/// above: of 4 bits, and wider.
+/// Cost of loading, converting and scaling a 4-bit element and a wider element,
+/// in per cent of `kOwnElement` and `kSharedElement`.
 struct ElementPercent {
   int64_t narrow, wide;
 };
 static constexpr ElementPercent kPermuted = {62, 84}, kPacked = {62, 78},
                                 kSingleBytes = {115, 125};
-/// Additional cost, in per cent of the shared part, of scales other than powers
-/// of two, of which there are twice as many: with a permuted other operand, and
-/// without.
+/// Additional cost of scales that are not powers of two, in per cent of
+/// `kSharedElement`. There are twice as many of these scales.
+/// `kMoreOfPermutedScales` applies if the other operand is permuted.
 static constexpr int64_t kMoreOfPermutedScales = 8, kMoreOfScales = 28;
 
 int64_t RegisterOperandTile::getElementPercent() const {
@@ -168,7 +173,7 @@ int64_t RegisterOperandTile::getThreadCycles(const MatmulBuffers &buffers,
   return (sum + kUnit / 2) / kUnit + costs.step + (groups == 1 ? kAlone : 0);
 }
 
-/// Accounts for waits and reads of the other operand, which slow the MMAs down.
+/// Accounts for waits and for reads of the other operand, which delay the MMAs.
 int64_t RegisterOperandTile::getStepCycles(const MatmulBuffers &buffers,
                                            const target::Rates &rates) const {
   int64_t percent = kMoreOfMmas;
@@ -177,8 +182,8 @@ int64_t RegisterOperandTile::getStepCycles(const MatmulBuffers &buffers,
   return getMmaCycles(buffers, rates) * percent / 100;
 }
 
-/// Dequantized elements stay in registers; the instructions of each 64 rows
-/// read the other operand.
+/// Dequantized elements stay in registers, but the instructions of each 64 rows
+/// read the other operand from shared memory.
 int64_t RegisterOperandTile::getPortCycles(const MatmulBuffers &buffers,
                                            RingType ring, RingType other,
                                            const target::Rates &rates) const {

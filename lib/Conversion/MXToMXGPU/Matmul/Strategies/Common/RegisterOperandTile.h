@@ -15,14 +15,15 @@
 
 namespace mx::mxgpu {
 
-/// A tile in terms of the instruction: rows of the register operand, columns of
-/// the instruction (rows of the other operand), and reduction elements.
+/// Tile sizes from the instruction's view. `rows` counts rows of the register
+/// operand. `columns` counts instruction columns, which are rows of the other
+/// operand. `depth` counts reduction elements.
 struct RegisterOperandTile {
   int64_t rows, columns, depth;
   target::MmaType type;
   int64_t blockSize;
-  /// `isPacked`: the operand is packed weights. `isPermuted`: the other operand
-  /// is permuted. `isOfA`: the operand is A.
+  /// True if the operand consists of packed weights, if the other operand is
+  /// permuted, and if the operand is A.
   bool isPacked, isPermuted, isOfA;
 
   /// Returns the number of MMA warpgroups, one for each 64 rows.
@@ -47,7 +48,7 @@ private:
                           const target::Rates &rates) const;
 };
 
-/// Names in messages: the strategy, rows and columns of the tile.
+/// Names of the strategy and of the rows and columns of the tile in messages.
 struct RegisterOperandNames {
   llvm::StringRef strategy, rows, columns;
 };
@@ -56,8 +57,7 @@ struct RegisterOperandNames {
 std::optional<ScheduleError>
 checkRegisterOperandTile(const RegisterOperandTile &tile,
                          const RegisterOperandNames &names);
-/// Calls `add` with rows, columns and reduction elements of each candidate
-/// tile.
+/// Calls `add` with rows, columns and reduction elements of candidate tiles.
 void forEachRegisterOperandTile(
     llvm::function_ref<void(int64_t rows, int64_t columns, int64_t depth)> add);
 

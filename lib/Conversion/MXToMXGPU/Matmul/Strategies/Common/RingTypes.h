@@ -23,7 +23,7 @@ struct RingTypes {
   Scope scope;
   int64_t tileM, tileN, tileK;
 
-  /// Returns the swizzle with the length of a row, or none.
+  /// Returns the swizzle that spans `bytes` bytes, or none.
   static Swizzle getSwizzle(int64_t bytes);
 
   struct Side {
@@ -35,23 +35,22 @@ struct RingTypes {
                    Side consumer, Scope scope, int64_t overlap = 0) const;
 
   /// Returns a buffer that threads read, with narrow elements as bytes. Rows
-  /// read by single threads are swizzled; rows shared by adjacent threads need
+  /// read by single threads are swizzled. Rows shared by adjacent threads need
   /// no swizzle.
   BufferType getBytes(int64_t rows, mlir::Type type, bool isSwizzled) const;
-  /// Returns a buffer of bf16 or f16 for the tensor core: rows of the widest
-  /// swizzle, in several panels for a longer reduction.
+  /// Returns a buffer of bf16 or f16 elements for the tensor core. Rows are as
+  /// long as the widest swizzle, and a longer reduction uses several panels.
   BufferType getDense(int64_t rows, bool isF16 = false) const;
 
-  /// Returns a buffer of whole scale tiles for `rows` rows. A tile is two rows
-  /// of 256 bytes, the maximum extent of a box.
+  /// Returns a buffer of whole scale tiles for `rows` rows. A tile is stored as
+  /// two rows of 256 bytes, the maximum extent of a box.
   BufferType getScales(int64_t rows) const;
   int64_t getScaleTiles() const;
 
   /// Ring of loaded bf16 A or B for `threads` wgmma threads.
   RingType getDenseInputs(int64_t threads) const;
   RingType getDenseBInputs(int64_t threads) const;
-  /// Ring of a CTA's loaded rows and scales of A or B for `threads`
-  /// dequantizing threads.
+  /// Ring of a CTA's A or B and scales for `threads` dequantizing threads.
   RingType getAInputs(int64_t threads) const;
   RingType getBInputs(int64_t threads) const;
   /// Returns the ring of dequantized rows for the tensor core.
@@ -61,15 +60,13 @@ struct RingTypes {
   RingType getAccumulators(int64_t stages, int64_t overlap = 0) const;
   FragmentLayoutAttr getTmemAccumulator() const;
 
-  /// Sets the members used after the main loop: the accumulator fragment, the
-  /// staging ring for bulk stores, and the ring of work tiles. Rings that are
-  /// not needed stay null.
+  /// Sets the accumulator fragment, the staging ring for bulk stores and the
+  /// ring of work tiles. Unneeded rings stay null.
   void addEpilogue(MatmulBuffers &buffers, FragmentLayoutAttr accumulator,
                    int64_t warps) const;
 
 private:
-  /// Returns the staging ring. Accumulators of a split reduction are stored as
-  /// f32.
+  /// Returns the staging ring. Split reductions stage f32 accumulators.
   RingType getStaging(FragmentLayoutAttr accumulator) const;
   RingType getWorkTiles() const;
 };

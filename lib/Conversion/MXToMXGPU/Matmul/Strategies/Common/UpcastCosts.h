@@ -14,11 +14,11 @@
 
 namespace mx::mxgpu {
 
-/// Cycles to dequantize an element of B to bf16 in a thread, including waits:
-/// 13 to 17 measured on an H200.
+/// Cycles to dequantize an element of B to bf16 in a thread, including waits.
+/// 13 to 17 cycles were measured on an H200.
 inline constexpr int64_t kDequantizeCycles = 14;
 
-/// Returns the elements of a tile of B per dequantizing thread.
+/// Returns the number of elements of a B tile per dequantizing thread.
 inline int64_t getDequantizedElements(const ScheduleFields &fields,
                                       const MatmulBuffers &buffers) {
   int64_t columns = fields.tile[1] / fields.strategy.getCtas();
@@ -28,9 +28,9 @@ inline int64_t getDequantizedElements(const ScheduleFields &fields,
 
 /// Returns the cycles of a step in shared memory or in the threads that
 /// dequantize B (`cyclesOfElement` per element), whichever is larger. A is
-/// written and read once. B is written and read twice, before and after
-/// dequantization, and the latter is read again by the instructions of each row
-/// block.
+/// written and read once. B is written and read, and written again after
+/// dequantization. The instructions of each row block then read the dequantized
+/// B.
 inline int64_t getUpcastPortCycles(const MatmulProblem &problem,
                                    const ScheduleFields &fields,
                                    const MatmulBuffers &buffers,

@@ -28,7 +28,7 @@ void UpcastMainLoop::createRings() {
   operands = body.ring(matmul.buffers.operands, "operands");
 }
 
-/// Emits only loads; relabeling is free.
+/// Emits only loads, because relabeling is free.
 Value UpcastMainLoop::loadWeights(Value buffer, FragmentType type, Value thread,
                                   bool isPacked, int64_t column) {
   FragmentLayoutAttr layout = type.getLayout(), places = layout;
@@ -46,7 +46,7 @@ Value UpcastMainLoop::loadScales(Value buffer, FragmentType type, Value row,
                                  ForEachKOp step, Value thread) {
   int64_t blockSize = matmul.problem.mma.blockSize;
   FragmentLayoutAttr layout = type.getLayout();
-  // First block of this step in its scale tile, and number of existing blocks.
+  // First block of this step in its scale tile, and number of blocks in bounds.
   Value inTile = arith::RemUIOp::create(
       body, step.getK(), body.index(matmul.problem.getScaleTileK()));
   Value extent;
@@ -83,11 +83,11 @@ Value UpcastMainLoop::dequantize(LoadedTile tile, FragmentLayoutAttr layout,
       block ? block : matmul.problem.mma.blockSize);
 }
 
-/// Returns the thread that determines the share of B if threads write other
-/// rows than they read. Permutes threads so that lanes that access shared
-/// memory together own different rows of 8, for both reads and writes, and
-/// swizzles map them to different banks: 8 of 8 lanes, or, with rows of packed
-/// weights, 4 of 8, as the next warp owns the other half.
+/// Returns the index that selects a thread's share of B if threads do not write
+/// the rows that they read. The index permutes threads so that eight lanes that
+/// access shared memory together read and write different rows of each 8. Such
+/// rows are swizzled to different banks. With packed weights, the eight lanes
+/// own only four different rows, because the next warp owns the other four.
 static Value getThreadOfMovedB(KernelBuilder &body, bool isPacked) {
   Value thread = ThreadIdOp::create(body);
   Value pair =
@@ -113,7 +113,7 @@ Value UpcastMainLoop::getFirstRowOfScales(ForEachWorkTileOp workTile) {
   return arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
 }
 
-/// Builds the warpgroups that dequantize tiles of B for the MMA warpgroups.
+/// Builds the warpgroups for dequantizing tiles of B for the MMA warpgroups.
 void UpcastMainLoop::buildDequantize(int64_t warps, FragmentLayoutAttr read,
                                      FragmentLayoutAttr written) {
   OpBuilder::InsertionGuard guard(body);
@@ -135,7 +135,7 @@ void UpcastMainLoop::buildDequantize(int64_t warps, FragmentLayoutAttr read,
   StoreSharedOp::create(body, operand, filled.getBuffer("b"), ValueRange(),
                         thread);
   ProducerCommitOp::create(body, filled.getStage(), Value());
-  // All values read from the stage have been used.
+  // Release the stage after the last use of the values read from it.
   ConsumerReleaseOp::create(body, tile.stage);
 }
 

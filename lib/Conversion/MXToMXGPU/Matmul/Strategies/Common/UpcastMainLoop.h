@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Common part of main loops in which threads convert tiles of B or A to bf16,
-// exactly. A single thread loads A and B, with their scales, into two rings.
-// Warpgroups dequantize B into a third ring for the tensor core, or MMA
-// warpgroups dequantize into registers.
+// Common part of main loops in which threads convert tiles of B or A exactly to
+// bf16. A single thread loads A and B, with their scales, into two rings.
+// Either separate warpgroups dequantize B into a third ring for the tensor
+// core, or MMA warpgroups dequantize an operand into registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,7 @@
 
 namespace mx::mxgpu {
 
-/// A loaded tile with the scales of its rows and blocks. Its stage is released
-/// after the last use.
+/// A loaded tile and its scales. Its stage is released after the last use.
 struct LoadedTile {
   mlir::Value elements, scales, stage;
 };
@@ -30,39 +29,37 @@ public:
 protected:
   using MainLoop::MainLoop;
 
-  /// Returns the rows of a box of A.
+  /// Returns the number of rows per box of A.
   virtual int64_t getRowsOfBox() const = 0;
   /// Loads the tile of A at `row` and `k`.
   virtual void loadA(ProducerAcquireOp stage, mlir::Value row,
                      mlir::Value k) = 0;
   /// Returns the type of dequantized elements.
   virtual mlir::Type getUpcastType() { return body.getBF16Type(); }
-  /// Returns the reference exponent of dequantized B, or null. `isFinite`: no
-  /// element is NaN.
+  /// Returns the reference exponent of dequantized B, or null. `isFinite`
+  /// returns true if no element is NaN.
   virtual mlir::Value getReferenceOfB() { return {}; }
   virtual bool isFinite() const { return false; }
 
-  /// Builds the role that dequantizes tiles of B from layout `read` to layout
-  /// `written`.
+  /// Builds the role that dequantizes B from layout `read` to layout `written`.
   void buildDequantize(int64_t warps, FragmentLayoutAttr read,
                        FragmentLayoutAttr written);
-  /// Builds the thread that fills both input rings.
+  /// Builds the producer of both input rings.
   void buildLoad();
-  /// First row of a work tile's B or A within its scale tiles, which may be
-  /// taller than the tile.
+  /// Return the first row of a work tile's B or A within its scale tiles, which
+  /// may contain more rows than the tile.
   mlir::Value getFirstRowOfScales(ForEachWorkTileOp workTile);
   mlir::Value getFirstRowOfScalesOfA(ForEachWorkTileOp workTile);
-  /// Loads elements from `column` on as a fragment of `type`. Packed weights
-  /// are at the locations given by `getPackedPlaces` (PackedWeights.h).
-  /// `thread` may be null, as in mxgpu.load_fragment.
+  /// Loads elements, starting at `column`, as a `type` fragment.
+  /// `getPackedPlaces` (PackedWeights.h) returns the locations of packed
+  /// weights. `thread` may be null, as in mxgpu.load_fragment.
   mlir::Value loadWeights(mlir::Value buffer, FragmentType type,
                           mlir::Value thread, bool isPacked,
                           int64_t column = 0);
   /// Loads the scales of a thread's rows and blocks in a fragment of `type`.
   mlir::Value loadScales(mlir::Value buffer, FragmentType type, mlir::Value row,
                          ForEachKOp step, mlir::Value thread = {});
-  /// Loads a tile of an operand with its scales. `row` is its first row within
-  /// its scale tiles.
+  /// Loads an operand tile and its scales, starting at `row` of a scale tile.
   LoadedTile loadTile(ConsumerWaitOp stage, llvm::StringRef elements,
                       llvm::StringRef scales, mlir::Type element,
                       FragmentLayoutAttr layout, mlir::Value row,
@@ -70,7 +67,7 @@ protected:
                       bool isPacked = false);
   /// Dequantizes a tile to the kernel's type, relative to `reference` if given,
   /// with registers ordered by `layout` if given. `block` is the number of
-  /// columns per scale; 0 means that of the matmul.
+  /// columns per scale, or 0 for the block size of the matmul.
   mlir::Value dequantize(LoadedTile tile, FragmentLayoutAttr layout = {},
                          mlir::Value reference = {}, int64_t block = 0);
 

@@ -21,7 +21,8 @@ WarpColumns::WarpColumns(const MatmulProblem &problem, MmaSyncAttr mma)
             : problem.isQuantized ? ArrayRef(kAdjacent)
                                   : ArrayRef(kAsTheyAre)) {}
 
-/// Modes, lowest first: columns of a matrix, matrices, warps.
+/// The bits of an instruction column select, from the lowest to the highest, a
+/// column of a matrix, a matrix, and a warp.
 int64_t WarpColumns::getColumn(int64_t column) const {
   int64_t matrices = mma.getWarpColumns() / ofMatrix;
   if (size_t bit = llvm::Log2_64(column); bit < order.size())
@@ -69,8 +70,8 @@ FragmentLayoutAttr WarpColumns::getOrdered(int64_t depth) const {
       move(modes.values, &FragmentMode::rows));
 }
 
-/// Loads pairs of packed rows, for which two columns of one row precede two
-/// columns of the other.
+/// Packed rows are loaded in pairs: two elements of the first row precede two
+/// elements of the second.
 FragmentLayoutAttr WarpColumns::getLoaded(int64_t depth) const {
   FragmentLayoutAttr ordered = getOrdered(depth);
   if (!isPacked)
@@ -108,10 +109,11 @@ static int64_t getWarps(MmaSyncAttr mma) {
   return mma.getWarps() * mma.getColumnWarps();
 }
 
-/// With the launch limit of three warpgroups, ptxas 13.0 spills up to 400 bytes
-/// with 128 accumulators per thread. With 64 it spills up to 64 bytes if expert
-/// groups accumulate onto the result, which is loaded whole before the stores,
-/// and 4 bytes if the reduction is dynamic and scales are masked.
+/// Under the register limit for launching three warpgroups, ptxas 13.0 spills
+/// up to 400 bytes with 128 accumulators per thread. With 64 accumulators,
+/// ptxas spills up to 64 bytes if expert groups accumulate onto the result,
+/// because the whole result tile is loaded before the stores. ptxas spills 4
+/// bytes if the reduction size is dynamic and scales are masked.
 SmallVector<int64_t>
 mx::mxgpu::getMmaSyncRegisters(const MatmulProblem &problem, MmaSyncAttr mma) {
   constexpr int64_t kMany = 128;
@@ -133,8 +135,8 @@ mx::mxgpu::checkMmaSyncRegisters(MmaSyncAttr mma, const ScheduleFields &fields,
   constexpr int64_t kLeast[] = {216, 24};
   if (getWarps(mma) == kMmaSyncWarps)
     return checkTwoRoles(fields, kMmaSyncGroups, kLeast, target);
-  return refuse("expected registers only where {0} warps multiply, found {1}: "
-                "ptxas chooses those of others",
+  return refuse("expected a schedule with registers to use {0} MMA warps, "
+                "found {1}: ptxas assigns the registers of other schedules",
                 kMmaSyncWarps, getWarps(mma));
 }
 

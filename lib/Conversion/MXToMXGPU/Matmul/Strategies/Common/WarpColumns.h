@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Columns of a matmul may be computed in any order. A warp owns adjacent
-// columns, the same of each B matrix in the tile, so that an epilogue region
-// finds its operands in a single thread. In an instruction, a thread owns two
-// adjacent columns of each eight. Their assignment to columns of the tile
-// depends on the kernel:
+// Columns of a matmul may be computed in any order. A warp owns the same
+// adjacent columns of each B matrix in the tile, so a single thread holds
+// all operands of an epilogue region. In an instruction, a thread owns two
+// adjacent columns out of every eight. The assignment of instruction columns
+// to tile columns depends on the kernel:
 //
-//   default    columns of the tile
-//   quantized  8 adjacent columns of each 32, so that four threads own a block
-//   packed     likewise; threads read pairs of packed rows, which are columns
-//              of two instructions
+//   default    Instruction columns are tile columns.
+//   quantized  A thread owns 8 adjacent columns out of every 32, so four
+//              threads share a block.
+//   packed     A thread owns the same columns as with quantized results. It
+//              reads packed rows of B in pairs, one for each of two MMAs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,49 +24,46 @@
 
 namespace mx::mxgpu {
 
-/// Columns of a B matrix per warp if warps share the rows of a quantized
-/// result: one block.
+/// Columns of each B matrix per warp if several warps compute a quantized row.
+/// This is the size of a scale block.
 inline constexpr int64_t kWarpColumnsOfMatrix = 32;
 
 class WarpColumns {
 public:
   WarpColumns(const MatmulProblem &problem, MmaSyncAttr mma);
 
-  /// Layouts of a tile of B with `depth` reduction elements: as loaded, in the
-  /// register order of the instructions, and as interpreted by the
-  /// instructions.
+  /// Layouts of B with `depth` reduction elements: as loaded, in the register
+  /// order of the instructions, and as interpreted by the instructions.
   FragmentLayoutAttr getLoaded(int64_t depth) const;
   FragmentLayoutAttr getOrdered(int64_t depth) const;
   FragmentLayoutAttr getTaken(int64_t depth) const;
-  /// Layout of the instructions' accumulator, and of the result elements that
-  /// it represents.
+  /// Layouts of the accumulator and of the result elements that it represents.
   FragmentLayoutAttr getAccumulator() const;
   FragmentLayoutAttr getResult() const;
 
-  /// Maps modes over the instructions' columns, in `direction`, to columns of
-  /// the tile.
+  /// Maps `modes` from instruction columns to tile columns. `direction` selects
+  /// the member of each mode that contains the column stride.
   llvm::SmallVector<FragmentMode> move(llvm::ArrayRef<FragmentMode> modes,
                                        int64_t FragmentMode::*direction) const;
 
 private:
   FragmentModes getTakenModes(int64_t depth) const;
-  /// Returns the tile column of the instructions' column `column`, a power of
-  /// two.
+  /// Returns the tile column that corresponds to instruction column `column`.
+  /// Requires `column` to be a power of two.
   int64_t getColumn(int64_t column) const;
 
   MmaSyncAttr mma;
-  /// Columns of each matrix per warp.
+  /// Columns per warp of each B matrix.
   int64_t ofMatrix;
   bool isPacked;
-  /// Tile columns of a warp's columns 1, 2, 4, 8 and 16.
+  /// Tile columns that correspond to columns 1, 2, 4, 8 and 16 of a warp.
   llvm::ArrayRef<int64_t> order;
 };
 
 /// Returns the registers per thread of the two MMA warpgroups and of the load
-/// warpgroup; empty if ptxas assigns registers.
+/// warpgroup, or an empty list if ptxas assigns registers.
 llvm::SmallVector<int64_t> getMmaSyncRegisters(const MatmulProblem &problem,
                                                MmaSyncAttr mma);
-/// Checks the registers of a schedule.
 std::optional<ScheduleError>
 checkMmaSyncRegisters(MmaSyncAttr mma, const ScheduleFields &fields,
                       const target::TargetInfo &target);

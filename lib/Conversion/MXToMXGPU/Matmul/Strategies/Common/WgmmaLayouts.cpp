@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Within 64 reduction elements, an element index has modes (2, 2, 4, 4), lowest
-// first: element of a pair, pair of an instruction, step, thread. Operands
-// store it at modes (2, 4, 2, 4): element, thread, pair, step. Result columns
-// are permuted likewise within 32, without steps.
+// The index of an element within 64 reduction elements has modes (2, 2, 4, 4).
+// From the lowest, they select the element of a pair, the pair of an
+// instruction, the step and the thread. In the instruction's operands, the
+// order is element, thread, pair and step, with sizes (2, 4, 2, 4). Within each
+// 32 result columns, the same permutation applies to all modes except the step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +48,7 @@ UpcastLayouts UpcastLayouts::getBlock() const {
   return {ofBlock, tileK, readsA, isPackedB};
 }
 
-/// Returns the thread modes of A: reduction elements, then rows.
+/// Returns A's thread modes, first over reduction elements, then over rows.
 static SmallVector<FragmentMode> getThreadsOfA(WgmmaAttr mma, int64_t tileK) {
   int64_t blocks = mma.getBlocks(), groups = mma.getWarpgroups();
   return {columns(4, tileK / 4), rows(8, 1), rows(4, 16 * blocks),

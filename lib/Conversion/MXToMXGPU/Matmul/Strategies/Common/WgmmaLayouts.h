@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// wgmma fixes the threads of A's elements and of the accumulator, but a matmul
-// is invariant under permutations of rows of A, columns of B and the reduction.
-// These layouts permute them so that each thread's elements are adjacent in
-// memory:
+// wgmma prescribes which threads hold the elements of A and the accumulator,
+// but rows of A, columns of B and the reduction may be computed in any order.
+// These layouts permute all three so that each thread's elements are adjacent
+// in memory:
 //
 //   reduction  16 adjacent elements of each 64, instead of 2 of each 8
 //   columns    8 adjacent accumulators of each 32, instead of 2 of each 8
@@ -15,8 +15,8 @@
 // memory order. If warps own several blocks, rows of A are loaded in boxes of
 // 16 in wgmma's order.
 //
-// Packed B is read in the layout of packed weights, pairs of two rows, and
-// written with permuted rows like any B.
+// Packed B is read in row pairs, as in the layout of packed weights, and
+// written with permuted rows like unpacked B.
 //
 // mxgpu.relabel_fragment converts within each pair of layouts below.
 //
@@ -34,21 +34,23 @@ namespace mx::mxgpu {
 inline constexpr int64_t kWgmmaWarpRows =
     target::kWgmmaM / target::kWarpGroupWarps;
 
-/// Returns the number of MMA warpgroups: two if each gets a block of 64 rows.
+/// Returns the number of MMA warpgroups: two if each can compute a block of 64
+/// rows.
 int64_t getWgmmaWarpgroups(int64_t rows);
 
-/// Returns the warps that dequantize a tile of B: twice as many for low tiles,
-/// which leave registers and less to overlap. Threads own whole blocks of
-/// scales.
+/// Returns the number of warps for dequantizing a tile of B. The number doubles
+/// if a single warpgroup multiplies a wide tile, which leaves more registers
+/// and fewer MMAs to overlap. Threads own whole blocks of scales.
 int64_t getDequantizeWarps(int64_t rows, int64_t columns);
 class UpcastLayouts {
 public:
-  /// `readsA`: threads read A. `isPackedB`: B is packed weights.
+  /// `readsA` is true if threads load A into registers, and `isPackedB` if B
+  /// contains packed weights.
   UpcastLayouts(WgmmaAttr mma, int64_t tileK, bool readsA, bool isPackedB)
       : mma(mma), tileK(tileK), readsA(readsA), isPackedB(isPackedB) {}
 
-  /// Returns the blocks of 64 rows per warpgroup, and the layouts of a tile
-  /// with a block per warpgroup.
+  /// Return the number of 64-row blocks per warpgroup, and the layouts of a
+  /// tile with one block per warpgroup.
   int64_t getBlocks() const { return mma.getBlocks(); }
   UpcastLayouts getBlock() const;
   WgmmaAttr getMma() const { return mma; }
@@ -57,21 +59,20 @@ public:
   FragmentLayoutAttr getALoad() const;
   FragmentLayoutAttr getAOrder() const;
   FragmentLayoutAttr getAOperand() const;
-  /// Rows of a box of A, and the first row of each box of a tile.
+  /// Rows per box of A, and the first row of each box in a tile.
   int64_t getRowsOfBox() const;
   llvm::SmallVector<int64_t> getFirstRows() const;
   /// Layouts of a tile of B: as loaded and as written.
   FragmentLayoutAttr getBLoad() const;
   FragmentLayoutAttr getBOperand() const;
-  /// Layout of wgmma's accumulator, and of the result elements that it
-  /// represents.
+  /// Layouts of the accumulator and of the result elements that it represents.
   FragmentLayoutAttr getAccumulator() const;
   FragmentLayoutAttr getResult() const;
 
 private:
   FragmentLayoutAttr get(llvm::ArrayRef<FragmentMode> threads,
                          llvm::ArrayRef<FragmentMode> values) const;
-  /// Threads that dequantize B, in total and per row.
+  /// Dequantizing threads, in total and per row of B.
   int64_t getDequantizeThreads() const;
   int64_t getThreadsOfRow() const;
 

@@ -13,8 +13,8 @@ FragmentType MmaSyncLayouts::getTaken(MmaOperand operand, Type element,
   return MmaAttrInterface(mma).getOperandType(operand, element, depth);
 }
 
-/// Assigns eight adjacent elements of an instruction's slice to the two words
-/// of four elements of a lane.
+/// Assigns eight adjacent elements of an instruction's slice to a lane, in two
+/// words of four elements.
 static void takeAdjacent(FragmentModes &modes, bool isPacked) {
   constexpr int64_t kWord = 4, kHalf = 16;
   for (FragmentMode &mode : modes.threads)

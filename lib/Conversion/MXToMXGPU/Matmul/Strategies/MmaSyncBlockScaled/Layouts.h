@@ -3,15 +3,15 @@
 //===----------------------------------------------------------------------===//
 //
 // In an instruction, a thread owns two adjacent columns of each eight. For a
-// quantized result, the four threads of a row should own eight adjacent columns
-// of each 32, and for several B matrices a warp needs the same columns of each.
-// The instruction therefore multiplies rows of B in another order
-// (WarpColumns.h).
+// quantized result, each of the four threads of a row should own eight adjacent
+// columns of each 32. With several B matrices, a warp needs the same columns of
+// each matrix. Instructions therefore read reordered rows of B (WarpColumns.h).
 //
-// If 4-bit elements are multiplied by bytes, a lane loads eight adjacent
-// elements of either operand: one word from ldmatrix, or two. Elements at even
-// positions form the first half of an instruction's reduction, at odd positions
-// the second, in both operands.
+// If one operand contains 4-bit elements and the other operand bytes, a lane
+// loads eight adjacent elements of each operand with ldmatrix. These are one
+// word of 4-bit elements or two words of bytes. In both operands, elements at
+// even positions form the first half of an instruction's reduction, and
+// elements at odd positions form the second half.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +33,9 @@ public:
             mma.getKind() == MmaKind::MXF8F6F4 &&
             (getStoredBits(problem.a) == 4 || getStoredBits(problem.b) == 4)) {}
 
-  /// Fragment of an operand with `depth` elements or scales of the reduction:
-  /// as loaded and, in the same registers, as interpreted by the instruction.
+  /// Fragments of an operand with `depth` reduction elements or scales. The
+  /// first describes the registers as loaded, the second as the instruction
+  /// interprets the same registers.
   FragmentType getLoaded(MmaOperand operand, mlir::Type element,
                          int64_t depth) const;
   FragmentType getTaken(MmaOperand operand, mlir::Type element,
@@ -45,8 +46,8 @@ public:
 private:
   MmaSyncAttr mma;
   WarpColumns columns;
-  /// `isMoved`: columns of the instruction are permuted. `isMixed`: 4-bit
-  /// elements are multiplied by bytes.
+  /// `isMoved` is true if columns of the instruction are permuted, and
+  /// `isMixed` if 4-bit elements are multiplied by bytes.
   bool isMoved, isMixed;
 };
 

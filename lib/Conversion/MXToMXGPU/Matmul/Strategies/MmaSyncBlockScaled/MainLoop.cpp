@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A single thread loads tiles of A and B and their scales. Warps load the
-// scales of a stage to registers, then the elements in slices of an
-// instruction. If registers suffice, the next slice is loaded during the MMAs.
-// The stage is released before the last MMA.
+// scales of a stage to registers, and then the elements, one slice of the
+// reduction per instruction. If registers suffice, the next slice is loaded
+// during the MMAs. The stage is released before the last MMA.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,8 @@ void MmaSyncMainLoop::createRings() {
   inputs = body.ring(matmul.buffers.inputs, "in");
 }
 
-/// Declare one CTA per SM, the limit set by shared memory: otherwise ptxas 13.0
-/// allocates registers for three and spills some bytes.
+/// Declares one CTA per SM, the limit set by shared memory. Otherwise
+/// ptxas 13.0 allocates registers for three CTAs and spills some bytes.
 void MmaSyncMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   body.getInsertionBlock()->getParent()->getParentOfType<KernelOp>().setMinCtas(
       1);
@@ -76,8 +76,8 @@ Value MmaSyncMainLoop::getRowOfScales(Value row, int64_t rows) {
   return arith::RemUIOp::create(body, row, body.index(kScaleTileRows));
 }
 
-/// With 128 accumulators in each of 8 warps, only one slice fits in registers:
-/// ptxas 13.0 spills up to 84 bytes with two.
+/// With 8 warps and 128 accumulators per thread, only one slice fits in
+/// registers, and ptxas 13.0 spills up to 84 bytes with two slices.
 bool MmaSyncMainLoop::loadsAhead() const {
   constexpr int64_t kManyWarps = 8, kManyAccumulators = 128;
   int64_t accumulators =

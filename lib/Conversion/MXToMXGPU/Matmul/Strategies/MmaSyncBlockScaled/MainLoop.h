@@ -23,11 +23,11 @@ private:
   mlir::Value multiply(ForEachWorkTileOp workTile);
   /// Returns true if the next slice is loaded before the current MMA.
   bool loadsAhead() const;
-  /// Loads the elements of an instruction's slice from `column` on.
+  /// Loads the elements of an instruction's slice, starting at `column`.
   mlir::Value loadElements(MmaOperand operand, mlir::Type element,
                            mlir::Value buffer, int64_t column);
-  /// Loads the scales of a tile from row `first` of a scale tile on, zeroing
-  /// blocks from `extent` on unless null.
+  /// Loads the scales of a tile, starting at row `first` of a scale tile.
+  /// Unless `extent` is null, zeroes the scales of blocks `extent` and up.
   mlir::Value loadScales(MmaOperand operand, mlir::Value buffer,
                          mlir::Value first, mlir::Value extent);
   /// Returns the first scale row of a tile of `rows` rows that starts at `row`.

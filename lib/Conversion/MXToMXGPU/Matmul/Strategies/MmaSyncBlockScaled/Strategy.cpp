@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The copy engine loads tiles of A and B and their scales into a ring. Warps
-// load them to registers and multiply; each holds the accumulator of 32 or 16
-// rows.
+// The copy engine loads A, B and their scales into a ring. Warps load tiles to
+// registers and multiply. Each warp holds the accumulator of 32 or 16 rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +22,8 @@ using namespace mx::mxgpu;
 // Rings
 //===----------------------------------------------------------------------===//
 
-/// Maximum accumulators and warps, and minimum columns of a B matrix per warp.
+/// Maximum accumulators, maximum warps, and minimum columns of each B matrix
+/// per warp.
 static constexpr int64_t kMostMmaSyncAccumulators = 32768,
                          kMostMmaSyncWarps = 8, kLeastColumns = 32;
 
@@ -33,9 +33,9 @@ static bool needsBlocks(const MatmulProblem &problem) {
   return problem.isQuantized || problem.numB > 1;
 }
 
-/// Returns the rows of a warp. Threads hold at most 128 accumulators, which
-/// leaves room for operands and addresses. Warps that share blocks of rows
-/// distribute the rows over all eight warps.
+/// Returns the number of rows per warp. Threads hold at most 128 accumulators,
+/// which leaves registers for operands and addresses. If warps share blocks of
+/// rows, the rows are distributed over all eight warps.
 static int64_t getRowsOfWarp(const MatmulProblem &problem,
                              ArrayRef<int64_t> tile, int64_t columnWarps) {
   constexpr int64_t kRows = 32, kColumns = 128;
@@ -61,8 +61,8 @@ static MmaSyncAttr getMma(const MatmulProblem &problem, ArrayRef<int64_t> tile,
 static constexpr int64_t kTileRows[] = {16, 32, 64, 128, 256};
 static constexpr int64_t kTileColumns[] = {32, 64, 128, 256};
 static constexpr int64_t kColumnWarps[] = {1, 2, 4, 8};
-/// Reduction elements of a tile: the widest swizzle, or twice as many 4-bit
-/// elements.
+/// Reduction elements of a tile, which fill the widest swizzle with bytes.
+/// Tiles of 4-bit elements may contain twice as many.
 static constexpr int64_t kDepth = 128;
 
 static bool isPacked(const MatmulProblem &problem) {
@@ -78,8 +78,8 @@ checkMmaSyncTile(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
     return refuse("expected a tile of 32, 64, 128 or 256 columns, found {0}",
                   tile[1]);
   if (tile[0] * tile[1] > kMostMmaSyncAccumulators)
-    return refuse("expected a tile of at most {0} elements, the accumulator "
-                  "that registers hold, found {1} x {2}",
+    return refuse("expected a tile of at most {0} elements, so that the "
+                  "accumulator fits in registers, found {1} x {2}",
                   kMostMmaSyncAccumulators, tile[0], tile[1]);
   if (tile[2] == kDepth || (tile[2] == 2 * kDepth && isPacked(problem)))
     return std::nullopt;
@@ -87,21 +87,21 @@ checkMmaSyncTile(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
                 kDepth, isPacked(problem) ? " or 256" : "", tile[2]);
 }
 
-/// Warps that share rows each store a part of a row.
+/// Checks the number of warps that share rows. Each stores a part of a row.
 static std::optional<ScheduleError>
 checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
                  int64_t warps) {
   int64_t columns = fields.tile[1] / warps,
           least = kLeastColumns * problem.numB;
   if (columns < least)
-    return refuse("expected at least {0} columns of each warp, found {1} of "
-                  "{2} column warps",
+    return refuse("expected at least {0} columns per warp, found a tile of {1} "
+                  "columns and {2} column warps",
                   least, fields.tile[1], warps);
   int64_t all =
       fields.tile[0] / getRowsOfWarp(problem, fields.tile, warps) * warps;
   if (all > kMostMmaSyncWarps)
-    return refuse("expected at most {0} warps that multiply, found {1} of {2} "
-                  "column warps and a tile of {3} x {4}",
+    return refuse("expected at most {0} MMA warps, found {1} with {2} column "
+                  "warps and a tile of {3} x {4}",
                   kMostMmaSyncWarps, all, warps, fields.tile[0],
                   fields.tile[1]);
   if (warps == 1)
@@ -116,8 +116,8 @@ checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
   if (!problem.isQuantized ||
       (warps == kSharing && columns == kWarpColumnsOfMatrix * problem.numB))
     return std::nullopt;
-  return refuse("expected column_warps = 1, or {0} of a tile of {1} columns, "
-                "with a quantized result, found {2} of {3}",
+  return refuse("expected column_warps = 1, or {0} with a tile of {1} columns, "
+                "for a quantized result, found {2} with {3} columns",
                 kSharing, kScaleTileRows * problem.numB, warps, fields.tile[1]);
 }
 
@@ -125,10 +125,11 @@ checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Returns the warps that share rows in matmuls with two B matrices, which
-/// support only the largest tile: the number without spills in ptxas 13.0. A
-/// dynamic reduction masks scales, and then a warp with all columns exceeds its
-/// registers, except for blocks of 32 with 4-bit results of dynamic columns.
+/// Returns the number of warps that share rows in matmuls with two B matrices,
+/// which support only the largest tile. With this number, ptxas 13.0 does not
+/// spill. If the reduction is dynamic, scales are masked. A warp that owns all
+/// columns then needs too many registers, except with blocks of 32, 4-bit
+/// results and a dynamic number of columns.
 static int64_t getColumnWarpsOfMatrices(const MatmulProblem &problem) {
   if (!ShapedType::isDynamic(problem.k))
     return 1;
@@ -140,19 +141,19 @@ static int64_t getColumnWarpsOfMatrices(const MatmulProblem &problem) {
   return isShort ? 1 : 4;
 }
 
-/// Returns true if warps of this width are candidates: wider warps read more of
-/// B and spill.
+/// Returns true if warps with `columnsOfWarp` columns are candidates. Wider
+/// warps read more of B and spill.
 static bool isNarrow(const MatmulProblem &problem, int64_t columnsOfWarp) {
   constexpr int64_t kColumns = 128;
   return columnsOfWarp <= kColumns || problem.numB > 1;
 }
 
 /// Returns true if a tile's accumulators fit in registers. ptxas 13.0 spills up
-/// to 1200 bytes when slices of 256 elements of a ragged reduction are skipped,
-/// except in small tiles. With the largest tiles it spills up to 164 bytes for
-/// 4-bit elements stored as bytes, up to 1700 for work tiles of expert groups,
-/// and 24 for a dynamic reduction. Two B matrices support no other tile and
-/// spill 44 bytes with the scales of 256 elements.
+/// to 1200 bytes if 256-element steps of a ragged reduction are skipped, except
+/// in small tiles. With the largest tiles, ptxas spills up to 164 bytes for
+/// 4-bit elements stored as bytes, up to 1700 bytes for work tiles of expert
+/// groups, and 24 bytes for a dynamic reduction. Matmuls with two B matrices
+/// support only the largest tile and spill 44 bytes with steps of 256 elements.
 static bool fitsRegisters(const MatmulProblem &problem,
                           const ScheduleFields &fields) {
   bool isDeep = fields.tile[2] > kDepth;
@@ -230,7 +231,7 @@ public:
         problem, getMma(problem, fields.tile, getOwn(fields).getColumnWarps()));
   }
 
-  /// Up to two warps per tensor core may share rows.
+  /// Lets up to two warps per tensor core share rows.
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
     for (int64_t rows : kTileRows)
@@ -276,9 +277,9 @@ public:
                                 fields.tile[2], rates);
   }
 
-  /// A single warp per tensor core exposes the wait for a stage, its scales and
-  /// first elements; a second warp overlaps it. The load latency is an
-  /// assumption.
+  /// A single warp per tensor core exposes the latency of waiting for a stage
+  /// and loading its scales and first elements. A second warp overlaps this
+  /// latency. The load latency is an assumption.
   int64_t getStepCycles(const MatmulProblem &, const ScheduleFields &,
                         const MatmulBuffers &buffers,
                         const target::Rates &rates) const override {

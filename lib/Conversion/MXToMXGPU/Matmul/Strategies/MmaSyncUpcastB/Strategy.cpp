@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The copy engine loads A, and B with its scales, into two rings. Each warp
-// owns columns of the tile (WarpColumns.h): it loads its part of B, dequantizes
-// it in registers, and multiplies the rows of A by it.
+// The copy engine loads A into one ring, and B with its scales into another.
+// Each warp owns columns of the tile (WarpColumns.h). The warp loads these
+// columns of B to registers, dequantizes the columns, and multiplies A by the
+// result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,11 +49,11 @@ private:
 // Rings
 //===----------------------------------------------------------------------===//
 
-/// Elements of a tile of 8 warps with 64 accumulators per thread.
+/// Tile size for which each thread of 8 warps holds 64 accumulators.
 static constexpr int64_t kMostUpcastElements = 16384, kUpcastWarps = 8;
 
-/// Returns true if threads hold 128 accumulators, which only tiles with columns
-/// of two matrices do.
+/// Returns true if threads hold 128 accumulators. Only tiles with columns of
+/// two B matrices are that large.
 static bool isLargestUpcast(ArrayRef<int64_t> tile) {
   return tile[0] * tile[1] > kMostUpcastElements;
 }
@@ -93,7 +94,7 @@ checkMmaSyncUpcastTile(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
   return std::nullopt;
 }
 
-/// Checks the requirements of the operation on the tile.
+/// Checks the tile sizes that the operation requires.
 static std::optional<ScheduleError>
 checkMmaSyncUpcastForm(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
   // A work tile writes whole scale tiles.
@@ -108,14 +109,14 @@ checkMmaSyncUpcastForm(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
   return std::nullopt;
 }
 
-/// Checks the CTAs per SM and the epilogue: warps share rows.
+/// Checks the CTAs per SM and that stores are direct, since warps share rows.
 static std::optional<ScheduleError>
 checkMmaSyncUpcastLoop(const MatmulProblem &problem,
                        const ScheduleFields &fields, int64_t ctasPerSm) {
   if (fields.epilogue == Epilogue::TmaStore &&
       explainDirectStores(problem).empty())
-    return ScheduleError{"expected epilogue = direct, as warps share rows of "
-                         "the result, found epilogue = tma_store"};
+    return ScheduleError{"expected epilogue = direct, because warps share rows "
+                         "of the result, found epilogue = tma_store"};
   if (ctasPerSm == 1 || (ctasPerSm == 2 && fields.tile[0] <= kFewRows))
     return std::nullopt;
   return refuse("expected ctas_per_sm = 1, or 2 with a tile of 16 or 32 rows, "
@@ -127,10 +128,10 @@ checkMmaSyncUpcastLoop(const MatmulProblem &problem,
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Returns true if a tile's accumulators fit in registers beside its operands.
-/// With the largest tiles and unpacked weights, ptxas 13.0 spills up to 44
-/// bytes, or 60 for 4-bit weights and two matrices; quantized results support
-/// no other tile.
+/// Returns true if a tile's accumulators and operands fit in registers. With
+/// the largest tiles and unpacked weights, ptxas 13.0 spills up to 44 bytes, or
+/// 60 bytes for 4-bit weights and two matrices. Quantized results use the
+/// largest tiles anyway, because they support no other tile.
 static bool fitsUpcastRegisters(const MatmulProblem &problem,
                                 ArrayRef<int64_t> tile) {
   bool isLean =
@@ -207,8 +208,7 @@ public:
         }
   }
 
-  /// Returns the cycles of shared memory or of dequantizing threads. The latter
-  /// assume the rate of an H200.
+  /// Returns the cycles of shared memory or of dequantization (at H200 rates).
   int64_t getPortCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields,
                         const MatmulBuffers &buffers,
@@ -243,8 +243,9 @@ void MmaSyncUpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildLoad();
 }
 
-/// Returns the reduction elements in registers at once: two instructions, or
-/// one if accumulators occupy most registers.
+/// Returns the number of reduction elements held in registers at once. They
+/// suffice for two instructions, or for one if accumulators occupy most
+/// registers.
 static int64_t getDepthAtOnce(MmaSyncAttr mma, ArrayRef<int64_t> tile) {
   return MmaAttrInterface(mma).getMmaShape().k *
          (isLargestUpcast(tile) ? 1 : 2);
@@ -275,8 +276,7 @@ Value MmaSyncUpcastMainLoop::loadB(ConsumerWaitOp stage, Value scales,
                  columns.getTaken(depth));
 }
 
-/// Elements past the reduction are zero in A and B, and are multiplied within
-/// whole slices.
+/// Multiplies whole slices. A and B are zero past the end of the reduction.
 Value MmaSyncUpcastMainLoop::multiply(ForEachWorkTileOp workTile) {
   OpBuilder::InsertionGuard guard(body);
   MmaAttrInterface kind = mma;

@@ -19,8 +19,8 @@ BlockScaledMainLoop::BlockScaledMainLoop(MatmulKernel &kernel, WorkPolicy &work,
                                          OperandB &b)
     : MainLoop(kernel, work, b) {}
 
-/// Requires a single column tile if tiles are narrower than 64 columns: MMAs
-/// can start only at halves of the 128-row scale tiles of B.
+/// Requires a single column tile if tiles are narrower than 64 columns, because
+/// MMAs can start only at halves of the 128-row scale tiles of B.
 void BlockScaledMainLoop::checkSizes() {
   if (schedule.getTileN() >= kScaleTileRows / 2)
     return;
@@ -29,8 +29,8 @@ void BlockScaledMainLoop::checkSizes() {
   Value fits =
       arith::CmpIOp::create(host, arith::CmpIPredicate::ule, n, columns);
   RequireOp::create(host, fits,
-                    "expected at most %lld columns with a tile of as "
-                    "many, found %lld",
+                    "expected at most %lld columns, the width of the "
+                    "tile, found %lld",
                     ValueRange{columns, n});
 }
 
@@ -80,8 +80,8 @@ void BlockScaledMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildMma();
 }
 
-/// Returns true if tiles of B may start in the middle of a scale tile. Narrower
-/// tiles are the only column tile.
+/// Returns true if tiles of B may start in the middle of a scale tile. Tiles
+/// below half a scale tile never do, because one column tile covers the matrix.
 static bool startsWithinScaleTile(ScheduleAttr schedule) {
   return schedule.getTileN() % kScaleTileRows == kScaleTileRows / 2;
 }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A thread loads tiles and scales by bulk tensor copies, another issues scale
-// copies and MMAs, and four warps read accumulators from tensor memory. Two
-// rings connect them.
+// One thread loads tiles and scales with bulk tensor copies, a second thread
+// issues scale copies and MMAs, and four warps read accumulators from tensor
+// memory. Two rings connect these roles.
 //
 //===----------------------------------------------------------------------===//
 

@@ -24,8 +24,8 @@ namespace {
 struct BlockScaledTypes : RingTypes {
   using RingTypes::RingTypes;
 
-  /// Returns a buffer with rows of the swizzle's span, at most 128 bytes, in
-  /// several panels for a longer reduction.
+  /// Returns a buffer with rows as long as the swizzle's span, at most 128
+  /// bytes. A longer reduction uses several panels.
   BufferType getOperand(int64_t rows, Type type,
                         const target::OperandForm &form) const {
     int64_t bits = getSharedBits(type, form.padded);
@@ -64,8 +64,8 @@ struct BlockScaledTypes : RingTypes {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// Columns of accumulators for which tensor memory, beside scales, fits two
-/// only if they overlap.
+/// Accumulator width at which two accumulators and the scales fit in tensor
+/// memory only if the accumulators overlap.
 static constexpr int64_t kOverlapping = 256;
 
 /// Checks the rows, columns and reduction elements of a tile.
@@ -74,7 +74,7 @@ checkBlockScaledTile(const ScheduleFields &fields, int64_t ctas) {
   int64_t rows = target::kTmemLanes * ctas;
   if (fields.tile[0] != rows)
     return refuse("expected a tile of {0} rows {1}, found {2}", rows,
-                  ctas > 1 ? "of two CTAs" : "of one CTA", fields.tile[0]);
+                  ctas > 1 ? "for two CTAs" : "for one CTA", fields.tile[0]);
   // MMAs can start only at halves of the 128-row scale tiles (PTX ISA, scale
   // factor layouts). All block-scaled kinds support the same N.
   constexpr int64_t kHalfTile = kScaleTileRows / 2;
@@ -84,10 +84,11 @@ checkBlockScaledTile(const ScheduleFields &fields, int64_t ctas) {
   bool isWhole = columns % kHalfTile == 0;
   bool isSmall = columns % step == 0 && columns < kHalfTile;
   if (!isWhole && !isSmall)
-    return refuse("expected a tile of 64, 128, 192 or 256 columns, or fewer in "
-                  "multiples of {0}, found {1}",
-                  step, columns);
-  // The scales of 4 blocks are a column of tensor memory.
+    return refuse(
+        "expected a tile of 64, 128, 192 or 256 columns, or a smaller "
+        "multiple of {0}, found {1}",
+        step, columns);
+  // The scales of 4 blocks fill a column of tensor memory.
   constexpr int64_t kScaledElements = kScaleTileBlocks * kPowerOfTwoBlockSize;
   if (fields.tile[2] != kScaledElements &&
       fields.tile[2] != 2 * kScaledElements)
@@ -96,31 +97,32 @@ checkBlockScaledTile(const ScheduleFields &fields, int64_t ctas) {
   return std::nullopt;
 }
 
-/// Fails if a tile narrower than 64 columns does not cover the matrix, since a
-/// second tile would start between the halves of a scale tile of B. Dynamic
-/// sizes are checked at the launch.
+/// Fails if a tile narrower than 64 columns does not cover the matrix. A second
+/// tile would start within a half of a scale tile of B, where MMAs cannot
+/// start. Dynamic sizes are checked at the launch.
 static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
                                                  int64_t tileN) {
   if (tileN % 64 == 0 || ShapedType::isDynamic(problem.n) || problem.n <= tileN)
     return std::nullopt;
-  return refuse("expected a tile of 64, 128, 192 or 256 columns, or one that "
-                "covers the {0} of the matrix, found {1}",
-                problem.n, tileN);
+  return refuse(
+      "expected a tile of 64, 128, 192 or 256 columns, or a tile that "
+      "covers all {0} columns of the matrix, found {1}",
+      problem.n, tileN);
 }
 
-/// Checks the overlap of two accumulators. They overlap only if tensor memory
-/// cannot hold both, and by at most the columns of a B matrix, which the
-/// epilogue reads first.
+/// Checks the overlap of two accumulators. Accumulators may overlap only if
+/// tensor memory cannot hold both. The overlap is limited to the columns of a B
+/// matrix, which the epilogue reads first.
 static std::optional<ScheduleError> checkOverlap(const MatmulProblem &problem,
                                                  const ScheduleFields &fields,
                                                  Tcgen05BlockScaledAttr own) {
   int64_t columns = fields.tile[1], overlap = own.getOverlap();
   if (overlap && own.getAccumulators() != 2)
-    return refuse("expected an overlap only of 2 accumulators, found {0}",
+    return refuse("expected 2 accumulators with an overlap, found {0}",
                   own.getAccumulators());
   if (overlap && columns != kOverlapping)
     return refuse(
-        "expected an overlap only of accumulators of {0} columns, found {1}",
+        "expected accumulators of {0} columns with an overlap, found {1}",
         kOverlapping, columns);
   if (overlap <= columns / problem.numB)
     return std::nullopt;
@@ -133,8 +135,7 @@ static std::optional<ScheduleError> checkOverlap(const MatmulProblem &problem,
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Returns candidate widths of a tile: general widths, and a tile that just
-/// covers a narrow matrix.
+/// Returns candidate tile widths, including the width of a narrow matrix.
 static SmallVector<int64_t> getColumnChoices(const MatmulProblem &problem,
                                              int64_t ctas) {
   SmallVector<int64_t> choices = {64, 128, 192, 256};
@@ -202,7 +203,7 @@ public:
     constexpr int64_t kEpilogue = target::kEpilogueRegisters;
     constexpr int64_t kOther = target::kIssueRegisters;
     ArrayRef<int64_t> registers = fields.registers;
-    // The launch allocates the mean of both, which must be below 256.
+    // The launch allocates the mean of both counts, which must be below 256.
     constexpr int64_t kSum =
         2 * (target::kSetMaxNRegMax - target::kSetMaxNRegStep);
     if (registers.size() == 2 && registers[0] >= kEpilogue &&
@@ -217,7 +218,7 @@ public:
 
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
-    // Otherwise the second CTA of a pair would be idle.
+    // With fewer rows, the second CTA of a pair would be idle.
     bool hasPairs = ShapedType::isDynamic(problem.m) || problem.m > 128;
     for (int64_t ctas : {1, 2}) {
       if (ctas > 1 && !hasPairs)
@@ -287,7 +288,8 @@ public:
   }
 
   ArrayRef<StringLiteral> getRoles() const override {
-    static constexpr StringLiteral kRoles[] = {"in the epilogue", "elsewhere"};
+    static constexpr StringLiteral kRoles[] = {"in the epilogue",
+                                               "in other warps"};
     return kRoles;
   }
 };

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The tensor core reads bf16 A unmodified; threads dequantize B to a ring
-// (UpcastMainLoop.h). A single thread issues MMAs of kind f16 and four warps
-// read accumulators from tensor memory, which contains nothing else. Each CTA
-// of a pair holds half of the rows of A and of B.
+// The tensor core reads bf16 A unmodified, and threads dequantize B to a ring
+// (UpcastMainLoop.h). A single thread issues MMAs of kind f16, and four warps
+// read the accumulators. Tensor memory contains only accumulators. Each CTA of
+// a pair holds half of the rows of A and of B.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Returns the warps that dequantize tiles of B of `rows` rows, limited by the
-/// registers left by the epilogue.
+/// Returns the number of warps that dequantize `rows`-row tiles of B. The
+/// registers that the epilogue leaves limit this number.
 static int64_t getConvertingWarps(int64_t rows) {
   bool isHigh = rows >= static_cast<int64_t>(target::kWarpGroupSize);
   return (isHigh ? 2 : 1) * target::kWarpGroupWarps;
@@ -68,8 +68,8 @@ struct Tcgen05UpcastTypes : RingTypes {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// Returns the supported columns: a CTA converts at least 64 rows of B, which
-/// are whole blocks per thread.
+/// Returns the supported numbers of columns. A CTA converts at least 64 rows of
+/// B, so each thread converts whole blocks.
 static ArrayRef<int64_t> getUpcastColumns(int64_t ctas) {
   static constexpr int64_t kColumns[] = {64, 128, 256};
   return ArrayRef(kColumns).drop_front(ctas > 1 ? 1 : 0);
@@ -79,25 +79,25 @@ static std::optional<ScheduleError>
 checkUpcastTile(const ScheduleFields &fields) {
   int64_t ctas = fields.strategy.getCtas();
   int64_t rows = target::kTmemLanes * ctas;
-  const char *of = ctas > 1 ? " of two CTAs" : "";
+  const char *of = ctas > 1 ? " for two CTAs" : "";
   constexpr int64_t kDepth = target::kDequantizedTileK;
   if (fields.tile[0] != rows)
-    return refuse("expected a tile of {0} rows{1} where a is bf16, found {2}",
+    return refuse("expected a tile of {0} rows{1} if 'a' is bf16, found {2}",
                   rows, of, fields.tile[0]);
   if (!llvm::is_contained(getUpcastColumns(ctas), fields.tile[1]))
-    return refuse("expected a tile of {0}128 or 256 columns{1} where a is "
-                  "bf16, found {2}",
+    return refuse("expected a tile of {0}128 or 256 columns{1} if 'a' is bf16, "
+                  "found {2}",
                   ctas > 1 ? "" : "64, ", of, fields.tile[1]);
   if (fields.tile[2] != kDepth)
     return refuse(
-        "expected a tile of {0} reduction elements where a is bf16, found {1}",
+        "expected a tile of {0} reduction elements if 'a' is bf16, found {1}",
         kDepth, fields.tile[2]);
   return std::nullopt;
 }
 
 /// Registers per thread of converters, and of the warps that load, multiply
-/// and, with expert groups, find work tiles: below 80 ptxas 13.0 spills,
-/// although it uses fewer.
+/// and, with expert groups, find work tiles. Below 80 registers, ptxas 13.0
+/// spills, although these warps use fewer registers.
 constexpr int64_t kConverterRegisters = 128, kOtherRegisters = 80;
 
 //===----------------------------------------------------------------------===//
@@ -137,8 +137,7 @@ public:
     return checkUpcastTile(fields);
   }
 
-  /// Checks warpgroups for the epilogue, for conversion, and one for other
-  /// roles.
+  /// Checks the registers of the epilogue, conversion and other warpgroups.
   std::optional<ScheduleError>
   checkRegisters(const MatmulProblem &, const ScheduleFields &fields,
                  const target::TargetInfo &target) const override {
@@ -159,10 +158,10 @@ public:
         return std::nullopt;
     }
     return refuse(
-        "expected at least {0} registers for the epilogue, {1} where b is "
-        "converted and {2} for the other roles, in 1, {3} and 1 warpgroups "
-        "that "
-        "have at most {4} together, found registers = [{5:$[, ]}]",
+        "expected at least {0} registers for the epilogue, {1} for converters "
+        "of 'b' and {2} for the other roles, at most {4} in total over 1 "
+        "epilogue, {3} converter and 1 other warpgroups, found "
+        "registers = [{5:$[, ]}]",
         kLeast[0], kLeast[1], kLeast[2], converters, all,
         llvm::make_range(found.begin(), found.end()));
   }
@@ -174,7 +173,7 @@ public:
 
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
-    // Otherwise the second CTA of a pair would be idle.
+    // With fewer rows, the second CTA of a pair would be idle.
     bool hasPairs =
         ShapedType::isDynamic(problem.m) || problem.m > target::kTmemLanes;
     for (int64_t ctas : {1, 2})
@@ -219,7 +218,7 @@ public:
   }
   ArrayRef<StringLiteral> getRoles() const override {
     static constexpr StringLiteral kRoles[] = {
-        "in the epilogue", "where they dequantize", "elsewhere"};
+        "in the epilogue", "in dequantizing warps", "in other warps"};
     return kRoles;
   }
 };
@@ -255,8 +254,8 @@ void Tcgen05UpcastMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
   loadPanels(body, boxes, row, k, stage, "a", schedule.getL2A());
 }
 
-/// Builds the thread, on the leader of a pair, that issues MMAs. Elements past
-/// the reduction are zero in both operands.
+/// Builds the MMA thread, which runs on the leader of a CTA pair. Elements past
+/// the end of the reduction are zero in both operands.
 void Tcgen05UpcastMainLoop::buildMma() {
   OpBuilder::InsertionGuard guard(body);
   body.role("mma", 1, /*elected=*/true, /*onLeader=*/matmul.getCtas() > 1);

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Both operands are bf16, which wgmma reads from shared memory. Registers hold
-// only accumulators, so a warpgroup can compute 64 rows with all 256 columns.
-// Each CTA of a pair holds half of the rows of A and all of B, of which it
-// loads half for both.
+// wgmma reads both bf16 operands from shared memory. Registers hold only
+// accumulators, so a warpgroup can compute 64 rows by 256 columns. Each CTA of
+// a pair holds half of A's rows and all of B. Each CTA loads half of B for both
+// CTAs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +23,13 @@ using namespace mx::mxgpu;
 
 namespace {
 
-/// Register layouts. If warps own several blocks, A is loaded in an order that
-/// gives a warp adjacent rows (../Common/WgmmaLayouts.h). For a quantized
-/// result, rows of B are loaded in an order that gives a thread 8 adjacent
-/// columns of each 32, by a tensor map with a dimension for each mode of the
-/// row index.
+/// If warps own several blocks, A is loaded so that a warp owns adjacent rows
+/// (../Common/WgmmaLayouts.h). For a quantized result, rows of B are loaded so
+/// that a thread owns 8 adjacent columns of each 32. The tensor map contains a
+/// dimension for each mode of the row index.
 class BF16Layouts {
 public:
-  /// Rows of B that are reordered together.
+  /// Rows of B reordered together.
   static constexpr int64_t kInterleaved = 32;
 
   BF16Layouts(WgmmaAttr mma, int64_t tileK, bool isAdjacent)
@@ -38,11 +37,10 @@ public:
         ofA(mma, tileK, /*readsA=*/false, /*isPackedB=*/false) {}
 
   bool hasAdjacentColumns() const { return isAdjacent; }
-  /// Rows of a box of A, and the first row of each box of a tile.
+  /// Rows per box of A, and the first row of each box in a tile.
   int64_t getRowsOfBox() const { return ofA.getRowsOfBox(); }
   SmallVector<int64_t> getFirstRows() const { return ofA.getFirstRows(); }
-  /// Layout of wgmma's accumulator, and of the result elements that it
-  /// represents.
+  /// Layouts of the accumulator and of the result elements that it represents.
   FragmentLayoutAttr getAccumulator() const { return ofA.getAccumulator(); }
   FragmentLayoutAttr getResult() const;
 
@@ -117,8 +115,8 @@ checkBF16Tile(const ScheduleFields &fields) {
                   "columns, found {0}",
                   columns);
   if (rows * columns > kMostAccumulators)
-    return refuse("expected a tile of at most {0} elements, the accumulator "
-                  "that registers hold, found {1} x {2}",
+    return refuse("expected a tile of at most {0} elements, so that the "
+                  "accumulator fits in registers, found {1} x {2}",
                   kMostAccumulators, rows, columns);
   if (fields.tile[2] != target::kDequantizedTileK)
     return refuse("expected a tile of {0} reduction elements, found {1}",
@@ -170,10 +168,10 @@ public:
       return refuse("expected a tile of 128 or 256 rows with a quantized "
                     "result, found {0}",
                     fields.tile[0]);
-    // A box of each CTA is multicast to both.
+    // Each CTA multicasts its box to both CTAs.
     if (fields.strategy.getCtas() > 1 && problem.numB > 2)
       return refuse("expected at most 2 B matrices for a CTA pair that shares "
-                    "what it loads of them, found {0}",
+                    "loads of B, found {0}",
                     problem.numB);
     return std::nullopt;
   }
@@ -190,8 +188,8 @@ public:
   }
 
   /// Returns registers per thread, {MMA warpgroup, load warpgroup}. With three
-  /// warpgroups they add up to the launch limit; with two, a thread's maximum
-  /// limits them.
+  /// warpgroups, they add up to the launch limit. With two warpgroups, the
+  /// maximum number of registers per thread applies.
   SmallVector<int64_t>
   getRegisters(const MatmulProblem &,
                const ScheduleFields &fields) const override {
@@ -200,12 +198,12 @@ public:
     return {232, 40};
   }
 
-  /// Skips tiles of 256 rows per CTA: they load A in boxes of 16 and read more
-  /// from L2, and tiles of 128 rows and equal size are as fast or faster.
+  /// Skips tiles of 256 rows per CTA, which load A in boxes of 16 rows and read
+  /// more from L2. Tiles of 128 rows and equal size are at least as fast.
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
-    // Pairs with 64 rows per CTA took 1.1 to 1.4 times as long on an H100 as
-    // single CTAs with the rows of both.
+    // On an H100, pairs with 64 rows per CTA took 1.1 to 1.4 times as long as
+    // single CTAs with 128 rows.
     for (auto [ctas, rows] :
          {std::pair<int64_t, int64_t>(1, 64), {1, 128}, {2, 128}})
       for (int64_t columns : kBF16Columns) {
@@ -218,9 +216,9 @@ public:
   }
 
   /// Both warpgroups read all columns and their own rows of a step, so reads
-  /// dominate narrow tiles. Fitted to 300 timings on an H200, seeds 1
-  /// (0155d274a222:benchmarks/products/results/surface-h200-seed1.json) and 2
-  /// ([shapes] of mx/Target/Rates.h).
+  /// dominate narrow tiles. The costs are fitted to 300 timings on an H200,
+  /// seeds 1 (0155d274a222:benchmarks/products/results/surface-h200-seed1.json)
+  /// and 2 ([shapes] of mx/Target/Rates.h).
   int64_t getLoopCycles(const MatmulProblem &, const ScheduleFields &fields,
                         int64_t longest) const override {
     constexpr int64_t kMostColumns = 256, kPercent = 105,
@@ -255,7 +253,8 @@ void WgmmaBF16MainLoop::addOperands(KernelArguments &signature) {
 }
 
 /// Views each 32 rows of B as a row-major array of 4 x 4 x 2 rows and exchanges
-/// the two modes of 4, so that a thread's accumulators are adjacent columns.
+/// the two dimensions of size 4, so a thread's accumulators are adjacent
+/// columns.
 Value WgmmaBF16MainLoop::encodeInterleavedB() {
   constexpr int64_t kRows = BF16Layouts::kInterleaved, kPairs = 4;
   auto source = cast<MemRefType>(matrices.b.getType());

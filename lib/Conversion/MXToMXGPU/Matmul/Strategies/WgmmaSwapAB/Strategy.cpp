@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Computes D^T = B * A^T: rows of the instruction are columns of the tile, so
-// low tiles suit small M. MMA warpgroups load B to registers and dequantize it;
-// bf16 A is read from shared memory (../Common/RegisterOperandLayouts.h).
+// Computes D^T = B * A^T, so the rows of the instruction are columns of the
+// tile. Tiles may therefore be short, which suits small M. MMA warpgroups load
+// B to registers and dequantize B there. They read bf16 A from shared memory
+// (../Common/RegisterOperandLayouts.h).
 //
-// Threads own two adjacent rows of B, so that eight lanes own 16 adjacent
-// columns of the result (a sector of bf16), or the same row of two B matrices
-// if the epilogue combines them. Accumulators are relabeled as rows of A by
-// columns of the tile.
+// A thread owns two adjacent rows of B, so eight lanes own 16 adjacent
+// result columns, which fill a sector of bf16 elements. If the epilogue
+// combines two B matrices, a thread owns the same row of both instead.
+// Accumulators are relabeled as rows of A by columns of the tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Returns the tile in terms of the instruction.
+/// Returns the tile with the rows and columns of the instruction.
 static RegisterOperandTile getSwapABTile(const MatmulProblem &problem,
                                          const ScheduleFields &fields) {
   auto [rows, columns, depth] = fields.tile;
@@ -50,7 +51,6 @@ static RowSteps getSwapABRows(const MatmulProblem &problem,
                           : RowSteps::ofPairs();
 }
 
-/// Returns the instruction of a tile.
 static WgmmaAttr getSwapABMma(const MatmulProblem &problem,
                               const ScheduleFields &fields) {
   return WgmmaAttr::get(problem.a.getContext(), fields.tile[1], fields.tile[0],
@@ -85,7 +85,7 @@ private:
     return getFirstRowOfScales(workTile);
   }
 
-  /// Rows of A are loaded in order.
+  /// A box contains all rows of A in order.
   int64_t getRowsOfBox() const override { return schedule.getTileM(); }
   void loadA(ProducerAcquireOp stage, Value row, Value k) override {
     OperandBoxes boxes(arguments.get(Arg::AMap), *matmul.problem.mma.a,
@@ -100,22 +100,22 @@ private:
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// Maximum B matrices: a thread owns a row of each.
+/// Maximum number of B matrices. A thread owns two rows, one of each matrix.
 static constexpr int64_t kMaxMatricesOfB = 2;
-/// Returns true if B is readable; packed weights require the rows of
-/// `RowSteps::ofPairs`.
+/// Returns true if threads can load B. Packed weights require that a thread
+/// owns two adjacent rows (`RowSteps::ofPairs`).
 static bool canReadB(const MatmulProblem &problem) {
   return !problem.isPackedB || problem.numB == 1;
 }
 
-/// Checks the registers that ptxas divides among several CTAs per SM:
-/// accumulators, an operand, and others.
+/// Checks that the registers suffice if several CTAs share an SM. A thread
+/// needs registers for accumulators, an operand and other values.
 static std::optional<ScheduleError>
 checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                      const target::TargetInfo &target) {
   constexpr int64_t kRest = 48, kStep = 8;
   int64_t ctas = fields.strategy.getCtasPerSm();
-  // One additional warp loads, and another finds work tiles of expert groups.
+  // One further warp loads, and with expert groups another finds work tiles.
   int64_t others = problem.ragged == RaggedKind::None ? 1 : 2;
   int64_t warps =
       getSwapABTile(problem, fields).getWarpgroups() * target::kWarpGroupWarps +
@@ -126,7 +126,7 @@ checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
   int64_t needed = rows / 2 + depth / 4 + kRest;
   if (found >= needed)
     return std::nullopt;
-  return refuse("expected {0} registers of a thread for a tile of {1} x {2} x "
+  return refuse("expected {0} registers per thread for a tile of {1} x {2} x "
                 "{3}, found {4} with ctas_per_sm = {5}",
                 needed, rows, columns, depth, found, ctas);
 }
@@ -135,10 +135,10 @@ checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Returns true if a single row tile covers the rows, or the mean rows of an
-/// expert group, so that weights are read once and rows of A by all CTAs. With
-/// L2 hints, 1024 rows in 32 groups take 1 to 3 % less time on an H200, and ten
-/// dense matmuls on an H100 1 % less on average.
+/// Returns true if a single row tile covers all rows, or the mean number of
+/// rows of an expert group. Weights are then read once, while all CTAs read the
+/// same rows of A, so L2 hints help. They save 1 to 3 % with 1024 rows in 32
+/// groups (H200), and 1 % on average in ten dense matmuls (H100).
 static bool readsBOnce(const MatmulProblem &problem,
                        const ScheduleFields &fields) {
   if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.groups))
@@ -187,7 +187,7 @@ public:
                     kMaxMatricesOfB, problem.numB);
     if (!canReadB(problem))
       return ScheduleError{
-          "expected no wgmma_swap_ab with packed weights and num_b: use "
+          "wgmma_swap_ab does not support packed weights with num_b: use "
           "another strategy, or do not pack the weights"};
     if (getOwn(fields).getPermutedA())
       if (std::string why = explainNotPermuted(problem, Workspace::A);
@@ -195,11 +195,11 @@ public:
         return ScheduleError{why};
     if (problem.isQuantized)
       return ScheduleError{
-          "expected no wgmma_swap_ab with a quantized result, whose blocks "
-          "span many threads: use another strategy"};
+          "wgmma_swap_ab does not support quantized results, because their "
+          "blocks span many threads: use another strategy"};
     if (fields.epilogue != Epilogue::Direct)
-      return refuse("expected epilogue = direct with wgmma_swap_ab, whose "
-                    "warps own columns of all rows, found {0}",
+      return refuse("expected epilogue = direct with wgmma_swap_ab, because "
+                    "its warps own columns of all rows, found {0}",
                     stringifyEpilogue(fields.epilogue));
     if (fields.strategy.getCtasPerSm() > 1)
       return checkSharedRegisters(problem, fields, target);
@@ -211,13 +211,13 @@ public:
                  const target::TargetInfo &target) const override {
     SmallVector<int64_t> least = getRegisters(problem, fields);
     if (least.empty())
-      return ScheduleError{"expected no registers with ctas_per_sm, which says "
-                           "how many a thread has"};
+      return ScheduleError{"expected no 'registers' with 'ctas_per_sm', which "
+                           "determines the registers per thread"};
     return checkTwoRoles(fields, getSwapABTile(problem, fields).getWarpgroups(),
                          least, target);
   }
 
-  /// Returns registers for a thread's accumulators, the elements of B before
+  /// Returns the registers per thread for accumulators, elements of B before
   /// and after dequantization, and addresses.
   SmallVector<int64_t>
   getRegisters(const MatmulProblem &problem,
@@ -249,8 +249,8 @@ public:
   bool excludesOthers() const override { return true; }
   void refineSplit(const MatmulProblem &problem,
                    ScheduleFields &fields) const override {
-    // On an H200, saves 3 % of the time with small M, but costs 4 % with a
-    // kernel that adds splits.
+    // On an H200, dependent launch saves 3 % of the time with small M, but
+    // costs 4 % if another kernel adds the splits.
     fields.pdl = fields.splitK == 1 || fields.strategy.getClusterSplit();
     bool readsOnce = fields.pdl && readsBOnce(problem, fields);
     fields.l2A = readsOnce ? CacheHint::EvictLast : CacheHint::None;
@@ -264,18 +264,20 @@ public:
                                 own.getCtasPerSm(), own.getPermutedA());
   }
 
-  /// Threads own elements of all rows.
+  /// Returns true, because each thread owns elements of all rows.
   bool distributesPartials() const override { return true; }
 
-  /// Scattered rows are added 8 bytes at a time, because a thread owns two
-  /// adjacent columns: 8 ms more for a layer of 131072 rows on an H200.
+  /// Accounts for scattered rows. They are added only 8 bytes at a time,
+  /// because a thread owns two adjacent columns. On an H200 this takes 8 ms
+  /// more for a layer of 131072 rows.
   int64_t getDirectStorePercent(const MatmulProblem &problem,
                                 int64_t) const override {
     constexpr int64_t kOfReductions = 350, kOfStores = 100;
     return problem.isScattered ? kOfReductions : kOfStores;
   }
 
-  /// With two slices per step, MMAs hold a stage on average.
+  /// Returns the stages held by pending MMAs, in percent of a stage. With two
+  /// or more slices per step, they hold one stage on average.
   int64_t getHeldPercent(const ScheduleFields &fields) const override {
     return getSlicesOfStep(fields.tile[0]) > 1 ? 100 : 0;
   }

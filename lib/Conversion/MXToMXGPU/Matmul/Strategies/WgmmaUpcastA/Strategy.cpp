@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// MMA warpgroups load A to registers and dequantize it; bf16 B is read from
-// shared memory (../Common/RegisterOperandLayouts.h). This is wgmma_swap_ab
-// with exchanged operands, for matmuls with many rows and few columns, where B
-// is cheaper than A to dequantize first.
+// MMA warpgroups load A to registers and dequantize A there. They read bf16 B
+// from shared memory (../Common/RegisterOperandLayouts.h). This is
+// wgmma_swap_ab with exchanged operands. It is for matmuls with many rows and
+// few columns, if B is cheaper than A to dequantize beforehand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Returns the tile in terms of the instruction.
+/// Returns the tile with the rows and columns of the instruction.
 static RegisterOperandTile getUpcastATile(const MatmulProblem &problem,
                                           const ScheduleFields &fields) {
   auto [rows, columns, depth] = fields.tile;
@@ -107,7 +107,7 @@ public:
     if (auto error = checkRegisterOperandTile(getUpcastATile(problem, fields),
                                               getUpcastANames()))
       return error;
-    // Scales of expert groups start at whole scale tiles.
+    // The scales of each expert group start a new scale tile.
     if (problem.ragged != RaggedKind::None && fields.tile[0] % kScaleTileRows)
       return refuse(
           "expected a tile of 128 or 256 rows with expert groups, found {0}",
@@ -118,8 +118,8 @@ public:
         return ScheduleError{why};
     if (problem.isQuantized)
       return ScheduleError{
-          "expected no wgmma_upcast_a with a quantized result, whose blocks "
-          "span four threads: use another strategy"};
+          "wgmma_upcast_a does not support quantized results, because their "
+          "blocks span four threads: use another strategy"};
     return std::nullopt;
   }
 
@@ -157,8 +157,9 @@ public:
     fields.pdl = fields.splitK == 1;
   }
 
-  /// As in wgmma_swap_ab, but these matmuls are large and load from L2, faster
-  /// than modelled: fitted to seeds 41 and 42 ([shapes] of mx/Target/Rates.h).
+  /// Returns less than wgmma_swap_ab, because these matmuls are large and their
+  /// loads from L2 are faster than modelled. The value was fitted to seeds 41
+  /// and 42 ([shapes] of mx/Target/Rates.h).
   int64_t getHeldPercent(const ScheduleFields &fields) const override {
     return getSlicesOfStep(fields.tile[1]) > 1 ? 65 : 0;
   }
@@ -175,8 +176,8 @@ public:
     return getUpcastATile(problem, fields)
         .getPortCycles(buffers, buffers.inputs, buffers.bInputs, rates);
   }
-  /// Four lanes own 8 adjacent columns, half a sector of 16-bit elements.
-  /// Fitted.
+  /// Accounts for partial sectors: four lanes own 8 adjacent columns, half a
+  /// sector of 16-bit elements. The values were fitted.
   int64_t getDirectStorePercent(const MatmulProblem &,
                                 int64_t bits) const override {
     return bits > 16 ? 100 : 250;

@@ -13,14 +13,14 @@
 
 namespace mx::mxgpu {
 
-/// An operand in the form used by kernels, with stacked matrices.
+/// Operand of the analyzing kernels. Batches are stacked to one matrix.
 struct ScaleRangeOperand {
   mlir::Value elements, scales;
-  /// Ends of expert groups, or rows of each group with its own matrix; null for
-  /// a whole operand.
+  /// End of each expert group, or the row count of each group if groups own
+  /// matrices. Null if no groups divide the operand.
   mlir::Value offsets;
   bool dividesReduction = false;
-  /// Rows of each stacked matrix, or null.
+  /// Number of rows of each stacked matrix, or null.
   mlir::OpFoldResult matrixRows;
 };
 
@@ -29,9 +29,10 @@ struct ScaleRangeOperand {
 mlir::Value findScaleRanges(KernelBuilder &host, mlir::gpu::GPUModuleOp module,
                             ScaleRangeOperand operand);
 
-/// Launches a kernel that excludes tiles of A and B with NaN from bf16 relative
-/// to references. Returns tables in device memory without a class for these
-/// tiles. The caller frees them.
+/// Launches a kernel that finds tiles of A and B with NaN. These tiles must not
+/// be converted to bf16 relative to a reference. Returns copies of the tables,
+/// with these tiles marked as fitting neither f16 nor relative bf16. The caller
+/// frees the copies in device memory.
 std::pair<mlir::Value, mlir::Value>
 excludeNaN(KernelBuilder &host, mlir::gpu::GPUModuleOp module, mlir::Value a,
            mlir::Value b, mlir::Value aTable, mlir::Value bTable);

@@ -75,7 +75,7 @@ Value WgmmaUpcastMainLoop::multiplyRegisters(ForEachWorkTileOp workTile) {
         tile = ConsumerWaitOp::create(body, operands);
       accumulators[block] = start(ofBlock.getMma(), operand,
                                   tile.getBuffer("b"), accumulators[block]);
-      // All values read from A's stage have been used.
+      // The last row block has been read from A's stage.
       if (block == blocks - 1)
         ConsumerReleaseOp::create(body, a.stage);
       accumulators[block] =
@@ -92,7 +92,7 @@ Value WgmmaUpcastMainLoop::multiplyRegisters(ForEachWorkTileOp workTile) {
       accumulators);
 }
 
-/// Loads A with rows reordered if wgmma reads it from shared memory.
+/// Loads A. If wgmma reads A from shared memory, its rows are reordered.
 void WgmmaUpcastMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
   loadBoxesOfA(stage, row, k, layouts.getFirstRows());
 }
@@ -121,7 +121,7 @@ void WgmmaUpcastMainLoop::enterWorkTile(ForEachWorkTileOp workTile,
   Value aTable = arguments.get(Arg::AScaleRange);
   if (!aTable)
     return;
-  // Tiles that fit f16 also fit bf16.
+  // Tiles that fit f16 also fit bf16, so exclude them below.
   bool bf16 = kernel.workTiles == WorkTileClass::RelativeBF16 ||
               kernel.workTiles == WorkTileClass::BF16;
   range.isOwn = fits(workTile, bf16);
@@ -138,7 +138,7 @@ void WgmmaUpcastMainLoop::enterWorkTile(ForEachWorkTileOp workTile,
                 .getReference();
   if (!multiplies)
     return;
-  // A warpgroup owns all rows of a scale tile, or half of them.
+  // A warpgroup owns either all rows or half of the rows of a scale tile.
   Value tile = body.index(0);
   if (schedule.getTileM() > kScaleTileRows)
     tile = body.div(ThreadIdOp::create(body), target::kWarpGroupSize);
@@ -167,8 +167,7 @@ Type WgmmaUpcastMainLoop::getUpcastType() {
   return isFinite() ? Type(body.getBF16Type()) : Type(body.getF16Type());
 }
 
-/// Scales an accumulator by 2^(a + b), where each reference includes the bias
-/// 127.
+/// Multiplies an accumulator by the references 2^(a - 127) and 2^(b - 127).
 Value WgmmaUpcastMainLoop::scaleAccumulator(Value accumulator) {
   auto number = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(body, body.getI32IntegerAttr(value));

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Operands are dequantized to bf16, exactly, as the tensor core does not
+// Operands are dequantized exactly to bf16, because the tensor core does not
 // support scales. Separate warpgroups dequantize B (UpcastMainLoop.h). MMA
-// threads dequantize A in registers, beside the accumulator
-// (Common/WgmmaLayouts.h); bf16 A is read from shared memory.
+// threads dequantize a scaled A in registers (Common/WgmmaLayouts.h). They read
+// bf16 A from shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,9 @@
 
 namespace mx::mxgpu {
 
-/// Condition under which the kernel computes the work tile, and reference
-/// exponents of its operands, if any. Null in kernels that compute all work
-/// tiles.
+/// `isOwn` is true if the kernel computes the work tile. `a` and `b` are the
+/// operands' reference exponents, or null without references. All are null in
+/// kernels that compute all work tiles.
 struct ScaleRange {
   mlir::Value isOwn, a, b;
 };
@@ -48,23 +48,23 @@ private:
   bool isFinite() const override {
     return kernel.workTiles == WorkTileClass::RelativeBF16;
   }
-  /// Returns whether all tiles of a work tile fit f16, or bf16 relative to
-  /// references.
+  /// Tests whether all operand tiles of a work tile fit f16, or bf16 if `bf16`
+  /// is true, relative to references.
   mlir::Value fits(ForEachWorkTileOp workTile, bool bf16);
-  /// Scales the accumulator of operands relative to references.
+  /// Multiplies an accumulator by the references of both operands.
   mlir::Value scaleAccumulator(mlir::Value accumulator);
 
-  /// Returns the accumulator of a work tile with A in shared memory. The next
-  /// step's MMAs start before a step's MMAs complete.
+  /// Returns the accumulator of a work tile with A in shared memory. The MMAs
+  /// of a step may start before the MMAs of the previous step complete.
   mlir::Value multiplyMemory(ForEachWorkTileOp workTile);
-  /// Returns the accumulators of a work tile with dequantized A, by row blocks
-  /// of each warpgroup: the next block is dequantized during the MMAs.
+  /// Returns the accumulators of a work tile with dequantized A. A warpgroup
+  /// dequantizes each row block during the MMAs of the previous block.
   mlir::Value multiplyRegisters(ForEachWorkTileOp workTile);
   LoadedTile loadTileOfA(ForEachWorkTileOp workTile, ForEachKOp step);
   /// Dequantizes row block `block` of each warpgroup to wgmma's layout.
   mlir::Value dequantizeBlock(LoadedTile tile, int64_t block);
 
-  /// Layouts of the tile and of a row block.
+  /// Layouts of the whole tile, and of a row block.
   UpcastLayouts layouts, ofBlock;
   ScaleRange range;
 };

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A CTA processes a tile of 128 rows of either operand, a warp 8 of them.
-// Elements are read only if some tile fits relative bf16 but not f16, and then
-// only in tiles that fit relative bf16. Each warp copies a byte of the tile's
-// table row, or writes 255 if its rows contain NaN, so that the tile fits
-// neither type. The copy is a second table, because all warps read the first.
+// A CTA processes a tile of 128 rows of either operand, and each of its warps
+// processes 8 rows. Elements are read only if some tile fits relative bf16 but
+// not f16, and then only in tiles that fit relative bf16. Each warp writes one
+// byte of the tile's row in a second table, because all warps read the first
+// table. The byte is a copy, or 255 if the warp's rows contain NaN. A tile with
+// a byte of 255 fits neither type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +26,9 @@ using namespace mx::mxgpu;
 
 static constexpr int64_t kNaNWarps = 16, kLanes = 32;
 static constexpr int64_t kRowsOfWarp = kScaleTileRows / kNaNWarps;
-/// Loads that a lane issues before using the first. A warp reads kOnce elements
-/// with one load per lane, kPiece with kNaNLoads.
+/// Number of loads that a lane issues before the first use. With one load per
+/// lane, a warp reads kOnce elements. With kNaNLoads loads, a warp reads kPiece
+/// elements.
 static constexpr int64_t kNaNLoads = 8;
 static constexpr int64_t kOnce = kLanes * kLoadBytes,
                          kPiece = kNaNLoads * kOnce;
@@ -34,7 +36,7 @@ static constexpr int64_t kBytes = 4, kWords = kLoadBytes / kBytes;
 
 namespace {
 
-/// An operand, its rows as one line if contiguous, its table and the result.
+/// An operand, its elements as a line if contiguous, and both tables.
 struct Operand {
   Value elements, line, table, result;
 };
@@ -75,7 +77,7 @@ private:
 
 } // namespace
 
-/// Returns whether a tile visited by the lane fits bf16 but not f16.
+/// Tests every kLanes-th tile. Returns true if some tile fits only bf16.
 Value NaNKernel::someNeedBF16(Value table) {
   OpBuilder::InsertionGuard guard(body);
   Value none = arith::ConstantOp::create(body, body.getBoolAttr(false));
@@ -91,8 +93,8 @@ Value NaNKernel::someNeedBF16(Value table) {
   return loop.getResult(0);
 }
 
-/// Combines `seen` with code magnitudes plus one, which reach 0x80 only for
-/// NaN.
+/// Adds one to the magnitudes of the loaded codes, and combines the sums with
+/// `seen` in a bitwise OR. Only NaN sets the highest bit of a sum.
 Value NaNKernel::look(Value seen, Value elements, Value row,
                       ArrayRef<Value> columns) {
   auto type = VectorType::get(
@@ -112,7 +114,7 @@ Value NaNKernel::look(Value seen, Value elements, Value row,
   return seen;
 }
 
-/// Examines a row by a warp: whole pieces, then the rest.
+/// Lets a warp examine a row, first in whole pieces and then the rest.
 Value NaNKernel::lookAtLine(Value seen, Value elements, Value row, Value begin,
                             Value end) {
   OpBuilder::InsertionGuard guard(body);
@@ -136,7 +138,7 @@ Value NaNKernel::lookAtLine(Value seen, Value elements, Value row, Value begin,
   return loop.getResult(0);
 }
 
-/// Returns 255 if a warp's rows of a tile contain NaN, else 0.
+/// Returns 255 if a warp's rows of a tile contain NaN, and 0 otherwise.
 Value NaNKernel::findNaN(const Operand &operand, Value tile) {
   Value elements = operand.elements, none = splat(0);
   Value first = body.add(body.mul(tile, body.index(kScaleTileRows)),
@@ -219,7 +221,7 @@ void NaNKernel::build(const Operand &a, const Operand &b) {
   lookAt(b, isNeeded, arith::SubIOp::create(body, tile, ofA));
 }
 
-/// Allocates a byte table for as many tiles.
+/// Allocates a byte table for the tiles of `table`.
 static Value allocateLike(KernelBuilder &host, Value table) {
   auto type = cast<MemRefType>(table.getType());
   SmallVector<Value> sizes;

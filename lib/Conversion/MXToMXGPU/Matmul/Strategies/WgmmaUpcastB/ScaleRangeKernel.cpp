@@ -2,17 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A CTA processes the scales of 128 rows, a warp every fourth scale tile, and a
-// lane 16 scales of each tile: 4 blocks of 4 rows. Zero blocks have the
-// smallest scale regardless of the range, so their elements are read.
+// A CTA processes the scales of 128 rows. Each of its four warps processes
+// every fourth scale tile. A lane processes 16 scales of each tile, which are 4
+// blocks of 4 rows. A block of zeros has the smallest scale but must not extend
+// the range. The kernel therefore reads the elements of blocks with this scale.
 //
-// A table row (mxgpu.load_scale_range) describes 128 rows of an operand,
-// aligned to scale tiles, over the reduction of a work tile, depending on the
-// expert groups:
+// A table row (mxgpu.load_scale_range) describes a tile of 128 operand rows and
+// the reduction of a work tile. The rows are aligned to scale tiles. The tile
+// depends on the expert groups:
 //
-//   none            rows of a matrix, whole reduction
-//   reduction       rows of a matrix, one segment; table rows in the order
-//                   of the groups
+//   none            rows of a matrix and the whole reduction
+//   reduction       rows of a matrix and one segment, with table rows in the
+//                   order of the groups
 //   rows            rows of a group, which start anywhere
 //   with matrices   rows of one of the stacked matrices
 //
@@ -29,13 +30,13 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Warps of a CTA, each with a table column, and scale tiles that a lane loads
-/// before using the first.
+/// Warps per CTA, and scale tiles that a lane loads before the first use. Each
+/// warp writes a table column.
 static constexpr int64_t kRangeWarps = 4, kRangeLoads = 4;
 static constexpr int64_t kBlocksOfTile = 4, kRowsOfLane = 4;
 static constexpr int64_t kScalesOfLane = kBlocksOfTile * kRowsOfLane;
 
-/// Elements of a row covered by a scale tile.
+/// Number of elements of a row per scale tile.
 static constexpr int64_t kColumnsOfScaleTile =
     kPowerOfTwoBlockSize * kScaleTileBlocks;
 static_assert(kColumnsOfScaleTile == kRaggedReductionAlign,
@@ -43,17 +44,17 @@ static_assert(kColumnsOfScaleTile == kRaggedReductionAlign,
 
 namespace {
 
-/// A tile processed by a CTA.
+/// Work of a CTA.
 struct ScaleRangeTile {
   mlir::Value entry;            ///< table row
   mlir::Value scales;           ///< scale tile
-  mlir::Value row, rowEnd;      ///< element rows; null if all 128 exist
+  mlir::Value row, rowEnd;      ///< element rows, end null if all 128 exist
   mlir::Value kTile, kTilesEnd; ///< reduction, in scale tiles
-  mlir::Value columns;          ///< reduction size; null if tiles are whole
+  mlir::Value columns;          ///< reduction size, null if tiles are whole
 };
 
-/// Tiles of an operand with tiled scales, seen as row tile x reduction tile x
-/// scale.
+/// Tiles of an operand. Its scales have the shape row tile x reduction tile x
+/// scale in tile.
 class ScaleRangeTiles {
 public:
   explicit ScaleRangeTiles(const ScaleRangeOperand &operand)
@@ -65,10 +66,10 @@ public:
   mlir::Value allocateTable(KernelBuilder &host, int64_t columns) const;
   llvm::SmallVector<mlir::Value> getArguments() const;
 
-  // Kernel code, with the arguments above.
+  // Kernel code, in a kernel with the arguments of getArguments.
 
   void enter(KernelBuilder &body, mlir::ValueRange arguments);
-  /// Creates the scheduler, with a CTA for each tile.
+  /// Creates the scheduler, which assigns a CTA to each tile.
   mlir::Value createScheduler(KernelBuilder &body) const;
   ScaleRangeTile getTile(KernelBuilder &body, ForEachWorkTileOp workTile) const;
 
@@ -95,8 +96,8 @@ public:
   void build();
 
 private:
-  /// Values accumulated by a lane: maximum scales, minimum scales minus 1 (so
-  /// that 0 becomes 255), and the maximum of the latter.
+  /// Values that a lane accumulates: the maximum of its scales, and the minimum
+  /// and maximum of its scales minus 1. The subtraction wraps 0 to 255.
   using Seen = SmallVector<Value>;
 
   Value number(int64_t value) {
@@ -138,7 +139,7 @@ private:
   VectorType bytes;
   ScaleRangeTile tile;
   Value warp, lane;
-  /// Byte mask of the lane's existing rows; null if all exist.
+  /// Byte mask of the lane's existing rows, or null if all exist.
   Value rowsPresent;
 };
 
@@ -148,8 +149,8 @@ private:
 // Host
 //===----------------------------------------------------------------------===//
 
-/// Allocates a table row for each tile of each expert group of a reduction, or
-/// else for each scale tile.
+/// Allocates a table row for each row tile of the scales, or for each tile of
+/// each expert group if groups divide the reduction.
 Value ScaleRangeTiles::allocateTable(KernelBuilder &host,
                                      int64_t columns) const {
   auto getType = [](Value memref) {
@@ -213,7 +214,7 @@ Value ScaleRangeTiles::createScheduler(KernelBuilder &body) const {
                                  ArrayRef<int64_t>{1, 1}, raster);
 }
 
-/// Sets the rows of a stacked matrix, which occupies whole scale tiles.
+/// Sets the rows of a stacked matrix. Matrices occupy whole scale tiles.
 void ScaleRangeTiles::setRowsOfMatrix(KernelBuilder &body,
                                       ScaleRangeTile &tile) const {
   Value rows = cast<Value>(operand.matrixRows);
@@ -251,7 +252,7 @@ ScaleRangeTile ScaleRangeTiles::getTile(KernelBuilder &body,
                                         ForEachWorkTileOp workTile) const {
   ScaleRangeTile tile;
   tile.scales = workTile.getRow();
-  if (hasRowsOfExperts()) // each starts a scale tile
+  if (hasRowsOfExperts()) // the scales of each group start a new tile
     tile.scales = body.add(body.div(workTile.getStart(), kScaleTileRows),
                            workTile.getGroup());
   setRows(body, workTile, tile);
@@ -276,12 +277,12 @@ ScaleRangeTile ScaleRangeTiles::getTile(KernelBuilder &body,
 // Scales of a tile
 //===----------------------------------------------------------------------===//
 
-/// Returns the row of the lane's row index.
+/// Returns the element row for index `ofLane` of the lane's rows.
 Value ScaleRangeKernel::getRow(Value ofLane) {
   return body.add(tile.row, body.add(body.mul(ofLane, body.index(32)), lane));
 }
 
-/// Converts a word per row to a byte mask of the lane's scales.
+/// Converts a mask word for each of the lane's rows to a mask of scale bytes.
 Value ScaleRangeKernel::getMask(ArrayRef<Value> words) {
   Value vector = vector::FromElementsOp::create(
       body, VectorType::get({kRowsOfLane}, body.getI32Type()), words);
@@ -299,7 +300,7 @@ Value ScaleRangeKernel::getRowsPresent() {
   return getMask(words);
 }
 
-/// Returns the byte mask of a tile's existing blocks; null if all exist.
+/// Returns the byte mask of a tile's existing blocks, or null if all exist.
 Value ScaleRangeKernel::getBlocksPresent(Value kTile) {
   if (!tile.columns)
     return {};
@@ -318,7 +319,7 @@ Value ScaleRangeKernel::getBlocksPresent(Value kTile) {
   return getMask(SmallVector<Value>(kRowsOfLane, word));
 }
 
-/// Returns the byte mask of existing scales; null if all exist.
+/// Returns the byte mask of the existing scales, or null if all exist.
 Value ScaleRangeKernel::getPresent(Value kTile) {
   Value blocks = getBlocksPresent(kTile);
   if (!blocks || !rowsPresent)
@@ -356,7 +357,7 @@ Value ScaleRangeKernel::hasZero(const Seen &seen) {
                                number(255));
 }
 
-/// Returns the tile of a warp's load, clamped to the last tile.
+/// Returns the scale tile of a warp's load `load`, clamped to the last tile.
 Value ScaleRangeKernel::getTileOfLoad(Value first, Value load) {
   Value kTile = body.add(first, body.mul(load, body.index(kRangeWarps)));
   return arith::MinUIOp::create(body, kTile, body.add(tile.kTilesEnd, -1));
@@ -385,8 +386,7 @@ ScaleRangeKernel::Seen ScaleRangeKernel::lookAtAll() {
   return Seen(loop.getResults());
 }
 
-/// Returns whether 16 elements are zeros of either sign. Missing elements are
-/// zero.
+/// Tests whether 16 elements are +0, -0 or missing (loaded as zeros).
 Value ScaleRangeKernel::isZero(Value row, Value column) {
   auto type = cast<MemRefType>(elements.getType()).getElementType();
   Value codes = LoadBlockOp::create(
@@ -398,8 +398,8 @@ Value ScaleRangeKernel::isZero(Value row, Value column) {
                                number(0));
 }
 
-/// Returns 255 if a block with scale 0 contains nonzero elements, among a
-/// lane's scales of a tile; else 0.
+/// Returns 255 if a lane's scale in a tile is 0 and the block of this scale
+/// contains nonzero elements. Returns 0 otherwise.
 Value ScaleRangeKernel::findNumbers(Value kTile) {
   OpBuilder::InsertionGuard guard(body);
   auto loop = scf::ForOp::create(body, body.index(0), body.index(kScalesOfLane),
@@ -419,7 +419,7 @@ Value ScaleRangeKernel::findNumbers(Value kTile) {
     OpBuilder::InsertionGuard inIf(body);
     body.setInsertionPointToStart(ifLeast.thenBlock());
     Value row = getRow(body.div(i, kBlocksOfTile));
-    if (tile.rowEnd) // missing rows: beyond all rows, which have no elements
+    if (tile.rowEnd) // move missing rows past the last row, to load zeros
       row = arith::SelectOp::create(body, isBelow(row, tile.rowEnd), row,
                                     body.dim(elements, 0));
     Value block =
@@ -442,8 +442,8 @@ Value ScaleRangeKernel::findNumbers(Value kTile) {
   return loop.getResult(0);
 }
 
-/// Does the same for the tiles of a warp's loads, reading elements only if the
-/// lane finds a scale 0.
+/// Applies findNumbers to the kRangeLoads tiles of a warp, starting at `first`.
+/// Reads elements only if the lane finds a scale of 0.
 Value ScaleRangeKernel::findNumbersInSome(Value first) {
   OpBuilder::InsertionGuard guard(body);
   Seen seen = lookAtSome({splat(0), splat(255), splat(0)}, first);
@@ -473,7 +473,7 @@ void ScaleRangeKernel::build() {
   Seen seen = lookAtAll();
   Value most = reduce(vector::CombiningKind::MAXUI, seen[0]);
   Value least = reduce(vector::CombiningKind::MINUI, seen[1]);
-  // 255 minus the smallest nonzero scale; 0 if there is none.
+  // 255 minus the smallest nonzero scale, or 0 if all scales are 0.
   Value rest = arith::SubIOp::create(body, number(254), least);
   rest = arith::MaxSIOp::create(body, rest, number(0));
   auto ifZero = scf::IfOp::create(body, TypeRange{body.getI32Type()},

@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Separate warpgroups dequantize B to bf16 in shared memory. MMA warpgroups
-// dequantize a scaled A in registers; bf16 A is read from shared memory.
+// dequantize a scaled A in registers, or read bf16 A from shared memory.
 // Accumulators are in registers. With f16_scale_range, tiles with a narrow
-// range of scales are dequantized to f16.
+// range of scales are dequantized to f16 instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,8 +58,8 @@ struct WgmmaUpcastTypes : RingTypes {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// Maximum accumulators of two warpgroups: 128 per thread leave registers for
-/// operands.
+/// Maximum number of accumulators of two warpgroups. With 128 per thread, there
+/// are registers left for operands.
 static constexpr int64_t kMostUpcastAccumulators =
     128 * 2 * target::kWarpGroupSize;
 
@@ -72,8 +72,8 @@ checkWgmmaUpcastTile(const ScheduleFields &fields) {
       return refuse("expected a tile of 64, 128 or 256 {0}, found {1}", name,
                     size);
   if (rows * columns > kMostUpcastAccumulators)
-    return refuse("expected a tile of at most {0} elements, the accumulator "
-                  "that registers hold, found {1} x {2}",
+    return refuse("expected a tile of at most {0} elements, so that the "
+                  "accumulator fits in registers, found {1} x {2}",
                   kMostUpcastAccumulators, rows, columns);
   if (fields.tile[2] != target::kDequantizedTileK)
     return refuse("expected a tile of {0} reduction elements, found {1}",
@@ -81,11 +81,11 @@ checkWgmmaUpcastTile(const ScheduleFields &fields) {
   return std::nullopt;
 }
 
-/// Checks requirements on the rows of a tile other than registers.
+/// Checks the number of rows of a tile, except for register limits.
 static std::optional<ScheduleError> checkWgmmaRows(const MatmulProblem &problem,
                                                    int64_t rows) {
-  // Scales of expert groups start at whole scale tiles, and a work tile writes
-  // whole scale tiles.
+  // The scales of each expert group start a new scale tile, and a work tile
+  // writes whole scale tiles.
   bool readsTiles =
       problem.ragged != RaggedKind::None && problem.hasScalesOfA();
   if ((readsTiles || problem.isQuantized) && rows % kScaleTileRows != 0)
@@ -94,8 +94,9 @@ static std::optional<ScheduleError> checkWgmmaRows(const MatmulProblem &problem,
   return std::nullopt;
 }
 
-/// Checks the requirements of f16_scale_range: exact conversions to f16, one
-/// reference per scale tile, and rows aligned to scale tiles.
+/// Checks the requirements of f16_scale_range. Conversions to f16 must be
+/// exact, each scale tile needs a single reference, and rows must be aligned to
+/// scale tiles.
 static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
                                                 const ScheduleFields &fields) {
   auto isE4M3 = [](Type type) { return isa<Float8E4M3FNType>(type); };
@@ -110,8 +111,8 @@ static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
   };
   for (auto [isMet, what] : needs)
     if (!isMet)
-      return refuse("expected {0} with f16_scale_range, found another: leave "
-                    "f16_scale_range out",
+      return refuse("f16_scale_range requires {0}: remove f16_scale_range "
+                    "from the schedule",
                     what);
   return std::nullopt;
 }
@@ -121,13 +122,14 @@ static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
 //===----------------------------------------------------------------------===//
 //
 // Products of f8E4M3FN elements and scales are exact, normal f16 values if the
-// scales span 12 powers of two, and conversions to f16 take half the
-// instructions of those to bf16. A kernel for each operand determines the scale
-// range of each tile (mxgpu.load_scale_range). If a tile does not fit f16,
-// another kernel finds tiles with NaN. Then three kernels compute disjoint sets
-// of work tiles: tiles that fit f16 relative to their largest scales, tiles
-// that fit bf16 likewise and are free of NaN, and the others in bf16. The host
-// makes no decision.
+// scales span at most 12 powers of two. A conversion to f16 takes half the
+// instructions of a conversion to bf16. A kernel for each operand determines
+// the scale range of each tile (mxgpu.load_scale_range). If a tile does not fit
+// f16, another kernel finds tiles with NaN. Then three kernels compute disjoint
+// sets of work tiles. The first computes work tiles with operands that fit f16
+// relative to their largest scales. The second computes work tiles with
+// operands that fit relative bf16 and contain no NaN. The third computes the
+// rest in bf16. The host always launches all kernels.
 
 /// Builds a kernel for the work tiles of a class.
 static void buildSome(const ScheduledMatmul &matmul, gpu::GPUModuleOp module,
@@ -143,7 +145,7 @@ static void buildSome(const ScheduledMatmul &matmul, gpu::GPUModuleOp module,
   buildMatmul(kernel, policies);
 }
 
-/// Returns A with its expert groups.
+/// Returns operand A and its expert groups.
 static ScaleRangeOperand getA(MatmulKernel &kernel) {
   MatmulOpInterface op = kernel.matmul.op;
   ScaleRangeOperand a;
@@ -156,7 +158,7 @@ static ScaleRangeOperand getA(MatmulKernel &kernel) {
   return a;
 }
 
-/// Returns B; each expert group of rows has its own matrix.
+/// Returns operand B. Each expert group of rows owns a matrix.
 static ScaleRangeOperand getB(MatmulKernel &kernel) {
   MatmulOpInterface op = kernel.matmul.op;
   ScaleRangeOperand b;
@@ -170,7 +172,6 @@ static ScaleRangeOperand getB(MatmulKernel &kernel) {
   return b;
 }
 
-/// Builds and launches all kernels of a matmul with `f16_scale_range`.
 static void buildByScaleRange(const ScheduledMatmul &matmul,
                               gpu::GPUModuleOp module) {
   MatmulKernel kernel(matmul, module);
@@ -209,11 +210,12 @@ static void buildByScaleRange(const ScheduledMatmul &matmul,
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Cycles to dequantize an element of A, which no MMA overlaps: 11 to 14
-/// measured on an H200.
+/// Cycles to dequantize an element of A, which no MMA overlaps. On an H200, 11
+/// to 14 were measured.
 static constexpr int64_t kDequantizeCyclesOfA = 11;
-/// Cycles for f16. For A, 5.7 were measured in the loop alone and 4 fit whole
-/// matmuls; for B, at most 14.
+/// Cycles to dequantize an element to f16. For A, 5.7 cycles were measured in
+/// the loop alone, but 4 cycles fit whole matmuls. For B, at most 14 cycles
+/// were measured.
 static constexpr int64_t kF16Cycles = 8, kF16CyclesOfA = 4;
 
 namespace {
@@ -255,8 +257,8 @@ public:
     return std::nullopt;
   }
 
-  /// Requires at least the registers of `getRegisters`: with fewer, ptxas 13.0
-  /// spills or fails.
+  /// Requires at least the registers of `getRegisters`, because with fewer
+  /// ptxas 13.0 spills or fails.
   std::optional<ScheduleError>
   checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                  const target::TargetInfo &target) const override {
@@ -277,23 +279,23 @@ public:
         return std::nullopt;
     }
     return refuse(
-        "expected at least {0} registers where a tile of {1} x {2} is "
-        "multiplied, {3} where B is dequantized and {4} where tiles "
-        "are loaded, in {5}, {6} and 1 warpgroups that have at most "
-        "{7} together, found registers = [{8:$[, ]}]",
+        "expected at least {0} registers per MMA thread with a tile of {1} x "
+        "{2}, {3} per dequantizing thread and {4} per load thread, at most {7} "
+        "in total over {5} MMA, {6} dequantizing and 1 load warpgroups, found "
+        "registers = [{8:$[, ]}]",
         least[0], fields.tile[0], fields.tile[1], least[1], least[2],
         multipliers, dequantizers, all,
         llvm::make_range(found.begin(), found.end()));
   }
 
-  /// Returns registers for a thread's accumulators, its elements of A and B,
+  /// Returns the registers per thread for accumulators, elements of A and B,
   /// and addresses. All warpgroups together use the registers of an SM.
   SmallVector<int64_t>
   getRegisters(const MatmulProblem &problem,
                const ScheduleFields &fields) const override {
     if (fields.tile[0] < 2 * target::kWgmmaM)
       return {216, 128, 40};
-    if (!problem.hasScalesOfA()) // nothing of A
+    if (!problem.hasScalesOfA()) // A stays in shared memory
       return {168, 136, 40};
     if (fields.tile[1] > target::kWarpGroupSize) // two rows of B per thread
       return {184, 104, 40};
@@ -314,10 +316,11 @@ public:
       }
   }
 
-  /// Adds f16 with more stages of B, because its MMA warpgroups are faster. The
-  /// largest tile is fastest on an H200: 128 x 128 takes a quarter more time,
-  /// which the model does not capture. Excludes scales that change in each
-  /// call: if one does not fit, the second kernel costs more than f16 saves.
+  /// Adds a candidate with f16_scale_range and more stages of B, because its
+  /// MMA warpgroups are faster. Only the largest tile is added. On an H200, 128
+  /// x 128 takes a quarter more time, which the model does not capture.
+  /// Excludes operands quantized in each call, because the second
+  /// kernel costs more than f16 saves if any scale does not fit.
   void forEachLoop(const MatmulProblem &problem, ScheduleFields fields, bool,
                    AddCandidate add) const override {
     add(fields);
@@ -341,7 +344,7 @@ public:
                                  /*cluster_split=*/true);
   }
 
-  /// Returns the cycles of waits and of dequantizing A first.
+  /// Returns the cycles of waits, and of dequantizing A before the MMAs.
   int64_t getStepCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields,
                         const MatmulBuffers &buffers,
@@ -355,17 +358,17 @@ public:
                                           buffers.inputs.getConsumerThreads());
   }
 
-  /// With A in shared memory, a loop takes longer than its longest part: 17 to
-  /// 27 % on an H200 in eight bf16 and weight-only matmuls of 4096 x 4096 x
-  /// 4096 to 131072 x 2048 x 7168.
+  /// Adds a sixth if A is in shared memory, because the loop then takes longer
+  /// than its longest part. On an H200, eight bf16 and weight-only matmuls of
+  /// 4096 x 4096 x 4096 to 131072 x 2048 x 7168 took 17 to 27 % longer.
   int64_t getLoopCycles(const MatmulProblem &problem, const ScheduleFields &,
                         int64_t longest) const override {
     return problem.hasScalesOfA() ? longest : longest * 7 / 6;
   }
 
-  /// Returns the cycles of the kernels that examine scales and, without expert
-  /// groups, NaN, and of the matmul kernels for other classes, which check one
-  /// work tile after another without computing.
+  /// Returns the cycles of all kernels except the matmul kernel in f16.
+  /// These kernels find scale ranges and, without expert groups, NaN. The
+  /// matmul kernels of the other classes only test every work tile.
   int64_t getOtherKernels(const MatmulProblem &problem,
                           const ScheduleFields &fields, const Grid &grid,
                           int64_t waves,
@@ -379,9 +382,10 @@ public:
     int64_t scales =
         ceilDiv((grid.m + grid.n * matrices) * grid.k * grid.matmuls,
                 problem.mma.blockSize);
-    // Segments of a reduction are short, and the ends of a work tile are not
-    // overlapped. Fitted to gradients on an H200,
-    // 97b9083de2a9:benchmarks/products/results/surface-h200-seed23.json to 26.
+    // Segments of a reduction are short, and the begin and end of a work tile
+    // overlap with no other work. The constant was fitted to gradients on an
+    // H200 (97b9083de2a9:benchmarks/products/results/surface-h200-seed23.json
+    // to 26).
     constexpr int64_t kSegmentCycles = 1500;
     bool isOfSegments = problem.ragged == RaggedKind::Reduction;
     return launches * rates.nextKernel + ceilDiv(scales, rates.hbmBytesPerClk) +
@@ -404,7 +408,7 @@ public:
 
   ArrayRef<StringLiteral> getRoles() const override {
     static constexpr StringLiteral kRoles[] = {
-        "where they multiply", "where they dequantize", "elsewhere"};
+        "in MMA warps", "in dequantizing warps", "in other warps"};
     return kRoles;
   }
 
