@@ -41,12 +41,25 @@ static BlockFormat makeFormat(int64_t blockSize, bool takesInt8,
   return format;
 }
 
+/// Formats of folded 8-bit elements.
+template <FloatFormat kScale>
+static BlockFormat makeFolded(int64_t blockSize) {
+  BlockFormat format = makeFormat<kScale>(blockSize, /*takesInt8=*/false,
+                                          /*hasTensorFactor=*/false);
+  format.elements = {FloatFormat::E4M3, FloatFormat::E5M2};
+  format.isFolded = true;
+  return format;
+}
+
 ArrayRef<BlockFormat> mx::getBlockFormats() {
   static const BlockFormat kFormats[] = {
 #define MX_BLOCK_FORMAT(scale, blockSize, takesInt8, hasTensorFactor)          \
   makeFormat<FloatFormat::scale>(blockSize, takesInt8, hasTensorFactor),
+#define MX_FOLDED_FORMAT(scale, blockSize)                                     \
+  makeFolded<FloatFormat::scale>(blockSize),
 #include "mx/BlockFormats/Formats.def"
 #undef MX_BLOCK_FORMAT
+#undef MX_FOLDED_FORMAT
   };
   return kFormats;
 }
@@ -166,10 +179,11 @@ bool mx::isMatrixScale(Type scale) {
 }
 
 std::string mx::listScaleTypes() {
-  return join(
-      llvm::map_to_vector(getBlockFormats(), [](const BlockFormat &format) {
-        return getTypeName(*format.scale);
-      }));
+  SmallVector<StringRef> names;
+  for (const BlockFormat &format : getBlockFormats())
+    if (!format.isFolded)
+      names.push_back(getTypeName(*format.scale));
+  return join(names);
 }
 
 namespace {

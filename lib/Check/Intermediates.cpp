@@ -62,7 +62,8 @@ public:
             scalesOf(matmul.getA(), matmul.getAScales(), matmul.getBlockSize());
           packedBOf(matmul);
           if (matmul.getBScales())
-            scalesOf(matmul.getB(), matmul.getBScales(), matmul.getBlockSize());
+            scalesOf(matmul.getB(), matmul.getBScales(),
+                     matmul.getBlockSizeOfB());
           if (matmul->getNumResults() > 1)
             scalesOf(matmul->getResult(0), matmul->getResult(1),
                      getBlockFormat(getElementTypeOrSelf(matmul->getResult(1)))

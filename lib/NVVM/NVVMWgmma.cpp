@@ -79,16 +79,17 @@ static std::string nameOperands(size_t first, size_t count) {
 /// scale-d (accumulate), no negation and, for 16-bit types, imm-trans-b of
 /// K-major B.
 static std::string spellInRegisters(const WgmmaShape &shape,
-                                    size_t accumulators, size_t words) {
+                                    size_t accumulators, size_t words,
+                                    bool overwrites) {
   std::string types[] = {
       NVVM::stringifyWGMMATypes(getWgmmaType(shape.a)).str(),
       NVVM::stringifyWGMMATypes(getWgmmaType(shape.b)).str()};
   // The second `accumulators` operands of the asm are the old accumulators,
   // which share registers with the new accumulators.
-  return "{\n.reg .pred p;\nsetp.ne.b32 p, 1, "
-         "0;\nwgmma.mma_async.sync.aligned.m" +
-         std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" +
-         std::to_string(shape.k) + ".f32." + types[0] + "." + types[1] + " {" +
+  return "{\n.reg .pred p;\nsetp.ne.b32 p, " + std::to_string(!overwrites) +
+         ", 0;\nwgmma.mma_async.sync.aligned.m" + std::to_string(shape.m) +
+         "n" + std::to_string(shape.n) + "k" + std::to_string(shape.k) +
+         ".f32." + types[0] + "." + types[1] + " {" +
          nameOperands(0, accumulators) + "}, {" +
          nameOperands(2 * accumulators, words) + "}, " +
          nameOperands(2 * accumulators + words, 1) + ", p, 1, 1" +
@@ -96,7 +97,8 @@ static std::string spellInRegisters(const WgmmaShape &shape,
 }
 
 static Value mmaInRegisters(NVVMBuilder &builder, const WgmmaShape &shape,
-                            Value inOut, const WgmmaStep &step) {
+                            Value inOut, const WgmmaStep &step,
+                            bool overwrites) {
   auto type = cast<LLVM::LLVMStructType>(inOut.getType());
   size_t accumulators = type.getBody().size();
   SmallVector<Value> operands;
@@ -114,7 +116,7 @@ static Value mmaInRegisters(NVVMBuilder &builder, const WgmmaShape &shape,
   operands.push_back(step.b);
   return LLVM::InlineAsmOp::create(
              builder, type, operands,
-             spellInRegisters(shape, accumulators, step.a.size()),
+             spellInRegisters(shape, accumulators, step.a.size(), overwrites),
              outputs + inputs + "l", /*has_side_effects=*/true,
              /*is_align_stack=*/false, LLVM::TailCallKind::None,
              /*asm_dialect=*/LLVM::AsmDialectAttr(),
@@ -123,13 +125,14 @@ static Value mmaInRegisters(NVVMBuilder &builder, const WgmmaShape &shape,
 }
 
 static Value mmaDescribed(NVVMBuilder &builder, const WgmmaShape &shape,
-                          Value inOut, const WgmmaStep &step) {
+                          Value inOut, const WgmmaStep &step, bool overwrites) {
   return NVVM::WgmmaMmaAsyncOp::create(
       builder, inOut.getType(), inOut, step.a.front(), step.b,
       NVVM::MMAShapeAttr::get(builder.getContext(), shape.m, shape.n, shape.k),
       getWgmmaType(shape.a), getWgmmaType(shape.b), NVVM::WGMMATypes::f32,
-      NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one,
-      NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row, NVVM::MMALayout::col,
+      overwrites ? NVVM::WGMMAScaleOut::zero : NVVM::WGMMAScaleOut::one,
+      NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row,
+      NVVM::MMALayout::col,
       /*satfinite=*/NVVM::MMAIntOverflowAttr());
 }
 
@@ -143,9 +146,9 @@ Value NVVMBuilder::mmaWarpgroup(const WgmmaShape &shape, Value accumulators,
     for (auto [i, number] : llvm::enumerate(block.accumulators))
       inOut = LLVM::InsertValueOp::create(*this, inOut, registers[number],
                                           ArrayRef<int64_t>{int64_t(i)});
-    for (const WgmmaStep &step : block.steps)
-      inOut = (step.a.size() == 1 ? mmaDescribed : mmaInRegisters)(*this, shape,
-                                                                   inOut, step);
+    for (const auto &[i, step] : llvm::enumerate(block.steps))
+      inOut = (step.a.size() == 1 ? mmaDescribed : mmaInRegisters)(
+          *this, shape, inOut, step, block.overwrites && !i);
     for (auto [i, number] : llvm::enumerate(block.accumulators))
       registers[number] = LLVM::ExtractValueOp::create(
           *this, inOut, ArrayRef<int64_t>{int64_t(i)});

@@ -60,6 +60,13 @@ const MmaInstruction mx::target::kTcgen05F16 = {"kind::f16",
 const MmaInstruction mx::target::kWgmmaBF16 = {"wgmma.mma_async",
                                                /*takesScales=*/false, /*k=*/16,
                                                kDequantizedTileK, kWgmmaM};
+const MmaInstruction mx::target::kWgmmaFP8 = {"wgmma.mma_async",
+                                              /*takesScales=*/false,
+                                              /*k=*/32,
+                                              kFoldedTileK,
+                                              kWgmmaM,
+                                              /*readsRegisters=*/false,
+                                              /*promotes=*/true};
 
 // Represents all block-scaled kinds of mma.sync.
 const MmaInstruction mx::target::kMmaSyncBlockScaled = {
@@ -130,6 +137,12 @@ mx::target::lookupMma(const MmaInstruction &instruction, MmaType a, MmaType b,
   mma.reductionMultiple = std::max({isDirect ? mma.getK() : blockSize,
                                     mma.a->rowMultiple, mma.b->rowMultiple});
   return mma;
+}
+
+MmaForm mx::target::getFP8Mma(MmaType a, MmaType b, unsigned blockSize) {
+  const OperandForm &ofA = getDequantizedForm(a), &ofB = getDequantizedForm(b);
+  return {&kWgmmaFP8, MmaKind::MXF8F6F4, &ofA,
+          &ofB,       blockSize,         std::max(blockSize, kFoldedTileK)};
 }
 
 MmaForm mx::target::getBF16Mma(const MmaInstruction &instruction) {

@@ -37,7 +37,8 @@ TEST_F(BlockFormats, AreFoundByTheTypeOfScales) {
 
 TEST_F(BlockFormats, GiveTheTypeOfScalesBack) {
   for (const BlockFormat &format : getBlockFormats()) {
-    EXPECT_EQ(findBlockFormat(format.getScaleType(&context)), &format);
+    EXPECT_EQ(findBlockFormat(format.getScaleType(&context), format.blockSize),
+              &format);
     EXPECT_EQ(findBlockFormat(format.blockSize), &format);
   }
   EXPECT_FALSE(findBlockFormat(int64_t(64)));

@@ -63,6 +63,8 @@ struct BlockFormat {
   bool hasTensorFactor = false;
   /// True if the layout sf_128x4, which requires one-byte scales, is legal.
   bool hasTiles = false;
+  /// True if blocks share the largest scale of their MX blocks (mx.fold).
+  bool isFolded = false;
   /// Scale format of matrix instructions; without one, matmuls dequantize.
   std::optional<FloatFormat> scale = std::nullopt;
   /// Codec of a dialect's format. Null for the built-in formats, because each

@@ -33,6 +33,8 @@ struct WgmmaStep {
 struct WgmmaBlock {
   llvm::SmallVector<int64_t> accumulators;
   llvm::SmallVector<WgmmaStep> steps;
+  /// True if the first step overwrites the accumulators.
+  bool overwrites = false;
 };
 
 /// Shape and types of an mma.sync with f32 accumulators. `blockSize` is 0

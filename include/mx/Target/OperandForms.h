@@ -56,12 +56,18 @@ struct MmaInstruction {
   /// Threads load elements to registers, so shared memory uses the layout of
   /// dequantized operands.
   bool readsRegisters = false;
+  /// The instruction adds in reduced precision, and threads promote its sums to
+  /// f32.
+  bool promotes = false;
 };
 
-/// tcgen05.mma with block scales and for bf16, wgmma for bf16, and mma.sync
-/// with block scales and for bf16.
+/// tcgen05.mma with block scales and for bf16, wgmma for bf16 and for 8 bits,
+/// and mma.sync with block scales and for bf16.
 extern const MmaInstruction kTcgen05BlockScaled, kTcgen05F16, kWgmmaBF16,
-    kMmaSyncBlockScaled, kMmaSyncBF16;
+    kWgmmaFP8, kMmaSyncBlockScaled, kMmaSyncBF16;
+
+/// K of a tile of 8-bit operands: a row spans the widest swizzle.
+inline constexpr unsigned kFoldedTileK = 128;
 
 /// Scaled MMA of two operand types. If operands are dequantized, `a` may be
 /// bf16 without scales. If both are bf16, the block size and scales are unused.
@@ -86,6 +92,10 @@ struct MmaForm {
 std::optional<MmaForm> lookupMma(const MmaInstruction &instruction, MmaType a,
                                  MmaType b, unsigned blockSize,
                                  std::optional<FloatFormat> format);
+
+/// Returns the MMA of two 8-bit operands whose scales threads apply to sums of
+/// blocks of at least kFoldedTileK elements.
+MmaForm getFP8Mma(MmaType a, MmaType b, unsigned blockSize);
 
 /// Returns the MMA of two bf16 operands without scales.
 MmaForm getBF16Mma(const MmaInstruction &instruction);

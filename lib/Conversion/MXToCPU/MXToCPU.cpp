@@ -69,6 +69,7 @@ private:
         op.getOffsets(), accumulators, op.getRagged(), /*epilogue=*/nullptr,
         /*numB=*/1, op.getAlpha());
     sums.setMasked(op.getMasked());
+    sums.copyReduction(op);
     copyOrders(op, sums);
     return accumulators;
   }

@@ -27,9 +27,10 @@ namespace {
 class Store {
 public:
   Store(Emitter &emitter, Value out, Value alpha, bool accumulate,
-        MutableArrayRef<Region> epilogue)
+        MutableArrayRef<Region> epilogue, bool isPromoted)
       : emitter(emitter), builder(emitter.getBuilder()), loc(emitter.getLoc()),
-        out(out), accumulate(accumulate), epilogue(epilogue) {
+        out(out), accumulate(accumulate), epilogue(epilogue),
+        isPromoted(isPromoted) {
     if (alpha)
       factor = emitter.getNumbers().widenToF64(
           emitter.wrap(emitter.wrap(alpha).as(builder.getI32Type())));
@@ -43,12 +44,13 @@ public:
     SmallVector<Value> place(batch);
     place.append({row, column});
     if (factor)
-      sum = arith::MulFOp::create(builder, loc, sum, factor);
+      sum = roundIfPromoted(arith::MulFOp::create(builder, loc, sum, factor));
     if (accumulate) {
       FormatArith &numbers = emitter.getNumbers();
       Value old =
           numbers.widenToF64(numbers.widenToF32(emitter.load(out, place)));
-      Value total = arith::AddFOp::create(builder, loc, old, sum);
+      Value total =
+          roundIfPromoted(arith::AddFOp::create(builder, loc, old, sum));
       // For k = 0 keep the value, including the sign of zero.
       sum = arith::SelectOp::create(builder, loc, k == 0, old, total);
     }
@@ -60,6 +62,14 @@ public:
   }
 
 private:
+  /// Rounds to f32, as kernels do, if every device has the same result.
+  Value roundIfPromoted(Value sum) {
+    FormatArith &numbers = emitter.getNumbers();
+    return isPromoted ? numbers.widenToF64(numbers.widenToF32(
+                            numbers.round(sum, builder.getF32Type())))
+                      : sum;
+  }
+
   void addTo(Value scatter, Int row, Int column, Value value) {
     emitIfRowExists(emitter, scatter, row, emitter.dim(out, 0), [&](Int to) {
       emitAddition(emitter, value, out, {to, column});
@@ -78,39 +88,43 @@ private:
   Value out;
   bool accumulate;
   MutableArrayRef<Region> epilogue;
+  bool isPromoted;
   Value factor;
 };
 
 } // namespace
 
-static Side makeSide(Emitter &emitter, MatmulOpInterface op,
-                     const Elements &elements, Value originalScales,
-                     Value scales) {
+static Side makeSide(Emitter &emitter, const Elements &elements,
+                     int64_t blockSize, Value originalScales, Value scales) {
   Side side{elements};
+  side.blockSize = blockSize;
   // Unscaled operands need no decoding.
   if (!scales)
     return side;
   side.values =
       emitter.getNumbers().decodeTable(elements.type, /*isScale=*/false);
-  side.scales = getScales(emitter, originalScales, scales, elements.getRank(),
-                          op.getBlockSize());
+  side.scales =
+      getScales(emitter, originalScales, scales, elements.getRank(), blockSize);
   return side;
 }
 
 /// Checks the shape of an operand's scales, if any.
 static void checkScales(Emitter &emitter, StringRef name, const Side &side,
-                        Int rows, Int columns, int64_t blockSize,
-                        std::optional<Int> groups = {}) {
+                        Int rows, Int columns, std::optional<Int> groups = {}) {
   if (side.scales)
     emitter.checkScales(name, *side.scales, side.elements, rows, columns,
-                        blockSize, groups);
+                        side.blockSize, groups);
 }
 
 /// If an operand has scales, checks that K, the size of dimension `dim` of
-/// operand `a`, is a multiple of the block size.
+/// operand `a`, is a multiple of the largest block size.
 static void checkBlocks(Emitter &emitter, const Side &a, const Side &b,
-                        int64_t dim, Int k, int64_t blockSize) {
-  if (a.scales || b.scales)
+                        int64_t dim, Int k) {
+  int64_t blockSize = 1;
+  for (const Side *side : {&a, &b})
+    if (side->scales && side->blockSize != BlockFormat::kWhole)
+      blockSize = std::max(blockSize, side->blockSize);
+  if (blockSize > 1)
     emitter.checkMultiple("a", dim, k, blockSize);
 }
 
@@ -130,20 +144,21 @@ static std::pair<Side, Side> makeSides(Emitter &emitter, MatmulOpInterface op,
                                   : emitter.dim(out, outType.getRank() - 1);
     b = toRows(emitter, "b", b, order, rows, emitter.dim(a, last));
   }
-  return {makeSide(emitter, op, a, op.getAScales(), operands[1]),
-          makeSide(emitter, op, b, op.getBScales(), operands[3])};
+  return {
+      makeSide(emitter, a, op.getBlockSize(), op.getAScales(), operands[1]),
+      makeSide(emitter, b, op.getBlockSizeOfB(), op.getBScales(), operands[3])};
 }
 
 /// Emits C[b, m, n] = sum of A[b, m, k] * B[b, n, k]. `counts` limits the rows
 /// that are computed in each matrix.
 static void lowerMatrices(Emitter &emitter, MatmulOpInterface op, Value out,
                           Value alpha, Side a, Side b, Value counts = {}) {
-  int64_t blockSize = op.getBlockSize(), rank = a.elements.getRank();
+  int64_t rank = a.elements.getRank();
   Int rows = emitter.dim(a.elements, rank - 2);
   Int columns = emitter.dim(b.elements, b.elements.getRank() - 2);
   Int k = emitter.dim(a.elements, rank - 1);
   Elements outArray{out, emitter.getBuilder().getF32Type()};
-  checkBlocks(emitter, a, b, rank - 1, k, blockSize);
+  checkBlocks(emitter, a, b, rank - 1, k);
   if (counts)
     emitter.checkDim("a", a.elements, 0, emitter.dim(counts, 0));
   emitter.checkDim("b", b.elements, b.elements.getRank() - 1, k);
@@ -151,13 +166,14 @@ static void lowerMatrices(Emitter &emitter, MatmulOpInterface op, Value out,
     emitter.checkDim("b", b.elements, i, emitter.dim(a.elements, i));
     emitter.checkDim("outs", outArray, i, emitter.dim(a.elements, i));
   }
-  checkScales(emitter, "a_scales", a, rows, k, blockSize);
-  checkScales(emitter, "b_scales", b, columns, k, blockSize);
+  checkScales(emitter, "a_scales", a, rows, k);
+  checkScales(emitter, "b_scales", b, columns, k);
   emitter.checkDim("outs", outArray, rank - 2, rows);
   emitter.checkDim("outs", outArray, rank - 1, columns);
 
-  Matmul matmul(emitter, blockSize, k);
-  Store store(emitter, out, alpha, op.getAccumulate(), op->getRegions());
+  Matmul matmul(emitter, k, op.getPromote().value_or(0));
+  Store store(emitter, out, alpha, op.getAccumulate(), op->getRegions(),
+              op.getPromote().has_value());
   emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
     a.batch = b.batch = llvm::to_vector(batch);
     Int count = rows;
@@ -182,17 +198,16 @@ static void lowerMatmul(Emitter &emitter, MatmulOp op,
 /// Emits C[m, n] = sum of A[m, k] * B[g, n, k] for rows m of expert group g.
 static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
                       GroupedMatmulOp::Adaptor adaptor, Side a, Side b) {
-  int64_t blockSize = op.getBlockSize();
   Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
   Int groups = emitter.dim(offsets, 0);
   Int rows = emitter.dim(a.elements, 0), k = emitter.dim(a.elements, 1);
   Int columns = emitter.dim(b.elements, b.elements.getRank() - 2);
   Elements outArray{out, emitter.getBuilder().getF32Type()};
-  checkBlocks(emitter, a, b, 1, k, blockSize);
+  checkBlocks(emitter, a, b, 1, k);
   emitter.checkDim("b", b.elements, 0, groups);
   emitter.checkDim("b", b.elements, b.elements.getRank() - 1, k);
-  checkScales(emitter, "a_scales", a, rows, k, blockSize, groups);
-  checkScales(emitter, "b_scales", b, columns, k, blockSize);
+  checkScales(emitter, "a_scales", a, rows, k, groups);
+  checkScales(emitter, "b_scales", b, columns, k);
   Value scatter = adaptor.getScatter();
   emitter.checkDim(
       scatter ? "scatter" : "outs",
@@ -200,9 +215,9 @@ static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
       0, rows);
   emitter.checkDim("outs", outArray, 1, columns);
 
-  Matmul matmul(emitter, blockSize, k);
+  Matmul matmul(emitter, k, op.getPromote().value_or(0));
   Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
-              op.getEpilogue());
+              op.getEpilogue(), op.getPromote().has_value());
   emitter.forEachExpert(offsets, rows, [&](Emitter::ExpertGroup group) {
     Side rowsOfExpert = a, own = b;
     if (a.scales)
@@ -219,7 +234,6 @@ static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
 /// Emits C[g, m, n] = sum of A[m, k] * B[n, k] for the k of expert group g.
 static void lowerReduction(Emitter &emitter, GroupedMatmulOp op,
                            GroupedMatmulOp::Adaptor adaptor, Side a, Side b) {
-  int64_t blockSize = op.getBlockSize();
   Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
   Int rows = emitter.dim(a.elements, 0), columns = emitter.dim(b.elements, 0);
   Int capacity = emitter.dim(a.elements, 1);
@@ -227,14 +241,14 @@ static void lowerReduction(Emitter &emitter, GroupedMatmulOp op,
   Elements outArray{out, emitter.getBuilder().getF32Type()};
   emitter.checkMultiple("a", 1, capacity, 128);
   emitter.checkDim("b", b.elements, 1, capacity);
-  checkScales(emitter, "a_scales", a, rows, capacity, blockSize);
-  checkScales(emitter, "b_scales", b, columns, capacity, blockSize);
+  checkScales(emitter, "a_scales", a, rows, capacity);
+  checkScales(emitter, "b_scales", b, columns, capacity);
   emitter.checkDim("outs", outArray, 0, groups);
   emitter.checkDim("outs", outArray, 1, rows);
   emitter.checkDim("outs", outArray, 2, columns);
-  Matmul matmul(emitter, blockSize, capacity);
+  Matmul matmul(emitter, capacity, op.getPromote().value_or(0));
   Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
-              op.getEpilogue());
+              op.getEpilogue(), op.getPromote().has_value());
   emitter.forEachExpert(offsets, capacity, [&](Emitter::ExpertGroup group) {
     // Elements beyond the capacity are ignored.
     Int k = (group.end - group.begin).min((capacity - group.start).max(0));

@@ -23,9 +23,9 @@ constexpr int64_t kKernelRows = 4;
 constexpr int64_t kKernelColumns = 8;
 } // namespace
 
-Matmul::Matmul(Emitter &emitter, int64_t blockSize, Int maxK)
+Matmul::Matmul(Emitter &emitter, Int maxK, int64_t promote)
     : emitter(emitter), builder(emitter.getBuilder()), loc(emitter.getLoc()),
-      blockSize(blockSize) {
+      promote(promote) {
   Type f64 = builder.getF64Type();
   auto allocate = [&](ArrayRef<int64_t> shape) -> Value {
     auto type = MemRefType::get(shape, f64);
@@ -36,6 +36,8 @@ Matmul::Matmul(Emitter &emitter, int64_t blockSize, Int maxK)
   rowsOfA = allocate({kRowsOfA, ShapedType::kDynamic});
   panelOfB = allocate({ShapedType::kDynamic, kKernelColumns});
   sums = allocate({kKernelRows, kKernelColumns});
+  if (promote)
+    partials = allocate({kKernelColumns});
 }
 
 Value Matmul::loadValue(const Side &side, ArrayRef<Value> place) {
@@ -58,12 +60,13 @@ void Matmul::decode(const Side &side, Int first, int64_t count, Int end, Int k,
     Int arrayRow = first + row;
     if (side.firstRow)
       arrayRow = *side.firstRow + arrayRow;
+    int64_t blockSize = side.blockSize;
     emitter.loop(zero, k.ceilDiv(blockSize), 1, [&](Int block) {
       Int arrayBlock = block;
       if (side.firstK)
         arrayBlock = *side.firstK / blockSize + block;
       Value scale;
-      if (side.scales)
+      if (side.scales && !promote)
         scale = emitter.loadScaleValue(*side.scales, side.batch, arrayRow,
                                        arrayBlock);
       Int begin = block * blockSize;
@@ -131,9 +134,13 @@ void Matmul::emit(const Side &a, const Side &b, Int rows, Int columns, Int k,
              });
       Int presentColumns = (columns - firstColumn).min(kKernelColumns);
       emitter.loop(zero, presentRows, kKernelRows, [&](Int row) {
-        emitKernel(row, k);
         Int kernelRows = (presentRows - row).min(kKernelRows);
+        if (!promote)
+          emitKernel(row, k);
         emitter.loop(zero, kernelRows, 1, [&](Int i) {
+          if (promote)
+            emitPromoted(a, b, firstRow + row + i, row + i, firstColumn, i,
+                         presentColumns, k);
           emitter.loop(zero, presentColumns, 1, [&](Int j) {
             Int outRow = firstRow + row + i, outColumn = firstColumn + j;
             store(outRow, outColumn, emitter.load(sums, {i, j}));

@@ -16,6 +16,7 @@ namespace mx::cpu {
 struct Side {
   Elements elements;
   std::optional<Scales> scales = {};
+  int64_t blockSize = 1;
   mlir::Value values = {}; // decode table
   llvm::SmallVector<mlir::Value> batch = {};
   std::optional<Int> firstRow = {}, firstK = {};
@@ -24,7 +25,9 @@ struct Side {
 /// Emits the matmuls of an operation. All of them use the same buffers.
 class Matmul {
 public:
-  Matmul(Emitter &emitter, int64_t blockSize, Int maxK);
+  /// With `promote`, the sum of so many products has the reduced precision of
+  /// the tensor core (docs/reference/Spec.md, Promoted sums).
+  Matmul(Emitter &emitter, Int maxK, int64_t promote = 0);
 
   /// Calls `store` with the row, column and f64 accumulator of each element.
   void emit(const Side &a, const Side &b, Int rows, Int columns, Int k,
@@ -33,6 +36,7 @@ public:
 private:
   /// Decodes rows [first, first + count) to `buffer`, with zeros for row `end`
   /// and later rows. `place` returns the buffer indices of a row and k.
+  /// If sums are promoted, the values are not scaled.
   void
   decode(const Side &side, Int first, int64_t count, Int end, Int k,
          mlir::Value buffer,
@@ -42,13 +46,24 @@ private:
   /// Emits the kernel that computes 4 x 8 accumulators.
   void emitKernel(Int row, Int k);
 
+  /// Emits row `i` of the promoted accumulators. `aRow` and `bRow` are the
+  /// first rows of A and B, and `row` is that of A in its buffer.
+  void emitPromoted(const Side &a, const Side &b, Int aRow, Int row, Int bRow,
+                    Int i, Int columns, Int k);
+  /// Emits the tensor core's sum of the products of positions [begin, end).
+  mlir::Value addInTensorCore(const Side &a, const Side &b, Int row, Int begin,
+                              Int end);
+  /// Loads the f64 scale of a row and position.
+  mlir::Value loadScale(const Side &side, Int row, Int position);
+
   Emitter &emitter;
   mlir::OpBuilder &builder;
   mlir::Location loc;
-  int64_t blockSize;
+  int64_t promote;
   mlir::Value rowsOfA;  // [row][k]
   mlir::Value panelOfB; // [k][column]
   mlir::Value sums;
+  mlir::Value partials; // of a row, if promoted
 };
 
 } // namespace mx::cpu

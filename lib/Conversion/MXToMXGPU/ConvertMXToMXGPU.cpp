@@ -87,7 +87,6 @@ template <typename OpT>
 static void dequantizeOperands(OpT op, Workspace workspace,
                                Workspace permuted) {
   OpBuilder builder(op);
-  int64_t blockSize = op.getBlockSize();
   // In a masked matmul, A is batched and each expert group of rows multiplies a
   // matrix of B, so no operand is ragged.
   OperandExperts ofA, ofB;
@@ -104,7 +103,7 @@ static void dequantizeOperands(OpT op, Workspace workspace,
   if (holdsA(workspace)) {
     OperandOrderAttrInterface order = getOrder(Workspace::A);
     Value numbers = dequantize(builder, op.getLoc(), op.getA(), op.getAScales(),
-                               ofA, blockSize, order);
+                               ofA, op.getBlockSize(), order);
     op.getAMutable().assign(numbers);
     op.getAScalesMutable().clear();
     op.setAOrderAttr(order);
@@ -112,14 +111,16 @@ static void dequantizeOperands(OpT op, Workspace workspace,
   if (holdsB(workspace)) {
     OperandOrderAttrInterface order = getOrder(Workspace::B);
     Value numbers = dequantize(builder, op.getLoc(), op.getB(), op.getBScales(),
-                               ofB, blockSize, order);
+                               ofB, op.getBlockSizeOfB(), order);
     op.getBMutable().assign(numbers);
     op.getBScalesMutable().clear();
     op.setBOrderAttr(order);
   }
   // bf16 operands are without blocks; 32 is the default and not printed.
-  if (!op.getAScales() && !op.getBScales())
+  if (!op.getAScales() && !op.getBScales()) {
     op.setBlockSize(32);
+    op.removeBBlockSizeAttr();
+  }
 }
 
 namespace {

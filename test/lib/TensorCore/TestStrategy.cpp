@@ -116,7 +116,7 @@ Value TestMainLoop::multiply(ForEachWorkTileOp workTile) {
                             step.getRegionIterArgs()[0], /*b_offset=*/Value(),
                             /*accumulate=*/Value(), /*extent=*/Value(),
                             /*thread=*/Value(),
-                            /*column=*/IntegerAttr());
+                            /*column=*/IntegerAttr(), /*row=*/IntegerAttr());
   ConsumerReleaseOp::create(body, stage.getStage());
   step.getYield().getValuesMutable().assign(next.getAccumulator());
   return step.getResult(0);

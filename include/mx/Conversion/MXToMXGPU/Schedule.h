@@ -25,6 +25,8 @@ struct OperandTypes {
   unsigned blockSize;
   /// None if no MMA instruction supports the scale format.
   std::optional<FloatFormat> scaleFormat;
+  /// Reduction elements added in reduced precision, or 0.
+  unsigned promote = 0;
 
   bool hasScalesOfA() const { return a != target::MmaType::BF16; }
   bool hasScalesOfB() const { return b != target::MmaType::BF16; }
@@ -43,6 +45,9 @@ struct MatmulProblem {
   /// result.
   mlir::Type a, b, scales, out;
   bool accumulate = false;
+  /// Reduction elements added in reduced precision before promotion to f32, or
+  /// 0. Block size of B, which may be BlockFormat::kWhole.
+  int64_t promote = 0, aBlockSize = 0, bBlockSize = 0;
   /// True if an epilogue region computes the result.
   bool hasEpilogue = false;
   /// Number of B matrices, each with an accumulator for the epilogue, and
@@ -116,6 +121,8 @@ struct MatmulBuffers {
   /// scales), "b" and "sfb". Kernels that dequantize operands load B into
   /// `bInputs` instead.
   RingType inputs, bInputs;
+  /// Scales that apply to a whole work tile: field "sfb" of B's rows.
+  RingType tileScales;
   RingType getBInputs() const;
   /// Ring of dequantized B for the tensor core, with field "b".
   RingType operands;
@@ -128,6 +135,8 @@ struct MatmulBuffers {
   ScalesType aScales, bScales;
   int64_t scaleStages = 1;
   MmaAttrInterface mma;
+  /// MMAs that cover the columns of a work tile.
+  int64_t slices = 1;
   /// Accumulator fragment of the epilogue threads.
   FragmentLayoutAttr accumulatorLayout;
   /// Bytes of a partial accumulator sent to another CTA of the cluster, or 0.

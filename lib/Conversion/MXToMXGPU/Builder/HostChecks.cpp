@@ -80,7 +80,9 @@ void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
   requireSize(host, host.dim(scales, batch), rowTiles,
               "dimension " + Twine(batch) + " of " + name);
   requireSize(host, host.dim(scales, batch + 1),
-              host.ceilDiv(columns, kScaleTileBlocks * block),
+              block == BlockFormat::kWhole
+                  ? host.index(1)
+                  : host.ceilDiv(columns, kScaleTileBlocks * block),
               "dimension " + Twine(batch + 1) + " of " + name);
 }
 

@@ -102,6 +102,33 @@ static LogicalResult verifyNumbers(MatmulOpInterface op) {
             "values, or quantize 'a' with mx.quantize";
 }
 
+/// Fails unless the chip multiplies folded operands in this form.
+static LogicalResult verifyFolded(MatmulOpInterface op,
+                                  const target::TargetInfo &target) {
+  auto isFolded = [](Value scales, int64_t blockSize) {
+    const BlockFormat *format =
+        scales ? findBlockFormat(getElementTypeOrSelf(scales), blockSize)
+               : nullptr;
+    return format && format->isFolded;
+  };
+  if (!isFolded(op.getAScales(), op.getBlockSize()) &&
+      !isFolded(op.getBScales(), op.getBlockSizeOfB()))
+    return success();
+  if (target.mmaFamily != target::MmaFamily::Wgmma)
+    return op.emitOpError("expected blocks of 32 elements on ")
+           << target.chip << ", found folded operands: fold for sm_90a only";
+  if (!op.getPromote())
+    return op.emitOpError("expected promote with folded operands on ")
+           << target.chip << ", found none";
+  if (*op.getPromote() == target::kFoldedTileK &&
+      op.getBlockSizeOfB() == BlockFormat::kWhole)
+    return success();
+  return op.emitOpError("expected promote = ")
+         << target::kFoldedTileK << " and b_block_size = row on " << target.chip
+         << ", found promote = " << *op.getPromote() << " and blocks of "
+         << spellBlockSize(op.getBlockSizeOfB());
+}
+
 LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
                                              const target::TargetInfo &target) {
   if (failed(ElementRegion(op.getEpilogueBlock()).verify()))
@@ -136,6 +163,8 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
              << scaleType << ": pass the scales as a separate argument";
   }
   if (failed(verifyNumbers(op)))
+    return failure();
+  if (failed(verifyFolded(op, target)))
     return failure();
   std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
   if (!problem) {
@@ -239,11 +268,13 @@ static void checkOperands(MatmulKernel &kernel, WorkPolicy &work, Value m,
   const target::MmaForm &form = kernel.matmul.problem.mma;
   MatmulOpInterface op = kernel.matmul.op;
   Value aTiles = work.getRowTiles(m), bTiles = work.getColumnTiles(n);
-  for (auto [scales, matrix, rows, tiles, name] :
-       {std::tuple(op.getAScales(), matrices.aScales, m, aTiles, "a_scales"),
-        {op.getBScales(), matrices.bScales, n, bTiles, "b_scales"}}) {
+  for (auto [scales, matrix, rows, block, tiles, name] :
+       {std::tuple(op.getAScales(), matrices.aScales, m, op.getBlockSize(),
+                   aTiles, "a_scales"),
+        {op.getBScales(), matrices.bScales, n, op.getBlockSizeOfB(), bTiles,
+         "b_scales"}}) {
     if (scales && areTiles(op, scales))
-      requireScaleSizes(host, matrix, rows, k, form.blockSize, tiles, name);
+      requireScaleSizes(host, matrix, rows, k, block, tiles, name);
     else if (scales)
       requireScaleSizes(host, scales, rows, k, form.blockSize,
                         /*rowTiles=*/Value(), name,

@@ -45,6 +45,7 @@ static void buildPartialsMatmul(const ScheduledMatmul &matmul,
   MatmulOpInterface op = matmul.op;
   auto plain = MatmulOp::create(host, op.getA(), op.getAScales(), op.getB(),
                                 op.getBScales(), partials);
+  plain.copyReduction(op);
   copyOrders(op, plain);
   {
     MatmulKernel kernel(ScheduledMatmul(plain, matmul.schedule, matmul.target),

@@ -61,6 +61,10 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
            << getBlockFormat(op.getScaleType(0), op.getBlockSize())
                   .describeBlock()
            << ": quantize on the host";
+  if (getBlockFormat(op.getScaleType(0), op.getBlockSize()).isFolded)
+    return op.emitOpError("expected blocks of 32 elements on the GPU, found "
+                          "blocks of ")
+           << op.getBlockSize() << ": quantize on the host";
   for (Value operand : op.getInputs())
     if (failed(checkInput(op, cast<MemRefType>(operand.getType()))))
       return failure();

@@ -55,7 +55,8 @@ static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
   OperandTypes types{
       *aType, *bType,
       static_cast<unsigned>(getKernelMultiple(op.getBlockSize())),
-      getPowerOfTwoFormat().scale};
+      getPowerOfTwoFormat().scale,
+      static_cast<unsigned>(op.getPromote().value_or(0))};
   if (!types.hasScalesOfA() && !types.hasScalesOfB())
     return types;
   Type scale = getScaleType(op);
@@ -63,10 +64,14 @@ static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
   // A kernel converts 8-bit and 32-bit scales of other formats to tiles
   // (RelayoutKernel.cpp).
   int64_t bits = scale.getIntOrFloatBitWidth();
-  if (!format || format->blockSize == BlockFormat::kWhole ||
+  if (!format ||
+      (format->blockSize == BlockFormat::kWhole && !format->hasTiles) ||
       (!format->hasTiles && bits != 8 && bits != 32))
     return std::nullopt;
   types.scaleFormat = format->scale;
+  // No strategy reads scales of folded operands per block of 32.
+  if (format->isFolded)
+    types.blockSize = std::max(types.blockSize, target::kFoldedTileK);
   return types;
 }
 
@@ -113,6 +118,9 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
     problem.scales = getScaleType(op);
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
+  problem.promote = op.getPromote().value_or(0);
+  problem.aBlockSize = op.getBlockSize();
+  problem.bBlockSize = op.getBlockSizeOfB();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
   // A size may be static in only one of the two types.
   auto either = [](int64_t x, int64_t y) {
@@ -387,6 +395,8 @@ static SmallVector<RingRequest, 4> getRequests(const MatmulBuffers &buffers) {
   SmallVector<RingRequest, 4> requests = {{"in", buffers.inputs}};
   if (buffers.bInputs)
     requests.push_back({"in_b", buffers.bInputs});
+  if (buffers.tileScales)
+    requests.push_back({"tile_scales", buffers.tileScales});
   if (buffers.operands)
     requests.push_back({"operands", buffers.operands});
   if (buffers.accumulators)

@@ -274,7 +274,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   int64_t elements = std::min(grid.k, steps * fields.tile[2]);
   MatmulBuffers buffers = getBuffers(problem, fields);
   int64_t mmas = ceilDiv(elements, buffers.mma.getMmaShape().k);
-  cost.mma = mmas * buffers.mma.getCycles(rates);
+  cost.mma = mmas * buffers.slices * buffers.mma.getCycles(rates);
   cost.port = steps * strategy.getPortCycles(problem, fields, buffers, rates);
   int64_t stageBytes = buffers.inputs.getStageBytes();
   if (buffers.bInputs)

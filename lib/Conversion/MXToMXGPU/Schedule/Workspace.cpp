@@ -63,6 +63,10 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
   if (workspace == Workspace::None)
     return {};
   std::string name = "workspace = " + stringifyWorkspace(workspace).str();
+  if (op.getPromote())
+    return llvm::formatv("expected no {0} with promote, which adds products of "
+                         "the elements: leave out the workspace",
+                         name);
   std::optional<MatmulProblem> whole = getMatmulProblem(op, target);
   if (whole && whole->mma.instruction->takesScales)
     return llvm::formatv("expected no {0} on {1}, whose tensor core multiplies "

@@ -60,7 +60,8 @@ void MatmulOp::build(OpBuilder &builder, OperationState &state, Value a,
                      Value aScales, Value b, Value bScales, Value out,
                      EpilogueBody epilogue, Value alpha, bool accumulate) {
   build(builder, state, TypeRange(), a, aScales, b, bScales, alpha, out,
-        getBlockSizeOfScales(aScales, bScales), accumulate, /*a_order=*/{},
+        getBlockSizeOfScales(aScales, bScales), /*b_block_size=*/{},
+        /*promote=*/{}, accumulate, /*a_order=*/{},
         /*b_order=*/{}, /*epilogueCount=*/0);
   addResultsAndEpilogue(builder, state, out, /*numB=*/1, epilogue);
 }
@@ -72,8 +73,9 @@ void GroupedMatmulOp::build(OpBuilder &builder, OperationState &state, Value a,
                             bool accumulate) {
   build(builder, state, TypeRange(), a, aScales, b, bScales, offsets, alpha,
         /*scatter=*/Value(), outs, ragged, /*masked=*/false,
-        getBlockSizeOfScales(aScales, bScales), numB, accumulate,
-        ScaleRounding::Ceil, /*a_order=*/{}, /*b_order=*/{},
+        getBlockSizeOfScales(aScales, bScales), /*b_block_size=*/{},
+        /*promote=*/{}, numB, accumulate, ScaleRounding::Ceil, /*a_order=*/{},
+        /*b_order=*/{},
         /*epilogueCount=*/0);
   addResultsAndEpilogue(builder, state, outs, numB, epilogue);
 }
@@ -84,7 +86,7 @@ MatmulOpInterface MatmulOp::createAlike(OpBuilder &builder, Location loc,
   auto alike = create(builder, loc, getA(), getAScales(), getB(), getBScales(),
                       outs.front(), epilogue, getAlpha(), getAccumulate());
   copyOrders(*this, alike);
-  alike.setBlockSize(getBlockSize());
+  alike.copyReduction(*this);
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return alike;
 }
@@ -99,7 +101,7 @@ MatmulOpInterface GroupedMatmulOp::createAlike(OpBuilder &builder, Location loc,
   if (getScatter())
     alike.getScatterMutable().assign(getScatter());
   copyOrders(*this, alike);
-  alike.setBlockSize(getBlockSize());
+  alike.copyReduction(*this);
   alike.setMasked(getMasked());
   alike.setScaleRounding(getScaleRounding());
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());

@@ -42,6 +42,10 @@ static LogicalResult verifyScalesOfB(MatmulOpInterface op, const Named &a,
     if (!op.getAScales() && op.getBlockSize() != kPowerOfTwoBlockSize)
       return op.emitOpError("expected no block_size without scales, found ")
              << op.getBlockSize();
+    if (op.getBBlockSize())
+      return op.emitOpError("expected no b_block_size without scales of 'b', "
+                            "found ")
+             << spellBlockSize(op.getBlockSizeOfB());
     return success();
   }
   if (!op.getBScales())
@@ -61,7 +65,7 @@ static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
   if (!sa.value && !sb.value)
     return success();
   if (!sa.value)
-    return verifyBlock(op, b, sb.elementType(), op.getBlockSize());
+    return verifyBlock(op, b, sb.elementType(), op.getBlockSizeOfB());
   if (!sb.value)
     return verifyBlock(op, a, sa.elementType(), op.getBlockSize());
   if (sa.elementType() != sb.elementType())
@@ -70,21 +74,56 @@ static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
                            << ": quantize both operands with one scale type";
   if (failed(verifyBlock(op, a, sa.elementType(), op.getBlockSize())))
     return failure();
-  return verifyBlock(op, b, sb.elementType(), op.getBlockSize());
+  return verifyBlock(op, b, sb.elementType(), op.getBlockSizeOfB());
+}
+
+/// Verifies `promote`. The scales of both operands must cover whole partial
+/// sums.
+static LogicalResult verifyPromotion(MatmulOpInterface op) {
+  std::optional<uint64_t> promote = op.getPromote();
+  if (!promote)
+    return success();
+  if (*promote != 128 && *promote != 256 && *promote != 512)
+    return op.emitOpError("expected promote = 128, 256 or 512, found ")
+           << *promote;
+  for (auto [scales, blockSize, name] :
+       {std::tuple(op.getAScales(), op.getBlockSize(), "'a'"),
+        {op.getBScales(), op.getBlockSizeOfB(), "'b'"}}) {
+    const BlockFormat *format =
+        scales ? findBlockFormat(getElementTypeOrSelf(scales), blockSize)
+               : nullptr;
+    if (format && format->isFolded &&
+        blockSize >= static_cast<int64_t>(*promote))
+      continue;
+    InFlightDiagnostic diag = op.emitOpError("expected ")
+                              << name << " in blocks of at least " << *promote
+                              << " elements with promote = " << *promote
+                              << ", found ";
+    if (scales)
+      diag << "blocks of " << spellBlockSize(blockSize);
+    else
+      diag << "no scales";
+    return diag << ": fold the operand";
+  }
+  return success();
 }
 
 /// Returns the block size that must divide the reduction, or 1.
 static int64_t getReductionDivisor(MatmulOpInterface op) {
-  return op.getAScales() || op.getBScales() ? op.getBlockSize() : 1;
+  int64_t divisor = 1;
+  for (auto [scales, block] : {std::pair(op.getAScales(), op.getBlockSize()),
+                               {op.getBScales(), op.getBlockSizeOfB()}})
+    if (scales && block != BlockFormat::kWhole)
+      divisor = std::max(divisor, block);
+  return divisor;
 }
 
 static LogicalResult verifyScalesOf(MatmulOpInterface op, const Named &scales,
-                                    const Named &elements, RaggedKind ragged,
-                                    int64_t groups) {
+                                    const Named &elements, int64_t blockSize,
+                                    RaggedKind ragged, int64_t groups) {
   if (!scales.value)
     return success();
-  return verifyScales(op, scales, elements.shape(), op.getBlockSize(), ragged,
-                      groups);
+  return verifyScales(op, scales, elements.shape(), blockSize, ragged, groups);
 }
 
 /// Returns B with its logical shape. Requires verified ranks of A and `outs`.
@@ -124,10 +163,11 @@ LogicalResult MatmulOp::verify() {
     return failure();
   Named b = getLogicalB(*this);
   if (failed(verifyRank(*this, b, rank)) ||
-      failed(verifyScalesOfA(*this, a)) ||     // matmul C14
-      failed(verifyScalesOfB(*this, a, b)) ||  // matmul C16
-      failed(verifyOrders(*this, a, b)) ||     // matmul C15
-      failed(verifyOperandTypes(*this, a, b))) // matmul C4
+      failed(verifyScalesOfA(*this, a)) ||       // matmul C14
+      failed(verifyScalesOfB(*this, a, b)) ||    // matmul C16
+      failed(verifyOrders(*this, a, b)) ||       // matmul C15
+      failed(verifyOperandTypes(*this, a, b)) || // matmul C4
+      failed(verifyPromotion(*this)))            // matmul C17
     return failure();
   for (int64_t i = 0; i < rank - 2; ++i) // matmul C5
     if (failed(verifyDim(*this, b, i, a.dim(i))) ||
@@ -145,8 +185,10 @@ LogicalResult MatmulOp::verify() {
       failed(verifyDim(*this, out, rank - 1, b.dim(rank - 2))) ||
       // matmul C9
       // matmul C10
-      failed(verifyScalesOf(*this, sa, a, RaggedKind::None, 0)) ||
-      failed(verifyScalesOf(*this, sb, b, RaggedKind::None, 0)) ||
+      failed(
+          verifyScalesOf(*this, sa, a, getBlockSize(), RaggedKind::None, 0)) ||
+      failed(verifyScalesOf(*this, sb, b, getBlockSizeOfB(), RaggedKind::None,
+                            0)) ||
       // matmul C11
       failed(
           verifyEncoding(*this, a, getOrderOfA(*this), RaggedKind::None, 0)) ||
@@ -261,9 +303,10 @@ LogicalResult GroupedMatmulOp::verify() {
   if (getAScales() && !getBScales() && !rows)
     return emitOpError("expected ragged = rows with unquantized operand 'b', "
                        "found reduction: quantize both operands, or neither");
-  if (failed(verifyScalesOfB(*this, a, b)) ||  // grouped_matmul C22
-      failed(verifyOrders(*this, a, b)) ||     // grouped_matmul C21
-      failed(verifyOperandTypes(*this, a, b))) // grouped_matmul C5
+  if (failed(verifyScalesOfB(*this, a, b)) ||    // grouped_matmul C22
+      failed(verifyOrders(*this, a, b)) ||       // grouped_matmul C21
+      failed(verifyOperandTypes(*this, a, b)) || // grouped_matmul C5
+      failed(verifyPromotion(*this)))            // grouped_matmul C23
     return failure();
   int64_t groups = getNumExperts(getOffsets()); // grouped_matmul C6
   if (failed(verifyDim(*this, rows ? b : out, 0, groups)) ||
@@ -294,8 +337,9 @@ LogicalResult GroupedMatmulOp::verify() {
   RaggedKind raggedA = getMasked() ? RaggedKind::None : getRagged();
   // grouped_matmul C10
   // grouped_matmul C11
-  if (failed(verifyScalesOf(*this, sa, a, raggedA, groups)) ||
-      failed(verifyScalesOf(*this, sb, b, raggedB, groups)) ||
+  if (failed(verifyScalesOf(*this, sa, a, getBlockSize(), raggedA, groups)) ||
+      failed(
+          verifyScalesOf(*this, sb, b, getBlockSizeOfB(), raggedB, groups)) ||
       // grouped_matmul C12
       failed(verifyEncoding(*this, a, getOrderOfA(*this), raggedA, groups)) ||
       failed(verifyEncoding(*this, b, getOrderOfB(*this), raggedB, groups)) ||

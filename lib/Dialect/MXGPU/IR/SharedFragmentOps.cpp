@@ -222,10 +222,9 @@ LogicalResult LoadFragmentScalesOp::verify() {
            << "block(" << block << ") for " << type << " and " << getType();
   // load_fragment_scales C2
   if (!isFragment && (block < 16 || !llvm::isPowerOf2_64(block) ||
-                      (columns % block && block % columns)))
-    return emitOpError(
-               "expected a power-of-two block size of at least 16 that "
-               "divides, or is a multiple of, the fragment's column count ")
+                      (block < columns && columns % block)))
+    return emitOpError("expected a power-of-two block size of at least 16 that "
+                       "divides or covers the fragment's columns, ")
            << columns << ", found " << block;
   int64_t rows = type.getRows(), blocks = std::max<int64_t>(columns / block, 1);
   int64_t allRows = tiles->first * kScaleTileRows;

@@ -115,3 +115,24 @@ func.func @permuted_rows(%a: !a, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: !y) ->
       outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 64], workspace = a, strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>>} -> !y
   return %0 : !y
 }
+
+// -----
+
+// Each folded operand keeps its own block size, and the matmul of bf16 loses both.
+
+!a = tensor<256x512xf8E4M3FN>
+!as = tensor<256x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!bs = tensor<256x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<256x256xf32>
+
+// CHECK-LABEL: func @folded(
+// CHECK:         mx.dequantize ins(%{{.*}}, %{{.*}} : tensor<256x512xf8E4M3FN>, tensor<2x1x32x4x4xf8E8M0FNU>) outs({{.*}}) block_size = 128 ->
+// CHECK:         mx.dequantize ins(%{{.*}}, %{{.*}} : tensor<256x512xf8E4M3FN>, tensor<2x1x32x4x4xf8E8M0FNU>) outs({{.*}}) block_size = row ->
+// CHECK:         mx.matmul ins(%{{.*}}, %{{.*}} : tensor<256x512xbf16>, tensor<256x512xbf16>)
+// CHECK-NOT:       block_size
+// CHECK:         return
+func.func @folded(%a: !a, %as: !as, %bs: !bs, %y: !y) -> !y {
+  %0 = mx.matmul ins(%a, %as, %a, %bs : !a, !as, !a, !bs) outs(%y : !y) block_size = 128 b_block_size = row
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], workspace = ab>} -> !y
+  return %0 : !y
+}

@@ -215,6 +215,10 @@ func.func ${function} {
 // expected-error @below {{'mx.grouped_matmul' op expected dimension 2 of b to be 1, found 2}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %b, %sb : tensor<300x64xbf16>, tensor<4x1x2x128x32xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) b_order = #mxgpu.fragment_64x64 -> tensor<300x48xf32>
 
+// SET function = @grouped_matmul_c23(%a: tensor<300x128xf8E4M3FN>, %sa: tensor<300x4xf8E8M0FNU>, %b: tensor<4x48x128xf8E4M3FN>, %sb: tensor<4x48x1xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>)
+// expected-error @below {{'mx.grouped_matmul' op expected 'a' in blocks of at least 128 elements with promote = 128, found blocks of 32: fold the operand}}
+%r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x128xf8E4M3FN>, tensor<300x4xf8E8M0FNU>, tensor<4x48x128xf8E4M3FN>, tensor<4x48x1xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) b_block_size = row promote = 128 -> tensor<300x48xf32>
+
 // SET function = @grouped_matmul_c22(%a: tensor<300x64xbf16>, %b: tensor<4x48x64xbf16>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>)
 // expected-note @above {{b is defined here}}
 // expected-error @below {{'mx.grouped_matmul' op expected no b_scales with unquantized operand 'b' of type 'bf16': leave out the scales}}

@@ -204,6 +204,27 @@ func.func ${function} {
 // expected-error @below {{'mx.matmul' op expected a of type f4E2M1FN with scales of type 'f8E4M3FN', found 'f8E4M3FN'}}
 %r = mx.matmul ins(%a, %sa, %b : tensor<64x64xf8E4M3FN>, tensor<64x4xf8E4M3FN>, tensor<48x64xbf16>) outs(%o0 : tensor<64x48xf32>) block_size = 16 -> tensor<64x48xf32>
 
+// SET function = @matmul_c17(%a: tensor<64x512xf8E4M3FN>, %sa: tensor<64x4xf8E8M0FNU>, %b: tensor<48x512xf8E4M3FN>, %sb: tensor<48x1xf8E8M0FNU>, %o0: tensor<64x48xf32>)
+// expected-error @below {{'mx.matmul' op expected promote = 128, 256 or 512, found 64}}
+%r = mx.matmul ins(%a, %sa, %b, %sb : tensor<64x512xf8E4M3FN>, tensor<64x4xf8E8M0FNU>, tensor<48x512xf8E4M3FN>, tensor<48x1xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) block_size = 128 b_block_size = row promote = 64 -> tensor<64x48xf32>
+
+// SET function = @matmul_c17_block(%a: tensor<64x512xf8E4M3FN>, %sa: tensor<64x4xf8E8M0FNU>, %b: tensor<48x512xf8E4M3FN>, %sb: tensor<48x1xf8E8M0FNU>, %o0: tensor<64x48xf32>)
+// expected-error @below {{'mx.matmul' op expected 'a' in blocks of at least 256 elements with promote = 256, found blocks of 128: fold the operand}}
+%r = mx.matmul ins(%a, %sa, %b, %sb : tensor<64x512xf8E4M3FN>, tensor<64x4xf8E8M0FNU>, tensor<48x512xf8E4M3FN>, tensor<48x1xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) block_size = 128 b_block_size = row promote = 256 -> tensor<64x48xf32>
+
+// SET function = @matmul_c17_unscaled(%a: tensor<64x512xbf16>, %b: tensor<48x512xf8E4M3FN>, %sb: tensor<48x1xf8E8M0FNU>, %o0: tensor<64x48xf32>)
+// expected-error @below {{'mx.matmul' op expected 'a' in blocks of at least 128 elements with promote = 128, found no scales: fold the operand}}
+%r = mx.matmul ins(%a, %b, %sb : tensor<64x512xbf16>, tensor<48x512xf8E4M3FN>, tensor<48x1xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) block_size = row promote = 128 -> tensor<64x48xf32>
+
+// SET function = @matmul_c4_folded_elements(%a: tensor<64x512xf6E2M3FN>, %sa: tensor<64x4xf8E8M0FNU>, %b: tensor<48x512xf8E4M3FN>, %sb: tensor<48x4xf8E8M0FNU>, %o0: tensor<64x48xf32>)
+// expected-note @above {{a is defined here}}
+// expected-error @below {{'mx.matmul' op expected a of type f8E4M3FN or f8E5M2 with scales of type 'f8E8M0FNU', found 'f6E2M3FN'}}
+%r = mx.matmul ins(%a, %sa, %b, %sb : tensor<64x512xf6E2M3FN>, tensor<64x4xf8E8M0FNU>, tensor<48x512xf8E4M3FN>, tensor<48x4xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) block_size = 128 -> tensor<64x48xf32>
+
 // SET function = @matmul_c16_block(%a: tensor<64x64xbf16>, %b: tensor<48x64xbf16>, %o0: tensor<64x48xf32>)
 // expected-error @below {{'mx.matmul' op expected no block_size without scales, found 16}}
 %r = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<48x64xbf16>) outs(%o0 : tensor<64x48xf32>) block_size = 16 -> tensor<64x48xf32>
+
+// SET function = @matmul_c16_block_of_b(%a: tensor<64x64xbf16>, %b: tensor<48x64xbf16>, %o0: tensor<64x48xf32>)
+// expected-error @below {{'mx.matmul' op expected no b_block_size without scales of 'b', found row}}
+%r = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<48x64xbf16>) outs(%o0 : tensor<64x48xf32>) b_block_size = row -> tensor<64x48xf32>

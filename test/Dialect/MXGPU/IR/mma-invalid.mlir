@@ -279,16 +279,21 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 // CASES mma use
 // Rejects operands supported only by tcgen05.mma.
 // wgmma C3
-// expected-error @below {{'mxgpu.mma' op expected no 'accumulate', 'extent' or 'b_offset': begin with mxgpu.zero_fragment, and let the copy engine fill elements beyond the reduction with 0}}
+// expected-error @below {{'mxgpu.mma' op expected no 'extent' or 'b_offset', and no 'accumulate' other than a constant false: let the copy engine fill elements beyond the reduction with 0}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero accumulate(%yes) : !a, !b, !accumulator -> !accumulator
 
 // wgmma C3
-// expected-error @below {{'mxgpu.mma' op expected no 'accumulate', 'extent' or 'b_offset': begin with mxgpu.zero_fragment, and let the copy engine fill elements beyond the reduction with 0}}
+// expected-error @below {{'mxgpu.mma' op expected no 'extent' or 'b_offset', and no 'accumulate' other than a constant false: let the copy engine fill elements beyond the reduction with 0}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero extent(%i) : !a, !b, !accumulator -> !accumulator
 
 // wgmma C3
-// expected-error @below {{'mxgpu.mma' op expected no 'accumulate', 'extent' or 'b_offset': begin with mxgpu.zero_fragment, and let the copy engine fill elements beyond the reduction with 0}}
+// expected-error @below {{'mxgpu.mma' op expected no 'extent' or 'b_offset', and no 'accumulate' other than a constant false: let the copy engine fill elements beyond the reduction with 0}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b b_offset(%i) into %zero : !a, !b, !accumulator -> !accumulator
+
+// Rejects rows beyond the end of B.
+// wgmma C6
+// expected-error @below {{'mxgpu.mma' op expected a row of 'b' from 0 to 0 in steps of 8, found 8}}
+%new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b row(8) into %zero : !a, !b, !accumulator -> !accumulator
 
 // -----
 
@@ -564,6 +569,12 @@ gpu.module @kernels {
 // SET a = 128x32xf32, sw128
 // tcgen05_mma C10
 // expected-error @below {{'mxgpu.mma' op expected element types that the tensor core supports without scales in '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
+
+// Rejects a choice of rows, which only wgmma has.
+// SET a = 128x64xbf16, sw128
+// mma C13
+// expected-error @below {{'mxgpu.mma' op expected a row of 'b' only with #mxgpu.wgmma, found #mxgpu.tcgen05_mma<f16, m = 128, n = 128>}}
+mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %a row(0) into %d : !a, !a, !d
 
 // Rejects a ring with a consumer other than mma_commit.
 // SET a = 128x64xbf16, sw128

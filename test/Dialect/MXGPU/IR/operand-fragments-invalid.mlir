@@ -249,7 +249,7 @@ gpu.module @kernels {
 
 // SET block = 8
 // load_fragment_scales C2
-// expected-error @below {{'mxgpu.load_fragment_scales' op expected a power-of-two block size of at least 16 that divides, or is a multiple of, the fragment's column count 64, found 8}}
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected a power-of-two block size of at least 16 that divides or covers the fragment's columns, 64, found 8}}
 
 // -----
 

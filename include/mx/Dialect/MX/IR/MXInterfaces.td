@@ -41,6 +41,16 @@ def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
     MX_Getter<"::mx::RaggedKind", "getRaggedOrNone",
               "Dimension that expert groups divide, or `none`.">,
     MX_Getter<"int64_t", "getBlockSize", "Elements that share a scale.">,
+    MX_Getter<"std::optional<uint64_t>", "getBBlockSize",
+              "Elements of B that share a scale, if not those of A.">,
+    MX_Getter<"std::optional<uint64_t>", "getPromote",
+              "Reduction elements that may be added in reduced precision.">,
+    InterfaceMethod<"Sets the block sizes and the accumulation of `op`.",
+      "void", "copyReduction", (ins "::mx::MatmulOpInterface":$op), "", [{
+        $_op.setBlockSize(op.getBlockSize());
+        $_op.setBBlockSize(op.getBBlockSize());
+        $_op.setPromote(op.getPromote());
+      }]>,
     MX_Getter<"bool", "getAccumulate", "Returns true to add the result to `outs`.">,
     MX_Getter<"bool", "readsOuts", "Returns true if `outs` is read.">,
     MX_Getter<"::mlir::Value", "getScatterRows",
@@ -76,6 +86,12 @@ def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
         return ::mx::detail::attachEpilogue($_op, rewriter, epilogue);
       }]>
   ];
+  let extraSharedClassDeclaration = [{
+    /// Returns the elements of B that share a scale.
+    int64_t getBlockSizeOfB() {
+      return $_op.getBBlockSize().value_or($_op.getBlockSize());
+    }
+  }];
 }
 
 #endif // MX_DIALECT_MX_IR_MXINTERFACES_TD

@@ -69,6 +69,7 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     Optional<F32>:$alpha,
     MX_FloatTensorOrMemRef:$out,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
+    OptionalAttr<I64Attr>:$b_block_size, OptionalAttr<I64Attr>:$promote,
     UnitAttr:$accumulate,
     OptionalAttr<MX_OperandOrderAttrInterface>:$a_order,
     OptionalAttr<MX_OperandOrderAttrInterface>:$b_order);
@@ -80,6 +81,8 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     (`alpha` `(` $alpha^ `)`)?
     `outs` `(` $out `:` type($out) `)`
     (`block_size` `=` custom<BlockSize>($block_size)^)?
+    (`b_block_size` `=` custom<BlockSize>($b_block_size)^)?
+    (`promote` `=` $promote^)?
     (`accumulate` $accumulate^)? (`a_order` `=` $a_order^)?
     (`b_order` `=` $b_order^)? attr-dict (`->` type($result)^)?
     (`epilogue` $epilogue^)?
@@ -205,6 +208,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     MX_RaggedKindAttr:$ragged,
     UnitAttr:$masked,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
+    OptionalAttr<I64Attr>:$b_block_size, OptionalAttr<I64Attr>:$promote,
     DefaultValuedAttr<I64Attr, "1">:$num_b,
     UnitAttr:$accumulate,
     DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding,
@@ -220,7 +224,9 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     (`alpha` `(` $alpha^ `)`)?
     (`scatter` `(` $scatter^ `:` type($scatter) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
-    (`block_size` `=` custom<BlockSize>($block_size)^)? (`num_b` `=` $num_b^)?
+    (`block_size` `=` custom<BlockSize>($block_size)^)?
+    (`b_block_size` `=` custom<BlockSize>($b_block_size)^)?
+    (`promote` `=` $promote^)? (`num_b` `=` $num_b^)?
     (`accumulate` $accumulate^)? (`scale_rounding` `=` $scale_rounding^)?
     (`a_order` `=` $a_order^)? (`b_order` `=` $b_order^)?
     attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?

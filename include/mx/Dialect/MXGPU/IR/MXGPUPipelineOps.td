@@ -244,6 +244,8 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     shared memory, `thread` is the number of the thread within its role. An A in
     registers may cover part of the reduction; `column` is then the start of
     that part in a B in shared memory.
+    wgmma adds to the old accumulator without `accumulate`, and overwrites it
+    with a constant `false`; `row` is the first row that wgmma reads of B.
 
     `b_offset`, 0 (default) or 64, is the row of `b_scales` that belongs to row
     0 of B.
@@ -269,10 +271,11 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     Optional<MXGPU_ScalesOrFragment>:$b_scales,
     MXGPU_BufferOrFragment:$d, Optional<Index>:$b_offset,
     Optional<I1>:$accumulate, Optional<Index>:$extent,
-    Optional<Index>:$thread, OptionalAttr<I64Attr>:$column);
+    Optional<Index>:$thread, OptionalAttr<I64Attr>:$column,
+    OptionalAttr<I64Attr>:$row);
   let results = (outs Optional<MXGPU_FragmentType>:$accumulator);
   let assemblyFormat = [{
-    $kind $a `,` $b (`column` `(` $column^ `)`)?
+    $kind $a `,` $b (`column` `(` $column^ `)`)? (`row` `(` $row^ `)`)?
     (`scales` `(` $a_scales^ `,` $b_scales `:` qualified(type($a_scales)) `,`
                   qualified(type($b_scales)) `)`)?
     (`b_offset` `(` $b_offset^ `)`)? `into` $d

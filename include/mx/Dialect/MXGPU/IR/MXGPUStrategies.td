@@ -245,6 +245,23 @@ def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16",
   }];
 }
 
+def MXGPU_WgmmaFP8Attr
+    : AttrDef<MXGPU_Dialect, "WgmmaFP8", [MXGPU_StrategyAttrInterface]> {
+  let mnemonic = "wgmma_fp8";
+  let summary = "folded 8-bit operands by wgmma";
+  let description = [{
+    The tensor core adds `promote` elements of the reduction in reduced
+    precision. Threads scale the sum and add it to the accumulator in f32
+    (sm_90a, matmuls with `promote`).
+
+    Tiles are 128 rows and 64, 128 or 256 columns, or 192 rows and 64 or 128
+    columns, and 128 reduction elements. With 192 rows three warpgroups hide all
+    of a promotion; expert groups require 128.
+
+    Example: `#mxgpu.wgmma_fp8`.
+  }];
+}
+
 def MXGPU_MmaSyncBlockScaledAttr
     : MXGPU_StrategyAttr<"MmaSyncBlockScaled", "mma_sync_block_scaled",
         (ins // mma_sync_block_scaled C1

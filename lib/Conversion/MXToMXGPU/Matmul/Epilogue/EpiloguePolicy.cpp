@@ -117,6 +117,11 @@ Value ResultElements::finishOnto(ValueRange accumulators, Value result,
   Value old = loadColumns(body, result, row, columns);
   if (old.getType() != sum.getType())
     old = arith::ExtFOp::create(body, sum.getType(), old);
+  // The bits of promoted sums are specified: alpha is an operation of its own.
+  if (factor && op.getPromote()) {
+    sum = arith::MulFOp::create(body, sum, factor);
+    factor = {};
+  }
   Value total = factor ? math::FmaOp::create(body, sum, factor, old).getResult()
                        : arith::AddFOp::create(body, sum, old).getResult();
   // Keep the value if nothing is added, including the sign of zero.

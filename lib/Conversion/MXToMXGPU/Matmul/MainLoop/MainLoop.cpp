@@ -45,7 +45,9 @@ void OperandB::loadRows(ProducerAcquireOp stage, Value row, Value k,
 }
 
 SmallVector<int64_t> OperandB::getScaleShape() const {
-  RingType inputs = matmul.buffers.getBInputs();
+  RingType inputs = matmul.buffers.tileScales;
+  if (!inputs)
+    inputs = matmul.buffers.getBInputs();
   BufferType scales = inputs.getBuffers()[inputs.getFieldIndex("sfb")];
   return SmallVector<int64_t>(scales.getShape());
 }
@@ -389,7 +391,7 @@ Value MainLoop::start(MmaAttrInterface mma, Value a, Value b, Value accumulator,
                        /*b_offset=*/Value(),
                        /*accumulate=*/Value(), /*extent=*/Value(),
                        divides ? ThreadIdOp::create(body).getResult() : Value(),
-                       column)
+                       column, /*row=*/IntegerAttr())
       .getAccumulator();
 }
 

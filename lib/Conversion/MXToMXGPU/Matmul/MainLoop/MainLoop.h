@@ -158,6 +158,8 @@ public:
 protected:
   MainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b);
 
+  /// Returns the tensor map of tiles of scales, in boxes of shape `box`.
+  mlir::Value encodeScales(mlir::Value scales, llvm::ArrayRef<int64_t> box);
   /// Adds the tensor maps of the operands' scales.
   void addScales(KernelArguments &signature);
   static BufferType getInput(RingType ring, llvm::StringRef field);
@@ -216,7 +218,6 @@ private:
   void storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
                    mlir::Value multiplied, mlir::Value empty);
   mlir::Value addPartialsOfCluster(mlir::Value accumulator);
-  mlir::Value encodeScales(mlir::Value scales, llvm::ArrayRef<int64_t> box);
 };
 
 } // namespace mx::mxgpu

@@ -77,7 +77,8 @@ bool mx::mxgpu::matchStrategies(MatmulProblem &problem,
   problem.strategies.clear();
   auto ask = [&](const Strategy &strategy) {
     auto mma = strategy.match(types, target);
-    if (!mma || !strategy.readsOrders(problem))
+    if (!mma || mma->instruction->promotes != (types.promote != 0) ||
+        !strategy.readsOrders(problem))
       return;
     if (problem.strategies.empty())
       problem.mma = *mma;

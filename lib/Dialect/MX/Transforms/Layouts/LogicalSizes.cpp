@@ -60,7 +60,7 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
     if (use.get() == matmul.getAScales())
       return {matmul.getA(), matmul.getBlockSize()};
     if (use.get() == matmul.getBScales())
-      return {matmul.getB(), matmul.getBlockSize()};
+      return {matmul.getB(), matmul.getBlockSizeOfB()};
     if (use.get() == matmul.getResultScales())
       return {matmul.getOut(), getPowerOfTwoFormat().blockSize};
   } else if (auto relayout = dyn_cast<RelayoutOp>(op)) {

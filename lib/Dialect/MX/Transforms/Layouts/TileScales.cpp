@@ -76,16 +76,17 @@ static bool tileAtSource(Value scales) {
 /// Requires at run time that `scales` contain a scale for each row and block of
 /// `elements`. The error is the same as on the CPU path.
 static void requireSizes(MatmulOpInterface op, Value scales, Value elements,
-                         StringRef name) {
+                         int64_t blockSize, StringRef name) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   int64_t rank = cast<ShapedType>(scales.getType()).getRank();
   for (int64_t dim = 0; dim < rank; ++dim) {
     Size found = getSize(scales, dim), expected = getSize(elements, dim);
-    if (dim == rank - 1) {
+    if (dim == rank - 1 && blockSize == BlockFormat::kWhole) {
+      expected = {builder.getIndexAttr(1), {}, 0};
+    } else if (dim == rank - 1) {
       Value columns = expected.getValue(builder, loc);
-      Value block =
-          arith::ConstantIndexOp::create(builder, loc, op.getBlockSize());
+      Value block = arith::ConstantIndexOp::create(builder, loc, blockSize);
       Value blocks = builder.createOrFold<arith::DivUIOp>(loc, columns, block);
       expected = {getAsOpFoldResult(blocks), {}, 0};
     }
@@ -96,16 +97,16 @@ static void requireSizes(MatmulOpInterface op, Value scales, Value elements,
 }
 
 static void tileScales(MatmulOpInterface op, OpOperand &use, Value elements,
-                       StringRef name) {
+                       int64_t blockSize, StringRef name) {
   Value scales = use.get();
   auto type = dyn_cast<RankedTensorType>(scales.getType());
   int64_t rank = cast<ShapedType>(elements.getType()).getRank();
   if (!type || type.getRank() != rank ||
       getLayoutKind(type, rank) != ScaleLayoutKind::Linear ||
-      !getBlockFormat(type.getElementType(), op.getBlockSize()).hasTiles)
+      !getBlockFormat(type.getElementType(), blockSize).hasTiles)
     return;
   ++numTiled;
-  requireSizes(op, scales, elements, name);
+  requireSizes(op, scales, elements, blockSize, name);
   if (tileAtSource(scales))
     return;
   OpBuilder builder(op);
@@ -120,9 +121,11 @@ static void tileScales(MatmulOpInterface op, OpOperand &use, Value elements,
 template <typename Op>
 static void tileScalesOf(Op op) {
   if (op.getAScales() && isOfMatrices(op, op.getA()))
-    tileScales(op, op.getAScalesMutable()[0], op.getA(), "a_scales");
+    tileScales(op, op.getAScalesMutable()[0], op.getA(), op.getBlockSize(),
+               "a_scales");
   if (op.getBScales() && isOfMatrices(op, op.getB()))
-    tileScales(op, op.getBScalesMutable()[0], op.getB(), "b_scales");
+    tileScales(op, op.getBScalesMutable()[0], op.getB(), op.getBlockSizeOfB(),
+               "b_scales");
 }
 
 namespace {

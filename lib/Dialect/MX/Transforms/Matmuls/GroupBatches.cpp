@@ -125,7 +125,8 @@ static void groupBatch(MatmulOp op) {
       builder, op.getLoc(), op.getResultTypes(), op.getA(), op.getAScales(),
       op.getB(), op.getBScales(), counts, op.getAlpha(), /*scatter=*/Value(),
       op.getOut(), RaggedKind::Rows, /*masked=*/true, op.getBlockSize(),
-      /*num_b=*/1, op.getAccumulate(), ScaleRounding::Ceil, op.getAOrderAttr(),
+      op.getBBlockSizeAttr(), op.getPromoteAttr(), /*num_b=*/1,
+      op.getAccumulate(), ScaleRounding::Ceil, op.getAOrderAttr(),
       op.getBOrderAttr(), /*epilogueCount=*/op.getEpilogue().size());
   grouped->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   for (auto [from, to] :

@@ -151,7 +151,7 @@ LoopNest mx::tiling::getLoopNest(MatmulOp op) {
     nest.addScales(scales, withBatch(batch, {m, k}), op.getBlockSize());
   nest.addOrdered(op.getBMutable(), withBatch(batch, {n, k}), getOrderOfB(op));
   for (OpOperand &scales : op.getBScalesMutable())
-    nest.addScales(scales, withBatch(batch, {n, k}), op.getBlockSize());
+    nest.addScales(scales, withBatch(batch, {n, k}), op.getBlockSizeOfB());
   nest.add(op.getOutMutable(), withBatch(batch, {m, n}));
   addReduction(nest, op, k);
   return nest;
@@ -187,7 +187,7 @@ LoopNest mx::tiling::getLoopNest(GroupedMatmulOp op) {
   for (OpOperand &scales : op.getAScalesMutable())
     nest.addScales(scales, sa, op.getBlockSize());
   for (OpOperand &scales : op.getBScalesMutable())
-    nest.addScales(scales, b, op.getBlockSize());
+    nest.addScales(scales, b, op.getBlockSizeOfB());
   if (op.getResultScales()) {
     SmallVector<int64_t> sc = c;
     sc[sc.size() - 2] = DimMap::kWhole;

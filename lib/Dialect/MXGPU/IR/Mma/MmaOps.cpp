@@ -204,6 +204,16 @@ static LogicalResult verifyColumnsOfB(MmaOp op) {
   return success();
 }
 
+/// Checks that only wgmma selects rows of B.
+static LogicalResult verifyRowOfB(MmaOp op) {
+  if (!op.getRow() ||
+      op.getKind().getRoles().completion == target::MmaCompletion::WaitGroup)
+    return success();
+  // mma C13
+  return op.emitOpError("expected a row of 'b' only with #mxgpu.wgmma, found ")
+         << op.getKind();
+}
+
 static LogicalResult verifyShapes(MmaOp op) {
   for (auto [buffer, name] :
        {std::pair(op.getABuffer(), "'a'"), std::pair(op.getBBuffer(), "'b'")}) {
@@ -222,7 +232,7 @@ static LogicalResult verifyShapes(MmaOp op) {
     return op.emitOpError(
                "expected the number of reduction elements to be a multiple of ")
            << k << ", found " << reduction;
-  if (failed(verifyColumnsOfB(op)))
+  if (failed(verifyColumnsOfB(op)) || failed(verifyRowOfB(op)))
     return failure();
   for (BufferType buffer : {op.getABuffer(), op.getBBuffer()})
     if (buffer && failed(verifyOperandRows(op, buffer)))

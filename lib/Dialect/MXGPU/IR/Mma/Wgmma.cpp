@@ -10,6 +10,7 @@
 
 #include "mx/Target/Wgmma.h"
 #include "Operands.h"
+#include "mlir/IR/Matchers.h"
 #include "mx/Target/Descriptors.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -130,10 +131,12 @@ static std::optional<target::MmaType> getTypeOfA(MmaOp op) {
 }
 
 LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
-  if (op.getAccumulate() || op.getExtent() || op.getBOffset()) // wgmma C3
-    return op.emitOpError("expected no 'accumulate', 'extent' or 'b_offset': "
-                          "begin with mxgpu.zero_fragment, and let the copy "
-                          "engine fill elements beyond the reduction with 0");
+  if ((op.getAccumulate() && !matchPattern(op.getAccumulate(), m_Zero())) ||
+      op.getExtent() || op.getBOffset()) // wgmma C3
+    return op.emitOpError("expected no 'extent' or 'b_offset', and no "
+                          "'accumulate' other than a constant false: let the "
+                          "copy engine fill elements beyond the reduction with "
+                          "0");
   BufferType b = op.getBBuffer();
   std::optional<target::MmaType> aType = getTypeOfA(op);
   std::optional<target::MmaType> bType = mxgpu::getMmaType(b.getElementType());
@@ -146,9 +149,15 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
       !error.empty()) // wgmma C5
     return op.emitOpError()
            << error << " in " << op.getA().getType() << " and " << b;
-  if (getOperandRows(b) != getN()) // wgmma C6
+  // wgmma C6
+  int64_t rowsOfB = getOperandRows(b), row = op.getRow().value_or(0);
+  if (!op.getRow() && rowsOfB != getN())
     return op.emitOpError("expected ")
-           << getN() << " rows of 'b', found " << getOperandRows(b);
+           << getN() << " rows of 'b', found " << rowsOfB;
+  if (row < 0 || row % target::kWgmmaNStep || row + getN() > rowsOfB)
+    return op.emitOpError("expected a row of 'b' from 0 to ")
+           << rowsOfB - getN() << " in steps of " << target::kWgmmaNStep
+           << ", found " << row;
   // wgmma C7
   if (BufferType a = op.getABuffer(); a && getOperandRows(a) != getM())
     return op.emitOpError("expected ")
@@ -258,7 +267,8 @@ Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
   int64_t accumulators = countAccumulators(getM(), getN(), getWarpgroups());
   int64_t slices = getColumnSlices(values.launchRegisters, getN()),
           columns = getN() / slices;
-  int64_t first = op.getColumn().value_or(0) / getK();
+  int64_t first = op.getColumn().value_or(0) / getK(),
+          row = op.getRow().value_or(0);
   SmallVector<WgmmaBlock> blocks;
   for (int64_t number = 0; number < getBlocks(); ++number) {
     SmallVector<int64_t> registers =
@@ -266,11 +276,13 @@ Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
     ArrayRef<int64_t> all = registers;
     for (int64_t slice = 0; slice < slices; ++slice) {
       WgmmaBlock &block = blocks.emplace_back();
+      block.overwrites = op.getAccumulate() != nullptr;
       size_t count = all.size() / slices;
       block.accumulators = llvm::to_vector(all.slice(slice * count, count));
       for (int64_t step = 0; step < op.getReduction() / getK(); ++step)
-        block.steps.push_back({a.at(builder, number, step),
-                               b.at(builder, first + step, slice * columns)});
+        block.steps.push_back(
+            {a.at(builder, number, step),
+             b.at(builder, first + step, row + slice * columns)});
     }
   }
   Value results = builder.mmaWarpgroup(

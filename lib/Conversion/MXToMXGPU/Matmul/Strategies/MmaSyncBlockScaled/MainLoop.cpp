@@ -136,7 +136,8 @@ Value MmaSyncMainLoop::multiply(ForEachWorkTileOp workTile) {
     MmaSyncAttr slice = mma.withFirstScale(k / int64_t(form.blockSize));
     sum = MmaOp::create(body, sum.getType(), slice, a, b, aScales, bScales, sum,
                         /*b_offset=*/Value(), /*accumulate=*/Value(), extent,
-                        /*thread=*/Value(), /*column=*/IntegerAttr())
+                        /*thread=*/Value(), /*column=*/IntegerAttr(),
+                        /*row=*/IntegerAttr())
               .getAccumulator();
   }
   step.getYield().getValuesMutable().assign(sum);

@@ -306,7 +306,7 @@ Value MmaSyncUpcastMainLoop::multiply(ForEachWorkTileOp workTile) {
                         /*a_scales=*/Value(), /*b_scales=*/Value(), sum,
                         /*b_offset=*/Value(), /*accumulate=*/Value(),
                         /*extent=*/Value(), /*thread=*/Value(),
-                        /*column=*/IntegerAttr())
+                        /*column=*/IntegerAttr(), /*row=*/IntegerAttr())
               .getAccumulator();
   }
   ConsumerReleaseOp::create(body, bStage.getStage());

@@ -107,11 +107,11 @@ void BlockScaledMainLoop::buildMma() {
   };
   Value aScales = copyScales("sfa", matmul.buffers.aScales);
   Value bScales = copyScales("sfb", matmul.buffers.bScales);
-  MmaOp::create(body, /*accumulator=*/Type(), matmul.buffers.mma,
-                stage.getBuffer("a"), stage.getBuffer("b"), aScales, bScales,
-                accumulator.getBuffer("d"), bOffset, accumulate,
-                areTilesWhole() ? Value() : Value(step.getExtent()),
-                /*thread=*/Value(), /*column=*/IntegerAttr());
+  MmaOp::create(
+      body, /*accumulator=*/Type(), matmul.buffers.mma, stage.getBuffer("a"),
+      stage.getBuffer("b"), aScales, bScales, accumulator.getBuffer("d"),
+      bOffset, accumulate, areTilesWhole() ? Value() : Value(step.getExtent()),
+      /*thread=*/Value(), /*column=*/IntegerAttr(), /*row=*/IntegerAttr());
   ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);
   ProducerCommitOp::create(body, accumulator.getStage(), empty);

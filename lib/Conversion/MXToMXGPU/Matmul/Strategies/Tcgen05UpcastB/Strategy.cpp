@@ -265,12 +265,12 @@ void Tcgen05UpcastMainLoop::buildMma() {
   ForEachKOp step = forEachTile(workTile);
   auto stage = ConsumerWaitOp::create(body, inputs);
   auto tile = ConsumerWaitOp::create(body, operands);
-  MmaOp::create(body, /*accumulator=*/Type(), matmul.buffers.mma,
-                stage.getBuffer("a"), tile.getBuffer("b"),
-                /*a_scales=*/Value(), /*b_scales=*/Value(),
-                accumulator.getBuffer("d"),
-                /*b_offset=*/Value(), isAdded(step), /*extent=*/Value(),
-                /*thread=*/Value(), /*column=*/IntegerAttr());
+  MmaOp::create(
+      body, /*accumulator=*/Type(), matmul.buffers.mma, stage.getBuffer("a"),
+      tile.getBuffer("b"),
+      /*a_scales=*/Value(), /*b_scales=*/Value(), accumulator.getBuffer("d"),
+      /*b_offset=*/Value(), isAdded(step), /*extent=*/Value(),
+      /*thread=*/Value(), /*column=*/IntegerAttr(), /*row=*/IntegerAttr());
   ConsumerReleaseOp::create(body, tile.getStage());
   ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);

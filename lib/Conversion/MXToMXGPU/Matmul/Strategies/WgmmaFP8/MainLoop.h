@@ -1,0 +1,71 @@
+//===- MainLoop.h - Main loop of wgmma_fp8 -------------------- -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// wgmma reads folded 8-bit operands from shared memory and adds `promote`
+// elements of the reduction in reduced precision. Threads scale such a partial
+// sum by the scales of A and add it to the accumulator in f32. Meanwhile the
+// tensor core multiplies for other warpgroups.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_WGMMAFP8_MAINLOOP_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_WGMMAFP8_MAINLOOP_H
+
+#include "../../MainLoop/MainLoop.h"
+
+namespace mx::mxgpu {
+
+/// Rows of B per wgmma: a partial sum of more columns would not fit in
+/// registers beside the accumulator.
+inline constexpr int64_t kMostFP8Columns = 128;
+/// Returns the number of slices of B that a step multiplies in turn.
+int64_t getFP8Slices(int64_t columns);
+
+class WgmmaFP8MainLoop final : public MainLoop {
+public:
+  WgmmaFP8MainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b);
+
+  void addOperands(KernelArguments &signature) override;
+  void createRings() override;
+  void buildRoles(EpiloguePolicy &epilogue) override;
+
+private:
+  void buildLoads();
+  /// Loads the scales that apply to a whole work tile.
+  void loadTileScales(const OperandOrigin &origin);
+
+  /// Returns the accumulator of a work tile.
+  mlir::Value multiply(ForEachWorkTileOp workTile);
+  /// Starts MMAs of a slice of B that overwrite the previous sum.
+  mlir::Value startSlice(ConsumerWaitOp stage, int64_t slice);
+  /// Loads the scales of a fragment's rows as a vector of f32 factors.
+  mlir::Value loadFactors(mlir::Value buffer, mlir::Value row,
+                          mlir::Value block, FragmentType type,
+                          int64_t blockSize);
+  /// Returns the factors of A's rows for the reduction from `k` on, or null if
+  /// a row of A has a single scale.
+  mlir::Value loadFactorsOfA(ConsumerWaitOp stage, mlir::Value k,
+                             ForEachWorkTileOp workTile);
+  /// Adds a partial sum, multiplied by row factors if any, to an accumulator.
+  mlir::Value promote(mlir::Value accumulator, mlir::Value sum,
+                      mlir::Value factors);
+  /// Joins the accumulators of the slices.
+  mlir::Value joinSlices(mlir::ValueRange slices);
+  /// Multiplies the accumulator by the scales of a whole work tile.
+  mlir::Value scaleTile(mlir::Value accumulator, ForEachWorkTileOp workTile);
+
+  /// Returns the row of a work tile within its first tile of scales.
+  mlir::Value getRowInScales(mlir::Value first, int64_t tile);
+  /// Returns the layout of the accumulator of `columns` columns.
+  FragmentLayoutAttr getAccumulator(int64_t columns) const;
+
+  WgmmaAttr mma; ///< of a slice
+  int64_t slices;
+  bool hasScalesOfRows; ///< a row of A has a single scale
+  mlir::Value inputs, tileScales;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_WGMMAFP8_MAINLOOP_H

@@ -1,0 +1,53 @@
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_90a"
+
+// Schedules that wgmma_fp8 rejects, and matmuls that no strategy supports.
+
+// -----
+
+// TEMPLATE plain
+// SET schedule = tile = [128, 128, 128], stages = 4
+// SET form = block_size = 128 b_block_size = row promote = 128
+// SET as = memref<4x1x32x4x4xf8E8M0FNU>
+!a = memref<512x512xf8E4M3FN>
+!as = ${as}
+!bs = memref<4x1x32x4x4xf8E8M0FNU>
+!c = memref<512x512xbf16>
+func.func @main(%a: !a, %as: !as, %bs: !bs, %c: !c) {
+  // BLOCK error
+  // END
+  mx.matmul ins(%a, %as, %a, %bs : !a, !as, !a, !bs) outs(%c : !c) ${form} {mxgpu.schedule = #mxgpu.schedule<${schedule}>}
+  return
+}
+
+// -----
+
+// CASES plain error
+// SET schedule = tile = [64, 128, 128], stages = 4
+// expected-error @below {{expected a tile of 128 or 192 rows, found 64}}
+
+// SET schedule = tile = [128, 96, 128], stages = 4
+// expected-error @below {{expected a tile of 64, 128 or 256 columns, at most 256 with 128 rows, found 96}}
+
+// SET schedule = tile = [192, 256, 128], stages = 2
+// expected-error @below {{expected a tile of 64, 128 or 256 columns, at most 128 with 192 rows, found 256}}
+
+// SET schedule = tile = [128, 128, 64], stages = 4
+// expected-error @below {{expected a tile of 128 reduction elements, found 64}}
+
+// SET schedule = tile = [128, 128, 128], stages = 4, split_k = 2
+// expected-error @below {{expected split_k = 1 with promotion, which determines the order of sums, found 2}}
+
+// SET schedule = tile = [192, 128, 128], stages = 2, registers = [168, 32]
+// expected-error @below {{expected at least 160 registers per MMA thread with a tile of 192 x 128}}
+
+// Rejects longer partial sums than those of a step, and blocks of B.
+// SET form = block_size = 256 b_block_size = row promote = 256
+// expected-error @below {{'mx.matmul' op expected promote = 128 and b_block_size = row on sm_90a, found promote = 256 and blocks of row}}
+
+// SET form = block_size = 128 promote = 128
+// expected-error @below {{'mx.matmul' op expected promote = 128 and b_block_size = row on sm_90a, found promote = 128 and blocks of 128}}
+
+// Rejects folded operands without promotion.
+// SET form = block_size = 128 b_block_size = row
+// expected-error @below {{'mx.matmul' op expected promote with folded operands on sm_90a, found none}}

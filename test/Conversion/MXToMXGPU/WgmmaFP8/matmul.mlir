@@ -1,0 +1,60 @@
+// RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
+
+// Each step overwrites a partial sum, waits for it, and adds it to the accumulator with the scales of A's rows. Two
+// slices of B take turns. The scales of B's rows multiply the accumulator after the loop.
+
+// CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = async_threads(256)>
+// CHECK-DAG: ![[$SCALES:bulk_copy_ring[0-9]*]] = !mxgpu.ring<2 x (sfb: smem<2x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
+
+// CHECK-LABEL: mxgpu.kernel @wide_matmul(
+// CHECK:         mxgpu.role @multiply warps(8)
+// CHECK:             %[[SUMS:.*]]:2 = mxgpu.for_each_k (%[[K:.*]], %{{.*}}, %{{.*}}) from {{.*}} step 128 iter_args(%[[SUM0:.*]] = %{{.*}}, %[[SUM1:.*]] = %{{.*}} :
+// CHECK:               mxgpu.consumer_wait %in : ![[$IN]]
+// CHECK:               %[[SCALES:.*]] = mxgpu.load_fragment_scales {{.*}} block(128)
+// CHECK:               %[[PARTIAL:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 32, warpgroups = 2> %[[A:.*]], %[[B:.*]] row(0) into %{{.*}} accumulate(%false)
+// CHECK-NEXT:          mxgpu.mma_wait %[[PARTIAL]] pending(0)
+// CHECK:               math.fma
+// CHECK:               mxgpu.mma {{.*}} %[[A]], %[[B]] row(128) into %{{.*}} accumulate(%false)
+// CHECK-NEXT:          mxgpu.mma_wait
+// CHECK-NEXT:          mxgpu.consumer_release
+// CHECK:               math.fma
+// CHECK:             mxgpu.consumer_wait %tile_scales : ![[$SCALES]]
+// CHECK:             arith.mulf
+// CHECK:         mxgpu.role @load warps(1) elected
+// CHECK:             mxgpu.producer_acquire %tile_scales
+// CHECK:             mxgpu.for_each_k
+!a = memref<256x512xf8E4M3FN>
+!as = memref<2x1x32x4x4xf8E8M0FNU>
+!b = memref<512x512xf8E4M3FN>
+!bs = memref<4x1x32x4x4xf8E8M0FNU>
+!c = memref<256x512xbf16>
+#schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 4, epilogue = direct>
+func.func @wide(%a: !a, %as: !as, %b: !b, %bs: !bs, %c: !c) {
+  mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%c : !c)
+    block_size = 128 b_block_size = row promote = 128 {mxgpu.schedule = #schedule}
+  return
+}
+
+// -----
+
+// Three warpgroups. With whole rows of A, partial sums are added without factors, and both scales multiply the
+// accumulator.
+
+// CHECK-DAG: !mxgpu.ring<2 x (sfb: smem<1x1x2x256xf8E8M0FNU>, sfa: smem<2x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(384)>
+
+// CHECK-LABEL: mxgpu.kernel @rows_matmul(
+// CHECK:         mxgpu.role @multiply warps(12)
+// CHECK:               mxgpu.mma #mxgpu.wgmma<m = 192, n = 128, k = 32, warpgroups = 3> %{{.*}}, %{{.*}} into
+// CHECK-NOT:           math.fma
+// CHECK:               arith.addf
+!a = memref<384x512xf8E4M3FN>
+!as = memref<3x1x32x4x4xf8E8M0FNU>
+!b = memref<512x512xf8E4M3FN>
+!bs = memref<4x1x32x4x4xf8E8M0FNU>
+!c = memref<384x512xbf16>
+#schedule = #mxgpu.schedule<tile = [192, 128, 128], stages = 4, epilogue = direct>
+func.func @rows(%a: !a, %as: !as, %b: !b, %bs: !bs, %c: !c) {
+  mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%c : !c)
+    block_size = row promote = 128 {mxgpu.schedule = #schedule}
+  return
+}
