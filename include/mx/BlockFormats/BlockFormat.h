@@ -63,7 +63,7 @@ struct BlockFormat {
   bool hasTensorFactor = false;
   /// True if the layout sf_128x4, which requires one-byte scales, is legal.
   bool hasTiles = false;
-  /// True if blocks share the largest scale of their MX blocks (mx.fold).
+  /// True if blocks share the largest scale of their MX blocks.
   bool isFolded = false;
   /// Scale format of matrix instructions; without one, matmuls dequantize.
   std::optional<FloatFormat> scale = std::nullopt;

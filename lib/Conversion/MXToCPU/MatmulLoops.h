@@ -26,7 +26,7 @@ struct Side {
 class Matmul {
 public:
   /// With `promote`, the sum of so many products has the reduced precision of
-  /// the tensor core (docs/reference/Spec.md, Promoted sums).
+  /// the tensor core (docs/reference/Spec.md, Folded operands).
   Matmul(Emitter &emitter, Int maxK, int64_t promote = 0);
 
   /// Calls `store` with the row, column and f64 accumulator of each element.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Matmuls with `promote` have the same result on all devices: that of wgmma
-// with 8-bit floats (docs/reference/Spec.md, Promoted sums). The values of
+// with 8-bit floats (docs/reference/Spec.md, Folded operands). The values of
 // elements and their products are exact in f64.
 //===----------------------------------------------------------------------===//
 

@@ -45,9 +45,8 @@ struct MatmulProblem {
   /// result.
   mlir::Type a, b, scales, out;
   bool accumulate = false;
-  /// Reduction elements added in reduced precision before promotion to f32, or
-  /// 0. Block size of B, which may be BlockFormat::kWhole.
-  int64_t promote = 0, aBlockSize = 0, bBlockSize = 0;
+  /// Block size of A, which may be BlockFormat::kWhole.
+  int64_t aBlockSize = 0;
   /// True if an epilogue region computes the result.
   bool hasEpilogue = false;
   /// Number of B matrices, each with an accumulator for the epilogue, and
@@ -121,7 +120,8 @@ struct MatmulBuffers {
   /// scales), "b" and "sfb". Kernels that dequantize operands load B into
   /// `bInputs` instead.
   RingType inputs, bInputs;
-  /// Scales that apply to a whole work tile: field "sfb" of B's rows.
+  /// Scales that apply to a whole work tile: fields "sfb", and "sfa" if rows of
+  /// A have a single scale.
   RingType tileScales;
   RingType getBInputs() const;
   /// Ring of dequantized B for the tensor core, with field "b".

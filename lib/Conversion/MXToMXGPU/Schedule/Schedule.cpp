@@ -118,9 +118,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
     problem.scales = getScaleType(op);
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
-  problem.promote = op.getPromote().value_or(0);
   problem.aBlockSize = op.getBlockSize();
-  problem.bBlockSize = op.getBlockSizeOfB();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
   // A size may be static in only one of the two types.
   auto either = [](int64_t x, int64_t y) {
