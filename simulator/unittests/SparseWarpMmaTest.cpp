@@ -109,12 +109,17 @@ public:
     BigFixed sum;
     if (!c.isInteger)
       sum.add(asFloat(d[row][n]));
+    std::vector<Factors> factors;
     for (unsigned i = 0; i < c.k / 2; ++i) {
-      double term = c.type.value(a[row][i]) *
-                    c.type.value(factor(first.b[n], kept[row], i));
+      factors.push_back({c.type.value(a[row][i]),
+                         c.type.value(factor(first.b[n], kept[row], i))});
+      double term = factors.back().first * factors.back().second;
       sum.add(term);
       whole += int64_t(c.isInteger ? term : 0);
     }
+    if (c.isWgmma && is8BitFloat(c.type))
+      return asBits(
+          sumOf8BitFloats(asFloat(d[row][n]), c.type, c.type, factors));
     return c.isInteger ? uint32_t(whole)
                        : asBits(float(sum.truncate(24, -149)));
   }

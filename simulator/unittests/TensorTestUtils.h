@@ -12,10 +12,12 @@
 #include "mxsim/tensor/Tcgen05.h"
 #include "mxsim/tensor/Tma.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace mx::sim::test {
@@ -179,6 +181,39 @@ private:
     }
   }
 };
+
+using Factors = std::pair<double, double>;
+
+inline bool is8BitFloat(const WarpType &type) {
+  return type.value == e4m3 || type.value == e5m2;
+}
+
+/// Returns a sum of products as wgmma adds 8-bit floats: terms are truncated 13
+/// bits below the largest exponent, and the result has 13 fraction bits. A
+/// subnormal number has the exponent of the smallest normal number.
+inline float sumOf8BitFloats(double accumulator, const WarpType &a,
+                             const WarpType &b,
+                             const std::vector<Factors> &factors) {
+  auto exponentOf = [](double value, int least) {
+    return std::max(std::ilogb(value), least);
+  };
+  auto leastOf = [](const WarpType &type) {
+    return type.value == e4m3 ? -6 : -14;
+  };
+  std::vector<double> terms{accumulator};
+  int largest = exponentOf(accumulator, -126);
+  for (auto [x, y] : factors) {
+    terms.push_back(x * y);
+    if (x * y != 0)
+      largest = std::max(largest,
+                         exponentOf(x, leastOf(a)) + exponentOf(y, leastOf(b)));
+  }
+  BigFixed sum;
+  for (double term : terms)
+    sum.add(
+        std::ldexp(std::trunc(std::ldexp(term, 13 - largest)), largest - 13));
+  return static_cast<float>(sum.truncate(14, -149));
+}
 
 /// CTA with a pattern in shared memory and all of its tensor memory allocated.
 struct TestCta {

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Places operands in shared memory according to the canonical layouts of the
-// PTX ISA, and compares every accumulator with an exact sum. ptxas accepts the
-// instructions of all `configs()` for sm_90a.
+// PTX ISA, and compares every accumulator with an exact sum, or with a sum of
+// truncated terms for 8-bit floats. ptxas accepts the instructions of all
+// `configs()` for sm_90a.
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
@@ -242,9 +243,11 @@ private:
       if (!half && !integer)
         sum.add(asFloat(d[row][n]));
     }
+    std::vector<Factors> factors;
     for (unsigned i = 0; i < k; ++i) {
-      double term = c.a.value(a[row][i]) * c.b.value(b[n][i]);
-      term *= c.negateA != c.negateB ? -1 : 1;
+      double sign = c.negateA != c.negateB ? -1 : 1;
+      factors.push_back({c.a.value(a[row][i]) * sign, c.b.value(b[n][i])});
+      double term = factors.back().first * factors.back().second;
       sum.add(term);
       small += term;
       whole += int64_t(integer ? term : 0);
@@ -258,6 +261,9 @@ private:
     if (half) // other tests cover the rounding
       return std::fabs(f16(got) - small) <=
              std::fabs(small) * 0x1p-10 + 0x1p-20;
+    if (is8BitFloat(c.a))
+      return got == asBits(sumOf8BitFloats(c.readD ? asFloat(d[row][n]) : 0,
+                                           c.a, c.b, factors));
     return got == asBits(float(sum.truncate(24, -149)));
   }
 };

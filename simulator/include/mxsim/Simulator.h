@@ -350,7 +350,8 @@ struct LaunchConfig {
   unsigned threads = 0;
   uint32_t checks = kCheckAll;
   /// Truncate every term of a tensor-core sum, as the hardware does. By default
-  /// sums are exact, with one rounding per step.
+  /// sums are exact, with one rounding per step, except those of 8-bit floats
+  /// with wgmma.
   bool truncatesTensorSums = false;
   /// Limit for the whole launch, in warp instructions.
   uint64_t maxInstructions = 10'000'000'000ull;

@@ -52,12 +52,16 @@ const TypeRow *findType(std::string_view name) {
   return nullptr;
 }
 
+bool is8BitFloat(ElementType type) {
+  return type == ElementType::E4M3 || type == ElementType::E5M2;
+}
+
 /// Returns the summation model of Hopper (MMA-Sim). Products of 8-bit floats
 /// keep 13 bits below the largest exponent, and f32 results have 13 fraction
 /// bits.
 SumModel modelOf(ElementType a) {
   SumModel model;
-  if (a == ElementType::E4M3 || a == ElementType::E5M2)
+  if (is8BitFloat(a))
     model.fractionBits = model.resultBits = 13;
   return model;
 }
@@ -122,7 +126,10 @@ Fault execute(Warp &w, const WgmmaOp &op, const Slot *slots, unsigned count) {
   bool half = op.mma.d == AccumulatorType::F16;
   unsigned columns = op.mma.columns;
   gatherCells(w, slots, count, columns, half, cells);
-  if (Fault fault = wgmma(op, w.cta->view(), numericsOf(w), cells))
+  // mx.matmul with `promote` specifies the truncated sums of 8-bit floats.
+  Numerics numerics =
+      is8BitFloat(op.mma.a) ? Numerics::Truncate25 : numericsOf(w);
+  if (Fault fault = wgmma(op, w.cta->view(), numerics, cells))
     return fault;
   scatterCells(w, slots, count, columns, half, cells);
   return {};

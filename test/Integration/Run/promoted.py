@@ -1,6 +1,6 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t cpu
-# RUN: env MX_SIM_TENSOR_SUMS=truncated %python %s mx-run %t sm_90a
+# RUN: %python %s mx-run %t sm_90a
 """Matmuls with `promote` have the bits of docs/reference/Spec.md, Folded operands, on the CPU path and on sm_90a. The
 oracle adds multiples of a unit, which is exact in f64, and its results satisfy the bound of the page."""
 
