@@ -101,23 +101,25 @@ static Values lowerStoreBlock(NVVMBuilder &builder, StoreBlockOp op,
   return {};
 }
 
-/// Transposes 4 x 4 words among four lanes, which hold the first (or second)
-/// eight elements of each run. Each of the two butterfly steps exchanges one
-/// bit of the lane number with one bit of the word number.
+/// Transposes 4 x 4 pairs of elements among four lanes, which hold the first
+/// (or second) eight elements of each run. A pair is a word or two. Each of the
+/// two butterfly steps exchanges one bit of the lane number with one bit of the
+/// pair number.
 static Values lowerPermuteBlock(NVVMBuilder &builder, PermuteBlockOp op,
                                 PermuteBlockOp::Adaptor adaptor,
                                 const TypeConverter &converter) {
   Values words = splitWords(builder, adaptor.getInput());
   Value lane = builder.laneId();
+  size_t wordsOfPair = words.size() / 4;
   for (size_t bit : {1, 2}) {
     int64_t distance = op.getRun() / 8 * bit;
     Value isUpper =
         arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
                               builder.andBits(lane, distance), builder.i32(0));
     for (size_t i = 0; i < words.size(); ++i) {
-      if (i & bit)
+      if (i / wordsOfPair & bit)
         continue;
-      Value &low = words[i], &high = words[i + bit];
+      Value &low = words[i], &high = words[i + bit * wordsOfPair];
       Value sent = builder.select(isUpper, low, high);
       Value got = builder.shuffleXor(sent, distance);
       low = builder.select(isUpper, got, low);

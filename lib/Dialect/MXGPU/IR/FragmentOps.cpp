@@ -349,10 +349,11 @@ LogicalResult DequantizeBlockOp::verify() {
 }
 
 LogicalResult PermuteBlockOp::verify() {
-  auto type = cast<VectorType>(getType());
-  auto expected = VectorType::get(8, BFloat16Type::get(getContext()));
-  if (type != expected) // permute_block C1
-    return emitOpError("expected ") << expected << ", found " << type;
+  Type types[] = {VectorType::get(8, BFloat16Type::get(getContext())),
+                  VectorType::get(8, Float32Type::get(getContext()))};
+  if (!llvm::is_contained(types, getType())) // permute_block C1
+    return emitOpError("expected ")
+           << types[0] << " or " << types[1] << ", found " << getType();
   if (getRun() != 8 && getRun() != 16) // permute_block C2
     return emitOpError("expected run = 8 or run = 16, found ") << getRun();
   return success();

@@ -58,3 +58,25 @@ func.func @rows(%a: !a, %as: !as, %b: !b, %bs: !bs, %c: !c) {
     block_size = row promote = 128 {mxgpu.schedule = #schedule}
   return
 }
+
+// -----
+
+// Four lanes hold pairs of columns of each block. Quantized results exchange them, so that a lane stores 8 bytes.
+
+// CHECK-LABEL: mxgpu.kernel @quantized_grouped_matmul(
+// CHECK:         mxgpu.to_rows
+// CHECK:         %[[ROW:.*]] = mxgpu.permute_block %{{.*}} run = 8 : vector<8xf32>
+// CHECK:         %[[ELEMENTS:.*]], %{{.*}} = mxgpu.quantize_block %[[ROW]] scale_rounding = ceil lanes(4) : vector<8xf32> -> vector<8xf8E4M3FN>
+// CHECK:         mxgpu.store_block %[[ELEMENTS]]
+!a = memref<256x512xf8E4M3FN>
+!as = memref<4x1x32x4x4xf8E8M0FNU>
+!b = memref<2x128x512xf8E4M3FN>
+!bs = memref<2x1x1x32x4x4xf8E8M0FNU>
+!c = memref<256x128xf8E4M3FN>
+!cs = memref<4x1x32x4x4xf8E8M0FNU>
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 3>
+func.func @quantized(%a: !a, %as: !as, %b: !b, %bs: !bs, %ends: memref<2xi32>, %c: !c, %cs: !cs) {
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%ends : memref<2xi32>)
+    outs(%c, %cs : !c, !cs) block_size = 128 b_block_size = row promote = 128 {mxgpu.schedule = #schedule}
+  return
+}

@@ -128,7 +128,7 @@ mxgpu.store_fragment %v, %x[%n, %n] when(%p) : vector<2x4xf32>, memref<4x64xf32>
 
 // SET arguments = %x: vector<16xbf16>
 // permute_block C1
-// expected-error @below {{'mxgpu.permute_block' op expected 'vector<8xbf16>', found 'vector<16xbf16>'}}
+// expected-error @below {{'mxgpu.permute_block' op expected 'vector<8xbf16>' or 'vector<8xf32>', found 'vector<16xbf16>'}}
 %y = mxgpu.permute_block %x run = 16 : vector<16xbf16>
 
 // SET arguments = %x: vector<8xbf16>

@@ -43,6 +43,35 @@ int64_t QuantizedEpilogue::getFragmentColumns() {
                   matmul.buffers.accumulatorLayout.getSharedColumns());
 }
 
+/// Returns the type of the elements after joinRuns.
+static FragmentType getJoined(FragmentType type) {
+  FragmentLayoutAttr layout = type.getLayout();
+  if (layout.getRuns().size() == 1)
+    return type;
+  auto exchange = [](ArrayRef<FragmentMode> modes) {
+    return llvm::map_to_vector(modes, [](FragmentMode mode) {
+      if (mode.columns == 2 || mode.columns == 8)
+        mode.columns = 16 / mode.columns;
+      return mode;
+    });
+  };
+  return FragmentType::get(
+      type.getElementType(),
+      FragmentLayoutAttr::get(type.getContext(), exchange(layout.getThreads()),
+                              exchange(layout.getValues())));
+}
+
+/// Returns the rows of a fragment. If four lanes hold pairs of each 8 columns
+/// of a block, exchanges pairs so that each lane holds 8 adjacent columns.
+static SmallVector<Value> joinRuns(KernelBuilder &body, Value fragment) {
+  SmallVector<Value> rows(ToRowsOp::create(body, fragment).getRows());
+  auto type = cast<FragmentType>(fragment.getType());
+  if (type != getJoined(type))
+    for (Value &row : rows)
+      row = PermuteBlockOp::create(body, row.getType(), row, /*run=*/8);
+  return rows;
+}
+
 /// Returns the number of adjacent lanes that share a block of a row.
 static int64_t getLanes(FragmentType block) {
   assert(block.getLayout().getRuns().size() == 1 &&
@@ -68,9 +97,8 @@ QuantizedEpilogue::storeColumns(ForEachWorkTileOp workTile,
     last = arith::SubIOp::create(body, getColumns(), body.index(1));
   SmallVector<SmallVector<Value>> ofMatrices;
   for (Value fragment : accumulator.load(inTile, count))
-    ofMatrices.push_back(llvm::to_vector(
-        ValueRange(ToRowsOp::create(body, fragment).getRows())));
-  FragmentType type = accumulator.getType(count);
+    ofMatrices.push_back(joinRuns(body, fragment));
+  FragmentType type = getJoined(accumulator.getType(count));
   Value first =
       getColumnOfRun(body, type, 0, body.add(workTile.getColumn(), inTile));
   PackedRegs next, taken(loop.getRegionIterArgs());
@@ -205,7 +233,7 @@ void QuantizedEpilogue::storeScales(ForEachWorkTileOp workTile,
 
 void QuantizedEpilogue::store(ForEachWorkTileOp workTile,
                               Accumulator &accumulator) {
-  FragmentType type = accumulator.getType(getFragmentColumns());
+  FragmentType type = getJoined(accumulator.getType(getFragmentColumns()));
   std::vector<ThreadRow> rows = getRows(workTile, type);
   accumulator.wait();
   PackedRegs words = storeColumns(workTile, accumulator, rows);
