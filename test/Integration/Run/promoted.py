@@ -1,173 +1,308 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t cpu
 # RUN: %python %s mx-run %t sm_90a
-"""Matmuls with `promote` have the bits of docs/reference/Spec.md, Folded operands, on the CPU path and on sm_90a. The
-oracle adds multiples of a unit, which is exact in f64, and its results satisfy the bound of the page."""
+"""Matmuls with `promote` have the bits of docs/reference/Spec.md, Folded operands, on the CPU path and on sm_90a, for
+chosen and for random cases. The oracle (Inputs/promoted_sums.py) checks that its results satisfy the bound of the page.
+
+    promoted.py MX_RUN FOLDER CHIP [--count=N] [--first=I]   # runs random cases I to I + N - 1 after the chosen ones
+"""
+
+import dataclasses
 
 import ml_dtypes
 import mx_reference as ref
 import numpy as np
-from harness import Harness
+import promoted_sums as sums
+from harness import BF16, FLOATS, Harness
 
-test = Harness("mx_run", "folder", "chip", seed=9)
-TYPES = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2}
-LEAST = {"f8E4M3FN": -6, "f8E5M2": -14}
-STEP, BITS, PROMOTE = 32, 13, 128
-
-
-def exponents(x, least):
-    return np.maximum(np.frexp(x)[1] - 1, least)
-
-
-def add_step(s, a, b, least_a, least_b):
-    """Returns the tensor core's sum of s and the products of the rows of a and b."""
-    products = a[:, None, :] * b[None, :, :]
-    e = exponents(a, least_a)[:, None, :] + exponents(b, least_b)[None, :, :]
-    terms = np.concatenate([products, s[..., None]], axis=-1)
-    e = np.concatenate([e, exponents(s, -126)[..., None]], axis=-1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        plain = terms.sum(-1)
-        largest = np.where(terms == 0, -500, e).max(-1)
-        unit = np.exp2(largest - BITS)
-        total = np.trunc(np.where(np.isfinite(terms), terms, 0) / unit[..., None]).sum(-1) * unit
-        # Keep 13 fraction bits of the result.
-        own = np.exp2(exponents(total, -126) - BITS)
-        return np.where(np.isfinite(plain), np.trunc(total / own) * own, plain)
+test = Harness("mx_run", "folder", "chip", count=11, first=0)
+# Forms of kernels; the CPU path runs all forms.
+PROMOTIONS = {"cpu": (128, 256, 512), "sm_90a": (128,)}[test.chip]
+BLOCKS_OF_B = {"cpu": (128, 256, 512, None), "sm_90a": (None,)}[test.chip]
+MULTIPLE_OF_K = {"cpu": 16, "sm_90a": 128}[test.chip]
+TILES = [(128, 64), (128, 128), (128, 256)]
+TALL_TILES = [(192, 64), (192, 128)]  # of a single matrix
+ELEMENTS = "f8E4M3FN", "f8E5M2"
+# Numbers of rows of expert groups.
+GROUPS = [(100, 0, 130, 100), (0, 7, 133, 0, 160), (129, 127, 44), (3, 128, 129), (50, 0, 140), (1,), (256, 30)]
 
 
-def decode(scales):
-    values = np.exp2(scales.astype(np.float64) - 127)
-    return np.where(scales == 255, np.nan, values)
+def tile(rows, columns):
+    return f"tile = [{rows}, {columns}, 128]"
 
 
-def multiply(a, sa, b, sb, block_a, least):
-    """Adds partial sums in f32 in ascending order of k; scales of whole rows apply at the end."""
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    c = np.zeros((len(a), len(b)), np.float32)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        for k in range(0, a.shape[1], PROMOTE):
-            s = np.zeros(c.shape)
-            for step in range(k, min(k + PROMOTE, a.shape[1]), STEP):
-                s = add_step(s, a[:, step:step + STEP], b[:, step:step + STEP], *least)
-            factor = decode(sa[:, k // block_a])[:, None] if block_a else 1.0
-            c = (c.astype(np.float64) + s * factor).astype(np.float32)
-        if not block_a:
-            c = (c.astype(np.float64) * decode(sa)).astype(np.float32)
-        return (c.astype(np.float64) * decode(sb).T).astype(np.float32)
+def pick(rng, choices):
+    return choices[int(rng.integers(len(choices)))]
 
 
-def t(array, element):
+@dataclasses.dataclass
+class Case:
+    """A matmul. `m` is a number of rows, or of the rows of each expert group."""
+    m: object
+    n: int
+    k: int
+    kind: str = "dense"  # or batched, rows, masked
+    elements: tuple = (ELEMENTS[0], ELEMENTS[0])
+    blocks: tuple = (128, None)
+    promote: int = 128
+    data: str = "codes"
+    out: str = "f32"
+    result: str = "plain"  # or scatter, quantized
+    schedule: str = ""
+    accumulate: bool = False
+    alpha: bool = False
+    epilogue: bool = False
+    pairs: bool = False
+    linear: bool = False
+    seed: int = -1
+
+    def __str__(self):
+        changed = [f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self)[3:]
+                   if getattr(self, field.name) != field.default]
+        return f"{self.m} x {self.n} x {self.k} {' '.join(changed)}"
+
+    # --- Numbers ----------------------------------------------------------------------
+
+    def make(self):
+        """Draws the operands and computes the results before rounding."""
+        self.rng = np.random.default_rng([self.seed + 1, self.n, self.k])
+        self.count = 2 if self.pairs else 1
+        self.sizes = [self.m] if self.kind == "dense" else [self.m] * 3 if self.kind == "batched" else list(self.m)
+        self.height = max(*self.sizes, 1)  # rows of a matrix of a batch
+        self.ends = np.cumsum(self.sizes)
+        groups, behind = len(self.sizes), 5 * (self.kind == "rows")
+        rows = groups * self.height if self.kind == "masked" else self.ends[-1] + behind
+        shapes = (rows, self.k), (groups * self.n * self.count, self.k)
+        self.a, self.b = sums.draw_pair(self.rng, shapes, self.elements, self.blocks, self.data)
+        starts = np.arange(groups) * self.height if self.kind == "masked" else self.ends - self.sizes
+        self.parts = [np.s_[start:start + size] for start, size in zip(starts, self.sizes)]
+        self.weights = self.rng.choice([0.5, 1, -2, 0.75], rows).astype(np.float32)
+        self.bias = self.rng.standard_normal(self.n).astype(np.float32)
+        targets = self.ends[-1]
+        self.to = self.rng.permutation(rows) - 2  # some rows are outside of the result
+        shape = (targets if self.result == "scatter" else rows, self.n)
+        self.old = self.rng.standard_normal(shape).astype(FLOATS[self.out])
+        values = np.zeros((rows, self.n), np.float32)
+        for group, part in enumerate(self.parts):
+            values[part] = self.finish(group, part)
+        return values
+
+    def finish(self, group, part):
+        """Returns the rows of a group after `alpha`, `accumulate` and the epilogue."""
+        found = []
+        for matrix in range(self.count):
+            first = (group * self.count + matrix) * self.n
+            a, b = self.a.rows(part), self.b.rows(np.s_[first:first + self.n])
+            found.append(sums.multiply(a, b, self.promote))
+            if self.data not in sums.UNBOUNDED:
+                exact, bound = sums.exact(a, b, self.promote)
+                test.require("bound", (np.abs(found[-1] - exact) <= bound).all())
+        with np.errstate(all="ignore"):
+            if self.alpha:
+                found = [values * np.float32(0.3) for values in found]
+            values = found[0]
+            if self.accumulate:
+                values = self.old[part].astype(np.float32) + values
+            if self.pairs:
+                values = values * found[1]
+            if self.epilogue:
+                weights = self.weights[:len(values)] if self.is_batch() else self.weights[part]
+                values = values * weights[:, None] + self.bias
+        return values
+
+    def is_batch(self):
+        return self.kind in ("batched", "masked")
+
+    def expected(self, values):
+        """Returns the results and the defined part of each."""
+        rows = np.concatenate([np.arange(len(values))[part] for part in self.parts])
+        with np.errstate(all="ignore"):
+            if self.result == "quantized":
+                defined = np.zeros_like(values)
+                defined[rows] = values[rows]
+                elements, scales = ref.quantize(defined, "f8E4M3FN")
+                tiles = ref.tile_rows(scales, self.ends) if self.kind == "rows" else self.stack_tiles(scales)
+                return [(elements, rows), (tiles, self.find_tiles(scales))]
+            if self.result == "scatter":
+                result = self.old.copy()
+                for row in rows:
+                    if 0 <= self.to[row] < len(result):
+                        result[self.to[row]] += values[row]
+                return [(result, ())]
+            return [(values.astype(FLOATS[self.out]), rows)]
+
+    def stack_tiles(self, scales):
+        return np.stack([ref.tile(own, slack=255) for own in np.split(scales, len(self.sizes))])
+
+    def find_tiles(self, scales):
+        if self.kind == "rows":
+            return ref.defined_tiles(self.ends)
+        has = np.zeros_like(scales)
+        for part in self.parts:
+            has[part] = 1
+        return np.stack([ref.tile(own) for own in np.split(has, len(self.sizes))]) == 1
+
+    # --- Program ----------------------------------------------------------------------
+
+    def shape(self, array, matrices):
+        """Divides the rows of an array into matrices of a batch."""
+        return array.reshape(matrices, -1, *array.shape[1:]) if matrices else array
+
+    def arguments(self):
+        """Returns the operands with their types."""
+        groups = len(self.sizes)
+        in_a, in_b = groups if self.is_batch() else 0, groups if self.kind != "dense" else 0
+        if self.linear:
+            scales = [self.a.scales, self.b.scales]
+        else:
+            ragged = ref.tile_rows(self.a.scales, self.ends, slack=255) if self.kind == "rows" else None
+            scales = [ref.tile(self.shape(self.a.scales, in_a), slack=255) if ragged is None else ragged,
+                      ref.tile(self.shape(self.b.scales, in_b), slack=255)]
+        arrays = [self.shape(self.a.codes, in_a), scales[0], self.shape(self.b.codes, in_b), scales[1]]
+        element_a, element_b = self.elements
+        return arrays, [of_type(*pair) for pair in zip(arrays, [element_a, "f8E8M0FNU", element_b, "f8E8M0FNU"])]
+
+    def results(self):
+        """Returns the previous contents of the results, with their types."""
+        matrices = len(self.sizes) if self.is_batch() else 0
+        if self.result != "quantized":
+            old = self.shape(self.old, matrices)
+            return [old], [of_type(old, self.out)]
+        elements = np.zeros((len(self.old), self.n), np.uint8)
+        scales = np.zeros((len(self.old), self.n // 32), np.uint8)
+        tiles = ref.tile_rows(scales, self.ends) if self.kind == "rows" else self.stack_tiles(scales)
+        arrays = [self.shape(elements, matrices), tiles]
+        return arrays, [of_type(*pair) for pair in zip(arrays, ["f8E4M3FN", "f8E8M0FNU"])]
+
+    def get_epilogue(self):
+        if not self.pairs and not self.epilogue:
+            return ""
+        lines = ["%v0 = arith.mulf %x0, %x1 : f32"] if self.pairs else []
+        last = "%v0" if self.pairs else "%x0"
+        if self.epilogue:
+            lines += [f"%w = tensor.extract %weights[%row] : tensor<{len(self.weights)}xf32>",
+                      f"%c = tensor.extract %bias[%column] : tensor<{self.n}xf32>",
+                      f"%h = arith.mulf {last}, %w : f32", "%v = arith.addf %h, %c : f32"]
+            last = "%v"
+        if self.out != "f32" and self.result == "plain":
+            lines.append(f"%short = arith.truncf {last} : f32 to {self.out}")
+            lines.append(f"mx.yield %short : {self.out}")
+        else:
+            lines.append(f"mx.yield {last} : f32")
+        names = ", ".join(f"%x{i}: f32" for i in range(self.count))
+        return f"epilogue {{\n^bb0({names}, %row: index, %column: index):\n" + "\n".join(lines) + "\n}"
+
+    def get_schedule(self):
+        return f"{{mxgpu.schedule = #mxgpu.schedule<{self.schedule}>}}" if self.schedule else ""
+
+    def program(self):
+        arrays, types = self.arguments()
+        outs, out_types = self.results()
+        more = [(self.weights, "weights", "f32"), (self.bias, "bias", "f32"), (self.to.astype(np.int32), "to", "i32"),
+                (np.array(self.ends if self.kind == "rows" else self.sizes, np.int32), "ends", "i32")]
+        names = [f"%e{i}" for i in range(len(outs))]
+        signature = [*zip(["%a", "%sa", "%b", "%sb", *names], [*types, *out_types])]
+        signature += [(f"%{name}", of_type(array, element)) for array, name, element in more]
+        form = f"block_size = {self.blocks[0] or 'row'} b_block_size = {self.blocks[1] or 'row'} promote = {self.promote}"
+        grouped = self.kind in ("rows", "masked")
+        words = ["mx.grouped_matmul ragged = rows" if grouped else "mx.matmul", "masked" * (self.kind == "masked"),
+                 f"ins(%a, %sa, %b, %sb : {', '.join(types)})",
+                 f"offsets(%ends : tensor<{len(self.sizes)}xi32>)" * grouped, "alpha(%factor)" * self.alpha,
+                 f"scatter(%to : tensor<{len(self.to)}xi32>)" * (self.result == "scatter"),
+                 f"outs({', '.join(names)} : {', '.join(out_types)})", form, "num_b = 2" * self.pairs,
+                 "accumulate" * self.accumulate, self.get_schedule(), f"-> {', '.join(out_types)}", self.get_epilogue()]
+        results = [f"%y#{i}" for i in range(len(outs))] if len(outs) > 1 else ["%y"]
+        text = f"""
+func.func @main({", ".join(f"{name}: {type_}" for name, type_ in signature)}) -> ({", ".join(out_types)}) {{
+  %factor = arith.constant 0.3 : f32
+  %y{f":{len(outs)}" * (len(outs) > 1)} = {" ".join(filter(None, words))}
+  return {", ".join(results)} : {", ".join(out_types)}
+}}
+"""
+        return text, [*arrays, *outs, *(array for array, _, _ in more)]
+
+    def check(self):
+        values = self.make()
+        text, arrays = self.program()
+        expected = self.expected(values)
+        found = test.run(text, arrays, len(expected), chip=test.chip, seed=self.seed % 3, sms=self.seed % 4 + 1)
+        for i, (own, (array, part)) in enumerate(zip(found, expected)):
+            if own.dtype != array.dtype:
+                own = own.view(array.dtype)
+            if i == 0:
+                own = own.reshape(array.shape)
+            test.expect(f"result {i} on {test.chip}", own, array, part, nan=array.dtype.kind == "f" or array.dtype == BF16)
+
+
+def of_type(array, element):
     return f"tensor<{'x'.join(map(str, array.shape))}x{element}>"
 
 
-def make(rows, k, element, block, spread, special):
-    x = test.rng.standard_normal((rows, k)) * np.exp2(test.rng.integers(-spread, spread + 1, (rows, k)) + 2.0)
-    greatest = float(ml_dtypes.finfo(TYPES[element]).max)
-    x = np.clip(x, -greatest, greatest).astype(TYPES[element])
-    if special:
-        x[test.rng.random(x.shape) < 0.001] = np.nan
-        x[0] = 0
-    scales = test.rng.integers(110, 140, (rows, k // block if block else 1)).astype(np.uint8)
-    if special:
-        scales[-1, -1], scales[len(scales) // 2, 0] = 255, 0
-    return x, scales
+CHOSEN = [
+    Case(40, 24, 128),
+    Case(130, 72, 384, schedule=tile(128, 64)),
+    Case(200, 300, 256, schedule=tile(128, 256)),
+    Case(250, 140, 640, schedule=tile(192, 128)),
+    Case(70, 130, 256, elements=("f8E5M2", "f8E4M3FN")),
+    Case(70, 130, 256, elements=("f8E4M3FN", "f8E5M2")),
+    Case(64, 64, 512, blocks=(256, None)),
+    Case(64, 64, 1024, blocks=(512, None)),
+    Case(100, 60, 384, blocks=(None, None)),
+    Case(96, 80, 256, data="special"),
+    Case(96, 80, 256, blocks=(None, None), data="special"),
+    Case(96, 80, 256, elements=("f8E5M2", "f8E5M2"), data="special"),
+    Case(70, 40, 640, linear=True),
+    Case(64, 64, 256, alpha=True, accumulate=True),
+    Case(26, 28, 256, schedule=tile(128, 64), alpha=True, accumulate=True),
+    Case((100, 0, 130, 100), 72, 256, "rows"),
+    Case((0, 7, 133, 0, 160), 140, 384, "rows", schedule=tile(128, 128)),
+    Case((129, 127, 44), 200, 256, "rows", blocks=(None, None), schedule=tile(128, 256)),
+    Case((3, 128, 129), 64, 512, "rows", blocks=(512, None)),
+    Case((50, 0, 140), 128, 256, "rows", pairs=True),
+    Case((50, 0, 140), 128, 256, "rows", pairs=True, epilogue=True, result="quantized"),
+    Case((50, 0, 140), 40, 256, "rows", result="scatter"),
+    Case((1, 130), 256, 256, "masked", epilogue=True),
+    Case(70, 40, 256, "batched", schedule=tile(128, 64) + ", epilogue = tma_store"),
+]
 
 
-def matmul(m, n, k, a_type="f8E4M3FN", b_type="f8E4M3FN", block_a=128, out="f32", tile_of=None, spread=2, special=False,
-           accumulate=False, alpha=False, linear=False):
-    (a, sa), (b, sb) = make(m, k, a_type, block_a, spread, special), make(n, k, b_type, None, spread, special)
-    arguments = [a.view(np.uint8), sa, b.view(np.uint8), sb]
-    if not linear:
-        arguments[1::2] = [ref.tile(sa), ref.tile(sb)]
-    types = [t(x, element) for x, element in zip(arguments, [a_type, "f8E8M0FNU", b_type, "f8E8M0FNU"])]
-    old = test.rng.standard_normal((m, n)).astype(np.float32)
-    c = f"tensor<{m}x{n}x{out}>"
-    schedule = f"{{mxgpu.schedule = #mxgpu.schedule<tile = {list(tile_of)}>}}" if tile_of else ""
-    program = f"""
-func.func @main(%a: {types[0]}, %sa: {types[1]}, %b: {types[2]}, %sb: {types[3]}, %old: {c}) -> {c} {{
-  %factor = arith.constant 0.3 : f32
-  %c = mx.matmul ins(%a, %sa, %b, %sb : {", ".join(types)}) {"alpha(%factor)" if alpha else ""} outs(%old : {c})
-    block_size = {block_a or "row"} b_block_size = row promote = {PROMOTE} {"accumulate" if accumulate else ""}
-    {schedule} -> {c}
-  return %c : {c}
-}}
-"""
-    expected = multiply(a, sa, b, sb, block_a, (LEAST[a_type], LEAST[b_type]))
-    if not special:
-        check_bound(expected, a, sa, b, sb, block_a)
-    with np.errstate(invalid="ignore"):
-        if alpha:
-            expected = expected * np.float32(0.3)
-        if accumulate:
-            expected = old + expected
-    found, = test.run(program, [*arguments, old], 1, chip=test.chip)
-    name = f"{test.chip} {m}x{n}x{k} {a_type} {b_type} {block_a} {tile_of} {'special' if special else ''}"
-    test.expect(name, found, expected, nan=True)
+def draw_schedule(rng, case):
+    fields = [tile(*pick(rng, TILES + TALL_TILES * (case.kind == "dense"))),
+              "raster = " + pick(rng, ["linear", "group_m(2)", "hilbert"]), pick(rng, ["stages = 2", "pdl", None])]
+    if case.result == "plain":
+        aligned = case.n * np.dtype(FLOATS[case.out]).itemsize % 16 == 0
+        fields.append("epilogue = " + pick(rng, ["direct", "tma_store"][:1 + aligned]))
+    return ", ".join(filter(None, fields))
 
 
-def grouped(ends, n, k, block_a=128, tile_of=None, pairs=False):
-    """Multiplies ragged rows. With `pairs`, multiplies the accumulators of two B matrices by one another."""
-    rows, groups, count = ends[-1] + 5, len(ends), 2 if pairs else 1
-    a, sa = make(rows, k, "f8E4M3FN", block_a, 2, False)
-    b, sb = make(groups * n * count, k, "f8E4M3FN", None, 2, False)
-    parts = [slice(start, end) for start, end in zip([0, *ends], ends)]
-    expected = np.zeros((rows, n), np.float32)
-    for group, part in enumerate(parts):
-        of_group = [multiply(a[part], sa[part], b[x], sb[x], block_a, (-6, -6))
-                    for x in np.split(np.arange(group * n * count, (group + 1) * n * count), count)]
-        expected[part] = np.prod(of_group, axis=0, dtype=np.float32)
-    b, sb = b.reshape(groups, n * count, k), sb.reshape(groups, n * count, 1)
-    arguments = [a.view(np.uint8), ref.tile_rows(sa, ends, slack=255), b.view(np.uint8), ref.tile(sb)]
-    types = [t(x, element) for x, element in zip(arguments, ["f8E4M3FN", "f8E8M0FNU"] * 2)]
-    schedule = f"{{mxgpu.schedule = #mxgpu.schedule<tile = {list(tile_of)}>}}" if tile_of else ""
-    epilogue = """epilogue {
-  ^bb0(%x: f32, %z: f32, %row: index, %column: index):
-    %product = arith.mulf %x, %z : f32
-    mx.yield %product : f32
-  }""" if pairs else ""
-    found, = test.run(f"""
-func.func @main(%a: {types[0]}, %sa: {types[1]}, %b: {types[2]}, %sb: {types[3]}, %ends: tensor<{groups}xi32>)
-    -> tensor<{rows}x{n}xf32> {{
-  %out = tensor.empty() : tensor<{rows}x{n}xf32>
-  %c = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : {", ".join(types)}) offsets(%ends : tensor<{groups}xi32>)
-    outs(%out : tensor<{rows}x{n}xf32>)
-    block_size = {block_a or "row"} b_block_size = row promote = {PROMOTE} {"num_b = 2" if pairs else ""}
-    {schedule} -> tensor<{rows}x{n}xf32> {epilogue}
-  return %c : tensor<{rows}x{n}xf32>
-}}
-""", [*arguments, np.array(ends, np.int32)], 1, chip=test.chip)
-    name = f"{test.chip} groups {ends} of {n}x{k}, blocks of {block_a}, {tile_of}{' in pairs' if pairs else ''}"
-    test.expect(name, found, expected, np.s_[:ends[-1]])
+def draw_case(index):
+    rng = np.random.default_rng([9, index])
+    kind = ["dense", "rows", "batched", "masked"][index % 4]
+    promote = pick(rng, PROMOTIONS)
+    longer = lambda blocks: pick(rng, [block for block in blocks if block is None or block >= promote])
+    blocks = longer((128, 256, 512, None)), longer(BLOCKS_OF_B)
+    multiple = max(block or MULTIPLE_OF_K for block in blocks)
+    k = multiple * int(rng.integers(1, 1 + max(1, 768 // multiple)))
+    case = Case(int(pick(rng, [1, 31, 128, 129, rng.integers(1, 300)])),
+                int(pick(rng, [1, 24, 128, 200, rng.integers(1, 300)])), k, kind,
+                elements=(pick(rng, ELEMENTS), pick(rng, ELEMENTS)), blocks=blocks, promote=promote,
+                data=sums.DATA[index % len(sums.DATA)], out=pick(rng, list(FLOATS)),
+                alpha=rng.random() < 0.3, epilogue=rng.random() < 0.4, seed=index)
+    if kind in ("rows", "masked"):
+        case.m = pick(rng, GROUPS)
+        case.result = pick(rng, ["plain", "quantized", "scatter"][:3 if kind == "rows" else 2])
+        case.pairs = case.result != "scatter" and rng.random() < 0.4
+    if case.result == "scatter":
+        case.out = "f32"
+    if case.pairs or case.result == "quantized":
+        case.n = int(pick(rng, (128, 256)))
+    case.accumulate = case.result == "plain" and not case.pairs and rng.random() < 0.3
+    case.linear = kind == "dense" and rng.random() < 0.2
+    if not case.pairs and case.result != "quantized" and rng.random() < 0.8:
+        case.schedule = draw_schedule(rng, case)
+    return case
 
 
-def check_bound(found, a, sa, b, sb, block_a):
-    """Checks the bound of the page, with the sum of |a| * |b| in place of the largest term."""
-    repeat = np.repeat(decode(sa), block_a or a.shape[1], 1)
-    x, y = a.astype(np.float64) * repeat, b.astype(np.float64) * decode(sb)
-    exact, total = x @ y.T, np.abs(x) @ np.abs(y).T
-    error = np.abs(found - exact)
-    assert (error <= (PROMOTE // STEP * 34 * 2.0**-BITS + a.shape[1] / PROMOTE * 2.0**-24) * total).all(), error.max()
-
-
-matmul(40, 24, 128)
-matmul(130, 72, 384, tile_of=(128, 64, 128))
-matmul(200, 300, 256, tile_of=(128, 256, 128), spread=4)
-matmul(250, 140, 640, tile_of=(192, 128, 128))
-matmul(70, 130, 256, a_type="f8E5M2", spread=8)
-matmul(70, 130, 256, a_type="f8E4M3FN", b_type="f8E5M2", spread=6)
-matmul(64, 64, 512, block_a=256)
-matmul(64, 64, 1024, block_a=512)
-matmul(100, 60, 384, block_a=None)
-matmul(96, 80, 256, special=True)
-matmul(96, 80, 256, block_a=None, special=True)
-matmul(64, 64, 256, alpha=True)
-matmul(64, 64, 256, accumulate=True)
-matmul(70, 40, 640, linear=True)
-matmul(64, 64, 256, alpha=True, accumulate=True)
-matmul(26, 28, 256, tile_of=(128, 64, 128), alpha=True, accumulate=True)
-grouped([100, 100, 230, 330], 72, 256)
-grouped([0, 7, 140, 140, 300], 140, 384, tile_of=(128, 128, 128))
-grouped([129, 256, 300], 200, 256, block_a=None, tile_of=(128, 256, 128))
-grouped([3, 131, 260], 64, 512, block_a=512)
-grouped([50, 50, 190], 128, 256, pairs=True)
-test.finish(least=330000)
+for case in test.select([*CHOSEN, *map(draw_case, range(test.first, test.first + test.count))]):
+    case.check()
+test.finish(least=100000)
