@@ -16,19 +16,21 @@ import promoted_sums as sums
 from harness import BF16, FLOATS, Harness
 
 test = Harness("mx_run", "folder", "chip", count=11, first=0)
+PROMOTIONS = 128, 256, 512
 # Forms of kernels; the CPU path runs all forms.
-PROMOTIONS = {"cpu": (128, 256, 512), "sm_90a": (128,)}[test.chip]
 BLOCKS_OF_B = {"cpu": (128, 256, 512, None), "sm_90a": (None,)}[test.chip]
 MULTIPLE_OF_K = {"cpu": 16, "sm_90a": 128}[test.chip]
-TILES = [(128, 64), (128, 128), (128, 256)]
+TILES = [(128, 64), (128, 128), (128, 192), (128, 256)]
 TALL_TILES = [(192, 64), (192, 128)]  # of a single matrix
+PAIRS = [(256, 64), (256, 128), (256, 192), (256, 256)]
 ELEMENTS = "f8E4M3FN", "f8E5M2"
 # Numbers of rows of expert groups.
 GROUPS = [(100, 0, 130, 100), (0, 7, 133, 0, 160), (129, 127, 44), (3, 128, 129), (50, 0, 140), (1,), (256, 30)]
 
 
 def tile(rows, columns):
-    return f"tile = [{rows}, {columns}, 128]"
+    strategy = ", strategy = #mxgpu.wgmma_fp8<ctas = 2>" if (rows, columns) in PAIRS else ""
+    return f"tile = [{rows}, {columns}, 128]{strategy}"
 
 
 def pick(rng, choices):
@@ -225,7 +227,7 @@ func.func @main({", ".join(f"{name}: {type_}" for name, type_ in signature)}) ->
         values = self.make()
         text, arrays = self.program()
         expected = self.expected(values)
-        found = test.run(text, arrays, len(expected), chip=test.chip, seed=self.seed % 3, sms=self.seed % 4 + 1)
+        found = test.run(text, arrays, len(expected), chip=test.chip, seed=self.seed % 3, sms=self.seed % 4 + 2)
         for i, (own, (array, part)) in enumerate(zip(found, expected)):
             if own.dtype != array.dtype:
                 own = own.view(array.dtype)
@@ -243,6 +245,11 @@ CHOSEN = [
     Case(130, 72, 384, schedule=tile(128, 64)),
     Case(200, 300, 256, schedule=tile(128, 256)),
     Case(250, 140, 640, schedule=tile(192, 128)),
+    Case(130, 200, 384, schedule=tile(128, 192)),
+    Case(300, 300, 256, schedule=tile(256, 256)),
+    Case(100, 60, 768, blocks=(256, None), promote=256),
+    Case(200, 200, 1536, blocks=(512, None), promote=512, schedule=tile(256, 192)),
+    Case(250, 140, 896, blocks=(None, None), promote=512, schedule=tile(192, 128), data="special"),
     Case(70, 130, 256, elements=("f8E5M2", "f8E4M3FN")),
     Case(70, 130, 256, elements=("f8E4M3FN", "f8E5M2")),
     Case(64, 64, 512, blocks=(256, None)),
@@ -258,6 +265,7 @@ CHOSEN = [
     Case((0, 7, 133, 0, 160), 140, 384, "rows", schedule=tile(128, 128)),
     Case((129, 127, 44), 200, 256, "rows", blocks=(None, None), schedule=tile(128, 256)),
     Case((3, 128, 129), 64, 512, "rows", blocks=(512, None)),
+    Case((0, 7, 140, 0, 360), 200, 1024, "rows", blocks=(512, None), promote=512, schedule=tile(256, 128)),
     Case((50, 0, 140), 128, 256, "rows", pairs=True),
     Case((50, 0, 140), 128, 256, "rows", pairs=True, epilogue=True, result="quantized"),
     Case((50, 0, 140), 40, 256, "rows", result="scatter"),
@@ -267,7 +275,8 @@ CHOSEN = [
 
 
 def draw_schedule(rng, case):
-    fields = [tile(*pick(rng, TILES + TALL_TILES * (case.kind == "dense"))),
+    tiles = TILES + PAIRS + TALL_TILES * (case.kind == "dense")
+    fields = [tile(*pick(rng, [shape for shape in tiles if shape[1] < 256 or case.promote == 128])),
               "raster = " + pick(rng, ["linear", "group_m(2)", "hilbert"]), pick(rng, ["stages = 2", "pdl", None])]
     if case.result == "plain":
         aligned = case.n * np.dtype(FLOATS[case.out]).itemsize % 16 == 0
@@ -294,6 +303,8 @@ def draw_case(index):
         case.pairs = case.result != "scatter" and rng.random() < 0.4
     if case.result == "scatter":
         case.out = "f32"
+    if case.pairs and case.result == "quantized" and case.promote > 128:
+        case.pairs = False  # refused
     if case.pairs or case.result == "quantized":
         case.n = int(pick(rng, (128, 256)))
     case.accumulate = case.result == "plain" and not case.pairs and rng.random() < 0.3

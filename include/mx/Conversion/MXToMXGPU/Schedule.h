@@ -47,6 +47,7 @@ struct MatmulProblem {
   bool accumulate = false;
   /// Block size of A, which may be BlockFormat::kWhole.
   int64_t aBlockSize = 0;
+  int64_t promote = 0; ///< elements added in reduced precision, or 0
   /// True if an epilogue region computes the result.
   bool hasEpilogue = false;
   /// Number of B matrices, each with an accumulator for the epilogue, and

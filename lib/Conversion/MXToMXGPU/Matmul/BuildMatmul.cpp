@@ -168,7 +168,10 @@ static void launch(MatmulKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
     Value running = SmCountOp::create(host);
     if (int64_t ctas = strategy.getCtasPerSm(); ctas > 1)
       running = host.mul(running, host.index(ctas));
-    clusters = arith::MinUIOp::create(host, workTiles, host.div(running, ctas));
+    running = host.div(running, ctas);
+    if (ctas > 1) // a simulated chip may have a single SM
+      running = arith::MaxUIOp::create(host, running, host.index(1));
+    clusters = arith::MinUIOp::create(host, workTiles, running);
   }
   Value grid = host.mul(clusters, host.index(ctas));
   host.launch(kernelOp, grid, kernel.arguments.getHostValues());

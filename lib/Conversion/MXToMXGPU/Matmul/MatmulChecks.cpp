@@ -120,13 +120,18 @@ static LogicalResult verifyFolded(MatmulOpInterface op,
   if (!op.getPromote())
     return op.emitOpError("expected promote with folded operands on ")
            << target.chip << ", found none";
-  if (*op.getPromote() == target::kFoldedTileK &&
-      op.getBlockSizeOfB() == BlockFormat::kWhole)
+  // The tile of two matrices of B has 256 columns.
+  if (op.getNumB() > 1 && op.getResultScales() &&
+      *op.getPromote() > target::kFoldedTileK)
+    return op.emitOpError("expected promote = ")
+           << target::kFoldedTileK << " with " << op.getNumB()
+           << " B matrices and a quantized result on " << target.chip
+           << ", found promote = " << *op.getPromote();
+  if (op.getBlockSizeOfB() == BlockFormat::kWhole)
     return success();
-  return op.emitOpError("expected promote = ")
-         << target::kFoldedTileK << " and b_block_size = row on " << target.chip
-         << ", found promote = " << *op.getPromote() << " and blocks of "
-         << spellBlockSize(op.getBlockSizeOfB());
+  return op.emitOpError("expected b_block_size = row with promote on ")
+         << target.chip << ", found blocks of "
+         << spellBlockSize(op.getBlockSizeOfB()) << " elements";
 }
 
 LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,

@@ -119,6 +119,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.aBlockSize = op.getBlockSize();
+  problem.promote = static_cast<int64_t>(op.getPromote().value_or(0));
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
   // A size may be static in only one of the two types.
   auto either = [](int64_t x, int64_t y) {

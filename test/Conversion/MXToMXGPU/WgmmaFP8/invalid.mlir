@@ -27,10 +27,16 @@ func.func @main(%a: !a, %as: !as, %bs: !bs, %c: !c) {
 // expected-error @below {{expected a tile of 128 or 192 rows, found 64}}
 
 // SET schedule = tile = [128, 96, 128], stages = 4
-// expected-error @below {{expected a tile of 64, 128 or 256 columns, at most 256 with 128 rows, found 96}}
+// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, at most 256 with 128 rows and promote = 128, found 96}}
 
 // SET schedule = tile = [192, 256, 128], stages = 2
-// expected-error @below {{expected a tile of 64, 128 or 256 columns, at most 128 with 192 rows, found 256}}
+// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, at most 128 with 192 rows and promote = 128, found 256}}
+
+// SET schedule = tile = [384, 128, 128], strategy = #mxgpu.wgmma_fp8<ctas = 2>
+// expected-error @below {{expected tile sizes from 8 to 256 in steps of 8, found 384}}
+
+// SET schedule = tile = [128, 128, 128], strategy = #mxgpu.wgmma_fp8<ctas = 2>
+// expected-error @below {{expected a tile of 128 or 192 rows in each of two CTAs, found 64}}
 
 // SET schedule = tile = [128, 128, 64], stages = 4
 // expected-error @below {{expected a tile of 128 reduction elements, found 64}}
@@ -41,12 +47,14 @@ func.func @main(%a: !a, %as: !as, %bs: !bs, %c: !c) {
 // SET schedule = tile = [192, 128, 128], stages = 2, registers = [168, 32]
 // expected-error @below {{expected at least 160 registers per MMA thread with a tile of 192 x 128}}
 
-// Rejects longer partial sums than those of a step, and blocks of B.
-// SET form = block_size = 256 b_block_size = row promote = 256
-// expected-error @below {{'mx.matmul' op expected promote = 128 and b_block_size = row on sm_90a, found promote = 256 and blocks of row}}
+// Rejects a partial sum of several steps in two slices.
+// SET form = block_size = 512 b_block_size = row promote = 256
+// SET schedule = tile = [128, 256, 128], stages = 2
+// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, at most 192 with 128 rows and promote = 256, found 256}}
 
+// Rejects blocks of B.
 // SET form = block_size = 128 promote = 128
-// expected-error @below {{'mx.matmul' op expected promote = 128 and b_block_size = row on sm_90a, found promote = 128 and blocks of 128}}
+// expected-error @below {{'mx.matmul' op expected b_block_size = row with promote on sm_90a, found blocks of 128 elements}}
 
 // Rejects folded operands without promotion.
 // SET form = block_size = 128 b_block_size = row

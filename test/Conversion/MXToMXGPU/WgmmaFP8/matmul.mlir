@@ -61,6 +61,37 @@ func.func @rows(%a: !a, %as: !as, %b: !b, %bs: !bs, %c: !c) {
 
 // -----
 
+// An inner loop accumulates 512 elements before their promotion; the ring is filled in the same loops. Each CTA of a pair
+// loads half of B for both, and the scales of all of B.
+
+// CHECK-LABEL: mxgpu.kernel @pair_matmul(
+// CHECK:         mxgpu.role @multiply warps(8)
+// CHECK:             mxgpu.for_each_k {{.*}} step 512
+// CHECK:               %[[SUM:.*]]:2 = mxgpu.for_each_k {{.*}} step 128
+// CHECK:                 mxgpu.mma #mxgpu.wgmma<m = 128, n = 192, k = 32, warpgroups = 2> %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} into
+// CHECK-NEXT:            mxgpu.mma_wait
+// CHECK:               mxgpu.to_rows %[[SUM]]#0
+// CHECK:               math.fma
+// CHECK:             mxgpu.load_fragment_scales
+// CHECK-COUNT-3:     vector.insert_strided_slice
+// CHECK:         mxgpu.role @load warps(1) elected
+// CHECK:             mxgpu.for_each_k {{.*}} step 512
+// CHECK:               mxgpu.for_each_k {{.*}} step 128
+// CHECK:                 mxgpu.tma_load {{.*}} multicast
+!a = memref<512x1024xf8E4M3FN>
+!as = memref<4x1x32x4x4xf8E8M0FNU>
+!b = memref<384x1024xf8E4M3FN>
+!bs = memref<3x1x32x4x4xf8E8M0FNU>
+!c = memref<512x384xbf16>
+#schedule = #mxgpu.schedule<tile = [256, 192, 128], stages = 4, strategy = #mxgpu.wgmma_fp8<ctas = 2>, epilogue = direct>
+func.func @pair(%a: !a, %as: !as, %b: !b, %bs: !bs, %c: !c) {
+  mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%c : !c)
+    block_size = 512 b_block_size = row promote = 512 {mxgpu.schedule = #schedule}
+  return
+}
+
+// -----
+
 // Four lanes hold pairs of columns of each block. Quantized results exchange them, so that a lane stores 8 bytes.
 
 // CHECK-LABEL: mxgpu.kernel @quantized_grouped_matmul(

@@ -10,7 +10,7 @@
 
 // CHECK-LABEL: mx.matmul in @dense: 8192 x 8192 x 8192, e4m3 x e4m3 in blocks of 128 (wgmma.mma_async) to bf16
 // CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [128, 256, 128], stages = 3, strategy = #mxgpu.wgmma_fp8,
-// CHECK-NEXT:  chosen from 20 candidates
+// CHECK-NEXT:  chosen from 24 candidates
 // CHECK:       {{^}}1  128x256x128 {{.*}} 65536
 // CHECK-NOT:   workspace
 // CHECK-NOT:   split_k

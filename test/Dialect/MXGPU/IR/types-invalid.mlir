@@ -235,6 +235,10 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 // expected-error @below {{expected 1 or 2 CTAs that share a tile, found 4}}
 #strategy = #mxgpu.wgmma_bf16<ctas = 4>
 
+// wgmma_fp8 C1
+// expected-error @below {{expected 1 or 2 CTAs that share a tile, found 4}}
+#strategy = #mxgpu.wgmma_fp8<ctas = 4>
+
 // schedule C10
 // expected-error @below {{'cluster_split' requires split_k from 2 to 8, the number of CTAs in a cluster, found 9}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 64], strategy = #mxgpu.wgmma_upcast_b<cluster_split = true>, split_k = 9>

@@ -245,20 +245,24 @@ def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16",
   }];
 }
 
-def MXGPU_WgmmaFP8Attr
-    : AttrDef<MXGPU_Dialect, "WgmmaFP8", [MXGPU_StrategyAttrInterface]> {
-  let mnemonic = "wgmma_fp8";
+def MXGPU_WgmmaFP8Attr : MXGPU_StrategyAttr<"WgmmaFP8", "wgmma_fp8",
+        (ins MXGPU_Ctas:$ctas)> { // wgmma_fp8 C1
   let summary = "folded 8-bit operands by wgmma";
   let description = [{
     The tensor core adds `promote` elements of the reduction in reduced
     precision. Threads scale the sum and add it to the accumulator in f32
     (sm_90a, matmuls with `promote`).
 
-    Tiles are 128 rows and 64, 128 or 256 columns, or 192 rows and 64 or 128
-    columns, and 128 reduction elements. With 192 rows three warpgroups hide all
-    of a promotion; expert groups require 128.
+    | field | default | meaning |
+    |---|---|---|
+    | `ctas = n` | 1 | CTAs that share a tile; each of two CTAs multiplies half of the rows by all of B and loads half of B for both |
 
-    Example: `#mxgpu.wgmma_fp8`.
+    A tile covers 128 or 192 rows for each of its CTAs, 64 to 256 columns with
+    128 rows, or 64 or 128 columns with 192 rows, and 128 reduction elements.
+    If `promote` exceeds 128, a tile has at most 192 columns. Expert groups
+    require 128 rows per CTA.
+
+    Example: `#mxgpu.wgmma_fp8<ctas = 2>`.
   }];
 }
 

@@ -80,7 +80,10 @@ void WgmmaFP8MainLoop::buildLoads() {
   OperandOrigin origin = work.getOperands(workTile);
   b.begin(workTile, origin);
   loadTileScales(origin);
-  ForEachKOp step = forEachTile(workTile);
+  auto [start, end] = getReduction(workTile);
+  ForEachKOp step = body.forEachK(start, end, matmul.problem.promote);
+  if (hasSeveralSteps())
+    step = forEachStep(step, end);
   Value k = step.getK();
   auto stage = ProducerAcquireOp::create(body, inputs);
   OperandBoxes a(arguments.get(Arg::AMap), *matmul.problem.mma.a,
@@ -98,7 +101,12 @@ void WgmmaFP8MainLoop::buildLoads() {
 
 void WgmmaFP8MainLoop::loadTileScales(const OperandOrigin &origin) {
   auto stage = ProducerAcquireOp::create(body, tileScales);
-  b.loadScales(stage, body.index(0));
+  if (matmul.getCtas() > 1) // each CTA multiplies by all rows of B
+    TmaLoadOp::create(body, arguments.get(Arg::BScalesMap),
+                      ValueRange{origin.columnTile, body.index(0)},
+                      stage.getBuffer("sfb"), stage.getStage());
+  else
+    b.loadScales(stage, body.index(0));
   if (hasScalesOfRows)
     TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
                       ValueRange{origin.rowTile, body.index(0)},
@@ -116,31 +124,74 @@ FragmentLayoutAttr WgmmaFP8MainLoop::getAccumulator(int64_t columns) const {
 }
 
 Value WgmmaFP8MainLoop::multiply(ForEachWorkTileOp workTile) {
-  auto type = FragmentType::get(body.getF32Type(), getAccumulator(mma.getN()));
   OpBuilder::InsertionGuard guard(body);
-  SmallVector<Value> accumulators(slices, ZeroFragmentOp::create(body, type));
-  ForEachKOp step = forEachTile(workTile, accumulators);
+  auto [start, end] = getReduction(workTile);
+  ForEachKOp interval =
+      body.forEachK(start, end, matmul.problem.promote,
+                    SmallVector<Value>(slices, createZeroSlice()));
+  SmallVector<Value> accumulators =
+      hasSeveralSteps() ? SmallVector<Value>{addSteps(interval, end, workTile)}
+                        : addSlices(interval, workTile);
+  interval.getYield().getValuesMutable().assign(accumulators);
+  body.setInsertionPointAfter(interval);
+  return scaleTile(joinSlices(interval.getResults()), workTile);
+}
+
+ForEachKOp WgmmaFP8MainLoop::forEachStep(ForEachKOp interval, Value end,
+                                         ValueRange initial) {
+  Value first = interval.getK();
+  Value last = arith::MinSIOp::create(
+      body, body.add(first, matmul.problem.promote), end);
+  return body.forEachK(first, last, schedule.getTileK(), initial);
+}
+
+Value WgmmaFP8MainLoop::createZeroSlice() {
+  return ZeroFragmentOp::create(
+      body, FragmentType::get(body.getF32Type(), getAccumulator(mma.getN())));
+}
+
+SmallVector<Value> WgmmaFP8MainLoop::addSlices(ForEachKOp interval,
+                                               ForEachWorkTileOp workTile) {
+  SmallVector<Value> accumulators;
   auto stage = ConsumerWaitOp::create(body, inputs);
-  Value factors = loadFactorsOfA(stage, step.getK(), workTile);
+  Value factors = loadFactorsOfA(stage, interval.getK(), workTile);
   for (int64_t slice = 0; slice < slices; ++slice) {
     Value sum = MmaWaitOp::create(body, startSlice(stage, slice),
                                   /*pending=*/0);
     if (slice == slices - 1)
       ConsumerReleaseOp::create(body, stage.getStage());
-    accumulators[slice] =
-        promote(step.getRegionIterArgs()[slice], sum, factors);
+    accumulators.push_back(
+        promote(interval.getRegionIterArgs()[slice], sum, factors));
   }
-  step.getYield().getValuesMutable().assign(accumulators);
+  return accumulators;
+}
+
+Value WgmmaFP8MainLoop::addSteps(ForEachKOp interval, Value end,
+                                 ForEachWorkTileOp workTile) {
+  SmallVector<Value> initial = {createZeroSlice()};
+  if (!hasScalesOfRows)
+    initial.push_back(arith::ConstantOp::create(
+        body, body.getZeroAttr(getFactors(getRowsOfA()))));
+  ForEachKOp step = forEachStep(interval, end, initial);
+  auto stage = ConsumerWaitOp::create(body, inputs);
+  Value factors = loadFactorsOfA(stage, step.getK(), workTile);
+  Value sum = start(mma, stage.getBuffer("a"), stage.getBuffer("b"),
+                    step.getRegionIterArgs()[0]);
+  sum = MmaWaitOp::create(body, sum, /*pending=*/0);
+  ConsumerReleaseOp::create(body, stage.getStage());
+  SmallVector<Value> next = {sum};
+  if (factors)
+    next.push_back(factors);
+  step.getYield().getValuesMutable().assign(next);
   body.setInsertionPointAfter(step);
-  return scaleTile(joinSlices(step.getResults()), workTile);
+  return promote(interval.getRegionIterArgs()[0], step.getResult(0),
+                 factors ? step.getResult(1) : Value());
 }
 
 Value WgmmaFP8MainLoop::startSlice(ConsumerWaitOp stage, int64_t slice) {
-  auto type = FragmentType::get(body.getF32Type(), getAccumulator(mma.getN()));
-  Value overwritten = ZeroFragmentOp::create(body, type);
   Value accumulate = arith::ConstantOp::create(body, body.getBoolAttr(false));
-  Value sum =
-      start(mma, stage.getBuffer("a"), stage.getBuffer("b"), overwritten);
+  Value sum = start(mma, stage.getBuffer("a"), stage.getBuffer("b"),
+                    /*overwritten=*/createZeroSlice());
   auto op = sum.getDefiningOp<MmaOp>();
   op.getAccumulateMutable().assign(accumulate);
   if (slices > 1)
@@ -194,9 +245,10 @@ Value WgmmaFP8MainLoop::joinSlices(ValueRange parts) {
 
 Value WgmmaFP8MainLoop::loadFactors(Value buffer, Value row, Value block,
                                     FragmentType type, int64_t blockSize) {
-  auto count = static_cast<int64_t>(type.getLayout().getRowOffsets().size());
+  VectorType factors = getFactors(type);
+  int64_t count = factors.getDimSize(0);
   auto bytes = VectorType::get({count, 1}, body.getI8Type());
-  auto words = VectorType::get({count}, body.getI32Type());
+  auto words = factors.clone(body.getI32Type());
   Value scales = LoadFragmentScalesOp::create(
       body, VectorType::get({count, 1}, matmul.problem.scales), buffer, row,
       block, /*extent=*/Value(), /*thread=*/Value(), blockSize, type);
@@ -215,28 +267,35 @@ Value WgmmaFP8MainLoop::loadFactors(Value buffer, Value row, Value block,
       constant(1 << (kMantissaBits - 1)));
   Value isNaN = arith::ShRUIOp::create(
       body, arith::AddIOp::create(body, exponents, constant(1)), constant(8));
-  return arith::BitcastOp::create(body,
-                                  VectorType::get({count}, body.getF32Type()),
+  return arith::BitcastOp::create(body, factors,
                                   arith::OrIOp::create(body, bits, isNaN));
+}
+
+VectorType WgmmaFP8MainLoop::getFactors(FragmentType type) {
+  return VectorType::get(
+      static_cast<int64_t>(type.getLayout().getRowOffsets().size()),
+      body.getF32Type());
+}
+
+FragmentType WgmmaFP8MainLoop::getRowsOfA() {
+  FragmentModes modes =
+      mma.getOperandModes(MmaOperand::A, matmul.problem.a, schedule.getTileK());
+  return FragmentType::get(
+      matmul.problem.a,
+      FragmentLayoutAttr::get(body.getContext(), modes.threads, modes.values));
 }
 
 Value WgmmaFP8MainLoop::loadFactorsOfA(ConsumerWaitOp stage, Value k,
                                        ForEachWorkTileOp workTile) {
   if (hasScalesOfRows)
     return {};
-  // wgmma's operand A has the rows of the accumulator.
-  FragmentModes modes =
-      mma.getOperandModes(MmaOperand::A, matmul.problem.a, schedule.getTileK());
-  auto type = FragmentType::get(
-      matmul.problem.a,
-      FragmentLayoutAttr::get(body.getContext(), modes.threads, modes.values));
   int64_t blockSize = matmul.problem.mma.blockSize;
   Value inTile = arith::RemUIOp::create(
       body, k, body.index(matmul.problem.getScaleTileK()));
   return loadFactors(
       stage.getBuffer("sfa"),
       getRowInScales(work.getFirstRow(workTile), matmul.getARows()),
-      body.div(inTile, blockSize), type, blockSize);
+      body.div(inTile, blockSize), getRowsOfA(), blockSize);
 }
 
 Value WgmmaFP8MainLoop::getRowInScales(Value first, int64_t tile) {
@@ -245,25 +304,47 @@ Value WgmmaFP8MainLoop::getRowInScales(Value first, int64_t tile) {
   return arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
 }
 
+Value WgmmaFP8MainLoop::loadTileFactors(Value buffer, Value row,
+                                        FragmentLayoutAttr rows) {
+  auto type = FragmentType::get(body.getF32Type(), rows);
+  return loadFactors(
+      buffer, row, body.index(0), type,
+      static_cast<int64_t>(llvm::PowerOf2Ceil(type.getColumns())));
+}
+
+Value WgmmaFP8MainLoop::loadFactorsOfB(Value buffer,
+                                       ForEachWorkTileOp workTile) {
+  int64_t columns = schedule.getTileN();
+  Value first = getRowInScales(workTile.getColumn(), columns);
+  // Columns of the accumulator are rows of its transpose. A tile that may begin
+  // within a tile of scales is loaded in halves of such tiles.
+  int64_t box = columns % kScaleTileRows ? kScaleTileRows / 2 : columns;
+  FragmentLayoutAttr layout = transpose(getAccumulator(box));
+  if (box == columns)
+    return loadTileFactors(buffer, first, layout);
+  Value all = arith::ConstantOp::create(
+      body, body.getZeroAttr(getFactors(FragmentType::get(
+                body.getF32Type(), transpose(getAccumulator(columns))))));
+  for (int64_t column = 0; column < columns; column += box) {
+    Value factors = loadTileFactors(buffer, body.add(first, column), layout);
+    int64_t size = cast<VectorType>(factors.getType()).getDimSize(0);
+    all = vector::InsertStridedSliceOp::create(
+        body, factors, all, ArrayRef<int64_t>{column / box * size},
+        ArrayRef<int64_t>{1});
+  }
+  return all;
+}
+
 Value WgmmaFP8MainLoop::scaleTile(Value accumulator,
                                   ForEachWorkTileOp workTile) {
-  int64_t columns = schedule.getTileN();
-  FragmentLayoutAttr layout = getAccumulator(columns);
   auto stage = ConsumerWaitOp::create(body, tileScales);
-  auto load = [&](StringRef field, Value row, FragmentLayoutAttr rows) {
-    auto type = FragmentType::get(body.getF32Type(), rows);
-    return loadFactors(
-        stage.getBuffer(field), row, body.index(0), type,
-        static_cast<int64_t>(llvm::PowerOf2Ceil(type.getColumns())));
-  };
-  // Columns of the accumulator are rows of its transpose.
-  Value ofColumns = load("sfb", getRowInScales(workTile.getColumn(), columns),
-                         transpose(layout));
+  Value ofColumns = loadFactorsOfB(stage.getBuffer("sfb"), workTile);
   Value ofRows;
   if (hasScalesOfRows)
-    ofRows = load("sfa",
-                  getRowInScales(work.getFirstRow(workTile), matmul.getARows()),
-                  layout);
+    ofRows = loadTileFactors(
+        stage.getBuffer("sfa"),
+        getRowInScales(work.getFirstRow(workTile), matmul.getARows()),
+        getAccumulator(schedule.getTileN()));
   ConsumerReleaseOp::create(body, stage.getStage());
   SmallVector<Value> rows;
   for (auto [i, row] :

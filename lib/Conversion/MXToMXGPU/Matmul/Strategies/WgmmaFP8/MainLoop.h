@@ -18,7 +18,7 @@ namespace mx::mxgpu {
 
 /// Rows of B per wgmma: a partial sum of more columns would not fit in
 /// registers beside the accumulator.
-inline constexpr int64_t kMostFP8Columns = 128;
+inline constexpr int64_t kMostFP8Columns = 192;
 /// Returns the number of slices of B that a step multiplies in turn.
 int64_t getFP8Slices(int64_t columns);
 
@@ -37,16 +37,40 @@ private:
 
   /// Returns the accumulator of a work tile.
   mlir::Value multiply(ForEachWorkTileOp workTile);
+  /// Adds the products of an interval of one step to the accumulators of the
+  /// slices.
+  llvm::SmallVector<mlir::Value> addSlices(ForEachKOp interval,
+                                           ForEachWorkTileOp workTile);
+  /// Adds the products of an interval of several steps, up to `end`, to the
+  /// accumulator.
+  mlir::Value addSteps(ForEachKOp interval, mlir::Value end,
+                       ForEachWorkTileOp workTile);
+  /// Iterates over the steps of an interval, up to `end`.
+  ForEachKOp forEachStep(ForEachKOp interval, mlir::Value end,
+                         mlir::ValueRange initial = {});
+  mlir::Value createZeroSlice();
+  bool hasSeveralSteps() const {
+    return matmul.problem.promote > schedule.getTileK();
+  }
   /// Starts MMAs of a slice of B that overwrite the previous sum.
   mlir::Value startSlice(ConsumerWaitOp stage, int64_t slice);
   /// Loads the scales of a fragment's rows as a vector of f32 factors.
   mlir::Value loadFactors(mlir::Value buffer, mlir::Value row,
                           mlir::Value block, FragmentType type,
                           int64_t blockSize);
+  /// Returns the type of the factors of a fragment's rows.
+  mlir::VectorType getFactors(FragmentType type);
+  /// Returns a fragment of A, with the rows of the accumulator.
+  FragmentType getRowsOfA();
   /// Returns the factors of A's rows for the reduction from `k` on, or null if
   /// a row of A has a single scale.
   mlir::Value loadFactorsOfA(ConsumerWaitOp stage, mlir::Value k,
                              ForEachWorkTileOp workTile);
+  /// Loads the factors of the rows of a layout that apply to a whole work tile.
+  mlir::Value loadTileFactors(mlir::Value buffer, mlir::Value row,
+                              FragmentLayoutAttr rows);
+  /// Returns the factors of the columns of a thread.
+  mlir::Value loadFactorsOfB(mlir::Value buffer, ForEachWorkTileOp workTile);
   /// Adds a partial sum, multiplied by row factors if any, to an accumulator.
   mlir::Value promote(mlir::Value accumulator, mlir::Value sum,
                       mlir::Value factors);
