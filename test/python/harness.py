@@ -298,10 +298,11 @@ class Blocks:
     square: bool = False
     groups: int = 0  # number of row groups
     batch: str = ""
+    size: int = None  # elements per block, or "row"
 
     @property
     def block(self):
-        return 32 if self.encode is None else 16
+        return self.size or (32 if self.encode is None else 16)
 
     def types(self, rows, columns):
         """Returns the types of elements and scales for `rows x columns` numbers."""
@@ -313,12 +314,13 @@ class Blocks:
             if not self.axis:
                 columns = ref.capacity(columns, self.groups)
                 mark = f", #mx.ragged<groups = {self.groups}, align = 128>"
-        blocks = columns if columns == "?" else columns // self.block
+        blocks = 1 if self.block == "row" else columns if columns == "?" else columns // self.block
         return [f"tensor<{self.batch}{rows}x{columns}x{self.element}{mark}>",
                 f"tensor<{self.batch}{rows}x{blocks}x{scale}, #mx.scale_layout<{self.layout}{ragged}>>"]
 
     def quantize(self, x):
-        return ref.quantize(np.ascontiguousarray(x), self.element, self.rounding, self.encode, self.square)
+        size = x.shape[-1] if self.block == "row" else self.block
+        return ref.quantize(np.ascontiguousarray(x), self.element, self.rounding, self.encode, self.square, size)
 
     def lay_out(self, scales):
         return ref.tile(scales) if self.layout == "sf_128x4" else scales

@@ -97,10 +97,10 @@ def share_in_squares(a, size):
     return np.repeat(largest, size, axis=0)[:rows].view(np.float32)
 
 
-def quantize(x, element, rounding="ceil", nvfp4_encode=None, square=False):
+def quantize(x, element, rounding="ceil", nvfp4_encode=None, square=False, size=None):
     """Quantizes float32 `x` to elements and scales, in blocks along the last axis or in square blocks. The last block
     of a row may be short."""
-    size = 32 if nvfp4_encode is None else 16
+    size = size or (32 if nvfp4_encode is None else 16)
     width = x.shape[-1]
     padded = -(-width // size) * size
     full = np.zeros((*x.shape[:-1], padded), np.float32)

@@ -97,6 +97,29 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
+// Sixteen lanes share a block of 256, so a warp holds two scales of a row and stores each as a byte.
+// Bytes of the tile past the last scale are 0.
+
+// CHECK-LABEL: llvm.func @long(
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK-NOT:     nvvm.shfl
+// CHECK:         %[[BYTE:.*]] = arith.trunci %{{.*}} : i32 to i8
+// CHECK:         %[[STORED:.*]] = arith.select %{{.*}}, %[[BYTE]], %c0_i8
+// CHECK-NOT:     nvvm.shfl
+// CHECK:         llvm.store %[[STORED]], %{{.*}} : i8, !llvm.ptr<1>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @long(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %n: index, %rows: index) {
+    mxgpu.role @quantize warps(4) {
+      %v = mxgpu.load_block %x[%n, %n] : memref<?x?xbf16> -> vector<16xbf16>
+      %e, %f = mxgpu.quantize_block %v scale_rounding = floor lanes(16) : vector<16xbf16> -> vector<16xf8E4M3FN>, f8E8M0FNU
+      mxgpu.store_block %e, %q[%n, %n] : vector<16xf8E4M3FN>, memref<?x?xf8E4M3FN>
+      mxgpu.store_scales %f into %s[%n, %n] of(%rows, %rows) lanes(16) : f8E8M0FNU into memref<?x?x32x4x4xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
 // sm_90a has no cvt to 4 bits. For each pair of values, the code computes three sums with E2M1
 // codes in their low bits, and uses the smallest sum. Four lanes share a block. One lane stores
 // the scale if the block is inside the matrix.

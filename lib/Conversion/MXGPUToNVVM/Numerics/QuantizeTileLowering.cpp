@@ -240,7 +240,7 @@ static Values lowerQuantizeColumns(NVVMBuilder &builder, QuantizeColumnsOp op,
     bytes = {scale.bits};
   } else {
     std::array<BlockScale, 2> scales;
-    if (op.getLanes() > 1)
+    if (op.getLanes() > 1 && !op.getFolded())
       scales.fill(math.getScale(math.getRowMaximum(maximum), encode));
     else
       for (unsigned half : {0, 1})

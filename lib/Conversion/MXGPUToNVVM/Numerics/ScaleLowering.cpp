@@ -119,9 +119,15 @@ static Values lowerStoreScales(NVVMBuilder &builder, StoreScalesOp op,
   int64_t lanes = op.getLanes();
   Value stored = bits, isPresent = isScale;
   if (hasScaleTiles(cast<MemRefType>(op.getDest().getType()))) {
-    stored = gather(builder, bits, isScale, lanes);
     isPresent = place.exists;
-    lanes *= 4;
+    if (kScaleTileBlocks * lanes <= mx::target::kWarpSize) {
+      stored = gather(builder, bits, isScale, lanes);
+      lanes *= kScaleTileBlocks;
+    } else {
+      Value zero = arith::ConstantOp::create(
+          builder, builder.getIntegerAttr(bits.getType(), 0));
+      stored = builder.select(isScale, bits, zero);
+    }
   }
   Value stores = builder.both(isPresent, builder.isFirstLane(lanes));
   Value address = getScaleAddress(builder, op.getDest(), place.offset);

@@ -61,7 +61,8 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
            << getBlockFormat(op.getScaleType(0), op.getBlockSize())
                   .describeBlock()
            << ": quantize on the host";
-  if (getBlockFormat(op.getScaleType(0), op.getBlockSize()).isFolded)
+  if (isByTiles(op) &&
+      getBlockFormat(op.getScaleType(0), op.getBlockSize()).isFolded)
     return op.emitOpError("expected blocks of 32 elements on the GPU, found "
                           "blocks of ")
            << op.getBlockSize() << ": quantize on the host";
@@ -104,8 +105,9 @@ static LogicalResult verifySquares(FusedQuantizeOp op, int64_t vector) {
 }
 
 static LogicalResult verifyRowSchedule(Operation *op, int64_t block,
-                                       QuantizeScheduleAttr schedule) {
-  int64_t rows = schedule.getTile()[0], columns = schedule.getTile()[1];
+                                       QuantizeScheduleAttr schedule,
+                                       ArrayRef<int64_t> tile) {
+  int64_t rows = tile[0], columns = tile[1];
   int64_t vector = schedule.getVector(), threads = schedule.getThreads();
   if (vector > block)
     return op->emitOpError("expected a schedule with vectors of at most ")
@@ -145,7 +147,7 @@ static int64_t getSmallestBlock(FusedQuantizeOp op) {
 static LogicalResult verifyConcatenated(FusedQuantizeOp op,
                                         QuantizeScheduleAttr schedule) {
   int64_t columns = op.getInput().getType().getDimSize(1);
-  int64_t multiple = schedule.getTile()[1];
+  int64_t multiple = getTileShape(op, schedule)[1];
   if (!op.getConcat() || ShapedType::isDynamic(columns) ||
       columns % multiple == 0)
     return success();
@@ -158,7 +160,8 @@ static LogicalResult verifyConcatenated(FusedQuantizeOp op,
 static void checkInputs(KernelBuilder &host, FusedQuantizeOp op,
                         QuantizeScheduleAttr schedule) {
   if (op.getConcat())
-    requireMultiple(host, host.dim(op.getInput(), 1), schedule.getTile()[1],
+    requireMultiple(host, host.dim(op.getInput(), 1),
+                    getTileShape(op, schedule)[1],
                     "dimension 1 of input with concat");
   for (Value input : op.getInputs().drop_front())
     for (int64_t dim : {0, 1})
@@ -235,15 +238,16 @@ LogicalResult mx::mxgpu::verifyQuantizeSchedule(FusedQuantizeOp op,
     return failure();
   if (isByTiles(op))
     return success();
-  if (int64_t columns = kScaleTileBlocks * op.getBlockSize();
-      op.getBlockSize() > kPowerOfTwoBlockSize &&
-      schedule.getTile()[1] < columns)
-    return op.emitOpError("expected a tile of at least ")
-           << columns << " columns (the width of a scale tile), found "
-           << schedule.getTile()[1];
   if (failed(verifySquares(op, schedule.getVector())))
     return failure();
-  return verifyRowSchedule(op, getSmallestBlock(op), schedule);
+  int64_t least = op.getBlockSize() / target::kWarpSize;
+  if (getBlockRows(op.getScaleType(0), op.getBlockSize()) == 1 &&
+      schedule.getVector() < least)
+    return op.emitOpError("expected a schedule with vectors of at least ")
+           << least << " elements, because a warp holds a block of "
+           << op.getBlockSize() << ", found " << schedule.getVector();
+  return verifyRowSchedule(op, getSmallestBlock(op), schedule,
+                           getTileShape(op, schedule));
 }
 
 void mx::mxgpu::checkQuantizeSizes(KernelBuilder &host, FusedQuantizeOp op,
@@ -297,7 +301,8 @@ mx::mxgpu::verifyDequantizeSupport(const DequantizeOperands &operands,
                                    QuantizeScheduleAttr schedule) {
   Operation *op = operands.op;
   if (failed(verifyDequantizeForm(operands, schedule)) ||
-      failed(verifyRowSchedule(op, operands.blockSize, schedule)))
+      failed(verifyRowSchedule(op, operands.blockSize, schedule,
+                               schedule.getTile())))
     return failure();
   if (operands.ragged == RaggedKind::Rows &&
       schedule.getTile()[0] != kScaleTileRows)

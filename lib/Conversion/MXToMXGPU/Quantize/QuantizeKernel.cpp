@@ -50,6 +50,16 @@ static void addDestination(KernelBuilder &host, FusedQuantizeOp op,
     arguments.push_back(factor);
 }
 
+/// Returns the number of rows in a scale tile, or 1 without scale tiles.
+static int64_t getScaleRows(FusedQuantizeOp op) {
+  bool isTiled =
+      llvm::any_of(llvm::seq(op.getNumDestinations()), [&](unsigned i) {
+        return !op.isDequantized(i) &&
+               hasScaleTiles(cast<MemRefType>(op.getScales(i).getType()));
+      });
+  return isTiled ? kScaleTileRows : 1;
+}
+
 namespace {
 
 class QuantizeRowsBuilder {
@@ -62,8 +72,10 @@ public:
         module(module),
         tile(hasSquares()
                  ? SmallVector<int64_t>{format.blockRows, format.blockSize}
-                 : SmallVector<int64_t>(schedule.getTile())),
-        pieces(op, body, schedule.getVector(), tile, /*padded=*/false),
+                 : getTileShape(op, schedule)),
+        rowMultiple(std::lcm(tile[0], getScaleRows(op))),
+        pieces(op, body, schedule.getVector(), {rowMultiple, tile[1]},
+               /*padded=*/false),
         destinations(op.getNumDestinations()) {}
 
   void build();
@@ -78,6 +90,13 @@ private:
   SmallVector<Value> getArguments();
   void takeArguments();
   bool hasSquares() const { return format.blockRows > 1; }
+  /// Returns the number of rows of all work tiles.
+  Value padRows(KernelBuilder &builder, Value rows) {
+    if (rowMultiple == tile[0])
+      return rows;
+    return builder.mul(builder.ceilDiv(rows, rowMultiple),
+                       builder.index(rowMultiple));
+  }
   void buildBody();
   /// Quantizes a warp's square. Returns the largest magnitude of each value.
   SmallVector<Value> buildSquare(const TileThreads &threads);
@@ -101,6 +120,7 @@ private:
   KernelBuilder host, body;
   gpu::GPUModuleOp module;
   SmallVector<int64_t> tile; ///< shape of a tile, which may be a square
+  int64_t rowMultiple;       ///< rows of tiles that fill scale tiles
   QuantizeInputLoader pieces;
   KernelOp kernel;
   /// Kernel values.
@@ -248,10 +268,10 @@ void QuantizeRowsBuilder::buildBody() {
   if (op.getConcat())
     columns = body.mul(columns, body.index(op.getNumConcatenated()));
   blocks = body.div(columns, op.getBlockSize());
-  auto threads =
-      forEachTile(body, "quantize", pieces.getRows(), pieces.getColumns(), tile,
-                  hasSquares() ? target::kWarpSize : schedule.getThreads(),
-                  schedule.getVector(), schedule.getRaster());
+  auto threads = forEachTile(
+      body, "quantize", padRows(body, pieces.getRows()), pieces.getColumns(),
+      tile, hasSquares() ? target::kWarpSize : schedule.getThreads(),
+      schedule.getVector(), schedule.getRaster());
   SmallVector<Value> known;
   for (Value magnitude : magnitudes)
     known.push_back(LoadRelaxedOp::create(body, magnitude));
@@ -284,7 +304,8 @@ void QuantizeRowsBuilder::build() {
   kernel.setMinCtas(hasSquares() ? 1 : schedule.getCtas());
   takeArguments();
   buildBody();
-  Value rowTiles = host.ceilDiv(getQuantizedDim(host, op, 0), tile[0]);
+  Value rowTiles =
+      host.ceilDiv(padRows(host, getQuantizedDim(host, op, 0)), tile[0]);
   Value columnTiles = host.ceilDiv(host.dim(op.getInput(), 1), tile[1]);
   host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
   op.erase();

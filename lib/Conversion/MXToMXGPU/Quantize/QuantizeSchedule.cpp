@@ -284,17 +284,16 @@ static QuantizeScheduleAttr adaptToSeed(FusedQuantizeOp op,
       schedule.getInputStages());
 }
 
-/// Widens tiles to at least four blocks, because four lanes gather the scales
-/// of a row.
+/// Widens vectors so that a warp holds a block.
 static QuantizeScheduleAttr adaptToBlocks(FusedQuantizeOp op,
                                           QuantizeScheduleAttr schedule) {
-  int64_t columns = kScaleTileBlocks * op.getBlockSize();
-  int64_t size = schedule.getTile()[0] * schedule.getTile()[1];
-  if (schedule.getTile()[1] >= columns)
+  int64_t vector = op.getBlockSize() / target::kWarpSize;
+  if (schedule.getVector() >= vector)
     return schedule;
-  return QuantizeScheduleAttr::get(op.getContext(), {size / columns, columns},
-                                   schedule.getThreads(), schedule.getVector(),
-                                   /*stages=*/1, schedule.getCtas());
+  return QuantizeScheduleAttr::get(
+      op.getContext(), schedule.getTile(), schedule.getThreads(), vector,
+      /*stage_rows=*/0, /*stages=*/1, schedule.getCtas(), schedule.getRaster(),
+      /*atomic_counter=*/false, /*input_stages=*/0);
 }
 
 /// Selects a schedule for a prologue. Its threads hold pieces of all inputs and
@@ -352,6 +351,15 @@ static QuantizeScheduleAttr selectSmallTileSchedule(FusedQuantizeOp op,
   return selectTileSchedule(op, target, [&](QuantizeScheduleAttr choice) {
     return getBytes(choice) == least;
   });
+}
+
+SmallVector<int64_t> mx::mxgpu::getTileShape(FusedQuantizeOp op,
+                                             QuantizeScheduleAttr schedule) {
+  SmallVector<int64_t> tile(schedule.getTile());
+  int64_t columns = kScaleTileBlocks * op.getBlockSize();
+  if (isByTiles(op) || tile[1] >= columns)
+    return tile;
+  return {tile[0] * tile[1] / columns, columns};
 }
 
 QuantizeScheduleAttr

@@ -14,6 +14,11 @@ namespace mx::mxgpu {
 /// quantizers process rows in registers.
 bool isByTiles(FusedQuantizeOp op);
 
+/// Returns the rows and columns of a tile. Along rows, tiles are reshaped to at
+/// least four blocks per row, whose scales are adjacent in a scale tile.
+llvm::SmallVector<int64_t> getTileShape(FusedQuantizeOp op,
+                                        QuantizeScheduleAttr schedule);
+
 /// Returns the fastest measured schedule (QuantizeSchedules.def).
 QuantizeScheduleAttr selectQuantizeSchedule(FusedQuantizeOp op,
                                             const target::TargetInfo &target);

@@ -279,7 +279,8 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
                 VectorType::get(inWord, dest.scaleType)},
       x, encode, rows, seed, getNumber(dest, slab, row, column),
       seed ? getAllColumns() : Value(), op.getScaleRounding(),
-      /*lanes=*/op.getSquare() ? getBlock() / inWord : 1);
+      /*lanes=*/op.getSquare() ? getBlock() / inWord : 1,
+      /*folded=*/false);
   StoreSharedOp::create(
       body, getStored(dest, quantized.getElements(), quantized.getScales()),
       getStaged(dest, slab).getBuffer(dest.getElementBuffer()),

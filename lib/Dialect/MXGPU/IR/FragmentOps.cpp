@@ -273,14 +273,17 @@ LogicalResult QuantizeBlockOp::verify() {
   int64_t lanes = getLanes(), block = format->blockSize;
   int64_t size = input.getNumElements() * lanes;
   bool isSquare = lanes == block && input.getNumElements() == block;
+  if (const BlockFormat *longer = findBlockFormat(getScale().getType(), size);
+      longer && !isSquare)
+    format = longer;
   if (getAmax() && (lanes != 1 || block % size)) // quantize_block C8
     return emitOpError(
                "'amax' requires a single lane whose element count divides ")
            << block << " elements, found " << lanes << " lanes with "
            << input.getNumElements() << " elements each";
   // quantize_block C3
-  if (!getAmax() &&
-      (lanes < 1 || lanes > target::kWarpSize || (size != block && !isSquare)))
+  if (!getAmax() && (lanes < 1 || lanes > target::kWarpSize ||
+                     (size != format->blockSize && !isSquare)))
     return emitOpError("expected lanes that together contain a block of ")
            << block << " elements or a square of " << block << " rows, found "
            << lanes << " lanes with " << input.getNumElements()
@@ -390,10 +393,10 @@ LogicalResult StoreScalesOp::verify() {
   if (failed(verifyMemoryScales(*this, cast<MemRefType>(getDest().getType()),
                                 getScale().getType(), /*mayBeSlice=*/false)))
     return failure();
-  // A warp holds at least four groups.
+  // store_scales C1
   int64_t lanes = getLanes();
-  if (lanes < 1 || lanes > 8 || !llvm::isPowerOf2_64(lanes)) // store_scales C1
-    return emitOpError("expected groups of 1, 2, 4 or 8 lanes, found ")
-           << lanes;
+  if (lanes < 1 || lanes > target::kWarpSize || !llvm::isPowerOf2_64(lanes))
+    return emitOpError("expected a power of two of at most ")
+           << target::kWarpSize << " lanes, found " << lanes;
   return success();
 }

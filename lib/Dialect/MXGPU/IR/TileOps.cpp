@@ -273,8 +273,15 @@ LogicalResult QuantizeColumnsOp::verify() {
     return emitOpError("expected 'encode' if and only if the scales are "
                        "f8E4M3FN, found ")
            << scales;
+  // quantize_columns C9
+  int64_t lanes = getLanes();
+  if (getFolded() &&
+      (lanes < 2 || !findBlockFormat(scales.getElementType(), lanes * block)))
+    return emitOpError("expected lanes that together contain a longer block, "
+                       "found ")
+           << lanes << " lanes with " << block << " rows each";
   // quantize_columns C7
-  if (int64_t lanes = getLanes(); lanes != 1 && lanes * columns != block)
+  if (!getFolded() && lanes != 1 && lanes * columns != block)
     return emitOpError("expected 1 lane or, for a square, ")
            << block / columns << " lanes, found " << lanes;
   if (bool(getSeed()) != bool(getFirst()) ||

@@ -94,10 +94,15 @@ mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4
 // expected-error @below {{'mx.fused_quantize' op expected dimension 1 of elements to be a multiple of 32 with axes [0] on the GPU, found 48: pad it to 64}}
 mx.fused_quantize ins(%x : memref<48x64xbf16>) global_scale(%g) outs(%e, %s : memref<64x48xf4E2M1FN>, memref<64x3xf8E4M3FN>) axes = [0] block_size = 16
 
-// Rejects folded blocks.
-// SET arguments = %x: memref<128x512xbf16>, %e: memref<128x512xf8E4M3FN>, %s: memref<128x4xf8E8M0FNU>
+// Rejects blocks of 512 elements in more than a warp.
+// SET arguments = %x: memref<128x512xbf16>, %e: memref<128x512xf8E4M3FN>, %s: memref<128x1xf8E8M0FNU>
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with vectors of at least 16 elements, because a warp holds a block of 512, found 8}}
+mx.fused_quantize ins(%x : memref<128x512xbf16>) outs(%e, %s : memref<128x512xf8E4M3FN>, memref<128x1xf8E8M0FNU>) block_size = 512 {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector = 8>}
+
+// Rejects folded blocks along columns.
+// SET arguments = %x: memref<128x512xbf16>, %e: memref<512x128xf8E4M3FN>, %s: memref<512x1xf8E8M0FNU>
 // expected-error @below {{'mx.fused_quantize' op expected blocks of 32 elements on the GPU, found blocks of 128: quantize on the host}}
-mx.fused_quantize ins(%x : memref<128x512xbf16>) outs(%e, %s : memref<128x512xf8E4M3FN>, memref<128x4xf8E8M0FNU>) block_size = 128
+mx.fused_quantize ins(%x : memref<128x512xbf16>) outs(%e, %s : memref<512x128xf8E4M3FN>, memref<512x1xf8E8M0FNU>) axes = [0] block_size = 128
 
 // SET arguments = %x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>
 // expected-error @below {{'mx.fused_quantize' op expected a matrix with contiguous rows on the GPU (identity layout for batches and for 4- and 6-bit elements), found 'memref<2x128x64xbf16, strided<[16384, 64, 1]>>'}}

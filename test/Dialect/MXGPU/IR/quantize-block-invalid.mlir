@@ -23,6 +23,17 @@ func.func @f(${arguments}) {
 %e, %s = "mxgpu.quantize_block"(%v, %seed) <{operandSegmentSizes = array<i32: 1, 0, 1, 0, 0>, scale_rounding = #mxgpu<scale_rounding ceil>}>
     : (vector<32xbf16>, i64) -> (vector<32xf8E4M3FN>, f8E8M0FNU)
 
+// SET arguments = %v: vector<16xbf16>
+// quantize_block C3
+// expected-error @below {{'mxgpu.quantize_block' op expected lanes that together contain a block of 32 elements or a square of 32 rows, found 4 lanes with 16 elements each}}
+%e, %s = mxgpu.quantize_block %v scale_rounding = ceil lanes(4) : vector<16xbf16> -> vector<16xf8E4M3FN>, f8E8M0FNU
+
+// Rejects 4-bit elements in blocks of 128.
+// SET arguments = %v: vector<16xbf16>
+// shared C15
+// expected-error @below {{'mxgpu.quantize_block' op expected elements of type f8E4M3FN or f8E5M2, found 'f4E2M1FN'}}
+%e, %s = mxgpu.quantize_block %v scale_rounding = ceil lanes(8) : vector<16xbf16> -> vector<16xf4E2M1FN>, f8E8M0FNU
+
 // SET arguments = %v: vector<16xbf16>, %g: f32
 // quantize_block C3
 // expected-error @below {{'mxgpu.quantize_block' op expected lanes that together contain a block of 16 elements or a square of 16 rows, found 2 lanes with 16 elements each}}
@@ -162,10 +173,10 @@ mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E4M3FN into memref<1x1x32x4
 
 // SET arguments = %s: f8E8M0FNU, %t: memref<4x4xf8E8M0FNU>, %n: index
 // store_scales C1
-// expected-error @below {{'mxgpu.store_scales' op expected groups of 1, 2, 4 or 8 lanes, found 3}}
+// expected-error @below {{'mxgpu.store_scales' op expected a power of two of at most 32 lanes, found 3}}
 mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) lanes(3) : f8E8M0FNU into memref<4x4xf8E8M0FNU>
 
 // SET arguments = %s: f8E8M0FNU, %t: memref<4x4xf8E8M0FNU>, %n: index
 // store_scales C1
-// expected-error @below {{'mxgpu.store_scales' op expected groups of 1, 2, 4 or 8 lanes, found 16}}
-mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) lanes(16) : f8E8M0FNU into memref<4x4xf8E8M0FNU>
+// expected-error @below {{'mxgpu.store_scales' op expected a power of two of at most 32 lanes, found 64}}
+mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) lanes(64) : f8E8M0FNU into memref<4x4xf8E8M0FNU>

@@ -334,6 +334,12 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.quantize_columns' op expected 1 lane or, for a square, 16 lanes, found 8}}
 %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil lanes(8) : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
 
+// Rejects blocks of 96 rows.
+%x = vector.broadcast %v : bf16 to vector<32x2xbf16>
+// quantize_columns C9
+// expected-error @below {{'mxgpu.quantize_columns' op expected lanes that together contain a longer block, found 3 lanes with 32 rows each}}
+%q, %f = mxgpu.quantize_columns %x scale_rounding = ceil lanes(3) folded : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
+
 // SET arguments = %v: bf16, %seed: i64
 %x = vector.broadcast %v : bf16 to vector<32x2xbf16>
 // quantize_columns C8

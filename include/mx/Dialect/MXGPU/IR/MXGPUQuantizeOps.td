@@ -83,9 +83,10 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
     NVFP4's per-tensor factor. With `rows(n)`, in which n is signed, blocks end
     before row n. Row n and later rows are treated as zeros, which quantize to 0
     even if a scale is NaN. With `lanes(n)`, n adjacent lanes of a warp hold the
-    columns of a square with a single scale. `seed` enables stochastic rounding;
-    `first` is the linear index of the first element in the tensor, and `stride`
-    the distance between rows.
+    columns of a square with a single scale. With `lanes(n) folded`, they hold
+    successive rows of the same columns, which share n times as long a block.
+    `seed` enables stochastic rounding; `first` is the linear index of the first
+    element in the tensor, and `stride` the distance between rows.
 
     Example:
 
@@ -99,13 +100,15 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
                        Optional<I64>:$seed, Optional<Index>:$first,
                        Optional<Index>:$stride,
                        MXGPU_ScaleRoundingAttr:$scale_rounding,
-                       DefaultValuedAttr<I64Attr, "1">:$lanes);
+                       DefaultValuedAttr<I64Attr, "1">:$lanes,
+                       UnitAttr:$folded);
   let results = (outs AnyVectorOfNonZeroRank:$elements,
                       AnyVectorOfNonZeroRank:$scales);
   let assemblyFormat = [{
     $input (`encode` `(` $encode^ `)`)? (`rows` `(` $rows^ `)`)?
     (`seed` `(` $seed^ `at` $first `by` $stride `)`)?
-    `scale_rounding` `=` `` $scale_rounding (`lanes` `(` $lanes^ `)`)? attr-dict
+    `scale_rounding` `=` `` $scale_rounding
+    (`lanes` `(` $lanes^ `)`)? (`folded` $folded^)? attr-dict
     `:` type($input) `->` type($elements) `,` type($scales)
   }];
 }
@@ -272,13 +275,14 @@ def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
   let summary = "store the scales of a warp's lanes";
   let description = [{
     Each set of `lanes` adjacent lanes holds one scale, at `row` and `block` of
-    `rows x blocks` scales. Four adjacent sets hold four scales of a row,
-    starting at a block that is a multiple of 4.
+    `rows x blocks` scales. Four adjacent sets of at most 8 lanes hold four
+    scales of a row, starting at a block that is a multiple of 4.
 
     `dest` is a matrix of scales, or scale tiles,
     `tiles of rows x tiles of blocks x 32 x 4 x 4`, in which these four scales
-    are adjacent bytes. Every byte of a tile that contains a scale is written,
-    with 0 beyond the last row and block.
+    are adjacent bytes and stored together. Larger sets store single bytes.
+    Every byte of a tile that contains a scale is written, with 0 beyond the
+    last row and block.
 
     Example:
 

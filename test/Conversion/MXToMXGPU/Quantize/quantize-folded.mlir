@@ -1,0 +1,38 @@
+// RUN: mx-opt %s -split-input-file --mx-to-mxgpu=chip=sm_90a | FileCheck %s
+
+// A tile has the width of a scale tile, 4 blocks, and as many elements as in the schedule. Eight
+// lanes share a block of 128. Work tiles cover whole scale tiles.
+
+// CHECK-LABEL: mxgpu.kernel @quantize_quantize(
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 512, ctas = 2>)
+// CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index
+// CHECK:         %[[ROWS:.*]] = memref.dim %{{.*}}, %c0
+// CHECK:         %[[COLUMNS:.*]] = memref.dim %{{.*}}, %c1
+// CHECK:         %[[BLOCKS:.*]] = arith.divui %[[COLUMNS]], %[[C128]]
+// CHECK:         %[[TILES:.*]] = arith.ceildivui %[[ROWS]], %[[C128]]
+// CHECK:         %[[PADDED:.*]] = arith.muli %[[TILES]], %[[C128]]
+// CHECK:         mxgpu.tile_scheduler static raster = linear tile [32, 512] of(%[[PADDED]], %[[COLUMNS]],
+// CHECK-COUNT-2: mxgpu.load_block
+// CHECK-NOT:     mxgpu.load_block
+// CHECK:         mxgpu.quantize_block %{{.*}} scale_rounding = ceil lanes(8)
+// CHECK:         mxgpu.store_scales %{{.*}} of(%[[ROWS]], %[[BLOCKS]]) lanes(8)
+func.func @quantize(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.fused_quantize ins(%x : memref<?x?xbf16>) outs(%e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>)
+      block_size = 128
+  return
+}
+
+// -----
+
+// A vector of 16 f32 elements lets a warp hold a block of 512.
+
+// CHECK-LABEL: mxgpu.kernel @wide_quantize(
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 512, ctas = 2>)
+// CHECK:         mxgpu.tile_scheduler static raster = linear tile [8, 2048]
+// CHECK:         mxgpu.quantize_block %{{.*}} scale_rounding = floor lanes(32) : vector<16xf32>
+// CHECK:         mxgpu.store_scales %{{.*}} lanes(32) : f8E8M0FNU into memref<64x8xf8E8M0FNU>
+func.func @wide(%x: memref<64x4096xf32>, %e: memref<64x4096xf8E5M2>, %s: memref<64x8xf8E8M0FNU>) {
+  mx.fused_quantize ins(%x : memref<64x4096xf32>) outs(%e, %s : memref<64x4096xf8E5M2>, memref<64x8xf8E8M0FNU>)
+      block_size = 512 scale_rounding = floor
+  return
+}

@@ -1,0 +1,94 @@
+"""Quantizers to blocks of 128, 256 and 512 elements equal numpy and the CPU path in every bit.
+
+RUN: %python %s mx-run %t cpu
+RUN: %python %s mx-run %t sm_90a
+RUN: %python %s mx-run %t sm_100a
+RUN: %python %s mx-run %t sm_120a
+REQUIRES: compiler, numpy
+
+Inputs contain rows of all magnitudes, zeros, NaN, infinities and ties. Rows and columns do not fill tiles of elements or
+of scales.
+"""
+
+import numpy as np
+from harness import Blocks, Function, Harness, to_array
+
+SEED = 0x2718281828459045
+# Shape, whether it is static, input type, destinations, and options.
+ALONG_ROWS = [
+    ((70, 640), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128)], ""),
+    ((150, 512), False, "bf16", [("f8E5M2", 1, "linear", "even", 128)], ""),
+    ((33, 1152), True, "f16", [("f8E4M3FN", 1, "sf_128x4", "floor", 128)], "amax"),
+    ((40, 384), False, "f32", [("f8E4M3FN", 1, "sf_128x4", "fit", 128)], ""),
+    ((140, 768), False, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 256)], ""),
+    ((32, 2560), True, "bf16", [("f8E5M2", 1, "sf_128x4", "ceil", 512)], "amax"),
+    ((9, 1024), True, "f32", [("f8E4M3FN", 1, "linear", "ceil", 512)], ""),
+    ((64, 1280), True, "f32", [("f8E4M3FN", 1, "sf_128x4", "ceil", 256)], "seed"),
+    ((32, 512), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128)], "prologue"),
+    ((50, 512), False, "f32", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128)], "prologue"),
+    ((130, 1024), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 512)], "prologue"),
+]
+
+
+def make_input(rng, shape):
+    x = rng.standard_normal(shape) * np.exp2(rng.integers(-140, 120, (*shape[:-1], 1)))
+    near = rng.random(shape[:-1]) < 0.5
+    x[near] = rng.standard_normal((near.sum(), shape[-1])) * np.exp2(rng.integers(-12, 12, (near.sum(), shape[-1])))
+    for value in (0.0, -0.0, np.nan, np.inf, -np.inf, 448.0, 464.0, 1e-45, 3e38):
+        x[rng.random(shape) < 0.0005] = value
+    x[rng.random(shape[:-1]) < 0.05] = 0
+    return x
+
+
+def check(case):
+    shape, static, dtype, destinations, options = case
+    with np.errstate(over="ignore"):
+        array, x = to_array(make_input(test.rng, shape), dtype)
+    outs = [Blocks(*args, size=size, batch="".join(f"{n}x" for n in shape[:-2])) for *args, size in destinations]
+    f, sizes = Function(), shape if static else ["?"] * 2
+    t = f"tensor<{'x'.join(map(str, [*shape[:-2], *sizes[-2:]]))}x{dtype}>"
+    f.argument(t, array, "x"), f.argument("i64", np.int64(SEED), "seed")
+    dims, types = [], []
+    for i, out in enumerate(outs):
+        types += out.types(*sizes[-2:])
+    if not static:
+        rank = len(shape)
+        f.lines += [f"%c{d} = arith.constant {d} : index" for d in (rank - 2, rank - 1)]
+        f.lines += [f"%d{j} = tensor.dim %x, %c{d} : {t}" for j, d in enumerate((rank - 2, rank - 1))]
+    if not static:
+        for i, out in enumerate(outs):
+            rows, columns = ("%d0", "%d1") if out.axis else ("%d1", "%d0")
+            f.lines += [f"%s{i} = arith.constant {out.block} : index",
+                        f"%b{i} = arith.divui {columns}, %s{i} : index"]
+            dims += [f"{rows}, {columns}", f"{rows}, %b{i}"]
+    region, clause = "", ""
+    if options == "prologue":  # doubles each value, which is exact
+        region = f"""prologue {{
+        ^bb0(%a: {dtype}, %row: index, %column: index):
+          %two = arith.constant 2.0 : {dtype}
+          %b = arith.mulf %a, %two : {dtype}
+          mx.yield %b : {dtype}
+        }}"""
+        with np.errstate(over="ignore"):
+            _, x = to_array(x * np.float32(2), dtype)
+    f.call(f"mx.fused_quantize ins(%x : {t}) {'seed(%seed)' if options == 'seed' else ''} OUTS "
+           f"axes = {[out.axis for out in outs]} block_size = {outs[0].block} {'amax' if options == 'amax' else ''} "
+           f"scale_rounding = {outs[0].rounding}", types + ["tensor<f32>"] * (options == "amax"), region, dims)
+    found = test.run(f, chip=test.chip, check=test.chip != "cpu", sms=2)
+    if options == "seed":
+        return  # compared with the CPU path
+    arrays = iter(found)
+    for out in outs:
+        if len(shape) == 2:
+            out.compare(test, f"{out}", arrays, x)
+            continue
+        for j, what in enumerate(("elements", "scales")):
+            want = np.stack([out.expected(matrix)[j][0] for matrix in x.reshape(-1, *shape[-2:])])
+            own = next(arrays)
+            test.expect(f"{out} {what}", own.reshape(want.shape), want)
+
+
+test = Harness("mx_run", "folder", "chip", seed=72)
+for case in test.select(ALONG_ROWS):
+    check(case)
+test.finish(least=300000)
