@@ -119,9 +119,22 @@ void mx::ignorePadding(FusedQuantizeOp op, const IntermediateArrays &arrays,
   if (rows == 0 || columns == 0)
     return;
   size_t bytes = device.data.size() / (rows * columns);
+  auto ignore = [&](size_t begin, size_t size) {
+    std::memcpy(device.data.data() + begin, reference.data.data() + begin,
+                size);
+  };
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)
       if (!definedRows[i] || !definedColumns[j])
-        std::memcpy(device.data.data() + (i * columns + j) * bytes,
-                    reference.data.data() + (i * columns + j) * bytes, bytes);
+        ignore((i * columns + j) * bytes, bytes);
+  if (!isReduction || !areTiles)
+    return;
+  // Long blocks may fill only a part of the last scale tile. The bytes of a
+  // tile are words of four blocks.
+  int64_t blocks = countSegmentColumns(ends) / op.getBlockSize();
+  int64_t last = blocks / kScaleTileBlocks, filled = blocks % kScaleTileBlocks;
+  for (int64_t i = 0; filled && last < columns && i < rows; ++i)
+    for (size_t word = 0; word < bytes; word += kScaleTileBlocks)
+      ignore((i * columns + last) * bytes + word + filled,
+             kScaleTileBlocks - filled);
 }

@@ -6,12 +6,12 @@ RUN: %python %s mx-run %t sm_100a
 RUN: %python %s mx-run %t sm_120a
 REQUIRES: compiler, numpy
 
-Inputs contain rows of all magnitudes, zeros, NaN, infinities and ties. Rows and columns do not fill tiles of elements or
-of scales.
+Inputs contain rows of all magnitudes, zeros, NaN, infinities and ties. Rows and columns do not fill tiles of elements
+or of scales.
 """
 
 import numpy as np
-from harness import Blocks, Function, Harness, to_array
+from harness import Blocks, Function, Harness, group_ends, to_array
 
 SEED = 0x2718281828459045
 # Shape, whether it is static, input type, destinations, and options.
@@ -26,7 +26,31 @@ ALONG_ROWS = [
     ((64, 1280), True, "f32", [("f8E4M3FN", 1, "sf_128x4", "ceil", 256)], "seed"),
     ((32, 512), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128)], "prologue"),
     ((50, 512), False, "f32", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128)], "prologue"),
+    ((60, 512), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128)], "concat"),
     ((130, 1024), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 512)], "prologue"),
+]
+BY_TILES = [
+    ((256, 160), True, "bf16", [("f8E4M3FN", 0, "sf_128x4", "ceil", 128)], ""),
+    ((384, 640), False, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128), ("f8E4M3FN", 0, "sf_128x4", "ceil", 128)],
+     "amax"),
+    ((256, 384), True, "f16", [("f8E4M3FN", 1, "linear", "floor", 128), ("f8E4M3FN", 0, "sf_128x4", "floor", 128)],
+     "seed"),
+    ((128, 512), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128), ("f8E5M2", 0, "sf_128x4", "ceil", 128)],
+     "prologue"),
+    ((3, 70, 256), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128)], ""),
+    ((2, 256, 640), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128), ("f8E4M3FN", 0, "sf_128x4", "ceil", 128)],
+     ""),
+    ((300, 640), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128), ("f8E4M3FN", 0, "sf_128x4", "ceil", 128)],
+     "ragged"),
+    ((200, 384), True, "f32", [("f8E4M3FN", 1, "sf_128x4", "fit", 128)], "ragged"),
+]
+# Tiles that exceed the shared memory of sm_120a.
+LARGE = [
+    ((256, 384), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128), ("f8E4M3FN", 0, "sf_128x4", "ceil", 128)],
+     "concat"),
+    ((640, 256), False, "f32", [("f8E5M2", 0, "linear", "even", 128), ("f8E5M2", 1, "linear", "even", 128)], ""),
+    ((512, 256), True, "bf16", [("f8E4M3FN", 0, "sf_128x4", "ceil", 256)], ""),
+    ((2, 128, 512), True, "bf16", [("f8E4M3FN", 1, "linear", "ceil", 256)], ""),
 ]
 
 
@@ -44,43 +68,49 @@ def check(case):
     shape, static, dtype, destinations, options = case
     with np.errstate(over="ignore"):
         array, x = to_array(make_input(test.rng, shape), dtype)
-    outs = [Blocks(*args, size=size, batch="".join(f"{n}x" for n in shape[:-2])) for *args, size in destinations]
+    groups = 3 if options == "ragged" else 0
+    ends = group_ends(test.rng, shape[0], groups) if groups else None
+    outs = [Blocks(*args, size=size, groups=groups, batch="".join(f"{n}x" for n in shape[:-2]))
+            for *args, size in destinations]
+    values = 2 if options == "concat" else 1
     f, sizes = Function(), shape if static else ["?"] * 2
     t = f"tensor<{'x'.join(map(str, [*shape[:-2], *sizes[-2:]]))}x{dtype}>"
     f.argument(t, array, "x"), f.argument("i64", np.int64(SEED), "seed")
-    dims, types = [], []
-    for i, out in enumerate(outs):
-        types += out.types(*sizes[-2:])
+    dims, types = [], sum((out.types(sizes[-2], sizes[-1] * values) for out in outs), [])
     if not static:
-        rank = len(shape)
-        f.lines += [f"%c{d} = arith.constant {d} : index" for d in (rank - 2, rank - 1)]
-        f.lines += [f"%d{j} = tensor.dim %x, %c{d} : {t}" for j, d in enumerate((rank - 2, rank - 1))]
-    if not static:
+        f.lines += [line for d in (0, 1)
+                    for line in (f"%c{d} = arith.constant {d} : index", f"%d{d} = tensor.dim %x, %c{d} : {t}")]
         for i, out in enumerate(outs):
             rows, columns = ("%d0", "%d1") if out.axis else ("%d1", "%d0")
             f.lines += [f"%s{i} = arith.constant {out.block} : index",
                         f"%b{i} = arith.divui {columns}, %s{i} : index"]
             dims += [f"{rows}, {columns}", f"{rows}, %b{i}"]
-    region, clause = "", ""
-    if options == "prologue":  # doubles each value, which is exact
+    region = ""
+    if options in ("prologue", "concat"):  # doubles each value, which is exact
         region = f"""prologue {{
         ^bb0(%a: {dtype}, %row: index, %column: index):
           %two = arith.constant 2.0 : {dtype}
           %b = arith.mulf %a, %two : {dtype}
-          mx.yield %b : {dtype}
+          mx.yield {"%a, %b" if values == 2 else "%b"} : {", ".join([dtype] * values)}
         }}"""
         with np.errstate(over="ignore"):
-            _, x = to_array(x * np.float32(2), dtype)
-    f.call(f"mx.fused_quantize ins(%x : {t}) {'seed(%seed)' if options == 'seed' else ''} OUTS "
-           f"axes = {[out.axis for out in outs]} block_size = {outs[0].block} {'amax' if options == 'amax' else ''} "
+            _, x = to_array(np.hstack([x, x * np.float32(2)][-values:]), dtype)
+    if groups:
+        f.argument("tensor<3xi32>", ends, "o")
+    clauses = {"ragged": "offsets(%o : tensor<3xi32>)", "seed": "seed(%seed)"}
+    flag = options if options in ("amax", "concat") else ""
+    f.call(f"mx.fused_quantize {'ragged = rows' if groups else ''} ins(%x : {t}) {clauses.get(options, '')} OUTS "
+           f"axes = {[out.axis for out in outs]} block_size = {outs[0].block} {flag} "
            f"scale_rounding = {outs[0].rounding}", types + ["tensor<f32>"] * (options == "amax"), region, dims)
+    if test.chip == "sm_120a" and case in LARGE:
+        return test.refuse("choose shorter blocks, or quantize on the host", f.text(), f.arrays, chip=test.chip)
     found = test.run(f, chip=test.chip, check=test.chip != "cpu", sms=2)
     if options == "seed":
         return  # compared with the CPU path
     arrays = iter(found)
     for out in outs:
         if len(shape) == 2:
-            out.compare(test, f"{out}", arrays, x)
+            out.compare(test, f"{out}", arrays, x, ends)
             continue
         for j, what in enumerate(("elements", "scales")):
             want = np.stack([out.expected(matrix)[j][0] for matrix in x.reshape(-1, *shape[-2:])])
@@ -89,6 +119,6 @@ def check(case):
 
 
 test = Harness("mx_run", "folder", "chip", seed=72)
-for case in test.select(ALONG_ROWS):
+for case in test.select(ALONG_ROWS + BY_TILES + LARGE):
     check(case)
-test.finish(least=300000)
+test.finish(least=2000000)

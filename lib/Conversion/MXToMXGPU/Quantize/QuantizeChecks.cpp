@@ -26,6 +26,15 @@ bool mx::mxgpu::isByTiles(FusedQuantizeOp op) {
   return op.getOffsets() && (hasScales || op.getAmax());
 }
 
+SmallVector<int64_t> mx::mxgpu::getTileShape(FusedQuantizeOp op,
+                                             QuantizeScheduleAttr schedule) {
+  SmallVector<int64_t> tile(schedule.getTile());
+  int64_t columns = kScaleTileBlocks * op.getBlockSize();
+  if (isByTiles(op) || tile[1] >= columns)
+    return tile;
+  return {tile[0] * tile[1] / columns, columns};
+}
+
 static int64_t getRowMultiple(MemRefType type) {
   return kLoadBytes * 8 / type.getElementTypeBitWidth();
 }
@@ -61,11 +70,11 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
            << getBlockFormat(op.getScaleType(0), op.getBlockSize())
                   .describeBlock()
            << ": quantize on the host";
-  if (isByTiles(op) &&
-      getBlockFormat(op.getScaleType(0), op.getBlockSize()).isFolded)
-    return op.emitOpError("expected blocks of 32 elements on the GPU, found "
-                          "blocks of ")
-           << op.getBlockSize() << ": quantize on the host";
+  if (op.getSquare() && op.getBlockSize() > kPowerOfTwoBlockSize)
+    return op.emitOpError("expected squares of at most 32 x 32 elements on the "
+                          "GPU, found ")
+           << op.getBlockSize() << " x " << op.getBlockSize()
+           << ": quantize on the host";
   for (Value operand : op.getInputs())
     if (failed(checkInput(op, cast<MemRefType>(operand.getType()))))
       return failure();

@@ -322,12 +322,26 @@ static QuantizeScheduleAttr selectRowSchedule(FusedQuantizeOp op,
   return adaptToBlocks(op, adaptToSeed(op, schedule, schedule.getThreads()));
 }
 
+/// Returns true if blocks divide the columns of a tile and the rows of a stage.
+static bool holdsBlocks(FusedQuantizeOp op, QuantizeScheduleAttr schedule) {
+  return llvm::all_of(op.getAxes(), [&](int64_t axis) {
+    int64_t size = axis ? schedule.getTile()[1] : schedule.getRowsPerStage();
+    return size % op.getBlockSize() == 0;
+  });
+}
+
 static QuantizeScheduleAttr selectTileSchedule(FusedQuantizeOp op,
                                                const TargetInfo &target,
                                                HasRoom hasRoom) {
-  QuantizeScheduleAttr schedule =
-      isProduced(op) ? selectProducedTileSchedule(op, target, hasRoom)
-                     : selectCopiedTileSchedule(op, target, hasRoom);
+  auto select = [&](HasRoom fits) {
+    return isProduced(op) ? selectProducedTileSchedule(op, target, fits)
+                          : selectCopiedTileSchedule(op, target, fits);
+  };
+  QuantizeScheduleAttr schedule = select([&](QuantizeScheduleAttr choice) {
+    return holdsBlocks(op, choice) && hasRoom(choice);
+  });
+  if (!schedule) // the builder reports blocks that no schedule holds
+    schedule = select(hasRoom);
   if (!schedule)
     return schedule;
   return adaptToSeed(op, adaptToExperts(op, schedule), /*mostThreads=*/128);
@@ -351,15 +365,6 @@ static QuantizeScheduleAttr selectSmallTileSchedule(FusedQuantizeOp op,
   return selectTileSchedule(op, target, [&](QuantizeScheduleAttr choice) {
     return getBytes(choice) == least;
   });
-}
-
-SmallVector<int64_t> mx::mxgpu::getTileShape(FusedQuantizeOp op,
-                                             QuantizeScheduleAttr schedule) {
-  SmallVector<int64_t> tile(schedule.getTile());
-  int64_t columns = kScaleTileBlocks * op.getBlockSize();
-  if (isByTiles(op) || tile[1] >= columns)
-    return tile;
-  return {tile[0] * tile[1] / columns, columns};
 }
 
 QuantizeScheduleAttr

@@ -40,18 +40,20 @@ private:
     mlir::Type dequantizedType; // null unless dequantized
     /// A store covers `rows` rows in adjacent panels, `boxRows` rows at a time.
     int64_t rows, panels, boxRows;
-    /// Number of scale tiles in a tile.
+    /// Number of scale tiles in a tile. With long blocks, a tile contains less
+    /// than a column of scale tiles, and threads store scales directly.
     int64_t scaleTileRows, scaleTileColumns;
     /// Host values: tensor map of the elements, elements and scales.
     mlir::Value map, elements, scales;
     /// Kernel values.
     mlir::Value kernelMap, kernelElements, kernelScales, kernelDecode;
 
-    /// Returns true if scales are stored in tiles through shared memory.
     bool isTiled() const {
       return !dequantizedType &&
              hasScaleTiles(mlir::cast<mlir::MemRefType>(scales.getType()));
     }
+    /// Returns true if scales are stored in tiles through shared memory.
+    bool isStaged() const { return isTiled() && scaleTileColumns > 0; }
     /// Returns the number of elements in a memory element.
     int64_t getPacking() const {
       return !dequantizedType && elementType.getIntOrFloatBitWidth() == 4 ? 2
@@ -81,6 +83,7 @@ private:
   };
 
   // QuantizeTileHost.cpp
+  llvm::LogicalResult verifyBlocks();
   llvm::LogicalResult verifyCopies();
   llvm::LogicalResult verifyPrologues();
   void checkInputs();
@@ -123,7 +126,11 @@ private:
   mlir::Value clearBehindLines(const Destination &dest, mlir::Value scale,
                                mlir::Value line);
   void storeScale(const Destination &dest, RowSlab slab, mlir::Value scale,
-                  mlir::Value row, mlir::Value block);
+                  mlir::Value row, mlir::Value block, mlir::Value part);
+  void storeTiledScale(const Destination &dest, mlir::Value scale,
+                       mlir::Value row, mlir::Value block, mlir::Value part);
+  mlir::Value getRowTile(const Destination &dest, mlir::Value row);
+  mlir::Value getRowTiles(const Destination &dest);
   void storeElements(const Destination &dest, RowSlab slab);
   void storeScaleTiles(const Destination &dest, ProducerAcquireOp staged);
   mlir::Value forEachSlab();
@@ -137,6 +144,25 @@ private:
   int64_t getColumns() { return schedule.getTile()[1]; }
   int64_t getRowsPerStage() { return schedule.getRowsPerStage(); }
   int64_t getBlock() { return op.getBlockSize(); }
+  /// Returns the number of elements of a block that a thread holds.
+  int64_t getPart() {
+    return std::min<int64_t>(getBlock(), kPowerOfTwoBlockSize);
+  }
+  /// Returns the number of adjacent lanes that share a block.
+  int64_t getParts() { return getBlock() / getPart(); }
+  /// Divides an item into a row of parts and the part of this lane, which is
+  /// null if a thread holds a block.
+  std::pair<mlir::Value, mlir::Value> splitItem(mlir::Value item) {
+    if (getParts() == 1)
+      return {item, nullptr};
+    return {body.div(item, getParts()), body.rem(item, getParts())};
+  }
+  /// Returns the index of the first element of a part.
+  mlir::Value getFirst(mlir::Value block, mlir::Value part) {
+    mlir::Value first = body.mul(block, body.index(getBlock()));
+    return part ? body.add(first, body.mul(part, body.index(getPart())))
+                : first;
+  }
   /// Returns true if the threads of an axis update amax. Only the first axis
   /// does, because every axis reads all elements.
   bool raises(int64_t axis) {
@@ -188,7 +214,7 @@ private:
   /// fragment at a time.
   int64_t getNumFragments(int64_t axis, mlir::Type type) {
     int64_t columns = axis ? 1 : getWordColumns(type);
-    return getRowsPerStage() * getColumns() / (getBlock() * columns);
+    return getRowsPerStage() * getColumns() / (getPart() * columns);
   }
   /// Returns true if the output is stored after each slab. This applies to
   /// rows, and to dequantized columns because they are wide enough to be stored

@@ -289,6 +289,18 @@ static int64_t getElementStep(Value elements) {
   return 128 / (bits == 6 ? 8 : bits);
 }
 
+LogicalResult QuantizeTileBuilder::verifyBlocks() {
+  for (int64_t axis : op.getAxes())
+    if (int64_t size = axis ? getColumns() : getRowsPerStage();
+        size % getBlock())
+      return op.emitOpError("expected blocks that divide the ")
+             << size << (axis ? " columns of a tile" : " rows of a stage")
+             << " along axis " << axis << " on the GPU, found blocks of "
+             << getBlock()
+             << ": choose shorter blocks, or quantize on the host";
+  return success();
+}
+
 LogicalResult QuantizeTileBuilder::verifyCopies() {
   if (!copiesSources() || canCopyInputs(op))
     return success();
@@ -328,6 +340,8 @@ LogicalResult QuantizeTileBuilder::verify() {
                "expected a schedule with tiles of [128, 128], stages = 1 and "
                "no atomic_counter for ragged rows, found ")
            << schedule;
+  if (failed(verifyBlocks()))
+    return failure();
   for (int64_t axis : op.getAxes())
     for (Type type : types)
       if (failed(

@@ -102,7 +102,7 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofSlabs) {
   // Add all elements before all scales. Elements are aligned to the swizzle
   // period, so scales between the elements of two values would need padding.
   for (const Destination &dest : ofAxis)
-    if (!ofSlabs && dest.isTiled())
+    if (!ofSlabs && dest.isStaged())
       add(dest.getScaleBuffer(),
           getBuffer(
               {dest.scaleTileRows, dest.scaleTileColumns, kScaleTileBytes},
@@ -192,29 +192,31 @@ Value QuantizeTileBuilder::getNumber(const Destination &dest, RowSlab slab,
   return body.add(body.mul(row, getAllColumns()), inRow);
 }
 
-/// Quantizes a block of a row, or a row of a square. Adjacent lanes process the
-/// other rows of the square. Returns the source values.
+/// Quantizes a block of a row, a part of a long block, or a row of a square.
+/// Adjacent lanes process the other parts, or the other rows of the square.
+/// Returns the source values.
 Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
                                             RowSlab slab, Value item) {
-  Value row = body.rem(item, getRowsPerStage());
-  Value block = body.div(item, getRowsPerStage());
-  Value column = body.mul(block, body.index(getBlock()));
+  auto [index, part] = splitItem(item);
+  Value row = body.rem(index, getRowsPerStage());
+  Value block = body.div(index, getRowsPerStage());
+  Value column = getFirst(block, part);
   Value x = LoadSharedOp::create(
-      body, VectorType::get(getBlock(), dest.sourceType),
+      body, VectorType::get(getPart(), dest.sourceType),
       slab.source.getBuffer(dest.source), row, column, slab.rows);
   auto quantized = QuantizeBlockOp::create(
       body,
-      TypeRange{VectorType::get(getBlock(), dest.elementType), dest.scaleType},
+      TypeRange{VectorType::get(getPart(), dest.elementType), dest.scaleType},
       x, encode, seed, getNumber(dest, slab, row, column), /*amax=*/Value(),
       op.getScaleRounding(),
-      /*lanes=*/op.getSquare() ? getBlock() : 1);
+      /*lanes=*/op.getSquare() ? getBlock() : getParts());
   Value scale = quantized.getScale();
   StoreSharedOp::create(
       body, getStored(dest, quantized.getElements(), scale),
       getStaged(dest, slab).getBuffer(dest.getElementBuffer()),
       ValueRange{row, column});
   row = body.add(slab.first, row);
-  storeScale(dest, slab, clearBehindLines(dest, scale, row), row, block);
+  storeScale(dest, slab, clearBehindLines(dest, scale, row), row, block, part);
   return x;
 }
 
@@ -247,7 +249,8 @@ Value QuantizeTileBuilder::buildCopies(const Destination &dest, RowSlab slab,
         body, getStored(dest, elements, scale),
         getStaged(dest, slab).getBuffer(dest.getElementBuffer()),
         ValueRange{copy.row, copy.column});
-    storeScale(dest, slab, scale, body.add(slab.first, copy.row), copy.block);
+    storeScale(dest, slab, scale, body.add(slab.first, copy.row), copy.block,
+               /*part=*/Value());
     if (!raises(dest.axis))
       continue;
     Value next = findThreadAmax(body, op, blocks.produce(copy.piece)[0]);
@@ -258,29 +261,31 @@ Value QuantizeTileBuilder::buildCopies(const Destination &dest, RowSlab slab,
   return largest;
 }
 
-/// Quantizes the columns of a block that share a word in each row. Adjacent
-/// lanes process the other columns of a square. Returns the source values.
+/// Quantizes the columns of a block, or of a part of a long block, that share a
+/// word in each row. Adjacent lanes process the other parts, or the other
+/// columns of a square. Returns the source values.
 Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
                                                RowSlab slab, Value item) {
   int64_t inWord = getWordColumns(dest.sourceType);
   int64_t inRow = getColumns() / inWord;
-  Value column = body.mul(body.rem(item, inRow), body.index(inWord));
-  Value block = body.div(item, inRow);
-  Value row = body.mul(block, body.index(getBlock()));
+  auto [index, part] = splitItem(item);
+  Value column = body.mul(body.rem(index, inRow), body.index(inWord));
+  Value block = body.div(index, inRow);
+  Value row = getFirst(block, part);
   Value x = LoadSharedOp::create(
-      body, VectorType::get({getBlock(), inWord}, dest.sourceType),
+      body, VectorType::get({getPart(), inWord}, dest.sourceType),
       slab.source.getBuffer(dest.source), row, column, slab.rows);
   Value rows;
   if (slab.rows)
     rows = body.sub(slab.rows, row);
   auto quantized = QuantizeColumnsOp::create(
       body,
-      TypeRange{VectorType::get({inWord, getBlock()}, dest.elementType),
+      TypeRange{VectorType::get({inWord, getPart()}, dest.elementType),
                 VectorType::get(inWord, dest.scaleType)},
       x, encode, rows, seed, getNumber(dest, slab, row, column),
       seed ? getAllColumns() : Value(), op.getScaleRounding(),
-      /*lanes=*/op.getSquare() ? getBlock() / inWord : 1,
-      /*folded=*/false);
+      /*lanes=*/op.getSquare() ? getBlock() / inWord : getParts(),
+      /*folded=*/getParts() > 1);
   StoreSharedOp::create(
       body, getStored(dest, quantized.getElements(), quantized.getScales()),
       getStaged(dest, slab).getBuffer(dest.getElementBuffer()),
@@ -290,7 +295,8 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
     Value scale = vector::ExtractOp::create(body, quantized.getScales(),
                                             ArrayRef<int64_t>{i});
     Value line = i ? body.add(column, i) : column;
-    storeScale(dest, slab, clearBehindLines(dest, scale, line), line, block);
+    storeScale(dest, slab, clearBehindLines(dest, scale, line), line, block,
+               part);
   }
   return x;
 }
@@ -396,7 +402,7 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
       continue;
     if (getRows() != getRowsPerStage() && !isBySlabs(dest))
       storeElements(dest, {body.index(0), /*rows=*/{}, /*source=*/{}, staged});
-    if (dest.isTiled())
+    if (dest.isStaged())
       storeScaleTiles(dest, staged);
   }
   ProducerCommitOp::create(body, staged.getStage(), Value());

@@ -111,19 +111,23 @@ Value QuantizeTileBuilder::clearBehindLines(const Destination &dest,
   return body.bitcast(scale.getType(), byte);
 }
 
-/// Stores the scale of `row` and `block` of the tile's output.
+/// Stores the scale of `row` and `block` of the tile's output. If several lanes
+/// hold parts of the block, the lane with the first part stores the scale.
 void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
-                                     Value scale, Value row, Value block) {
+                                     Value scale, Value row, Value block,
+                                     Value part) {
   if (dest.dequantizedType)
     return;
-  if (dest.isTiled()) {
+  if (dest.isStaged()) {
     StoreScaleOp::create(
         body, scale, slab.ofTile.getBuffer(dest.getScaleBuffer()), row, block);
     return;
   }
   auto [firstRow, firstColumn] = getStart(dest);
-  row = body.add(firstRow, row);
   block = body.add(body.div(firstColumn, getBlock()), block);
+  if (dest.isTiled())
+    return storeTiledScale(dest, scale, row, block, part);
+  row = body.add(firstRow, row);
   Value lines = dest.axis ? rows : columns;
   Value endRow = writesRows(dest) ? tile.getEnd()
                  : batch          ? lines
@@ -131,11 +135,54 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
   Value isInside =
       body.andBits(body.isBelow(row, endRow),
                    body.isBelow(block, body.dim(dest.kernelScales, 1)));
+  if (part)
+    isInside = body.andBits(isInside, body.isEqual(part, body.index(0)));
   auto ifOp = scf::IfOp::create(body, isInside, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
   memref::StoreOp::create(body, scale, dest.kernelScales,
                           ValueRange{getLine(row, lines), block});
+}
+
+/// Stores a scale at its place in a scale tile. Rows past the end have scale 0.
+/// The last block of a row also clears the scales that pad its scale tile.
+void QuantizeTileBuilder::storeTiledScale(const Destination &dest, Value scale,
+                                          Value row, Value block, Value part) {
+  Value rowTile = body.add(getRowTile(dest, getStart(dest).first),
+                           body.div(row, kScaleTileRows));
+  Value blocks = body.div(dest.axis ? getAllColumns() : rows, getBlock());
+  // Segments of expert groups may lie past the original rows.
+  bool isPadded = dest.axis == 1 || !offsets;
+  Value end = isPadded ? blocks
+                       : body.mul(body.dim(dest.kernelScales, 1),
+                                  body.index(kScaleTileBlocks));
+  Value stores = body.andBits(body.isBelow(rowTile, getRowTiles(dest)),
+                              body.andBits(body.isBelow(block, end),
+                                           body.isEqual(part, body.index(0))));
+  auto ifOp = scf::IfOp::create(body, stores, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(body);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  rowTile = getLine(rowTile, getRowTiles(dest));
+  Value inTile = body.rem(row, kScaleTileRows);
+  auto store = [&](Value stored, Value at) {
+    memref::StoreOp::create(body, stored, dest.kernelScales,
+                            ValueRange{rowTile, body.div(at, kScaleTileBlocks),
+                                       body.rem(inTile, 32),
+                                       body.div(inTile, 32),
+                                       body.rem(at, kScaleTileBlocks)});
+  };
+  store(scale, block);
+  if (!isPadded)
+    return;
+  Value next = body.add(block, 1);
+  Value padded = body.mul(body.ceilDiv(next, kScaleTileBlocks),
+                          body.index(kScaleTileBlocks));
+  Value isLast = body.isEqual(next, blocks);
+  auto loop = scf::ForOp::create(body, next, body.select(isLast, padded, next),
+                                 body.index(1));
+  body.setInsertionPointToStart(loop.getBody());
+  Value zero = arith::ConstantOp::create(body, body.getI8IntegerAttr(0));
+  store(body.bitcast(scale.getType(), zero), loop.getInductionVar());
 }
 
 /// Stores elements. With expert groups, stores only the rows of the group.
@@ -174,17 +221,25 @@ void QuantizeTileBuilder::storeElements(const Destination &dest, RowSlab slab) {
                         dest.kernelElements, row, column, slab.rows, isPartial);
 }
 
+/// Returns the row of scale tiles that starts at `row` of the output.
+Value QuantizeTileBuilder::getRowTile(const Destination &dest, Value row) {
+  Value rowTile = body.div(row, kScaleTileRows);
+  return writesRows(dest) ? body.add(rowTile, tile.getGroup()) : rowTile;
+}
+
+/// Returns the number of rows of scale tiles in a matrix.
+Value QuantizeTileBuilder::getRowTiles(const Destination &dest) {
+  return batch ? body.ceilDiv(dest.axis ? rows : columns, kScaleTileRows)
+               : body.dim(dest.kernelScales, 0);
+}
+
 /// Stores scale tiles. The first scale tile of a tile always exists.
 void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
                                           ProducerAcquireOp staged) {
   auto [row, column] = getStart(dest);
-  Value rowTile = body.div(row, kScaleTileRows);
-  if (writesRows(dest))
-    rowTile = body.add(rowTile, tile.getGroup());
+  Value rowTile = getRowTile(dest, row);
   Value columnTile = body.div(column, kScaleTileBlocks * getBlock());
-  Value rowTiles =
-      batch ? body.ceilDiv(dest.axis ? rows : columns, kScaleTileRows)
-            : body.dim(dest.kernelScales, 0);
+  Value rowTiles = getRowTiles(dest);
   Value columnTiles = body.dim(dest.kernelScales, 1);
   for (int64_t i = 0; i < dest.scaleTileRows; ++i)
     for (int64_t j = 0; j < dest.scaleTileColumns; ++j) {

@@ -36,3 +36,31 @@ func.func @wide(%x: memref<64x4096xf32>, %e: memref<64x4096xf8E5M2>, %s: memref<
       block_size = 512 scale_rounding = floor
   return
 }
+
+// -----
+
+// Four lanes share a block of 128 along each axis. A tile of 128 x 128 contains a quarter of a
+// column of scale tiles, so the lane with the first part stores a scale, and the last block of a
+// row clears the padding.
+
+// CHECK-LABEL: mxgpu.kernel @both_quantize(
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, vector = 32, ctas = 3>)
+// CHECK-NOT:     mxgpu.store_scale
+// CHECK:         mxgpu.role @quantize_rows
+// CHECK:           %[[PART:.*]] = arith.remui %{{.*}}, %c4
+// CHECK:           mxgpu.quantize_block %{{.*}} scale_rounding = ceil lanes(4) : vector<32xbf16>
+// CHECK:           %[[IS_FIRST:.*]] = arith.cmpi eq, %[[PART]], %c0
+// CHECK:           %[[STORES:.*]] = arith.andi %{{.*}}, %[[IS_FIRST]]
+// CHECK:           scf.if
+// CHECK:             memref.store %{{.*}} : memref<?x?x32x4x4xf8E8M0FNU>
+// CHECK:             scf.for
+// CHECK:               memref.store %{{.*}} : memref<?x?x32x4x4xf8E8M0FNU>
+// CHECK:         mxgpu.role @quantize_columns
+// CHECK:           mxgpu.quantize_columns %{{.*}} scale_rounding = ceil lanes(4) folded : vector<32x2xbf16>
+// CHECK:           memref.store %{{.*}} : memref<?x?x32x4x4xf8E8M0FNU>
+func.func @both(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.fused_quantize ins(%x : memref<?x?xbf16>)
+      outs(%e, %s, %e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>)
+      axes = [1, 0] block_size = 128
+  return
+}

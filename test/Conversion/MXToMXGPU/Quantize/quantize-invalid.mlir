@@ -99,10 +99,19 @@ mx.fused_quantize ins(%x : memref<48x64xbf16>) global_scale(%g) outs(%e, %s : me
 // expected-error @below {{'mx.fused_quantize' op expected a schedule with vectors of at least 16 elements, because a warp holds a block of 512, found 8}}
 mx.fused_quantize ins(%x : memref<128x512xbf16>) outs(%e, %s : memref<128x512xf8E4M3FN>, memref<128x1xf8E8M0FNU>) block_size = 512 {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector = 8>}
 
-// Rejects folded blocks along columns.
-// SET arguments = %x: memref<128x512xbf16>, %e: memref<512x128xf8E4M3FN>, %s: memref<512x1xf8E8M0FNU>
-// expected-error @below {{'mx.fused_quantize' op expected blocks of 32 elements on the GPU, found blocks of 128: quantize on the host}}
-mx.fused_quantize ins(%x : memref<128x512xbf16>) outs(%e, %s : memref<512x128xf8E4M3FN>, memref<512x1xf8E8M0FNU>) axes = [0] block_size = 128
+// Rejects blocks of 512 through shared memory.
+// SET arguments = %x: memref<512x128xbf16>, %e: memref<128x512xf8E4M3FN>, %s: memref<128x1xf8E8M0FNU>
+// expected-error @below {{'mx.fused_quantize' op expected blocks that divide the 128 rows of a stage along axis 0 on the GPU, found blocks of 512: choose shorter blocks, or quantize on the host}}
+mx.fused_quantize ins(%x : memref<512x128xbf16>) outs(%e, %s : memref<128x512xf8E4M3FN>, memref<128x1xf8E8M0FNU>) axes = [0] block_size = 512
+
+// SET arguments = %x: memref<2x64x256xbf16>, %e: memref<2x64x256xf8E4M3FN>, %s: memref<2x64x1xf8E8M0FNU>
+// expected-error @below {{'mx.fused_quantize' op expected blocks that divide the 128 columns of a tile along axis 1 on the GPU, found blocks of 256: choose shorter blocks, or quantize on the host}}
+mx.fused_quantize ins(%x : memref<2x64x256xbf16>) outs(%e, %s : memref<2x64x256xf8E4M3FN>, memref<2x64x1xf8E8M0FNU>) block_size = 256 {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>}
+
+// Rejects squares of 128 x 128.
+// SET arguments = %x: memref<128x128xbf16>, %e: memref<128x128xf8E4M3FN>, %s: memref<128x1xf8E8M0FNU>
+// expected-error @below {{'mx.fused_quantize' op expected squares of at most 32 x 32 elements on the GPU, found 128 x 128: quantize on the host}}
+mx.fused_quantize ins(%x : memref<128x128xbf16>) outs(%e, %s : memref<128x128xf8E4M3FN>, memref<128x1xf8E8M0FNU>) block_size = 128 square
 
 // SET arguments = %x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>
 // expected-error @below {{'mx.fused_quantize' op expected a matrix with contiguous rows on the GPU (identity layout for batches and for 4- and 6-bit elements), found 'memref<2x128x64xbf16, strided<[16384, 64, 1]>>'}}
