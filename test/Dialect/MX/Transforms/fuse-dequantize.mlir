@@ -199,10 +199,12 @@ func.func @used_inside(%e: !e, %s: !s) -> (!e, !s) {
 !s = tensor<128x2xf8E8M0FNU>
 !r = tensor<3x1x32x4x4xf8E8M0FNU>
 
-// The dequantization is not fused, because ragged quantizers do not support quantized inputs.
+// Expert groups may divide the rows of a quantized input.
 // CHECK-LABEL: func @ragged(
-// CHECK:         %[[D:.*]] = mx.dequantize
-// CHECK:         mx.fused_quantize ragged = rows ins(%[[D]] :
+// CHECK-NOT:     mx.dequantize
+// CHECK:         mx.fused_quantize ragged = rows ins(%{{.*}} : tensor<128x64xf8E4M3FN>) input_scales(
+// CHECK-SAME:      offsets(
+// CHECK-SAME:      prologue {
 func.func @ragged(%e: !e, %s: !s, %o: tensor<2xi32>, %r: !r) -> (!e, !r) {
   %i = tensor.empty() : !t
   %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
@@ -245,6 +247,57 @@ func.func @gathered(%e: !e, %s: !s, %n: tensor<96xi32>, %g: !g, %h: !h) -> (!g, 
   %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
   %q:2 = mx.fused_quantize ins(%d : !t) gather(%n : tensor<96xi32>) outs(%g, %h : !g, !h) -> !g, !h
   return %q#0, %q#1 : !g, !h
+}
+
+// -----
+
+!t = tensor<128x64xbf16>
+!e = tensor<128x64xf8E4M3FN>
+!s = tensor<128x2xf8E8M0FNU>
+!a = tensor<128x384xf8E4M3FN>
+!b = tensor<128x12xf8E8M0FNU>
+
+// The dequantization is not fused, because expert groups divide the reduction.
+// CHECK-LABEL: func @ragged_reduction(
+// CHECK:         %[[D:.*]] = mx.dequantize
+// CHECK:         mx.fused_quantize ragged = reduction ins(%[[D]] :
+func.func @ragged_reduction(%e: !e, %s: !s, %o: tensor<2xi32>, %a: !a, %b: !b) -> (!a, !b) {
+  %i = tensor.empty() : !t
+  %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
+  %q:2 = mx.quantize ragged = reduction ins(%d : !t) offsets(%o : tensor<2xi32>) outs(%a, %b : !a, !b) -> !a, !b
+  return %q#0, %q#1 : !a, !b
+}
+
+// -----
+
+!t = tensor<64x256xf32>
+!e = tensor<64x256xf8E4M3FN>
+!s = tensor<64x8xf8E8M0FNU>
+!f = tensor<64x2xf8E8M0FNU>
+
+// A dequantization and a quantization in wider blocks fold an operand.
+// CHECK-LABEL: func @folds(
+// CHECK-NOT:     mx.dequantize
+// CHECK:         mx.fused_quantize ins(%{{.*}} : tensor<64x256xf8E4M3FN>) input_scales(%{{.*}} : tensor<64x8xf8E8M0FNU>)
+// CHECK-SAME:      block_size = 128
+// CHECK-NEXT:    ^bb0(%[[X:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT:      mx.yield %[[X]] : f32
+func.func @folds(%e: !e, %s: !s, %f: !f) -> (!e, !f) {
+  %i = tensor.empty() : !t
+  %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
+  %q:2 = mx.fused_quantize ins(%d : !t) outs(%e, %f : !e, !f) block_size = 128 -> !e, !f
+  return %q#0, %q#1 : !e, !f
+}
+
+// The dequantization is not fused, because blocks of quantized inputs have 32 elements.
+// CHECK-LABEL: func @folded(
+// CHECK:         %[[D:.*]] = mx.dequantize
+// CHECK:         mx.fused_quantize ins(%[[D]] :
+func.func @folded(%e: !e, %s: !s, %f: !f) -> (!e, !s) {
+  %i = tensor.empty() : !t
+  %d = mx.dequantize ins(%e, %f : !e, !f) outs(%i : !t) block_size = 128 -> !t
+  %q:2 = mx.quantize ins(%d : !t) outs(%e, %s : !e, !s) -> !e, !s
+  return %q#0, %q#1 : !e, !s
 }
 
 // -----

@@ -247,9 +247,10 @@ def MXFusePrologues : Pass<"mx-fuse-prologues"> {
       scalars, rows, columns and tensors of other types are read by
       `tensor.extract`. The body may contain `arith`, `math` and `linalg.index`;
     - an `mx.dequantize` without other users becomes a quantized input
-      (`input_scales`), except with expert groups. A `global_scale` becomes a
-      multiplication in the prologue if the result is f32. A narrower result
-      would be rounded twice and is not fused.
+      (`input_scales`), unless its elements are folded, expert groups divide
+      them, or expert groups divide the reduction of the quantization. A
+      `global_scale` becomes a multiplication in the prologue if the result is
+      f32. A narrower result would be rounded twice and is not fused.
 
     Batched quantizations get no prologue, because the region cannot read the
     batch index. The results have the same bits: a value keeps the type, and so

@@ -104,7 +104,7 @@ static bool fuseDequantize(IRRewriter &rewriter, FusedQuantizeOp op,
                            Value input) {
   auto prologue = input.getDefiningOp<DequantizeOp>();
   if (!prologue || findOtherUse(op, prologue) || !canInline(prologue) ||
-      op.getOffsets())
+      op.getRaggedOrNone() == RaggedKind::Reduction)
     return false;
   FusedRegionBuilder builder(rewriter, op);
   builder.inlineDequantize(prologue);

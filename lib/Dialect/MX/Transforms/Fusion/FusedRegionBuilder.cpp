@@ -131,9 +131,13 @@ bool mx::usesPlaces(linalg::LinalgOp op) {
 
 /// For NVFP4, element times scale is exact in f32, so only the multiplication
 /// by the tensor factor rounds. After a rounding to f16 or bf16, this
-/// multiplication would round a second time.
+/// multiplication would round a second time. The type of scales implies the
+/// blocks of a quantized input.
 bool mx::canInline(DequantizeOp op) {
+  Type scaleType = getElementTypeOrSelf(op.getScales());
   return op.getNumResults() == 1 && !op.getOffsets() &&
+         getBlockFormat(scaleType).blockSize ==
+             static_cast<int64_t>(op.getBlockSize()) &&
          (!op.getGlobalScale() || op.getOutType().getElementType().isF32());
 }
 
