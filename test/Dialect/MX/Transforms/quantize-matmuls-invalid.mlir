@@ -139,7 +139,7 @@ func.func @part(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tens
 // -----
 
 func.func @recipe(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or one or two of the recipes mxfp8-e4m3, mxfp8-e5m2, mxfp6-e3m2, mxfp6-e2m3, mxfp4, nvfp4; found "fp8"}}
+  // expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or one or two of the recipes mxfp8-e4m3, mxfp8-e5m2, mxfp6-e3m2, mxfp6-e2m3, mxfp4, nvfp4, mxfp8-e4m3-fast, mxfp8-e5m2-fast; found "fp8"}}
   %r = linalg.matmul {mx.recipe = "fp8"} ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
   return %r : tensor<64x96xf32>
 }
@@ -149,5 +149,31 @@ func.func @recipe(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x
 func.func @pair(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
   // expected-error @below {{'linalg.matmul' op expected recipes of one block size for both operands, found nvfp4 and mxfp4}}
   %r = linalg.matmul {mx.recipe = ["nvfp4", "mxfp4"]} ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
+  return %r : tensor<64x96xf32>
+}
+
+// -----
+
+func.func @folded_pair(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  // expected-error @below {{'linalg.matmul' op expected recipes of one block size for both operands, found mxfp8-e5m2-fast and mxfp8-e4m3}}
+  %r = linalg.matmul {mx.recipe = ["mxfp8-e5m2-fast", "mxfp8-e4m3"]} ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
+  return %r : tensor<64x96xf32>
+}
+
+// -----
+
+// Only 8-bit formats can be folded.
+func.func @folded_bits(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  // expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or one or two of the recipes}}
+  %r = linalg.matmul {mx.recipe = "mxfp4-fast"} ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
+  return %r : tensor<64x96xf32>
+}
+
+// -----
+
+// Quantized, but not folded.
+func.func @folded_multiple(%a: tensor<64x192xbf16>, %b: tensor<192x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  // expected-remark @below {{not folded: its reduction dimension of 192 is not a multiple of 128}}
+  %r = linalg.matmul {mx.recipe = "mxfp8-e4m3-fast"} ins(%a, %b : tensor<64x192xbf16>, tensor<192x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
   return %r : tensor<64x96xf32>
 }

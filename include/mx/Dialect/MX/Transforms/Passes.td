@@ -349,6 +349,7 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
     | recipe | elements | scales |
     |---|---|---|
     | `mxfp8-e4m3`, `mxfp8-e5m2` | `f8E4M3FN`, `f8E5M2` | `f8E8M0FNU` per 32 elements |
+    | `mxfp8-e4m3-fast`, `mxfp8-e5m2-fast` | as above | folded by [mx-fold-operands](#-mx-fold-operands) with its default options |
     | `mxfp6-e2m3`, `mxfp6-e3m2` | `f6E2M3FN`, `f6E3M2FN` | `f8E8M0FNU` per 32 elements |
     | `mxfp4` | `f4E2M1FN` | `f8E8M0FNU` per 32 elements |
     | `nvfp4` | `f4E2M1FN` | `f8E4M3FN` per 16 elements, with the factor `global-scale` |
@@ -381,6 +382,55 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::tensor::TensorDialect", "::mx::MXDialect",
     "::mx::mxgpu::MXGPUDialect"];
+}
+
+def MXFoldOperands : Pass<"mx-fold-operands"> {
+  let summary = "Fold the operands of matmuls with 8-bit elements";
+  let description = [{
+    Gives each `mx.matmul` and `mx.grouped_matmul` of 8-bit MX operands
+    [folded](Spec.md#folded-operands) operands and sets `promote`, so that FP8
+    tensor cores without scales multiply them. Run the pass before schedules are
+    selected.
+
+    - If an operand is the result of an `mx.quantize` or `mx.fused_quantize`
+      without other users, the quantization writes wider blocks. A quantization
+      along both axes is split if the block sizes differ.
+    - Other operands are dequantized to f32 and quantized again
+      (`scale_rounding = ceil`). `mx-fuse-prologues` fuses both operations if
+      the operand is a matrix without expert groups.
+
+    Matmuls are not changed if they have `mx.recipe = "none"` or are already
+    folded. Other matmuls that cannot be folded get a remark with the reason:
+    elements of 4 or 6 bits, scales of another type, memrefs, a packed operand,
+    expert groups along the reduction, or a reduction that is dynamic, shorter
+    than `promote` or not a multiple of a block.
+
+    Example: with the default options
+
+    ```mlir
+    %q:2 = mx.quantize ins(%x : tensor<64x512xbf16>) outs(%e, %f : !e, tensor<64x16xf8E8M0FNU>) -> !e, tensor<64x16xf8E8M0FNU>
+    %y = mx.matmul ins(%q#0, %q#1, %b, %sb : ...) outs(%c : !c) -> !c
+    ```
+
+    becomes
+
+    ```mlir
+    %q:2 = mx.fused_quantize ins(%x : tensor<64x512xbf16>) outs(%e, %g : !e, tensor<64x4xf8E8M0FNU>) block_size = 128 -> !e, tensor<64x4xf8E8M0FNU>
+    %d = mx.dequantize ins(%b, %sb : ...) outs(%i : tensor<96x512xf32>) -> tensor<96x512xf32>
+    %r:2 = mx.fused_quantize ins(%d : tensor<96x512xf32>) outs(%h, %s : !b, tensor<96x1xf8E8M0FNU>) block_size = row -> !b, tensor<96x1xf8E8M0FNU>
+    %y = mx.matmul ins(%q#0, %q#1, %r#0, %r#1 : ...) outs(%c : !c) block_size = 128 b_block_size = row promote = 128 -> !c
+    ```
+  }];
+  let options = [
+    Option<"a", "a", "std::string", /*default=*/"\"128\"",
+           "Block size of the first operand: 128, 256, 512 or row">,
+    Option<"b", "b", "std::string", /*default=*/"\"row\"",
+           "Block size of the second operand: 128, 256, 512 or row">,
+    Option<"promote", "promote", "int64_t", /*default=*/"128",
+           "Number of products in a partial sum: 128, 256 or 512">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::tensor::TensorDialect", "::mx::MXDialect"];
 }
 
 def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Import/Import.h"
+#include "FoldOperands.h"
 #include "QuantizeRecipes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
@@ -54,6 +55,8 @@ private:
 
   /// Matmuls rewritten in this run.
   int64_t numRewritten = 0;
+  /// Matmuls to fold at the end of this run.
+  SmallVector<MatmulOpInterface> folded;
   Recipes defaults;
   ScaleRounding rounding = ScaleRounding::Ceil;
   ScaleLayoutKind layout = ScaleLayoutKind::Sf128x4;
@@ -203,6 +206,8 @@ LogicalResult QuantizeMatmuls::rewrite(MatmulMatch matmul) {
                                  /*epilogue=*/nullptr, /*numB=*/1, alpha,
                                  matmul.accumulate);
   replaced.replaceAllUsesWith(op.getResult());
+  if (recipes->foldsA)
+    folded.push_back(op);
   if (rounding)
     rounding->erase();
   root->erase();
@@ -225,20 +230,23 @@ FailureOr<Recipes> QuantizeMatmuls::getRecipes(const MatmulMatch &matmul) {
   if (attr) {
     SmallVector<StringRef, 2> names = getRecipeNames(op);
     if (names.size() == 2)
-      recipes = {findRecipe(names[0]), findRecipe(names[1])};
+      recipes = findRecipes(names[0], names[1]);
     if (names.size() != 2 || !recipes.a || !recipes.b)
       return op.emitOpError("expected ")
              << kRecipeAttr << " to be \"none\", or one or two of the recipes "
              << listRecipes() << "; found " << attr;
   }
-  if (matmul.isSwapped)
+  if (matmul.isSwapped) {
     std::swap(recipes.a, recipes.b);
+    std::swap(recipes.foldsA, recipes.foldsB);
+  }
   if (!attr)
     useStoredFormats(matmul, recipes);
-  if (recipes.a->scale != recipes.b->scale)
+  if (recipes.a->scale != recipes.b->scale || recipes.foldsA != recipes.foldsB)
     return op.emitOpError("expected recipes of one block size for both "
                           "operands, found ")
-           << recipes.a->name << " and " << recipes.b->name;
+           << getRecipeName(*recipes.a, recipes.foldsA) << " and "
+           << getRecipeName(*recipes.b, recipes.foldsB);
   return recipes;
 }
 
@@ -248,15 +256,11 @@ LogicalResult QuantizeMatmuls::readOptions() {
            << option << " to be one of " << expected << ", found '" << found
            << "'";
   };
-  auto read = [&](const std::string &option, const Recipe *&found) {
-    StringRef name = option.empty() ? StringRef(recipe) : StringRef(option);
-    found = findRecipe(name);
-    return found ? success()
-                 : LogicalResult(fail("the recipe", listRecipes(), name));
-  };
-  if (failed(read(lhsRecipe, defaults.a)) ||
-      failed(read(rhsRecipe, defaults.b)))
-    return failure();
+  StringRef a = lhsRecipe.empty() ? recipe : lhsRecipe;
+  StringRef b = rhsRecipe.empty() ? recipe : rhsRecipe;
+  defaults = findRecipes(a, b);
+  if (!defaults.a || !defaults.b)
+    return fail("the recipe", listRecipes(), defaults.a ? b : a);
   auto foundRounding = symbolizeScaleRounding(scaleRounding);
   if (!foundRounding)
     return fail("scale-rounding", "ceil, floor, even, fit", scaleRounding);
@@ -324,4 +328,6 @@ void QuantizeMatmuls::runOnOperation() {
   for (linalg::LinalgOp op : ops)
     if (failed(quantizeMatmul(op)))
       return signalPassFailure();
+  foldMatmuls(folded, Folding());
+  folded.clear();
 }

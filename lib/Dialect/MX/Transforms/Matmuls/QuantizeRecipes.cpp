@@ -25,9 +25,31 @@ static const Recipe *findRecipeIf(function_ref<bool(const Recipe &)> is) {
   return found == getOperandFormats().end() ? nullptr : found;
 }
 
-const Recipe *mx::findRecipe(StringRef name) {
-  return findRecipeIf(
-      [&](const Recipe &recipe) { return recipe.name == name; });
+/// Suffix of the recipes with folded operands.
+static constexpr llvm::StringLiteral kFolded = "-fast";
+
+/// Returns true if operands in this recipe can be folded.
+static bool canFold(const Recipe &recipe) {
+  return recipe.scale == getPowerOfTwoFormat().scale &&
+         getInfo(recipe.element).bits == 8;
+}
+
+std::string mx::getRecipeName(const Recipe &recipe, bool isFolded) {
+  return (recipe.name + (isFolded ? kFolded : "")).str();
+}
+
+static const Recipe *findRecipe(StringRef name, bool &isFolded) {
+  isFolded = name.consume_back(kFolded);
+  return findRecipeIf([&](const Recipe &recipe) {
+    return recipe.name == name && (!isFolded || canFold(recipe));
+  });
+}
+
+Recipes mx::findRecipes(StringRef a, StringRef b) {
+  Recipes recipes;
+  recipes.a = ::findRecipe(a, recipes.foldsA);
+  recipes.b = ::findRecipe(b, recipes.foldsB);
+  return recipes;
 }
 
 const Recipe *mx::findRecipe(Type element, Type scale) {
@@ -39,11 +61,12 @@ const Recipe *mx::findRecipe(Type element, Type scale) {
 }
 
 std::string mx::listRecipes() {
-  return llvm::join(llvm::map_range(getOperandFormats(),
-                                    [](const Recipe &recipe) -> std::string {
-                                      return recipe.name.str();
-                                    }),
-                    ", ");
+  SmallVector<std::string> names;
+  for (bool isFolded : {false, true})
+    for (const Recipe &recipe : getOperandFormats())
+      if (!isFolded || canFold(recipe))
+        names.push_back(getRecipeName(recipe, isFolded));
+  return llvm::join(names, ", ");
 }
 
 /// Recipe of excluded operations.

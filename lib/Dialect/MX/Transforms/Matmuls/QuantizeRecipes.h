@@ -17,15 +17,20 @@ using Recipe = OperandFormat;
 /// Recipes of both operands of a matmul.
 struct Recipes {
   const Recipe *a = nullptr, *b = nullptr;
+  /// True if the operand is folded.
+  bool foldsA = false, foldsB = false;
 
   /// Returns the required divisor of the reduction dimension
   /// (docs/reference/Formats.md).
   int64_t getMultiple(mlir::MLIRContext *context) const;
 };
 
-/// Return null if no recipe matches.
-const Recipe *findRecipe(llvm::StringRef name);
+/// Returns the recipes of these names. An unknown recipe is null.
+Recipes findRecipes(llvm::StringRef a, llvm::StringRef b);
+/// Returns the recipe of an unfolded operand, or null.
 const Recipe *findRecipe(mlir::Type element, mlir::Type scale);
+/// Returns the name that `findRecipes` accepts.
+std::string getRecipeName(const Recipe &recipe, bool isFolded);
 
 std::string listRecipes();
 

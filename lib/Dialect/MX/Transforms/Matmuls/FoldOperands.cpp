@@ -1,0 +1,402 @@
+//===- FoldOperands.cpp - Folding of matmul operands ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Folded operands have a scale per 128 elements or more, so that the tensor
+// core adds products of several MX blocks before a scale is applied.
+//===----------------------------------------------------------------------===//
+
+#include "FoldOperands.h"
+#include "../Utils/Tensors.h"
+#include "QuantizeRecipes.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mx;
+
+static llvm::TrackingStatistic numFolded("mx-fold-operands", "numFolded",
+                                         "Matmuls folded");
+
+namespace mx {
+#define GEN_PASS_DEF_MXFOLDOPERANDS
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+//===----------------------------------------------------------------------===//
+// Conditions
+//===----------------------------------------------------------------------===//
+
+/// Returns the reason why an operand cannot be folded to `blockSize`.
+static Reason checkOperand(StringRef name, Value elements, Value scales,
+                           int64_t blockSize, bool isOrdered) {
+  auto describe = [&](const Twine &text) {
+    return ("operand '" + name + "' " + text).str();
+  };
+  if (!scales)
+    return describe("has no scales");
+  Type scaleType = getElementTypeOrSelf(scales);
+  if (!isPowerOfTwoScale(scaleType))
+    return describe("has no scales of type f8E8M0FNU");
+  const BlockFormat &format = getBlockFormat(scaleType, blockSize);
+  if (!format.takes(getElementTypeOrSelf(elements)))
+    return describe("is not of type " + format.listElements());
+  if (isOrdered)
+    return describe("is packed: fold it first");
+  int64_t size = cast<ShapedType>(elements.getType()).getShape().back();
+  if (ShapedType::isDynamic(size))
+    return "the size of its reduction dimension is not known";
+  if (blockSize != BlockFormat::kWhole && size % blockSize)
+    return "its reduction dimension of " + std::to_string(size) +
+           " is not a multiple of " + std::to_string(blockSize);
+  return {};
+}
+
+/// Returns the reason why `op` cannot be folded.
+static Reason checkMatmul(MatmulOpInterface op, const Folding &folding) {
+  if (!op.getResult())
+    return "it operates on memrefs";
+  if (op.getRaggedOrNone() == RaggedKind::Reduction)
+    return "expert groups divide its reduction dimension";
+  Reason why = checkOperand("a", op.getA(), op.getAScales(), folding.a,
+                            bool(getOrderOfA(op)));
+  if (why.empty())
+    why = checkOperand("b", op.getB(), op.getBScales(), folding.b,
+                       bool(getOrderOfB(op)));
+  if (!why.empty())
+    return why;
+  int64_t size = cast<ShapedType>(op.getA().getType()).getShape().back();
+  if (size < folding.promote)
+    return "its reduction dimension of " + std::to_string(size) +
+           " is shorter than promote = " + std::to_string(folding.promote);
+  return {};
+}
+
+/// Returns true if an operand is folded.
+static bool isFolded(MatmulOpInterface op) {
+  return op.getPromote() ||
+         (op.getAScales() && op.getBlockSize() > kPowerOfTwoBlockSize) ||
+         (op.getBScales() && op.getBlockSizeOfB() > kPowerOfTwoBlockSize);
+}
+
+//===----------------------------------------------------------------------===//
+// Quantizers
+//===----------------------------------------------------------------------===//
+
+/// Operands of a matmul with scales for both. Scales follow their elements.
+static constexpr unsigned kElements[] = {0, 2};
+
+/// Creates a destination for the scales of destination `i`, in wider blocks.
+static Value makeScales(OpBuilder &builder, FusedQuantizeOp op, unsigned i,
+                        int64_t blockSize) {
+  Location loc = op.getLoc();
+  auto old = cast<RankedTensorType>(op.getScales(i).getType());
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(builder, loc, op.getElements(i));
+  int64_t columns = *getConstantIntValue(sizes.back());
+  sizes.back() = builder.getIndexAttr(
+      blockSize == BlockFormat::kWhole ? 1 : columns / blockSize);
+  Attribute layout = old.getEncoding();
+  auto rank = static_cast<int64_t>(sizes.size());
+  if (isMaterialized(old, rank)) {
+    Value offsets = op.getOffsets();
+    layout = ScaleLayoutAttr::get(
+        builder.getContext(), getLayoutKind(old, rank),
+        op.getRaggedOfAxis(op.getAxis(i)), offsets ? getNumExperts(offsets) : 0);
+  }
+  return makeEmpty(builder, loc, sizes, old.getElementType(), layout);
+}
+
+/// Creates the part of `op` that writes blocks of `blockSize`, if `blocks`
+/// contains the block size of each destination.
+static void createPart(IRRewriter &rewriter, FusedQuantizeOp op,
+                       ArrayRef<int64_t> blocks, int64_t blockSize) {
+  bool isWhole = llvm::all_equal(blocks);
+  SmallVector<int64_t> axes;
+  SmallVector<Value> outs, replaced;
+  for (auto [i, own] : llvm::enumerate(blocks)) {
+    if (own != blockSize)
+      continue;
+    axes.push_back(op.getAxis(i));
+    outs.push_back(op.getElements(i));
+    outs.push_back(blockSize == static_cast<int64_t>(op.getBlockSize())
+                       ? op.getScales(i)
+                       : makeScales(rewriter, op, i, blockSize));
+    llvm::append_range(replaced, op.getDestinationResults(i));
+  }
+  bool hasAmax = op.getAmax() && blockSize == blocks.front();
+  if (hasAmax) {
+    llvm::append_range(outs, op.getAmaxOuts());
+    llvm::append_range(replaced, op.getAmaxResults());
+  }
+  // Rows that are passed on keep their blocks. A prologue requantizes them.
+  bool requantizes = op.isPassedOn() &&
+                     blockSize != static_cast<int64_t>(op.getBlockSize()) &&
+                     llvm::is_contained(axes, 1);
+  auto part = op.createAlike(
+      rewriter, op.getLoc(), op.getInputs(), op.getInputScales(),
+      isWhole ? op.getAxes() : ArrayRef<int64_t>(axes), outs, hasAmax,
+      /*hasPrologue=*/requantizes || op.getPrologueBlock());
+  part.setBlockSize(blockSize);
+  IRMapping mapping;
+  if (op.getPrologueBlock())
+    op.getPrologue().front().cloneInto(&part.getPrologue().front(), mapping);
+  if (requantizes) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    Type index = rewriter.getIndexType();
+    Location loc = op.getLoc();
+    Block *block = rewriter.createBlock(
+        &part.getPrologue().front(), {}, {rewriter.getF32Type(), index, index},
+        {loc, loc, loc});
+    YieldOp::create(rewriter, loc, block->getArgument(0));
+  }
+  rewriter.replaceAllUsesWith(replaced, part->getResults());
+}
+
+/// Replaces `op` by quantizations that write `blocks`, the block sizes of all
+/// destinations.
+static void widen(IRRewriter &rewriter, FusedQuantizeOp op,
+                  ArrayRef<int64_t> blocks) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  for (int64_t blockSize : llvm::SmallSetVector<int64_t, 2>(llvm::from_range, blocks))
+    createPart(rewriter, op, blocks, blockSize);
+  SmallVector<Operation *> outs;
+  for (Value out : op.getOuts())
+    if (Operation *definition = out.getDefiningOp())
+      outs.push_back(definition);
+  rewriter.eraseOp(op);
+  eraseDead(outs);
+}
+
+//===----------------------------------------------------------------------===//
+// Folding
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Folder {
+public:
+  Folder(MLIRContext *context, const Folding &folding)
+      : rewriter(context), folding(folding) {}
+
+  void add(MatmulOpInterface op);
+  void fold();
+
+private:
+  template <typename OpT>
+  SmallVector<int64_t> getBlocks(OpT op);
+  template <typename OpT>
+  int64_t getBlock(OpT op, unsigned i);
+  void requantize(MatmulOpInterface op, unsigned position);
+  void setAttributes(MatmulOpInterface op);
+
+  IRRewriter rewriter;
+  const Folding &folding;
+  SmallVector<MatmulOpInterface> matmuls;
+  /// Block sizes of the folded operands, for elements and scales.
+  DenseMap<OpOperand *, int64_t> wanted;
+};
+} // namespace
+
+void Folder::add(MatmulOpInterface op) {
+  matmuls.push_back(op);
+  const int64_t blockSizes[] = {folding.a, folding.b};
+  for (auto [position, blockSize] : llvm::zip_equal(kElements, blockSizes))
+    for (unsigned number : {position, position + 1})
+      wanted[&op->getOpOperand(number)] = blockSize;
+}
+
+/// Returns the block size that all users of destination `i` fold, or the
+/// present block size.
+template <typename OpT>
+int64_t Folder::getBlock(OpT op, unsigned i) {
+  auto present = static_cast<int64_t>(op.getBlockSize());
+  unsigned number = op.getElementsNumber(i);
+  if (op.getOut(number).kind != QuantizeOut::Kind::Elements)
+    return present;
+  Value pair[] = {op->getResult(number), op->getResult(number + 1)};
+  int64_t blockSize = 0;
+  for (auto [value, other, step] :
+       {std::tuple(pair[0], pair[1], 1), {pair[1], pair[0], -1}})
+    for (OpOperand &use : value.getUses()) {
+      if (isa<tensor::DimOp>(use.getOwner()) && step == 1)
+        continue;
+      int64_t found = wanted.lookup(&use);
+      if (!found || (blockSize && found != blockSize) ||
+          use.getOwner()->getOperand(use.getOperandNumber() + step) != other)
+        return present;
+      blockSize = found;
+    }
+  return blockSize ? blockSize : present;
+}
+
+/// Returns the new block sizes of all destinations, or an empty list if the
+/// quantization does not change.
+template <typename OpT>
+SmallVector<int64_t> Folder::getBlocks(OpT op) {
+  // The rows of a square share their scales.
+  if (!op->getNumResults() || op.getSquare())
+    return {};
+  SmallVector<int64_t> blocks;
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i)
+    blocks.push_back(getBlock(op, i));
+  bool isSplit = !llvm::all_equal(blocks);
+  if ((isSplit && blocks.size() > op.getAxes().size()) ||
+      (!isSplit && blocks[0] == static_cast<int64_t>(op.getBlockSize())))
+    return {};
+  return blocks;
+}
+
+/// Quantizes the dequantized values of an operand in wider blocks.
+void Folder::requantize(MatmulOpInterface op, unsigned position) {
+  OpOperand &elements = op->getOpOperand(position);
+  OpOperand &scales = op->getOpOperand(position + 1);
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  RaggedKind ragged = RaggedKind::None;
+  if (position == kElements[0] && !op.isMasked())
+    ragged = op.getRaggedOrNone();
+  bool isRagged = ragged != RaggedKind::None;
+  Value offsets = isRagged ? op.getExpertOffsets() : Value();
+  auto type = cast<RankedTensorType>(elements.get().getType());
+  auto scaleType = cast<RankedTensorType>(scales.get().getType());
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, loc, elements.get());
+  Value out = makeEmpty(rewriter, loc, sizes, rewriter.getF32Type());
+  auto kind = isRagged ? RaggedKindAttr::get(rewriter.getContext(), ragged)
+                       : RaggedKindAttr();
+  auto numbers = DequantizeOp::create(
+      rewriter, loc, out.getType(), elements.get(), scales.get(),
+      /*global_scale=*/Value(), offsets, out, kind, /*padded=*/UnitAttr(),
+      rewriter.getI64IntegerAttr(kPowerOfTwoBlockSize));
+  auto quantize = QuantizeOp::create(
+      rewriter, loc, numbers.getResult(0), type.getElementType(),
+      scaleType.getElementType(), /*axes=*/ArrayRef<int64_t>{1},
+      ScaleRounding::Ceil, getLayoutKind(scaleType, type.getRank()),
+      /*globalScale=*/Value(), ragged, offsets, sizes);
+  int64_t blockSize = wanted.lookup(&elements);
+  rewriter.modifyOpInPlace(op, [&] {
+    elements.set(quantize.getResult(0));
+    scales.set(quantize.getResult(1));
+  });
+  widen(rewriter, quantize.generalize(rewriter), blockSize);
+}
+
+void Folder::setAttributes(MatmulOpInterface op) {
+  auto set = [&](auto matmul) {
+    matmul.setBlockSize(folding.a);
+    if (folding.b != folding.a)
+      matmul.setBBlockSize(folding.b);
+    matmul.setPromote(folding.promote);
+  };
+  rewriter.modifyOpInPlace(op, [&] {
+    llvm::TypeSwitch<Operation *>(op).Case<MatmulOp, GroupedMatmulOp>(set);
+  });
+}
+
+void Folder::fold() {
+  llvm::SetVector<Operation *> quantizers;
+  for (MatmulOpInterface op : matmuls)
+    for (unsigned position : kElements)
+      if (Operation *definition = op->getOperand(position).getDefiningOp())
+        quantizers.insert(definition);
+  for (Operation *quantizer : quantizers) {
+    if (auto op = dyn_cast<QuantizeOp>(quantizer)) {
+      if (SmallVector<int64_t> blocks = getBlocks(op); !blocks.empty())
+        widen(rewriter, op.generalize(rewriter), blocks);
+    } else if (auto op = dyn_cast<FusedQuantizeOp>(quantizer)) {
+      if (SmallVector<int64_t> blocks = getBlocks(op); !blocks.empty())
+        widen(rewriter, op, blocks);
+    }
+  }
+  for (MatmulOpInterface op : matmuls) {
+    for (unsigned position : kElements) {
+      auto quantize =
+          op->getOperand(position + 1).getDefiningOp<FusedQuantizeOp>();
+      if (!quantize || quantize.getBlockSize() == kPowerOfTwoBlockSize)
+        requantize(op, position);
+    }
+    setAttributes(op);
+  }
+}
+
+int64_t mx::foldMatmuls(ArrayRef<MatmulOpInterface> matmuls,
+                        const Folding &folding) {
+  if (matmuls.empty())
+    return 0;
+  MatmulOpInterface first = matmuls.front();
+  Folder folder(first.getContext(), folding);
+  int64_t count = 0;
+  for (MatmulOpInterface op : matmuls) {
+    if (isLeftAlone(op) || isFolded(op))
+      continue;
+    if (Reason why = checkMatmul(op, folding); !why.empty()) {
+      op.emitRemark() << "not folded: " << why;
+      continue;
+    }
+    folder.add(op);
+    ++count;
+  }
+  folder.fold();
+  numFolded += count;
+  return count;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Returns the formats of folded operands.
+static SmallVector<const BlockFormat *> getFoldedFormats() {
+  SmallVector<const BlockFormat *> formats;
+  for (const BlockFormat &format : getBlockFormats())
+    if (format.isFolded)
+      formats.push_back(&format);
+  return formats;
+}
+
+namespace {
+struct FoldOperands final : mx::impl::MXFoldOperandsBase<FoldOperands> {
+  using MXFoldOperandsBase::MXFoldOperandsBase;
+
+  void runOnOperation() override {
+    Folding folding;
+    if (failed(readOptions(folding)))
+      return signalPassFailure();
+    SmallVector<MatmulOpInterface> matmuls;
+    getOperation()->walk([&](MatmulOpInterface op) { matmuls.push_back(op); });
+    foldMatmuls(matmuls, folding);
+  }
+
+private:
+  LogicalResult readOptions(Folding &folding);
+};
+} // namespace
+
+LogicalResult FoldOperands::readOptions(Folding &folding) {
+  SmallVector<std::string> spelled =
+      llvm::map_to_vector(getFoldedFormats(), [](const BlockFormat *format) {
+        return spellBlockSize(format->blockSize);
+      });
+  auto fail = [&](StringRef option, const Twine &expected, const Twine &found) {
+    return getOperation()->emitError("expected ")
+           << option << " to be " << expected << ", found " << found;
+  };
+  for (auto [option, name, blockSize] :
+       {std::tuple(&a, "a", &folding.a), {&b, "b", &folding.b}}) {
+    const auto *found = llvm::find(spelled, option->getValue());
+    if (found == spelled.end())
+      return fail(name, "one of " + llvm::join(spelled, ", "),
+                  "'" + option->getValue() + "'");
+    *blockSize = getFoldedFormats()[found - spelled.begin()]->blockSize;
+    if (*blockSize < promote)
+      return fail(name, "at least promote = " + Twine(promote),
+                  option->getValue());
+  }
+  folding.promote = promote;
+  if (promote == 128 || promote == 256 || promote == 512)
+    return success();
+  return fail("promote", "128, 256 or 512", Twine(promote));
+}
