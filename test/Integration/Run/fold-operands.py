@@ -32,8 +32,9 @@ class Operand:
         self.name, self.axes, self.element, self.ends = name, list(axes), element, ends
         self.array, self.values = array, array.astype(np.float32)
         if not axes:
-            self.codes, self.scales = ref.quantize(self.values, element)
-            self.values = ref.round_to(ref.real(self.codes, self.scales, element), "f32").view(np.float32)
+            self.codes, scales = ref.quantize(self.values, element)
+            self.values = ref.round_to(ref.real(self.codes, scales, element), "f32").view(np.float32)
+            self.scales = scales if ends is None else ref.tile_rows(scales, ends)
 
     def arguments(self):
         if self.axes:
@@ -42,6 +43,8 @@ class Operand:
                 (f"%{self.name}s", tensor(self.scales.shape, "f8E8M0FNU"), self.scales)]
 
     def types(self, axis=1):
+        if not self.axes:
+            return [type_ for _, type_, _ in self.arguments()]
         *batch, rows, columns = self.array.shape
         if not axis:
             rows, columns = columns, rows
@@ -151,11 +154,11 @@ def dense(gradients):
     return changed
 
 
-def grouped(a, b):
-    """y = x w^T and dx = g v^T for each expert group, with stored weights."""
+def grouped(a, b, axes):
+    """y = x w^T and dx = g v^T for each expert group, with stored weights. Without axes, g is also stored."""
     ends, n, k = np.array([5, 140, 140, 170], np.int32), 128, 256
     rows, name = int(ends[-1]) + 3, f"groups, a = {a}, b = {b}"
-    x, g = Operand("x", draw(rows, k), [1], ends=ends), Operand("g", draw(rows, n), [1], ends=ends)
+    x, g = Operand("x", draw(rows, k), [1], ends=ends), Operand("g", draw(rows, n), axes, ends=ends)
     w, v = Operand("w", draw(4, n, k)), Operand("v", draw(4, k, n))
     text, arrays = function([x, w, g, v], [(x, 1, w, 1, (rows, n)), (g, 1, v, 1, (rows, k))], ends)
     module = rewrite(name, text, 2, f"--mx-fold-operands=a={a} b={b}", "--cse", "--mx-fuse-prologues")
@@ -196,8 +199,8 @@ func.func @main(%x: {types[0]}, %w: {types[1]}, %g: {types[2]}) -> ({y}, {d}) {{
 
 
 changed = dense(E4M3) + dense(E5M2)
-for a, b in ("128", "row"), ("row", "row"), ("128", "128"):
-    grouped(a, b)
+for case in ("128", "row", [1]), ("row", "row", []), ("128", "128", []):
+    grouped(*case)
 recipes()
 print(f"folding changed {changed} values")
 if changed < 1000:

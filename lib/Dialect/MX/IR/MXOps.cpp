@@ -160,6 +160,7 @@ MX_DEFINE_INTERFACES(FusedQuantizeOp, false,
                      getOffsets() ? getOffsets() : getGather())
 MX_DEFINE_INTERFACES(AmaxOp, false, Value())
 MX_DEFINE_INTERFACES(DequantizeOp, false, getOffsets())
+MX_DEFINE_INTERFACES(FoldOp, false, getOffsets())
 MX_DEFINE_INTERFACES(RelayoutOp, false, getOffsets())
 MX_DEFINE_INTERFACES(PackOperandOp, false, getOffsets())
 MX_DEFINE_INTERFACES(MatmulOp, readsOuts(), Value())

@@ -97,7 +97,32 @@ FusedQuantizeOp QuantizeOp::generalize(RewriterBase &rewriter) {
   return fused;
 }
 
+void FoldOp::expand(RewriterBase &rewriter) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(*this);
+  Value numbers = tensor::EmptyOp::create(
+      rewriter, getLoc(), tensor::getMixedSizes(rewriter, getLoc(), getInput()),
+      rewriter.getF32Type());
+  auto dequantize = DequantizeOp::create(
+      rewriter, getLoc(), numbers.getType(), getInput(), getScales(),
+      /*global_scale=*/Value(), getOffsets(), numbers, getRaggedAttr(),
+      /*padded=*/UnitAttr(), rewriter.getI64IntegerAttr(kPowerOfTwoBlockSize));
+  auto quantize = FusedQuantizeOp::create(
+      rewriter, getLoc(), getResultTypes(), dequantize.getResult(0),
+      /*input_scales=*/ValueRange(), /*global_scale=*/Value(),
+      /*decode_factors=*/ValueRange(), /*seed=*/Value(), /*gather=*/Value(),
+      getOffsets(), getOuts(), getRaggedAttr(),
+      rewriter.getDenseI64ArrayAttr({1}), getBlockSizeAttr(),
+      /*square=*/UnitAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
+      /*dequantized=*/ArrayAttr(),
+      ScaleRoundingAttr::get(getContext(), ScaleRounding::Ceil),
+      /*prologueCount=*/0);
+  quantize->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  rewriter.replaceOp(*this, quantize);
+}
+
 void mx::generalizeQuantizations(Operation *root) {
   IRRewriter rewriter(root->getContext());
   root->walk([&](QuantizeOp op) { op.generalize(rewriter); });
+  root->walk([&](FoldOp op) { op.expand(rewriter); });
 }

@@ -86,6 +86,52 @@ LogicalResult DequantizeOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Fold
+//===----------------------------------------------------------------------===//
+
+LogicalResult FoldOp::verify() {
+  if (failed(verifyForm(*this))) // fold C1
+    return failure();
+  if (getOuts().size() != 2) // fold C2
+    return emitOpError("expected elements and scales in outs, found ")
+           << getOuts().size() << " outs";
+  Named input{getInput(), "input"}, scales{getScales(), "scales"},
+      elements{getOuts()[0], "elements"}, wide{getOuts()[1], "wider scales"};
+  // fold C3
+  const BlockFormat *format =
+      findBlockFormat(scales.elementType(), getBlockSize());
+  if (!format || !format->isFolded)
+    return emitOpError("expected block_size 128, 256, 512 or row, found ")
+           << spellBlockSize(getBlockSize());
+  if (failed(verifyRagged(*this, getRagged(), getOffsets()))) // fold C4
+    return failure();
+  if (getRaggedOrNone() == RaggedKind::Reduction)
+    return emitOpError("expected ragged = rows, found reduction");
+  if (failed(verifyMinRank(*this, input)) || // fold C5
+      (getRagged() && failed(verifyRank(*this, input, 2))))
+    return failure();
+  int64_t last = input.rank() - 1; // fold C6
+  if (failed(verifyMultiple(*this, input, last, kPowerOfTwoBlockSize)) ||
+      failed(verifyMultiple(*this, input, last, getBlockSize())) ||
+      failed(verifyNoEncoding(*this, input))) // fold C7
+    return failure();
+  if (elements.type() != input.type())
+    return errorAt(*this, elements)
+           << "expected elements of type " << input.type()
+           << " like the input, found " << elements.type();
+  int64_t groups = getOffsets() ? getNumExperts(getOffsets()) : 0;
+  if (wide.elementType() != scales.elementType()) // fold C8
+    return errorAt(*this, wide)
+           << "expected wider scales of type " << scales.elementType()
+           << ", found " << wide.elementType();
+  if (failed(verifyScales(*this, scales, input.shape(), kPowerOfTwoBlockSize,
+                          getRaggedOrNone(), groups)))
+    return failure();
+  return verifyScales(*this, wide, input.shape(), getBlockSize(),
+                      getRaggedOrNone(), groups);
+}
+
+//===----------------------------------------------------------------------===//
 // Relayout
 //===----------------------------------------------------------------------===//
 

@@ -153,6 +153,23 @@ func.func @relayout(%s: tensor<256x16xf8E8M0FNU>,
   return %0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 }
 
+// CHECK-LABEL: func @fold
+// CHECK:         mx.fold ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<4x64x256xf8E5M2>, tensor<4x64x8xf8E8M0FNU>)
+// CHECK-SAME:      outs(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<4x64x256xf8E5M2>, tensor<4x64x1xf8E8M0FNU>)
+// CHECK-SAME:      block_size = row -> tensor<4x64x256xf8E5M2>, tensor<4x64x1xf8E8M0FNU>
+// CHECK:         mx.fold ragged = rows ins(%{{.*}}) offsets(%{{[^ ,)]+}} : tensor<3xi64>) outs(%{{.*}}) block_size = 128 {tag} ->
+func.func @fold(%x: tensor<4x64x256xf8E5M2>, %s: tensor<4x64x8xf8E8M0FNU>, %f: tensor<4x64x1xf8E8M0FNU>,
+                %r: tensor<?x256xf8E4M3FN>, %rs: tensor<?x2x32x4x4xf8E8M0FNU>, %g: tensor<3xi64>, %rf: tensor<?x1x32x4x4xf8E8M0FNU>)
+    -> tensor<4x64x1xf8E8M0FNU> {
+  %0:2 = mx.fold ins(%x, %s : tensor<4x64x256xf8E5M2>, tensor<4x64x8xf8E8M0FNU>)
+      outs(%x, %f : tensor<4x64x256xf8E5M2>, tensor<4x64x1xf8E8M0FNU>)
+      block_size = row -> tensor<4x64x256xf8E5M2>, tensor<4x64x1xf8E8M0FNU>
+  %1:2 = mx.fold ragged = rows ins(%r, %rs : tensor<?x256xf8E4M3FN>, tensor<?x2x32x4x4xf8E8M0FNU>) offsets(%g : tensor<3xi64>)
+      outs(%r, %rf : tensor<?x256xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>)
+      block_size = 128 {tag} -> tensor<?x256xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>
+  return %0#1 : tensor<4x64x1xf8E8M0FNU>
+}
+
 // CHECK-LABEL: func @pack_operand
 // CHECK:         mx.pack_operand ins(%{{[^ ,)]+}} : tensor<128x512xf4E2M1FN>)
 // CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<128x512xf4E2M1FN, #mxgpu.fragment_64x64>) -> tensor<128x512xf4E2M1FN, #mxgpu.fragment_64x64>

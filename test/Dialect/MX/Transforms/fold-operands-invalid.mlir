@@ -16,6 +16,12 @@ func.func @nvfp4(%a: tensor<64x256xf4E2M1FN>, %s: tensor<64x16xf8E4M3FN>, %c: !c
   return %0 : !c
 }
 
+func.func @blocks(%a: tensor<64x256xf8E4M3FN>, %s: tensor<64x8xf8E8M0FNU>, %f: tensor<64x2xf8E8M0FNU>, %c: !c) -> !c {
+  // expected-remark @below {{not folded: operand 'b' has blocks of 128}}
+  %0 = mx.matmul ins(%a, %s, %a, %f : tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>, tensor<64x256xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) outs(%c : !c) b_block_size = 128 -> !c
+  return %0 : !c
+}
+
 func.func @unscaled(%a: tensor<64x256xbf16>, %b: tensor<64x256xf8E4M3FN>, %s: tensor<64x8xf8E8M0FNU>, %c: !c) -> !c {
   // expected-remark @below {{not folded: operand 'a' has no scales}}
   %0 = mx.matmul ins(%a, %b, %s : tensor<64x256xbf16>, tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>) outs(%c : !c) -> !c

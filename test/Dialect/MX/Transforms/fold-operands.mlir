@@ -8,15 +8,14 @@
 !ws = tensor<96x16xf8E8M0FNU>
 !c = tensor<?x96xbf16>
 
-// A quantizer writes wider blocks. An operand from elsewhere is requantized.
+// A quantizer writes wider blocks. An operand from elsewhere is folded.
 // The rest of the matmul stays.
 // CHECK-LABEL: func @default(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x512xbf16>, %[[W:[^:]*]]: tensor<96x512xf8E5M2>, %[[WS:[^:]*]]: tensor<96x16xf8E8M0FNU>
 // CHECK:         %[[SCALES:.*]] = tensor.empty(%{{.*}}) : tensor<?x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-NEXT:    %[[Q:.*]]:2 = mx.fused_quantize ins(%[[X]] : tensor<?x512xbf16>) outs(%{{.*}}, %[[SCALES]] :
 // CHECK-SAME:      block_size = 128 scale_rounding = floor
-// CHECK:         %[[N:.*]] = mx.dequantize ins(%[[W]], %[[WS]] : {{.*}}) outs(%{{.*}} : tensor<96x512xf32>)
-// CHECK:         %[[R:.*]]:2 = mx.fused_quantize ins(%[[N]] : tensor<96x512xf32>)
+// CHECK:         %[[R:.*]]:2 = mx.fold ins(%[[W]], %[[WS]] :
 // CHECK-SAME:      block_size = row -> tensor<96x512xf8E5M2>, tensor<96x1xf8E8M0FNU>
 // CHECK-NEXT:    mx.matmul ins(%[[Q]]#0, %[[Q]]#1, %[[R]]#0, %[[R]]#1 :
 // CHECK-SAME:      alpha(%{{.*}}) outs(%{{.*}}) block_size = 128 b_block_size = row promote = 128 accumulate {tag}
@@ -61,7 +60,7 @@ func.func @default(%x: !x, %w: !w, %ws: !ws, %c: !c, %alpha: f32) -> !c {
 // CHECK:         %[[XT:.*]]:2 = mx.fused_quantize ins(%[[X]] : {{.*}} axes = [0] block_size = row ->
 // CHECK:         %[[WQ:.*]]:4 = mx.fused_quantize ins(%[[W]] : {{.*}} axes = [1, 0] block_size = row ->
 // CHECK:         %[[GQ:.*]]:4 = mx.fused_quantize ins(%[[G]] : {{.*}} axes = [1, 0] block_size = 128 ->
-// CHECK-NOT:     mx.dequantize
+// CHECK-NOT:     mx.fold
 // CHECK:         mx.matmul ins(%[[XQ]]#0, %[[XQ]]#1, %[[WQ]]#0, %[[WQ]]#1 :
 // CHECK:         mx.matmul ins(%[[GQ]]#0, %[[GQ]]#1, %[[WQ]]#2, %[[WQ]]#3 :
 // CHECK:         mx.matmul ins(%[[GQ]]#2, %[[GQ]]#3, %[[XT]]#0, %[[XT]]#1 :
@@ -109,8 +108,7 @@ func.func @training(%x: !x, %w: !w, %g: !g) -> (!g, !x, !w) {
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<300x256xbf16>, %[[W:[^:]*]]: tensor<4x128x256xf8E4M3FN>
 // CHECK:         mx.fused_quantize ragged = rows ins(%[[X]] : {{.*}} offsets(%{{.*}} block_size = 128
 // CHECK-SAME:      -> tensor<300x256xf8E4M3FN>, tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
-// CHECK:         mx.dequantize ins(%[[W]], {{.*}} outs(%{{.*}} : tensor<4x128x256xf32>)
-// CHECK:         mx.fused_quantize ins({{.*}} block_size = row
+// CHECK:         mx.fold ins(%[[W]], {{.*}} block_size = row
 // CHECK-SAME:      -> tensor<4x128x256xf8E4M3FN>, tensor<4x128x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK:         mx.grouped_matmul ragged = rows
 // CHECK-SAME:      block_size = 128 b_block_size = row promote = 128
@@ -124,12 +122,11 @@ func.func @experts(%b: !b, %w: !w, %ws: !ws, %o: !o) -> !y {
 }
 
 // The rows of an operand keep their expert groups.
-// CHECK-LABEL: func @requantized_experts(
+// CHECK-LABEL: func @folded_experts(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<300x256xf8E4M3FN>, %[[S:[^:]*]]: tensor<6x2x32x4x4xf8E8M0FNU>
-// CHECK:         %[[D:.*]] = mx.dequantize ragged = rows ins(%[[X]], %[[S]] : {{.*}} offsets(%[[O:[^ ]*]] : tensor<4xi32>)
-// CHECK:         mx.fused_quantize ragged = rows ins(%[[D]] : tensor<300x256xf32>) offsets(%[[O]] : {{.*}} block_size = 128
-// CHECK-SAME:      tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
-func.func @requantized_experts(%x: !x, %s: !s, %w: !w, %ws: !ws, %o: !o) -> !y {
+// CHECK:         mx.fold ragged = rows ins(%[[X]], %[[S]] : {{.*}} offsets(%{{.*}} : tensor<4xi32>)
+// CHECK-SAME:      block_size = 128 -> tensor<300x256xf8E4M3FN>, tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
+func.func @folded_experts(%x: !x, %s: !s, %w: !w, %ws: !ws, %o: !o) -> !y {
   %0 = tensor.empty() : !y
   %y = mx.grouped_matmul ragged = rows ins(%x, %s, %w, %ws : !x, !s, !w, !ws) offsets(%o : !o) outs(%0 : !y) -> !y
   return %y : !y
@@ -139,10 +136,9 @@ func.func @requantized_experts(%x: !x, %s: !s, %w: !w, %ws: !ws, %o: !o) -> !y {
 !ms = tensor<4x64x8xf8E8M0FNU>
 !my = tensor<4x64x128xbf16>
 
-// Masked matrices are dequantized without expert groups.
+// Masked matrices are folded without expert groups.
 // CHECK-LABEL: func @masked(
-// CHECK:         mx.dequantize ins(
-// CHECK:         mx.fused_quantize ins({{.*}} block_size = 128 -> tensor<4x64x256xf8E4M3FN>, tensor<4x64x2xf8E8M0FNU>
+// CHECK:         mx.fold ins({{.*}} block_size = 128 -> tensor<4x64x256xf8E4M3FN>, tensor<4x64x2xf8E8M0FNU>
 // CHECK:         mx.grouped_matmul ragged = rows masked
 // CHECK-SAME:      promote = 128
 func.func @masked(%x: !m, %s: !ms, %w: !w, %ws: !ws, %o: !o) -> !my {
@@ -192,9 +188,8 @@ func.func @passed_on(%x: !k, %s: !ks, %r: !r, %w: !w, %ws: !ws, %o: !o) -> (!y, 
 // CHECK:         %[[Q:.*]]:3 = mx.fused_quantize ins({{.*}}) amax
 // CHECK-SAME:      tensor<64x8xf8E8M0FNU>, tensor<f32> prologue {
 // CHECK:           arith.negf
-// CHECK:         %[[D:.*]] = mx.dequantize ins(%[[Q]]#0, %[[Q]]#1 :
-// CHECK:         %[[A:.*]]:2 = mx.fused_quantize ins(%[[D]] : {{.*}} block_size = 128
-// CHECK:         %[[B:.*]]:2 = mx.fused_quantize ins(%[[D]] : {{.*}} block_size = row
+// CHECK:         %[[A:.*]]:2 = mx.fold ins(%[[Q]]#0, %[[Q]]#1 : {{.*}} block_size = 128
+// CHECK:         %[[B:.*]]:2 = mx.fold ins(%[[Q]]#0, %[[Q]]#1 : {{.*}} block_size = row
 // CHECK:         mx.matmul ins(%[[A]]#0, %[[A]]#1, %[[B]]#0, %[[B]]#1 :
 // CHECK:         return %{{.*}}, %[[Q]]#2
 // ROWS-LABEL:  func @both_operands(
@@ -219,8 +214,8 @@ func.func @both_operands(%x: !x, %c: !c, %m: !m) -> (!c, !m) {
 // CHECK-LABEL: func @other_users(
 // CHECK:         %[[Q:.*]]:2 = mx.quantize ins(
 // CHECK:         %[[S:.*]]:2 = mx.quantize ins({{.*}} square
-// CHECK:         mx.dequantize ins(%[[Q]]#0, %[[Q]]#1 :
-// CHECK:         mx.dequantize ins(%[[S]]#0, %[[S]]#1 :
+// CHECK:         mx.fold ins(%[[Q]]#0, %[[Q]]#1 :
+// CHECK:         mx.fold ins(%[[S]]#0, %[[S]]#1 :
 // CHECK:         mx.matmul {{.*}} promote = 128
 // CHECK:         return %{{.*}}, %[[Q]]#1
 func.func @other_users(%x: !x, %w: !x, %c: !c) -> (!c, !s) {
@@ -235,8 +230,8 @@ func.func @other_users(%x: !x, %w: !x, %c: !c) -> (!c, !s) {
 // Of a quantization with several values, either all destinations or none are widened.
 // CHECK-LABEL: func @values(
 // CHECK:         %[[Q:.*]]:4 = mx.fused_quantize ins({{.*}}) -> {{.*}} prologue {
-// CHECK:         mx.dequantize ins(%[[Q]]#0, %[[Q]]#1 :
-// CHECK:         mx.dequantize ins(%[[Q]]#2, %[[Q]]#3 :
+// CHECK:         mx.fold ins(%[[Q]]#0, %[[Q]]#1 :
+// CHECK:         mx.fold ins(%[[Q]]#2, %[[Q]]#3 :
 // ROWS-LABEL:  func @values(
 // ROWS:          %[[Q:.*]]:4 = mx.fused_quantize ins({{.*}}) block_size = row -> {{.*}} prologue {
 // ROWS:          mx.matmul ins(%[[Q]]#0, %[[Q]]#1, %[[Q]]#2, %[[Q]]#3 :
@@ -252,13 +247,26 @@ func.func @values(%x: !x, %c: !c) -> !c {
   return %y : !c
 }
 
-// Matmuls that are folded or excluded stay.
+// Operands with the requested blocks stay.
+// CHECK-LABEL: func @folded(
+// CHECK-SAME:      %[[Q:[^:]*]]: tensor<64x256xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x8xf8E8M0FNU>, %[[F:[^:]*]]: tensor<64x1xf8E8M0FNU>
+// CHECK:         %[[A:.*]]:2 = mx.fold ins(%[[Q]], %[[S]] :
+// CHECK-NEXT:    mx.matmul ins(%[[A]]#0, %[[A]]#1, %[[Q]], %[[F]] : {{.*}} block_size = 128 b_block_size = row promote = 128 ->
+// ROWS-LABEL:  func @folded(
+// ROWS:          %[[A:.*]]:2 = mx.fold
+// ROWS-NEXT:     mx.matmul ins(%[[A]]#0, %[[A]]#1, %{{.*}}, %{{.*}} : {{.*}}) outs(%{{.*}}) block_size = row promote = 256 ->
+func.func @folded(%q: !q, %s: !s, %f: tensor<64x1xf8E8M0FNU>, %c: !c) -> !c {
+  %y = mx.matmul ins(%q, %s, %q, %f : !q, !s, !q, tensor<64x1xf8E8M0FNU>) outs(%c : !c) b_block_size = row -> !c
+  return %y : !c
+}
+
+// Matmuls that promote or are excluded stay.
 // CHECK-LABEL: func @unchanged(
-// CHECK:         mx.matmul {{.*}} block_size = 128 -> tensor<64x64xf32>
+// CHECK-NEXT:    mx.matmul {{.*}} block_size = 256 promote = 256 -> tensor<64x64xf32>
 // CHECK-NEXT:    mx.matmul {{.*}} {mx.recipe = "none"} -> tensor<64x64xf32>
 // CHECK-NEXT:    return
-func.func @unchanged(%q: !q, %s: !s, %f: tensor<64x2xf8E8M0FNU>, %c: !c) -> (!c, !c) {
-  %0 = mx.matmul ins(%q, %f, %q, %f : !q, tensor<64x2xf8E8M0FNU>, !q, tensor<64x2xf8E8M0FNU>) outs(%c : !c) block_size = 128 -> !c
+func.func @unchanged(%q: !q, %s: !s, %f: tensor<64x1xf8E8M0FNU>, %c: !c) -> (!c, !c) {
+  %0 = mx.matmul ins(%q, %f, %q, %f : !q, tensor<64x1xf8E8M0FNU>, !q, tensor<64x1xf8E8M0FNU>) outs(%c : !c) block_size = 256 promote = 256 -> !c
   %1 = mx.matmul ins(%q, %s, %q, %s : !q, !s, !q, !s) outs(%c : !c) {mx.recipe = "none"} -> !c
   return %0, %1 : !c, !c
 }

@@ -12,6 +12,20 @@ func.func @plain(%x: tensor<?x64xbf16>, %g: f32, %seed: i64, %e: !e, %s: !s) -> 
   return %q#0, %q#1 : !e, !s
 }
 
+!q = tensor<?x256xf8E4M3FN>
+!r = tensor<?x2x32x4x4xf8E8M0FNU>
+!f = tensor<?x1x32x4x4xf8E8M0FNU>
+
+// CHECK-LABEL: func @fold(
+// CHECK-SAME:      %[[Q:[^:]*]]: tensor<?x256xf8E4M3FN>, %[[R:[^:]*]]: tensor<?x2x32x4x4xf8E8M0FNU>, %[[O:[^:]*]]: tensor<3xi32>
+// CHECK:         %[[N:.*]] = tensor.empty(%{{.*}}) : tensor<?x256xf32>
+// CHECK:         %[[D:.*]] = mx.dequantize ragged = rows ins(%[[Q]], %[[R]] : {{.*}}) offsets(%[[O]] : tensor<3xi32>) outs(%[[N]] :
+// CHECK-NEXT:    mx.fused_quantize ragged = rows ins(%[[D]] : tensor<?x256xf32>) offsets(%[[O]] : tensor<3xi32>) outs(%{{.*}}) block_size = 128 {mx.note} ->
+func.func @fold(%q: !q, %r: !r, %o: tensor<3xi32>, %e: !q, %f: !f) -> (!q, !f) {
+  %p:2 = mx.fold ragged = rows ins(%q, %r : !q, !r) offsets(%o : tensor<3xi32>) outs(%e, %f : !q, !f) block_size = 128 {mx.note} -> !q, !f
+  return %p#0, %p#1 : !q, !f
+}
+
 // -----
 
 // TEMPLATE gather

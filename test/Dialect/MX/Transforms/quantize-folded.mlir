@@ -9,7 +9,7 @@
 !q = tensor<96x256xf8E4M3FN>
 !s = tensor<96x8xf8E8M0FNU>
 
-// Both operands are quantized in wider blocks. Stored weights are requantized from their source.
+// Both operands are quantized in wider blocks. Stored weights are folded from their source.
 // CHECK-LABEL: func @folded(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x256xbf16>, %[[W:[^:]*]]: tensor<96x256xbf16>, %[[Q:[^:]*]]: tensor<96x256xf8E4M3FN>
 // CHECK:         %[[A:.*]]:2 = mx.fused_quantize ins(%[[X]] : {{.*}} block_size = 128
@@ -18,8 +18,7 @@
 // CHECK-SAME:      -> tensor<96x256xf8E4M3FN>, tensor<96x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK:         mx.matmul ins(%[[A]]#0, %[[A]]#1, %[[B]]#0, %[[B]]#1 :
 // CHECK-SAME:      block_size = 128 b_block_size = row promote = 128 accumulate
-// CHECK:         %[[D:.*]] = mx.dequantize ins(%[[Q]], %{{.*}} outs(%{{.*}} : tensor<96x256xf32>)
-// CHECK:         %[[V:.*]]:2 = mx.fused_quantize ins(%[[D]] : {{.*}} block_size = row
+// CHECK:         %[[V:.*]]:2 = mx.fold ins(%[[Q]], %{{.*}} block_size = row
 // CHECK:         mx.matmul ins(%[[A]]#0, %[[A]]#1, %[[V]]#0, %[[V]]#1 :
 // CHECK-SAME:      block_size = 128 b_block_size = row promote = 128 accumulate
 func.func @folded(%x: !x, %w: !w, %q: !q, %s: !s, %y: !y) -> (!y, !y) {

@@ -99,7 +99,8 @@ llvm::SmallVector<int64_t> getLogicalShapeOfB(MatmulOpInterface op);
 
 namespace mx {
 
-/// Replaces each mx.quantize in `root` by mx.fused_quantize.
+/// Replaces each mx.quantize in `root` by mx.fused_quantize, and each mx.fold
+/// by mx.dequantize and mx.fused_quantize.
 void generalizeQuantizations(mlir::Operation *root);
 
 } // namespace mx

@@ -468,6 +468,51 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration;
 }
 
+def MX_FoldOp : MX_StructuredOp<"fold"> {
+  let summary = "share a scale between several blocks of an MX operand";
+  let description = [{
+    Quantizes the values of 8-bit elements with a scale per 32 elements again,
+    with a scale per `block_size` elements (128, 256, 512) or per row. `outs`
+    are elements and scales. Spec.md defines the result and bounds the error of
+    [folded operands](Spec.md#folded-operands). Matmuls on `sm_90a` multiply
+    them by FP8 tensor cores.
+
+    With `ragged = rows` and `offsets`, expert groups divide the rows of both
+    scale tensors.
+
+    All pipelines begin with `mx-generalize-quantize`, which replaces the
+    operation by `mx.dequantize` to f32 and `mx.fused_quantize`. The operation
+    has no form on memrefs.
+
+    Example:
+
+    ```mlir
+    %q, %f = mx.fold ins(%x, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
+        outs(%e, %i : tensor<256x512xf8E4M3FN>, tensor<256x4xf8E8M0FNU>)
+        block_size = 128 -> tensor<256x512xf8E4M3FN>, tensor<256x4xf8E8M0FNU>
+    ```
+  }];
+  let arguments = (ins
+    RankedTensorOf<[F8E4M3FN, F8E5M2]>:$input, RankedTensorOf<[F8E8M0FNU]>:$scales,
+    Optional<1DTensorOf<[I32, I64]>>:$offsets,
+    Variadic<RankedTensorOf<[F8E4M3FN, F8E5M2, F8E8M0FNU]>>:$outs,
+    OptionalAttr<MX_RaggedKindAttr>:$ragged,
+    I64Attr:$block_size);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    (`ragged` `=` $ragged^)?
+    `ins` `(` $input `,` $scales `:` type($input) `,` type($scales) `)`
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
+    `outs` `(` $outs `:` type($outs) `)`
+    `block_size` `=` custom<BlockSize>($block_size)
+    attr-dict `->` type($results)
+  }];
+  let extraClassDeclaration = dpsDeclaration # raggedDeclaration # [{
+    /// Replaces this operation by mx.dequantize and mx.fused_quantize.
+    void expand(::mlir::RewriterBase &rewriter);
+  }];
+}
+
 def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
   let summary = "convert scales to another physical layout";
   let description = [{

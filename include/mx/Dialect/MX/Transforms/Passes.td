@@ -172,12 +172,13 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
 }
 
 def MXGeneralizeQuantize : Pass<"mx-generalize-quantize"> {
-  let summary = "Generalize mx.quantize to mx.fused_quantize";
+  let summary = "Generalize mx.quantize and mx.fold to mx.fused_quantize";
   let description = [{
     Fusion, the CPU path and kernels work on `mx.fused_quantize`, as upstream's
     fusion works on `linalg.generic`. All pipelines run this pass first;
     `mx-fuse-prologues`, `convert-mx-to-cpu` and `convert-mx-to-mxgpu` also
-    convert `mx.quantize`.
+    convert `mx.quantize`. `mx.fold` becomes an `mx.dequantize` to f32 and an
+    `mx.fused_quantize` with wider blocks.
 
     If only quantizations read gathered rows, the list of row indices becomes
     their `gather` operand. The gather must be a `linalg.generic` that yields
@@ -395,13 +396,13 @@ def MXFoldOperands : Pass<"mx-fold-operands"> {
     - If an operand is the result of an `mx.quantize` or `mx.fused_quantize`
       without other users, the quantization writes wider blocks. A quantization
       along both axes is split if the block sizes differ.
-    - Other operands are dequantized to f32 and quantized again
-      (`scale_rounding = ceil`). `mx-fuse-prologues` fuses both operations if
-      the operand is a matrix without expert groups.
+    - An operand with the requested blocks stays.
+    - Other operands are the input of an `mx.fold`. Its expansion is fused
+      (`mx-fuse-prologues`) if the operand is a matrix without expert groups.
 
-    Matmuls are not changed if they have `mx.recipe = "none"` or are already
-    folded. Other matmuls that cannot be folded get a remark with the reason:
-    elements of 4 or 6 bits, scales of another type, memrefs, a packed operand,
+    Matmuls with `mx.recipe = "none"` or `promote` are not changed. Other
+    matmuls that cannot be folded get a remark with the reason: elements of 4 or
+    6 bits, scales of another type, other blocks, memrefs, a packed operand,
     expert groups along the reduction, or a reduction that is dynamic, shorter
     than `promote` or not a multiple of a block.
 
@@ -416,8 +417,7 @@ def MXFoldOperands : Pass<"mx-fold-operands"> {
 
     ```mlir
     %q:2 = mx.fused_quantize ins(%x : tensor<64x512xbf16>) outs(%e, %g : !e, tensor<64x4xf8E8M0FNU>) block_size = 128 -> !e, tensor<64x4xf8E8M0FNU>
-    %d = mx.dequantize ins(%b, %sb : ...) outs(%i : tensor<96x512xf32>) -> tensor<96x512xf32>
-    %r:2 = mx.fused_quantize ins(%d : tensor<96x512xf32>) outs(%h, %s : !b, tensor<96x1xf8E8M0FNU>) block_size = row -> !b, tensor<96x1xf8E8M0FNU>
+    %r:2 = mx.fold ins(%b, %sb : ...) outs(%h, %s : !b, tensor<96x1xf8E8M0FNU>) block_size = row -> !b, tensor<96x1xf8E8M0FNU>
     %y = mx.matmul ins(%q#0, %q#1, %r#0, %r#1 : ...) outs(%c : !c) block_size = 128 b_block_size = row promote = 128 -> !c
     ```
   }];

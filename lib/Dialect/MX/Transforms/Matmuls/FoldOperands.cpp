@@ -29,9 +29,10 @@ namespace mx {
 // Conditions
 //===----------------------------------------------------------------------===//
 
-/// Returns the reason why an operand cannot be folded to `blockSize`.
+/// Returns the reason why an operand with blocks of `present` elements cannot
+/// be folded to `blockSize`.
 static Reason checkOperand(StringRef name, Value elements, Value scales,
-                           int64_t blockSize, bool isOrdered) {
+                           int64_t present, int64_t blockSize, bool isOrdered) {
   auto describe = [&](const Twine &text) {
     return ("operand '" + name + "' " + text).str();
   };
@@ -40,6 +41,8 @@ static Reason checkOperand(StringRef name, Value elements, Value scales,
   Type scaleType = getElementTypeOrSelf(scales);
   if (!isPowerOfTwoScale(scaleType))
     return describe("has no scales of type f8E8M0FNU");
+  if (present != blockSize && present != kPowerOfTwoBlockSize)
+    return describe("has blocks of " + spellBlockSize(present));
   const BlockFormat &format = getBlockFormat(scaleType, blockSize);
   if (!format.takes(getElementTypeOrSelf(elements)))
     return describe("is not of type " + format.listElements());
@@ -60,11 +63,11 @@ static Reason checkMatmul(MatmulOpInterface op, const Folding &folding) {
     return "it operates on memrefs";
   if (op.getRaggedOrNone() == RaggedKind::Reduction)
     return "expert groups divide its reduction dimension";
-  Reason why = checkOperand("a", op.getA(), op.getAScales(), folding.a,
-                            bool(getOrderOfA(op)));
+  Reason why = checkOperand("a", op.getA(), op.getAScales(), op.getBlockSize(),
+                            folding.a, bool(getOrderOfA(op)));
   if (why.empty())
-    why = checkOperand("b", op.getB(), op.getBScales(), folding.b,
-                       bool(getOrderOfB(op)));
+    why = checkOperand("b", op.getB(), op.getBScales(), op.getBlockSizeOfB(),
+                       folding.b, bool(getOrderOfB(op)));
   if (!why.empty())
     return why;
   int64_t size = cast<ShapedType>(op.getA().getType()).getShape().back();
@@ -74,13 +77,6 @@ static Reason checkMatmul(MatmulOpInterface op, const Folding &folding) {
   return {};
 }
 
-/// Returns true if an operand is folded.
-static bool isFolded(MatmulOpInterface op) {
-  return op.getPromote() ||
-         (op.getAScales() && op.getBlockSize() > kPowerOfTwoBlockSize) ||
-         (op.getBScales() && op.getBlockSizeOfB() > kPowerOfTwoBlockSize);
-}
-
 //===----------------------------------------------------------------------===//
 // Quantizers
 //===----------------------------------------------------------------------===//
@@ -88,24 +84,22 @@ static bool isFolded(MatmulOpInterface op) {
 /// Operands of a matmul with scales for both. Scales follow their elements.
 static constexpr unsigned kElements[] = {0, 2};
 
-/// Creates a destination for the scales of destination `i`, in wider blocks.
-static Value makeScales(OpBuilder &builder, FusedQuantizeOp op, unsigned i,
-                        int64_t blockSize) {
-  Location loc = op.getLoc();
-  auto old = cast<RankedTensorType>(op.getScales(i).getType());
+/// Creates a destination for the scales of `elements`, in blocks of
+/// `blockSize`, and with the layout of `old`.
+static Value makeScales(OpBuilder &builder, Location loc, Value elements,
+                        RankedTensorType old, int64_t blockSize,
+                        RaggedKind ragged, Value offsets) {
   SmallVector<OpFoldResult> sizes =
-      tensor::getMixedSizes(builder, loc, op.getElements(i));
+      tensor::getMixedSizes(builder, loc, elements);
   int64_t columns = *getConstantIntValue(sizes.back());
   sizes.back() = builder.getIndexAttr(
       blockSize == BlockFormat::kWhole ? 1 : columns / blockSize);
   Attribute layout = old.getEncoding();
   auto rank = static_cast<int64_t>(sizes.size());
-  if (isMaterialized(old, rank)) {
-    Value offsets = op.getOffsets();
-    layout = ScaleLayoutAttr::get(
-        builder.getContext(), getLayoutKind(old, rank),
-        op.getRaggedOfAxis(op.getAxis(i)), offsets ? getNumExperts(offsets) : 0);
-  }
+  if (isMaterialized(old, rank))
+    layout =
+        ScaleLayoutAttr::get(builder.getContext(), getLayoutKind(old, rank),
+                             ragged, offsets ? getNumExperts(offsets) : 0);
   return makeEmpty(builder, loc, sizes, old.getElementType(), layout);
 }
 
@@ -121,9 +115,13 @@ static void createPart(IRRewriter &rewriter, FusedQuantizeOp op,
       continue;
     axes.push_back(op.getAxis(i));
     outs.push_back(op.getElements(i));
-    outs.push_back(blockSize == static_cast<int64_t>(op.getBlockSize())
-                       ? op.getScales(i)
-                       : makeScales(rewriter, op, i, blockSize));
+    outs.push_back(
+        blockSize == static_cast<int64_t>(op.getBlockSize())
+            ? op.getScales(i)
+            : makeScales(rewriter, op.getLoc(), op.getElements(i),
+                         cast<RankedTensorType>(op.getScales(i).getType()),
+                         blockSize, op.getRaggedOfAxis(op.getAxis(i)),
+                         op.getOffsets()));
     llvm::append_range(replaced, op.getDestinationResults(i));
   }
   bool hasAmax = op.getAmax() && blockSize == blocks.front();
@@ -147,9 +145,9 @@ static void createPart(IRRewriter &rewriter, FusedQuantizeOp op,
     OpBuilder::InsertionGuard guard(rewriter);
     Type index = rewriter.getIndexType();
     Location loc = op.getLoc();
-    Block *block = rewriter.createBlock(
-        &part.getPrologue().front(), {}, {rewriter.getF32Type(), index, index},
-        {loc, loc, loc});
+    Block *block = rewriter.createBlock(&part.getPrologue().front(), {},
+                                        {rewriter.getF32Type(), index, index},
+                                        {loc, loc, loc});
     YieldOp::create(rewriter, loc, block->getArgument(0));
   }
   rewriter.replaceAllUsesWith(replaced, part->getResults());
@@ -161,7 +159,8 @@ static void widen(IRRewriter &rewriter, FusedQuantizeOp op,
                   ArrayRef<int64_t> blocks) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
-  for (int64_t blockSize : llvm::SmallSetVector<int64_t, 2>(llvm::from_range, blocks))
+  for (int64_t blockSize :
+       llvm::SmallSetVector<int64_t, 2>(llvm::from_range, blocks))
     createPart(rewriter, op, blocks, blockSize);
   SmallVector<Operation *> outs;
   for (Value out : op.getOuts())
@@ -189,7 +188,7 @@ private:
   SmallVector<int64_t> getBlocks(OpT op);
   template <typename OpT>
   int64_t getBlock(OpT op, unsigned i);
-  void requantize(MatmulOpInterface op, unsigned position);
+  void foldStored(MatmulOpInterface op, unsigned position);
   void setAttributes(MatmulOpInterface op);
 
   IRRewriter rewriter;
@@ -202,10 +201,12 @@ private:
 
 void Folder::add(MatmulOpInterface op) {
   matmuls.push_back(op);
-  const int64_t blockSizes[] = {folding.a, folding.b};
-  for (auto [position, blockSize] : llvm::zip_equal(kElements, blockSizes))
-    for (unsigned number : {position, position + 1})
-      wanted[&op->getOpOperand(number)] = blockSize;
+  const std::pair<int64_t, int64_t> blockSizes[] = {
+      {op.getBlockSize(), folding.a}, {op.getBlockSizeOfB(), folding.b}};
+  for (auto [position, sizes] : llvm::zip_equal(kElements, blockSizes))
+    if (sizes.first != sizes.second)
+      for (unsigned number : {position, position + 1})
+        wanted[&op->getOpOperand(number)] = sizes.second;
 }
 
 /// Returns the block size that all users of destination `i` fold, or the
@@ -249,8 +250,8 @@ SmallVector<int64_t> Folder::getBlocks(OpT op) {
   return blocks;
 }
 
-/// Quantizes the dequantized values of an operand in wider blocks.
-void Folder::requantize(MatmulOpInterface op, unsigned position) {
+/// Inserts an mx.fold of an operand.
+void Folder::foldStored(MatmulOpInterface op, unsigned position) {
   OpOperand &elements = op->getOpOperand(position);
   OpOperand &scales = op->getOpOperand(position + 1);
   Location loc = op.getLoc();
@@ -260,35 +261,32 @@ void Folder::requantize(MatmulOpInterface op, unsigned position) {
     ragged = op.getRaggedOrNone();
   bool isRagged = ragged != RaggedKind::None;
   Value offsets = isRagged ? op.getExpertOffsets() : Value();
-  auto type = cast<RankedTensorType>(elements.get().getType());
-  auto scaleType = cast<RankedTensorType>(scales.get().getType());
-  SmallVector<OpFoldResult> sizes =
-      tensor::getMixedSizes(rewriter, loc, elements.get());
-  Value out = makeEmpty(rewriter, loc, sizes, rewriter.getF32Type());
-  auto kind = isRagged ? RaggedKindAttr::get(rewriter.getContext(), ragged)
-                       : RaggedKindAttr();
-  auto numbers = DequantizeOp::create(
-      rewriter, loc, out.getType(), elements.get(), scales.get(),
-      /*global_scale=*/Value(), offsets, out, kind, /*padded=*/UnitAttr(),
-      rewriter.getI64IntegerAttr(kPowerOfTwoBlockSize));
-  auto quantize = QuantizeOp::create(
-      rewriter, loc, numbers.getResult(0), type.getElementType(),
-      scaleType.getElementType(), /*axes=*/ArrayRef<int64_t>{1},
-      ScaleRounding::Ceil, getLayoutKind(scaleType, type.getRank()),
-      /*globalScale=*/Value(), ragged, offsets, sizes);
   int64_t blockSize = wanted.lookup(&elements);
+  Value outs[] = {
+      makeEmpty(rewriter, loc,
+                tensor::getMixedSizes(rewriter, loc, elements.get()),
+                getElementTypeOrSelf(elements.get())),
+      makeScales(rewriter, loc, elements.get(),
+                 cast<RankedTensorType>(scales.get().getType()), blockSize,
+                 ragged, offsets)};
+  auto fold = FoldOp::create(
+      rewriter, loc, ValueRange(outs).getTypes(), elements.get(), scales.get(),
+      offsets, outs,
+      isRagged ? RaggedKindAttr::get(rewriter.getContext(), ragged)
+               : RaggedKindAttr(),
+      rewriter.getI64IntegerAttr(blockSize));
   rewriter.modifyOpInPlace(op, [&] {
-    elements.set(quantize.getResult(0));
-    scales.set(quantize.getResult(1));
+    elements.set(fold.getResult(0));
+    scales.set(fold.getResult(1));
   });
-  widen(rewriter, quantize.generalize(rewriter), blockSize);
 }
 
 void Folder::setAttributes(MatmulOpInterface op) {
   auto set = [&](auto matmul) {
     matmul.setBlockSize(folding.a);
-    if (folding.b != folding.a)
-      matmul.setBBlockSize(folding.b);
+    matmul.setBBlockSize(folding.b == folding.a
+                             ? std::nullopt
+                             : std::optional<uint64_t>(folding.b));
     matmul.setPromote(folding.promote);
   };
   rewriter.modifyOpInPlace(op, [&] {
@@ -315,8 +313,10 @@ void Folder::fold() {
     for (unsigned position : kElements) {
       auto quantize =
           op->getOperand(position + 1).getDefiningOp<FusedQuantizeOp>();
-      if (!quantize || quantize.getBlockSize() == kPowerOfTwoBlockSize)
-        requantize(op, position);
+      bool isWritten =
+          quantize && quantize.getBlockSize() != kPowerOfTwoBlockSize;
+      if (!isWritten && wanted.contains(&op->getOpOperand(position)))
+        foldStored(op, position);
     }
     setAttributes(op);
   }
@@ -330,7 +330,7 @@ int64_t mx::foldMatmuls(ArrayRef<MatmulOpInterface> matmuls,
   Folder folder(first.getContext(), folding);
   int64_t count = 0;
   for (MatmulOpInterface op : matmuls) {
-    if (isLeftAlone(op) || isFolded(op))
+    if (isLeftAlone(op) || op.getPromote())
       continue;
     if (Reason why = checkMatmul(op, folding); !why.empty()) {
       op.emitRemark() << "not folded: " << why;

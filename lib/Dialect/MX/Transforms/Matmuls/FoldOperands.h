@@ -15,9 +15,9 @@ struct Folding {
 };
 
 /// Folds both operands of each matmul, and sets `promote`. A quantizer with no
-/// other users writes the wider blocks; other operands are requantized. Emits a
-/// remark for each matmul that cannot be folded. Ignores folded matmuls.
-/// Returns the number of changed matmuls.
+/// other users writes the wider blocks; other operands become an mx.fold. Emits
+/// a remark for each matmul that cannot be folded. Ignores matmuls with
+/// `promote`. Returns the number of changed matmuls.
 int64_t foldMatmuls(llvm::ArrayRef<MatmulOpInterface> matmuls,
                     const Folding &folding);
 

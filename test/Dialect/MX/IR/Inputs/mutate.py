@@ -19,7 +19,7 @@ TYPES = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "f8E8M0FNU", 
 WORDS = [["tensor", "memref", "vector"], ["rows", "reduction", "none"], ["ceil", "floor", "even"],
          ["linear", "sf_128x4"], ["axes", "block_size", "groups", "align", "scale_rounding", "accumulate"],
          ["offsets", "alpha", "global_scale", "outs", "ins", "epilogue", "prologue", "gather", "seed", "square", "amax", "concat"],
-         ["mx.quantize", "mx.fused_quantize", "mx.dequantize", "mx.relayout", "mx.pack_operand", "mx.matmul", "mx.grouped_matmul"]]
+         ["mx.quantize", "mx.fused_quantize", "mx.dequantize", "mx.fold", "mx.relayout", "mx.pack_operand", "mx.matmul", "mx.grouped_matmul"]]
 
 
 def replacement(token, rng, values):
