@@ -15,6 +15,7 @@ import re
 import sys
 
 PEERS = ("cuBLAS bf16", "torch grouped bf16")  # on the same values
+FP8 = "fp8 row-wise, cuBLAS"  # in another format
 NEXT = "mx, next: "  # schedules ranked after the model's choice
 TIMES = ("burst_us", "sustained_us", "sustained_spread_us", "graph_us", "graph_spread_us", "sm_mhz")
 
@@ -48,7 +49,7 @@ def shape_rows(data):
             yield dict(card=card[1] if card else data["about"]["gpu"], seed=data["seed"], family=family,
                        case=case, wrong=result["wrong"], mx_us=times["mx"],
                        peer_us=fastest(PEERS.__contains__), dynamic_us=times.get("mx, dynamic"),
-                       next_us=fastest(lambda name: name.startswith(NEXT)))
+                       next_us=fastest(lambda name: name.startswith(NEXT)), fp8_us=times.get(FP8))
 
 
 def layer_rows(data):

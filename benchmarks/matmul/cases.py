@@ -101,10 +101,21 @@ class Case:
     ways: tuple = tuple(CHOSEN.items())
     # Baselines in addition to cuBLAS: "normal", "fp8", "triton".
     peers: tuple = ()
+    # Number of products added in reduced precision, and block size of A. B has a scale per row.
+    promote: int = 0
 
     @property
-    def block(self):
-        return 16 if self.scale == "f8E4M3FN" else 32
+    def blocks(self):
+        """Returns the block sizes of A and B, 0 for whole rows."""
+        block = 16 if self.scale == "f8E4M3FN" else 32
+        return (self.promote, 0) if self.promote else (block, block)
+
+    @property
+    def form(self):
+        """Returns the attributes of the operation."""
+        if self.promote:
+            return f"block_size = {self.promote} b_block_size = row promote = {self.promote} "
+        return "block_size = 16 " if self.blocks[0] == 16 else ""
 
     @property
     def few_rows(self):
@@ -127,17 +138,17 @@ class Case:
         if self.gradient:
             ragged = f", #mx.ragged<groups = {self.groups}, align = 128>"
             scales = f", ragged = reduction, groups = {self.groups}"
-            blocks = self.capacity // self.block
+            blocks = self.capacity // self.blocks[0]
             return dict(a_shape=by(self.n, self.capacity), as_shape=by(self.n, blocks),
                         b_shape=by(self.k, self.capacity), bs_shape=by(self.k, blocks),
                         a_layout=ragged, b_layout=ragged, as_layout=scales, bs_layout=scales,
                         out_shape=by(self.groups, self.n, self.k))
-        blocks = self.k // self.block
+        of_a, of_b = (self.k // (block or self.k) for block in self.blocks)
         batch = (self.groups,) if self.groups else ()
         rows = f", ragged = rows, groups = {self.groups}" if self.groups else ""
         m = "?" if is_dynamic else self.m
-        return dict(a_shape=by(m, self.k), as_shape=by(m, blocks),
-                    b_shape=by(*batch, self.n, self.k), bs_shape=by(*batch, self.n, blocks),
+        return dict(a_shape=by(m, self.k), as_shape=by(m, of_a),
+                    b_shape=by(*batch, self.n, self.k), bs_shape=by(*batch, self.n, of_b),
                     a_layout="", b_layout="", as_layout=rows, bs_layout="",
                     out_shape=by(m, self.n))
 
@@ -164,7 +175,7 @@ class Case:
             ins_types=", ".join(f"!{name}" for name in names),
             offsets=" offsets(%o : !o)" if self.groups else "",
             count=COUNT if is_dynamic else "", rows="%rows" if is_dynamic else "",
-            block="block_size = 16 " if self.block == 16 else "", **self._shapes(is_dynamic))
+            block=self.form, **self._shapes(is_dynamic))
 
 
 @dataclasses.dataclass(frozen=True)

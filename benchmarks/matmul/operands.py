@@ -21,7 +21,7 @@ ROWS_DRAWN = 2048
 
 
 @functools.lru_cache(maxsize=4)
-def drawn_rows(name, k):
+def drawn_rows(name, k, block):
     """Returns codes of normal values rounded to the format, like the output of quantizers, so
     that power is realistic."""
     table = decode_table(name)
@@ -29,18 +29,18 @@ def drawn_rows(name, k):
     order = finite[torch.argsort(table[finite])]
     values = table[order]
     x = torch.randn(ROWS_DRAWN, k, device="cuda")
-    blocks = x.view(ROWS_DRAWN, -1, 32)
+    blocks = x.view(ROWS_DRAWN, -1, block)
     x = (blocks / blocks.abs().amax(-1, keepdim=True) * values[-1]).view_as(x)
     above = torch.searchsorted(values, x).clamp(1, len(values) - 1)
     low, high = values[above - 1], values[above]
     return order[torch.where(x - low < high - x, above - 1, above)].to(torch.uint8)
 
 
-def random_codes(name, rows, k):
-    return drawn_rows(name, k)[torch.randint(0, ROWS_DRAWN, (rows,), device="cuda")]
+def random_codes(name, rows, k, block):
+    return drawn_rows(name, k, block)[torch.randint(0, ROWS_DRAWN, (rows,), device="cuda")]
 
 
-def small_codes(name, rows, k):
+def small_codes(name, rows, k, block):
     table = decode_table(name).tolist()
     codes = torch.tensor([table.index(value) for value in SMALL], dtype=torch.uint8, device="cuda")
     return codes[torch.randint(0, len(SMALL), (rows, k), device="cuda")]
@@ -96,9 +96,11 @@ class Operand:
     kind: "" for values like a quantizer's; "wide" for scales over 40 binades; "grid" for bf16
     values representable in MXFP8; "exact" for small integers with exact f32 sums in any order.
     ends: ends of row groups. matrices: number of stacked matrices of equal height.
-    valid: mask of columns; other columns are zeros and belong to no group."""
+    valid: mask of columns; other columns are zeros and belong to no group.
+    block: elements that share a scale, 0 for whole rows."""
 
-    def __init__(self, element, scale, rows, k, kind="", ends=None, valid=None, matrices=0):
+    def __init__(self, element, scale, rows, k, kind="", ends=None, valid=None, matrices=0,
+                 block=32):
         if element == "bf16" and kind != "grid":
             self.values = self.elements = (
                 torch.randint(-2, 3, (rows, k), device="cuda").bfloat16() if kind == "exact" else
@@ -107,8 +109,8 @@ class Operand:
             return
         of_grid = element == "bf16"
         element = "f8E4M3FN" if of_grid else element
-        block = 16 if scale == "f8E4M3FN" else 32
-        codes = (small_codes if kind == "exact" else random_codes)(element, rows, k)
+        block = block or k
+        codes = (small_codes if kind == "exact" else random_codes)(element, rows, k, max(block, 32))
         scales, factors = random_scales(scale, rows, k // block, kind)
         if valid is not None:
             codes *= valid.to(torch.uint8)

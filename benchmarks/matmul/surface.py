@@ -6,7 +6,8 @@
     surface.py run OUT --results=R.json [--only=REGEX] [--seconds=S]      # on the GPU
     surface.py show FILE...
 
-Each row of the table is a family of matmuls, with shapes drawn from a seed. Ratios are the
+Each row of the table is a family of matmuls, with shapes drawn from a seed. Matmuls with sums in
+reduced precision name this contract ("promoted 128") and have rows of their own. Ratios are the
 baseline's time divided by that of mx: median, tenth percentile, and the worst with its name.
 Every shape is measured together with its baseline in one process, after its results were
 checked (see speed.py). "dynamic" is the program with dynamic rows. "next" is the fastest of the
@@ -47,6 +48,8 @@ MOE_MODELS = {  # hidden, intermediate of an expert
 MOST_WEIGHTS = 2 << 30
 FORMATS = {"mxfp8": ("f8E4M3FN", "f8E8M0FNU"), "mxfp4": ("f4E2M1FN", "f8E8M0FNU"),
            "nvfp4": ("f4E2M1FN", "f8E4M3FN")}
+# Kernels for folded operands.
+PROMOTIONS = (128,)
 # Number of next-ranked schedules to measure, and the interval of shapes with them.
 NEXT, EVERY = 3, 4
 
@@ -59,12 +62,15 @@ def multiple(size, of):
     return max(of, round(size / of) * of)
 
 
+def draw_size(source):
+    return multiple(log_uniform(source, 2048, 16384), 32 if source.random() < 0.25 else 128)
+
+
 def draw_dense(source, index):
     """Draws a dense matmul; a quarter of the sizes are multiples of 32 but not of 128."""
     name = ("mxfp8", "mxfp4", "nvfp4")[index % 3]
     element, scale = FORMATS[name]
-    size = lambda: multiple(log_uniform(source, 2048, 16384), 32 if source.random() < 0.25 else 128)
-    m, n, k = size(), size(), size()
+    m, n, k = draw_size(source), draw_size(source), draw_size(source)
     return Case(f"{name}-{m}x{n}x{k}", m, n, k, a=element, b=element, scale=scale)
 
 
@@ -78,6 +84,27 @@ def draw_grouped(source, index, gradient=False):
     kind = "gradient" if gradient else "grouped"
     return Case(f"{kind}-{model}-{groups}-{load}-{m}x{n}x{k}", m, n, k, groups=groups,
                 gradient=gradient, load=load)
+
+
+def draw_folded(source, index, promote, large):
+    """Draws a dense matmul of folded operands, of at least 1e11 operations if `large`."""
+    while True:
+        m, n, k = draw_size(source), draw_size(source), multiple(draw_size(source), promote)
+        if (2 * m * n * k >= 1e11) == large:
+            return Case(f"promoted{promote}-{m}x{n}x{k}", m, n, k, promote=promote, peers=("fp8",))
+
+
+def draw_folded_grouped(source, index, promote, large):
+    """Draws a forward matmul or the data gradient, with at least 512 rows per group if `large`."""
+    while True:
+        case = draw_grouped(source, index // 2)
+        if (case.m >= 512 * case.groups) == large:
+            break
+    kind = ("forward", "data")[index % 2]
+    n, k = (case.n, case.k)[::-1 if kind == "data" else 1]
+    k = -(-k // promote) * promote
+    name = re.sub(r"^grouped-(.*)-.*", rf"promoted{promote}-{kind}-\1-{case.m}x{n}x{k}", case.name)
+    return dataclasses.replace(case, name=name, n=n, k=k, promote=promote)
 
 
 def draw_weights(source, index, low, high):
@@ -94,14 +121,25 @@ def draw_packed(source, index, low, high):
     return dataclasses.replace(case, name=case.name.replace("-", "-packed-", 1), packed=True)
 
 
+# Folded operands: name and title, number of operations or rows, required ratios.
+FOLDED = (("dense", "dense, at least 1e11 FLOP", draw_folded, True, (1.48, 1.15)),
+          ("small", "dense, fewer FLOP", draw_folded, False, (1.25, 1.0)),
+          ("grouped", "grouped, forward and data gradient, at least 512 rows a group",
+           draw_folded_grouped, True, (1.35, 1.15)),
+          ("few-rows", "grouped, forward and data gradient, fewer rows a group",
+           draw_folded_grouped, False, (1.0, 0.9)))
+
+
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """Family of matmuls, with the required median and tenth percentile on an H200."""
+    """Family of matmuls, with the required median and tenth percentile on an H200, or median and
+    worst if the contract permits sums in reduced precision."""
     name: str
     title: str
     draw: object
     least: tuple
     limits: tuple = ()
+    contract: str = "exact"
 
     def cases(self, seed, count):
         """Returns the shapes of a seed; a smaller count returns the first of them."""
@@ -128,6 +166,9 @@ ROWS = [
                                              (65, 256, (0.95, 0.85), (1.05, 0.95)),
                                              (257, 8192, (0.92, 0.85), (0.92, 0.85)))
       for packed, least in ((False, of_plain), (True, of_packed))),
+    *(Row(f"promoted{promote}-{name}", f"FP8, promoted {promote}, {title}", draw, least,
+          (promote, large), f"promoted {promote}")
+      for promote in PROMOTIONS for name, title, draw, large, least in FOLDED),
 ]
 DYNAMIC_LEAST = 0.98, 0.95  # relative to static rows
 
@@ -186,7 +227,8 @@ def measure(out, results, only, seconds, beside):
             continue
         measured = data["rows"].setdefault(row, {})
         for fields in shapes:
-            case = Case(**fields | dict(ways=tuple(map(tuple, fields["ways"])), peers=()))
+            case = Case(**fields | dict(ways=tuple(map(tuple, fields["ways"])),
+                                        peers=tuple(fields["peers"])))
             problem = problems.make(case)
             ours = [implementations.MxProgram(way, case, out, problem) for way, _ in case.ways
                     if (out / case.program(way)).exists()]
@@ -222,9 +264,11 @@ def spread(found):
     return statistics.median(values), tenth, found[worst], worst
 
 
-def summary(row, found, least):
+def summary(row, found, least, of_worst=False):
+    """Returns a row of the table. Compares the median, and the tenth percentile or the worst, with `least`."""
     median, tenth, worst, name = spread(found)
-    verdict = "met" if median >= least[0] and tenth >= least[1] else "missed"
+    low = worst if of_worst else tenth
+    verdict = "met" if median >= least[0] and low >= least[1] else "missed"
     return [row, len(found), f"{median:.2f}", f"{tenth:.2f}", f"{worst:.2f}", name,
             f"{verdict} ({least[0]}, {least[1]})"]
 
@@ -235,14 +279,16 @@ def table(rows):
     families = {family.name: [row for row in rows if row["family"] == family.name] for family in ROWS}
     for family in ROWS:
         if found := ratios(families[family.name], "mx_us", "peer_us"):
-            text += published.row(*summary(family.title, found, family.least))
-    if dynamic := ratios(rows, "dynamic_us", "mx_us"):
-        text += published.row(*summary("dynamic rows beside static, all", dynamic, DYNAMIC_LEAST))
-    text += "\n" + published.header("the model's next to its choice", "shapes", "median", "tenth percentile",
-                                    "worst", "where")
-    for family in ROWS:
-        if found := ratios(families[family.name], "mx_us", "next_us"):
-            text += published.row(*summary(family.title, found, (0, 0))[:-1])
+            text += published.row(*summary(family.title, found, family.least, family.contract != "exact"))
+    for contract in dict.fromkeys(family.contract for family in ROWS):
+        own = [row for family in ROWS if family.contract == contract for row in families[family.name]]
+        if dynamic := ratios(own, "dynamic_us", "mx_us"):
+            text += published.row(*summary(f"dynamic rows beside static, {contract}", dynamic, DYNAMIC_LEAST))
+    for title, column in (("the model's next to its choice", "next_us"), ("cuBLAS, FP8 by rows, without a bound", "fp8_us")):
+        text += "\n" + published.header(title, "shapes", "median", "tenth percentile", "worst", "where")
+        for family in ROWS:
+            if found := ratios(families[family.name], "mx_us", column):
+                text += published.row(*summary(family.title, found, (0, 0))[:-1])
     return text + f"\nWrong elements: {sum(row['wrong'] for row in rows)}.\n"
 
 
