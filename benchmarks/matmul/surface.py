@@ -49,7 +49,7 @@ MOST_WEIGHTS = 2 << 30
 FORMATS = {"mxfp8": ("f8E4M3FN", "f8E8M0FNU"), "mxfp4": ("f4E2M1FN", "f8E8M0FNU"),
            "nvfp4": ("f4E2M1FN", "f8E4M3FN")}
 # Kernels for folded operands.
-PROMOTIONS = (128,)
+PROMOTIONS = (128, 512)
 # Number of next-ranked schedules to measure, and the interval of shapes with them.
 NEXT, EVERY = 3, 4
 

@@ -32,10 +32,7 @@ func.func @main(%a: !a, %as: !as, %bs: !bs, %c: !c) {
 // SET schedule = tile = [192, 256, 128], stages = 2
 // expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, at most 128 with 192 rows and promote = 128, found 256}}
 
-// SET schedule = tile = [384, 128, 128], strategy = #mxgpu.wgmma_fp8<ctas = 2>
-// expected-error @below {{expected tile sizes from 8 to 256 in steps of 8, found 384}}
-
-// SET schedule = tile = [128, 128, 128], strategy = #mxgpu.wgmma_fp8<ctas = 2>
+// SET schedule = tile = [128, 128, 128], stages = 4, strategy = #mxgpu.wgmma_fp8<ctas = 2>
 // expected-error @below {{expected a tile of 128 or 192 rows in each of two CTAs, found 64}}
 
 // SET schedule = tile = [128, 128, 64], stages = 4

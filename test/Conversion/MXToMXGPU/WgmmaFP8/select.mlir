@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mx-select-schedule="chip=sm_90a explain" -o /dev/null 2>&1 | FileCheck %s
 
 // Selection offers wgmma_fp8 only, without splits or workspaces. A tile of 256 columns takes two MMAs per step, as many
-// cycles as the tensor cores need for the products.
+// cycles as the tensor cores need for the products. CTA pairs load less.
 
 !a = tensor<8192x8192xf8E4M3FN>
 !as = tensor<8192x64xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -9,12 +9,12 @@
 !y = tensor<8192x8192xbf16>
 
 // CHECK-LABEL: mx.matmul in @dense: 8192 x 8192 x 8192, e4m3 x e4m3 in blocks of 128 (wgmma.mma_async) to bf16
-// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [128, 256, 128], stages = 3, strategy = #mxgpu.wgmma_fp8,
-// CHECK-NEXT:  chosen from 24 candidates
-// CHECK:       {{^}}1  128x256x128 {{.*}} 65536
+// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [256, 256, 128], stages = 3, strategy = #mxgpu.wgmma_fp8<ctas = 2>,
+// CHECK-NEXT:  chosen from 40 candidates
+// CHECK:       {{^}}1  256x256x128 {{.*}} 65536
 // CHECK-NOT:   workspace
 // CHECK-NOT:   split_k
-// CHECK:       {{^}}5  192x128x128 {{.*}} 49152
+// CHECK:       {{^}}3  256x192x128 {{.*}} 49152
 func.func @dense(%a: !a, %as: !as, %bs: !bs, %y: !y) -> !y {
   %0 = mx.matmul ins(%a, %as, %a, %bs : !a, !as, !a, !bs) outs(%y : !y)
       block_size = 128 b_block_size = row promote = 128 -> !y
