@@ -197,10 +197,8 @@ Value QuantizeTileBuilder::getNumber(const Destination &dest, RowSlab slab,
 /// Returns the source values.
 Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
                                             RowSlab slab, Value item) {
-  auto [index, part] = splitItem(item);
-  Value row = body.rem(index, getRowsPerStage());
-  Value block = body.div(index, getRowsPerStage());
-  Value column = getFirst(block, part);
+  Place place = getPlace(item, getRowsPerStage(), getColumns());
+  Value row = place.line, column = getFirst(place);
   Value x = LoadSharedOp::create(
       body, VectorType::get(getPart(), dest.sourceType),
       slab.source.getBuffer(dest.source), row, column, slab.rows);
@@ -216,7 +214,8 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
       getStaged(dest, slab).getBuffer(dest.getElementBuffer()),
       ValueRange{row, column});
   row = body.add(slab.first, row);
-  storeScale(dest, slab, clearBehindLines(dest, scale, row), row, block, part);
+  storeScale(dest, slab, clearBehindLines(dest, scale, row), row, place.block,
+             place.part);
   return x;
 }
 
@@ -268,10 +267,9 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
                                                RowSlab slab, Value item) {
   int64_t inWord = getWordColumns(dest.sourceType);
   int64_t inRow = getColumns() / inWord;
-  auto [index, part] = splitItem(item);
-  Value column = body.mul(body.rem(index, inRow), body.index(inWord));
-  Value block = body.div(index, inRow);
-  Value row = getFirst(block, part);
+  Place place = getPlace(item, inRow, getRowsPerStage());
+  Value column = body.mul(place.line, body.index(inWord));
+  Value row = getFirst(place);
   Value x = LoadSharedOp::create(
       body, VectorType::get({getPart(), inWord}, dest.sourceType),
       slab.source.getBuffer(dest.source), row, column, slab.rows);
@@ -290,13 +288,13 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
       body, getStored(dest, quantized.getElements(), quantized.getScales()),
       getStaged(dest, slab).getBuffer(dest.getElementBuffer()),
       ValueRange{column, isBySlabs(dest) ? row : body.add(slab.first, row)});
-  block = body.add(body.div(slab.first, getBlock()), block);
+  Value block = body.add(body.div(slab.first, getBlock()), place.block);
   for (int64_t i = 0; i < inWord; ++i) {
     Value scale = vector::ExtractOp::create(body, quantized.getScales(),
                                             ArrayRef<int64_t>{i});
     Value line = i ? body.add(column, i) : column;
     storeScale(dest, slab, clearBehindLines(dest, scale, line), line, block,
-               part);
+               place.part);
   }
   return x;
 }

@@ -148,38 +148,42 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
 /// The last block of a row also clears the scales that pad its scale tile.
 void QuantizeTileBuilder::storeTiledScale(const Destination &dest, Value scale,
                                           Value row, Value block, Value part) {
-  Value rowTile = body.add(getRowTile(dest, getStart(dest).first),
-                           body.div(row, kScaleTileRows));
+  Value stores = body.isEqual(part, body.index(0));
+  Value rowTile = getRowTile(dest, getStart(dest).first), inTile = row;
+  // The first scale tile of a tile always exists.
+  if (dest.scaleTileRows > 1) {
+    rowTile = body.add(rowTile, body.div(row, kScaleTileRows));
+    inTile = body.rem(row, kScaleTileRows);
+    stores = body.andBits(stores, body.isBelow(rowTile, getRowTiles(dest)));
+  }
+  // Segments of expert groups end at a whole block, which need not be the last.
+  bool mayEnd = dest.axis == 1 || !offsets;
   Value blocks = body.div(dest.axis ? getAllColumns() : rows, getBlock());
-  // Segments of expert groups may lie past the original rows.
-  bool isPadded = dest.axis == 1 || !offsets;
-  Value end = isPadded ? blocks
-                       : body.mul(body.dim(dest.kernelScales, 1),
-                                  body.index(kScaleTileBlocks));
-  Value stores = body.andBits(body.isBelow(rowTile, getRowTiles(dest)),
-                              body.andBits(body.isBelow(block, end),
-                                           body.isEqual(part, body.index(0))));
+  if (mayEnd && (dest.axis ? getColumns() : getRows()) > getBlock())
+    stores = body.andBits(stores, body.isBelow(block, blocks));
   auto ifOp = scf::IfOp::create(body, stores, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
   rowTile = getLine(rowTile, getRowTiles(dest));
-  Value inTile = body.rem(row, kScaleTileRows);
   auto store = [&](Value stored, Value at) {
     memref::StoreOp::create(body, stored, dest.kernelScales,
                             ValueRange{rowTile, body.div(at, kScaleTileBlocks),
-                                       body.rem(inTile, 32),
-                                       body.div(inTile, 32),
+                                       body.rem(inTile, kScaleTileShape[0]),
+                                       body.div(inTile, kScaleTileShape[0]),
                                        body.rem(at, kScaleTileBlocks)});
   };
   store(scale, block);
-  if (!isPadded)
+  int64_t size = op.getQuantizedShape()[getBatchRank(op) + dest.axis];
+  if (!mayEnd || (!ShapedType::isDynamic(size) &&
+                  size % (kScaleTileBlocks * getBlock()) == 0))
     return;
   Value next = body.add(block, 1);
-  Value padded = body.mul(body.ceilDiv(next, kScaleTileBlocks),
-                          body.index(kScaleTileBlocks));
-  Value isLast = body.isEqual(next, blocks);
-  auto loop = scf::ForOp::create(body, next, body.select(isLast, padded, next),
-                                 body.index(1));
+  auto isLast = scf::IfOp::create(body, body.isEqual(next, blocks),
+                                  /*withElse=*/false);
+  body.setInsertionPointToStart(isLast.thenBlock());
+  Value end = body.mul(body.ceilDiv(next, kScaleTileBlocks),
+                       body.index(kScaleTileBlocks));
+  auto loop = scf::ForOp::create(body, next, end, body.index(1));
   body.setInsertionPointToStart(loop.getBody());
   Value zero = arith::ConstantOp::create(body, body.getI8IntegerAttr(0));
   store(body.bitcast(scale.getType(), zero), loop.getInductionVar());

@@ -50,11 +50,11 @@ func.func @wide(%x: memref<64x4096xf32>, %e: memref<64x4096xf8E5M2>, %s: memref<
 // CHECK:           %[[PART:.*]] = arith.remui %{{.*}}, %c4
 // CHECK:           mxgpu.quantize_block %{{.*}} scale_rounding = ceil lanes(4) : vector<32xbf16>
 // CHECK:           %[[IS_FIRST:.*]] = arith.cmpi eq, %[[PART]], %c0
-// CHECK:           %[[STORES:.*]] = arith.andi %{{.*}}, %[[IS_FIRST]]
-// CHECK:           scf.if
+// CHECK:           scf.if %[[IS_FIRST]]
 // CHECK:             memref.store %{{.*}} : memref<?x?x32x4x4xf8E8M0FNU>
-// CHECK:             scf.for
-// CHECK:               memref.store %{{.*}} : memref<?x?x32x4x4xf8E8M0FNU>
+// CHECK:             scf.if
+// CHECK:               scf.for
+// CHECK:                 memref.store %{{.*}} : memref<?x?x32x4x4xf8E8M0FNU>
 // CHECK:         mxgpu.role @quantize_columns
 // CHECK:           mxgpu.quantize_columns %{{.*}} scale_rounding = ceil lanes(4) folded : vector<32x2xbf16>
 // CHECK:           memref.store %{{.*}} : memref<?x?x32x4x4xf8E8M0FNU>
