@@ -24,10 +24,10 @@ func.func @b(%x: tensor<512x512xbf16>, %q: !q, %s: !s, %d: !d) -> !d {
 
 // -----
 
-// QUANTIZE: error: {{.*}}expected blocks of a known size on the GPU, found a scale for a whole row: quantize on the host
+// QUANTIZE: error: {{.*}}expected blocks of a known size or rows on the GPU, found a scale for a whole matrix: quantize on the host
 !x = tensor<512x512xbf16>
 !q = tensor<512x512xf8E4M3FN>
-!s = tensor<512x1x!mx_formats.row_scale>
+!s = tensor<1x1x!mx_formats.matrix_scale>
 func.func @quantize(%x: !x, %q: !q, %s: !s) -> (!q, !s) {
   %0:2 = mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) -> !q, !s
   return %0#0, %0#1 : !q, !s

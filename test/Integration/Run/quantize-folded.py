@@ -1,4 +1,4 @@
-"""Quantizers to blocks of 128, 256 and 512 elements equal numpy and the CPU path in every bit.
+"""Quantizers to blocks of 128, 256 and 512 elements and to rows equal numpy and the CPU path in every bit.
 
 RUN: %python %s mx-run %t cpu
 RUN: %python %s mx-run %t sm_90a
@@ -28,6 +28,14 @@ ALONG_ROWS = [
     ((50, 512), False, "f32", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128)], "prologue"),
     ((60, 512), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 128)], "concat"),
     ((130, 1024), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", 512)], "prologue"),
+]
+WHOLE_ROWS = [
+    ((70, 640), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", "row")], ""),
+    ((140, 4640), False, "bf16", [("f8E5M2", 1, "linear", "even", "row")], "amax"),
+    ((64, 96), True, "f32", [("f8E4M3FN", 1, "sf_128x4", "floor", "row")], "seed"),
+    ((8, 4096), True, "f16", [("f8E4M3FN", 1, "linear", "fit", "row")], "prologue"),
+    ((33, 1024), True, "f32", [("f8E4M3FN", 1, "sf_128x4", "ceil", "row")], "concat"),
+    ((5, 32), False, "f32", [("f8E4M3FN", 1, "linear", "ceil", "row")], ""),
 ]
 BY_TILES = [
     ((256, 160), True, "bf16", [("f8E4M3FN", 0, "sf_128x4", "ceil", 128)], ""),
@@ -83,8 +91,8 @@ def check(case):
         for i, out in enumerate(outs):
             rows, columns = ("%d0", "%d1") if out.axis else ("%d1", "%d0")
             f.lines += [f"%s{i} = arith.constant {out.block} : index",
-                        f"%b{i} = arith.divui {columns}, %s{i} : index"]
-            dims += [f"{rows}, {columns}", f"{rows}, %b{i}"]
+                        f"%b{i} = arith.divui {columns}, %s{i} : index"] if out.block != "row" else []
+            dims += [f"{rows}, {columns}", f"{rows}, %b{i}" if out.block != "row" else rows]
     region = ""
     if options in ("prologue", "concat"):  # doubles each value, which is exact
         region = f"""prologue {{
@@ -119,6 +127,6 @@ def check(case):
 
 
 test = Harness("mx_run", "folder", "chip", seed=72)
-for case in test.select(ALONG_ROWS + BY_TILES + LARGE):
+for case in test.select(ALONG_ROWS + WHOLE_ROWS + BY_TILES + LARGE):
     check(case)
 test.finish(least=2000000)

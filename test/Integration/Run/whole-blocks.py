@@ -4,7 +4,8 @@
 # RUN: %python %s mx-test-run %t sm_100a
 # RUN: %python %s mx-test-run %t sm_120a
 """Tests formats with one block per row or per matrix (test/lib/Formats). All results equal numpy's. The CPU path
-quantizes, dequantizes and multiplies. Kernels dequantize, and multiply if the matmul supports two bf16 operands."""
+quantizes, dequantizes and multiplies. Kernels dequantize, quantize rows, and multiply if the matmul supports two bf16
+operands."""
 
 import ml_dtypes
 import numpy as np
@@ -64,7 +65,7 @@ def t(shape, element):
 
 
 def round_trip(kind, rows, columns, axis=1, special=False, dynamic=False):
-    """Quantizes on the CPU path, and dequantizes everywhere."""
+    """Quantizes on the CPU path, and rows everywhere. Dequantizes everywhere."""
     x = make_input(rows, columns)
     if special:
         x[1, 5], x[2, 7], x[3] = np.inf, np.nan, 0
@@ -98,7 +99,7 @@ func.func @dequantize(%q: {q}, %s: {s}) -> {d} {{
 }}
 """
     name = f"{test.chip} {kind} {rows}x{columns} axis {axis}"
-    if on_cpu:
+    if on_cpu or kind == "row":
         found = test.run(program, [x], 2, "--entry=quantize", chip=test.chip)
         test.expect(name + " elements", found[0], bits(elements))
         test.expect(name + " scales", found[1], bits(scales))

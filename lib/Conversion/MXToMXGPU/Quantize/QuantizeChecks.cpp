@@ -29,6 +29,9 @@ bool mx::mxgpu::isByTiles(FusedQuantizeOp op) {
 SmallVector<int64_t> mx::mxgpu::getTileShape(FusedQuantizeOp op,
                                              QuantizeScheduleAttr schedule) {
   SmallVector<int64_t> tile(schedule.getTile());
+  if (op.getBlockSize() == BlockFormat::kWhole)
+    return {schedule.getThreads() / target::kWarpSize,
+            target::kWarpSize * schedule.getVector()};
   int64_t columns = kScaleTileBlocks * op.getBlockSize();
   if (isByTiles(op) || tile[1] >= columns)
     return tile;
@@ -57,19 +60,29 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
   if (op.getRagged() == RaggedKind::Reduction)
     return op.emitOpError("expected ragged = rows on the GPU, found ragged = "
                           "reduction: transpose the input");
-  if (isByTiles(op) &&
-      llvm::any_of(llvm::seq(op.getNumDestinations()), [&](unsigned i) {
-        return getBlockFormat(op.getScaleType(i), op.getBlockSize()).codec;
-      }))
-    return op.emitOpError("expected a matrix with blocks along rows, without "
-                          "expert groups, for scales of type ")
-           << op.getScaleType(0) << " on the GPU: quantize on the host";
-  if (op.getBlockSize() == BlockFormat::kWhole)
-    return op.emitOpError("expected blocks of a known size on the GPU, found "
-                          "a scale for ")
-           << getBlockFormat(op.getScaleType(0), op.getBlockSize())
-                  .describeBlock()
-           << ": quantize on the host";
+  const BlockFormat &format =
+      getBlockFormat(op.getScaleType(0), op.getBlockSize());
+  bool isWhole = format.blockSize == BlockFormat::kWhole;
+  if (isByTiles(op) && (format.codec || isWhole)) {
+    InFlightDiagnostic diagnostic =
+        op.emitOpError("expected a matrix with blocks along rows, without "
+                       "expert groups, for ");
+    if (isWhole)
+      diagnostic << "a scale for " << format.describeBlock();
+    else
+      diagnostic << "scales of type " << op.getScaleType(0);
+    return diagnostic << " on the GPU: quantize on the host";
+  }
+  if (format.blockRows == BlockFormat::kWhole)
+    return op.emitOpError("expected blocks of a known size or rows on the GPU, "
+                          "found a scale for ")
+           << format.describeBlock() << ": quantize on the host";
+  if (int64_t columns = op.getInput().getType().getShape().back();
+      isWhole && !ShapedType::isDynamic(columns) &&
+      columns % kPowerOfTwoBlockSize)
+    return op.emitOpError("expected whole rows of a multiple of ")
+           << kPowerOfTwoBlockSize << " elements on the GPU, found " << columns
+           << ": pad them to " << roundUp(columns, kPowerOfTwoBlockSize);
   if (op.getSquare() && op.getBlockSize() > kPowerOfTwoBlockSize)
     return op.emitOpError("expected squares of at most 32 x 32 elements on the "
                           "GPU, found ")
@@ -225,7 +238,7 @@ static void requireInputSizes(KernelBuilder &host, FusedQuantizeOp op,
         host.mul(host.ceilDiv(host.add(columns, most), kRaggedReductionAlign),
                  host.index(kRaggedReductionAlign));
   } else {
-    requireMultiple(host, columns, block,
+    requireMultiple(host, columns, getKernelMultiple(block),
                     "dimension " + Twine(batch + axis) + " of input");
   }
   for (auto [dim, size] :
@@ -250,7 +263,8 @@ LogicalResult mx::mxgpu::verifyQuantizeSchedule(FusedQuantizeOp op,
   if (failed(verifySquares(op, schedule.getVector())))
     return failure();
   int64_t least = op.getBlockSize() / target::kWarpSize;
-  if (getBlockRows(op.getScaleType(0), op.getBlockSize()) == 1 &&
+  if (op.getBlockSize() != BlockFormat::kWhole &&
+      getBlockRows(op.getScaleType(0), op.getBlockSize()) == 1 &&
       schedule.getVector() < least)
     return op.emitOpError("expected a schedule with vectors of at least ")
            << least << " elements, because a warp holds a block of "

@@ -8,8 +8,9 @@
 // rows that a gather omits, are zero. QuantizeTileKernel.cpp quantizes along
 // columns, through shared memory.
 //
-// A single warp quantizes a square block. The warp reads the block twice, first
-// to find the largest magnitude and then to quantize the elements.
+// A single warp quantizes a square block or a whole row. The warp reads the
+// block twice, first to find the largest magnitude and then to quantize the
+// elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,8 +74,9 @@ public:
         tile(hasSquares()
                  ? SmallVector<int64_t>{format.blockRows, format.blockSize}
                  : getTileShape(op, schedule)),
-        rowMultiple(std::lcm(tile[0], getScaleRows(op))),
-        pieces(op, body, schedule.getVector(), {rowMultiple, tile[1]},
+        loads(getLoads()), rowMultiple(std::lcm(tile[0], getScaleRows(op))),
+        pieces(op, body, schedule.getVector(),
+               {rowMultiple, isWhole() ? loads * tile[1] : tile[1]},
                /*padded=*/false),
         destinations(op.getNumDestinations()) {}
 
@@ -90,6 +92,16 @@ private:
   SmallVector<Value> getArguments();
   void takeArguments();
   bool hasSquares() const { return format.blockRows > 1; }
+  bool isWhole() const { return format.blockSize == BlockFormat::kWhole; }
+  bool isReadTwice() const { return hasSquares() || isWhole(); }
+  /// Returns the number of pieces that a lane loads at once of a block that is
+  /// read twice. Pieces of concatenated rows may not pass the end of a row.
+  int64_t getLoads() {
+    if (isWhole())
+      return op.getConcat() ? 1 : 8;
+    return std::gcd(4, tile[0] * tile[1] / schedule.getVector() /
+                           target::kWarpSize);
+  }
   /// Returns the number of rows of all work tiles.
   Value padRows(KernelBuilder &builder, Value rows) {
     if (rowMultiple == tile[0])
@@ -98,15 +110,19 @@ private:
                        builder.index(rowMultiple));
   }
   void buildBody();
-  /// Quantizes a warp's square. Returns the largest magnitude of each value.
-  SmallVector<Value> buildSquare(const TileThreads &threads);
+  /// Quantizes a warp's square or row. Returns the largest magnitude of each
+  /// value, or of a row.
+  SmallVector<Value> buildBlock(const TileThreads &threads);
   /// Raises each maximum to the largest magnitude of the corresponding values.
   /// Maxima are null before the first call.
   void raise(MutableArrayRef<Value> maxima, ArrayRef<Value> values);
   Value getColumn(const QuantizeInputLoader::Piece &piece, size_t value);
-  /// Quantizes and stores a piece. For a piece of a square, `amax` contains the
-  /// largest magnitudes of the square. The scale of the square is stored if
-  /// `isFirst` (i1) is true. If `isFirst` is null, the scale is not stored.
+  /// Stores the scale of a whole row.
+  void storeRowScales(Value row, ArrayRef<Value> amax);
+  /// Quantizes and stores a piece. For a piece of a block that is read twice,
+  /// `amax` contains the largest magnitudes of the block. The scale of a square
+  /// is stored if `isFirst` (i1) is true. If `isFirst` is null, the scale is
+  /// not stored.
   void store(const QuantizeInputLoader::Piece &piece, ArrayRef<Value> values,
              ArrayRef<Value> amax = {}, Value isFirst = {});
 
@@ -120,6 +136,7 @@ private:
   KernelBuilder host, body;
   gpu::GPUModuleOp module;
   SmallVector<int64_t> tile; ///< shape of a tile, which may be a square
+  int64_t loads;             ///< pieces of a block that are loaded at once
   int64_t rowMultiple;       ///< rows of tiles that fill scale tiles
   QuantizeInputLoader pieces;
   KernelOp kernel;
@@ -184,8 +201,9 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
     if (!op.isCopied(i)) {
       auto quantized = QuantizeBlockOp::create(
           body, TypeRange{getVector(op.getElementType(i)), op.getScaleType(i)},
-          value, encode, seed, first, hasSquares() ? amax[number] : Value(),
-          op.getScaleRounding(), hasSquares() ? 1 : lanes);
+          value, encode, seed, first,
+          isReadTwice() ? amax[amax.size() == 1 ? 0 : number] : Value(),
+          op.getScaleRounding(), isReadTwice() ? 1 : lanes);
       stored = {quantized.getElements(), quantized.getScale()};
     }
     if (op.isDequantized(i)) {
@@ -197,6 +215,8 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
     }
     StoreBlockOp::create(body, stored.elements, dest.elements, piece.row,
                          column);
+    if (isWhole())
+      continue;
     Value scaleColumn = body.div(column, block);
     if (!hasSquares()) {
       StoreScalesOp::create(body, stored.scale, dest.scales, piece.row,
@@ -226,20 +246,43 @@ void QuantizeRowsBuilder::raise(MutableArrayRef<Value> maxima,
   }
 }
 
-/// Reads a square twice. Each lane loads up to four rows before the first use.
-SmallVector<Value>
-QuantizeRowsBuilder::buildSquare(const TileThreads &threads) {
-  int64_t loads = std::gcd(4, tile[0] / threads.step);
+/// Quantizes a vector of zeros, whose elements are unused, for the scale. In
+/// scale tiles, four sets of lanes store the scale and the padding of the row.
+void QuantizeRowsBuilder::storeRowScales(Value row, ArrayRef<Value> amax) {
+  constexpr int64_t kLanes = target::kWarpSize / kScaleTileBlocks;
+  Value lane = body.rem(ThreadIdOp::create(body), target::kWarpSize);
+  for (auto [i, dest] : llvm::enumerate(destinations)) {
+    Value zeros = arith::ConstantOp::create(
+        body, body.getZeroAttr(getVector(getQuantizedTypes(op)[i])));
+    Value first = seed ? body.index(0) : Value();
+    auto block = QuantizeBlockOp::create(
+        body, TypeRange{getVector(op.getElementType(i)), op.getScaleType(i)},
+        zeros, encode, seed, first, amax[i], op.getScaleRounding(),
+        /*lanes=*/1);
+    StoreScalesOp::create(body, block.getScale(), dest.scales, row,
+                          body.div(lane, kLanes), pieces.getRows(), blocks,
+                          kLanes);
+  }
+}
+
+/// Reads a block twice. Each lane loads several pieces before the first use.
+SmallVector<Value> QuantizeRowsBuilder::buildBlock(const TileThreads &threads) {
+  int64_t step = isWhole() ? tile[1] : threads.step;
+  Value end = isWhole() ? pieces.getColumns() : body.index(tile[0]);
   auto forEachPieces = [&](ValueRange initial, auto emit) {
-    auto loop = scf::ForOp::create(body, body.index(0), body.index(tile[0]),
-                                   body.index(loads * threads.step), initial);
+    auto loop = scf::ForOp::create(body, body.index(0), end,
+                                   body.index(loads * step), initial);
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(loop.getBody());
-    Value row = body.add(threads.row, loop.getInductionVar());
+    Value row = threads.row, column = threads.column;
+    Value &first = isWhole() ? column : row;
+    first = body.add(first, loop.getInductionVar());
     SmallVector<QuantizeInputLoader::Piece> loaded;
-    for (int64_t i = 0; i < loads; ++i)
-      loaded.push_back(
-          pieces.load(body.add(row, i * threads.step), threads.column));
+    Value start = first;
+    for (int64_t i = 0; i < loads; ++i) {
+      first = body.add(start, i * step);
+      loaded.push_back(pieces.load(row, column));
+    }
     auto maxima = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
     Value isFirst = body.isEqual(loop.getInductionVar(), body.index(0));
     for (auto [i, piece] : llvm::enumerate(loaded))
@@ -249,12 +292,16 @@ QuantizeRowsBuilder::buildSquare(const TileThreads &threads) {
     return loop;
   };
   Value zero = arith::ConstantOp::create(body, body.getF32FloatAttr(0.0f));
-  SmallVector<Value> amax(op.getNumValues() * op.getNumConcatenated(), zero);
+  // A row of concatenated values is a single block.
+  int64_t count = isWhole() ? 1 : op.getNumConcatenated();
+  SmallVector<Value> amax(op.getNumValues() * count, zero);
   auto loop = forEachPieces(amax, [&](const auto &piece, auto &maxima, Value) {
     raise(maxima, pieces.produce(piece));
   });
   for (auto [maximum, ofLane] : llvm::zip_equal(amax, loop.getResults()))
     maximum = ReduceLanesOp::create(body, ReduceKind::Maximum, ofLane);
+  if (isWhole())
+    storeRowScales(threads.row, amax);
   forEachPieces({}, [&](const auto &piece, auto &, Value isFirst) {
     store(piece, pieces.produce(piece), amax, isFirst);
   });
@@ -267,19 +314,20 @@ void QuantizeRowsBuilder::buildBody() {
   columns = pieces.getColumns();
   if (op.getConcat())
     columns = body.mul(columns, body.index(op.getNumConcatenated()));
-  blocks = body.div(columns, op.getBlockSize());
-  auto threads = forEachTile(
-      body, "quantize", padRows(body, pieces.getRows()), pieces.getColumns(),
-      tile, hasSquares() ? target::kWarpSize : schedule.getThreads(),
-      schedule.getVector(), schedule.getRaster());
+  blocks = isWhole() ? body.index(1) : body.div(columns, op.getBlockSize());
+  auto threads =
+      forEachTile(body, "quantize", padRows(body, pieces.getRows()),
+                  isWhole() ? body.index(tile[1]) : pieces.getColumns(), tile,
+                  hasSquares() ? target::kWarpSize : schedule.getThreads(),
+                  schedule.getVector(), schedule.getRaster());
   SmallVector<Value> known;
   for (Value magnitude : magnitudes)
     known.push_back(LoadRelaxedOp::create(body, magnitude));
   SmallVector<Value> maxima(magnitudes.size());
   SmallVector<QuantizeInputLoader::Piece> loaded;
-  if (hasSquares())
-    maxima = buildSquare(threads);
-  for (int64_t i = 0; !hasSquares() && i < tile[0]; i += threads.step)
+  if (isReadTwice())
+    maxima = buildBlock(threads);
+  for (int64_t i = 0; !isReadTwice() && i < tile[0]; i += threads.step)
     loaded.push_back(pieces.load(body.add(threads.row, i), threads.column));
   // Reduce before quantizing, which frees the registers of a piece.
   for (const QuantizeInputLoader::Piece &piece : loaded) {
@@ -306,8 +354,11 @@ void QuantizeRowsBuilder::build() {
   buildBody();
   Value rowTiles =
       host.ceilDiv(padRows(host, getQuantizedDim(host, op, 0)), tile[0]);
-  Value columnTiles = host.ceilDiv(host.dim(op.getInput(), 1), tile[1]);
-  host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
+  Value grid = rowTiles;
+  if (!isWhole())
+    grid =
+        host.mul(rowTiles, host.ceilDiv(host.dim(op.getInput(), 1), tile[1]));
+  host.launch(kernel, grid, arguments);
   op.erase();
 }
 

@@ -308,8 +308,20 @@ static QuantizeScheduleAttr selectForPrologue(FusedQuantizeOp op) {
       /*atomic_counter=*/false, /*input_stages=*/0);
 }
 
+/// Selects a schedule for whole rows. Few warps keep few rows in flight, so
+/// that the second read of a row hits the L2.
+static QuantizeScheduleAttr selectForWholeRows(FusedQuantizeOp op) {
+  bool isWide = llvm::any_of(getQuantizedTypes(op),
+                             [](Type type) { return type.isF32(); });
+  return QuantizeScheduleAttr::get(op.getContext(), {128, 128}, /*threads=*/256,
+                                   /*vector=*/isWide ? 8 : 16, /*stages=*/1,
+                                   /*ctas=*/1);
+}
+
 static QuantizeScheduleAttr selectRowSchedule(FusedQuantizeOp op,
                                               const TargetInfo &target) {
+  if (op.getBlockSize() == BlockFormat::kWhole)
+    return selectForWholeRows(op);
   if (op.getPrologueBlock() || op.isPassedOn())
     return adaptToBlocks(op, selectForPrologue(op));
   Input input = getInput(getElementTypeOrSelf(op.getInput().getType()));

@@ -64,3 +64,30 @@ func.func @both(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x3
       axes = [1, 0] block_size = 128
   return
 }
+
+// -----
+
+// A warp reads a row twice, with 8 loads at a time. Lanes quantize with the amax of the row, and sets
+// of 8 lanes store the scale and the padding of its word.
+
+// CHECK-LABEL: mxgpu.kernel @row_quantize(
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256>)
+// CHECK:         %[[ROWS:.*]] = memref.dim %{{.*}}, %c0
+// CHECK:         %[[COLUMNS:.*]] = memref.dim %{{.*}}, %c1
+// CHECK:         mxgpu.tile_scheduler static raster = linear tile [8, 512] of(%{{.*}}, %c512,
+// CHECK:         %[[LANE:.*]] = arith.remui %{{.*}}, %c32
+// CHECK:         %[[LARGEST:.*]] = scf.for %{{.*}} = %c0 to %[[COLUMNS]] step %c4096
+// CHECK-COUNT-8:   mxgpu.load_block
+// CHECK-COUNT-8:   mxgpu.thread_amax
+// CHECK:         %[[AMAX:.*]] = mxgpu.reduce_lanes  maximum %[[LARGEST]]
+// CHECK:         %[[BLOCK:.*]] = arith.divui %[[LANE]], %c8
+// CHECK:         mxgpu.store_scales %{{.*}} into %{{.*}}[%{{.*}}, %[[BLOCK]]] of(%[[ROWS]], %c1) lanes(8)
+// CHECK:         scf.for %{{.*}} = %c0 to %[[COLUMNS]] step %c4096
+// CHECK-COUNT-8:   mxgpu.load_block
+// CHECK-COUNT-8:   mxgpu.quantize_block %{{.*}} amax(%[[AMAX]]) scale_rounding = ceil
+// CHECK-NOT:       mxgpu.store_scales
+func.func @row(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x1x32x4x4xf8E8M0FNU>) {
+  mx.fused_quantize ins(%x : memref<?x?xbf16>) outs(%e, %s : memref<?x?xf8E4M3FN>, memref<?x1x32x4x4xf8E8M0FNU>)
+      block_size = row
+  return
+}

@@ -108,6 +108,15 @@ mx.fused_quantize ins(%x : memref<512x128xbf16>) outs(%e, %s : memref<128x512xf8
 // expected-error @below {{'mx.fused_quantize' op expected blocks that divide the 128 columns of a tile along axis 1 on the GPU, found blocks of 256: choose shorter blocks, or quantize on the host}}
 mx.fused_quantize ins(%x : memref<2x64x256xbf16>) outs(%e, %s : memref<2x64x256xf8E4M3FN>, memref<2x64x1xf8E8M0FNU>) block_size = 256 {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>}
 
+// Rejects whole columns, and rows that vectors do not divide.
+// SET arguments = %x: memref<512x128xbf16>, %e: memref<128x512xf8E4M3FN>, %s: memref<128x1xf8E8M0FNU>
+// expected-error @below {{'mx.fused_quantize' op expected a matrix with blocks along rows, without expert groups, for a scale for a whole row on the GPU: quantize on the host}}
+mx.fused_quantize ins(%x : memref<512x128xbf16>) outs(%e, %s : memref<128x512xf8E4M3FN>, memref<128x1xf8E8M0FNU>) axes = [0] block_size = row
+
+// SET arguments = %x: memref<128x72xbf16>, %e: memref<128x72xf8E4M3FN>, %s: memref<128x1xf8E8M0FNU>
+// expected-error @below {{'mx.fused_quantize' op expected whole rows of a multiple of 32 elements on the GPU, found 72: pad them to 96}}
+mx.fused_quantize ins(%x : memref<128x72xbf16>) outs(%e, %s : memref<128x72xf8E4M3FN>, memref<128x1xf8E8M0FNU>) block_size = row
+
 // Rejects squares of 128 x 128.
 // SET arguments = %x: memref<128x128xbf16>, %e: memref<128x128xf8E4M3FN>, %s: memref<128x1xf8E8M0FNU>
 // expected-error @below {{'mx.fused_quantize' op expected squares of at most 32 x 32 elements on the GPU, found 128 x 128: quantize on the host}}
