@@ -35,6 +35,7 @@ WHOLE_ROWS = [
     ((64, 96), True, "f32", [("f8E4M3FN", 1, "sf_128x4", "floor", "row")], "seed"),
     ((8, 4096), True, "f16", [("f8E4M3FN", 1, "linear", "fit", "row")], "prologue"),
     ((33, 1024), True, "f32", [("f8E4M3FN", 1, "sf_128x4", "ceil", "row")], "concat"),
+    ((8, 8736), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", "row")], "amax"),
     ((5, 32), False, "f32", [("f8E4M3FN", 1, "linear", "ceil", "row")], ""),
 ]
 BY_TILES = [

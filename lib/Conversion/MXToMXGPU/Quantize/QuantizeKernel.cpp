@@ -10,7 +10,7 @@
 //
 // A single warp quantizes a square block or a whole row. The warp reads the
 // block twice, first to find the largest magnitude and then to quantize the
-// elements.
+// elements. It holds the values of a short row in registers instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,6 +63,10 @@ static int64_t getScaleRows(FusedQuantizeOp op) {
 
 namespace {
 
+/// Number of pieces of 16 bf16 or 8 f32 values, in 8 registers each, that a
+/// lane holds.
+constexpr int64_t kHeldPieces = 16;
+
 class QuantizeRowsBuilder {
 public:
   QuantizeRowsBuilder(FusedQuantizeOp op, QuantizeScheduleAttr schedule,
@@ -98,7 +102,7 @@ private:
   /// read twice. Pieces of concatenated rows may not pass the end of a row.
   int64_t getLoads() {
     if (isWhole())
-      return op.getConcat() ? 1 : 8;
+      return op.getConcat() ? 1 : std::max(1, 8 / int(op.getInputs().size()));
     return std::gcd(4, tile[0] * tile[1] / schedule.getVector() /
                            target::kWarpSize);
   }
@@ -110,8 +114,26 @@ private:
                        builder.index(rowMultiple));
   }
   void buildBody();
-  /// Quantizes a warp's square or row. Returns the largest magnitude of each
-  /// value, or of a row.
+  /// Returns true if a warp holds the values of a row in registers.
+  bool isHeld() {
+    int64_t size = op.getInput().getType().getDimSize(1);
+    int64_t values = getQuantizedTypes(op).size();
+    return isWhole() && !ShapedType::isDynamic(size) && size > 0 &&
+           size * values <=
+               kHeldPieces * schedule.getVector() * target::kWarpSize;
+  }
+  /// Returns the distance between pieces of a block that is read twice.
+  int64_t getStep(const TileThreads &threads) {
+    return isWhole() ? tile[1] : threads.step;
+  }
+  /// Loads `count` pieces of a block, `offset` after the first piece.
+  SmallVector<QuantizeInputLoader::Piece>
+  loadPieces(const TileThreads &threads, Value offset, int64_t count);
+  /// Returns the maximum over all lanes of each value.
+  SmallVector<Value> share(ValueRange ofLanes);
+  /// Quantize a warp's row or block. Return the largest magnitude of each
+  /// value, or of a row of concatenated values.
+  SmallVector<Value> buildHeld(const TileThreads &threads);
   SmallVector<Value> buildBlock(const TileThreads &threads);
   /// Raises each maximum to the largest magnitude of the corresponding values.
   /// Maxima are null before the first call.
@@ -265,24 +287,55 @@ void QuantizeRowsBuilder::storeRowScales(Value row, ArrayRef<Value> amax) {
   }
 }
 
+SmallVector<QuantizeInputLoader::Piece>
+QuantizeRowsBuilder::loadPieces(const TileThreads &threads, Value offset,
+                                int64_t count) {
+  Value row = threads.row, column = threads.column;
+  Value &first = isWhole() ? column : row;
+  Value start = body.add(first, offset);
+  SmallVector<QuantizeInputLoader::Piece> loaded;
+  for (int64_t i = 0; i < count; ++i) {
+    first = body.add(start, i * getStep(threads));
+    loaded.push_back(pieces.load(row, column));
+  }
+  return loaded;
+}
+
+SmallVector<Value> QuantizeRowsBuilder::share(ValueRange ofLanes) {
+  return llvm::map_to_vector(ofLanes, [&](Value ofLane) -> Value {
+    return ReduceLanesOp::create(body, ReduceKind::Maximum, ofLane);
+  });
+}
+
+/// Holds all values of a row, unrolled.
+SmallVector<Value> QuantizeRowsBuilder::buildHeld(const TileThreads &threads) {
+  int64_t columns = op.getInput().getType().getDimSize(1), step = tile[1];
+  int64_t count = llvm::divideCeil(columns, step);
+  SmallVector<std::pair<QuantizeInputLoader::Piece, SmallVector<Value>>> held;
+  SmallVector<Value> amax(op.getNumValues());
+  for (int64_t i = 0; i < count; i += loads)
+    for (const auto &piece : loadPieces(threads, body.index(i * step),
+                                        std::min(loads, count - i))) {
+      held.emplace_back(piece, pieces.produce(piece));
+      raise(amax, held.back().second);
+    }
+  amax = share(amax);
+  storeRowScales(threads.row, amax);
+  for (const auto &[piece, values] : held)
+    store(piece, values, amax);
+  return amax;
+}
+
 /// Reads a block twice. Each lane loads several pieces before the first use.
 SmallVector<Value> QuantizeRowsBuilder::buildBlock(const TileThreads &threads) {
-  int64_t step = isWhole() ? tile[1] : threads.step;
   Value end = isWhole() ? pieces.getColumns() : body.index(tile[0]);
   auto forEachPieces = [&](ValueRange initial, auto emit) {
-    auto loop = scf::ForOp::create(body, body.index(0), end,
-                                   body.index(loads * step), initial);
+    auto loop =
+        scf::ForOp::create(body, body.index(0), end,
+                           body.index(loads * getStep(threads)), initial);
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(loop.getBody());
-    Value row = threads.row, column = threads.column;
-    Value &first = isWhole() ? column : row;
-    first = body.add(first, loop.getInductionVar());
-    SmallVector<QuantizeInputLoader::Piece> loaded;
-    Value start = first;
-    for (int64_t i = 0; i < loads; ++i) {
-      first = body.add(start, i * step);
-      loaded.push_back(pieces.load(row, column));
-    }
+    auto loaded = loadPieces(threads, loop.getInductionVar(), loads);
     auto maxima = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
     Value isFirst = body.isEqual(loop.getInductionVar(), body.index(0));
     for (auto [i, piece] : llvm::enumerate(loaded))
@@ -298,8 +351,7 @@ SmallVector<Value> QuantizeRowsBuilder::buildBlock(const TileThreads &threads) {
   auto loop = forEachPieces(amax, [&](const auto &piece, auto &maxima, Value) {
     raise(maxima, pieces.produce(piece));
   });
-  for (auto [maximum, ofLane] : llvm::zip_equal(amax, loop.getResults()))
-    maximum = ReduceLanesOp::create(body, ReduceKind::Maximum, ofLane);
+  amax = share(loop.getResults());
   if (isWhole())
     storeRowScales(threads.row, amax);
   forEachPieces({}, [&](const auto &piece, auto &, Value isFirst) {
@@ -326,7 +378,7 @@ void QuantizeRowsBuilder::buildBody() {
   SmallVector<Value> maxima(magnitudes.size());
   SmallVector<QuantizeInputLoader::Piece> loaded;
   if (isReadTwice())
-    maxima = buildBlock(threads);
+    maxima = isHeld() ? buildHeld(threads) : buildBlock(threads);
   for (int64_t i = 0; !isReadTwice() && i < tile[0]; i += threads.step)
     loaded.push_back(pieces.load(body.add(threads.row, i), threads.column));
   // Reduce before quantizing, which frees the registers of a piece.

@@ -308,8 +308,8 @@ static QuantizeScheduleAttr selectForPrologue(FusedQuantizeOp op) {
       /*atomic_counter=*/false, /*input_stages=*/0);
 }
 
-/// Selects a schedule for whole rows. Few warps keep few rows in flight, so
-/// that the second read of a row hits the L2.
+/// Selects a schedule for whole rows. A warp may hold a row in registers. With
+/// 8 warps per SM, longer rows are still in the L2 when they are read again.
 static QuantizeScheduleAttr selectForWholeRows(FusedQuantizeOp op) {
   bool isWide = llvm::any_of(getQuantizedTypes(op),
                              [](Type type) { return type.isF32(); });

@@ -67,7 +67,7 @@ func.func @both(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x3
 
 // -----
 
-// A warp reads a row twice, with 8 loads at a time. Lanes quantize with the amax of the row, and sets
+// A warp reads a long row twice, with 8 loads at a time. Lanes quantize with the amax of the row, and sets
 // of 8 lanes store the scale and the padding of its word.
 
 // CHECK-LABEL: mxgpu.kernel @row_quantize(
@@ -88,6 +88,26 @@ func.func @both(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x3
 // CHECK-NOT:       mxgpu.store_scales
 func.func @row(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x1x32x4x4xf8E8M0FNU>) {
   mx.fused_quantize ins(%x : memref<?x?xbf16>) outs(%e, %s : memref<?x?xf8E4M3FN>, memref<?x1x32x4x4xf8E8M0FNU>)
+      block_size = row
+  return
+}
+
+// -----
+
+// A warp holds a short row. The last lanes of its third piece are past the end.
+
+// CHECK-LABEL: mxgpu.kernel @held_quantize(
+// CHECK:         mxgpu.role
+// CHECK-NOT:     scf.for
+// CHECK-COUNT-3: mxgpu.load_block
+// CHECK-NOT:     mxgpu.load_block
+// CHECK-COUNT-3: mxgpu.thread_amax
+// CHECK:         %[[AMAX:.*]] = mxgpu.reduce_lanes  maximum
+// CHECK:         mxgpu.store_scales
+// CHECK-COUNT-3: mxgpu.quantize_block %{{.*}} amax(%[[AMAX]])
+// CHECK-NOT:     mxgpu.quantize_block
+func.func @held(%x: memref<64x1056xbf16>, %e: memref<64x1056xf8E4M3FN>, %s: memref<64x1xf8E8M0FNU>) {
+  mx.fused_quantize ins(%x : memref<64x1056xbf16>) outs(%e, %s : memref<64x1056xf8E4M3FN>, memref<64x1xf8E8M0FNU>)
       block_size = row
   return
 }
