@@ -1,5 +1,5 @@
 # REQUIRES: numpy
-# RUN: %python %s mx-run mx-opt %t cpu
+# RUN: %python %s mx-run mx-opt %t cpu sm_90a
 """mx.fold, both operations that it stands for, and their fusion return the bytes and satisfy the bounds of
 docs/reference/Spec.md (Folded operands)."""
 
@@ -64,6 +64,10 @@ def check_bounds(name, codes, scales, folded, top, element, size):
     return int((error > 0).sum())
 
 
+def spell(size):
+    return size if size in (128, 256, 512) else "row"
+
+
 def sugar(element, codes, scales, size):
     rows, columns = codes.shape
     e, s = f"tensor<{rows}x{columns}x{element}>", f"tensor<{rows}x{columns // 32}xf8E8M0FNU>"
@@ -72,7 +76,7 @@ def sugar(element, codes, scales, size):
 func.func @main(%e: {e}, %s: {s}, %rows: tensor<{rows}xi32>, %ends: tensor<0xi32>) -> ({e}, {f}) {{
   %0 = tensor.empty() : {e}
   %1 = tensor.empty() : {f}
-  %q:2 = mx.fold ins(%e, %s : {e}, {s}) outs(%0, %1 : {e}, {f}) block_size = {"row" if size == columns else size} -> {e}, {f}
+  %q:2 = mx.fold ins(%e, %s : {e}, {s}) outs(%0, %1 : {e}, {f}) block_size = {spell(size)} -> {e}, {f}
   return %q#0, %q#1 : {e}, {f}
 }}
 """
@@ -92,7 +96,7 @@ func.func @main(%e: {e}, %s: {s}, %rows: {i}, %ends: {o}) -> ({q}, {f}) {{
   %x = mx.dequantize ins(%e, %s : {e}, {s}) outs(%n : {n}) -> {n}
   %q:2 = mx.fused_quantize {"ragged = rows" if len(ends) else ""} ins(%x : {n}) {f"gather(%rows : {i})" if gather else ""}
     {f"offsets(%ends : {o})" if len(ends) else ""} outs(%0, %1 : {q}, {f})
-    block_size = {"row" if size == columns else size} -> {q}, {f}
+    block_size = {spell(size)} -> {q}, {f}
   return %q#0, %q#1 : {q}, {f}
 }}
 """
@@ -114,7 +118,8 @@ def run(name, element, codes, scales, size, bounds=True, gather=False, ends=()):
     test.require(f"{name}: fused", "mx.dequantize" not in fused and "input_scales" in fused)
     arguments = [codes, scales, index, np.array(ends, np.int32)]
     for form in [text, fused, *[sugar(element, codes, scales, size)] * (not gather and not len(ends))]:
-        for chip in test.chips:
+        # Kernels do not quantize whole rows.
+        for chip in [chip for chip in test.chips if chip == "cpu" or spell(size) != "row"]:
             found = test.run(form, arguments, 2, chip=chip)
             test.expect(f"{chip} {name}: elements", found[0], folded, part)
             test.expect(f"{chip} {name}: scales", found[1], expected, of_scales)
@@ -132,12 +137,12 @@ for element in LEAST:
             codes, scales = random(element, columns, kind)
             changed += run(f"{element} {kind} {size}", element, codes, scales, size,
                            bounds=kind not in ("nan", "edges"))
-    codes, scales = random(element, 256, "large")
-    for size in 128, 256:
+    for size, columns in (128, 256), (288, 288):
+        codes, scales = random(element, columns, "large")
         run(f"{element} gathered {size}", element, codes, scales, size, gather=True)
         run(f"{element} groups {size}", element, codes, scales, size, ends=[0, 7, 7, 40])
         run(f"{element} gathered groups {size}", element, codes, scales, size, gather=True, ends=[3, 140, 140, 150])
 print(f"folding changed {changed} elements")
 if changed < 2000:
     test.fail("expected folding to change more elements")
-test.finish(least=3900000 * len(test.chips))
+test.finish(least=3200000 * len(test.chips))

@@ -97,6 +97,13 @@ LogicalResult FoldOp::verify() {
            << getOuts().size() << " outs";
   Named input{getInput(), "input"}, scales{getScales(), "scales"},
       elements{getOuts()[0], "elements"}, wide{getOuts()[1], "wider scales"};
+  // fold C8
+  for (const Named &side : {scales, wide})
+    if (!isPowerOfTwoScale(side.elementType()))
+      return errorAt(*this, side)
+             << "expected " << side.name << " of type "
+             << getPowerOfTwoFormat().getScaleType(getContext()) << ", found "
+             << side.elementType();
   // fold C3
   const BlockFormat *format =
       findBlockFormat(scales.elementType(), getBlockSize());
@@ -120,10 +127,6 @@ LogicalResult FoldOp::verify() {
            << "expected elements of type " << input.type()
            << " like the input, found " << elements.type();
   int64_t groups = getOffsets() ? getNumExperts(getOffsets()) : 0;
-  if (wide.elementType() != scales.elementType()) // fold C8
-    return errorAt(*this, wide)
-           << "expected wider scales of type " << scales.elementType()
-           << ", found " << wide.elementType();
   if (failed(verifyScales(*this, scales, input.shape(), kPowerOfTwoBlockSize,
                           getRaggedOrNone(), groups)))
     return failure();

@@ -80,6 +80,11 @@ func.func ${function} {
 // expected-error @below {{'mx.fold' op expected wider scales of type 'f8E8M0FNU', found 'f8E4M3FN'}}
 %r:2 = mx.fold ins(%x, %s : tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>) outs(%x, %x : tensor<64x256xf8E4M3FN>, tensor<64x256xf8E4M3FN>) block_size = 128 -> tensor<64x256xf8E4M3FN>, tensor<64x256xf8E4M3FN>
 
+// SET function = @fold_c8_nvfp4(%x: tensor<64x256xf8E4M3FN>, %s: tensor<64x16xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
+// expected-note @above {{scales is defined here}}
+// expected-error @below {{'mx.fold' op expected scales of type 'f8E8M0FNU', found 'f8E4M3FN'}}
+%r:2 = mx.fold ins(%x, %s : tensor<64x256xf8E4M3FN>, tensor<64x16xf8E4M3FN>) outs(%x, %f : tensor<64x256xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) block_size = 128 -> tensor<64x256xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+
 // SET function = @fold_c8_input(%x: tensor<64x256xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
 // expected-note @above {{scales is defined here}}
 // expected-error @below {{'mx.fold' op expected dimension 1 of scales to be 8, found 2}}

@@ -493,9 +493,9 @@ def MX_FoldOp : MX_StructuredOp<"fold"> {
     ```
   }];
   let arguments = (ins
-    RankedTensorOf<[F8E4M3FN, F8E5M2]>:$input, RankedTensorOf<[F8E8M0FNU]>:$scales,
+    RankedTensorOf<[F8E4M3FN, F8E5M2]>:$input, RankedTensorOf<[MX_Scale]>:$scales,
     Optional<1DTensorOf<[I32, I64]>>:$offsets,
-    Variadic<RankedTensorOf<[F8E4M3FN, F8E5M2, F8E8M0FNU]>>:$outs,
+    Variadic<RankedTensorOf<[F8E4M3FN, F8E5M2, MX_Scale]>>:$outs,
     OptionalAttr<MX_RaggedKindAttr>:$ragged,
     I64Attr:$block_size);
   let results = (outs Variadic<AnyRankedTensor>:$results);
