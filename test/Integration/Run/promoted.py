@@ -15,7 +15,7 @@ import numpy as np
 import promoted_sums as sums
 from harness import BF16, FLOATS, Harness
 
-test = Harness("mx_run", "folder", "chip", count=11, first=0)
+test = Harness("mx_run", "folder", "chip", count=12, first=0)
 PROMOTIONS = 128, 256, 512
 # Forms of kernels; the CPU path runs all forms.
 BLOCKS_OF_B = {"cpu": (128, 256, 512, None), "sm_90a": (None,)}[test.chip]
@@ -24,6 +24,7 @@ TILES = [(128, 64), (128, 128), (128, 192), (128, 256)]
 TALL_TILES = [(192, 64), (192, 128)]  # of a single matrix
 PAIRS = [(256, 64), (256, 128), (256, 192), (256, 256)]
 ELEMENTS = "f8E4M3FN", "f8E5M2"
+QUANTIZED = "f8E4M3FN", "f8E5M2", "f6E2M3FN", "f4E2M1FN"
 # Numbers of rows of expert groups.
 GROUPS = [(100, 0, 130, 100), (0, 7, 133, 0, 160), (129, 127, 44), (3, 128, 129), (50, 0, 140), (1,), (256, 30)]
 
@@ -49,7 +50,7 @@ class Case:
     promote: int = 128
     data: str = "codes"
     out: str = "f32"
-    result: str = "plain"  # or scatter, quantized
+    result: str = "plain"  # or scatter, or the elements of quantized results
     schedule: str = ""
     accumulate: bool = False
     alpha: bool = False
@@ -119,12 +120,12 @@ class Case:
         """Returns the results and the defined part of each."""
         rows = np.concatenate([np.arange(len(values))[part] for part in self.parts])
         with np.errstate(all="ignore"):
-            if self.result == "quantized":
+            if self.result in ref.ELEMENTS:
                 defined = np.zeros_like(values)
                 defined[rows] = values[rows]
-                elements, scales = ref.quantize(defined, "f8E4M3FN")
+                elements, scales = ref.quantize(defined, self.result)
                 tiles = ref.tile_rows(scales, self.ends) if self.kind == "rows" else self.stack_tiles(scales)
-                return [(elements, rows), (tiles, self.find_tiles(scales))]
+                return [(ref.pack(elements, self.result), rows), (tiles, self.find_tiles(scales))]
             if self.result == "scatter":
                 result = self.old.copy()
                 for row in rows:
@@ -167,14 +168,14 @@ class Case:
     def results(self):
         """Returns the previous contents of the results, with their types."""
         matrices = len(self.sizes) if self.is_batch() else 0
-        if self.result != "quantized":
+        if self.result not in ref.ELEMENTS:
             old = self.shape(self.old, matrices)
             return [old], [of_type(old, self.out)]
         elements = np.zeros((len(self.old), self.n), np.uint8)
         scales = np.zeros((len(self.old), self.n // 32), np.uint8)
         tiles = ref.tile_rows(scales, self.ends) if self.kind == "rows" else self.stack_tiles(scales)
-        arrays = [self.shape(elements, matrices), tiles]
-        return arrays, [of_type(*pair) for pair in zip(arrays, ["f8E4M3FN", "f8E8M0FNU"])]
+        elements = self.shape(elements, matrices)
+        return [ref.pack(elements, self.result), tiles], [of_type(elements, self.result), of_type(tiles, "f8E8M0FNU")]
 
     def get_epilogue(self):
         if not self.pairs and not self.epilogue:
@@ -258,6 +259,8 @@ CHOSEN = [
     Case(96, 80, 256, data="special"),
     Case(96, 80, 256, blocks=(None, None), data="special"),
     Case(96, 80, 256, elements=("f8E5M2", "f8E5M2"), data="special"),
+    Case(96, 80, 256, data="tiny"),
+    Case(96, 80, 256, elements=("f8E5M2", "f8E5M2"), data="tiny"),
     Case(70, 40, 640, linear=True),
     Case(64, 64, 256, alpha=True, accumulate=True),
     Case(26, 28, 256, schedule=tile(128, 64), alpha=True, accumulate=True),
@@ -267,7 +270,7 @@ CHOSEN = [
     Case((3, 128, 129), 64, 512, "rows", blocks=(512, None)),
     Case((0, 7, 140, 0, 360), 200, 1024, "rows", blocks=(512, None), promote=512, schedule=tile(256, 128)),
     Case((50, 0, 140), 128, 256, "rows", pairs=True),
-    Case((50, 0, 140), 128, 256, "rows", pairs=True, epilogue=True, result="quantized"),
+    Case((50, 0, 140), 128, 256, "rows", pairs=True, epilogue=True, result="f8E4M3FN"),
     Case((50, 0, 140), 40, 256, "rows", result="scatter"),
     Case((1, 130), 256, 256, "masked", epilogue=True),
     Case(70, 40, 256, "batched", schedule=tile(128, 64) + ", epilogue = tma_store"),
@@ -286,7 +289,7 @@ def draw_schedule(rng, case):
 
 def draw_case(index):
     rng = np.random.default_rng([9, index])
-    kind = ["dense", "rows", "batched", "masked"][index % 4]
+    kind = pick(rng, ["dense", "rows", "batched", "masked"])
     promote = pick(rng, PROMOTIONS)
     longer = lambda blocks: pick(rng, [block for block in blocks if block is None or block >= promote])
     blocks = longer((128, 256, 512, None)), longer(BLOCKS_OF_B)
@@ -299,17 +302,17 @@ def draw_case(index):
                 alpha=rng.random() < 0.3, epilogue=rng.random() < 0.4, seed=index)
     if kind in ("rows", "masked"):
         case.m = pick(rng, GROUPS)
-        case.result = pick(rng, ["plain", "quantized", "scatter"][:3 if kind == "rows" else 2])
+        case.result = pick(rng, ["plain", pick(rng, QUANTIZED), "scatter"][:3 if kind == "rows" else 2])
         case.pairs = case.result != "scatter" and rng.random() < 0.4
     if case.result == "scatter":
         case.out = "f32"
-    if case.pairs and case.result == "quantized" and case.promote > 128:
+    if case.pairs and case.result in QUANTIZED and case.promote > 128:
         case.pairs = False  # refused
-    if case.pairs or case.result == "quantized":
+    if case.pairs or case.result in QUANTIZED:
         case.n = int(pick(rng, (128, 256)))
     case.accumulate = case.result == "plain" and not case.pairs and rng.random() < 0.3
     case.linear = kind == "dense" and rng.random() < 0.2
-    if not case.pairs and case.result != "quantized" and rng.random() < 0.8:
+    if not case.pairs and case.result not in QUANTIZED and rng.random() < 0.8:
         case.schedule = draw_schedule(rng, case)
     return case
 

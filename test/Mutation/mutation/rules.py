@@ -289,7 +289,8 @@ def unused_leading_offset(trace, mutant):
     if s.starts("wgmma.mma_async"):
         # The last operand transposes B. If A has a descriptor, the operand before it transposes A. Both exist only for
         # 16-bit elements. Bits 62 and 63 of a descriptor contain the swizzle.
-        transposes = s.operands[-1 if which else -2] != "0"
+        may_transpose = s.opcode.split(".")[-1] in ("f16", "bf16")
+        transposes = may_transpose and s.operands[-1 if which else -2] != "0"
         return not transposes and all(trace.events[k].high[which] >> 30 for k in found)
 
     def is_unused(e):

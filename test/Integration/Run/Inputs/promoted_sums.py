@@ -134,16 +134,18 @@ DISTRIBUTIONS = {
     "along K": lambda rng, shape: rng.standard_normal(shape) * rng.lognormal(0, 3, shape[1]),
     "zeros": lambda rng, shape: np.zeros(shape),
 }
-# "gap" draws blocks 2^14 larger than their neighbors, which meet zeros. The others are codes: any finite codes with some
-# scales, with all scales, and codes and scales of special numbers.
-DATA = [*DISTRIBUTIONS, "gap", "codes", "wild", "special"]
+# Any finite codes with some scales, the smallest codes, any codes with all scales, and special numbers.
+CODES = ["codes", "tiny", "wild", "special"]
+# "gap" draws blocks 2^14 larger than their neighbors, which meet zeros.
+DATA = [*DISTRIBUTIONS, "gap", *CODES]
 # Data with results that may overflow or be NaN.
 UNBOUNDED = ["wild", "special"]
 
 
 def draw_codes(rng, shape, element, block, data):
     """Draws codes and scale bytes. "special" includes NaN, infinities, a zero row and extreme scales."""
-    codes = rng.integers(0, 256, shape).astype(np.uint8)
+    codes = rng.integers(0, 8 if data == "tiny" else 128, shape).astype(np.uint8)
+    codes |= rng.integers(0, 2, shape).astype(np.uint8) << 7
     finite = np.isfinite(ref.decode(codes, element))
     codes[~finite & (rng.random(shape) > (0.1 if data == "special" else 0))] = 1
     scales = rng.integers(*((0, 255) if data == "wild" else (110, 140)), (shape[0], shape[1] // block if block else 1))
@@ -156,7 +158,7 @@ def draw_codes(rng, shape, element, block, data):
 def draw_pair(rng, shapes, elements, blocks, data):
     """Draws both operands."""
     forms = list(zip(shapes, elements, blocks))
-    if data not in DATA[:-3]:
+    if data in CODES:
         return [draw_codes(rng, *form, data) for form in forms]
     factors = 1, 1
     if data == "gap":
