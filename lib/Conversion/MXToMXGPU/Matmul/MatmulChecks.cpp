@@ -120,12 +120,12 @@ static LogicalResult verifyFolded(MatmulOpInterface op,
   if (!op.getPromote())
     return op.emitOpError("expected promote with folded operands on ")
            << target.chip << ", found none";
-  // The tile of two matrices of B has 256 columns.
-  if (op.getNumB() > 1 && op.getResultScales() &&
-      *op.getPromote() > target::kFoldedTileK)
+  // A tile of two matrices of B has 256 columns, too many for partial sums of
+  // several steps.
+  if (op.getNumB() > 1 && *op.getPromote() > target::kFoldedTileK)
     return op.emitOpError("expected promote = ")
            << target::kFoldedTileK << " with " << op.getNumB()
-           << " B matrices and a quantized result on " << target.chip
+           << " B matrices on " << target.chip
            << ", found promote = " << *op.getPromote();
   if (op.getBlockSizeOfB() == BlockFormat::kWhole)
     return success();

@@ -56,3 +56,22 @@ func.func @main(%a: !a, %as: !as, %bs: !bs, %c: !c) {
 // Rejects folded operands without promotion.
 // SET form = block_size = 128 b_block_size = row
 // expected-error @below {{'mx.matmul' op expected promote with folded operands on sm_90a, found none}}
+
+// -----
+
+// A tile of two matrices of B would have 256 columns.
+!a = memref<256x512xf8E4M3FN>
+!as = memref<4x1x32x4x4xf8E8M0FNU>
+!b = memref<2x256x512xf8E4M3FN>
+!bs = memref<2x2x1x32x4x4xf8E8M0FNU>
+!c = memref<256x128xf32>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %ends: memref<2xi32>, %c: !c) {
+  // expected-error @below {{'mx.grouped_matmul' op expected promote = 128 with 2 B matrices on sm_90a, found promote = 512}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%ends : memref<2xi32>)
+    outs(%c : !c) block_size = 512 b_block_size = row promote = 512 num_b = 2 epilogue {
+  ^bb0(%x: f32, %z: f32, %row: index, %column: index):
+    %product = arith.mulf %x, %z : f32
+    mx.yield %product : f32
+  }
+  return
+}
