@@ -64,8 +64,7 @@ public:
                            const ScheduleFields &fields) const override {
     RingTypes types(problem, fields);
     int64_t rows = fields.tile[0] / types.ctas,
-            slices = getFP8Slices(types.tileN),
-            columns = types.tileN / slices;
+            slices = getFP8Slices(types.tileN), columns = types.tileN / slices;
     auto mma = WgmmaAttr::get(types.context, rows, columns, problem.mma.getK(),
                               rows / target::kWgmmaM);
     int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
@@ -113,8 +112,8 @@ public:
         fields.tile[1] > getMostColumns(problem, *tile))
       return refuse("expected a tile of 64, 128, 192 or 256 columns, at most "
                     "{0} with {1} rows and promote = {2}, found {3}",
-                    getMostColumns(problem, *tile), tile->rows,
-                    problem.promote, fields.tile[1]);
+                    getMostColumns(problem, *tile), tile->rows, problem.promote,
+                    fields.tile[1]);
     if (fields.tile[2] != target::kFoldedTileK)
       return refuse("expected a tile of {0} reduction elements, found {1}",
                     target::kFoldedTileK, fields.tile[2]);
@@ -153,12 +152,10 @@ public:
     for (const FP8Tile &tile : kTiles)
       for (int64_t columns : kFP8Columns)
         for (int64_t ctas : {1, 2}) {
-          if (columns > getMostColumns(problem, tile) ||
-              ctas > tile.mostCtas)
+          if (columns > getMostColumns(problem, tile) || ctas > tile.mostCtas)
             continue;
           ScheduleFields fields;
-          fields.strategy =
-              WgmmaFP8Attr::get(problem.out.getContext(), ctas);
+          fields.strategy = WgmmaFP8Attr::get(problem.out.getContext(), ctas);
           fields.tile = {tile.rows * ctas, columns, target::kFoldedTileK};
           fields.registers = getRegisters(problem, fields);
           add(fields);
