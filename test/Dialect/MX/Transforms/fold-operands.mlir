@@ -247,6 +247,21 @@ func.func @values(%x: !x, %c: !c) -> !c {
   return %y : !c
 }
 
+// A quantization that also writes dequantized values keeps its blocks.
+// CHECK-LABEL: func @dequantized(
+// CHECK:         %[[Q:.*]]:3 = mx.fused_quantize ins({{.*}}) axes = [1, 0] dequantized = [f8E4M3FN, none] ->
+// CHECK-NOT:     mx.fused_quantize
+// CHECK:         mx.fold ins(%[[Q]]#1, %[[Q]]#2 :
+func.func @dequantized(%x: tensor<128x64xbf16>, %b: tensor<64x128xf8E4M3FN>, %s: tensor<64x4xf8E8M0FNU>, %c: !c) -> (tensor<128x64xbf16>, !c) {
+  %0 = tensor.empty() : tensor<64x128xf8E4M3FN>
+  %1 = tensor.empty() : tensor<64x4xf8E8M0FNU>
+  %q:3 = mx.fused_quantize ins(%x : tensor<128x64xbf16>) outs(%x, %0, %1 : tensor<128x64xbf16>, tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) axes = [1, 0]
+      dequantized = [f8E4M3FN, none] -> tensor<128x64xbf16>, tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>
+  %y = mx.matmul ins(%q#1, %q#2, %b, %s : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>, tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>)
+      outs(%c : !c) -> !c
+  return %q#0, %y : tensor<128x64xbf16>, !c
+}
+
 // Operands with the requested blocks stay.
 // CHECK-LABEL: func @folded(
 // CHECK-SAME:      %[[Q:[^:]*]]: tensor<64x256xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x8xf8E8M0FNU>, %[[F:[^:]*]]: tensor<64x1xf8E8M0FNU>

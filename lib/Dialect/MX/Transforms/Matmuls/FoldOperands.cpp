@@ -305,6 +305,8 @@ void Folder::fold() {
       if (SmallVector<int64_t> blocks = getBlocks(op); !blocks.empty())
         widen(rewriter, op.generalize(rewriter), blocks);
     } else if (auto op = dyn_cast<FusedQuantizeOp>(quantizer)) {
+      if (op.getDequantized())
+        continue;
       if (SmallVector<int64_t> blocks = getBlocks(op); !blocks.empty())
         widen(rewriter, op, blocks);
     }
