@@ -2,7 +2,7 @@
 # RUN: %python %s mx-run mx-opt %t cpu sm_90a
 """Forward passes and data gradients with operands folded by mx-fold-operands, or by a recipe of mx-quantize-matmuls,
 have the bits and satisfy the bounds of docs/reference/Spec.md (Folded operands). Numpy folds the expected operands.
-Kernels do not quantize whole rows, so most cases run on the CPU path only."""
+Kernels do not quantize whole columns, so most cases run on the CPU path only."""
 
 import mx_reference as ref
 import numpy as np
@@ -176,11 +176,11 @@ def grouped(a, b, axes):
                   (SIZES[a], SIZES[b]))
 
 
-def folded_weights():
-    """Activations are folded, and weights already have a scale per row. This also runs on the GPU."""
+def weights(folded):
+    """Activations are quantized, and weights are stored. This also runs on the GPU."""
     m, n, k, ends = 140, 96, 256, np.array([5, 130, 130, 140], np.int32)
-    x, w = Operand("x", draw(m, k), [1]), Operand("w", draw(n, k), folded=True)
-    g, v = Operand("g", draw(m, k), [1], ends=ends), Operand("v", draw(4, n, k), folded=True)
+    x, w = Operand("x", draw(m, k), [1]), Operand("w", draw(n, k), folded=folded)
+    g, v = Operand("g", draw(m, k), [1], ends=ends), Operand("v", draw(4, n, k), folded=folded)
     sizes, options = (SIZES["128"], SIZES["row"]), ("--mx-fold-operands", "--cse", "--mx-fuse-prologues")
     dense = function([x, w], [(x, 1, w, 1, (m, n))])
     groups = function([g, v], [(g, 1, v, 1, (m, n))], ends)
@@ -223,7 +223,8 @@ func.func @main(%x: {types[0]}, %w: {types[1]}, %g: {types[2]}) -> ({y}, {d}) {{
 changed = dense(E4M3) + dense(E5M2)
 for case in ("128", "row", [1]), ("row", "row", []), ("128", "128", []):
     grouped(*case)
-folded_weights()
+weights(folded=False)
+weights(folded=True)
 recipes()
 print(f"folding changed {changed} values")
 if changed < 1000:

@@ -97,28 +97,90 @@ FusedQuantizeOp QuantizeOp::generalize(RewriterBase &rewriter) {
   return fused;
 }
 
+/// Quantizes the dequantized values of `op` to `outs`, without batches.
+static FusedQuantizeOp requantize(OpBuilder &builder, FoldOp op, Value input,
+                                  Value scales, ValueRange outs) {
+  Location loc = op.getLoc();
+  Value numbers = tensor::EmptyOp::create(
+      builder, loc, tensor::getMixedSizes(builder, loc, input),
+      builder.getF32Type());
+  auto dequantize = DequantizeOp::create(
+      builder, loc, numbers.getType(), input, scales,
+      /*global_scale=*/Value(), op.getOffsets(), numbers, op.getRaggedAttr(),
+      /*padded=*/UnitAttr(), builder.getI64IntegerAttr(kPowerOfTwoBlockSize));
+  auto quantize = FusedQuantizeOp::create(
+      builder, loc, outs.getTypes(), dequantize.getResult(0),
+      /*input_scales=*/ValueRange(), /*global_scale=*/Value(),
+      /*decode_factors=*/ValueRange(), /*seed=*/Value(), /*gather=*/Value(),
+      op.getOffsets(), outs, op.getRaggedAttr(),
+      builder.getDenseI64ArrayAttr({1}), op.getBlockSizeAttr(),
+      /*square=*/UnitAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
+      /*dequantized=*/ArrayAttr(),
+      ScaleRoundingAttr::get(op.getContext(), ScaleRounding::Ceil),
+      /*prologueCount=*/0);
+  quantize->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  return quantize;
+}
+
+/// Returns `scales` in the type of `out`, which differs only in its layout.
+static Value relayout(OpBuilder &builder, Location loc, Value scales,
+                      Value out) {
+  if (scales.getType() == out.getType())
+    return scales;
+  return RelayoutOp::create(builder, loc, out.getType(), scales,
+                            /*offsets=*/Value(), out, RaggedKindAttr())
+      .getResult(0);
+}
+
+/// Creates row-major scales for elements of the given sizes.
+static Value makeRowMajor(OpBuilder &builder, FoldOp op,
+                          ArrayRef<OpFoldResult> sizes, int64_t blockSize) {
+  SmallVector<OpFoldResult> shape(sizes);
+  shape.back() = blockSize == BlockFormat::kWhole
+                     ? builder.getIndexAttr(1)
+                     : compute<arith::DivUIOp>(builder, op.getLoc(),
+                                               shape.back(), blockSize);
+  return tensor::EmptyOp::create(builder, op.getLoc(), shape,
+                                 getElementTypeOrSelf(op.getScales()));
+}
+
+/// Folds a batch as a matrix of all rows, because prologues and kernels for
+/// whole rows support no batches.
+static void expandBatch(RewriterBase &rewriter, FoldOp op) {
+  Location loc = op.getLoc();
+  int64_t rank = op.getInput().getType().getRank();
+  ReassociationIndices rows = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
+  SmallVector<ReassociationIndices> groups = {rows, {rank - 1}};
+  auto collapse = [&](Value tensor) -> Value {
+    return tensor::CollapseShapeOp::create(rewriter, loc, tensor, groups);
+  };
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, loc, op.getInput());
+  Value scales =
+      relayout(rewriter, loc, op.getScales(),
+               makeRowMajor(rewriter, op, sizes, kPowerOfTwoBlockSize));
+  Value wide = makeRowMajor(rewriter, op, sizes, op.getBlockSize());
+  Value outs[] = {collapse(op.getOuts()[0]), collapse(wide)};
+  FusedQuantizeOp flat =
+      requantize(rewriter, op, collapse(op.getInput()), collapse(scales), outs);
+  auto expand = [&](Value result, Value like) -> Value {
+    return tensor::ExpandShapeOp::create(
+        rewriter, loc, like.getType(), result, groups,
+        tensor::getMixedSizes(rewriter, loc, like));
+  };
+  rewriter.replaceOp(op,
+                     {expand(flat.getResult(0), op.getOuts()[0]),
+                      relayout(rewriter, loc, expand(flat.getResult(1), wide),
+                               op.getOuts()[1])});
+}
+
 void FoldOp::expand(RewriterBase &rewriter) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(*this);
-  Value numbers = tensor::EmptyOp::create(
-      rewriter, getLoc(), tensor::getMixedSizes(rewriter, getLoc(), getInput()),
-      rewriter.getF32Type());
-  auto dequantize = DequantizeOp::create(
-      rewriter, getLoc(), numbers.getType(), getInput(), getScales(),
-      /*global_scale=*/Value(), getOffsets(), numbers, getRaggedAttr(),
-      /*padded=*/UnitAttr(), rewriter.getI64IntegerAttr(kPowerOfTwoBlockSize));
-  auto quantize = FusedQuantizeOp::create(
-      rewriter, getLoc(), getResultTypes(), dequantize.getResult(0),
-      /*input_scales=*/ValueRange(), /*global_scale=*/Value(),
-      /*decode_factors=*/ValueRange(), /*seed=*/Value(), /*gather=*/Value(),
-      getOffsets(), getOuts(), getRaggedAttr(),
-      rewriter.getDenseI64ArrayAttr({1}), getBlockSizeAttr(),
-      /*square=*/UnitAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
-      /*dequantized=*/ArrayAttr(),
-      ScaleRoundingAttr::get(getContext(), ScaleRounding::Ceil),
-      /*prologueCount=*/0);
-  quantize->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
-  rewriter.replaceOp(*this, quantize);
+  if (getInput().getType().getRank() > 2)
+    return expandBatch(rewriter, *this);
+  rewriter.replaceOp(
+      *this, requantize(rewriter, *this, getInput(), getScales(), getOuts()));
 }
 
 void mx::generalizeQuantizations(Operation *root) {

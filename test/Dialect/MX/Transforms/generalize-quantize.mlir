@@ -26,6 +26,22 @@ func.func @fold(%q: !q, %r: !r, %o: tensor<3xi32>, %e: !q, %f: !f) -> (!q, !f) {
   return %p#0, %p#1 : !q, !f
 }
 
+!w = tensor<?x96x256xf8E4M3FN>
+!t = tensor<?x96x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!u = tensor<?x96x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+
+// A batch is folded as a matrix of all rows, with row-major scales.
+// CHECK-LABEL: func @fold_batch(
+// CHECK:         mx.relayout {{.*}} -> tensor<?x96x8xf8E8M0FNU>
+// CHECK:         mx.dequantize ins({{.*}} : tensor<?x256xf8E4M3FN>, tensor<?x8xf8E8M0FNU>)
+// CHECK:         mx.fused_quantize ins({{.*}} : tensor<?x256xf32>) {{.*}} block_size = row -> tensor<?x256xf8E4M3FN>, tensor<?x1xf8E8M0FNU>
+// CHECK:         tensor.expand_shape {{.*}} into tensor<?x96x1xf8E8M0FNU>
+// CHECK:         mx.relayout {{.*}} -> tensor<?x96x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+func.func @fold_batch(%w: !w, %t: !t, %e: !w, %f: !u) -> (!w, !u) {
+  %p:2 = mx.fold ins(%w, %t : !w, !t) outs(%e, %f : !w, !u) block_size = row -> !w, !u
+  return %p#0, %p#1 : !w, !u
+}
+
 // -----
 
 // TEMPLATE gather

@@ -398,7 +398,7 @@ def MXFoldOperands : Pass<"mx-fold-operands"> {
       along both axes is split if the block sizes differ.
     - An operand with the requested blocks stays.
     - Other operands are the input of an `mx.fold`. Its expansion is fused
-      (`mx-fuse-prologues`) if the operand is a matrix without expert groups.
+      (`mx-fuse-prologues`) unless expert groups divide the operand.
 
     Matmuls with `mx.recipe = "none"` or `promote` are not changed. Other
     matmuls that cannot be folded get a remark with the reason: elements of 4 or
