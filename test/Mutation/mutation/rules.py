@@ -301,6 +301,34 @@ def unused_leading_offset(trace, mutant):
     return bool(found) and all(is_unused(trace.events[k]) for k in found)
 
 
+def registers_of(statements):
+    return {name for s in statements for name in re.findall(r"%\w+", " ".join(s.operands))}
+
+
+@rule("wgmma commit or wait that a later wait covers", "delete")
+def covered_wait(trace, mutant):
+    """Requires that no statement in between uses the accumulators or arrives at an mbarrier, that is, releases operands.
+    Without its commit, a group belongs to the next one, so the wait after that covers it."""
+    s, statements = mutant.statement, trace.source.statements
+    if not s.starts("wgmma.commit_group", "wgmma.wait_group"):
+        return False
+    waits = [t for t in statements if t.starts("wgmma.wait_group")]
+    before = [t.index for t in waits if t.index < s.index]
+    later = [t for t in waits if t.index > s.index][s.starts("wgmma.commit_group"):]
+    if not later or later[0].operands != ("0",):
+        return False
+    between = statements[s.index + 1 : later[0].index]
+    is_straight = not re.search(r"^\s*\$\w+:", trace.source.text[s.end : later[0].begin], re.M)
+    multiplied = statements[max(before, default=0) : s.index]
+    sums = registers_of(t for t in multiplied if t.starts("wgmma.mma_async"))
+    others = [t for t in between if not t.starts("wgmma")]
+    return (
+        is_straight
+        and not any(t.starts("bra", "call", "ret", "mbarrier") for t in others)
+        and not sums & registers_of(others)
+    )
+
+
 @rule("selector of threads with equal scales", "selector")
 def other_threads(trace, mutant):
     """Requires equal scales in the old and new lanes: lanes may hold 32 rows' scales of A, or 16 rows' scales twice."""
