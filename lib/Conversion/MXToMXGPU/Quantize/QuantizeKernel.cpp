@@ -63,9 +63,8 @@ static int64_t getScaleRows(FusedQuantizeOp op) {
 
 namespace {
 
-/// Number of pieces of 16 bf16 or 8 f32 values, in 8 registers each, that a
-/// lane holds.
-constexpr int64_t kHeldPieces = 16;
+/// Maximum number of registers of a lane that hold values of a row.
+constexpr int64_t kHeldRegisters = 128;
 
 class QuantizeRowsBuilder {
 public:
@@ -117,10 +116,11 @@ private:
   /// Returns true if a warp holds the values of a row in registers.
   bool isHeld() {
     int64_t size = op.getInput().getType().getDimSize(1);
-    int64_t values = getQuantizedTypes(op).size();
+    int64_t bits = 0;
+    for (Type type : getQuantizedTypes(op))
+      bits += type.getIntOrFloatBitWidth();
     return isWhole() && !ShapedType::isDynamic(size) && size > 0 &&
-           size * values <=
-               kHeldPieces * schedule.getVector() * target::kWarpSize;
+           size * bits <= kHeldRegisters * 32 * target::kWarpSize;
   }
   /// Returns the distance between pieces of a block that is read twice.
   int64_t getStep(const TileThreads &threads) {

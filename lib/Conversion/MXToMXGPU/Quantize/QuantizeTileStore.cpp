@@ -156,7 +156,7 @@ void QuantizeTileBuilder::storeTiledScale(const Destination &dest, Value scale,
     inTile = body.rem(row, kScaleTileRows);
     stores = body.andBits(stores, body.isBelow(rowTile, getRowTiles(dest)));
   }
-  // Segments of expert groups end at a whole block, which need not be the last.
+  // The padding of a ragged reduction is unspecified.
   bool mayEnd = dest.axis == 1 || !offsets;
   Value blocks = body.div(dest.axis ? getAllColumns() : rows, getBlock());
   if (mayEnd && (dest.axis ? getColumns() : getRows()) > getBlock())
