@@ -26,6 +26,13 @@ bool mx::mxgpu::isByTiles(FusedQuantizeOp op) {
   return op.getOffsets() && (hasScales || op.getAmax());
 }
 
+bool mx::mxgpu::holdsBlocks(FusedQuantizeOp op, QuantizeScheduleAttr schedule) {
+  return llvm::all_of(op.getAxes(), [&](int64_t axis) {
+    int64_t size = axis ? schedule.getTile()[1] : schedule.getRowsPerStage();
+    return size % op.getBlockSize() == 0;
+  });
+}
+
 SmallVector<int64_t> mx::mxgpu::getTileShape(FusedQuantizeOp op,
                                              QuantizeScheduleAttr schedule) {
   SmallVector<int64_t> tile(schedule.getTile());

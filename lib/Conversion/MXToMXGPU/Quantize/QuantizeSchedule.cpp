@@ -311,8 +311,8 @@ static QuantizeScheduleAttr selectForPrologue(FusedQuantizeOp op) {
 /// Selects a schedule for whole rows. A warp may hold a row in registers. With
 /// 8 warps per SM, longer rows are still in the L2 when they are read again.
 static QuantizeScheduleAttr selectForWholeRows(FusedQuantizeOp op) {
-  bool isWide = llvm::any_of(getQuantizedTypes(op),
-                             [](Type type) { return type.isF32(); });
+  bool isWide = llvm::is_contained(getQuantizedTypes(op),
+                                   Float32Type::get(op.getContext()));
   return QuantizeScheduleAttr::get(op.getContext(), {128, 128}, /*threads=*/256,
                                    /*vector=*/isWide ? 8 : 16, /*stages=*/1,
                                    /*ctas=*/1);
@@ -334,14 +334,6 @@ static QuantizeScheduleAttr selectRowSchedule(FusedQuantizeOp op,
   return adaptToBlocks(op, adaptToSeed(op, schedule, schedule.getThreads()));
 }
 
-/// Returns true if blocks divide the columns of a tile and the rows of a stage.
-static bool holdsBlocks(FusedQuantizeOp op, QuantizeScheduleAttr schedule) {
-  return llvm::all_of(op.getAxes(), [&](int64_t axis) {
-    int64_t size = axis ? schedule.getTile()[1] : schedule.getRowsPerStage();
-    return size % op.getBlockSize() == 0;
-  });
-}
-
 static QuantizeScheduleAttr selectTileSchedule(FusedQuantizeOp op,
                                                const TargetInfo &target,
                                                HasRoom hasRoom) {
@@ -352,7 +344,7 @@ static QuantizeScheduleAttr selectTileSchedule(FusedQuantizeOp op,
   QuantizeScheduleAttr schedule = select([&](QuantizeScheduleAttr choice) {
     return holdsBlocks(op, choice) && hasRoom(choice);
   });
-  if (!schedule) // the builder reports blocks that no schedule holds
+  if (!schedule) // the builder reports the blocks
     schedule = select(hasRoom);
   if (!schedule)
     return schedule;

@@ -14,6 +14,9 @@ namespace mx::mxgpu {
 /// quantizers process rows in registers.
 bool isByTiles(FusedQuantizeOp op);
 
+/// Returns true if blocks divide the columns of a tile and the rows of a stage.
+bool holdsBlocks(FusedQuantizeOp op, QuantizeScheduleAttr schedule);
+
 /// Returns the rows and columns of a tile. Along rows, tiles are reshaped to at
 /// least four blocks per row, whose scales are adjacent in a scale tile.
 llvm::SmallVector<int64_t> getTileShape(FusedQuantizeOp op,
