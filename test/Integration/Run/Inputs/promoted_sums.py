@@ -134,8 +134,9 @@ DISTRIBUTIONS = {
     "along K": lambda rng, shape: rng.standard_normal(shape) * rng.lognormal(0, 3, shape[1]),
     "zeros": lambda rng, shape: np.zeros(shape),
 }
-# Any finite codes with some scales, the smallest codes, any codes with all scales, and special numbers.
-CODES = ["codes", "tiny", "wild", "special"]
+# Codes of A and B: any finite codes with some scales, the smallest codes, any codes with all scales, special numbers.
+CODES = {name: (name, name) for name in ("codes", "tiny", "wild", "special")}
+CODES |= {"tiny a": ("tiny", "codes"), "tiny b": ("codes", "tiny")}
 # "gap" draws blocks 2^14 larger than their neighbors, which meet zeros.
 DATA = [*DISTRIBUTIONS, "gap", *CODES]
 # Data with results that may overflow or be NaN.
@@ -159,7 +160,7 @@ def draw_pair(rng, shapes, elements, blocks, data):
     """Draws both operands."""
     forms = list(zip(shapes, elements, blocks))
     if data in CODES:
-        return [draw_codes(rng, *form, data) for form in forms]
+        return [draw_codes(rng, *form, own) for form, own in zip(forms, CODES[data])]
     factors = 1, 1
     if data == "gap":
         large = (rng.random(-(-shapes[0][1] // STEP)) < 0.25).repeat(STEP)[:shapes[0][1]]
