@@ -258,6 +258,7 @@ CHOSEN = [
     Case(100, 60, 384, blocks=(None, None)),
     Case(96, 80, 256, data="special"),
     Case(96, 80, 256, blocks=(None, None), data="special"),
+    Case(96, 80, 256, blocks=(None, None), data="wild"),
     Case(96, 80, 256, elements=("f8E5M2", "f8E5M2"), data="special"),
     Case(96, 80, 256, data="tiny"),
     Case(96, 80, 256, elements=("f8E5M2", "f8E5M2"), data="tiny"),
