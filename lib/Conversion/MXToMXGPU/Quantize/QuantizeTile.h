@@ -150,28 +150,28 @@ private:
   }
   /// Returns the number of adjacent lanes that share a block.
   int64_t getParts() { return getBlock() / getPart(); }
-  /// Place of a fragment: block along the axis, line across, and the part of
-  /// the block, which is null if a thread holds a block.
-  struct Place {
-    mlir::Value block, line, part;
-  };
-  /// Returns the place of fragment `item` with `lines` lines and `size`
-  /// elements along the axis.
-  Place getPlace(mlir::Value item, int64_t lines, int64_t size) {
+  /// Divides an item into a fragment of whole blocks and the part of the block
+  /// that this lane holds, which is null if a thread holds a block.
+  std::pair<mlir::Value, mlir::Value> splitItem(mlir::Value item) {
     if (getParts() == 1)
-      return {body.div(item, lines), body.rem(item, lines), nullptr};
-    mlir::Value line = body.div(item, getParts());
-    mlir::Value part = body.rem(item, getParts());
-    if (size == getBlock())
-      return {body.index(0), line, part};
-    return {body.div(line, lines), body.rem(line, lines), part};
+      return {item, nullptr};
+    return {body.div(item, getParts()), body.rem(item, getParts())};
   }
-  /// Returns the index of the first element of a part.
-  mlir::Value getFirst(const Place &place) {
-    mlir::Value first = body.mul(place.block, body.index(getBlock()));
-    if (!place.part)
-      return first;
-    return body.add(first, body.mul(place.part, body.index(getPart())));
+  /// Returns the line across the axis and the block along it of a fragment,
+  /// with `lines` lines and `size` elements along the axis.
+  mlir::Value getLineOf(mlir::Value fragment, int64_t lines, int64_t size) {
+    bool hasOneBlock = getParts() > 1 && size == getBlock();
+    return hasOneBlock ? fragment : body.rem(fragment, lines);
+  }
+  mlir::Value getBlockOf(mlir::Value fragment, int64_t lines, int64_t size) {
+    bool hasOneBlock = getParts() > 1 && size == getBlock();
+    return hasOneBlock ? body.index(0) : body.div(fragment, lines);
+  }
+  /// Returns the index of the first element of a part of a block.
+  mlir::Value getFirst(mlir::Value block, mlir::Value part) {
+    mlir::Value first = body.mul(block, body.index(getBlock()));
+    return part ? body.add(first, body.mul(part, body.index(getPart())))
+                : first;
   }
   /// Returns true if the threads of an axis update amax. Only the first axis
   /// does, because every axis reads all elements.

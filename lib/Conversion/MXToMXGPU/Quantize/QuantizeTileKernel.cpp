@@ -197,8 +197,10 @@ Value QuantizeTileBuilder::getNumber(const Destination &dest, RowSlab slab,
 /// Returns the source values.
 Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
                                             RowSlab slab, Value item) {
-  Place place = getPlace(item, getRowsPerStage(), getColumns());
-  Value row = place.line, column = getFirst(place);
+  auto [fragment, part] = splitItem(item);
+  Value row = getLineOf(fragment, getRowsPerStage(), getColumns());
+  Value block = getBlockOf(fragment, getRowsPerStage(), getColumns());
+  Value column = getFirst(block, part);
   Value x = LoadSharedOp::create(
       body, VectorType::get(getPart(), dest.sourceType),
       slab.source.getBuffer(dest.source), row, column, slab.rows);
@@ -214,8 +216,7 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
       getStaged(dest, slab).getBuffer(dest.getElementBuffer()),
       ValueRange{row, column});
   row = body.add(slab.first, row);
-  storeScale(dest, slab, clearBehindLines(dest, scale, row), row, place.block,
-             place.part);
+  storeScale(dest, slab, clearBehindLines(dest, scale, row), row, block, part);
   return x;
 }
 
@@ -267,9 +268,11 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
                                                RowSlab slab, Value item) {
   int64_t inWord = getWordColumns(dest.sourceType);
   int64_t inRow = getColumns() / inWord;
-  Place place = getPlace(item, inRow, getRowsPerStage());
-  Value column = body.mul(place.line, body.index(inWord));
-  Value row = getFirst(place);
+  auto [fragment, part] = splitItem(item);
+  Value column = body.mul(getLineOf(fragment, inRow, getRowsPerStage()),
+                          body.index(inWord));
+  Value block = getBlockOf(fragment, inRow, getRowsPerStage());
+  Value row = getFirst(block, part);
   Value x = LoadSharedOp::create(
       body, VectorType::get({getPart(), inWord}, dest.sourceType),
       slab.source.getBuffer(dest.source), row, column, slab.rows);
@@ -288,13 +291,13 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
       body, getStored(dest, quantized.getElements(), quantized.getScales()),
       getStaged(dest, slab).getBuffer(dest.getElementBuffer()),
       ValueRange{column, isBySlabs(dest) ? row : body.add(slab.first, row)});
-  Value block = body.add(body.div(slab.first, getBlock()), place.block);
+  block = body.add(body.div(slab.first, getBlock()), block);
   for (int64_t i = 0; i < inWord; ++i) {
     Value scale = vector::ExtractOp::create(body, quantized.getScales(),
                                             ArrayRef<int64_t>{i});
     Value line = i ? body.add(column, i) : column;
     storeScale(dest, slab, clearBehindLines(dest, scale, line), line, block,
-               place.part);
+               part);
   }
   return x;
 }
