@@ -25,8 +25,6 @@ struct OperandTypes {
   unsigned blockSize;
   /// None if no MMA instruction supports the scale format.
   std::optional<FloatFormat> scaleFormat;
-  /// Reduction elements added in reduced precision, or 0.
-  unsigned promote = 0;
 
   bool hasScalesOfA() const { return a != target::MmaType::BF16; }
   bool hasScalesOfB() const { return b != target::MmaType::BF16; }
@@ -92,8 +90,8 @@ std::optional<MatmulProblem>
 getMatmulProblem(MatmulOpInterface op, const target::TargetInfo &target,
                  Workspace workspace = Workspace::None);
 
-/// Sets the strategies of `problem` that support `types` and the operand orders
-/// on `target`. Returns false if there are none.
+/// Sets the strategies of `problem` that support `types`, the operand orders
+/// and `promote` on `target`. Returns false if there are none.
 bool matchStrategies(MatmulProblem &problem, const OperandTypes &types,
                      const target::TargetInfo &target);
 

@@ -55,8 +55,7 @@ static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
   OperandTypes types{
       *aType, *bType,
       static_cast<unsigned>(getKernelMultiple(op.getBlockSize())),
-      getPowerOfTwoFormat().scale,
-      static_cast<unsigned>(op.getPromote().value_or(0))};
+      getPowerOfTwoFormat().scale};
   if (!types.hasScalesOfA() && !types.hasScalesOfB())
     return types;
   Type scale = getScaleType(op);
@@ -109,6 +108,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   if (!holdsB(workspace))
     problem.bOrder = getOrderOfB(op);
   problem.isPackedB = isa_and_present<Fragment64x64Attr>(problem.bOrder);
+  problem.promote = static_cast<int64_t>(op.getPromote().value_or(0));
   if (!types || !matchStrategies(problem, *types, target))
     return std::nullopt;
   for (Value scales : {op.getAScales(), op.getBScales()})
@@ -119,7 +119,6 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.aBlockSize = op.getBlockSize();
-  problem.promote = static_cast<int64_t>(op.getPromote().value_or(0));
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
   // A size may be static in only one of the two types.
   auto either = [](int64_t x, int64_t y) {

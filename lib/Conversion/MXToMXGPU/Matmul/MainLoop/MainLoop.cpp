@@ -120,8 +120,9 @@ void WholeB::begin(ForEachWorkTileOp, const OperandOrigin &origin) {
     return;
   column =
       body.add(column, body.mul(kernel.rank, body.index(matmul.getBRows())));
+  // A CTA loads the scales of its own rows of B, or of a whole work tile.
   int64_t ownTiles = matmul.getBRows() / kScaleTileRows;
-  if (!sharesScales() && ownTiles)
+  if (!sharesScales() && !matmul.buffers.tileScales && ownTiles)
     columnTile =
         body.add(columnTile, body.mul(kernel.rank, body.index(ownTiles)));
 }
@@ -270,6 +271,12 @@ std::pair<Value, Value> MainLoop::getReduction(ForEachWorkTileOp workTile) {
 }
 
 Value MainLoop::finishAccumulator(Value accumulator) { return accumulator; }
+
+Value MainLoop::getRowInScales(Value first, int64_t tile) {
+  if (tile % kScaleTileRows == 0)
+    return body.index(0);
+  return arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
+}
 
 BufferType MainLoop::getInput(RingType ring, StringRef field) {
   return ring.getBuffers()[ring.getFieldIndex(field)];

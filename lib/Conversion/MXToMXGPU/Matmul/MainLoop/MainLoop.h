@@ -162,6 +162,9 @@ protected:
   mlir::Value encodeScales(mlir::Value scales, llvm::ArrayRef<int64_t> box);
   /// Adds the tensor maps of the operands' scales.
   void addScales(KernelArguments &signature);
+  /// Returns the row of a work tile of `tile` rows within its first tile of
+  /// scales.
+  mlir::Value getRowInScales(mlir::Value first, int64_t tile);
   static BufferType getInput(RingType ring, llvm::StringRef field);
   /// Builds the role that stores accumulators from tensor memory.
   void buildEpilogue(EpiloguePolicy &epilogue, mlir::Value accumulators);

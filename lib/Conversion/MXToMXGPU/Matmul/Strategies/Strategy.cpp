@@ -77,7 +77,7 @@ bool mx::mxgpu::matchStrategies(MatmulProblem &problem,
   problem.strategies.clear();
   auto ask = [&](const Strategy &strategy) {
     auto mma = strategy.match(types, target);
-    if (!mma || mma->instruction->promotes != (types.promote != 0) ||
+    if (!mma || mma->instruction->promotes != (problem.promote != 0) ||
         !strategy.readsOrders(problem))
       return;
     if (problem.strategies.empty())

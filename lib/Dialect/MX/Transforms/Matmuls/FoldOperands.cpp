@@ -378,8 +378,9 @@ private:
 } // namespace
 
 LogicalResult FoldOperands::readOptions(Folding &folding) {
+  SmallVector<const BlockFormat *> formats = getFoldedFormats();
   SmallVector<std::string> spelled =
-      llvm::map_to_vector(getFoldedFormats(), [](const BlockFormat *format) {
+      llvm::map_to_vector(formats, [](const BlockFormat *format) {
         return spellBlockSize(format->blockSize);
       });
   auto fail = [&](StringRef option, const Twine &expected, const Twine &found) {
@@ -392,13 +393,13 @@ LogicalResult FoldOperands::readOptions(Folding &folding) {
     if (found == spelled.end())
       return fail(name, "one of " + llvm::join(spelled, ", "),
                   "'" + option->getValue() + "'");
-    *blockSize = getFoldedFormats()[found - spelled.begin()]->blockSize;
+    *blockSize = formats[found - spelled.begin()]->blockSize;
     if (*blockSize < promote)
       return fail(name, "at least promote = " + Twine(promote),
                   option->getValue());
   }
   folding.promote = promote;
-  if (promote == 128 || promote == 256 || promote == 512)
+  if (llvm::is_contained(spelled, std::to_string(promote)))
     return success();
   return fail("promote", "128, 256 or 512", Twine(promote));
 }

@@ -97,20 +97,15 @@ static Value getThreadOfMovedB(KernelBuilder &body, bool isPacked) {
 }
 
 Value UpcastMainLoop::getFirstRowOfScalesOfA(ForEachWorkTileOp workTile) {
-  if (schedule.getTileM() % kScaleTileRows == 0)
-    return body.index(0);
-  return arith::RemUIOp::create(body, work.getFirstRow(workTile),
-                                body.index(kScaleTileRows));
+  return getRowInScales(work.getFirstRow(workTile), schedule.getTileM());
 }
 
 Value UpcastMainLoop::getFirstRowOfScales(ForEachWorkTileOp workTile) {
-  if (matmul.getBRows() % kScaleTileRows == 0)
-    return body.index(0);
   Value first = workTile.getColumn();
   if (kernel.rank)
     first =
         body.add(first, body.mul(kernel.rank, body.index(matmul.getBRows())));
-  return arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
+  return getRowInScales(first, matmul.getBRows());
 }
 
 /// Builds the warpgroups for dequantizing tiles of B for the MMA warpgroups.

@@ -26,15 +26,11 @@ static FragmentLayoutAttr transpose(FragmentLayoutAttr layout) {
                                  exchange(layout.getValues()));
 }
 
-int64_t mx::mxgpu::getFP8Slices(int64_t columns) {
-  return ceilDiv(columns, kMostFP8Columns);
-}
-
 WgmmaFP8MainLoop::WgmmaFP8MainLoop(MatmulKernel &kernel, WorkPolicy &work,
                                    OperandB &b)
     : MainLoop(kernel, work, b),
       mma(cast<WgmmaAttr>(kernel.matmul.buffers.mma)),
-      slices(getFP8Slices(kernel.matmul.schedule.getTileN())),
+      slices(kernel.matmul.buffers.slices),
       hasScalesOfRows(kernel.matmul.problem.aBlockSize == BlockFormat::kWhole) {
 }
 
@@ -101,12 +97,7 @@ void WgmmaFP8MainLoop::buildLoads() {
 
 void WgmmaFP8MainLoop::loadTileScales(const OperandOrigin &origin) {
   auto stage = ProducerAcquireOp::create(body, tileScales);
-  if (matmul.getCtas() > 1) // each CTA multiplies by all rows of B
-    TmaLoadOp::create(body, arguments.get(Arg::BScalesMap),
-                      ValueRange{origin.columnTile, body.index(0)},
-                      stage.getBuffer("sfb"), stage.getStage());
-  else
-    b.loadScales(stage, body.index(0));
+  b.loadScales(stage, body.index(0));
   if (hasScalesOfRows)
     TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
                       ValueRange{origin.rowTile, body.index(0)},
@@ -296,12 +287,6 @@ Value WgmmaFP8MainLoop::loadFactorsOfA(ConsumerWaitOp stage, Value k,
       stage.getBuffer("sfa"),
       getRowInScales(work.getFirstRow(workTile), matmul.getARows()),
       body.div(inTile, blockSize), getRowsOfA(), blockSize);
-}
-
-Value WgmmaFP8MainLoop::getRowInScales(Value first, int64_t tile) {
-  if (tile % kScaleTileRows == 0)
-    return body.index(0);
-  return arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
 }
 
 Value WgmmaFP8MainLoop::loadTileFactors(Value buffer, Value row,

@@ -16,12 +16,6 @@
 
 namespace mx::mxgpu {
 
-/// Rows of B per wgmma: a partial sum of more columns would not fit in
-/// registers beside the accumulator.
-inline constexpr int64_t kMostFP8Columns = 192;
-/// Returns the number of slices of B that a step multiplies in turn.
-int64_t getFP8Slices(int64_t columns);
-
 class WgmmaFP8MainLoop final : public MainLoop {
 public:
   WgmmaFP8MainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b);
@@ -79,8 +73,6 @@ private:
   /// Multiplies the accumulator by the scales of a whole work tile.
   mlir::Value scaleTile(mlir::Value accumulator, ForEachWorkTileOp workTile);
 
-  /// Returns the row of a work tile within its first tile of scales.
-  mlir::Value getRowInScales(mlir::Value first, int64_t tile);
   /// Returns the layout of the accumulator of `columns` columns.
   FragmentLayoutAttr getAccumulator(int64_t columns) const;
 

@@ -31,6 +31,9 @@ struct FP8Tile {
 // The first row applies to tiles that checkSchedule rejects.
 static constexpr FP8Tile kTiles[] = {{128, 256, 2, {232, 40}},
                                      {192, 128, 1, {160, 32}}};
+/// Rows of B per wgmma: a partial sum of more columns would not fit in
+/// registers beside the accumulator.
+static constexpr int64_t kMostFP8Columns = 192;
 static constexpr int64_t kFP8Columns[] = {64, 128, 192, 256};
 
 /// Returns the most columns of a tile. A partial sum of several steps covers
@@ -64,7 +67,8 @@ public:
                            const ScheduleFields &fields) const override {
     RingTypes types(problem, fields);
     int64_t rows = fields.tile[0] / types.ctas,
-            slices = getFP8Slices(types.tileN), columns = types.tileN / slices;
+            slices = ceilDiv(types.tileN, kMostFP8Columns),
+            columns = types.tileN / slices;
     auto mma = WgmmaAttr::get(types.context, rows, columns, problem.mma.getK(),
                               rows / target::kWgmmaM);
     int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
