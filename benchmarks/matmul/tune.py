@@ -78,13 +78,13 @@ def listed(explanation):
     """Returns the schedules in the table. The table does not show CTA pairs. If the selected
     schedule uses pairs, other schedules of its strategy are returned without and with pairs."""
     found = []
-    pairs = re.search(r"^  schedule: .*wgmma_bf16<ctas = 2>", explanation, re.MULTILINE)
+    pairs = re.search(r"^  schedule: .*(#mxgpu.wgmma_\w+<ctas = 2>)", explanation, re.MULTILINE)
     for line in explanation.splitlines():
         match = re.match(r"\d+ +(\d+x\d+x\d+(?: [^ ]+)*?)  +\d", line)
         if match and (text := schedule(match[1])):
             found.append(text)
             if pairs and "strategy" not in text:
-                found.append(f"{text}, strategy = #mxgpu.wgmma_bf16<ctas = 2>")
+                found.append(f"{text}, strategy = {pairs[1]}")
     return found
 
 

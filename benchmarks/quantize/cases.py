@@ -31,13 +31,17 @@ class Case:
     square: bool = False  # a scale for 32 x 32 elements
     seed: bool = False  # stochastic rounding
     amax: bool = False  # also computes the largest magnitude
+    fold: int | str = 0  # elements of a folded block, or "row"
+    widened: bool = False  # dequantizes to bf16
     schedule: str = ""  # body of #mxgpu.quantize_schedule<>
     limit: tuple = ()  # (required, aim): fractions of the ceiling
     slowdown: tuple = ()  # (limit, aim): multiples of a copy's time
 
     @property
     def block(self):
-        return 16 if self.nvfp4 else 32
+        if self.fold == "row":
+            return self.columns
+        return self.fold or (16 if self.nvfp4 else 32)
 
     @property
     def inputs(self):
@@ -110,6 +114,8 @@ class Case:
             offsets = f"tensor<{self.groups}xi32>"
             arguments.append(f"%offsets: {offsets}")
             clauses.append(f"offsets(%offsets : {offsets})")
+        if self.fold:
+            options.append(f"block_size = {self.fold}")
         if self.schedule:
             options.append("{mxgpu.quantize_schedule = "
                            f"#mxgpu.quantize_schedule<{self.schedule}>}}")
@@ -120,14 +126,21 @@ class Case:
                        f"  %m = mx.amax ins(%x : {x}) outs(%m0 : {magnitude}) -> {magnitude}\n")
         empty = "".join(f"  %{i} = tensor.empty() : {t}\n"
                         for i, t in enumerate(outs))
+        if self.widened:
+            return (f"func.func @main({', '.join(arguments)}) -> {x} {{\n{before}{empty}"
+                    f"  %q:2 = mx.quantize ins(%x : {x}) outs(%0, %1 : {', '.join(outs)}) "
+                    f"axes = [1] -> {', '.join(outs)}\n  %2 = tensor.empty() : {x}\n"
+                    f"  %y = mx.dequantize ins(%q#0, %q#1 : {', '.join(outs)}) outs(%2 : {x}) "
+                    f"-> {x}\n  return %y : {x}\n}}\n")
         types = ", ".join(outs)
         names = ", ".join(f"%{i}" for i in range(len(outs)))
         results = ", ".join([f"%q#{i}" for i in range(len(outs))] + ["%m"] * self.amax)
         returned = ", ".join([types] + ["tensor<f32>"] * self.amax)
         ragged = "ragged = rows " if self.groups else ""
+        name = "fused_quantize" if self.fold else "quantize"
         return (f"func.func @main({', '.join(arguments)}) -> ({returned}) {{\n"
                 f"{before}{empty}"
-                f"  %q:{len(outs)} = mx.quantize {ragged}ins(%x : {x}) "
+                f"  %q:{len(outs)} = mx.{name} {ragged}ins(%x : {x}) "
                 f"{' '.join(clauses)}\n      outs({names} : {types})\n"
                 f"      axes = {list(self.axes)} {' '.join(options)}\n"
                 f"      -> {types}\n"
@@ -195,6 +208,26 @@ def speed_cases():
     yield Case("amax-131072x7168", *big, amax=True, limit=(0.96, 0.99))
     for axes, name in [((1,), "k"), ((0,), "m"), ((1, 0), "both")]:
         yield Case(f"{name}-1024x7168", 1024, 7168, axes, slowdown=(1.2, 1.0))
+
+
+FOLDS = {"k": (128, 256, 512, "row"), "m": (128, 256), "both": (128,), "swiglu": (128,),
+         "swiglu_k": (128,), "swiglu_m": (128,)}
+AXES = {"k": (1,), "m": (0,), "both": (1, 0)}
+
+
+def folded_cases(seed):
+    """Yields folding quantizers of random shapes, and the cases that they are compared with."""
+    rng = np.random.default_rng(seed)
+    for kind, folds in FOLDS.items():
+        swiglu, axes = kind.startswith("swiglu"), AXES[kind.removeprefix("swiglu_").replace("swiglu", "both")]
+        for _ in range(2):
+            rows, columns = 256 * int(rng.integers(8, 81)), 512 * int(rng.integers(4, 33))
+            plain = Case(f"{kind}-{rows}x{columns}", rows, columns, axes, swiglu=swiglu)
+            yield plain
+            for fold in folds:
+                yield dataclasses.replace(plain, name=f"{plain.name}-{fold}", fold=fold)
+            if kind == "k":
+                yield dataclasses.replace(plain, name=f"{plain.name}-widened", widened=True)
 
 
 def check_cases():

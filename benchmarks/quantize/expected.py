@@ -70,7 +70,7 @@ def pieces(xp, case, arrays, offsets=None):
             if case.groups:
                 y = pad(xp, y, cases.GROUP_TILE)
             e, s = formula.quantize(xp, y, case.element, encode, width,
-                                    case.square)
+                                    case.square, case.block)
             if axis == 1:
                 scales[axis][begin:end] = s
                 yield 2 * i, slice(begin, end), slice(None), e

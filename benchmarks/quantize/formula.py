@@ -119,10 +119,9 @@ def largest_of_squares(xp, largest, rows):
     return squares.reshape(-1, blocks)[:count]
 
 
-def quantize(xp, x, element, nvfp4=None, width=None, square=False):
-    """Returns (elements, scale bytes) of float32 `x` with blocks along the last axis. Elements
+def quantize(xp, x, element, nvfp4=None, width=None, square=False, size=32):
+    """Returns (elements, scale bytes) of float32 `x` with blocks of `size` along the last axis. Elements
     at index `width` and above are slack and 0, even in a block with NaN."""
-    size = 32 if nvfp4 is None else 16
     blocks = x.reshape(x.shape[0], -1, size)
     largest = xp.amax(blocks.view(xp.int32) & 0x7FFFFFFF, -1)
     if square:

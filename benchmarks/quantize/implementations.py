@@ -34,7 +34,7 @@ def wrap(tensor, shape, value):
 
 def byte_shape(shape, size):
     """Returns the shape of a result in bytes; a scalar is a row of bytes."""
-    return shape if size == 1 else (*(shape[:-1] or (1,)), size)
+    return (*shape[:-1], shape[-1] * size) if shape else (1, size)
 
 
 def stream():

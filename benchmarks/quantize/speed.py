@@ -3,12 +3,13 @@
 """Measures the quantizers on one GPU against the memory ceiling.
 
 usage: speed.py BUNDLE [--only=NAME,...] [--rounds=N] [--peers]
-                [--results=FILE.json]
+                [--folded=SEED] [--results=FILE.json]
 
 For each case all result bits are compared with the formula. Then mx, the ceiling kernels and
 the copies are replayed from CUDA graphs in turn, on rotating inputs larger than the L2, and
 medians are reported. Ceiling and copy are the fastest kernels of their kind. --peers adds
-torch.compile. Needs PyTorch."""
+torch.compile. --folded measures folding quantizers beside the MX quantizers of the same values.
+Needs PyTorch."""
 
 import argparse
 import datetime
@@ -45,15 +46,15 @@ def random_input(case):
     return x.view(torch.int16)
 
 
-def make_sets(case, entry):
-    """Returns sets of buffers that exceed the L2 several times, at least two."""
+def make_sets(case, entry, inputs=None):
+    """Returns sets of buffers that exceed the L2 several times, at least two, with random or
+    the given inputs."""
     size = sum(case.data_bytes(cases.random_offsets(case)
                                if case.groups else None))
     offsets = cases.random_offsets(case) if case.groups else None
     count = max(2, -(-4 * L2_BYTES // size))
-    return [implementations.BufferSet(
-        case, entry, [random_input(case) for _ in range(case.inputs)], offsets)
-            for _ in range(count)]
+    inputs = inputs or [[random_input(case) for _ in range(case.inputs)] for _ in range(count)]
+    return [implementations.BufferSet(case, entry, arrays, offsets) for arrays in inputs]
 
 
 def count_wrong(case, launch, buffers):
@@ -81,9 +82,10 @@ def capture(launch, sets, repeats):
     return graph
 
 
-def measure(launchers, sets, rounds):
-    """Returns the microseconds of one run of each launcher: the median of the rounds."""
-    size = sum(r.numel() for b in sets for r in b.results)
+def measure(launchers, sets, rounds, size=None):
+    """Returns the microseconds of one run of each launcher: the median of the rounds. A graph
+    writes about 2 GB of results, of which `size` bytes are of all sets."""
+    size = size or sum(r.numel() for b in sets for r in b.results)
     repeats = max(1, int(2e9 // size)) if size < 1e9 else 1
     graphs, times = {}, {}
     for name, launch in launchers.items():
@@ -105,6 +107,34 @@ def measure(launchers, sets, rounds):
             elapsed = events[2 * j].elapsed_time(events[2 * j + 1])
             times[name].append(elapsed * 1e3 / (repeats * len(sets)))
     return {name: statistics.median(t) for name, t in times.items()}
+
+
+def run_folded(options, seed):
+    """Measures each folding quantizer in turn with the MX quantizer and, along rows, with the
+    quantizer to bf16. Yields a result for each."""
+    groups = {}
+    for case in cases.find(options.only, cases.folded_cases(seed)):
+        groups.setdefault("-".join(case.name.split("-")[:2]), []).append(case)
+    for name, group in groups.items():
+        launchers, sets, wrong = {}, {}, {}
+        for case in group:
+            entry = mx.Program(os.path.join(options.bundle, "programs", case.name))["main"]
+            arrays = None if not sets else [b.arrays for b in next(iter(sets.values()))]
+            sets[case.name] = make_sets(case, entry, arrays)
+            launch = implementations.quantizer(entry)
+            if not case.widened:
+                wrong[case.name] = count_wrong(case, launch, sets[case.name][0])
+            launchers[case.name] = lambda i, launch=launch, own=sets[case.name]: launch(own[i])
+        indices = range(min(map(len, sets.values())))
+        size = group[0].rows * group[0].columns
+        times = measure(launchers, indices, options.rounds, size * len(indices))
+        for case in group[1:]:
+            if not case.widened:
+                yield {"case": case.name, "seed": seed, "wrong": wrong[case.name] + wrong[name],
+                       "times": {"mx": times[case.name], "unfolded": times[name]} |
+                                ({"widened": times[f"{name}-widened"]} if f"{name}-widened" in times else {})}
+        del launchers, sets
+        torch.cuda.empty_cache()
 
 
 def best(times, prefix):
@@ -187,6 +217,8 @@ def main():
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--tune", action="store_true",
                         help="the schedules of tune.py")
+    parser.add_argument("--folded", type=int, metavar="SEED",
+                        help="folding quantizers of random shapes")
     parser.add_argument("--results")
     options = parser.parse_args()
     torch.manual_seed(3)
@@ -196,6 +228,14 @@ def main():
     facts = about(options.bundle)
     results, failures = [], 0
     timed = list(cases.speed_cases())
+    if options.folded is not None:
+        timed = []
+        for result in run_folded(options, options.folded):
+            results.append(result)
+            failures += result["wrong"] != 0
+            print(result["case"], result["wrong"], "wrong",
+                  {name: round(us, 1) for name, us in result["times"].items()}, flush=True)
+            save(options.results, facts, results)
     if options.tune:
         import tune
         timed = tune.variants()

@@ -119,6 +119,7 @@ struct ConvertMXGPUToNVVMPass final
           return op.getOp() != gpu::AllReduceOperation::MAXUI ||
                  !op.getType().isInteger(32) || op.getClusterSize();
         });
+    target.addIllegalOp<gpu::AllReduceOp>();
     target.addDynamicallyLegalOp<memref::AtomicRMWOp>(
         [](memref::AtomicRMWOp op) {
           MemRefType type = op.getMemRefType();

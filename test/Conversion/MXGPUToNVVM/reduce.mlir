@@ -26,6 +26,34 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
+// A CTA reduces the maxima of its warps through shared memory, between barriers.
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  // CHECK:         llvm.mlir.global internal @mx_warp_maxima() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<32 x i32>
+  // CHECK-LABEL: llvm.func @cta
+  // CHECK-COUNT-5: nvvm.shfl.sync bfly
+  // CHECK:         %[[MAXIMA:.*]] = llvm.mlir.addressof @mx_warp_maxima
+  // CHECK:         barrier.cta.sync.aligned.count
+  // CHECK:         scf.if
+  // CHECK:           llvm.store %{{.*}}, %{{.*}} : i32, !llvm.ptr<3>
+  // CHECK:         barrier.cta.sync.aligned.count
+  // CHECK-COUNT-2: llvm.load %{{.*}} : !llvm.ptr<3> -> i32
+  // CHECK-NOT:     llvm.load {{.*}}!llvm.ptr<3>
+  // CHECK:         llvm.intr.maximum
+  mxgpu.kernel @cta(%x: memref<64xf32>, %n: index) {
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [1, 1] of(%n, %n, %n)
+    mxgpu.role @reduce warps(2) {
+      %thread = mxgpu.thread_id
+      %v = memref.load %x[%thread] : memref<64xf32>
+      %a = gpu.all_reduce maximumf %v uniform {
+      } : (f32) -> f32
+      memref.store %a, %x[%thread] : memref<64xf32>
+    }
+  }
+}
+
+// -----
+
 // CHECK-LABEL: func.func @fill(
 // CHECK-SAME:    %[[X:.*]]: memref<?x3xbf16>)
 // CHECK:         %[[BYTES:.*]] = arith.muli

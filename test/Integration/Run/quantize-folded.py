@@ -36,6 +36,10 @@ WHOLE_ROWS = [
     ((8, 4096), True, "f16", [("f8E4M3FN", 1, "linear", "fit", "row")], "prologue"),
     ((33, 1024), True, "f32", [("f8E4M3FN", 1, "sf_128x4", "ceil", "row")], "concat"),
     ((8, 8736), True, "bf16", [("f8E4M3FN", 1, "sf_128x4", "ceil", "row")], "amax"),
+    ((3, 12320), True, "f32", [("f8E4M3FN", 1, "linear", "ceil", "row")], "seed"),
+    ((4, 4128), True, "f16", [("f8E5M2", 1, "sf_128x4", "floor", "row")], "prologue"),
+    ((2, 4096), True, "f32", [("f8E4M3FN", 1, "linear", "ceil", "row")], "concat"),
+    ((2, 70016), True, "bf16", [("f8E4M3FN", 1, "linear", "ceil", "row")], "amax"),
     ((5, 32), False, "f32", [("f8E4M3FN", 1, "linear", "ceil", "row")], ""),
 ]
 BY_TILES = [

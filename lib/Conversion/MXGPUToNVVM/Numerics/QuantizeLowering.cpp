@@ -176,16 +176,76 @@ static Value combine(NVVMBuilder &builder, ReduceKind kind, Value a, Value b) {
 
 /// Reduces over a warp in five butterfly steps. Addition commutes, so all lanes
 /// compute the same bits.
-static Values lowerReduceLanes(NVVMBuilder &builder, ReduceLanesOp op,
-                               ReduceLanesOp::Adaptor adaptor) {
-  Value value = adaptor.getValue();
+static Value reduceLanes(NVVMBuilder &builder, ReduceKind kind, Value value) {
   for (int64_t lanes = mx::target::kWarpSize / 2; lanes > 0; lanes /= 2) {
     Value bits = builder.bitcast(builder.getI32Type(), value);
     Value other =
         builder.bitcast(builder.getF32Type(), builder.shuffleXor(bits, lanes));
-    value = combine(builder, op.getKind(), value, other);
+    value = combine(builder, kind, value, other);
   }
-  return {value};
+  return value;
+}
+
+static Values lowerReduceLanes(NVVMBuilder &builder, ReduceLanesOp op,
+                               ReduceLanesOp::Adaptor adaptor) {
+  return {reduceLanes(builder, op.getKind(), adaptor.getValue())};
+}
+
+/// Returns the static shared memory for the maxima of all warps of a CTA.
+static Value getWarpMaxima(NVVMBuilder &builder) {
+  constexpr llvm::StringLiteral kName = "mx_warp_maxima";
+  auto module = builder.getBlock()->getParentOp();
+  auto ofDevice = module->getParentOfType<gpu::GPUModuleOp>();
+  auto words = LLVM::LLVMArrayType::get(builder.getI32Type(),
+                                        mx::target::kWarpSize);
+  if (!ofDevice.lookupSymbol(kName)) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ofDevice.getBody());
+    LLVM::GlobalOp::create(builder, words, /*isConstant=*/false,
+                           LLVM::Linkage::Internal, kName,
+                           /*value=*/Attribute(), /*alignment=*/16,
+                           /*addrSpace=*/3);
+  }
+  return LLVM::AddressOfOp::create(
+      builder, LLVM::LLVMPointerType::get(builder.getContext(), 3), kName);
+}
+
+/// Computes the maximum over a CTA. Every thread reads the maxima of all warps.
+/// The first barrier protects maxima of an earlier reduction.
+static LogicalResult lowerAllReduce(gpu::AllReduceOp op,
+                                    gpu::AllReduceOp::Adaptor adaptor,
+                                    ConversionPatternRewriter &rewriter) {
+  auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
+  auto shape = function ? function->getAttrOfType<DenseI32ArrayAttr>(
+                              NVVM::NVVMDialect::getReqntidAttrName())
+                        : DenseI32ArrayAttr();
+  if (!shape || op.getOp() != gpu::AllReduceOperation::MAXIMUMF)
+    return rewriter.notifyMatchFailure(op, "not a maximum in a lowered kernel");
+  NVVMBuilder builder(op.getLoc(), rewriter);
+  int64_t threads = shape[0], warps = threads / mx::target::kWarpSize;
+  Value value = reduceLanes(builder, ReduceKind::Maximum, adaptor.getValue());
+  Value maxima = getWarpMaxima(builder);
+  builder.syncThreads(/*number=*/0, threads);
+  auto ifOp = scf::IfOp::create(builder, builder.isFirstLane(),
+                                /*withElse=*/false);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    Value bytes = builder.mul(builder.warpInCta(), builder.i32(4));
+    builder.storeShared(builder.offset(maxima, bytes),
+                        builder.bitcast(builder.getI32Type(), value));
+  }
+  builder.syncThreads(/*number=*/0, threads);
+  value = Value();
+  for (int64_t warp = 0; warp < warps; ++warp) {
+    Value word =
+        builder.loadShared(builder.offset(maxima, builder.i32(4 * warp)), 1)[0];
+    Value next = builder.bitcast(builder.getF32Type(), word);
+    value =
+        value ? combine(builder, ReduceKind::Maximum, value, next) : next;
+  }
+  rewriter.replaceOp(op, value);
+  return success();
 }
 
 static Values lowerSubgroupMax(NVVMBuilder &builder, gpu::SubgroupReduceOp,
@@ -252,7 +312,8 @@ static Values lowerAtomicAdd(NVVMBuilder &builder, memref::AtomicRMWOp op,
 void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
   addPatterns<lowerLoadBlock, lowerStoreBlock, lowerPermuteBlock,
-              lowerQuantizeBlock, lowerReduceLanes, lowerSubgroupMax,
+              lowerQuantizeBlock, lowerReduceLanes, lowerAllReduce,
+              lowerSubgroupMax,
               lowerThreadAmax, lowerLoadRelaxed, lowerAtomicMax,
               lowerAtomicAdd>(converter, patterns);
 }

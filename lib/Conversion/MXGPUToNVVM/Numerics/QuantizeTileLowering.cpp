@@ -7,6 +7,10 @@
 // modes). A fragment starts at a multiple of its shape, so the addresses of its
 // rows and chunks differ from its first address by constant xors.
 //
+// Lanes with parts of the same block would access the same banks. They load
+// their rows or chunks in an order permuted by an xor with a key, so that the 8
+// chunks of a line are accessed at once, and exchange registers afterwards.
+//
 //===----------------------------------------------------------------------===//
 
 #include "../../Utils/IntExpr.h"
@@ -57,25 +61,69 @@ public:
   int64_t getChunks() const { return fragmentBytes / (4 * getWords()); }
   int64_t getTotalWords() const { return getRows() * getChunks() * getWords(); }
 
+  /// Permutes the order of accesses if `lanes` adjacent lanes access successive
+  /// parts of a block.
+  void permute(int64_t lanes) {
+    if (lanes == 1 || mask != kLine - kChunk || rowBytes != kLine)
+      return;
+    keyStep = kLine / kChunk / lanes;
+    Value part = builder.rem(builder.threadId(), builder.i32(lanes));
+    if (getRows() > 1) {
+      units = kLine / kChunk;
+    } else {
+      units = getChunks();
+      part = builder.div(part, kLine / fragmentBytes);
+    }
+    key = builder.mul(part, builder.i32(keyStep));
+    inLine = builder.xorBits(inLine, builder.mul(key, builder.i32(kChunk)));
+    if (getRows() > 1)
+      keyLine = builder.mul(key, builder.i32(kLine));
+  }
+
   /// Returns the pointer of an access. Each distinct xor constant needs a
   /// register for its pointer, and the row is an immediate offset.
   Value getPointer(int64_t row, int64_t chunk) {
-    int64_t change = ((row * rowBytes >> 3) & mask) ^ (chunk * 16);
+    int64_t change = ((row * rowBytes >> 3) & mask) ^ (chunk * kChunk);
+    int64_t inUnits = keyLine ? row % units : 0;
     Value &pointer = pointers[change];
     if (!pointer) {
-      Value place = builder.xorBits(inLine, change);
-      pointer = LLVM::GEPOp::create(
-          builder, start.getType(), builder.getI8Type(), start,
-          ArrayRef<LLVM::GEPArg>{builder.add(base, place)});
+      Value place = builder.add(base, builder.xorBits(inLine, change));
+      if (keyLine)
+        place = builder.add(place, builder.xorBits(keyLine, inUnits * kLine));
+      pointer = LLVM::GEPOp::create(builder, start.getType(),
+                                    builder.getI8Type(), start,
+                                    ArrayRef<LLVM::GEPArg>{place});
     }
-    return builder.offset(pointer, row * rowBytes);
+    return builder.offset(pointer, (row - inUnits) * rowBytes);
+  }
+
+  /// Restores the order of loaded words.
+  void restore(SmallVector<Value> &words) {
+    if (!key)
+      return;
+    int64_t inUnit = getRows() > 1 ? words.size() / getRows() : getWords();
+    for (int64_t bit = keyStep; bit < units; bit *= 2) {
+      Value isSet = arith::CmpIOp::create(
+          builder, arith::CmpIPredicate::ne,
+          builder.andBits(key, builder.i32(bit)), builder.i32(0));
+      SmallVector<Value> loaded = words;
+      for (size_t i = 0; i < words.size(); ++i)
+        words[i] = builder.select(isSet, loaded[i ^ bit * inUnit], loaded[i]);
+    }
   }
 
 private:
+  /// Bytes of a line of all banks, and of a chunk of the swizzle.
+  static constexpr int64_t kLine = 128, kChunk = 16;
+
   NVVMBuilder &builder;
   SmallVector<int64_t, 2> shape;
   Value start, line, base, inLine;
   int64_t rowBytes, fragmentBytes, mask = 0;
+  /// Key of the permuted order of `units` rows or chunks, a multiple of
+  /// `keyStep`, and its bytes if it permutes rows. Null without a permutation.
+  Value key, keyLine;
+  int64_t keyStep = 0, units = 0;
   DenseMap<int64_t, Value> pointers;
 };
 
@@ -142,12 +190,14 @@ static Values lowerLoadShared(NVVMBuilder &builder, LoadSharedOp op,
   auto type = cast<VectorType>(op.getType());
   Fragment fragment(builder, op.getBuffer().getType(), type,
                     adaptor.getBuffer(), adaptor.getRow(), adaptor.getColumn());
+  fragment.permute(op.getLanes());
   SmallVector<Value> words;
   for (int64_t row = 0; row < fragment.getRows(); ++row)
     for (int64_t chunk = 0; chunk < fragment.getChunks(); ++chunk)
       llvm::append_range(words,
                          builder.loadShared(fragment.getPointer(row, chunk),
                                             fragment.getWords()));
+  fragment.restore(words);
   if (op.getRows()) {
     Value left = builder.sub(builder.toI32(adaptor.getRows()),
                              builder.toI32(adaptor.getRow()));

@@ -36,9 +36,13 @@ bool mx::mxgpu::holdsBlocks(FusedQuantizeOp op, QuantizeScheduleAttr schedule) {
 SmallVector<int64_t> mx::mxgpu::getTileShape(FusedQuantizeOp op,
                                              QuantizeScheduleAttr schedule) {
   SmallVector<int64_t> tile(schedule.getTile());
-  if (op.getBlockSize() == BlockFormat::kWhole)
-    return {schedule.getThreads() / target::kWarpSize,
-            target::kWarpSize * schedule.getVector()};
+  if (op.getBlockSize() == BlockFormat::kWhole) {
+    int64_t atOnce = schedule.getThreads() * schedule.getVector();
+    int64_t rows = tile[1] >= atOnce ? 1
+                                     : schedule.getThreads() /
+                                           target::kWarpSize;
+    return {rows, atOnce / rows};
+  }
   int64_t columns = kScaleTileBlocks * op.getBlockSize();
   if (isByTiles(op) || tile[1] >= columns)
     return tile;

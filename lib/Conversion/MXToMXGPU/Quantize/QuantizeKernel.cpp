@@ -63,7 +63,7 @@ static int64_t getScaleRows(FusedQuantizeOp op) {
 
 namespace {
 
-/// Maximum number of registers of a lane that hold values of a row.
+/// Maximum number of registers of a thread that hold values of a row.
 constexpr int64_t kHeldRegisters = 128;
 
 class QuantizeRowsBuilder {
@@ -113,14 +113,19 @@ private:
                        builder.index(rowMultiple));
   }
   void buildBody();
-  /// Returns true if a warp holds the values of a row in registers.
+  /// Returns true if all threads of a CTA, not of a warp, process a row.
+  bool isByCta() const {
+    return isWhole() && tile[1] > target::kWarpSize * schedule.getVector();
+  }
+  /// Returns true if registers hold the values of a row.
   bool isHeld() {
     int64_t size = op.getInput().getType().getDimSize(1);
     int64_t bits = 0;
     for (Type type : getQuantizedTypes(op))
       bits += type.getIntOrFloatBitWidth();
     return isWhole() && !ShapedType::isDynamic(size) && size > 0 &&
-           size * bits <= kHeldRegisters * 32 * target::kWarpSize;
+           size * bits <=
+               kHeldRegisters * 32 * tile[1] / schedule.getVector();
   }
   /// Returns the distance between pieces of a block that is read twice.
   int64_t getStep(const TileThreads &threads) {
@@ -129,7 +134,7 @@ private:
   /// Loads `count` pieces of a block, `offset` after the first piece.
   SmallVector<QuantizeInputLoader::Piece>
   loadPieces(const TileThreads &threads, Value offset, int64_t count);
-  /// Returns the maximum over all lanes of each value.
+  /// Returns the maximum over all threads that process a row of each value.
   SmallVector<Value> share(ValueRange ofLanes);
   /// Quantize a warp's row or block. Return the largest magnitude of each
   /// value, or of a row of concatenated values.
@@ -270,9 +275,15 @@ void QuantizeRowsBuilder::raise(MutableArrayRef<Value> maxima,
 
 /// Quantizes a vector of zeros, whose elements are unused, for the scale. In
 /// scale tiles, four sets of lanes store the scale and the padding of the row.
+/// The first warp of a row stores scales.
 void QuantizeRowsBuilder::storeRowScales(Value row, ArrayRef<Value> amax) {
   constexpr int64_t kLanes = target::kWarpSize / kScaleTileBlocks;
-  Value lane = body.rem(ThreadIdOp::create(body), target::kWarpSize);
+  Value lane = ThreadIdOp::create(body);
+  OpBuilder::InsertionGuard guard(body);
+  if (isByCta())
+    body.beginIf(body.isBelow(lane, body.index(target::kWarpSize)));
+  else
+    lane = body.rem(lane, target::kWarpSize);
   for (auto [i, dest] : llvm::enumerate(destinations)) {
     Value zeros = arith::ConstantOp::create(
         body, body.getZeroAttr(getVector(getQuantizedTypes(op)[i])));
@@ -303,11 +314,17 @@ QuantizeRowsBuilder::loadPieces(const TileThreads &threads, Value offset,
 
 SmallVector<Value> QuantizeRowsBuilder::share(ValueRange ofLanes) {
   return llvm::map_to_vector(ofLanes, [&](Value ofLane) -> Value {
+    if (isByCta())
+      return gpu::AllReduceOp::create(
+          body, ofLane,
+          gpu::AllReduceOperationAttr::get(
+              body.getContext(), gpu::AllReduceOperation::MAXIMUMF),
+          /*uniform=*/true);
     return ReduceLanesOp::create(body, ReduceKind::Maximum, ofLane);
   });
 }
 
-/// Holds all values of a row, unrolled.
+/// Holds all values of a row, in unrolled code.
 SmallVector<Value> QuantizeRowsBuilder::buildHeld(const TileThreads &threads) {
   int64_t columns = op.getInput().getType().getDimSize(1), step = tile[1];
   int64_t count = llvm::divideCeil(columns, step);

@@ -284,15 +284,21 @@ static QuantizeScheduleAttr adaptToSeed(FusedQuantizeOp op,
       schedule.getInputStages());
 }
 
-/// Widens vectors so that a warp holds a block.
+/// Widens vectors so that a warp holds a block. Four blocks of 512 seldom divide
+/// a row, so smaller CTAs waste fewer threads on padding.
 static QuantizeScheduleAttr adaptToBlocks(FusedQuantizeOp op,
                                           QuantizeScheduleAttr schedule) {
   int64_t vector = op.getBlockSize() / target::kWarpSize;
-  if (schedule.getVector() >= vector)
-    return schedule;
+  constexpr int64_t kLongBlock = 512, kSmallCta = 256;
+  int64_t threads = schedule.getThreads(), ctas = schedule.getCtas();
+  if (op.getBlockSize() >= kLongBlock && threads > kSmallCta) {
+    ctas *= threads / kSmallCta;
+    threads = kSmallCta;
+  }
   return QuantizeScheduleAttr::get(
-      op.getContext(), schedule.getTile(), schedule.getThreads(), vector,
-      /*stage_rows=*/0, /*stages=*/1, schedule.getCtas(), schedule.getRaster(),
+      op.getContext(), schedule.getTile(), threads,
+      std::max(vector, schedule.getVector()),
+      /*stage_rows=*/0, /*stages=*/1, ctas, schedule.getRaster(),
       /*atomic_counter=*/false, /*input_stages=*/0);
 }
 
@@ -308,20 +314,37 @@ static QuantizeScheduleAttr selectForPrologue(FusedQuantizeOp op) {
       /*atomic_counter=*/false, /*input_stages=*/0);
 }
 
-/// Selects a schedule for whole rows. A warp may hold a row in registers. With
-/// 8 warps per SM, longer rows are still in the L2 when they are read again.
-static QuantizeScheduleAttr selectForWholeRows(FusedQuantizeOp op) {
-  bool isWide = llvm::is_contained(getQuantizedTypes(op),
-                                   Float32Type::get(op.getContext()));
-  return QuantizeScheduleAttr::get(op.getContext(), {128, 128}, /*threads=*/256,
-                                   /*vector=*/isWide ? 8 : 16, /*stages=*/1,
-                                   /*ctas=*/1);
+/// Selects a schedule for whole rows, which a warp or, if they are long, a CTA
+/// holds in registers.
+static QuantizeScheduleAttr selectForWholeRows(FusedQuantizeOp op,
+                                               const TargetInfo &target) {
+  constexpr int64_t kThreads = 256, kOfWarp = 64, kOthers = 40, kMostCtas = 4;
+  int64_t bits = 0, vector = 16;
+  for (Type type : getQuantizedTypes(op)) {
+    bits += type.getIntOrFloatBitWidth();
+    if (type.isF32())
+      vector = 8;
+  }
+  int64_t columns = op.getInput().getType().getShape().back();
+  auto getRegisters = [&](int64_t threads) {
+    return llvm::divideCeil(columns, threads * vector) * vector * bits / 32;
+  };
+  int64_t atOnce = 128, ctas = 1;
+  if (!ShapedType::isDynamic(columns) &&
+      getRegisters(target::kWarpSize) > kOfWarp) {
+    atOnce = kThreads * vector;
+    ctas = std::clamp<int64_t>(target.registersPerSm / kThreads /
+                                   (getRegisters(kThreads) + kOthers),
+                               1, kMostCtas);
+  }
+  return QuantizeScheduleAttr::get(op.getContext(), {128, atOnce}, kThreads,
+                                   vector, /*stages=*/1, ctas);
 }
 
 static QuantizeScheduleAttr selectRowSchedule(FusedQuantizeOp op,
                                               const TargetInfo &target) {
   if (op.getBlockSize() == BlockFormat::kWhole)
-    return selectForWholeRows(op);
+    return selectForWholeRows(op, target);
   if (op.getPrologueBlock() || op.isPassedOn())
     return adaptToBlocks(op, selectForPrologue(op));
   Input input = getInput(getElementTypeOrSelf(op.getInput().getType()));

@@ -203,7 +203,7 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
   Value column = getFirst(block, part);
   Value x = LoadSharedOp::create(
       body, VectorType::get(getPart(), dest.sourceType),
-      slab.source.getBuffer(dest.source), row, column, slab.rows);
+      slab.source.getBuffer(dest.source), row, column, slab.rows, getParts());
   auto quantized = QuantizeBlockOp::create(
       body,
       TypeRange{VectorType::get(getPart(), dest.elementType), dest.scaleType},
@@ -275,7 +275,7 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
   Value row = getFirst(block, part);
   Value x = LoadSharedOp::create(
       body, VectorType::get({getPart(), inWord}, dest.sourceType),
-      slab.source.getBuffer(dest.source), row, column, slab.rows);
+      slab.source.getBuffer(dest.source), row, column, slab.rows, getParts());
   Value rows;
   if (slab.rows)
     rows = body.sub(slab.rows, row);

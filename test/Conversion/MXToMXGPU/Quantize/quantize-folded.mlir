@@ -27,7 +27,7 @@ func.func @quantize(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?
 // A vector of 16 f32 elements lets a warp hold a block of 512.
 
 // CHECK-LABEL: mxgpu.kernel @wide_quantize(
-// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 512, ctas = 2>)
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, ctas = 4>)
 // CHECK:         mxgpu.tile_scheduler static raster = linear tile [8, 2048]
 // CHECK:         mxgpu.quantize_block %{{.*}} scale_rounding = floor lanes(32) : vector<16xf32>
 // CHECK:         mxgpu.store_scales %{{.*}} lanes(32) : f8E8M0FNU into memref<64x8xf8E8M0FNU>
@@ -48,6 +48,7 @@ func.func @wide(%x: memref<64x4096xf32>, %e: memref<64x4096xf8E5M2>, %s: memref<
 // CHECK-NOT:     mxgpu.store_scale
 // CHECK:         mxgpu.role @quantize_rows
 // CHECK:           %[[PART:.*]] = arith.remui %{{.*}}, %c4
+// CHECK:           mxgpu.load_shared %{{.*}} lanes(4) : {{.*}} -> vector<32xbf16>
 // CHECK:           mxgpu.quantize_block %{{.*}} scale_rounding = ceil lanes(4) : vector<32xbf16>
 // CHECK:           %[[IS_FIRST:.*]] = arith.cmpi eq, %[[PART]], %c0
 // CHECK:           scf.if %[[IS_FIRST]]
@@ -56,6 +57,7 @@ func.func @wide(%x: memref<64x4096xf32>, %e: memref<64x4096xf8E5M2>, %s: memref<
 // CHECK:               scf.for
 // CHECK:                 memref.store %{{.*}} : memref<?x?x32x4x4xf8E8M0FNU>
 // CHECK:         mxgpu.role @quantize_columns
+// CHECK:           mxgpu.load_shared %{{.*}} lanes(4) : {{.*}} -> vector<32x2xbf16>
 // CHECK:           mxgpu.quantize_columns %{{.*}} scale_rounding = ceil lanes(4) folded : vector<32x2xbf16>
 // CHECK:           memref.store %{{.*}} : memref<?x?x32x4x4xf8E8M0FNU>
 func.func @both(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
@@ -88,6 +90,30 @@ func.func @both(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x3
 // CHECK-NOT:       mxgpu.store_scales
 func.func @row(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x1x32x4x4xf8E8M0FNU>) {
   mx.fused_quantize ins(%x : memref<?x?xbf16>) outs(%e, %s : memref<?x?xf8E4M3FN>, memref<?x1x32x4x4xf8E8M0FNU>)
+      block_size = row
+  return
+}
+
+// -----
+
+// A CTA holds a longer row. Its first warp stores the scale.
+
+// CHECK-LABEL: mxgpu.kernel @shared_quantize(
+// CHECK-SAME:    quantize_schedule(<tile = [128, 4096], threads = 256, ctas = 4>)
+// CHECK:         mxgpu.tile_scheduler static raster = linear tile [1, 4096]
+// CHECK:         %[[THREAD:.*]] = mxgpu.thread_id
+// CHECK-NOT:     scf.for
+// CHECK-COUNT-2: mxgpu.load_block
+// CHECK-NOT:     mxgpu.load_block
+// CHECK-NOT:     mxgpu.reduce_lanes
+// CHECK:         %[[AMAX:.*]] = gpu.all_reduce maximumf %{{.*}} uniform
+// CHECK:         %[[IS_FIRST:.*]] = arith.cmpi ult, %[[THREAD]], %c32
+// CHECK:         scf.if %[[IS_FIRST]] {
+// CHECK:           mxgpu.store_scales
+// CHECK:         }
+// CHECK-COUNT-2: mxgpu.quantize_block %{{.*}} amax(%[[AMAX]])
+func.func @shared(%x: memref<64x6144xbf16>, %e: memref<64x6144xf8E4M3FN>, %s: memref<64x1xf8E8M0FNU>) {
+  mx.fused_quantize ins(%x : memref<64x6144xbf16>) outs(%e, %s : memref<64x6144xf8E4M3FN>, memref<64x1xf8E8M0FNU>)
       block_size = row
   return
 }

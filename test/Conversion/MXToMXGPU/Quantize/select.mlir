@@ -134,6 +134,26 @@ func.func @quantize_wide(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: ten
   return %r#0 : tensor<?x?xf8E4M3FN>
 }
 
+// A CTA holds a long row in registers, of which few CTAs fit on an SM.
+// CHECK-LABEL: func.func @quantize_long_rows
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 4096], threads = 256, ctas = 2>}
+func.func @quantize_long_rows(%x: tensor<64x28672xbf16>, %q: tensor<64x28672xf8E4M3FN>, %s: tensor<64x1xf8E8M0FNU>) -> tensor<64x28672xf8E4M3FN> {
+  %r:2 = mx.fused_quantize ins(%x : tensor<64x28672xbf16>) outs(%q, %s : tensor<64x28672xf8E4M3FN>, tensor<64x1xf8E8M0FNU>) block_size = row -> tensor<64x28672xf8E4M3FN>, tensor<64x1xf8E8M0FNU>
+  return %r#0 : tensor<64x28672xf8E4M3FN>
+}
+
+// Blocks of 128 along columns need whole tiles.
+// CHECK-LABEL: func.func @quantize_folded
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, atomic_counter = true, input_stages = 2>}
+func.func @quantize_folded(%x: tensor<8192x8192xbf16>, %q: tensor<8192x8192xf8E4M3FN>, %s: tensor<8192x64xf8E8M0FNU>) -> tensor<8192x8192xf8E4M3FN> {
+  %r:4 = mx.fused_quantize ins(%x : tensor<8192x8192xbf16>) outs(%q, %s, %q, %s : tensor<8192x8192xf8E4M3FN>, tensor<8192x64xf8E8M0FNU>, tensor<8192x8192xf8E4M3FN>, tensor<8192x64xf8E8M0FNU>) axes = [1, 0] block_size = 128 -> tensor<8192x8192xf8E4M3FN>, tensor<8192x64xf8E8M0FNU>, tensor<8192x8192xf8E4M3FN>, tensor<8192x64xf8E8M0FNU> prologue {
+  ^bb0(%v: bf16, %row: index, %column: index):
+    %n = arith.negf %v : bf16
+    mx.yield %n : bf16
+  }
+  return %r#0 : tensor<8192x8192xf8E4M3FN>
+}
+
 // CHECK-LABEL: func.func @quantize_wider
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, raster = columns>}
 func.func @quantize_wider(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {

@@ -225,6 +225,10 @@ def MXGPU_LoadSharedOp : MXGPU_NamedOp<"load_shared", "fragment"> {
     row. With `rows(n)`, row n and later rows are returned as zeros; n is
     signed.
 
+    With `lanes(n)`, n adjacent lanes load successive parts of a block, at the
+    same banks. Each lane reads its words in another order, which avoids bank
+    conflicts, and returns them in order.
+
     Examples: The first op loads 32 elements of one row. The second op loads two
     columns of 32 rows.
 
@@ -234,11 +238,12 @@ def MXGPU_LoadSharedOp : MXGPU_NamedOp<"load_shared", "fragment"> {
     ```
   }];
   let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
-                       Index:$row, Index:$column, Optional<Index>:$rows);
+                       Index:$row, Index:$column, Optional<Index>:$rows,
+                       DefaultValuedAttr<I64Attr, "1">:$lanes);
   let results = (outs AnyVectorOfNonZeroRank:$result);
   let assemblyFormat = [{
     $buffer `at` `[` $row `,` $column `]`
-    (`rows` `(` $rows^ `)`)? attr-dict
+    (`rows` `(` $rows^ `)`)? (`lanes` `(` $lanes^ `)`)? attr-dict
     `:` type($buffer) `->` type($result)
   }];
 }
