@@ -64,15 +64,19 @@ def layer_rows(data):
 
 
 def quantizer_rows(data):
-    """Yields rates of large cases and times of small ones, from quantize/speed.py."""
+    """Yields rates of large cases, and times of small ones and of folding quantizers, from
+    quantize/speed.py."""
     for result in data["results"]:
-        times, large = result["times"], bool(result["limit"])
+        times, large = result["times"], bool(result.get("limit"))
         rates = {f"{column}_gb_s": round(result[key]) if large and key in result else None
                  for column, key in (("mx", "rate"), ("ceiling", "ceiling_rate"), ("copy", "copy_rate"),
                                      ("compile", "compiled_rate"))}
         small = {f"{column}_us": None if large or key not in times else round(times[key], 2)
                  for column, key in (("mx", "mx"), ("copy", result.get("copy")), ("compile", "compiled"))}
-        yield dict(case=result["case"], wrong=result["wrong"], **rates, **small)
+        folded = {f"{name}_us": round(times[name], 2) if name in times else None
+                  for name in ("unfolded", "widened")}
+        yield dict(case=result["case"], wrong=result["wrong"], **rates, **small,
+                   seed=result.get("seed"), **folded)
 
 
 def expert_rows(lines):

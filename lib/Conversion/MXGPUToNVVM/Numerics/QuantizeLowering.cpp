@@ -196,8 +196,8 @@ static Value getWarpMaxima(NVVMBuilder &builder) {
   constexpr llvm::StringLiteral kName = "mx_warp_maxima";
   auto module = builder.getBlock()->getParentOp();
   auto ofDevice = module->getParentOfType<gpu::GPUModuleOp>();
-  auto words = LLVM::LLVMArrayType::get(builder.getI32Type(),
-                                        mx::target::kWarpSize);
+  auto words =
+      LLVM::LLVMArrayType::get(builder.getI32Type(), mx::target::kWarpSize);
   if (!ofDevice.lookupSymbol(kName)) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ofDevice.getBody());
@@ -241,8 +241,7 @@ static LogicalResult lowerAllReduce(gpu::AllReduceOp op,
     Value word =
         builder.loadShared(builder.offset(maxima, builder.i32(4 * warp)), 1)[0];
     Value next = builder.bitcast(builder.getF32Type(), word);
-    value =
-        value ? combine(builder, ReduceKind::Maximum, value, next) : next;
+    value = value ? combine(builder, ReduceKind::Maximum, value, next) : next;
   }
   rewriter.replaceOp(op, value);
   return success();
@@ -313,7 +312,6 @@ void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
   addPatterns<lowerLoadBlock, lowerStoreBlock, lowerPermuteBlock,
               lowerQuantizeBlock, lowerReduceLanes, lowerAllReduce,
-              lowerSubgroupMax,
-              lowerThreadAmax, lowerLoadRelaxed, lowerAtomicMax,
-              lowerAtomicAdd>(converter, patterns);
+              lowerSubgroupMax, lowerThreadAmax, lowerLoadRelaxed,
+              lowerAtomicMax, lowerAtomicAdd>(converter, patterns);
 }

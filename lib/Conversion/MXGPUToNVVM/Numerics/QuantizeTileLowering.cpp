@@ -69,9 +69,9 @@ public:
     keyStep = kLine / kChunk / lanes;
     Value part = builder.rem(builder.threadId(), builder.i32(lanes));
     if (getRows() > 1) {
-      units = kLine / kChunk;
+      permuted = kLine / kChunk;
     } else {
-      units = getChunks();
+      permuted = getChunks();
       part = builder.div(part, kLine / fragmentBytes);
     }
     key = builder.mul(part, builder.i32(keyStep));
@@ -84,31 +84,33 @@ public:
   /// register for its pointer, and the row is an immediate offset.
   Value getPointer(int64_t row, int64_t chunk) {
     int64_t change = ((row * rowBytes >> 3) & mask) ^ (chunk * kChunk);
-    int64_t inUnits = keyLine ? row % units : 0;
+    int64_t inPermuted = keyLine ? row % permuted : 0;
     Value &pointer = pointers[change];
     if (!pointer) {
       Value place = builder.add(base, builder.xorBits(inLine, change));
       if (keyLine)
-        place = builder.add(place, builder.xorBits(keyLine, inUnits * kLine));
-      pointer = LLVM::GEPOp::create(builder, start.getType(),
-                                    builder.getI8Type(), start,
-                                    ArrayRef<LLVM::GEPArg>{place});
+        place =
+            builder.add(place, builder.xorBits(keyLine, inPermuted * kLine));
+      pointer =
+          LLVM::GEPOp::create(builder, start.getType(), builder.getI8Type(),
+                              start, ArrayRef<LLVM::GEPArg>{place});
     }
-    return builder.offset(pointer, (row - inUnits) * rowBytes);
+    return builder.offset(pointer, (row - inPermuted) * rowBytes);
   }
 
   /// Restores the order of loaded words.
   void restore(SmallVector<Value> &words) {
     if (!key)
       return;
-    int64_t inUnit = getRows() > 1 ? words.size() / getRows() : getWords();
-    for (int64_t bit = keyStep; bit < units; bit *= 2) {
+    int64_t wordsEach = getRows() > 1 ? words.size() / getRows() : getWords();
+    for (int64_t bit = keyStep; bit < permuted; bit *= 2) {
       Value isSet = arith::CmpIOp::create(
           builder, arith::CmpIPredicate::ne,
           builder.andBits(key, builder.i32(bit)), builder.i32(0));
       SmallVector<Value> loaded = words;
       for (size_t i = 0; i < words.size(); ++i)
-        words[i] = builder.select(isSet, loaded[i ^ bit * inUnit], loaded[i]);
+        words[i] =
+            builder.select(isSet, loaded[i ^ bit * wordsEach], loaded[i]);
     }
   }
 
@@ -120,10 +122,10 @@ private:
   SmallVector<int64_t, 2> shape;
   Value start, line, base, inLine;
   int64_t rowBytes, fragmentBytes, mask = 0;
-  /// Key of the permuted order of `units` rows or chunks, a multiple of
+  /// Key of the permuted order of `permuted` rows or chunks, a multiple of
   /// `keyStep`, and its bytes if it permutes rows. Null without a permutation.
   Value key, keyLine;
-  int64_t keyStep = 0, units = 0;
+  int64_t keyStep = 0, permuted = 0;
   DenseMap<int64_t, Value> pointers;
 };
 

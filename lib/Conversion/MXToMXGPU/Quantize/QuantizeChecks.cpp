@@ -38,9 +38,8 @@ SmallVector<int64_t> mx::mxgpu::getTileShape(FusedQuantizeOp op,
   SmallVector<int64_t> tile(schedule.getTile());
   if (op.getBlockSize() == BlockFormat::kWhole) {
     int64_t atOnce = schedule.getThreads() * schedule.getVector();
-    int64_t rows = tile[1] >= atOnce ? 1
-                                     : schedule.getThreads() /
-                                           target::kWarpSize;
+    int64_t rows =
+        tile[1] >= atOnce ? 1 : schedule.getThreads() / target::kWarpSize;
     return {rows, atOnce / rows};
   }
   int64_t columns = kScaleTileBlocks * op.getBlockSize();

@@ -124,8 +124,7 @@ private:
     for (Type type : getQuantizedTypes(op))
       bits += type.getIntOrFloatBitWidth();
     return isWhole() && !ShapedType::isDynamic(size) && size > 0 &&
-           size * bits <=
-               kHeldRegisters * 32 * tile[1] / schedule.getVector();
+           size * bits <= kHeldRegisters * 32 * tile[1] / schedule.getVector();
   }
   /// Returns the distance between pieces of a block that is read twice.
   int64_t getStep(const TileThreads &threads) {
@@ -317,8 +316,8 @@ SmallVector<Value> QuantizeRowsBuilder::share(ValueRange ofLanes) {
     if (isByCta())
       return gpu::AllReduceOp::create(
           body, ofLane,
-          gpu::AllReduceOperationAttr::get(
-              body.getContext(), gpu::AllReduceOperation::MAXIMUMF),
+          gpu::AllReduceOperationAttr::get(body.getContext(),
+                                           gpu::AllReduceOperation::MAXIMUMF),
           /*uniform=*/true);
     return ReduceLanesOp::create(body, ReduceKind::Maximum, ofLane);
   });

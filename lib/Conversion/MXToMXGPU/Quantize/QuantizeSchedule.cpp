@@ -284,8 +284,8 @@ static QuantizeScheduleAttr adaptToSeed(FusedQuantizeOp op,
       schedule.getInputStages());
 }
 
-/// Widens vectors so that a warp holds a block. Four blocks of 512 seldom divide
-/// a row, so smaller CTAs waste fewer threads on padding.
+/// Widens vectors so that a warp holds a block. Four blocks of 512 seldom
+/// divide a row, so smaller CTAs waste fewer threads on padding.
 static QuantizeScheduleAttr adaptToBlocks(FusedQuantizeOp op,
                                           QuantizeScheduleAttr schedule) {
   int64_t vector = op.getBlockSize() / target::kWarpSize;
