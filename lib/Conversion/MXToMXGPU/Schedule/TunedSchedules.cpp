@@ -27,6 +27,10 @@ std::string mx::mxgpu::getMatmulForm(MatmulOpInterface op,
   }
   if (op.getAScales() || op.getBScales())
     os << " block_size = " << spellBlockSize(op.getBlockSize());
+  if (std::optional<uint64_t> size = op.getBBlockSize())
+    os << " b_block_size = " << spellBlockSize(*size);
+  if (std::optional<uint64_t> interval = op.getPromote())
+    os << " promote = " << *interval;
   if (op.getRaggedOrNone() != RaggedKind::None)
     os << " ragged = " << stringifyRaggedKind(op.getRaggedOrNone());
   if (op.getNumB() > 1)
