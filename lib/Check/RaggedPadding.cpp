@@ -101,7 +101,8 @@ void mx::ignorePadding(FusedQuantizeOp op, const IntermediateArrays &arrays,
     return;
   std::vector<int64_t> ends =
       clampEnds(readEnds(*offsets), getTotal(op, arrays));
-  bool isScales = out.kind == QuantizeOut::Kind::Scales;
+  bool isScales = out.kind == QuantizeOut::Kind::Scales ||
+                  out.kind == QuantizeOut::Kind::Spreads;
   bool areTiles = device.shape.size() == 2 + kScaleTileRank;
   int64_t rows = device.shape[0], columns = device.shape[1];
   bool isReduction =

@@ -299,13 +299,14 @@ class Blocks:
     groups: int = 0  # number of row groups
     batch: str = ""
     size: int = None  # elements per block, or "row"
+    spreads: bool = False
 
     @property
     def block(self):
         return self.size or (32 if self.encode is None else 16)
 
     def types(self, rows, columns):
-        """Returns the types of elements and scales for `rows x columns` numbers."""
+        """Returns the types of elements, scales and optional spreads for `rows x columns` numbers."""
         scale, mark, ragged = "f8E8M0FNU" if self.encode is None else "f8E4M3FN", "", ""
         if not self.axis:
             rows, columns = columns, rows
@@ -316,11 +317,23 @@ class Blocks:
                 mark = f", #mx.ragged<groups = {self.groups}, align = 128>"
         blocks = 1 if self.block == "row" else columns if columns == "?" else columns // self.block
         return [f"tensor<{self.batch}{rows}x{columns}x{self.element}{mark}>",
-                f"tensor<{self.batch}{rows}x{blocks}x{scale}, #mx.scale_layout<{self.layout}{ragged}>>"]
+                f"tensor<{self.batch}{rows}x{blocks}x{scale}, #mx.scale_layout<{self.layout}{ragged}>>",
+                *[f"tensor<{self.batch}{rows}x{blocks}xi8>"] * self.spreads]
 
     def quantize(self, x):
         size = x.shape[-1] if self.block == "row" else self.block
         return ref.quantize(np.ascontiguousarray(x), self.element, self.rounding, self.encode, self.square, size)
+
+    def find_spreads(self, x):
+        return ref.spreads(np.ascontiguousarray(x), self.element, self.rounding,
+                           x.shape[-1] if self.block == "row" else self.block)
+
+    def expected_spreads(self, x, ends=None):
+        """Returns the spreads of float32 numbers, with the index of the defined part."""
+        if self.axis or ends is None:
+            return self.find_spreads(x if self.axis else x.T), () if ends is None else np.s_[:ends[-1]]
+        blocks = ref.quantize_groups(x, ends, lambda part: (self.quantize(part)[0], self.find_spreads(part)), self.block)
+        return blocks[1], np.s_[:, :ref.group_starts(ends)[-1] // self.block]
 
     def lay_out(self, scales):
         return ref.tile(scales) if self.layout == "sf_128x4" else scales
@@ -343,9 +356,12 @@ class Blocks:
         return (ref.pack(elements, self.element), np.s_[:, :packed]), (self.lay_out(scales), np.s_[:, :blocks])
 
     def compare(self, test, what, found, x, ends=None, skip=()):
-        """Compares the next elements and scales from the iterator `found` with numpy's."""
-        for name, (array, part) in zip(("elements", "scales"), self.expected(x, ends)):
-            own = next(found)
+        """Compares the next elements, scales and spreads from the iterator `found` with numpy's."""
+        expected = [*self.expected(x, ends)]
+        if self.spreads:
+            expected.append(self.expected_spreads(x, ends))
+        for name, (array, part) in zip(("elements", "scales", "spreads"), expected):
+            own = next(found).view(np.uint8)
             if name not in skip:
                 test.expect(f"{what} {name}", own, array, part)
 

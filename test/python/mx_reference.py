@@ -127,6 +127,19 @@ def quantize(x, element, rounding="ceil", nvfp4_encode=None, square=False, size=
     return elements[..., :width].copy(), scales
 
 
+def spreads(x, element, rounding, size):
+    """Returns the difference of the largest and the smallest scale of the groups of 32 elements in each block, except
+    groups of zeros and of NaN."""
+    scales = quantize(x, element, rounding)[1].astype(int)
+    padded = np.zeros((*scales.shape, 32), np.float32)
+    padded.reshape(*x.shape[:-1], -1)[..., :x.shape[-1]] = x
+    scales[(scales == 255) | (padded == 0).all(-1)] = -1
+    blocks = -(-x.shape[-1] // size)
+    wide = np.full((*x.shape[:-1], blocks, -(-size // 32)), -1)
+    wide.reshape(*x.shape[:-1], -1)[..., :scales.shape[-1]] = scales
+    return (wide.max(-1) - np.where(wide < 0, wide.max(-1, keepdims=True), wide).min(-1)).astype(np.uint8)
+
+
 def round_to(value, dtype):
     """Rounds float64 once, to nearest even, and returns the bits of the result with the canonical NaN."""
     with np.errstate(all="ignore"):

@@ -99,8 +99,9 @@ private:
         /*seed=*/Value(), /*gather=*/Value(),
         ragged ? op.getOffsets() : Value(), op.getOuts(), ragged,
         builder.getDenseI64ArrayAttr({1}), builder.getI64IntegerAttr(block),
-        /*square=*/UnitAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
-        /*dequantized=*/ArrayAttr(), op.getScaleRoundingAttr(),
+        /*spreads=*/UnitAttr(), /*square=*/UnitAttr(), /*amax=*/UnitAttr(),
+        /*concat=*/UnitAttr(), /*dequantized=*/ArrayAttr(),
+        op.getScaleRoundingAttr(),
         /*prologueCount=*/op.getEpilogue().size());
     if (!op.getEpilogue().empty())
       quantize.getPrologue().front().takeBody(op.getEpilogue().front());

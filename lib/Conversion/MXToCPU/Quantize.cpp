@@ -28,6 +28,7 @@ struct Orientation {
   bool transposed; // axis 0
   Elements elements;
   Scales scales;
+  std::optional<Scales> spreads;
   int64_t blockSize;
   ScaleRounding mode;
   std::optional<Int> encodeBits; // NVFP4
@@ -90,6 +91,42 @@ static std::pair<Int, Int> getScale(Emitter &emitter, const Orientation &o,
   return {scale, numbers.nvfp4Inverse(scale, *o.encodeBits)};
 }
 
+static Int loadBits(Emitter &emitter, const Orientation &o,
+                    const Extent &extent, Int line, Int position) {
+  return emitter.getNumbers().widenToF32(
+      emitter.load(o.input, getPlace(o, extent, line, position)));
+}
+
+/// Stores the spread of the block `[begin, end)` of a line. A range contains
+/// the largest scale and 255 minus the smallest, in a byte each.
+static void storeSpread(Emitter &emitter, const Orientation &o,
+                        const Extent &extent, Int line, Int block, Int begin,
+                        Int end) {
+  Int none = Int::constant(emitter.getBuilder(), emitter.getLoc(),
+                           emitter.getBuilder().getI32Type(), 0);
+  Int groups = (end - begin).ceilDiv(kPowerOfTwoBlockSize);
+  Int range =
+      emitter.reduce(emitter.index(0), groups, none, [&](Int group, Int soFar) {
+        Int first = begin + group * kPowerOfTwoBlockSize;
+        Int last = (first + kPowerOfTwoBlockSize).min(end);
+        Int absMax =
+            emitter.reduce(first, last, none, [&](Int position, Int maximum) {
+              return maximum.max(loadBits(emitter, o, extent, line, position) &
+                                 0x7FFFFFFF);
+            });
+        Int scale = emitter.getNumbers()
+                        .blockScale(o.elements.type, o.mode, absMax)
+                        .to(absMax.type());
+        Int counts = (absMax > 0) & (scale < 255);
+        Int most = (soFar & 0xFF).max(counts.select(scale, 0));
+        Int rest = (soFar >> 8).max(counts.select(scale.like(255) - scale, 0));
+        return most | (rest << 8);
+      });
+  Int spread = ((range & 0xFF) + (range >> 8)).max(255) - 255;
+  emitter.storeScale(spread, *o.spreads, extent.batch, line,
+                     extent.to / o.blockSize + block);
+}
+
 /// Quantizes a block of all lines that share a scale, starting at `line`.
 static void quantizeBlock(Emitter &emitter, const Orientation &o,
                           const Extent &extent, Int line, Int block) {
@@ -97,16 +134,12 @@ static void quantizeBlock(Emitter &emitter, const Orientation &o,
   Int begin = block * o.blockSize;
   Int end = (begin + o.blockSize).min(extent.length);
   Int lineEnd = (line + o.lines).min(extent.endLine);
-  auto loadBits = [&](Int line, Int position) {
-    return numbers.widenToF32(
-        emitter.load(o.input, getPlace(o, extent, line, position)));
-  };
-
   Int zero = Int::constant(emitter.getBuilder(), emitter.getLoc(),
                            emitter.getBuilder().getI32Type(), 0);
   auto findMax = [&](Int line, Int soFar) {
     return emitter.reduce(begin, end, soFar, [&](Int position, Int maximum) {
-      return maximum.max(loadBits(line, position) & 0x7FFFFFFF);
+      return maximum.max(loadBits(emitter, o, extent, line, position) &
+                         0x7FFFFFFF);
     });
   };
   Int absMax = o.lines > 1 ? emitter.reduce(line, lineEnd, zero, findMax)
@@ -124,8 +157,10 @@ static void quantizeBlock(Emitter &emitter, const Orientation &o,
   auto quantizeLine = [&](Int line) {
     if (!isCompact)
       storeScale(line);
+    if (o.spreads)
+      storeSpread(emitter, o, extent, line, block, begin, end);
     emitter.loop(begin, end, 1, [&](Int position) {
-      Int bits = loadBits(line, position);
+      Int bits = loadBits(emitter, o, extent, line, position);
       std::optional<Int> random =
           drawRandom(emitter, o, getPlace(o, extent, line, position));
       Int code = o.encodeBits || o.codec
@@ -225,12 +260,17 @@ static void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
   emitter.checkDim("elements", o.elements, rank - 1, columns);
   emitter.checkScales("scales", o.scales, o.elements, lines, columns,
                       o.blockSize, reduction ? std::nullopt : groups);
+  if (o.spreads)
+    emitter.checkScales("spreads", *o.spreads, o.elements, lines, columns,
+                        o.blockSize, std::nullopt);
 
   // Zero the padding, including the ends of a ragged reduction's expert groups.
   if (o.scales.tiled || reduction)
     emitter.fillZero(o.scales.memref);
   if (reduction)
     emitter.fillZero(o.elements.memref);
+  if (reduction && o.spreads)
+    emitter.fillZero(o.spreads->memref);
   emitter.loopOverDims(o.input, rank - 2, [&](ArrayRef<Value> batch) {
     if (ragged == RaggedKind::None)
       return quantizeLines(emitter, o,
@@ -335,6 +375,7 @@ static void lowerQuantize(Emitter &emitter, FusedQuantizeOp op,
                     adaptor.getOuts()[op.getElementsNumber(i)]),
         getScales(adaptor.getOuts()[op.getScalesNumber(i)], rank,
                   format.blockRows),
+        std::nullopt,
         int64_t(op.getBlockSize()),
         op.getScaleRounding(),
         encodeBits,
@@ -347,6 +388,10 @@ static void lowerQuantize(Emitter &emitter, FusedQuantizeOp op,
           getElements(op.getInput(), adaptor.getInputs()[0]),
           getScales(adaptor.getInputScales()[0], rank, format.blockRows),
           adaptor.getGather()};
+    if (op.getSpreads())
+      orientation.spreads =
+          getScales(adaptor.getOuts()[op.getElementsNumber(i) + 2], rank,
+                    format.blockRows);
     quantizeAxis(emitter, orientation, adaptor.getOffsets(),
                  op.getRaggedOfAxis(op.getAxis(i)));
   }

@@ -310,3 +310,23 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 }
+
+// -----
+
+// The maximum of column 1 is the high half of a word of maxima.
+
+// CHECK-LABEL: llvm.func @column(
+// CHECK-DAG:     %[[HIGH:.*]] = arith.constant -65536 : i32
+// CHECK:         "llvm.nvvm.fmax.nan.xorsign.abs.bf16x2"
+// CHECK-NOT:     "llvm.nvvm.fmax.nan.xorsign.abs.bf16x2"
+// CHECK:         arith.andi %{{.*}}, %[[HIGH]] : i32
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @column(%x: memref<?x?xbf16>, %n: index, %m: memref<f32>) {
+    mxgpu.role @quantize warps(4) {
+      %v = mxgpu.load_block %x[%n, %n] : memref<?x?xbf16> -> vector<4xbf16>
+      %rows = vector.shape_cast %v : vector<4xbf16> to vector<2x2xbf16>
+      %largest = mxgpu.thread_amax %rows column(1) : vector<2x2xbf16>
+      memref.store %largest, %m[] : memref<f32>
+    }
+  }
+}

@@ -10,6 +10,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK:         llvm.intr.maximum
   // CHECK-COUNT-5: nvvm.shfl.sync bfly
   // CHECK:         llvm.intr.minimum
+  // CHECK-COUNT-2: nvvm.shfl.sync bfly
+  // CHECK:         llvm.intr.minimum
   // CHECK-NOT:     nvvm.shfl.sync
   mxgpu.kernel @lanes(%x: memref<32xf32>, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [1, 1] of(%n, %n, %n)
@@ -19,7 +21,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       %a = mxgpu.reduce_lanes add %v : f32
       %b = mxgpu.reduce_lanes maximum %a : f32
       %c = mxgpu.reduce_lanes minimum %b : f32
-      memref.store %c, %x[%thread] : memref<32xf32>
+      %d = mxgpu.reduce_lanes minimum %c lanes(4) : f32
+      memref.store %d, %x[%thread] : memref<32xf32>
     }
   }
 }

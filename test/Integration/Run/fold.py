@@ -1,7 +1,7 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run mx-opt %t cpu sm_90a
 """mx.fold, both operations that it stands for, and their fusion return the bytes and satisfy the bounds of
-docs/reference/Spec.md (Folded operands)."""
+docs/reference/Spec.md (Folded operands), also of spreads."""
 
 import mx_reference as ref
 import numpy as np
@@ -11,12 +11,13 @@ test = Harness("mx_run", "mx_opt", "folder", "*chips", seed=3)
 SHIFTS, TOP = 21, 140
 LEAST = {"f8E4M3FN": -9, "f8E5M2": -16}  # exponent of the smallest element
 LARGEST = {"f8E4M3FN": 0x7E, "f8E5M2": 0x7B}
+OF_SPREAD = {"f8E4M3FN": 17.8, "f8E5M2": 31.8}
 
 
 def fold(codes, scales, element, size):
     with np.errstate(over="ignore"):
         numbers = ref.round_to(ref.real(codes, scales, element), "f32").view(np.float32)
-    return ref.quantize(numbers, element, size=size)
+    return *ref.quantize(numbers, element, size=size), ref.spreads(numbers, element, "ceil", size)
 
 
 def every_shift(element):
@@ -50,14 +51,17 @@ def random(element, columns, kind):
     return codes, scales
 
 
-def check_bounds(name, codes, scales, folded, top, element, size):
-    """Compares with the bound, and with elements shifted to the largest scale of their block."""
+def check_bounds(name, codes, scales, folded, top, spreads, element, size):
+    """Compares with the bounds, and with elements shifted to the largest scale of their block."""
     wide = min(size, codes.shape[1])
     exact = ref.real(codes, scales, element)
     found = ref.decode(folded, element) * np.repeat(ref.decode_scale(top), wide, 1)
     error = np.abs(found - exact)
     limit = np.repeat(np.exp2(top - 127.0 + LEAST[element] - 1), wide, 1)
     test.require(f"{name}: bound", (error <= limit).all(), (error / limit).max())
+    groups = np.abs(exact).reshape(len(exact), -1, 32).max(2).repeat(32, 1)
+    limit = groups * np.exp2(np.repeat(spreads.astype(float), wide, 1) - OF_SPREAD[element])
+    test.require(f"{name}: bound by the spread", (error <= limit).all())
     largest = np.repeat(ref.decode_scale(scales.reshape(-1, wide // 32).max(1).reshape(top.shape)), wide, 1)
     shifted = ref.decode(ref.encode(exact / largest, element), element) * largest
     test.require(f"{name}: not less exact than a shift", (error <= np.abs(shifted - exact)).all())
@@ -71,13 +75,15 @@ def spell(size):
 def sugar(element, codes, scales, size):
     rows, columns = codes.shape
     e, s = f"tensor<{rows}x{columns}x{element}>", f"tensor<{rows}x{columns // 32}xf8E8M0FNU>"
-    f = f"tensor<{rows}x{columns // size}xf8E8M0FNU>"
+    f, d = (f"tensor<{rows}x{columns // size}x{kind}>" for kind in ("f8E8M0FNU", "i8"))
     return f"""
-func.func @main(%e: {e}, %s: {s}, %rows: tensor<{rows}xi32>, %ends: tensor<0xi32>) -> ({e}, {f}) {{
+func.func @main(%e: {e}, %s: {s}, %rows: tensor<{rows}xi32>, %ends: tensor<0xi32>) -> ({e}, {f}, {d}) {{
   %0 = tensor.empty() : {e}
   %1 = tensor.empty() : {f}
-  %q:2 = mx.fold ins(%e, %s : {e}, {s}) outs(%0, %1 : {e}, {f}) block_size = {spell(size)} -> {e}, {f}
-  return %q#0, %q#1 : {e}, {f}
+  %2 = tensor.empty() : {d}
+  %q:3 = mx.fold ins(%e, %s : {e}, {s}) outs(%0, %1, %2 : {e}, {f}, {d}) block_size = {spell(size)} spreads
+    -> {e}, {f}, {d}
+  return %q#0, %q#1, %q#2 : {e}, {f}, {d}
 }}
 """
 
@@ -87,29 +93,31 @@ def program(element, codes, scales, size, out_rows, gather, ends, out_scales):
     e, s, n = (f"tensor<{rows}x{columns}x{element}>", f"tensor<{rows}x{columns // 32}xf8E8M0FNU>",
                f"tensor<{rows}x{columns}xf32>")
     q, f = f"tensor<{out_rows}x{columns}x{element}>", f"tensor<{'x'.join(map(str, out_scales))}xf8E8M0FNU>"
+    d = f"tensor<{out_rows}x{columns // size}xi8>"
     i, o = f"tensor<{out_rows}xi32>", f"tensor<{len(ends)}xi32>"
     return f"""
-func.func @main(%e: {e}, %s: {s}, %rows: {i}, %ends: {o}) -> ({q}, {f}) {{
+func.func @main(%e: {e}, %s: {s}, %rows: {i}, %ends: {o}) -> ({q}, {f}, {d}) {{
   %n = tensor.empty() : {n}
   %0 = tensor.empty() : {q}
   %1 = tensor.empty() : {f}
+  %2 = tensor.empty() : {d}
   %x = mx.dequantize ins(%e, %s : {e}, {s}) outs(%n : {n}) -> {n}
-  %q:2 = mx.fused_quantize {"ragged = rows" if len(ends) else ""} ins(%x : {n}) {f"gather(%rows : {i})" if gather else ""}
-    {f"offsets(%ends : {o})" if len(ends) else ""} outs(%0, %1 : {q}, {f})
-    block_size = {spell(size)} -> {q}, {f}
-  return %q#0, %q#1 : {q}, {f}
+  %q:3 = mx.fused_quantize {"ragged = rows" if len(ends) else ""} ins(%x : {n}) {f"gather(%rows : {i})" if gather else ""}
+    {f"offsets(%ends : {o})" if len(ends) else ""} outs(%0, %1, %2 : {q}, {f}, {d})
+    block_size = {spell(size)} spreads -> {q}, {f}, {d}
+  return %q#0, %q#1, %q#2 : {q}, {f}, {d}
 }}
 """
 
 
 def run(name, element, codes, scales, size, bounds=True, gather=False, ends=()):
     """Runs all forms. Returns the number of elements that folding changes."""
-    folded, top = fold(codes, scales, element, size)
-    changed = check_bounds(name, codes, scales, folded, top, element, size) if bounds else 0
+    folded, top, spreads = fold(codes, scales, element, size)
+    changed = check_bounds(name, codes, scales, folded, top, spreads, element, size) if bounds else 0
     index = test.rng.integers(-1, len(codes), ends[-1] + 9 if len(ends) else 70).astype(np.int32)
     if not gather:
         index = np.arange(len(codes), dtype=np.int32)
-    folded, top = ref.gather(folded, index), ref.gather(top, index)
+    folded, top, spreads = (ref.gather(array, index) for array in (folded, top, spreads))
     part = np.s_[:ends[-1]] if len(ends) else ()
     of_scales = ref.defined_tiles(ends) if len(ends) else ()
     expected = ref.tile_rows(top, ends) if len(ends) else top
@@ -120,9 +128,10 @@ def run(name, element, codes, scales, size, bounds=True, gather=False, ends=()):
     for form in [text, fused, *[sugar(element, codes, scales, size)] * (not gather and not len(ends))]:
         # Kernels quantize whole rows of matrices without expert groups.
         for chip in [chip for chip in test.chips if chip == "cpu" or spell(size) != "row" or not len(ends)]:
-            found = test.run(form, arguments, 2, chip=chip)
+            found = test.run(form, arguments, 3, chip=chip)
             test.expect(f"{chip} {name}: elements", found[0], folded, part)
             test.expect(f"{chip} {name}: scales", found[1], expected, of_scales)
+            test.expect(f"{chip} {name}: spreads", found[2].view(np.uint8), spreads, part)
     return changed
 
 

@@ -1,4 +1,5 @@
-"""Quantizers to blocks of 128, 256 and 512 elements and to rows equal numpy and the CPU path in every bit.
+"""Quantizers to blocks of 128, 256 and 512 elements and to rows equal numpy and the CPU path in every bit, with and
+without spreads.
 
 RUN: %python %s mx-run %t cpu
 RUN: %python %s mx-run %t sm_90a
@@ -6,7 +7,7 @@ RUN: %python %s mx-run %t sm_100a
 RUN: %python %s mx-run %t sm_120a
 REQUIRES: compiler, numpy
 
-Inputs contain rows of all magnitudes, zeros, NaN, infinities and ties. Rows and columns do not fill tiles of elements
+Inputs contain rows and groups of all magnitudes, zeros, NaN, infinities and ties. Rows and columns do not fill tiles of elements
 or of scales.
 """
 
@@ -74,16 +75,23 @@ def make_input(rng, shape):
     for value in (0.0, -0.0, np.nan, np.inf, -np.inf, 448.0, 464.0, 1e-45, 3e38):
         x[rng.random(shape) < 0.0005] = value
     x[rng.random(shape[:-1]) < 0.05] = 0
+    groups = x.reshape(*shape[:-1], -1, 32)
+    apart = rng.random(groups.shape[:-1]) < 0.1
+    groups[apart] *= np.exp2(rng.integers(-130, 30, (apart.sum(), 1)))
+    groups[rng.random(groups.shape[:-1]) < 0.1] = 0
+    x[..., :2, :] = 0
+    x[..., 0, 0], x[..., 0, 40::64] = 1e-40, np.inf  # scales of 0 and 254
+    x[..., 1, 0], x[..., 1, 40::64] = 1e-40, np.nan
     return x
 
 
-def check(case):
+def check(case, spreads):
     shape, static, dtype, destinations, options = case
     with np.errstate(over="ignore"):
         array, x = to_array(make_input(test.rng, shape), dtype)
     groups = 3 if options == "ragged" else 0
     ends = group_ends(test.rng, shape[0], groups) if groups else None
-    outs = [Blocks(*args, size=size, groups=groups, batch="".join(f"{n}x" for n in shape[:-2]))
+    outs = [Blocks(*args, size=size, groups=groups, batch="".join(f"{n}x" for n in shape[:-2]), spreads=spreads)
             for *args, size in destinations]
     values = 2 if options == "concat" else 1
     f, sizes = Function(), shape if static else ["?"] * 2
@@ -97,7 +105,7 @@ def check(case):
             rows, columns = ("%d0", "%d1") if out.axis else ("%d1", "%d0")
             f.lines += [f"%s{i} = arith.constant {out.block} : index",
                         f"%b{i} = arith.divui {columns}, %s{i} : index"] if out.block != "row" else []
-            dims += [f"{rows}, {columns}", f"{rows}, %b{i}" if out.block != "row" else rows]
+            dims += [f"{rows}, {columns}", *[f"{rows}, %b{i}" if out.block != "row" else rows] * (1 + spreads)]
     region = ""
     if options in ("prologue", "concat"):  # doubles each value, which is exact
         region = f"""prologue {{
@@ -113,7 +121,7 @@ def check(case):
     clauses = {"ragged": "offsets(%o : tensor<3xi32>)", "seed": "seed(%seed)"}
     flag = options if options in ("amax", "concat") else ""
     f.call(f"mx.fused_quantize {'ragged = rows' if groups else ''} ins(%x : {t}) {clauses.get(options, '')} OUTS "
-           f"axes = {[out.axis for out in outs]} block_size = {outs[0].block} {flag} "
+           f"axes = {[out.axis for out in outs]} block_size = {outs[0].block} {'spreads' * spreads} {flag} "
            f"scale_rounding = {outs[0].rounding}", types + ["tensor<f32>"] * (options == "amax"), region, dims)
     if test.chip == "sm_120a" and case in LARGE:
         return test.refuse("choose shorter blocks, or quantize on the host", f.text(), f.arrays, chip=test.chip)
@@ -125,13 +133,15 @@ def check(case):
         if len(shape) == 2:
             out.compare(test, f"{out}", arrays, x, ends)
             continue
-        for j, what in enumerate(("elements", "scales")):
-            want = np.stack([out.expected(matrix)[j][0] for matrix in x.reshape(-1, *shape[-2:])])
-            own = next(arrays)
+        for j, what in enumerate(("elements", "scales", "spreads")[:2 + spreads]):
+            want = np.stack([(out.expected_spreads(matrix) if j == 2 else out.expected(matrix)[j])[0]
+                             for matrix in x.reshape(-1, *shape[-2:])])
+            own = next(arrays).view(np.uint8)
             test.expect(f"{out} {what}", own.reshape(want.shape), want)
 
 
 test = Harness("mx_run", "folder", "chip", seed=72)
 for case in test.select(ALONG_ROWS + WHOLE_ROWS + BY_TILES + LARGE):
-    check(case)
+    for spreads in (False, True):
+        check(case, spreads)
 test.finish(least=2000000)

@@ -174,10 +174,11 @@ static Value combine(NVVMBuilder &builder, ReduceKind kind, Value a, Value b) {
   llvm_unreachable("all kinds are listed");
 }
 
-/// Reduces over a warp in five butterfly steps. Addition commutes, so all lanes
-/// compute the same bits.
-static Value reduceLanes(NVVMBuilder &builder, ReduceKind kind, Value value) {
-  for (int64_t lanes = mx::target::kWarpSize / 2; lanes > 0; lanes /= 2) {
+/// Reduces over a warp or a part in butterfly steps. Addition commutes, so all
+/// lanes compute the same bits.
+static Value reduceLanes(NVVMBuilder &builder, ReduceKind kind, Value value,
+                         int64_t lanes = mx::target::kWarpSize) {
+  for (lanes /= 2; lanes > 0; lanes /= 2) {
     Value bits = builder.bitcast(builder.getI32Type(), value);
     Value other =
         builder.bitcast(builder.getF32Type(), builder.shuffleXor(bits, lanes));
@@ -188,7 +189,8 @@ static Value reduceLanes(NVVMBuilder &builder, ReduceKind kind, Value value) {
 
 static Values lowerReduceLanes(NVVMBuilder &builder, ReduceLanesOp op,
                                ReduceLanesOp::Adaptor adaptor) {
-  return {reduceLanes(builder, op.getKind(), adaptor.getValue())};
+  return {
+      reduceLanes(builder, op.getKind(), adaptor.getValue(), op.getLanes())};
 }
 
 /// Returns the static shared memory for the maxima of all warps of a CTA.
@@ -268,7 +270,9 @@ static Values lowerThreadAmax(NVVMBuilder &builder, ThreadAmaxOp op,
           VectorType::get(type.getNumElements(), type.getElementType()), value);
     llvm::append_range(words, splitWords(builder, value));
   }
-  Value bits = math.getRowMaximum(math.getMaximum(words));
+  Value maximum = math.getMaximum(words);
+  Value bits = op.getColumn() ? math.getColumnMaximum(maximum, *op.getColumn())
+                              : math.getRowMaximum(maximum);
   Value isNaN = arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt, bits,
                                       builder.i32(0x7F800000));
   bits = builder.select(isNaN, builder.i32(kF32CanonicalNaN), bits);

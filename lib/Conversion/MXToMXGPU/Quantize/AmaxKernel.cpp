@@ -41,7 +41,8 @@ static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
     pieces.push_back(
         LoadBlockOp::create(body, type, input, tile.getRow(),
                             body.add(column, i * kThreads * vector)));
-  Value largest = ThreadAmaxOp::create(body, pieces, /*as_integers=*/false);
+  Value largest = ThreadAmaxOp::create(body, pieces, /*as_integers=*/false,
+                                       /*column=*/IntegerAttr());
   AtomicMaxOp::create(body, largest, known, result);
 }
 

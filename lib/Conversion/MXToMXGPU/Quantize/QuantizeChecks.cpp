@@ -240,6 +240,8 @@ static void requireInputSizes(KernelBuilder &host, FusedQuantizeOp op,
     requireBatch(elements, name, dim);
     if (!isDequantized)
       requireBatch(op.getScales(index), "scales", dim);
+    if (Value spreads = op.getSpreadsOf(index))
+      requireBatch(spreads, "spreads", dim);
   }
   if (ragged == RaggedKind::Reduction) {
     Value groups = host.dim(op.getOffsets(), 0);
@@ -262,6 +264,9 @@ static void requireInputSizes(KernelBuilder &host, FusedQuantizeOp op,
     rowTiles = host.packedTiles(rows, kScaleTileRows, op.getOffsets());
   requireScaleSizes(host, op.getScales(index), rows, columns, block, rowTiles,
                     "scales", batch);
+  if (Value spreads = op.getSpreadsOf(index))
+    requireScaleSizes(host, spreads, rows, columns, block, /*rowTiles=*/{},
+                      "spreads", batch);
 }
 
 LogicalResult mx::mxgpu::verifyQuantizeSchedule(FusedQuantizeOp op,

@@ -51,9 +51,56 @@ bool mx::mxgpu::canCopyInputs(FusedQuantizeOp op) {
 }
 
 Value mx::mxgpu::findThreadAmax(KernelBuilder &body, FusedQuantizeOp op,
-                                Value vector) {
-  return ThreadAmaxOp::create(body, vector,
-                              /*as_integers=*/bool(op.getGlobalScale()));
+                                Value vector, IntegerAttr column) {
+  return ThreadAmaxOp::create(
+      body, vector, /*as_integers=*/bool(op.getGlobalScale()), column);
+}
+
+static Value share(KernelBuilder &body, Value value, int64_t lanes) {
+  if (lanes == 1)
+    return value;
+  return ReduceLanesOp::create(body, ReduceKind::Maximum, value, lanes);
+}
+
+/// Quantizes zeros, whose elements are unused, for the scale. NaN is not above
+/// 0, so groups of NaN do not count.
+CodeRange mx::mxgpu::findCodeRange(KernelBuilder &body, FusedQuantizeOp op,
+                                   unsigned index, Value amax, int64_t lanes) {
+  constexpr int64_t kElements = 4; // fill words
+  auto f32 = [&](float number) -> Value {
+    return arith::ConstantOp::create(body, body.getF32FloatAttr(number));
+  };
+  amax = share(body, amax, lanes);
+  Value zeros = arith::ConstantOp::create(
+      body, body.getZeroAttr(VectorType::get(kElements, body.getF32Type())));
+  auto block = QuantizeBlockOp::create(
+      body,
+      TypeRange{VectorType::get(kElements, op.getElementType(index)),
+                op.getScaleType(index)},
+      zeros, /*encode=*/Value(), /*seed=*/Value(), /*first=*/Value(), amax,
+      op.getScaleRounding(), /*lanes=*/1);
+  Value byte =
+      arith::UIToFPOp::create(body, body.getF32Type(),
+                              body.bitcast(body.getI8Type(), block.getScale()));
+  Value zero = f32(0.0f);
+  Value counts =
+      arith::CmpFOp::create(body, arith::CmpFPredicate::OGT, amax, zero);
+  Value rest = arith::SubFOp::create(body, f32(255.0f), byte);
+  return {body.select(counts, byte, zero), body.select(counts, rest, zero)};
+}
+
+Value mx::mxgpu::findSpread(KernelBuilder &body, CodeRange range,
+                            int64_t lanes) {
+  auto [most, rest] = range;
+  Value last = arith::ConstantOp::create(body, body.getF32FloatAttr(255.0f));
+  Value sum = arith::AddFOp::create(body, share(body, most, lanes),
+                                    share(body, rest, lanes));
+  // Without any group the sum is 0.
+  Value spread = arith::SubFOp::create(
+      body, arith::MaximumFOp::create(body, sum, last), last);
+  return arith::TruncIOp::create(
+      body, body.getI8Type(),
+      arith::FPToUIOp::create(body, body.getI32Type(), spread));
 }
 
 QuantizeInputLoader::QuantizeInputLoader(FusedQuantizeOp op,

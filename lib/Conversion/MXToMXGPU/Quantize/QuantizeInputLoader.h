@@ -36,9 +36,21 @@ bool isProduced(FusedQuantizeOp op);
 /// address inputs by their position in shared memory.
 bool canCopyInputs(FusedQuantizeOp op);
 
-/// Returns the maximum magnitude of a vector to quantize.
+/// Returns the maximum magnitude of a vector to quantize, or of its column.
 mlir::Value findThreadAmax(KernelBuilder &body, FusedQuantizeOp op,
-                           mlir::Value vector);
+                           mlir::Value vector, mlir::IntegerAttr column = {});
+
+/// Largest scale byte, and 255 minus the smallest, as f32. Zeros if no group
+/// counts, so the maximum joins two ranges.
+using CodeRange = std::array<mlir::Value, 2>;
+
+/// Returns the range of a group of 32 elements that `lanes` adjacent lanes hold
+/// with the largest magnitudes `amax`.
+CodeRange findCodeRange(KernelBuilder &body, FusedQuantizeOp op, unsigned index,
+                        mlir::Value amax, int64_t lanes);
+
+/// Returns the spread of a block from the ranges of `lanes` adjacent lanes.
+mlir::Value findSpread(KernelBuilder &body, CodeRange range, int64_t lanes);
 
 class QuantizeInputLoader {
 public:

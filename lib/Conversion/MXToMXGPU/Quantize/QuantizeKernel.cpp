@@ -37,20 +37,6 @@ StringRef mx::mxgpu::getKernelName(FusedQuantizeOp op) {
   return op.getDequantized() ? "quantize_dequantize" : "quantize";
 }
 
-/// Appends the kernel arguments of a destination along rows.
-static void addDestination(KernelBuilder &host, FusedQuantizeOp op,
-                           unsigned index, SmallVectorImpl<Value> &arguments) {
-  Value elements = op.getElements(index);
-  if (!op.isDequantized(index)) {
-    llvm::append_values(arguments, toBytes(host, elements),
-                        op.getScales(index));
-    return;
-  }
-  arguments.push_back(elements);
-  if (Value factor = op.getDecodeFactor(index))
-    arguments.push_back(factor);
-}
-
 /// Returns the number of rows in a scale tile, or 1 without scale tiles.
 static int64_t getScaleRows(FusedQuantizeOp op) {
   bool isTiled =
@@ -86,10 +72,10 @@ public:
   void build();
 
 private:
-  /// Kernel values: elements and scales, or the dequantized result and the
-  /// NVFP4 factor.
+  /// Kernel values: elements, scales and optional spreads, or the dequantized
+  /// result and the NVFP4 factor.
   struct Destination {
-    Value elements, scales, decode;
+    Value elements, scales, spreads, decode;
   };
 
   SmallVector<Value> getArguments();
@@ -140,11 +126,22 @@ private:
   SmallVector<Value> buildHeld(const TileThreads &threads);
   SmallVector<Value> buildBlock(const TileThreads &threads);
   /// Raises each maximum to the largest magnitude of the corresponding values.
-  /// Maxima are null before the first call.
+  /// Maxima are null before the first call. With spreads, the ranges of whole
+  /// rows follow the magnitudes.
   void raise(MutableArrayRef<Value> maxima, ArrayRef<Value> values);
   Value getColumn(const QuantizeInputLoader::Piece &piece, size_t value);
-  /// Stores the scale of a whole row.
-  void storeRowScales(Value row, ArrayRef<Value> amax);
+  /// Stores the scale and spread of a whole row. Drops the ranges from `amax`.
+  void storeRowScales(Value row, SmallVectorImpl<Value> &amax);
+  /// Returns the range of the scales of a piece with the magnitude `amax`.
+  CodeRange findRange(unsigned destination, Value amax) {
+    return findCodeRange(body, op, destination, amax,
+                         kPowerOfTwoBlockSize / schedule.getVector());
+  }
+  void storeSpread(const Destination &dest, Value spread, Value row,
+                   Value block, int64_t lanes) {
+    StoreScalesOp::create(body, spread, dest.spreads, row, block,
+                          pieces.getRows(), blocks, lanes);
+  }
   /// Quantizes and stores a piece. For a piece of a block that is read twice,
   /// `amax` contains the largest magnitudes of the block. The scale of a square
   /// is stored if `isFirst` (i1) is true. If `isFirst` is null, the scale is
@@ -176,8 +173,13 @@ private:
 
 SmallVector<Value> QuantizeRowsBuilder::getArguments() {
   SmallVector<Value> arguments = pieces.getArguments(host);
-  for (unsigned i = 0; i < op.getNumDestinations(); ++i)
-    addDestination(host, op, i, arguments);
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
+    Value stored = op.getElements(i);
+    arguments.push_back(op.isDequantized(i) ? stored : toBytes(host, stored));
+    llvm::append_range(arguments, op.getDestination(i).drop_front());
+    if (Value factor = op.getDecodeFactor(i))
+      arguments.push_back(factor);
+  }
   if (Value scale = op.getGlobalScale())
     arguments.push_back(checkPositive(host, scale));
   if (op.getSeed())
@@ -193,7 +195,9 @@ void QuantizeRowsBuilder::takeArguments() {
     dest.elements = *next++;
     if (!op.isDequantized(i))
       dest.scales = *next++;
-    else if (op.getDecodeFactor(i))
+    if (op.getSpreads())
+      dest.spreads = *next++;
+    if (op.getDecodeFactor(i))
       dest.decode = *next++;
   }
   if (op.getGlobalScale())
@@ -247,6 +251,12 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
     if (!hasSquares()) {
       StoreScalesOp::create(body, stored.scale, dest.scales, piece.row,
                             scaleColumn, pieces.getRows(), blocks, lanes);
+      if (op.getSpreads())
+        storeSpread(dest,
+                    findSpread(body,
+                               findRange(i, findThreadAmax(body, op, value)),
+                               lanes),
+                    piece.row, scaleColumn, lanes);
     } else if (isFirst) {
       auto ifOp = scf::IfOp::create(body, isFirst, /*withElse=*/false);
       OpBuilder::InsertionGuard guard(body);
@@ -264,18 +274,25 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
 void QuantizeRowsBuilder::raise(MutableArrayRef<Value> maxima,
                                 ArrayRef<Value> values) {
   for (auto [i, value] : llvm::enumerate(values)) {
-    Value &maximum = maxima[maxima.size() == 1 ? 0 : i];
-    Value largest = findThreadAmax(body, op, value);
-    maximum =
-        maximum ? arith::MaximumFOp::create(body, maximum, largest).getResult()
-                : largest;
+    SmallVector<Value> found = {findThreadAmax(body, op, value)};
+    if (isWhole() && op.getSpreads())
+      llvm::append_range(found, findRange(op.getConcat() ? 0 : i, found[0]));
+    size_t count = maxima.size() / found.size();
+    for (auto [j, largest] : llvm::enumerate(found)) {
+      Value &maximum = maxima[j * count + (count == 1 ? 0 : i)];
+      maximum =
+          maximum
+              ? arith::MaximumFOp::create(body, maximum, largest).getResult()
+              : largest;
+    }
   }
 }
 
 /// Quantizes a vector of zeros, whose elements are unused, for the scale. In
 /// scale tiles, four sets of lanes store the scale and the padding of the row.
 /// The first warp of a row stores scales.
-void QuantizeRowsBuilder::storeRowScales(Value row, ArrayRef<Value> amax) {
+void QuantizeRowsBuilder::storeRowScales(Value row,
+                                         SmallVectorImpl<Value> &amax) {
   constexpr int64_t kLanes = target::kWarpSize / kScaleTileBlocks;
   Value lane = ThreadIdOp::create(body);
   OpBuilder::InsertionGuard guard(body);
@@ -294,7 +311,14 @@ void QuantizeRowsBuilder::storeRowScales(Value row, ArrayRef<Value> amax) {
     StoreScalesOp::create(body, block.getScale(), dest.scales, row,
                           body.div(lane, kLanes), pieces.getRows(), blocks,
                           kLanes);
+    size_t count = destinations.size();
+    if (op.getSpreads())
+      storeSpread(dest,
+                  findSpread(body, {amax[count + i], amax[2 * count + i]},
+                             /*lanes=*/1),
+                  row, body.index(0), target::kWarpSize);
   }
+  amax.truncate(destinations.size());
 }
 
 SmallVector<QuantizeInputLoader::Piece>
@@ -328,7 +352,7 @@ SmallVector<Value> QuantizeRowsBuilder::buildHeld(const TileThreads &threads) {
   int64_t columns = op.getInput().getType().getDimSize(1), step = tile[1];
   int64_t count = llvm::divideCeil(columns, step);
   SmallVector<std::pair<QuantizeInputLoader::Piece, SmallVector<Value>>> held;
-  SmallVector<Value> amax(op.getNumValues());
+  SmallVector<Value> amax(op.getNumValues() * (op.getSpreads() ? 3 : 1));
   for (int64_t i = 0; i < count; i += loads)
     for (const auto &piece : loadPieces(threads, body.index(i * step),
                                         std::min(loads, count - i))) {
@@ -362,7 +386,7 @@ SmallVector<Value> QuantizeRowsBuilder::buildBlock(const TileThreads &threads) {
   };
   Value zero = arith::ConstantOp::create(body, body.getF32FloatAttr(0.0f));
   // A row of concatenated values is a single block.
-  int64_t count = isWhole() ? 1 : op.getNumConcatenated();
+  int64_t count = op.getSpreads() ? 3 : isWhole() ? 1 : op.getNumConcatenated();
   SmallVector<Value> amax(op.getNumValues() * count, zero);
   auto loop = forEachPieces(amax, [&](const auto &piece, auto &maxima, Value) {
     raise(maxima, pieces.produce(piece));

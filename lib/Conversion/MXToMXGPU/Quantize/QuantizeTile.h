@@ -43,10 +43,12 @@ private:
     /// Number of scale tiles in a tile. With long blocks, a tile contains less
     /// than a column of scale tiles, and threads store scales directly.
     int64_t scaleTileRows, scaleTileColumns;
-    /// Host values: tensor map of the elements, elements and scales.
-    mlir::Value map, elements, scales;
+    /// Host values: tensor map of the elements, elements, scales and optional
+    /// spreads.
+    mlir::Value map, elements, scales, spreads;
     /// Kernel values.
-    mlir::Value kernelMap, kernelElements, kernelScales, kernelDecode;
+    mlir::Value kernelMap, kernelElements, kernelScales, kernelSpreads,
+        kernelDecode;
 
     bool isTiled() const {
       return !dequantizedType &&
@@ -127,6 +129,12 @@ private:
                                mlir::Value line);
   void storeScale(const Destination &dest, RowSlab slab, mlir::Value scale,
                   mlir::Value row, mlir::Value block, mlir::Value part);
+  void storeInMatrix(const Destination &dest, mlir::Value matrix,
+                     mlir::Value value, mlir::Value row, mlir::Value block,
+                     mlir::Value part);
+  void storeSpread(const Destination &dest, mlir::Value x,
+                   mlir::IntegerAttr column, mlir::Value row, mlir::Value block,
+                   mlir::Value part);
   void storeTiledScale(const Destination &dest, mlir::Value scale,
                        mlir::Value row, mlir::Value block, mlir::Value part);
   mlir::Value getRowTile(const Destination &dest, mlir::Value row);

@@ -57,6 +57,8 @@ QuantizeTileBuilder::getDestination(unsigned index) {
   if (!op.isDequantized(index))
     dest.scales =
         collapseLeading(host, op.getScales(index), getBatchRank(op) + 1);
+  if (Value spreads = op.getSpreadsOf(index))
+    dest.spreads = collapseLeading(host, spreads, getBatchRank(op) + 1);
   int64_t rows = getRows(), columns = getColumns();
   if (!dest.axis)
     std::swap(rows, columns);
@@ -178,6 +180,8 @@ SmallVector<Value> QuantizeTileBuilder::getArguments() {
       arguments.push_back(dest.scales);
     else if (Value decode = op.getDecodeFactor(dest.index))
       arguments.push_back(decode);
+    if (dest.spreads)
+      arguments.push_back(dest.spreads);
   }
   return arguments;
 }
@@ -195,6 +199,8 @@ void QuantizeTileBuilder::takeArguments(Block::args_iterator &argument) {
       dest.kernelScales = *argument++;
     else if (op.getDecodeFactor(dest.index))
       dest.kernelDecode = *argument++;
+    if (dest.spreads)
+      dest.kernelSpreads = *argument++;
   }
 }
 

@@ -217,6 +217,7 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
       ValueRange{row, column});
   row = body.add(slab.first, row);
   storeScale(dest, slab, clearBehindLines(dest, scale, row), row, block, part);
+  storeSpread(dest, x, /*column=*/{}, row, block, part);
   return x;
 }
 
@@ -298,6 +299,7 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
     Value line = i ? body.add(column, i) : column;
     storeScale(dest, slab, clearBehindLines(dest, scale, line), line, block,
                part);
+    storeSpread(dest, x, body.getI64IntegerAttr(i), line, block, part);
   }
   return x;
 }

@@ -128,19 +128,40 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
   if (dest.isTiled())
     return storeTiledScale(dest, scale, row, block, part);
   row = body.add(firstRow, row);
+  storeInMatrix(dest, dest.kernelScales, scale, row, block, part);
+}
+
+/// Stores the spread of `row` and `block` of the tile's output, if needed.
+void QuantizeTileBuilder::storeSpread(const Destination &dest, Value x,
+                                      IntegerAttr column, Value row,
+                                      Value block, Value part) {
+  if (!dest.kernelSpreads)
+    return;
+  Value amax = findThreadAmax(body, op, x, column);
+  Value spread = findSpread(
+      body, findCodeRange(body, op, dest.index, amax, /*lanes=*/1), getParts());
+  auto [firstRow, firstColumn] = getStart(dest);
+  block = body.add(body.div(firstColumn, getBlock()), block);
+  row = body.add(firstRow, row);
+  storeInMatrix(dest, dest.kernelSpreads, spread, row, block, part);
+}
+
+/// Stores the scale or spread of `row` and `block` of a row-major output.
+void QuantizeTileBuilder::storeInMatrix(const Destination &dest, Value matrix,
+                                        Value value, Value row, Value block,
+                                        Value part) {
   Value lines = dest.axis ? rows : columns;
   Value endRow = writesRows(dest) ? tile.getEnd()
                  : batch          ? lines
-                                  : body.dim(dest.kernelScales, 0);
-  Value isInside =
-      body.andBits(body.isBelow(row, endRow),
-                   body.isBelow(block, body.dim(dest.kernelScales, 1)));
+                                  : body.dim(matrix, 0);
+  Value isInside = body.andBits(body.isBelow(row, endRow),
+                                body.isBelow(block, body.dim(matrix, 1)));
   if (part)
     isInside = body.andBits(isInside, body.isEqual(part, body.index(0)));
   auto ifOp = scf::IfOp::create(body, isInside, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
-  memref::StoreOp::create(body, scale, dest.kernelScales,
+  memref::StoreOp::create(body, value, matrix,
                           ValueRange{getLine(row, lines), block});
 }
 

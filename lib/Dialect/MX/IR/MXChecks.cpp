@@ -176,6 +176,20 @@ LogicalResult mx::detail::verifyScales(Operation *op, const Named &scales,
   return verifyScaleLayout(op, scales, elements.size(), ragged, groups);
 }
 
+LogicalResult mx::detail::verifySpreads(Operation *op, Value spreads,
+                                        ArrayRef<int64_t> elements,
+                                        int64_t blockSize) {
+  Named found{spreads, "spreads"};
+  Type scale = getPowerOfTwoFormat().getScaleType(op->getContext());
+  if (!found.elementType().isSignlessInteger(8))
+    return errorAt(op, found)
+           << "expected spreads of type i8, found " << found.elementType();
+  if (failed(verifyShape(
+          op, found, getBlockFormat(scale, blockSize).getScaleShape(elements))))
+    return failure();
+  return verifyNoEncoding(op, found);
+}
+
 LogicalResult mx::detail::verifyOrder(Operation *op, const Named &operand,
                                       OperandOrderAttrInterface order,
                                       ArrayRef<int64_t> logical) {

@@ -280,9 +280,11 @@ QuantizeOut FusedQuantizeOp::getOut(unsigned number) {
   unsigned destination = 0, numAxes = getAxes().size();
   while (number >= getElementsNumber(destination + 1))
     ++destination;
-  Kind kind = isDequantized(destination)               ? Kind::Dequantized
-              : number == getScalesNumber(destination) ? Kind::Scales
-                                                       : Kind::Elements;
+  static constexpr Kind kKinds[] = {Kind::Elements, Kind::Scales,
+                                    Kind::Spreads};
+  Kind kind = isDequantized(destination)
+                  ? Kind::Dequantized
+                  : kKinds[number - getElementsNumber(destination)];
   return {kind, destination / numAxes, destination % numAxes};
 }
 
@@ -334,7 +336,7 @@ Type FusedQuantizeOp::getScaleType(unsigned i) {
 }
 
 unsigned FusedQuantizeOp::getElementsNumber(unsigned i) {
-  return 2 * i - countDequantized(*this, i);
+  return getDestinationSize() * i - countDequantized(*this, i);
 }
 
 SmallVector<int64_t> FusedQuantizeOp::getQuantizedShape() {
@@ -356,8 +358,9 @@ FusedQuantizeOp FusedQuantizeOp::createAlike(
       builder, loc, types, inputs, inputScales, getGlobalScale(),
       getDecodeFactors(), getSeed(), getGather(), getOffsets(), outs,
       getRaggedAttr(), builder.getDenseI64ArrayAttr(axes), getBlockSizeAttr(),
-      getSquareAttr(), hasAmax ? builder.getUnitAttr() : UnitAttr(),
-      getConcatAttr(), getDequantizedAttr(), getScaleRoundingAttr(),
+      getSpreadsAttr(), getSquareAttr(),
+      hasAmax ? builder.getUnitAttr() : UnitAttr(), getConcatAttr(),
+      getDequantizedAttr(), getScaleRoundingAttr(),
       /*prologueCount=*/hasPrologue);
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return alike;

@@ -89,9 +89,9 @@ FusedQuantizeOp QuantizeOp::generalize(RewriterBase &rewriter) {
       /*input_scales=*/ValueRange(), getGlobalScale(),
       /*decode_factors=*/ValueRange(), getSeed(), /*gather=*/Value(),
       getOffsets(), getOuts(), getRaggedAttr(), getAxesAttr(),
-      rewriter.getI64IntegerAttr(getBlockSize()), getSquareAttr(),
-      /*amax=*/UnitAttr(), /*concat=*/UnitAttr(), /*dequantized=*/ArrayAttr(),
-      getScaleRoundingAttr(), /*prologueCount=*/0);
+      rewriter.getI64IntegerAttr(getBlockSize()), /*spreads=*/UnitAttr(),
+      getSquareAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
+      /*dequantized=*/ArrayAttr(), getScaleRoundingAttr(), /*prologueCount=*/0);
   fused->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   rewriter.replaceOp(*this, fused);
   return fused;
@@ -114,8 +114,8 @@ static FusedQuantizeOp requantize(OpBuilder &builder, FoldOp op, Value input,
       /*decode_factors=*/ValueRange(), /*seed=*/Value(), /*gather=*/Value(),
       op.getOffsets(), outs, op.getRaggedAttr(),
       builder.getDenseI64ArrayAttr({1}), op.getBlockSizeAttr(),
-      /*square=*/UnitAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
-      /*dequantized=*/ArrayAttr(),
+      op.getSpreadsAttr(), /*square=*/UnitAttr(), /*amax=*/UnitAttr(),
+      /*concat=*/UnitAttr(), /*dequantized=*/ArrayAttr(),
       ScaleRoundingAttr::get(op.getContext(), ScaleRounding::Ceil),
       /*prologueCount=*/0);
   quantize->setDiscardableAttrs(op->getDiscardableAttrDictionary());
@@ -160,7 +160,10 @@ static void expandBatch(RewriterBase &rewriter, FoldOp op) {
       relayout(rewriter, loc, op.getScales(),
                makeRowMajor(rewriter, op, sizes, kPowerOfTwoBlockSize));
   Value wide = makeRowMajor(rewriter, op, sizes, op.getBlockSize());
-  Value outs[] = {collapse(op.getOuts()[0]), collapse(wide)};
+  SmallVector<Value> outs(op.getOuts());
+  outs[1] = wide;
+  for (Value &out : outs)
+    out = collapse(out);
   FusedQuantizeOp flat =
       requantize(rewriter, op, collapse(op.getInput()), collapse(scales), outs);
   auto expand = [&](Value result, Value like) -> Value {
@@ -168,10 +171,13 @@ static void expandBatch(RewriterBase &rewriter, FoldOp op) {
         rewriter, loc, like.getType(), result, groups,
         tensor::getMixedSizes(rewriter, loc, like));
   };
-  rewriter.replaceOp(op,
-                     {expand(flat.getResult(0), op.getOuts()[0]),
-                      relayout(rewriter, loc, expand(flat.getResult(1), wide),
-                               op.getOuts()[1])});
+  SmallVector<Value> results = {expand(flat.getResult(0), op.getOuts()[0]),
+                                relayout(rewriter, loc,
+                                         expand(flat.getResult(1), wide),
+                                         op.getOuts()[1])};
+  if (op.getSpreads())
+    results.push_back(expand(flat.getResult(2), op.getOuts()[2]));
+  rewriter.replaceOp(op, results);
 }
 
 void FoldOp::expand(RewriterBase &rewriter) {

@@ -337,6 +337,21 @@ static LogicalResult verifyCopied(FusedQuantizeOp op, unsigned index) {
   return success();
 }
 
+/// Rejects spreads of blocks with a single group, of squares, and beside
+/// dequantized values.
+static LogicalResult verifySpreads(FusedQuantizeOp op) {
+  const BlockFormat *format = findBlockFormat(
+      getPowerOfTwoFormat().getScaleType(op.getContext()), op.getBlockSize());
+  if (!format || !format->isFolded) // fused_quantize C27
+    return op.emitOpError("expected block_size 128, 256, 512 or row with "
+                          "'spreads', found ")
+           << spellBlockSize(op.getBlockSize());
+  if (op.getSquare() || op.getDequantized()) // fused_quantize C28
+    return op.emitOpError("expected no attribute '")
+           << (op.getSquare() ? "square" : "dequantized") << "' with 'spreads'";
+  return success();
+}
+
 /// Verifies the types and shapes of destination `index`.
 static LogicalResult verifyWritten(FusedQuantizeOp op, unsigned index) {
   LogicalResult types =
@@ -351,8 +366,14 @@ static LogicalResult verifyWritten(FusedQuantizeOp op, unsigned index) {
   Named blocked{op.getInput(), "input"};
   if (dim == 0 && op.getGather())
     blocked = {op.getGather(), "gather"};
-  return verifyDestination(op, index, op.getScaleType(index), blocked,
-                           op.isDequantized(index) ? "outs" : "elements");
+  if (failed(verifyDestination(op, index, op.getScaleType(index), blocked,
+                               op.isDequantized(index) ? "outs" : "elements")))
+    return failure();
+  if (!op.getSpreads())
+    return success();
+  Named elements{op.getElements(index), "elements"};
+  return verifySpreads(op, op.getSpreadsOf(index), elements.shape(),
+                       op.getBlockSize()); // fused_quantize C29
 }
 
 LogicalResult FusedQuantizeOp::verify() {
@@ -375,11 +396,14 @@ LogicalResult FusedQuantizeOp::verify() {
   if (getDequantized() &&
       failed(verifyDequantized(*this, getAxes().size() * numValues)))
     return failure();
+  if (getSpreads() && failed(verifySpreads(*this)))
+    return failure();
   // fused_quantize C1
   if (getOuts().size() + getNumDequantized() !=
-      (2 * getAxes().size() + getAmax()) * numValues) {
-    InFlightDiagnostic diag =
-        emitOpError("expected elements and scales in outs for each of ");
+      (getDestinationSize() * getAxes().size() + getAmax()) * numValues) {
+    InFlightDiagnostic diag = emitOpError("expected elements");
+    diag << (getSpreads() ? ", scales and spreads" : " and scales")
+         << " in outs for each of ";
     if (numValues != 1)
       diag << numValues << " values and ";
     diag << getAxes().size() << " axes";

@@ -92,9 +92,10 @@ LogicalResult DequantizeOp::verify() {
 LogicalResult FoldOp::verify() {
   if (failed(verifyForm(*this))) // fold C1
     return failure();
-  if (getOuts().size() != 2) // fold C2
-    return emitOpError("expected elements and scales in outs, found ")
-           << getOuts().size() << " outs";
+  if (getOuts().size() != (getSpreads() ? 3 : 2)) // fold C2
+    return emitOpError("expected elements")
+           << (getSpreads() ? ", scales and spreads" : " and scales")
+           << " in outs, found " << getOuts().size() << " outs";
   Named input{getInput(), "input"}, scales{getScales(), "scales"},
       elements{getOuts()[0], "elements"}, wide{getOuts()[1], "wider scales"};
   // fold C8
@@ -130,8 +131,13 @@ LogicalResult FoldOp::verify() {
   if (failed(verifyScales(*this, scales, input.shape(), kPowerOfTwoBlockSize,
                           getRaggedOrNone(), groups)))
     return failure();
-  return verifyScales(*this, wide, input.shape(), getBlockSize(),
-                      getRaggedOrNone(), groups);
+  if (failed(verifyScales(*this, wide, input.shape(), getBlockSize(),
+                          getRaggedOrNone(), groups)))
+    return failure();
+  if (!getSpreads())
+    return success();
+  return verifySpreads(*this, getOuts()[2], input.shape(),
+                       getBlockSize()); // fold C9
 }
 
 //===----------------------------------------------------------------------===//

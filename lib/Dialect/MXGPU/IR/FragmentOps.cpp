@@ -236,8 +236,26 @@ LogicalResult ThreadAmaxOp::verify() {
         type.getNumElements() * type.getElementTypeBitWidth() % 32)
       return emitOpError("expected vectors of whole 32-bit words, found ")
              << type;
+    // thread_amax C4
+    if (int64_t columns = type.getShape().back();
+        getColumn() && (*getColumn() >= static_cast<uint64_t>(columns) ||
+                        columns * type.getElementTypeBitWidth() != 32))
+      return emitOpError("expected a column of rows of 32 bits, found column ")
+             << *getColumn() << " of " << type;
   }
   return success();
+}
+
+/// Fails unless `lanes` adjacent lanes of a warp can exchange values.
+static LogicalResult verifyLanes(Operation *op, int64_t lanes) {
+  if (lanes >= 1 && lanes <= target::kWarpSize && llvm::isPowerOf2_64(lanes))
+    return success();
+  return op->emitOpError("expected a power of two of at most ")
+         << target::kWarpSize << " lanes, found " << lanes;
+}
+
+LogicalResult ReduceLanesOp::verify() {
+  return verifyLanes(*this, getLanes()); // reduce_lanes C1
 }
 
 LogicalResult StoreBlockOp::verify() {
@@ -374,7 +392,8 @@ static LogicalResult verifyMemoryScales(Operation *op, MemRefType type,
     return op->emitOpError(
                "expected a matrix or tiles of shape ...x32x4x4, found ")
            << type;
-  if (!findBlockFormat(type.getElementType())) // shared C17
+  bool isSpread = isa<StoreScalesOp>(op) && isMatrix && scale.isInteger();
+  if (!isSpread && !findBlockFormat(type.getElementType())) // shared C17
     return op->emitOpError("expected scales of type ")
            << listScaleTypes() << ", found " << type.getElementType();
   if (scale != type.getElementType()) // shared C18
@@ -393,10 +412,5 @@ LogicalResult StoreScalesOp::verify() {
   if (failed(verifyMemoryScales(*this, cast<MemRefType>(getDest().getType()),
                                 getScale().getType(), /*mayBeSlice=*/false)))
     return failure();
-  // store_scales C1
-  int64_t lanes = getLanes();
-  if (lanes < 1 || lanes > target::kWarpSize || !llvm::isPowerOf2_64(lanes))
-    return emitOpError("expected a power of two of at most ")
-           << target::kWarpSize << " lanes, found " << lanes;
-  return success();
+  return verifyLanes(*this, getLanes()); // store_scales C1
 }

@@ -137,3 +137,30 @@ func.func @held(%x: memref<64x1056xbf16>, %e: memref<64x1056xf8E4M3FN>, %s: memr
       block_size = row
   return
 }
+
+// -----
+
+// Two lanes share a group of 32, and 8 lanes share a block. A spread is stored like a linear scale.
+
+// CHECK-LABEL: mxgpu.kernel @spreads_quantize(
+// CHECK:         mxgpu.quantize_block %[[X:.*]] scale_rounding = ceil lanes(8)
+// CHECK:         %[[AMAX:.*]] = mxgpu.thread_amax %[[X]] : vector<16xbf16>
+// CHECK:         %[[GROUP:.*]] = mxgpu.reduce_lanes maximum %[[AMAX]] lanes(2) : f32
+// CHECK:         mxgpu.quantize_block %{{.*}} amax(%[[GROUP]]) scale_rounding = ceil
+// CHECK:         mxgpu.reduce_lanes maximum %{{.*}} lanes(8) : f32
+// CHECK:         mxgpu.reduce_lanes maximum %{{.*}} lanes(8) : f32
+// CHECK:         mxgpu.store_scales %{{.*}} lanes(8) : i8 into memref<?x?xi8>
+// CHECK-LABEL: mxgpu.kernel @spreads_of_columns_quantize(
+// CHECK:         mxgpu.thread_amax %{{.*}} column(0) : vector<32x2xbf16>
+// CHECK:         mxgpu.thread_amax %{{.*}} column(1) : vector<32x2xbf16>
+func.func @spreads(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %d: memref<?x?xi8>) {
+  mx.fused_quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %d : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<?x?xi8>)
+      block_size = 128 spreads
+  return
+}
+
+func.func @spreads_of_columns(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %d: memref<?x?xi8>) {
+  mx.fused_quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %d : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<?x?xi8>)
+      axes = [0] block_size = 128 spreads
+  return
+}

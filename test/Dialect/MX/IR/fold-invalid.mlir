@@ -28,6 +28,15 @@ func.func ${function} {
 // expected-error @below {{'mx.fold' op expected elements and scales in outs, found 1 outs}}
 %r = mx.fold ins(%x, %s : tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>) outs(%x : tensor<64x256xf8E4M3FN>) block_size = 128 -> tensor<64x256xf8E4M3FN>
 
+// SET function = @fold_c2_spreads(%x: tensor<64x256xf8E4M3FN>, %s: tensor<64x8xf8E8M0FNU>, %f: tensor<64x2xf8E8M0FNU>)
+// expected-error @below {{'mx.fold' op expected elements, scales and spreads in outs, found 2 outs}}
+%r:2 = mx.fold ins(%x, %s : tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>) outs(%x, %f : tensor<64x256xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) block_size = 128 spreads -> tensor<64x256xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+
+// SET function = @fold_c9(%x: tensor<64x256xf8E4M3FN>, %s: tensor<64x8xf8E8M0FNU>, %f: tensor<64x2xf8E8M0FNU>, %g: tensor<64x8xi8>)
+// expected-note @above {{spreads is defined here}}
+// expected-error @below {{'mx.fold' op expected dimension 1 of spreads to be 2, found 8}}
+%r:3 = mx.fold ins(%x, %s : tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>) outs(%x, %f, %g : tensor<64x256xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x8xi8>) block_size = 128 spreads -> tensor<64x256xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x8xi8>
+
 // SET function = @fold_c3(%x: tensor<64x256xf8E4M3FN>, %s: tensor<64x8xf8E8M0FNU>)
 // expected-error @below {{'mx.fold' op expected block_size 128, 256, 512 or row, found 32}}
 %r:2 = mx.fold ins(%x, %s : tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>) outs(%x, %s : tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>) block_size = 32 -> tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>

@@ -198,6 +198,18 @@ func.func @scheduled(%a: !a, %as: !as, %b: tensor<8x256x256xf8E4M3FN>,
   return %q#0, %q#1 : !a, !as
 }
 
+// Kernels of matmuls write no wide blocks.
+// CHECK-LABEL: func @wide_blocks(
+// CHECK:         mx.grouped_matmul
+// CHECK:         mx.fused_quantize {{.*}} block_size = 128 ->
+func.func @wide_blocks(%x: !y, %w: tensor<8x512x512xbf16>, %o: !o, %h0: !y, %e: tensor<?x512xf8E4M3FN>,
+                       %f: tensor<?x1x32x4x4xf8E8M0FNU>) -> (tensor<?x512xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>) {
+  %h = mx.grouped_matmul ragged = rows ins(%x, %w : !y, tensor<8x512x512xbf16>) offsets(%o : !o) outs(%h0 : !y) -> !y
+  %q:2 = mx.fused_quantize ragged = rows ins(%h : !y) offsets(%o : !o) outs(%e, %f : tensor<?x512xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>)
+      block_size = 128 -> tensor<?x512xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>
+  return %q#0, %q#1 : tensor<?x512xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>
+}
+
 // -----
 
 // Fuses the addition of a bias and the following addition of a residual into one matmul.

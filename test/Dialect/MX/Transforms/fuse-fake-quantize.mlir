@@ -51,6 +51,19 @@ func.func @read(%x: !x, %e: !e, %s: !s, %init: !x) -> (!x, !e) {
   return %y, %q#0 : !x, !e
 }
 
+// The pair is not fused if the quantizer writes spreads.
+
+// CHECK-LABEL: func @spreads(
+// CHECK:         mx.fused_quantize
+// CHECK-NOT:     dequantized =
+// CHECK:         mx.dequantize
+func.func @spreads(%x: !x, %e: !e, %s: tensor<256x1xf8E8M0FNU>, %d: tensor<256x1xi8>, %init: !x) -> (!x, tensor<256x1xi8>) {
+  %q:3 = mx.fused_quantize ins(%x : !x) outs(%e, %s, %d : !e, tensor<256x1xf8E8M0FNU>, tensor<256x1xi8>)
+      block_size = row spreads -> !e, tensor<256x1xf8E8M0FNU>, tensor<256x1xi8>
+  %y = mx.dequantize ins(%q#0, %q#1 : !e, tensor<256x1xf8E8M0FNU>) outs(%init : !x) block_size = row -> !x
+  return %y, %q#2 : !x, tensor<256x1xi8>
+}
+
 // The pair is not fused if the scales belong to other elements.
 
 // CHECK-LABEL: func @others(

@@ -42,6 +42,19 @@ func.func @fold_batch(%w: !w, %t: !t, %e: !w, %f: !u) -> (!w, !u) {
   return %p#0, %p#1 : !w, !u
 }
 
+!d = tensor<?x96x1xi8>
+
+// Spreads are row-major, so they need no relayout.
+// CHECK-LABEL: func @fold_spreads(
+// CHECK:         mx.fused_quantize ins({{.*}} : tensor<?x256xf32>) {{.*}} block_size = row spreads -> tensor<?x256xf8E4M3FN>, tensor<?x1xf8E8M0FNU>, tensor<?x1xi8>
+// CHECK:         mx.relayout
+// CHECK:         %[[D:.*]] = tensor.expand_shape {{.*}} into tensor<?x96x1xi8>
+// CHECK:         return %{{.*}}, %{{.*}}, %[[D]] :
+func.func @fold_spreads(%w: !w, %t: !t, %e: !w, %f: !u, %d: !d) -> (!w, !u, !d) {
+  %p:3 = mx.fold ins(%w, %t : !w, !t) outs(%e, %f, %d : !w, !u, !d) block_size = row spreads -> !w, !u, !d
+  return %p#0, %p#1, %p#2 : !w, !u, !d
+}
+
 // -----
 
 // TEMPLATE gather

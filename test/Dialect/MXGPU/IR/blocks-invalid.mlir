@@ -126,6 +126,16 @@ mxgpu.store_fragment %v, %x[%n, %n] when(%p) : vector<2x4xf32>, memref<4x64xf32>
 // expected-error @below {{'mxgpu.thread_amax' op expected vectors of at most 1024 elements, found 'vector<4294967296x4294967296xbf16>'}}
 %m = mxgpu.thread_amax %v : vector<4294967296x4294967296xbf16>
 
+// SET arguments = %v: vector<32x2xbf16>
+// thread_amax C4
+// expected-error @below {{'mxgpu.thread_amax' op expected a column of rows of 32 bits, found column 2 of 'vector<32x2xbf16>'}}
+%m = mxgpu.thread_amax %v column(2) : vector<32x2xbf16>
+
+// SET arguments = %x: f32
+// reduce_lanes C1
+// expected-error @below {{'mxgpu.reduce_lanes' op expected a power of two of at most 32 lanes, found 12}}
+%m = mxgpu.reduce_lanes maximum %x lanes(12) : f32
+
 // SET arguments = %x: vector<16xbf16>
 // permute_block C1
 // expected-error @below {{'mxgpu.permute_block' op expected 'vector<8xbf16>' or 'vector<8xf32>', found 'vector<16xbf16>'}}

@@ -146,6 +146,11 @@ module attributes {gpu.container_module} {
           %sum = mxgpu.reduce_lanes add %magnitude : f32
           // CHECK: mxgpu.reduce_lanes maximum %{{.*}} : f32
           %maximum = mxgpu.reduce_lanes maximum %magnitude : f32
+          // CHECK: mxgpu.thread_amax %{{.*}} column(1) : vector<32x2xbf16>
+          %v2 = arith.constant dense<0.0> : vector<32x2xbf16>
+          %of_column = mxgpu.thread_amax %v2 column(1) : vector<32x2xbf16>
+          // CHECK: mxgpu.reduce_lanes maximum %{{.*}} lanes(4) : f32
+          %of_lanes = mxgpu.reduce_lanes maximum %of_column lanes(4) : f32
           // Two lanes share an NVFP4 block.
           // CHECK: mxgpu.quantize_block %{{.*}} encode(%{{.*}}) scale_rounding = ceil lanes(2) : vector<8xf32> -> vector<8xf4E2M1FN>, f8E4M3FN
           %v8 = arith.constant dense<0.0> : vector<8xf32>

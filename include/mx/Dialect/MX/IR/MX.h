@@ -41,7 +41,7 @@ struct QuantizeSource {
 
 /// Operand in the `outs` of a quantization, with the corresponding result.
 struct QuantizeOut {
-  enum class Kind { Elements, Scales, Dequantized, Amax };
+  enum class Kind { Elements, Scales, Spreads, Dequantized, Amax };
 
   Kind kind;
   /// Index of the quantized value.

@@ -164,6 +164,11 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     other features (`ragged`, the prologue, random numbers) refer to the
     gathered rows. The input must have rank 2.
 
+    With `spreads` elements and scales of wide blocks are followed by the spread
+    of each block, an unsigned byte (`i8`) in the shape of the scales, row-major:
+    the difference between the largest and the smallest scale of its groups of
+    32 elements ([Spec.md](Spec.md#folded-operands)).
+
     With `amax` the elements and scales are followed by a scalar destination for
     each value: the largest magnitude of the quantized values, as defined by
     `mx.amax`. The maximum includes the zero rows of a gather, excludes rows
@@ -274,6 +279,7 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     OptionalAttr<MX_RaggedKindAttr>:$ragged,
     DefaultValuedAttr<DenseI64ArrayAttr, "{1}">:$axes,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
+    UnitAttr:$spreads,
     UnitAttr:$square,
     UnitAttr:$amax,
     UnitAttr:$concat,
@@ -292,7 +298,8 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
     (`axes` `=` $axes^)? (`block_size` `=` custom<BlockSize>($block_size)^)?
-    (`square` $square^)? (`amax` $amax^)? (`concat` $concat^)?
+    (`spreads` $spreads^)? (`square` $square^)? (`amax` $amax^)?
+    (`concat` $concat^)?
     (`dequantized` `=` $dequantized^)?
     (`scale_rounding` `=` $scale_rounding^)?
     attr-dict (`->` type($results)^)? (`prologue` $prologue^)?
@@ -328,9 +335,12 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     /// prologue, or their concatenation.
     unsigned getNumValues() {
       return (getOuts().size() + getNumDequantized()) /
-             (2 * getAxes().size() + getAmax());
+             (getDestinationSize() * getAxes().size() + getAmax());
     }
-    /// A destination is a pair of elements and scales, or a dequantized tensor.
+    /// Returns the number of tensors of a destination that is not dequantized.
+    unsigned getDestinationSize() { return getSpreads() ? 3 : 2; }
+    /// A destination consists of elements, scales and optional spreads, or is a
+    /// dequantized tensor.
     /// Destinations are ordered by value, then by axis, and followed by the
     /// largest magnitudes.
     unsigned getNumDestinations() {
@@ -356,10 +366,16 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     ::mlir::Type getScaleType(unsigned i);
     /// Return all tensors of a destination, and their results.
     ::mlir::OperandRange getDestination(unsigned i) {
-      return getOuts().slice(getElementsNumber(i), isDequantized(i) ? 1 : 2);
+      return getOuts().slice(getElementsNumber(i),
+                             isDequantized(i) ? 1 : getDestinationSize());
     }
     ::mlir::ResultRange getDestinationResults(unsigned i) {
-      return getResults().slice(getElementsNumber(i), isDequantized(i) ? 1 : 2);
+      return getResults().slice(getElementsNumber(i),
+                                isDequantized(i) ? 1 : getDestinationSize());
+    }
+    /// Returns the spreads of a destination, or null.
+    ::mlir::Value getSpreadsOf(unsigned i) {
+      return getSpreads() ? getDestination(i)[2] : ::mlir::Value();
     }
     /// Returns the tensors of all destinations.
     ::mlir::OperandRange getDestinations() {
@@ -473,8 +489,9 @@ def MX_FoldOp : MX_StructuredOp<"fold"> {
   let description = [{
     Quantizes the values of 8-bit elements with a scale per 32 elements again,
     with a scale per `block_size` elements (128, 256, 512) or per row. `outs`
-    are elements and scales. Spec.md defines the result and bounds the error of
-    [folded operands](Spec.md#folded-operands). Matmuls on `sm_90a` multiply
+    are elements and scales and, with `spreads`, the spread of each wide block
+    (see `mx.fused_quantize`). Spec.md defines the result and bounds the error
+    of [folded operands](Spec.md#folded-operands). Matmuls on `sm_90a` multiply
     them by FP8 tensor cores.
 
     With `ragged = rows` and `offsets`, expert groups divide the rows of both
@@ -495,16 +512,17 @@ def MX_FoldOp : MX_StructuredOp<"fold"> {
   let arguments = (ins
     RankedTensorOf<[F8E4M3FN, F8E5M2]>:$input, RankedTensorOf<[MX_Scale]>:$scales,
     Optional<1DTensorOf<[I32, I64]>>:$offsets,
-    Variadic<RankedTensorOf<[F8E4M3FN, F8E5M2, MX_Scale]>>:$outs,
+    Variadic<RankedTensorOf<[F8E4M3FN, F8E5M2, MX_Scale, I8]>>:$outs,
     OptionalAttr<MX_RaggedKindAttr>:$ragged,
-    I64Attr:$block_size);
+    I64Attr:$block_size,
+    UnitAttr:$spreads);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     (`ragged` `=` $ragged^)?
     `ins` `(` $input `,` $scales `:` type($input) `,` type($scales) `)`
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
-    `block_size` `=` custom<BlockSize>($block_size)
+    `block_size` `=` custom<BlockSize>($block_size) (`spreads` $spreads^)?
     attr-dict `->` type($results)
   }];
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration # [{

@@ -120,6 +120,7 @@ def MXGPU_ThreadAmaxOp : MXGPU_Op<"thread_amax", [Pure]> {
     by `mx.amax`. With `as_integers`, the op emits the instructions that NVFP4
     quantizers use for a block, otherwise the instructions of other quantizers.
     A quantization of the same vector can therefore share the instructions.
+    `column(i)` selects column i of a matrix with rows of 32 bits.
 
     Example:
 
@@ -128,10 +129,11 @@ def MXGPU_ThreadAmaxOp : MXGPU_Op<"thread_amax", [Pure]> {
     ```
   }];
   let arguments = (ins Variadic<AnyVectorOfNonZeroRank>:$values,
-                       UnitAttr:$as_integers);
+                       UnitAttr:$as_integers, OptionalAttr<I64Attr>:$column);
   let results = (outs F32:$result);
   let assemblyFormat = [{
-    $values (`as_integers` $as_integers^)? attr-dict `:` type($values)
+    $values (`as_integers` $as_integers^)? (`column` `(` $column^ `)`)?
+    attr-dict `:` type($values)
   }];
 }
 
@@ -282,7 +284,7 @@ def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
     `tiles of rows x tiles of blocks x 32 x 4 x 4`, in which these four scales
     are adjacent bytes and stored together. Larger sets store single bytes.
     Every byte of a tile that contains a scale is written, with 0 beyond the
-    last row and block.
+    last row and block. Spreads (i8) are stored to a matrix like scales.
 
     Example:
 
@@ -291,7 +293,7 @@ def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
         : f8E8M0FNU into memref<?x?x32x4x4xf8E8M0FNU>
     ```
   }];
-  let arguments = (ins AnyFloat:$scale,
+  let arguments = (ins AnyTypeOf<[AnyFloat, I8]>:$scale,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
                        Index:$row, Index:$block, Index:$rows, Index:$blocks,
                        DefaultValuedAttr<I64Attr, "1">:$lanes);
@@ -310,8 +312,8 @@ def MXGPU_ReduceLanesOp : MXGPU_Op<"reduce_lanes", [
     Pure, SameOperandsAndResultType]> {
   let summary = "reduce a value over the lanes of a warp";
   let description = [{
-    All lanes of a warp take part and receive the same result. `maximum` and
-    `minimum` are `arith.maximumf` and `arith.minimumf`, which propagate NaN.
+    All lanes of a warp take part and receive the same result. With `lanes(n)`,
+    every n adjacent lanes reduce their own values. `maximum` and `minimum` are `arith.maximumf` and `arith.minimumf`, which propagate NaN.
 
     The order of additions is fixed to make results reproducible to the bit:
     first lanes at distance 16, then 8, and so on. `gpu.subgroup_reduce` leaves
@@ -323,10 +325,12 @@ def MXGPU_ReduceLanesOp : MXGPU_Op<"reduce_lanes", [
     %sum = mxgpu.reduce_lanes add %x : f32
     ```
   }];
-  let arguments = (ins MXGPU_ReduceKindAttr:$kind, F32:$value);
+  let arguments = (ins MXGPU_ReduceKindAttr:$kind, F32:$value,
+                       DefaultValuedAttr<I64Attr, "32">:$lanes);
   let results = (outs F32:$result);
-  let assemblyFormat = "$kind $value attr-dict `:` type($value)";
-  let hasVerifier = 0;
+  let assemblyFormat = [{
+    $kind $value (`lanes` `(` $lanes^ `)`)? attr-dict `:` type($value)
+  }];
 }
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUQUANTIZEOPS_TD

@@ -240,7 +240,7 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
       op.getOffsets() != use.matmul.getExpertOffsets() ||
       op.getAxes() != ArrayRef<int64_t>{1} || op.getNumValues() != 1 ||
       op.getGather() || op.getSeed() || op.getSquare() || op.getAmax() ||
-      op.getDequantized() || !isPowerOfTwoScale(op.getScaleType(0)) ||
+      op.getDequantized() || op.getBlockSize() != kPowerOfTwoBlockSize ||
       !op.getInputScales().empty() || !readsSlicesAsInputs(use))
     return false;
   // Kernels write whole tiles of scales (docs/guide/MoE.md).

@@ -53,7 +53,7 @@ static DequantizeOp findReader(FusedQuantizeOp op, unsigned index) {
   if (!elements.hasOneUse() || !scales.hasOneUse())
     return {};
   auto reader = dyn_cast<DequantizeOp>(*elements.user_begin());
-  if (!reader || reader.getInput() != elements ||
+  if (!reader || op.getSpreads() || reader.getInput() != elements ||
       reader.getScales() != scales || !keepsExperts(reader, op, index) ||
       reader.getBlockSize() != op.getBlockSize() ||
       // The attribute `dequantized` lists no scale types, so formats with a

@@ -31,6 +31,7 @@ static bool haveSameRecipe(FusedQuantizeOp a, FusedQuantizeOp b) {
          a.getSeed() == b.getSeed() && a.getGather() == b.getGather() &&
          a.getSquare() == b.getSquare() && a.getConcat() == b.getConcat() &&
          a.getBlockSize() == b.getBlockSize() &&
+         a.getSpreads() == b.getSpreads() &&
          a.getScaleRounding() == b.getScaleRounding() &&
          a->getDiscardableAttrDictionary() == b->getDiscardableAttrDictionary();
 }
@@ -136,7 +137,7 @@ bool mx::detail::mergeAxes(IRRewriter &rewriter, FusedQuantizeOp first,
   FusedQuantizeOp both[] = {first, second};
   for (unsigned value = 0; value < first.getNumValues(); ++value)
     for (auto [i, op] : llvm::enumerate(both)) {
-      destinations[i].push_back(outs.size() / 2);
+      destinations[i].push_back(outs.size() / first.getDestinationSize());
       llvm::append_range(outs, op.getDestination(value));
     }
   bool hasAmax = first.getAmax() || second.getAmax();
