@@ -113,7 +113,11 @@ void mx::ignorePadding(FusedQuantizeOp op, const IntermediateArrays &arrays,
                   : areTiles ? kScaleTileBlocks * op.getBlockSize()
                              : op.getBlockSize();
   std::vector<bool> definedRows(rows, true), definedColumns(columns, true);
-  if (isReduction)
+  // Rows of spreads along columns are blocks.
+  bool isTransposed = out.kind == QuantizeOut::Kind::Spreads;
+  if (isReduction && isTransposed)
+    definedRows = getColumns(ends, rows, width);
+  else if (isReduction)
     definedColumns = getColumns(ends, columns, width);
   else
     definedRows = getRows(ends, rows, areTiles);

@@ -318,7 +318,7 @@ class Blocks:
         blocks = 1 if self.block == "row" else columns if columns == "?" else columns // self.block
         return [f"tensor<{self.batch}{rows}x{columns}x{self.element}{mark}>",
                 f"tensor<{self.batch}{rows}x{blocks}x{scale}, #mx.scale_layout<{self.layout}{ragged}>>",
-                *[f"tensor<{self.batch}{rows}x{blocks}xi8>"] * self.spreads]
+                *[f"tensor<{self.batch}{f'{rows}x{blocks}' if self.axis else f'{blocks}x{rows}'}xi8>"] * self.spreads]
 
     def quantize(self, x):
         size = x.shape[-1] if self.block == "row" else self.block
@@ -330,10 +330,12 @@ class Blocks:
 
     def expected_spreads(self, x, ends=None):
         """Returns the spreads of float32 numbers, with the index of the defined part."""
-        if self.axis or ends is None:
-            return self.find_spreads(x if self.axis else x.T), () if ends is None else np.s_[:ends[-1]]
+        if self.axis:
+            return self.find_spreads(x), () if ends is None else np.s_[:ends[-1]]
+        if ends is None:
+            return self.find_spreads(x.T).T, ()
         blocks = ref.quantize_groups(x, ends, lambda part: (self.quantize(part)[0], self.find_spreads(part)), self.block)
-        return blocks[1], np.s_[:, :ref.group_starts(ends)[-1] // self.block]
+        return blocks[1].T, np.s_[:ref.group_starts(ends)[-1] // self.block]
 
     def lay_out(self, scales):
         return ref.tile(scales) if self.layout == "sf_128x4" else scales

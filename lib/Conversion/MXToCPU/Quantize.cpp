@@ -123,8 +123,10 @@ static void storeSpread(Emitter &emitter, const Orientation &o,
         return most | (rest << 8);
       });
   Int spread = ((range & 0xFF) + (range >> 8)).max(255) - 255;
-  emitter.storeScale(spread, *o.spreads, extent.batch, line,
-                     extent.to / o.blockSize + block);
+  Int number = extent.to / o.blockSize + block;
+  if (o.transposed)
+    std::swap(line, number);
+  emitter.storeScale(spread, *o.spreads, extent.batch, line, number);
 }
 
 /// Quantizes a block of all lines that share a scale, starting at `line`.
@@ -260,9 +262,13 @@ static void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
   emitter.checkDim("elements", o.elements, rank - 1, columns);
   emitter.checkScales("scales", o.scales, o.elements, lines, columns,
                       o.blockSize, reduction ? std::nullopt : groups);
-  if (o.spreads)
-    emitter.checkScales("spreads", *o.spreads, o.elements, lines, columns,
-                        o.blockSize, std::nullopt);
+  if (o.spreads) {
+    Int blocks = o.blockSize == BlockFormat::kWhole ? emitter.index(1)
+                                                    : columns / o.blockSize;
+    emitter.checkScales(
+        "spreads", *o.spreads, o.elements, o.transposed ? blocks : lines,
+        o.transposed ? lines : blocks, /*blockSize=*/1, std::nullopt);
+  }
 
   // Zero the padding, including the ends of a ragged reduction's expert groups.
   if (o.scales.tiled || reduction)

@@ -105,7 +105,10 @@ def check(case, spreads):
             rows, columns = ("%d0", "%d1") if out.axis else ("%d1", "%d0")
             f.lines += [f"%s{i} = arith.constant {out.block} : index",
                         f"%b{i} = arith.divui {columns}, %s{i} : index"] if out.block != "row" else []
-            dims += [f"{rows}, {columns}", *[f"{rows}, %b{i}" if out.block != "row" else rows] * (1 + spreads)]
+            sizes_of_scales = [rows, f"%b{i}"] if out.block != "row" else [rows]
+            dims += [f"{rows}, {columns}", ", ".join(sizes_of_scales)]
+            if spreads:
+                dims.append(", ".join(sizes_of_scales[::1 if out.axis else -1]))
     region = ""
     if options in ("prologue", "concat"):  # doubles each value, which is exact
         region = f"""prologue {{

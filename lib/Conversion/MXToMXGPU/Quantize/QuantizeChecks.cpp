@@ -264,9 +264,13 @@ static void requireInputSizes(KernelBuilder &host, FusedQuantizeOp op,
     rowTiles = host.packedTiles(rows, kScaleTileRows, op.getOffsets());
   requireScaleSizes(host, op.getScales(index), rows, columns, block, rowTiles,
                     "scales", batch);
-  if (Value spreads = op.getSpreadsOf(index))
-    requireScaleSizes(host, spreads, rows, columns, block, /*rowTiles=*/{},
-                      "spreads", batch);
+  if (Value spreads = op.getSpreadsOf(index)) {
+    Value blocks =
+        block == BlockFormat::kWhole ? host.index(1) : host.div(columns, block);
+    for (auto [dim, size] : {std::pair(1 - axis, rows), {axis, blocks}})
+      requireSize(host, host.dim(spreads, batch + dim), size,
+                  "dimension " + Twine(batch + dim) + " of spreads");
+  }
 }
 
 LogicalResult mx::mxgpu::verifyQuantizeSchedule(FusedQuantizeOp op,

@@ -131,7 +131,7 @@ private:
                   mlir::Value row, mlir::Value block, mlir::Value part);
   void storeInMatrix(const Destination &dest, mlir::Value matrix,
                      mlir::Value value, mlir::Value row, mlir::Value block,
-                     mlir::Value part);
+                     mlir::Value part, bool transposed);
   void storeSpread(const Destination &dest, mlir::Value x,
                    mlir::IntegerAttr column, mlir::Value row, mlir::Value block,
                    mlir::Value part);

@@ -128,7 +128,8 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
   if (dest.isTiled())
     return storeTiledScale(dest, scale, row, block, part);
   row = body.add(firstRow, row);
-  storeInMatrix(dest, dest.kernelScales, scale, row, block, part);
+  storeInMatrix(dest, dest.kernelScales, scale, row, block, part,
+                /*transposed=*/false);
 }
 
 /// Stores the spread of `row` and `block` of the tile's output, if needed.
@@ -143,26 +144,31 @@ void QuantizeTileBuilder::storeSpread(const Destination &dest, Value x,
   auto [firstRow, firstColumn] = getStart(dest);
   block = body.add(body.div(firstColumn, getBlock()), block);
   row = body.add(firstRow, row);
-  storeInMatrix(dest, dest.kernelSpreads, spread, row, block, part);
+  storeInMatrix(dest, dest.kernelSpreads, spread, row, block, part,
+                /*transposed=*/!dest.axis);
 }
 
-/// Stores the scale or spread of `row` and `block` of a row-major output.
+/// Stores the scale or spread of `row` and `block` of a row-major output, or of
+/// its transpose.
 void QuantizeTileBuilder::storeInMatrix(const Destination &dest, Value matrix,
                                         Value value, Value row, Value block,
-                                        Value part) {
+                                        Value part, bool transposed) {
   Value lines = dest.axis ? rows : columns;
   Value endRow = writesRows(dest) ? tile.getEnd()
                  : batch          ? lines
-                                  : body.dim(matrix, 0);
-  Value isInside = body.andBits(body.isBelow(row, endRow),
-                                body.isBelow(block, body.dim(matrix, 1)));
+                                  : body.dim(matrix, transposed);
+  Value endBlock = batch && transposed ? body.div(rows, getBlock())
+                                       : body.dim(matrix, !transposed);
+  Value isInside =
+      body.andBits(body.isBelow(row, endRow), body.isBelow(block, endBlock));
   if (part)
     isInside = body.andBits(isInside, body.isEqual(part, body.index(0)));
   auto ifOp = scf::IfOp::create(body, isInside, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
-  memref::StoreOp::create(body, value, matrix,
-                          ValueRange{getLine(row, lines), block});
+  auto place = transposed ? std::array{getLine(block, endBlock), row}
+                          : std::array{getLine(row, lines), block};
+  memref::StoreOp::create(body, value, matrix, ValueRange(place));
 }
 
 /// Stores a scale at its place in a scale tile. Rows past the end have scale 0.

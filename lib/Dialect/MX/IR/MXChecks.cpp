@@ -178,14 +178,16 @@ LogicalResult mx::detail::verifyScales(Operation *op, const Named &scales,
 
 LogicalResult mx::detail::verifySpreads(Operation *op, Value spreads,
                                         ArrayRef<int64_t> elements,
-                                        int64_t blockSize) {
+                                        int64_t blockSize, int64_t axis) {
   Named found{spreads, "spreads"};
   Type scale = getPowerOfTwoFormat().getScaleType(op->getContext());
   if (!found.elementType().isSignlessInteger(8))
     return errorAt(op, found)
            << "expected spreads of type i8, found " << found.elementType();
-  if (failed(verifyShape(
-          op, found, getBlockFormat(scale, blockSize).getScaleShape(elements))))
+  auto shape = getBlockFormat(scale, blockSize).getScaleShape(elements);
+  if (!axis)
+    std::swap(shape.back(), shape[shape.size() - 2]);
+  if (failed(verifyShape(op, found, shape)))
     return failure();
   return verifyNoEncoding(op, found);
 }

@@ -83,10 +83,10 @@ llvm::LogicalResult verifyScales(mlir::Operation *op, const Named &scales,
                                  int64_t groups);
 
 /// Fails unless spreads are bytes without encoding, in the logical shape of the
-/// scales of `elements`.
+/// scales of `elements`, transposed along axis 0.
 llvm::LogicalResult verifySpreads(mlir::Operation *op, mlir::Value spreads,
                                   llvm::ArrayRef<int64_t> elements,
-                                  int64_t blockSize);
+                                  int64_t blockSize, int64_t axis);
 
 /// Checks an operand in `order`. A tensor encoded with `order` must have the
 /// logical shape; an operand without encoding must have the stored shape.

@@ -373,7 +373,8 @@ static LogicalResult verifyWritten(FusedQuantizeOp op, unsigned index) {
     return success();
   Named elements{op.getElements(index), "elements"};
   return verifySpreads(op, op.getSpreadsOf(index), elements.shape(),
-                       op.getBlockSize()); // fused_quantize C29
+                       op.getBlockSize(),
+                       op.getAxis(index)); // fused_quantize C29
 }
 
 LogicalResult FusedQuantizeOp::verify() {

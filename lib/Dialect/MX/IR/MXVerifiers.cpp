@@ -136,8 +136,8 @@ LogicalResult FoldOp::verify() {
     return failure();
   if (!getSpreads())
     return success();
-  return verifySpreads(*this, getOuts()[2], input.shape(),
-                       getBlockSize()); // fold C9
+  return verifySpreads(*this, getOuts()[2], input.shape(), getBlockSize(),
+                       /*axis=*/1); // fold C9
 }
 
 //===----------------------------------------------------------------------===//

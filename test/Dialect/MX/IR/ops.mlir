@@ -175,12 +175,12 @@ func.func @fold(%x: tensor<4x64x256xf8E5M2>, %s: tensor<4x64x8xf8E8M0FNU>, %f: t
 // CHECK:         mx.fused_quantize ins(%{{.*}}) outs(%{{.*}}) axes = [1, 0] block_size = row spreads amax scale_rounding = even
 func.func @spreads(%x: tensor<64x512xf8E5M2>, %s: tensor<64x16xf8E8M0FNU>, %f: tensor<64x1xf8E8M0FNU>, %d: tensor<64x1xi8>,
                    %y: memref<?x512xf32>, %e0: memref<?x512xf8E4M3FN>, %f0: memref<?x1xf8E8M0FNU>, %d0: memref<?x1xi8>,
-                   %e1: memref<512x?xf8E4M3FN>, %f1: memref<512x1xf8E8M0FNU>, %d1: memref<512x1xi8>, %m: memref<f32>) -> tensor<64x1xi8> {
+                   %e1: memref<512x?xf8E4M3FN>, %f1: memref<512x1xf8E8M0FNU>, %d1: memref<1x512xi8>, %m: memref<f32>) -> tensor<64x1xi8> {
   %0:3 = mx.fold ins(%x, %s : tensor<64x512xf8E5M2>, tensor<64x16xf8E8M0FNU>) outs(%x, %f, %d : tensor<64x512xf8E5M2>, tensor<64x1xf8E8M0FNU>, tensor<64x1xi8>)
       block_size = row spreads {tag} -> tensor<64x512xf8E5M2>, tensor<64x1xf8E8M0FNU>, tensor<64x1xi8>
   mx.fused_quantize ins(%y : memref<?x512xf32>)
       outs(%e0, %f0, %d0, %e1, %f1, %d1, %m : memref<?x512xf8E4M3FN>, memref<?x1xf8E8M0FNU>, memref<?x1xi8>,
-           memref<512x?xf8E4M3FN>, memref<512x1xf8E8M0FNU>, memref<512x1xi8>, memref<f32>)
+           memref<512x?xf8E4M3FN>, memref<512x1xf8E8M0FNU>, memref<1x512xi8>, memref<f32>)
       axes = [1, 0] block_size = row spreads amax scale_rounding = even
   return %0#2 : tensor<64x1xi8>
 }

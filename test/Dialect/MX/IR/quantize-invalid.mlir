@@ -378,16 +378,16 @@ func.func ${function} {
 
 // SET function = @fused_quantize_c29_shape(%x: tensor<256x512xbf16>, %o0: tensor<512x256xf8E4M3FN>, %o1: tensor<512x2xf8E8M0FNU>, %o2: tensor<256x2xi8>)
 // expected-note @above {{spreads is defined here}}
-// expected-error @below {{'mx.fused_quantize' op expected dimension 0 of spreads to be 512, found 256}}
+// expected-error @below {{'mx.fused_quantize' op expected dimension 0 of spreads to be 2, found 256}}
 %r:3 = mx.fused_quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1, %o2 : tensor<512x256xf8E4M3FN>, tensor<512x2xf8E8M0FNU>, tensor<256x2xi8>) axes = [0] block_size = 128 spreads -> tensor<512x256xf8E4M3FN>, tensor<512x2xf8E8M0FNU>, tensor<256x2xi8>
 
 // SET function = @fused_quantize_c1_spreads(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x1xf8E8M0FNU>)
 // expected-error @below {{'mx.fused_quantize' op expected elements, scales and spreads in outs for each of 1 axes, found 2 outs}}
 %r:2 = mx.fused_quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x1xf8E8M0FNU>) block_size = row spreads -> tensor<256x512xf8E4M3FN>, tensor<256x1xf8E8M0FNU>
 
-// SET function = @fused_quantize_c28_dequantized(%x: tensor<256x512xbf16>, %o0: tensor<256x512xbf16>, %o1: tensor<512x256xf8E4M3FN>, %o2: tensor<512x2xf8E8M0FNU>, %o3: tensor<512x2xi8>)
+// SET function = @fused_quantize_c28_dequantized(%x: tensor<256x512xbf16>, %o0: tensor<256x512xbf16>, %o1: tensor<512x256xf8E4M3FN>, %o2: tensor<512x2xf8E8M0FNU>, %o3: tensor<2x512xi8>)
 // expected-error @below {{'mx.fused_quantize' op expected no attribute 'dequantized' with 'spreads'}}
-%r:4 = mx.fused_quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1, %o2, %o3 : tensor<256x512xbf16>, tensor<512x256xf8E4M3FN>, tensor<512x2xf8E8M0FNU>, tensor<512x2xi8>) axes = [1, 0] block_size = 128 spreads dequantized = [f8E4M3FN, none] -> tensor<256x512xbf16>, tensor<512x256xf8E4M3FN>, tensor<512x2xf8E8M0FNU>, tensor<512x2xi8>
+%r:4 = mx.fused_quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1, %o2, %o3 : tensor<256x512xbf16>, tensor<512x256xf8E4M3FN>, tensor<512x2xf8E8M0FNU>, tensor<2x512xi8>) axes = [1, 0] block_size = 128 spreads dequantized = [f8E4M3FN, none] -> tensor<256x512xbf16>, tensor<512x256xf8E4M3FN>, tensor<512x2xf8E8M0FNU>, tensor<2x512xi8>
 
 // SET function = @fused_quantize_c11(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o: tensor<2xi32>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)
 // expected-error @below {{'mx.fused_quantize' op expected ragged = rows or no expert groups with input_scales, found ragged = reduction}}

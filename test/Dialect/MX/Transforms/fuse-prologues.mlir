@@ -188,17 +188,18 @@ func.func @other_use(%x: !t, %e: !e, %f: !s) -> (!e, !s, !t) {
 
 !f = tensor<64x1xf8E8M0FNU>
 !d = tensor<64x1xi8>
+!dt = tensor<1x64xi8>
 
 // Destinations with spreads are merged with each other.
 // CHECK-LABEL: func @spreads(
 // CHECK:         %[[R:.*]]:6 = mx.fused_quantize {{.*}} axes = [1, 0] block_size = row spreads ->
 // CHECK:         mx.fused_quantize {{.*}} axes = [0] block_size = row ->
 // CHECK:         return %[[R]]#2, %[[R]]#5
-func.func @spreads(%x: !t, %e: !e, %f: !f, %d: !d) -> (!d, !d, !e) {
+func.func @spreads(%x: !t, %e: !e, %f: !f, %d: !d, %dt: !dt) -> (!d, !dt, !e) {
   %q:3 = mx.fused_quantize ins(%x : !t) outs(%e, %f, %d : !e, !f, !d) block_size = row spreads -> !e, !f, !d
   %p:2 = mx.fused_quantize ins(%x : !t) outs(%e, %f : !e, !f) axes = [0] block_size = row -> !e, !f
-  %r:3 = mx.fused_quantize ins(%x : !t) outs(%e, %f, %d : !e, !f, !d) axes = [0] block_size = row spreads -> !e, !f, !d
-  return %q#2, %r#2, %p#0 : !d, !d, !e
+  %r:3 = mx.fused_quantize ins(%x : !t) outs(%e, %f, %dt : !e, !f, !dt) axes = [0] block_size = row spreads -> !e, !f, !dt
+  return %q#2, %r#2, %p#0 : !d, !dt, !e
 }
 
 // Quantizers with different recipes are not merged, and they read a stored tensor.

@@ -165,8 +165,9 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     gathered rows. The input must have rank 2.
 
     With `spreads` elements and scales of wide blocks are followed by the spread
-    of each block, an unsigned byte (`i8`) in the shape of the scales, row-major:
-    the difference between the largest and the smallest scale of its groups of
+    of each block, an unsigned byte (`i8`), row-major in the order of the input's
+    blocks, so along axis 0 in the transposed shape of the scales. It is the
+    difference between the largest and the smallest scale of its groups of
     32 elements ([Spec.md](Spec.md#folded-operands)).
 
     With `amax` the elements and scales are followed by a scalar destination for
