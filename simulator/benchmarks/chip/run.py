@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-TOPICS = ("wgmma", "batches", "turns", "distinct", "mma", "instructions", "latencies", "code", "cold",
+TOPICS = ("wgmma", "batches", "promote", "turns", "distinct", "mma", "instructions", "latencies", "code", "cold",
           "shared", "tma", "copies", "memory", "traffic", "sharing", "underway", "tensormaps", "starts",
           "barriers", "ctas", "launch", "energy", "clocks", "peers", "peer_processes")
 WGMMA = """template <> struct Wgmma<{n}, {kind}> {{

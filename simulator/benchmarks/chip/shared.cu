@@ -40,6 +40,13 @@ struct StoreMatrix {
                  ::"r"(address), "r"(sum) : "memory");
   }
 };
+/// A shuffle, followed by OP.
+template <typename Op> struct ShuffleAnd {
+  static __device__ void run(uint32_t address, uint32_t &sum) {
+    asm volatile("shfl.sync.bfly.b32 %0, %0, 1, 31, -1;" : "+r"(sum));
+    Op::run(address, sum);
+  }
+};
 
 template <typename Op, int BYTES>
 __global__ void __launch_bounds__(512) repeat(long long *cycles, uint32_t *out, uint32_t step) {
@@ -88,6 +95,8 @@ int main() {
   measure<Store, 16>("st.shared.v4");
   measure<LoadMatrix, 16>("ldmatrix.x4");
   measure<StoreMatrix, 16>("stmatrix.x4");
+  measure<ShuffleAnd<LoadWord>, 4>("ld.shared, each after a shuffle");
+  measure<ShuffleAnd<LoadMatrix>, 16>("ldmatrix.x4, each after a shuffle");
   Cycles cycles(countSMs());
   chase<<<countSMs(), 32>>>(cycles.device, nullptr);
   emit("latency of ld.shared", cycles.median() / kRounds, "cycles");

@@ -59,7 +59,11 @@ enum class Fact : uint8_t {
   WgmmaRegistersColumns,
   WgmmaLatencyLate,
   WgmmaSlots,
+  WgmmaRegistersSlots,
   WgmmaRegistersRead,
+  WgmmaStart,
+  WgmmaStartShare,
+  WgmmaTurn,
   MmaSyncProducts,
   MmaSyncLatency,
   // The copy engine.

@@ -86,6 +86,9 @@ struct Group {
   uint64_t step = 0;
   /// Timed launches: first cycle of the current straight-line code.
   uint64_t block = 0;
+  /// Scheduler slots that the start of a wgmma has won before `mmaLooked`.
+  float mmaSlots = 0;
+  uint64_t mmaLooked = 0;
   bool hasWaited = false; ///< a wait for the next tested mbarrier has ended
   // State of timed launches with machine code: the first cycle (`base`) and the
   // first instruction (`entered`) of the current block, the next step to issue

@@ -21,6 +21,8 @@ constexpr uint64_t kMostAhead = 128;
 /// Limit while another warp of the scheduler is at an earlier cycle. The two
 /// warps alternate, and a warp far ahead would take all slots.
 constexpr uint64_t kMostAheadOfOthers = 8;
+/// Limit while the SM runs wgmma, because waiting warps resume at any time.
+constexpr uint64_t kMostAheadOfMmas = 16;
 constexpr uint64_t kMostAheadOfRequests = 64;
 
 inline uint64_t roundUp(double cycles) { return uint64_t(std::ceil(cycles)); }
@@ -102,6 +104,19 @@ public:
       lineOf(begin / 64).columns[column] |= pattern & range;
       begin = next;
     }
+  }
+
+  /// Returns the number of free cycles of the column in [begin, end).
+  uint64_t countFree(unsigned column, uint64_t begin, uint64_t end) {
+    uint64_t free = 0;
+    for (begin = std::max(begin, first * 64); begin < end;) {
+      uint64_t next = std::min(end, (begin / 64 + 1) * 64);
+      uint64_t range = ~0ull >> (64 - (next - begin)) << begin % 64;
+      free += uint64_t(
+          __builtin_popcountll(range & ~lineOf(begin / 64).columns[column]));
+      begin = next;
+    }
+    return free;
   }
 
   /// Prefetches the host memory of the slots at `cycle`.

@@ -214,16 +214,19 @@ Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
   if (aInRegisters || columns < 64)
     cycles = std::max(cycles, least);
   Engine &engine = smOf(w).wgmma;
+  smOf(w).mmaIssuer = firstOfGroup(w);
+  smOf(w).mmaIssued = from;
   Interval when;
   when.read = engine.work(from, roundUp(cycles), w.group().path);
   when.begin = engine.begin;
   double sums = columns / chip[Fact::WgmmaColumns];
   if (aInRegisters)
     sums += chip[Fact::WgmmaRegistersRead];
+  unsigned slots = unsigned(
+      chip[aInRegisters ? Fact::WgmmaRegistersSlots : Fact::WgmmaSlots]);
   if (!hasNoIssue)
     for (Quarter &quarter : smOf(w).quarters)
-      quarter.giveToMmas(unsigned(chip[Fact::WgmmaSlots]), when.begin,
-                         when.begin + uint64_t(sums), now);
+      quarter.giveToMmas(slots, when.begin, when.begin + uint64_t(sums), now);
   if (cycles > least) {
     engine.path.reach(when.read, Fact::WgmmaColumns);
   } else if (aInRegisters) {

@@ -12,6 +12,7 @@
 #include "Stopwatch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 using namespace mx::sim;
@@ -93,16 +94,23 @@ void Stopwatch::enter(Group &g, const Instr *i, const Price &price) const {
 
 /// Returns true if the warp may issue at `cycle` before other warps run.
 bool Stopwatch::mayIssueAhead(const Warp &w, uint64_t cycle) const {
-  return cycle > now + kMostAhead ? isDue(cycle)
-                                  : !quarterOf(w).hasBefore(cycle);
+  uint64_t end = smOf(w).wgmma.next();
+  bool hasMmas = end && end + kMostAhead > now;
+  uint64_t most = hasMmas ? kMostAheadOfMmas : kMostAhead;
+  return cycle > now + most ? isDue(cycle) : !quarterOf(w).hasBefore(cycle);
 }
 
 /// Returns the issue cycle of a machine instruction that is ready at `cycle`.
-inline uint64_t Stopwatch::take(Quarter &quarter, const Step &step,
+inline uint64_t Stopwatch::take(const Warp &w, const Step &step,
                                 uint64_t cycle) const {
+  Quarter &quarter = quarterOf(w);
   uint64_t taken = quarter.schedule(cycle);
   if (step.pipe != Pipe::None)
     taken = std::max(taken, quarter.pipe(unsigned(step.pipe), cycle));
+  if (taken < smOf(w).wgmma.next())
+    quarter.takeBesideMma(step.pipe, taken + 1);
+  if (step.readsThree)
+    quarter.readThird(taken + 1);
   if (step.tensor) {
     taken = std::max(taken, quarter.tensor(cycle));
     quarter.tensor(cycle, step.tensor - 1u);
@@ -213,7 +221,7 @@ bool Stopwatch::walk(Warp &w, const Price &price) {
     }
     if (hasNoIssue)
       continue;
-    uint64_t taken = take(quarterOf(w), step, cycle);
+    uint64_t taken = take(w, step, cycle);
     if (taken > due)
       delayFrom(g, step.place, taken - planned);
     if (awaitsLoads)
@@ -276,6 +284,59 @@ void Stopwatch::account(Warp &w, const Price &price) {
   path.reach(issuedAt, price.tensor ? Fact::MmaSyncProducts : kIssue);
 }
 
+/// Returns true if the wgmma may start; otherwise delays the group. A
+/// warpgroup issues its sequence of wgmma before another warpgroup starts.
+bool Stopwatch::mayStartMma(Warp &w) {
+  Group &g = w.group();
+  const Multiprocessor &sm = smOf(w);
+  uint64_t turn = sm.mmaIssued + chip.cycles(Fact::WgmmaTurn);
+  if (sm.mmaIssuer != firstOfGroup(w) && turn > g.step) {
+    g.step = g.block = turn;
+    g.path.reach(g.step, Fact::WgmmaTurn);
+    return false;
+  }
+  if (hasNoIssue || winsMmaSlots(w)) {
+    g.mmaLooked = 0;
+    g.mmaSlots = 0;
+    return true;
+  }
+  g.path.reach(g.step, Fact::WgmmaStart);
+  return false;
+}
+
+/// Returns true once the group has the scheduler slots that the start of a
+/// wgmma needs: cycles without an instruction of the 32-lane pipe, and a share
+/// of the other cycles. The share shrinks with each competing warp.
+bool Stopwatch::winsMmaSlots(Warp &w) {
+  constexpr uint64_t kLook = 8;
+  Group &g = w.group();
+  Quarter &quarter = quarterOf(w);
+  double needed = chip[Fact::WgmmaStart];
+  unsigned others =
+      quarter.countBefore(g.step + kLook + kMostAheadOfMmas, w.queuedAt);
+  if (needed == 0 || !others)
+    return true;
+  bool isFirst = !g.mmaLooked;
+  if (isFirst)
+    g.mmaLooked = g.step - std::min(g.step, uint64_t(needed));
+  uint64_t running = std::min(g.step, smOf(w).wgmma.next());
+  running -= std::min(running, g.mmaLooked);
+  uint64_t unused = quarter.unused(Pipe::Fma, g.mmaLooked, g.step);
+  uint64_t used = g.step - g.mmaLooked - unused;
+  used -= std::min(used, running * chip.cycles(Fact::WgmmaSlots) / 8);
+  if (isFirst && !used)
+    return true;
+  double won = double(used) * std::pow(chip[Fact::WgmmaStartShare], others);
+  double sum = double(g.mmaSlots) + won;
+  quarter.schedule(g.step, uint64_t(sum) - uint64_t(g.mmaSlots));
+  g.mmaSlots = float(sum + double(unused));
+  g.mmaLooked = g.step;
+  if (g.mmaSlots >= needed)
+    return true;
+  g.step = g.block = g.step + kLook;
+  return false;
+}
+
 bool Stopwatch::reach(Warp &w, const Instr *i, const Price &price) {
   Group &g = w.group();
   if (hasMachineCode) {
@@ -308,7 +369,9 @@ bool Stopwatch::reach(Warp &w, const Instr *i, const Price &price) {
     }
   }
   // Calendars only cover the near future, so a warp must not run far ahead.
-  return price.isPoint ? isDue(g.step) : mayIssue(w, g.step);
+  if (!price.isPoint)
+    return mayIssue(w, g.step);
+  return isDue(g.step) && (!price.isWgmma || mayStartMma(w));
 }
 
 bool Stopwatch::pass(Warp &w, const Instr *i, const Price &price) {
@@ -336,12 +399,22 @@ void Stopwatch::issue(Warp &w, const Instr *i, const Price &price) {
     issueInOrder(w, price);
   else
     issueByOperands(w, price);
+  if (price.isShuffle && price.slots)
+    shuffle(w, price);
   smOf(w).issued += price.slots;
   smOf(w).warpMmas += price.tensor;
   w.counts.slots += price.slots;
   steppedTo = w.group().step;
   if (lines)
     lines->issue(w, i, operands, issuedAt);
+}
+
+/// Passes a shuffle through the pipe of shared memory.
+void Stopwatch::shuffle(Warp &w, const Price &price) {
+  Multiprocessor &sm = smOf(w);
+  ++sm.sharedLines;
+  portUntil = sm.shared.take(issuedAt);
+  arrival = Moment(portUntil + price.latency, Fact::SharedBytes);
 }
 
 void Stopwatch::issueInOrder(Warp &w, const Price &price) {
@@ -391,6 +464,9 @@ void Stopwatch::issueByOperands(Warp &w, const Price &price) {
       if (price.counts[pipe])
         cycle = std::max(cycle, quarter.pipe(pipe, begin, price.counts[pipe]));
     issuedAt = std::max(cycle, quarter.schedule(begin, price.slots));
+    bool hasMmas = issuedAt < smOf(w).wgmma.next();
+    for (unsigned pipe = 1; hasMmas && pipe < kPipes; ++pipe)
+      quarter.takeBesideMma(Pipe(pipe), issuedAt + 1, price.counts[pipe]);
   }
   if (price.tensor)
     issuedAt = quarter.tensor(issuedAt, price.tensor);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <string>
 
 using namespace mx::sim::time;
@@ -168,6 +169,23 @@ static Constants constantsOf(std::string_view line, std::string_view opcode,
           numBank << 16 | constantLineOf(at)};
 }
 
+/// Returns true if "FFMA R5, R3, R6, R15 ;" reads three registers. An operand
+/// with ".reuse" serves two instructions, so it does not count.
+static bool readsThree(std::string_view line) {
+  std::set<std::string_view> seen;
+  line = line.substr(0, line.find(';'));
+  for (size_t at = line.find(','); at != line.npos;
+       at = line.find(',', at + 1)) {
+    size_t begin = line.find_first_not_of(" ,-|", at);
+    if (begin == line.npos || line[begin] != 'R' || line[begin + 1] == 'Z')
+      continue;
+    size_t end = line.find_first_of(" ,|.", begin);
+    if (line.substr(std::min(end, line.size()), 6) != ".reuse")
+      seen.insert(line.substr(begin, end - begin));
+  }
+  return seen.size() == 3;
+}
+
 uint32_t mx::sim::time::parametersAt(unsigned target) {
   return target < 100 ? 0x210 : 0x380;
 }
@@ -232,6 +250,7 @@ mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
     i.stall = uint8_t(std::max<uint64_t>(1, bits >> 41 & 15));
     i.counter = uint8_t(std::min<uint64_t>(bits >> 46 & 7, kCounters));
     i.waits = uint8_t(bits >> 52 & 63);
+    i.readsThree = i.pipe == Pipe::Fma && readsThree(s);
     bool isGuarded = s.find('@') < s.find(opcode);
     i.constants = constantsOf(s, opcode, isGuarded);
     blocks.back().code.push_back(i);

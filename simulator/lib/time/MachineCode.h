@@ -47,6 +47,7 @@ struct MachineInstr {
   /// Counter that signals a variable-latency result, and the mask of counters
   /// to wait for.
   uint8_t counter = kCounters, waits = 0;
+  bool readsThree = false; ///< distinct registers, on the 32-lane pipe
   Constants constants;
 };
 

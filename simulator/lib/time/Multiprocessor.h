@@ -49,6 +49,13 @@ public:
   uint64_t pipe(unsigned pipe, uint64_t cycle, uint64_t count = 1) {
     return board.take(pipe, kIntervals[pipe], cycle, count);
   }
+  /// Reserves a cycle of the 32-lane pipe for every two instructions with three
+  /// registers, because the register file reads two registers per cycle.
+  void readThird(uint64_t cycle) {
+    isThird = !isThird;
+    if (isThird)
+      pipe(unsigned(Pipe::Fma), cycle);
+  }
   /// Reserves cycles of the tensor core for mma.sync.
   uint64_t tensor(uint64_t cycle, uint64_t count = 1) {
     return board.take(kPipes, 1, cycle, count);
@@ -71,8 +78,16 @@ public:
         return true;
     return false;
   }
-  /// Reserves `slots` of every 8 issue slots, and every second slot of the
-  /// arithmetic pipes, for a running wgmma.
+  /// Returns the number of warps except `self` that resume before `cycle`.
+  unsigned countBefore(uint64_t cycle, const uint64_t *self) const {
+    unsigned count = 0;
+    for (unsigned k = 0; living >> k; ++k)
+      count += goOn[k] < cycle && &goOn[k] != self;
+    return count;
+  }
+  /// Reserves `slots` of every 8 issue slots, every second slot of the
+  /// arithmetic pipes, and every fourth slot for functions, for a running
+  /// wgmma.
   void giveToMmas(unsigned slots, uint64_t begin, uint64_t end, uint64_t now) {
     constexpr unsigned kOrder[] = {7, 5, 3, 1, 6, 2, 4, 0};
     uint64_t taken = 0;
@@ -80,8 +95,30 @@ public:
       taken |= 0x0101010101010101ull << kOrder[k];
     board.block(0, taken, begin, end, now);
     board.block(unsigned(Pipe::Fma), 0xaaaaaaaaaaaaaaaaull, begin, end, now);
-    for (Pipe pipe : {Pipe::Alu, Pipe::Multiply})
-      board.block(unsigned(pipe), 0xccccccccccccccccull, begin, end, now);
+    board.block(unsigned(Pipe::Alu), 0xccccccccccccccccull, begin, end, now);
+    board.block(unsigned(Pipe::Multiply), 0x3c3c3c3c3c3c3c3cull, begin, end,
+                now);
+    board.block(unsigned(Pipe::Special), 0x0100000001000000ull, begin, end,
+                now);
+  }
+
+  /// Returns the number of cycles in [begin, end) without an instruction of the
+  /// pipe.
+  uint64_t unused(Pipe pipe, uint64_t begin, uint64_t end) {
+    return board.countFree(unsigned(pipe), begin, end);
+  }
+
+  /// Reserves the slots that `count` instructions take beside a running wgmma,
+  /// in addition to their own: one for every second instruction of the integer
+  /// pipe, and two for a function.
+  void takeBesideMma(Pipe pipe, uint64_t cycle, uint64_t count = 1) {
+    if (pipe == Pipe::Special)
+      schedule(cycle, 2 * count);
+    if (pipe != Pipe::Alu)
+      return;
+    halves += count;
+    schedule(cycle, halves / 2);
+    halves %= 2;
   }
 
   /// Prefetches the host memory of the slots at `cycle`.
@@ -91,7 +128,9 @@ private:
   // Column 0 is the scheduler.
   static_assert(unsigned(Pipe::None) == 0 && kPipes < Board::kColumns);
   Board board;
-  uint64_t living = 0; ///< mask of occupied entries
+  uint64_t halves = 0;  ///< half a slot that takeBesideMma() still has to take
+  bool isThird = false; ///< readThird() has yet to take a cycle
+  uint64_t living = 0;  ///< mask of occupied entries
   std::array<uint64_t, kMostWarps> goOn;
 };
 constexpr unsigned kQuarters = 4;
@@ -111,6 +150,8 @@ struct Multiprocessor {
   Slots shared; ///< lines accessed in shared memory and L1
   Busy sharedBusy;
   Engine wgmma;
+  const Warp *mmaIssuer = nullptr; ///< first warp of the last warpgroup
+  uint64_t mmaIssued = 0;          ///< issue of its last wgmma
   TensorPipe pipe;
   Queue copies{1};      ///< cycles of the copy engine
   Queue rows{1};        ///< incoming rows, on chips with a rate of rows

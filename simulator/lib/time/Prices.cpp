@@ -242,6 +242,8 @@ Price priceOf(const ptx::Instruction &i, const Chip &chip) {
     p.isRequest = (i.opcode == "ld" || i.opcode == "st") &&
                   !hasModifier(i, "shared*") && !hasModifier(i, "param*") &&
                   !hasModifier(i, "const*") && !hasModifier(i, "local");
+    p.isShuffle = i.opcode == "shfl";
+    p.isWgmma = i.opcode == "wgmma" && hasModifier(i, "mma_async");
     p.passesL1 = i.opcode == "ld" && hasModifier(i, "L1::no_allocate");
     if (row.latency == Fact::MmaSyncLatency)
       p.tensor = tensorCycles(i, chip);

@@ -52,6 +52,8 @@ struct Price {
   /// Later instructions wait for the result.
   bool holds = false;
   bool isBranch = false;
+  bool isWgmma = false;
+  bool isShuffle = false;
 
   //===-- With machine code (Schedule.h) ----------------------------------===//
 

@@ -460,7 +460,7 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
           schedule.steps.push_back({at, writes.add(schedule.waits, awaited), 0,
                                     constants.numberOf(i.constants), i.pipe,
                                     i.constants.way == Constants::Load,
-                                    i.counter, i.waits});
+                                    i.counter, i.waits, i.readsThree});
           schedule.lines.push_back(line);
         }
         if (place) {

@@ -25,6 +25,7 @@ struct Step {
   bool loads = false;
   uint8_t counter = 0;
   uint8_t counters = 0; ///< mask of counters to wait for
+  bool readsThree = false;
 };
 
 struct Schedule {

@@ -184,6 +184,10 @@ public:
 private:
   Multiprocessor &smOf(const Warp &w) const { return *w.sm; }
   Quarter &quarterOf(const Warp &w) const { return *w.quarter; }
+  /// Returns the first warp of the warpgroup.
+  static const Warp *firstOfGroup(const Warp &w) {
+    return &w - w.index % kQuarters;
+  }
   bool mayIssue(const Warp &w, uint64_t cycle) const {
     return hasTurn || cycle <= now + kMostAheadOfOthers ||
            mayIssueAhead(w, cycle);
@@ -205,11 +209,14 @@ private:
   void loadConstants(Warp &w, const Step &step, uint64_t cycle) const;
   Moment constantsOf(Warp &w, const uint64_t addresses[32],
                      uint32_t mask) const;
-  uint64_t take(Quarter &quarter, const Step &step, uint64_t cycle) const;
+  uint64_t take(const Warp &w, const Step &step, uint64_t cycle) const;
   void issueInOrder(Warp &w, const Price &price);
   void issueByOperands(Warp &w, const Price &price);
   void follow(Warp &w, Moment ready) const;
   void account(Warp &w, const Price &price);
+  bool mayStartMma(Warp &w);
+  bool winsMmaSlots(Warp &w);
+  void shuffle(Warp &w, const Price &price);
   Fact rateOf(Source source) const { return time::rateOf(chip, source); }
   Moment arrivalOf(Warp &w, uint64_t cycle, Source source, const Path &path);
   Moment arrivalOf(Warp &w, Memory::Times &times);

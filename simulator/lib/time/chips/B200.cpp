@@ -277,7 +277,11 @@ constexpr Fact kB200Absent[] = {
     Fact::WgmmaRegistersColumns,
     Fact::WgmmaLatencyLate,
     Fact::WgmmaSlots,
+    Fact::WgmmaRegistersSlots,
     Fact::WgmmaRegistersRead,
+    Fact::WgmmaStart,
+    Fact::WgmmaStartShare,
+    Fact::WgmmaTurn,
 };
 static_assert(namesEachFactOnce(kB200Rows, kB200Absent));
 
