@@ -64,7 +64,11 @@ public:
   /// Permutes the order of accesses if `lanes` adjacent lanes access successive
   /// parts of a block.
   void permute(int64_t lanes) {
-    if (lanes == 1 || mask != kLine - kChunk || rowBytes != kLine)
+    constexpr int64_t kLines = kLine / kChunk; // of the swizzle
+    bool isPermutable = getRows() > 1 ? getRows() % kLines == 0
+                                      : llvm::isPowerOf2_64(getChunks());
+    if (lanes == 1 || mask != kLine - kChunk || rowBytes != kLine ||
+        !isPermutable)
       return;
     keyStep = kLine / kChunk / lanes;
     Value part = builder.rem(builder.threadId(), builder.i32(lanes));

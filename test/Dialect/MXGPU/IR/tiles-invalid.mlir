@@ -35,6 +35,11 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.load_shared' op expected fragment elements of type 'bf16', found 'f16'}}
 %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xf16>
 
+%s, %s_x = mxgpu.consumer_wait %in : !in
+// load_shared C1
+// expected-error @below {{'mxgpu.load_shared' op expected 1, 2, 4 or 8 lanes, found 16}}
+%x = mxgpu.load_shared %s_x at [%i, %i] lanes(16) : !x -> vector<32xbf16>
+
 // -----
 
 // TEMPLATE kernel
