@@ -409,12 +409,14 @@ void Stopwatch::issue(Warp &w, const Instr *i, const Price &price) {
     lines->issue(w, i, operands, issuedAt);
 }
 
-/// Passes a shuffle through the pipe of shared memory.
+/// Passes a shuffle through the pipe of shared memory. Its latency includes a
+/// cycle of an idle pipe.
 void Stopwatch::shuffle(Warp &w, const Price &price) {
   Multiprocessor &sm = smOf(w);
   ++sm.sharedLines;
   portUntil = sm.shared.take(issuedAt);
-  arrival = Moment(portUntil + price.latency, Fact::SharedBytes);
+  if (portUntil > issuedAt + 1)
+    arrival = Moment(portUntil - 1 + price.latency, Fact::SharedBytes);
 }
 
 void Stopwatch::issueInOrder(Warp &w, const Price &price) {
