@@ -17,8 +17,7 @@ from harness import BF16, FLOATS, Harness
 
 test = Harness("mx_run", "folder", "chip", count=12, first=0)
 PROMOTIONS = 128, 256, 512
-# Forms of kernels; the CPU path runs all forms.
-BLOCKS_OF_B = {"cpu": (128, 256, 512, None), "sm_90a": (None,)}[test.chip]
+BLOCKS = 128, 256, 512, None
 MULTIPLE_OF_K = {"cpu": 16, "sm_90a": 128}[test.chip]
 TILES = [(128, 64), (128, 128), (128, 192), (128, 256)]
 TALL_TILES = [(192, 64), (192, 128)]  # of a single matrix
@@ -251,6 +250,13 @@ CHOSEN = [
     Case(100, 60, 768, blocks=(256, None), promote=256),
     Case(200, 200, 1536, blocks=(512, None), promote=512, schedule=tile(256, 192)),
     Case(250, 140, 896, blocks=(None, None), promote=512, schedule=tile(192, 128), data="special"),
+    Case(200, 300, 384, blocks=(128, 128), schedule=tile(128, 256)),
+    Case(130, 200, 640, blocks=(128, 128), schedule=tile(128, 192), data="special"),
+    Case(250, 140, 512, blocks=(128, 256), schedule=tile(192, 128)),
+    Case(300, 300, 1024, blocks=(512, 128), schedule=tile(256, 256), data="wild"),
+    Case(130, 72, 1024, blocks=(256, 512), promote=256, schedule=tile(128, 128)),
+    Case(250, 140, 1536, blocks=(512, 512), promote=512, schedule=tile(192, 64), data="special"),
+    Case(200, 200, 2560, blocks=(512, 512), promote=512, schedule=tile(256, 128)),
     Case(70, 130, 256, elements=("f8E5M2", "f8E4M3FN")),
     Case(70, 130, 256, elements=("f8E4M3FN", "f8E5M2")),
     Case(64, 64, 512, blocks=(256, None)),
@@ -266,6 +272,7 @@ CHOSEN = [
     Case(96, 80, 256, elements=("f8E4M3FN", "f8E5M2"), data="tiny a"),
     Case(70, 40, 5 * MULTIPLE_OF_K, blocks=(None, None)),
     Case(70, 40, 640, linear=True),
+    Case(70, 40, 512, blocks=(128, 256), linear=True),
     Case(64, 64, 256, alpha=True, accumulate=True),
     Case(26, 28, 256, schedule=tile(128, 64), alpha=True, accumulate=True),
     Case((100, 0, 130, 100), 72, 256, "rows"),
@@ -273,6 +280,8 @@ CHOSEN = [
     Case((129, 127, 44), 200, 256, "rows", blocks=(None, None), schedule=tile(128, 256)),
     Case((3, 128, 129), 64, 512, "rows", blocks=(512, None)),
     Case((0, 7, 140, 0, 360), 200, 1024, "rows", blocks=(512, None), promote=512, schedule=tile(256, 128)),
+    Case((0, 7, 133, 0, 160), 140, 384, "rows", blocks=(128, 128), schedule=tile(128, 128)),
+    Case((50, 0, 140), 128, 256, "rows", blocks=(128, 128), pairs=True),
     Case((50, 0, 140), 128, 256, "rows", pairs=True),
     Case((50, 0, 140), 128, 256, "rows", pairs=True, epilogue=True, result="f8E4M3FN"),
     Case((50, 0, 140), 40, 256, "rows", result="scatter"),
@@ -281,9 +290,17 @@ CHOSEN = [
 ]
 
 
+def fits(case, rows, columns):
+    """Returns whether a partial sum fits in registers."""
+    slices = case.promote == 128
+    if None in case.blocks:
+        return columns < 256 or slices
+    return slices or columns <= (64 if rows == 192 else 128)
+
+
 def draw_schedule(rng, case):
     tiles = TILES + PAIRS + TALL_TILES * (case.kind == "dense")
-    fields = [tile(*pick(rng, [shape for shape in tiles if shape[1] < 256 or case.promote == 128])),
+    fields = [tile(*pick(rng, [shape for shape in tiles if fits(case, *shape)])),
               "raster = " + pick(rng, ["linear", "group_m(2)", "hilbert"]), pick(rng, ["stages = 2", "pdl", None])]
     if case.result == "plain":
         aligned = case.n * np.dtype(FLOATS[case.out]).itemsize % 16 == 0
@@ -296,7 +313,9 @@ def draw_case(index):
     kind = pick(rng, ["dense", "rows", "batched", "masked"])
     promote = pick(rng, PROMOTIONS)
     longer = lambda blocks: pick(rng, [block for block in blocks if block is None or block >= promote])
-    blocks = longer((128, 256, 512, None)), longer(BLOCKS_OF_B)
+    of_a = longer(BLOCKS)
+    # Kernels with whole rows of A require whole rows of B.
+    blocks = of_a, longer(BLOCKS if of_a or test.chip == "cpu" else (None,))
     multiple = max(block or MULTIPLE_OF_K for block in blocks)
     k = multiple * int(rng.integers(1, 1 + max(1, 768 // multiple)))
     case = Case(int(pick(rng, [1, 31, 128, 129, rng.integers(1, 300)])),

@@ -43,8 +43,8 @@ struct MatmulProblem {
   /// result.
   mlir::Type a, b, scales, out;
   bool accumulate = false;
-  /// Block size of A, which may be BlockFormat::kWhole.
-  int64_t aBlockSize = 0;
+  /// Block sizes, which may be BlockFormat::kWhole.
+  int64_t aBlockSize = 0, bBlockSize = 0;
   int64_t promote = 0; ///< elements added in reduced precision, or 0
   /// True if an epilogue region computes the result.
   bool hasEpilogue = false;
@@ -78,8 +78,10 @@ struct MatmulProblem {
   bool hasScalesOfB() const { return !llvm::isa<mlir::BFloat16Type>(b); }
   bool hasScales() const;
   int64_t getOutBits() const;
-  /// Returns the reduction elements covered by one 512-byte tile of scales.
+  /// Returns the reduction elements covered by one 512-byte tile of A's scales.
   int64_t getScaleTileK() const;
+  /// Returns true if sums are promoted with scales of blocks of both operands.
+  bool promotesBlocks() const;
   /// Bytes of a scale, 1 without scales.
   int64_t getScaleBytes() const;
 };
@@ -120,8 +122,10 @@ struct MatmulBuffers {
   /// `bInputs` instead.
   RingType inputs, bInputs;
   /// Scales that apply to a whole work tile: fields "sfb", and "sfa" if rows of
-  /// A have a single scale.
-  RingType tileScales;
+  /// A have a single scale. If sums are promoted with scales of blocks of both
+  /// operands, the scales "sfa" and "sfb" of an interval, and their values in
+  /// f32, "fa" and "fb".
+  RingType tileScales, factors;
   RingType getBInputs() const;
   /// Ring of dequantized B for the tensor core, with field "b".
   RingType operands;

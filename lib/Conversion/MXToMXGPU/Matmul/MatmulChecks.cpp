@@ -127,11 +127,13 @@ static LogicalResult verifyFolded(MatmulOpInterface op,
            << target::kFoldedTileK << " with " << op.getNumB()
            << " B matrices on " << target.chip
            << ", found promote = " << *op.getPromote();
-  if (op.getBlockSizeOfB() == BlockFormat::kWhole)
+  if (op.getBlockSizeOfB() == BlockFormat::kWhole ||
+      op.getBlockSize() != BlockFormat::kWhole)
     return success();
-  return op.emitOpError("expected b_block_size = row with promote on ")
+  return op.emitOpError("expected b_block_size = row with block_size = row on ")
          << target.chip << ", found blocks of "
-         << spellBlockSize(op.getBlockSizeOfB()) << " elements";
+         << spellBlockSize(op.getBlockSizeOfB())
+         << " elements: exchange the operands, or fold 'a' to blocks";
 }
 
 LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,

@@ -28,6 +28,10 @@ int64_t MatmulProblem::getOutBits() const {
 int64_t MatmulProblem::getScaleTileK() const {
   return kScaleTileBlocks * mma.blockSize / getScaleBytes();
 }
+bool MatmulProblem::promotesBlocks() const {
+  return promote && aBlockSize != BlockFormat::kWhole &&
+         bBlockSize != BlockFormat::kWhole;
+}
 int64_t MatmulProblem::getScaleBytes() const {
   return scales ? getStoredBits(scales) / 8 : 1;
 }
@@ -119,6 +123,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.aBlockSize = op.getBlockSize();
+  problem.bBlockSize = op.getBlockSizeOfB();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
   // A size may be static in only one of the two types.
   auto either = [](int64_t x, int64_t y) {
@@ -395,6 +400,8 @@ static SmallVector<RingRequest, 4> getRequests(const MatmulBuffers &buffers) {
     requests.push_back({"in_b", buffers.bInputs});
   if (buffers.tileScales)
     requests.push_back({"tile_scales", buffers.tileScales});
+  if (buffers.factors)
+    requests.push_back({"factors", buffers.factors});
   if (buffers.operands)
     requests.push_back({"operands", buffers.operands});
   if (buffers.accumulators)

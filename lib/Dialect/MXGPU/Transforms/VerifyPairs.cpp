@@ -57,11 +57,13 @@ LogicalResult mx::mxgpu::verifyPair(RingOp ring, const Sides &sides) {
   // Each CTA of a pair computes its own work tiles of expert groups.
   if (type.getProducer() == AsyncKind::Groups)
     return kernel.isPair() ? verifyProducers() : success();
-  // In a pair, a ring of one CTA is allowed if bulk copies fill it and threads
-  // read it.
+  // In a pair, a ring of one CTA is allowed if bulk copies or threads fill it
+  // and threads read it.
   bool isCtaRing = kernel.isPair() && type.getScope() == Scope::Cta &&
-                   type.getProducer() == AsyncKind::BulkCopy &&
-                   type.getConsumer() == AsyncKind::Threads;
+                   (type.getProducer() == AsyncKind::Threads
+                        ? type.isEmptiedByThreads()
+                        : type.getProducer() == AsyncKind::BulkCopy &&
+                              type.getConsumer() == AsyncKind::Threads);
   if (type.isPair() != kernel.isPair() && !isCtaRing) // kernel C33
     return ring.emitOpError("expected scope = ")
            << (kernel.isPair() ? "pair" : "cta") << " in a kernel with cluster("

@@ -31,8 +31,8 @@ WgmmaFP8MainLoop::WgmmaFP8MainLoop(MatmulKernel &kernel, WorkPolicy &work,
     : MainLoop(kernel, work, b),
       mma(cast<WgmmaAttr>(kernel.matmul.buffers.mma)),
       slices(kernel.matmul.buffers.slices),
-      hasScalesOfRows(kernel.matmul.problem.aBlockSize == BlockFormat::kWhole) {
-}
+      hasScalesOfRows(kernel.matmul.problem.aBlockSize == BlockFormat::kWhole),
+      promotesBlocks(kernel.matmul.problem.promotesBlocks()) {}
 
 //===----------------------------------------------------------------------===//
 // Operands
@@ -40,7 +40,7 @@ WgmmaFP8MainLoop::WgmmaFP8MainLoop(MatmulKernel &kernel, WorkPolicy &work,
 
 void WgmmaFP8MainLoop::addOperands(KernelArguments &signature) {
   RingType ring = matmul.buffers.inputs;
-  RingType ofTile = matmul.buffers.tileScales;
+  RingType apart = matmul.buffers.tileScales;
   signature.add(Arg::AMap,
                 encodeElements(matrices.a, ring, "a", matmul.getARows()));
   signature.add(Arg::BMap,
@@ -49,7 +49,8 @@ void WgmmaFP8MainLoop::addOperands(KernelArguments &signature) {
       Arg::AScalesMap,
       encodeScales(
           matrices.aScales,
-          getInput(hasScalesOfRows ? ofTile : ring, "sfa").getShape()));
+          getInput(apart.getFieldIndex("sfa") < 0 ? ring : apart, "sfa")
+              .getShape()));
   signature.add(Arg::BScalesMap,
                 encodeScales(matrices.bScales, b.getScaleBox()));
 }
@@ -57,12 +58,16 @@ void WgmmaFP8MainLoop::addOperands(KernelArguments &signature) {
 void WgmmaFP8MainLoop::createRings() {
   inputs = body.ring(matmul.buffers.inputs, "in");
   tileScales = body.ring(matmul.buffers.tileScales, "tile_scales");
+  if (promotesBlocks)
+    factors = body.ring(matmul.buffers.factors, "factors");
 }
 
 void WgmmaFP8MainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildMultiply(epilogue,
                 [&](ForEachWorkTileOp workTile) { return multiply(workTile); });
   buildLoads();
+  if (promotesBlocks)
+    buildConvert();
 }
 
 //===----------------------------------------------------------------------===//
@@ -75,9 +80,12 @@ void WgmmaFP8MainLoop::buildLoads() {
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   OperandOrigin origin = work.getOperands(workTile);
   b.begin(workTile, origin);
-  loadTileScales(origin);
+  if (!promotesBlocks)
+    loadTileScales(origin);
   auto [start, end] = getReduction(workTile);
   ForEachKOp step = body.forEachK(start, end, matmul.problem.promote);
+  if (promotesBlocks)
+    loadTileScales(origin, step.getK());
   if (hasSeveralSteps())
     step = forEachStep(step, end);
   Value k = step.getK();
@@ -86,7 +94,7 @@ void WgmmaFP8MainLoop::buildLoads() {
                  schedule.getTileK());
   loadPanels(body, a, origin.row, k, stage, "a", schedule.getL2A());
   b.loadElements(stage, k);
-  if (!hasScalesOfRows)
+  if (!hasScalesOfRows && !promotesBlocks)
     TmaLoadOp::create(
         body, arguments.get(Arg::AScalesMap),
         ValueRange{origin.rowTile, body.div(k, matmul.problem.getScaleTileK())},
@@ -95,14 +103,80 @@ void WgmmaFP8MainLoop::buildLoads() {
   launchDependents(workTile);
 }
 
-void WgmmaFP8MainLoop::loadTileScales(const OperandOrigin &origin) {
+void WgmmaFP8MainLoop::loadTileScales(const OperandOrigin &origin, Value k) {
   auto stage = ProducerAcquireOp::create(body, tileScales);
-  b.loadScales(stage, body.index(0));
-  if (hasScalesOfRows)
-    TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
-                      ValueRange{origin.rowTile, body.index(0)},
-                      stage.getBuffer("sfa"), stage.getStage());
+  auto getTile = [&](int64_t blockSize) {
+    return k ? getScaleTile(k, blockSize) : Value(body.index(0));
+  };
+  b.loadScales(stage, getTile(matmul.problem.bBlockSize));
+  if (hasScalesOfRows || promotesBlocks)
+    TmaLoadOp::create(
+        body, arguments.get(Arg::AScalesMap),
+        ValueRange{origin.rowTile, getTile(matmul.problem.aBlockSize)},
+        stage.getBuffer("sfa"), stage.getStage());
   ProducerCommitOp::create(body, stage.getStage(), Value());
+}
+
+//===----------------------------------------------------------------------===//
+// Conversion of scales
+//===----------------------------------------------------------------------===//
+
+void WgmmaFP8MainLoop::buildConvert() {
+  OpBuilder::InsertionGuard guard(body);
+  body.role("convert", 1, /*elected=*/false);
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
+  auto [start, end] = getReduction(workTile);
+  Value k = body.forEachK(start, end, matmul.problem.promote).getK();
+  auto scales = ConsumerWaitOp::create(body, tileScales);
+  auto written = ProducerAcquireOp::create(body, factors);
+  int64_t rows = matmul.getARows(), columns = schedule.getTileN();
+  convertScales(scales, "sfa", written, "fa",
+                getRowInScales(work.getFirstRow(workTile), rows), rows, k,
+                matmul.problem.aBlockSize);
+  convertScales(scales, "sfb", written, "fb",
+                getRowInScales(workTile.getColumn(), columns), columns, k,
+                matmul.problem.bBlockSize);
+  ProducerCommitOp::create(body, written.getStage(), Value());
+  ConsumerReleaseOp::create(body, scales.getStage());
+}
+
+/// Bits 0, 3, 1, 2 of the number of a column become bits 0 to 3 of its place,
+/// so that a thread loads its columns of the accumulator 16 bytes at a time.
+static Value getPlaceOfColumn(KernelBuilder &body, Value column) {
+  auto move = [&](int64_t bits, int64_t factor, int64_t divisor) {
+    Value moved = arith::AndIOp::create(body, column, body.index(bits));
+    return body.div(body.mul(moved, body.index(factor)), divisor);
+  };
+  return body.add(body.add(move(0b10001, 1, 1), move(0b00110, 2, 1)),
+                  move(0b01000, 1, 4));
+}
+
+void WgmmaFP8MainLoop::convertScales(ConsumerWaitOp scales, StringRef from,
+                                     ProducerAcquireOp written, StringRef to,
+                                     Value row, int64_t count, Value k,
+                                     int64_t blockSize) {
+  // A tile may begin in the middle of a tile of scales, at a multiple of a box.
+  constexpr int64_t kBox = kScaleTileRows / 2, kLanes = target::kWarpSize;
+  auto box = FragmentType::get(
+      body.getF32Type(),
+      FragmentLayoutAttr::get(body.getContext(), mxgpu::rows(kLanes, 1),
+                              mxgpu::rows(kBox / kLanes, kLanes)));
+  Value lane = ThreadIdOp::create(body);
+  Value place = to == "fb" ? getPlaceOfColumn(body, lane) : lane;
+  Value block = getBlockInTile(k, blockSize);
+  for (int64_t first = 0; first < count; first += kBox) {
+    Value loaded = loadFactors(scales.getBuffer(from), body.add(row, first),
+                               block, box, blockSize);
+    for (int64_t i = 0; i < kBox / kLanes; ++i)
+      StoreSharedOp::create(
+          body,
+          vector::ExtractStridedSliceOp::create(
+              body, loaded, ArrayRef<int64_t>{i}, ArrayRef<int64_t>{1},
+              ArrayRef<int64_t>{1}),
+          written.getBuffer(to),
+          ValueRange{body.index(0), body.add(place, first + i * kLanes)},
+          /*thread=*/Value());
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -145,38 +219,52 @@ SmallVector<Value> WgmmaFP8MainLoop::addSlices(ForEachKOp interval,
                                                ForEachWorkTileOp workTile) {
   SmallVector<Value> accumulators;
   auto stage = ConsumerWaitOp::create(body, inputs);
-  Value factors = loadFactorsOfA(stage, interval.getK(), workTile);
+  Value ofRows = loadFactorsOfA(stage, interval.getK(), workTile);
+  ConsumerWaitOp converted;
   for (int64_t slice = 0; slice < slices; ++slice) {
-    Value sum = MmaWaitOp::create(body, startSlice(stage, slice),
-                                  /*pending=*/0);
+    Value accumulator = interval.getRegionIterArgs()[slice];
+    Value sum = startSlice(stage, slice);
+    if (promotesBlocks && !slice)
+      converted = ConsumerWaitOp::create(body, factors);
+    sum = MmaWaitOp::create(body, sum, /*pending=*/0);
     if (slice == slices - 1)
       ConsumerReleaseOp::create(body, stage.getStage());
     accumulators.push_back(
-        promote(interval.getRegionIterArgs()[slice], sum, factors));
+        promotesBlocks ? promoteBlocks(accumulator, sum, converted, slice)
+                       : promote(accumulator, sum, ofRows));
   }
+  if (promotesBlocks)
+    ConsumerReleaseOp::create(body, converted.getStage());
   return accumulators;
 }
 
 Value WgmmaFP8MainLoop::addSteps(ForEachKOp interval, Value end,
                                  ForEachWorkTileOp workTile) {
   SmallVector<Value> initial = {createZeroSlice()};
-  if (!hasScalesOfRows)
+  if (!hasScalesOfRows && !promotesBlocks)
     initial.push_back(arith::ConstantOp::create(
         body, body.getZeroAttr(getFactors(getRowsOfA()))));
   ForEachKOp step = forEachStep(interval, end, initial);
   auto stage = ConsumerWaitOp::create(body, inputs);
-  Value factors = loadFactorsOfA(stage, step.getK(), workTile);
+  Value ofRows = loadFactorsOfA(stage, step.getK(), workTile);
   Value sum = start(mma, stage.getBuffer("a"), stage.getBuffer("b"),
                     step.getRegionIterArgs()[0]);
   sum = MmaWaitOp::create(body, sum, /*pending=*/0);
   ConsumerReleaseOp::create(body, stage.getStage());
   SmallVector<Value> next = {sum};
-  if (factors)
-    next.push_back(factors);
+  if (ofRows)
+    next.push_back(ofRows);
   step.getYield().getValuesMutable().assign(next);
   body.setInsertionPointAfter(step);
-  return promote(interval.getRegionIterArgs()[0], step.getResult(0),
-                 factors ? step.getResult(1) : Value());
+  Value accumulator = interval.getRegionIterArgs()[0];
+  if (!promotesBlocks)
+    return promote(accumulator, step.getResult(0),
+                   ofRows ? step.getResult(1) : Value());
+  auto converted = ConsumerWaitOp::create(body, factors);
+  accumulator =
+      promoteBlocks(accumulator, step.getResult(0), converted, /*slice=*/0);
+  ConsumerReleaseOp::create(body, converted.getStage());
+  return accumulator;
 }
 
 Value WgmmaFP8MainLoop::startSlice(ConsumerWaitOp stage, int64_t slice) {
@@ -203,6 +291,33 @@ Value WgmmaFP8MainLoop::promote(Value accumulator, Value sum, Value factors) {
         vector::ExtractOp::create(body, factors, static_cast<int64_t>(i));
     factor = vector::BroadcastOp::create(body, old.getType(), factor);
     rows.push_back(math::FmaOp::create(body, added, factor, old));
+  }
+  return FromRowsOp::create(body, accumulator.getType(), rows);
+}
+
+Value WgmmaFP8MainLoop::promoteBlocks(Value accumulator, Value sum,
+                                      ConsumerWaitOp converted, int64_t slice) {
+  Value ofRows = loadConverted(converted.getBuffer("fa"), getPlacesOfRows());
+  SmallVector<Value> rows(ToRowsOp::create(body, accumulator).getRows());
+  SmallVector<Value> sums(ToRowsOp::create(body, sum).getRows());
+  FragmentLayoutAttr places = getPlacesOfColumns();
+  int64_t columns = places.getShape().second, own = places.getNumValues();
+  for (int64_t chunk = 0; chunk < mma.getN() / columns; ++chunk) {
+    Value ofColumns = loadConverted(converted.getBuffer("fb"), places,
+                                    slice * mma.getN() + chunk * columns);
+    SmallVector<int64_t> at = {chunk * own}, size = {own}, step = {1};
+    for (auto [i, row] : llvm::enumerate(rows)) {
+      Value factor = vector::BroadcastOp::create(
+          body, ofColumns.getType(),
+          vector::ExtractOp::create(body, ofRows, static_cast<int64_t>(i)));
+      Value added =
+          vector::ExtractStridedSliceOp::create(body, sums[i], at, size, step);
+      Value old =
+          vector::ExtractStridedSliceOp::create(body, row, at, size, step);
+      factor = arith::MulFOp::create(body, factor, ofColumns);
+      row = vector::InsertStridedSliceOp::create(
+          body, math::FmaOp::create(body, added, factor, old), row, at, step);
+    }
   }
   return FromRowsOp::create(body, accumulator.getType(), rows);
 }
@@ -278,15 +393,53 @@ FragmentType WgmmaFP8MainLoop::getRowsOfA() {
 
 Value WgmmaFP8MainLoop::loadFactorsOfA(ConsumerWaitOp stage, Value k,
                                        ForEachWorkTileOp workTile) {
-  if (hasScalesOfRows)
+  if (hasScalesOfRows || promotesBlocks)
     return {};
-  int64_t blockSize = matmul.problem.mma.blockSize;
-  Value inTile = arith::RemUIOp::create(
-      body, k, body.index(matmul.problem.getScaleTileK()));
+  int64_t blockSize = matmul.problem.aBlockSize;
   return loadFactors(
       stage.getBuffer("sfa"),
       getRowInScales(work.getFirstRow(workTile), matmul.getARows()),
-      body.div(inTile, blockSize), getRowsOfA(), blockSize);
+      getBlockInTile(k, blockSize), getRowsOfA(), blockSize);
+}
+
+Value WgmmaFP8MainLoop::getScaleTile(Value k, int64_t blockSize) {
+  return body.div(k, kScaleTileBlocks * blockSize);
+}
+
+Value WgmmaFP8MainLoop::getBlockInTile(Value k, int64_t blockSize) {
+  Value inTile =
+      arith::RemUIOp::create(body, k, body.index(kScaleTileBlocks * blockSize));
+  return body.div(inTile, blockSize);
+}
+
+FragmentLayoutAttr WgmmaFP8MainLoop::getPlacesOfRows() const {
+  FragmentModes modes = mma.getAccumulatorModes(mma.getN());
+  SmallVector<FragmentMode> values;
+  for (FragmentMode &mode : modes.threads)
+    mode.columns = std::exchange(mode.rows, 0);
+  for (FragmentMode mode : modes.values)
+    if (mode.rows) {
+      std::swap(mode.rows, mode.columns);
+      values.push_back(mode);
+    }
+  return FragmentLayoutAttr::get(mma.getContext(), modes.threads, values);
+}
+
+FragmentLayoutAttr WgmmaFP8MainLoop::getPlacesOfColumns() const {
+  // Four lanes share a row, and each loads four adjacent places of every 16.
+  // More columns at a time would not fit in registers.
+  int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
+  return FragmentLayoutAttr::get(mma.getContext(),
+                                 {columns(4, 4), mxgpu::rows(threads / 4, 0)},
+                                 {columns(4, 1)});
+}
+
+Value WgmmaFP8MainLoop::loadConverted(Value buffer, FragmentLayoutAttr places,
+                                      int64_t first) {
+  auto type = FragmentType::get(body.getF32Type(), places);
+  Value fragment = LoadFragmentOp::create(
+      body, type, buffer, body.index(0), body.index(first), /*thread=*/Value());
+  return ToRowsOp::create(body, fragment).getRows().front();
 }
 
 Value WgmmaFP8MainLoop::loadTileFactors(Value buffer, Value row,
@@ -322,6 +475,8 @@ Value WgmmaFP8MainLoop::loadFactorsOfB(Value buffer,
 
 Value WgmmaFP8MainLoop::scaleTile(Value accumulator,
                                   ForEachWorkTileOp workTile) {
+  if (promotesBlocks)
+    return accumulator;
   auto stage = ConsumerWaitOp::create(body, tileScales);
   Value ofColumns = loadFactorsOfB(stage.getBuffer("sfb"), workTile);
   Value ofRows;

@@ -5,7 +5,8 @@
 // wgmma reads folded 8-bit operands from shared memory and adds `promote`
 // elements of the reduction in reduced precision. Threads scale such a partial
 // sum by the scales of A and add it to the accumulator in f32. Meanwhile the
-// tensor core multiplies for other warpgroups.
+// tensor core multiplies for other warpgroups. If B has blocks too, a warp
+// converts the scales of both operands to f32 once for all threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +27,16 @@ public:
 
 private:
   void buildLoads();
-  /// Loads the scales that apply to a whole work tile.
-  void loadTileScales(const OperandOrigin &origin);
+  /// Loads the scales that apply to a whole work tile, or those of the interval
+  /// that starts at `k`.
+  void loadTileScales(const OperandOrigin &origin, mlir::Value k = {});
+  /// Builds the role that converts the scales of both operands to f32.
+  void buildConvert();
+  /// Converts the scales of `count` rows for the interval that starts at `k`.
+  void convertScales(ConsumerWaitOp scales, llvm::StringRef from,
+                     ProducerAcquireOp factors, llvm::StringRef to,
+                     mlir::Value row, int64_t count, mlir::Value k,
+                     int64_t blockSize);
 
   /// Returns the accumulator of a work tile.
   mlir::Value multiply(ForEachWorkTileOp workTile);
@@ -56,10 +65,21 @@ private:
   mlir::VectorType getFactors(FragmentType type);
   /// Returns a fragment of A, with the rows of the accumulator.
   FragmentType getRowsOfA();
+  /// Returns the tile of scales, and the block in the tile, of reduction
+  /// element `k`.
+  mlir::Value getScaleTile(mlir::Value k, int64_t blockSize);
+  mlir::Value getBlockInTile(mlir::Value k, int64_t blockSize);
   /// Returns the factors of A's rows for the reduction from `k` on, or null if
-  /// a row of A has a single scale.
+  /// the stage of the operands contains no scales.
   mlir::Value loadFactorsOfA(ConsumerWaitOp stage, mlir::Value k,
                              ForEachWorkTileOp workTile);
+  /// Loads the converted factors at a thread's places from `first` on.
+  mlir::Value loadConverted(mlir::Value buffer, FragmentLayoutAttr places,
+                            int64_t first = 0);
+  /// Returns the places of a thread's rows in "fa", and of its columns among
+  /// some columns in "fb".
+  FragmentLayoutAttr getPlacesOfRows() const;
+  FragmentLayoutAttr getPlacesOfColumns() const;
   /// Loads the factors of the rows of a layout that apply to a whole work tile.
   mlir::Value loadTileFactors(mlir::Value buffer, mlir::Value row,
                               FragmentLayoutAttr rows);
@@ -68,6 +88,10 @@ private:
   /// Adds a partial sum, multiplied by row factors if any, to an accumulator.
   mlir::Value promote(mlir::Value accumulator, mlir::Value sum,
                       mlir::Value factors);
+  /// Adds a partial sum of a slice, multiplied by the factors of rows and of
+  /// columns, to an accumulator.
+  mlir::Value promoteBlocks(mlir::Value accumulator, mlir::Value sum,
+                            ConsumerWaitOp converted, int64_t slice);
   /// Joins the accumulators of the slices.
   mlir::Value joinSlices(mlir::ValueRange slices);
   /// Multiplies the accumulator by the scales of a whole work tile.
@@ -79,7 +103,8 @@ private:
   WgmmaAttr mma; ///< of a slice
   int64_t slices;
   bool hasScalesOfRows; ///< a row of A has a single scale
-  mlir::Value inputs, tileScales;
+  bool promotesBlocks;  ///< both operands have scales of blocks
+  mlir::Value inputs, tileScales, factors;
 };
 
 } // namespace mx::mxgpu

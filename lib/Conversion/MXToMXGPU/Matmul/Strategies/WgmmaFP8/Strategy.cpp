@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Folded 8-bit operands with promotion to f32 every 128, 256 or 512 elements.
-// Each warpgroup computes 64 rows of a tile, in slices of at most 192 columns.
-// While it promotes a slice, the tensor core multiplies for the other
-// warpgroups.
+// Each warpgroup computes 64 rows of a tile, in slices of columns that fit in
+// registers beside the accumulator. While it promotes a slice, the tensor core
+// multiplies for the other warpgroups.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,36 +21,40 @@ using namespace mx::mxgpu;
 
 namespace {
 /// Rows of a CTA, and the most columns that its registers hold beside a
-/// partial sum: registers per thread are {MMA warpgroup, load warpgroup}.
+/// partial sum of `slice` columns: registers per thread are {MMA warpgroup,
+/// load warpgroup}.
 struct FP8Tile {
-  int64_t rows, mostColumns, mostCtas;
+  int64_t rows, mostColumns, mostCtas, slice;
   int64_t registers[2];
 };
 } // namespace
 
-// The first row applies to tiles that checkSchedule rejects.
-static constexpr FP8Tile kTiles[] = {{128, 256, 2, {232, 40}},
-                                     {192, 128, 1, {160, 32}}};
-/// Rows of B per wgmma: a partial sum of more columns would not fit in
-/// registers beside the accumulator.
-static constexpr int64_t kMostFP8Columns = 192;
+/// Tiles without and with blocks of both operands. The first row applies to
+/// tiles that checkSchedule rejects.
+static constexpr FP8Tile kTiles[][2] = {
+    {{128, 256, 2, 192, {232, 40}}, {192, 128, 1, 128, {160, 32}}},
+    {{128, 256, 2, 128, {232, 40}}, {192, 128, 1, 64, {152, 56}}}};
 static constexpr int64_t kFP8Columns[] = {64, 128, 192, 256};
+/// Stages of scales: intervals that the loads are ahead of the promotion.
+static constexpr int64_t kScaleStages = 2;
 
 /// Returns the most columns of a tile. A partial sum of several steps covers
 /// all columns.
 static int64_t getMostColumns(const MatmulProblem &problem,
                               const FP8Tile &tile) {
   return problem.promote > target::kFoldedTileK
-             ? std::min(tile.mostColumns, kMostFP8Columns)
+             ? std::min(tile.mostColumns, tile.slice)
              : tile.mostColumns;
 }
 
 /// Returns the row of kTiles for a schedule, or null.
-static const FP8Tile *findTile(const ScheduleFields &fields) {
+static const FP8Tile *findTile(const MatmulProblem &problem,
+                               const ScheduleFields &fields) {
   int64_t rows = fields.tile[0] / fields.strategy.getCtas();
-  const auto *tile = llvm::find_if(
-      kTiles, [&](const FP8Tile &tile) { return tile.rows == rows; });
-  return tile == std::end(kTiles) ? nullptr : tile;
+  for (const FP8Tile &tile : kTiles[problem.promotesBlocks()])
+    if (tile.rows == rows)
+      return &tile;
+  return nullptr;
 }
 
 namespace {
@@ -67,7 +71,7 @@ public:
                            const ScheduleFields &fields) const override {
     RingTypes types(problem, fields);
     int64_t rows = fields.tile[0] / types.ctas,
-            slices = ceilDiv(types.tileN, kMostFP8Columns),
+            slices = ceilDiv(types.tileN, findTile(problem, fields)->slice),
             columns = types.tileN / slices;
     auto mma = WgmmaAttr::get(types.context, rows, columns, problem.mma.getK(),
                               rows / target::kWgmmaM);
@@ -76,15 +80,15 @@ public:
       return BufferType::get(types.context, Space::Smem, {rows, types.tileK},
                              type, RingTypes::getSwizzle(types.tileK));
     };
-    bool hasScalesOfRows = problem.aBlockSize == BlockFormat::kWhole;
-    SmallVector<StringRef> names = {"a", "b"}, ofTile = {"sfb"};
+    bool promotesBlocks = problem.promotesBlocks(),
+         inStage = problem.aBlockSize != BlockFormat::kWhole && !promotesBlocks;
+    SmallVector<StringRef> names = {"a", "b"}, apart = {"sfb"};
     SmallVector<BufferType> buffersOfStage = {getElements(rows, problem.a),
                                               getElements(types.tileN,
                                                           problem.b)},
-                            buffersOfTile = {types.getScales(types.tileN)};
-    (hasScalesOfRows ? ofTile : names).push_back("sfa");
-    (hasScalesOfRows ? buffersOfTile : buffersOfStage)
-        .push_back(types.getScales(rows));
+                            buffersApart = {types.getScales(types.tileN)};
+    (inStage ? names : apart).push_back("sfa");
+    (inStage ? buffersOfStage : buffersApart).push_back(types.getScales(rows));
     MatmulBuffers buffers;
     buffers.mma = mma;
     buffers.slices = slices;
@@ -93,9 +97,23 @@ public:
         {AsyncKind::AsyncThreads, threads}, types.scope);
     // The scales of the next work tile are loaded during the present one.
     buffers.tileScales = types.getRing(
-        /*stages=*/2, ofTile, buffersOfTile, {AsyncKind::BulkCopy},
-        {AsyncKind::Threads, threads}, Scope::Cta);
+        kScaleStages, apart, buffersApart, {AsyncKind::BulkCopy},
+        {AsyncKind::Threads, promotesBlocks ? target::kWarpSize : threads},
+        Scope::Cta);
     buffers.otherWarps = 1; // loads
+    if (promotesBlocks) {
+      auto getFactors = [&](int64_t rows) {
+        return BufferType::get(types.context, Space::Smem, {1, rows},
+                               Float32Type::get(types.context),
+                               mxgpu::Swizzle::None);
+      };
+      buffers.factors =
+          types.getRing(kScaleStages, {"fa", "fb"},
+                        {getFactors(rows), getFactors(types.tileN)},
+                        {AsyncKind::Threads, target::kWarpSize},
+                        {AsyncKind::AsyncThreads, threads}, Scope::Cta);
+      ++buffers.otherWarps; // converts scales
+    }
     FragmentModes modes = mma.getAccumulatorModes(types.tileN);
     types.addEpilogue(
         buffers,
@@ -107,7 +125,7 @@ public:
   std::optional<ScheduleError>
   checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                 const target::TargetInfo &target) const override {
-    const FP8Tile *tile = findTile(fields);
+    const FP8Tile *tile = findTile(problem, fields);
     if (!tile)
       return refuse("expected a tile of 128 or 192 rows{0}, found {1}",
                     fields.strategy.getCtas() > 1 ? " in each of two CTAs" : "",
@@ -138,22 +156,22 @@ public:
   std::optional<ScheduleError>
   checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                  const target::TargetInfo &target) const override {
-    const FP8Tile &tile = *findTile(fields);
+    const FP8Tile &tile = *findTile(problem, fields);
     return checkTwoRoles(fields, tile.rows / target::kWgmmaM, tile.registers,
                          target);
   }
 
   SmallVector<int64_t>
-  getRegisters(const MatmulProblem &,
+  getRegisters(const MatmulProblem &problem,
                const ScheduleFields &fields) const override {
-    const FP8Tile *tile = findTile(fields);
-    return llvm::to_vector(
-        ArrayRef<int64_t>((tile ? *tile : kTiles[0]).registers));
+    const FP8Tile *tile = findTile(problem, fields);
+    return llvm::to_vector(ArrayRef<int64_t>(
+        (tile ? *tile : kTiles[problem.promotesBlocks()][0]).registers));
   }
 
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
-    for (const FP8Tile &tile : kTiles)
+    for (const FP8Tile &tile : kTiles[problem.promotesBlocks()])
       for (int64_t columns : kFP8Columns)
         for (int64_t ctas : {1, 2}) {
           if (columns > getMostColumns(problem, tile) || ctas > tile.mostCtas)
@@ -167,14 +185,15 @@ public:
   }
 
   /// The MMAs of a step begin late because the warpgroup waits for the previous
-  /// step, and later after a promotion. Fitted to sustained rates of 8192^3 on
-  /// an H200.
+  /// step, and later after a promotion, which multiplies twice if both operands
+  /// have blocks. Fitted to sustained rates of 8192^3 on an H200.
   int64_t getStepCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields, const MatmulBuffers &,
                         const target::Rates &) const override {
     constexpr int64_t kWait = 115, kPercentOfColumns = 28;
-    return kWait + kPercentOfColumns * fields.tile[1] * target::kFoldedTileK /
-                       (100 * problem.promote);
+    int64_t operations = problem.promotesBlocks() ? 2 : 1;
+    return kWait + operations * kPercentOfColumns * fields.tile[1] *
+                       target::kFoldedTileK / (100 * problem.promote);
   }
 
   int64_t getPortCycles(const MatmulProblem &, const ScheduleFields &fields,
