@@ -101,20 +101,25 @@ class Case:
     ways: tuple = tuple(CHOSEN.items())
     # Baselines in addition to cuBLAS: "normal", "fp8", "triton".
     peers: tuple = ()
-    # Number of products added in reduced precision, and block size of A. B has a scale per row.
+    # Number of products added in reduced precision, and block size of A. B has a scale per row, or
+    # blocks too if the case is a weight gradient or if `both`.
     promote: int = 0
+    both: bool = False
 
     @property
     def blocks(self):
         """Returns the block sizes of A and B, 0 for whole rows."""
         block = 16 if self.scale == "f8E4M3FN" else 32
-        return (self.promote, 0) if self.promote else (block, block)
+        if not self.promote:
+            return block, block
+        return self.promote, self.promote if self.both or self.gradient else 0
 
     @property
     def form(self):
         """Returns the attributes of the operation."""
         if self.promote:
-            return f"block_size = {self.promote} b_block_size = row promote = {self.promote} "
+            of_b = "" if self.blocks[1] else "b_block_size = row "
+            return f"block_size = {self.promote} {of_b}promote = {self.promote} "
         return "block_size = 16 " if self.blocks[0] == 16 else ""
 
     @property

@@ -224,7 +224,8 @@ class Gradient(Matmul):
             wide = a.values[rows, begin:end].double()
             for first in range(0, self.case.k, 1024):
                 high = b.values[first:first + 1024, begin:end].double()
-                wrong += count_wrong(out[group, rows, first:first + 1024], wide, high, end - begin)
+                wrong += count_wrong(out[group, rows, first:first + 1024], wide, high, end - begin,
+                                     self.case.promote)
         return wrong
 
 

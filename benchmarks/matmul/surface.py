@@ -107,6 +107,21 @@ def draw_folded_grouped(source, index, promote, large):
     return dataclasses.replace(case, name=name, n=n, k=k, promote=promote)
 
 
+def draw_folded_gradient(source, index, promote):
+    """Draws a dense weight gradient, a matmul with blocks of both operands."""
+    m, n, k = (multiple(log_uniform(source, 4096, 16384), max(128, promote)) for _ in range(3))
+    return Case(f"promoted{promote}-gradient-{m}x{n}x{k}", m, n, k, promote=promote, both=True,
+                peers=("fp8",))
+
+
+def draw_folded_grouped_gradient(source, index, promote, large):
+    """Draws a weight gradient of expert groups, with at least 512 rows per group if `large`."""
+    while True:
+        case = draw_grouped(source, index, gradient=True)
+        if (case.m >= 512 * case.groups) == large:
+            return dataclasses.replace(case, name=f"promoted{promote}-{case.name}", promote=promote)
+
+
 def draw_weights(source, index, low, high):
     _, (hidden, inner) = source.choice(list(DENSE_MODELS.items()))
     n, k = source.choice([(2 * inner, hidden), (hidden, inner), (hidden, hidden)])
@@ -128,6 +143,13 @@ FOLDED = (("dense", "dense, at least 1e11 FLOP", draw_folded, True, (1.48, 1.15)
            draw_folded_grouped, True, (1.35, 1.15)),
           ("few-rows", "grouped, forward and data gradient, fewer rows a group",
            draw_folded_grouped, False, (1.0, 0.9)))
+# The same of weight gradients, with the intervals of promotion.
+GRADIENTS = (("gradient", "weight gradient, dense from 4096", draw_folded_gradient, (), (1.25, 1.10),
+              PROMOTIONS),
+             ("grouped-gradient", "weight gradient, grouped, at least 512 rows a group",
+              draw_folded_grouped_gradient, (True,), (1.20, 1.05), (128,)),
+             ("few-rows-gradient", "weight gradient, grouped, fewer rows a group",
+              draw_folded_grouped_gradient, (False,), (1.0, 0.85), (128,)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,6 +191,9 @@ ROWS = [
     *(Row(f"promoted{promote}-{name}", f"FP8, promoted {promote}, {title}", draw, least,
           (promote, large), f"promoted {promote}")
       for promote in PROMOTIONS for name, title, draw, large, least in FOLDED),
+    *(Row(f"promoted{promote}-{name}", f"FP8, promoted {promote}, {title}", draw, least,
+          (promote, *limits), f"promoted {promote}")
+      for name, title, draw, limits, least, promotions in GRADIENTS for promote in promotions),
 ]
 DYNAMIC_LEAST = 0.98, 0.95  # relative to static rows
 

@@ -39,11 +39,12 @@ def pick(rng, choices):
 
 @dataclasses.dataclass
 class Case:
-    """A matmul. `m` is a number of rows, or of the rows of each expert group."""
+    """A matmul. `m` is a number of rows, or of the rows of each expert group. `k` is the length of the reduction, or of
+    the part of each expert group."""
     m: object
     n: int
-    k: int
-    kind: str = "dense"  # or batched, rows, masked
+    k: object
+    kind: str = "dense"  # or batched, rows, masked, reduction
     elements: tuple = (ELEMENTS[0], ELEMENTS[0])
     blocks: tuple = (128, None)
     promote: int = 128
@@ -67,15 +68,19 @@ class Case:
 
     def make(self):
         """Draws the operands and computes the results before rounding."""
-        self.rng = np.random.default_rng([self.seed + 1, self.n, self.k])
+        self.rng = np.random.default_rng([self.seed + 1, self.n, np.sum(self.k)])
         self.count = 2 if self.pairs else 1
-        self.sizes = [self.m] if self.kind == "dense" else [self.m] * 3 if self.kind == "batched" else list(self.m)
+        parts = len(self.k) if self.kind == "reduction" else {"dense": 1, "batched": 3}.get(self.kind)
+        self.sizes = [self.m] * parts if parts else list(self.m)
         self.height = max(*self.sizes, 1)  # rows of a matrix of a batch
         self.ends = np.cumsum(self.sizes)
         groups, behind = len(self.sizes), 5 * (self.kind == "rows")
         rows = groups * self.height if self.kind == "masked" else self.ends[-1] + behind
-        shapes = (rows, self.k), (groups * self.n * self.count, self.k)
-        self.a, self.b = sums.draw_pair(self.rng, shapes, self.elements, self.blocks, self.data)
+        if self.kind == "reduction":
+            self.a, self.b = self.draw_segments()
+        else:
+            shapes = (rows, self.k), (groups * self.n * self.count, self.k)
+            self.a, self.b = sums.draw_pair(self.rng, shapes, self.elements, self.blocks, self.data)
         starts = np.arange(groups) * self.height if self.kind == "masked" else self.ends - self.sizes
         self.parts = [np.s_[start:start + size] for start, size in zip(starts, self.sizes)]
         self.weights = self.rng.choice([0.5, 1, -2, 0.75], rows).astype(np.float32)
@@ -89,12 +94,35 @@ class Case:
             values[part] = self.finish(group, part)
         return values
 
+    def draw_segments(self):
+        """Draws the segment of each expert group, padded with zeros to blocks. Operands are random behind the last."""
+        block, = {*self.blocks}
+        padded = [-(-size // block) * block for size in self.k]
+        capacity = -(-(sum(self.k) + (block - 1) * len(self.k)) // block) * block
+        # Segments without elements have zeros at their end.
+        padded.append(capacity - sum(padded))
+        drawn = [sums.draw_pair(self.rng, ((self.m, size), (self.n, size)), self.elements, self.blocks, self.data)
+                 for size in padded if size]
+        found = []
+        for operands in zip(*drawn):
+            codes, scales = (np.concatenate([getattr(one, name) for one in operands], axis=1) for name in ("codes", "scales"))
+            for start, size, end in zip(np.cumsum([0, *padded]), self.k, np.cumsum(padded)):
+                codes[:, start + size:end] = 0
+            found.append(sums.Operand(codes, scales, operands[0].element, block))
+        self.segments = [np.s_[start:start + size] for start, size in zip(np.cumsum([0, *padded]), padded)]
+        return found
+
+    def operands(self, group, part, matrix):
+        if self.kind == "reduction":
+            return [operand.columns(self.segments[group]) for operand in (self.a, self.b)]
+        first = (group * self.count + matrix) * self.n
+        return self.a.rows(part), self.b.rows(np.s_[first:first + self.n])
+
     def finish(self, group, part):
         """Returns the rows of a group after `alpha`, `accumulate` and the epilogue."""
         found = []
         for matrix in range(self.count):
-            first = (group * self.count + matrix) * self.n
-            a, b = self.a.rows(part), self.b.rows(np.s_[first:first + self.n])
+            a, b = self.operands(group, part, matrix)
             found.append(sums.multiply(a, b, self.promote))
             if self.data not in sums.UNBOUNDED:
                 exact, bound = sums.exact(a, b, self.promote)
@@ -113,7 +141,7 @@ class Case:
         return values
 
     def is_batch(self):
-        return self.kind in ("batched", "masked")
+        return self.kind in ("batched", "masked", "reduction")
 
     def expected(self, values):
         """Returns the results and the defined part of each."""
@@ -153,7 +181,8 @@ class Case:
     def arguments(self):
         """Returns the operands with their types."""
         groups = len(self.sizes)
-        in_a, in_b = groups if self.is_batch() else 0, groups if self.kind != "dense" else 0
+        is_matrix = self.kind in ("dense", "reduction")
+        in_a, in_b = groups if self.is_batch() and not is_matrix else 0, 0 if is_matrix else groups
         if self.linear:
             scales = [self.a.scales, self.b.scales]
         else:
@@ -194,6 +223,9 @@ class Case:
         names = ", ".join(f"%x{i}: f32" for i in range(self.count))
         return f"epilogue {{\n^bb0({names}, %row: index, %column: index):\n" + "\n".join(lines) + "\n}"
 
+    def get_offsets(self):
+        return {"rows": self.ends, "reduction": np.cumsum(self.k)}.get(self.kind, self.sizes)
+
     def get_schedule(self):
         return f"{{mxgpu.schedule = #mxgpu.schedule<{self.schedule}>}}" if self.schedule else ""
 
@@ -201,13 +233,14 @@ class Case:
         arrays, types = self.arguments()
         outs, out_types = self.results()
         more = [(self.weights, "weights", "f32"), (self.bias, "bias", "f32"), (self.to.astype(np.int32), "to", "i32"),
-                (np.array(self.ends if self.kind == "rows" else self.sizes, np.int32), "ends", "i32")]
+                (np.array(self.get_offsets(), np.int32), "ends", "i32")]
         names = [f"%e{i}" for i in range(len(outs))]
         signature = [*zip(["%a", "%sa", "%b", "%sb", *names], [*types, *out_types])]
         signature += [(f"%{name}", of_type(array, element)) for array, name, element in more]
         form = f"block_size = {self.blocks[0] or 'row'} b_block_size = {self.blocks[1] or 'row'} promote = {self.promote}"
-        grouped = self.kind in ("rows", "masked")
-        words = ["mx.grouped_matmul ragged = rows" if grouped else "mx.matmul", "masked" * (self.kind == "masked"),
+        grouped = self.kind in ("rows", "masked", "reduction")
+        ragged = "reduction" if self.kind == "reduction" else "rows"
+        words = [f"mx.grouped_matmul ragged = {ragged}" if grouped else "mx.matmul", "masked" * (self.kind == "masked"),
                  f"ins(%a, %sa, %b, %sb : {', '.join(types)})",
                  f"offsets(%ends : tensor<{len(self.sizes)}xi32>)" * grouped, "alpha(%factor)" * self.alpha,
                  f"scatter(%to : tensor<{len(self.to)}xi32>)" * (self.result == "scatter"),
@@ -286,6 +319,9 @@ CHOSEN = [
     Case((50, 0, 140), 128, 256, "rows", pairs=True, epilogue=True, result="f8E4M3FN"),
     Case((50, 0, 140), 40, 256, "rows", result="scatter"),
     Case((1, 130), 256, 256, "masked", epilogue=True),
+    Case(140, 200, (100, 0, 256, 1), "reduction", blocks=(128, 128)),
+    Case(130, 72, (0, 300, 128, 0), "reduction", blocks=(128, 128), accumulate=True, schedule=tile(128, 128)),
+    Case(200, 300, (129, 127, 40), "reduction", blocks=(128, 128), schedule=tile(256, 256), data="special"),
     Case(70, 40, 256, "batched", schedule=tile(128, 64) + ", epilogue = tma_store"),
 ]
 
@@ -310,7 +346,7 @@ def draw_schedule(rng, case):
 
 def draw_case(index):
     rng = np.random.default_rng([9, index])
-    kind = pick(rng, ["dense", "rows", "batched", "masked"])
+    kind = pick(rng, ["dense", "rows", "batched", "masked", "reduction"])
     promote = pick(rng, PROMOTIONS)
     longer = lambda blocks: pick(rng, [block for block in blocks if block is None or block >= promote])
     of_a = longer(BLOCKS)
@@ -323,6 +359,8 @@ def draw_case(index):
                 elements=(pick(rng, ELEMENTS), pick(rng, ELEMENTS)), blocks=blocks, promote=promote,
                 data=sums.DATA[index % len(sums.DATA)], out=pick(rng, list(FLOATS)),
                 alpha=rng.random() < 0.3, epilogue=rng.random() < 0.4, seed=index)
+    if kind == "reduction":
+        case = dataclasses.replace(case, k=pick(rng, GROUPS), blocks=(128, 128), promote=128)
     if kind in ("rows", "masked"):
         case.m = pick(rng, GROUPS)
         case.result = pick(rng, ["plain", pick(rng, QUANTIZED), "scatter"][:3 if kind == "rows" else 2])

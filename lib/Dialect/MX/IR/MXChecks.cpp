@@ -166,6 +166,13 @@ LogicalResult mx::detail::verifyScales(Operation *op, const Named &scales,
            << format.describeBlock()
            << ", found ragged = " << stringifyRaggedKind(ragged)
            << ": use a separate matrix for each group";
+  // Blocks must not contain elements of two expert groups.
+  if (ragged == RaggedKind::Reduction && kRaggedReductionAlign % blockSize)
+    return errorAt(op, scales)
+           << "expected blocks of at most " << kRaggedReductionAlign
+           << " elements with ragged = reduction, because the segments of "
+              "expert groups start at multiples of "
+           << kRaggedReductionAlign << ", found " << blockSize;
   if (!format.hasTiles && isMaterialized(scales.type(), elements.size()))
     return errorAt(op, scales)
            << "expected " << scales.name << " of type " << scales.elementType()

@@ -56,6 +56,11 @@ func.func ${function} {
 // expected-error @below {{'mx.grouped_matmul' op expected dimension 0 of outs to be 4, found 3}}
 %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN>, tensor<64x28xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<3x64x48xf32>) -> tensor<3x64x48xf32>
 
+// SET function = @grouped_matmul_c10_reduction_blocks(%a: tensor<64x896xf8E4M3FN>, %sa: tensor<64x3xf8E8M0FNU>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x3xf8E8M0FNU>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>)
+// expected-note @above {{a_scales is defined here}}
+// expected-error @below {{'mx.grouped_matmul' op expected blocks of at most 128 elements with ragged = reduction, because the segments of expert groups start at multiples of 128, found 256}}
+%r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN>, tensor<64x3xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x3xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) block_size = 256 promote = 256 -> tensor<4x64x48xf32>
+
 // SET function = @grouped_matmul_c7(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x32xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>)
 // expected-note @above {{b is defined here}}
 // expected-error @below {{'mx.grouped_matmul' op expected dimension 2 of b to be 64, found 32}}

@@ -29,6 +29,11 @@ class Operand:
     def rows(self, part):
         return Operand(self.codes[part], self.scales[part], self.element, self.block)
 
+    def columns(self, part):
+        """Returns whole blocks."""
+        blocks = np.s_[part.start // self.block:part.stop // self.block]
+        return Operand(self.codes[:, part], self.scales[:, blocks], self.element, self.block)
+
     def factor(self, k):
         """Returns the factors of the rows at position k, or None for whole rows."""
         return self.factors[:, k // self.block] if self.block else None
@@ -76,9 +81,9 @@ def multiply(a, b, promote):
                 s = add_step(s, a.values[step], b.values[step], a.exponents[step], b.exponents[step])
             factor = product(*outer(a.factor(begin), b.factor(begin)))
             c = f32(c + (s if factor is None else s * factor))
-        for operand, factor in zip((a, b), outer(a.factors[:, 0], b.factors[:, 0])):
+        for operand, axis in ((a, 1), (b, 0)):
             if not operand.block:
-                c = f32(c * factor)
+                c = f32(c * np.expand_dims(operand.factors[:, 0], axis))
     return c.astype(np.float32)
 
 
@@ -100,8 +105,9 @@ def exact(a, b, promote):
         factor = 1.0 if factor is None else factor
         total, bound = total + s * factor, bound + of_sum * factor
         bound = bound + (np.abs(total) + bound) * 2.0**-24 + 2.0**-150
-    for operand, factor in zip((a, b), outer(a.factors[:, 0], b.factors[:, 0])):
+    for operand, axis in ((a, 1), (b, 0)):
         if not operand.block:
+            factor = np.expand_dims(operand.factors[:, 0], axis)
             total, bound = total * factor, bound * factor + 2.0**-150
     return total, bound
 

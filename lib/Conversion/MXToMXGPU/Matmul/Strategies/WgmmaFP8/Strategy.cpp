@@ -31,7 +31,7 @@ struct FP8Tile {
 
 /// Tiles without and with blocks of both operands. The first row applies to
 /// tiles that checkSchedule rejects.
-static constexpr FP8Tile kTiles[][2] = {
+static constexpr FP8Tile kFP8Tiles[][2] = {
     {{128, 256, 2, 192, {232, 40}}, {192, 128, 1, 128, {160, 32}}},
     {{128, 256, 2, 128, {232, 40}}, {192, 128, 1, 64, {152, 56}}}};
 static constexpr int64_t kFP8Columns[] = {64, 128, 192, 256};
@@ -47,11 +47,11 @@ static int64_t getMostColumns(const MatmulProblem &problem,
              : tile.mostColumns;
 }
 
-/// Returns the row of kTiles for a schedule, or null.
+/// Returns the row of kFP8Tiles for a schedule, or null.
 static const FP8Tile *findTile(const MatmulProblem &problem,
                                const ScheduleFields &fields) {
   int64_t rows = fields.tile[0] / fields.strategy.getCtas();
-  for (const FP8Tile &tile : kTiles[problem.promotesBlocks()])
+  for (const FP8Tile &tile : kFP8Tiles[problem.promotesBlocks()])
     if (tile.rows == rows)
       return &tile;
   return nullptr;
@@ -166,12 +166,12 @@ public:
                const ScheduleFields &fields) const override {
     const FP8Tile *tile = findTile(problem, fields);
     return llvm::to_vector(ArrayRef<int64_t>(
-        (tile ? *tile : kTiles[problem.promotesBlocks()][0]).registers));
+        (tile ? *tile : kFP8Tiles[problem.promotesBlocks()][0]).registers));
   }
 
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
-    for (const FP8Tile &tile : kTiles[problem.promotesBlocks()])
+    for (const FP8Tile &tile : kFP8Tiles[problem.promotesBlocks()])
       for (int64_t columns : kFP8Columns)
         for (int64_t ctas : {1, 2}) {
           if (columns > getMostColumns(problem, tile) || ctas > tile.mostCtas)

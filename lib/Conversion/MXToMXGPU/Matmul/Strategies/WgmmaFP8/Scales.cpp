@@ -1,0 +1,250 @@
+//===- Scales.cpp - Scales of wgmma_fp8 -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Factors in f32 of rows and columns, loaded from tiles of E8M0 scales: by each
+// thread for itself, or by a warp for all threads if both operands have blocks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MainLoop.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Exchanges the rows and the columns of a layout.
+static FragmentLayoutAttr transpose(FragmentLayoutAttr layout) {
+  auto exchange = [](ArrayRef<FragmentMode> modes) {
+    return llvm::map_to_vector(modes, [](FragmentMode mode) {
+      std::swap(mode.rows, mode.columns);
+      return mode;
+    });
+  };
+  return FragmentLayoutAttr::get(layout.getContext(),
+                                 exchange(layout.getThreads()),
+                                 exchange(layout.getValues()));
+}
+
+//===----------------------------------------------------------------------===//
+// Factors
+//===----------------------------------------------------------------------===//
+
+Value WgmmaFP8MainLoop::loadFactors(Value buffer, Value row, Value block,
+                                    FragmentType type, int64_t blockSize) {
+  VectorType factors = getFactors(type);
+  int64_t count = factors.getDimSize(0);
+  auto bytes = VectorType::get({count, 1}, body.getI8Type());
+  auto words = factors.clone(body.getI32Type());
+  Value scales = LoadFragmentScalesOp::create(
+      body, VectorType::get({count, 1}, matmul.problem.scales), buffer, row,
+      block, /*extent=*/Value(), /*thread=*/Value(), blockSize, type);
+  Value exponents = vector::ShapeCastOp::create(
+      body, VectorType::get({count}, body.getI8Type()),
+      arith::BitcastOp::create(body, bytes, scales));
+  exponents = arith::ExtUIOp::create(body, words, exponents);
+  // Byte e is 2^(e - 127), subnormal for 0, and NaN for 255.
+  auto constant = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(
+        body, DenseElementsAttr::get(words, body.getI32IntegerAttr(value)));
+  };
+  constexpr int32_t kMantissaBits = 23;
+  Value bits = arith::MaxUIOp::create(
+      body, arith::ShLIOp::create(body, exponents, constant(kMantissaBits)),
+      constant(1 << (kMantissaBits - 1)));
+  Value isNaN = arith::ShRUIOp::create(
+      body, arith::AddIOp::create(body, exponents, constant(1)), constant(8));
+  return arith::BitcastOp::create(body, factors,
+                                  arith::OrIOp::create(body, bits, isNaN));
+}
+
+VectorType WgmmaFP8MainLoop::getFactors(FragmentType type) {
+  return VectorType::get(
+      static_cast<int64_t>(type.getLayout().getRowOffsets().size()),
+      body.getF32Type());
+}
+
+FragmentType WgmmaFP8MainLoop::getRowsOfA() {
+  FragmentModes modes =
+      mma.getOperandModes(MmaOperand::A, matmul.problem.a, schedule.getTileK());
+  return FragmentType::get(
+      matmul.problem.a,
+      FragmentLayoutAttr::get(body.getContext(), modes.threads, modes.values));
+}
+
+Value WgmmaFP8MainLoop::loadFactorsOfA(ConsumerWaitOp stage, Value k,
+                                       ForEachWorkTileOp workTile) {
+  if (hasScalesOfRows || promotesBlocks)
+    return {};
+  int64_t blockSize = matmul.problem.aBlockSize;
+  return loadFactors(
+      stage.getBuffer("sfa"),
+      getRowInScales(work.getFirstRow(workTile), matmul.getARows()),
+      getBlockInTile(k, blockSize), getRowsOfA(), blockSize);
+}
+
+Value WgmmaFP8MainLoop::getScaleTile(Value k, int64_t blockSize) {
+  return body.div(k, kScaleTileBlocks * blockSize);
+}
+
+Value WgmmaFP8MainLoop::getBlockInTile(Value k, int64_t blockSize) {
+  Value inTile =
+      arith::RemUIOp::create(body, k, body.index(kScaleTileBlocks * blockSize));
+  return body.div(inTile, blockSize);
+}
+
+FragmentLayoutAttr WgmmaFP8MainLoop::getPlacesOfRows() const {
+  FragmentModes modes = mma.getAccumulatorModes(mma.getN());
+  SmallVector<FragmentMode> values;
+  for (FragmentMode &mode : modes.threads)
+    mode.columns = std::exchange(mode.rows, 0);
+  for (FragmentMode mode : modes.values)
+    if (mode.rows) {
+      std::swap(mode.rows, mode.columns);
+      values.push_back(mode);
+    }
+  return FragmentLayoutAttr::get(mma.getContext(), modes.threads, values);
+}
+
+FragmentLayoutAttr WgmmaFP8MainLoop::getPlacesOfColumns() const {
+  // Four lanes share a row, and each loads four adjacent places of every 16.
+  // More columns at a time would not fit in registers.
+  int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
+  return FragmentLayoutAttr::get(mma.getContext(),
+                                 {columns(4, 4), mxgpu::rows(threads / 4, 0)},
+                                 {columns(4, 1)});
+}
+
+Value WgmmaFP8MainLoop::loadConverted(Value buffer, FragmentLayoutAttr places,
+                                      int64_t first) {
+  auto type = FragmentType::get(body.getF32Type(), places);
+  Value fragment = LoadFragmentOp::create(
+      body, type, buffer, body.index(0), body.index(first), /*thread=*/Value());
+  return ToRowsOp::create(body, fragment).getRows().front();
+}
+
+Value WgmmaFP8MainLoop::loadTileFactors(Value buffer, Value row,
+                                        FragmentLayoutAttr rows) {
+  auto type = FragmentType::get(body.getF32Type(), rows);
+  return loadFactors(
+      buffer, row, body.index(0), type,
+      static_cast<int64_t>(llvm::PowerOf2Ceil(type.getColumns())));
+}
+
+Value WgmmaFP8MainLoop::loadFactorsOfB(Value buffer,
+                                       ForEachWorkTileOp workTile) {
+  int64_t columns = schedule.getTileN();
+  Value first = getRowInScales(workTile.getColumn(), columns);
+  // Columns of the accumulator are rows of its transpose. A tile that may begin
+  // within a tile of scales is loaded in halves of such tiles.
+  int64_t box = columns % kScaleTileRows ? kScaleTileRows / 2 : columns;
+  FragmentLayoutAttr layout = transpose(getAccumulator(box));
+  if (box == columns)
+    return loadTileFactors(buffer, first, layout);
+  Value all = arith::ConstantOp::create(
+      body, body.getZeroAttr(getFactors(FragmentType::get(
+                body.getF32Type(), transpose(getAccumulator(columns))))));
+  for (int64_t column = 0; column < columns; column += box) {
+    Value factors = loadTileFactors(buffer, body.add(first, column), layout);
+    int64_t size = cast<VectorType>(factors.getType()).getDimSize(0);
+    all = vector::InsertStridedSliceOp::create(
+        body, factors, all, ArrayRef<int64_t>{column / box * size},
+        ArrayRef<int64_t>{1});
+  }
+  return all;
+}
+
+Value WgmmaFP8MainLoop::scaleTile(Value accumulator,
+                                  ForEachWorkTileOp workTile) {
+  if (promotesBlocks)
+    return accumulator;
+  auto stage = ConsumerWaitOp::create(body, tileScales);
+  Value ofColumns = loadFactorsOfB(stage.getBuffer("sfb"), workTile);
+  Value ofRows;
+  if (hasScalesOfRows)
+    ofRows = loadTileFactors(
+        stage.getBuffer("sfa"),
+        getRowInScales(work.getFirstRow(workTile), matmul.getARows()),
+        getAccumulator(schedule.getTileN()));
+  ConsumerReleaseOp::create(body, stage.getStage());
+  SmallVector<Value> rows;
+  for (auto [i, row] :
+       llvm::enumerate(ToRowsOp::create(body, accumulator).getRows())) {
+    Value scaled = row;
+    if (ofRows)
+      scaled = arith::MulFOp::create(
+          body, scaled,
+          vector::BroadcastOp::create(
+              body, row.getType(),
+              vector::ExtractOp::create(body, ofRows,
+                                        static_cast<int64_t>(i))));
+    rows.push_back(arith::MulFOp::create(body, scaled, ofColumns));
+  }
+  return FromRowsOp::create(body, accumulator.getType(), rows);
+}
+
+//===----------------------------------------------------------------------===//
+// Conversion of scales
+//===----------------------------------------------------------------------===//
+
+void WgmmaFP8MainLoop::buildConvert() {
+  OpBuilder::InsertionGuard guard(body);
+  body.role("convert", 1, /*elected=*/false);
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
+  auto [start, end] = getReduction(workTile);
+  Value k = body.forEachK(start, end, matmul.problem.promote).getK();
+  auto scales = ConsumerWaitOp::create(body, tileScales);
+  auto written = ProducerAcquireOp::create(body, factors);
+  int64_t rows = matmul.getARows(), columns = schedule.getTileN();
+  convertScales(scales, "sfa", written, "fa",
+                getRowInScales(work.getFirstRow(workTile), rows), rows, k,
+                matmul.problem.aBlockSize);
+  convertScales(scales, "sfb", written, "fb",
+                getRowInScales(workTile.getColumn(), columns), columns, k,
+                matmul.problem.bBlockSize);
+  ProducerCommitOp::create(body, written.getStage(), Value());
+  ConsumerReleaseOp::create(body, scales.getStage());
+}
+
+/// Bits 0, 3, 1, 2 of the number of a column become bits 0 to 3 of its place,
+/// so that a thread loads its columns of the accumulator 16 bytes at a time.
+static Value getPlaceOfColumn(KernelBuilder &body, Value column) {
+  auto move = [&](int64_t bits, int64_t factor, int64_t divisor) {
+    Value moved = arith::AndIOp::create(body, column, body.index(bits));
+    return body.div(body.mul(moved, body.index(factor)), divisor);
+  };
+  return body.add(body.add(move(0b10001, 1, 1), move(0b00110, 2, 1)),
+                  move(0b01000, 1, 4));
+}
+
+void WgmmaFP8MainLoop::convertScales(ConsumerWaitOp scales, StringRef from,
+                                     ProducerAcquireOp written, StringRef to,
+                                     Value row, int64_t count, Value k,
+                                     int64_t blockSize) {
+  // A tile may begin in the middle of a tile of scales, at a multiple of a box.
+  constexpr int64_t kBox = kScaleTileRows / 2, kLanes = target::kWarpSize;
+  auto box = FragmentType::get(
+      body.getF32Type(),
+      FragmentLayoutAttr::get(body.getContext(), mxgpu::rows(kLanes, 1),
+                              mxgpu::rows(kBox / kLanes, kLanes)));
+  Value lane = ThreadIdOp::create(body);
+  Value place = to == "fb" ? getPlaceOfColumn(body, lane) : lane;
+  Value block = getBlockInTile(k, blockSize);
+  for (int64_t first = 0; first < count; first += kBox) {
+    Value loaded = loadFactors(scales.getBuffer(from), body.add(row, first),
+                               block, box, blockSize);
+    for (int64_t i = 0; i < kBox / kLanes; ++i)
+      StoreSharedOp::create(
+          body,
+          vector::ExtractStridedSliceOp::create(
+              body, loaded, ArrayRef<int64_t>{i}, ArrayRef<int64_t>{1},
+              ArrayRef<int64_t>{1}),
+          written.getBuffer(to),
+          ValueRange{body.index(0), body.add(place, first + i * kLanes)},
+          /*thread=*/Value());
+  }
+}
