@@ -49,15 +49,6 @@ func.func @main(%a: !a, %as: !as, %bs: !bs, %c: !c) {
 // SET schedule = tile = [128, 256, 128], stages = 2
 // expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, at most 192 with 128 rows and promote = 256, found 256}}
 
-// Rejects tiles with too many columns for the factors of both operands.
-// SET form = block_size = 256 promote = 256
-// SET schedule = tile = [128, 192, 128], stages = 2
-// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, at most 128 with 128 rows and promote = 256, found 192}}
-
-// SET form = block_size = 256 promote = 256
-// SET schedule = tile = [192, 128, 128], stages = 2
-// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, at most 64 with 192 rows and promote = 256, found 128}}
-
 // Rejects blocks of B alone.
 // SET form = block_size = row b_block_size = 128 promote = 128
 // expected-error @below {{'mx.matmul' op expected b_block_size = row with block_size = row on sm_90a, found blocks of 128 elements: exchange the operands, or fold 'a' to blocks}}

@@ -93,23 +93,23 @@ func.func @pair(%a: !a, %as: !as, %b: !b, %bs: !bs, %c: !c) {
 // -----
 
 // If both operands have blocks, a warp converts their scales to f32 once an interval. Columns are stored in the order in
-// which a thread loads its own, and the factor of an element is the product of both. 96 columns are promoted at a time.
+// which a thread loads its own, and the factor of an element is the product of both. Two slices take turns.
 
-// CHECK-DAG: !mxgpu.ring<3 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<192x128xf8E4M3FN, sw128>), producer = bulk_copy, consumer = async_threads(256)>
+// CHECK-DAG: !mxgpu.ring<3 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>), producer = bulk_copy, consumer = async_threads(256)>
 // CHECK-DAG: ![[$SCALES:bulk_copy_ring[0-9]*]] = !mxgpu.ring<2 x (sfb: smem<2x1x2x256xf8E8M0FNU>, sfa: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
-// CHECK-DAG: ![[$FACTORS:threads_ring[0-9]*]] = !mxgpu.ring<2 x (fa: smem<1x128xf32>, fb: smem<1x192xf32>), producer = threads(32), consumer = async_threads(256)>
+// CHECK-DAG: ![[$FACTORS:threads_ring[0-9]*]] = !mxgpu.ring<2 x (fa: smem<1x128xf32>, fb: smem<1x256xf32>), producer = threads(32), consumer = async_threads(256)>
 
 // CHECK-LABEL: mxgpu.kernel @blocks_matmul(
 // CHECK:         mxgpu.role @multiply warps(8)
-// CHECK:               mxgpu.mma #mxgpu.wgmma<m = 128, n = 96, k = 32, warpgroups = 2> %{{.*}} row(0) into
+// CHECK:               mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 32, warpgroups = 2> %{{.*}} row(0) into
 // CHECK:               %[[STAGE:.*]], %[[FA:.*]], %[[FB:.*]] = mxgpu.consumer_wait %factors : ![[$FACTORS]]
 // CHECK:               mxgpu.mma_wait
 // CHECK:               mxgpu.load_fragment %[[FA]]
 // CHECK:               mxgpu.load_fragment %[[FB]] at[%c0, %c0]
 // CHECK:               arith.mulf
 // CHECK:               math.fma
-// CHECK:               mxgpu.mma {{.*}} row(96) into
-// CHECK:               mxgpu.load_fragment %[[FB]] at[%c0, %c96]
+// CHECK:               mxgpu.mma {{.*}} row(128) into
+// CHECK:               mxgpu.load_fragment %[[FB]] at[%c0, %c128]
 // CHECK:               mxgpu.consumer_release %[[STAGE]]
 // CHECK-NOT:         mxgpu.consumer_wait %tile_scales
 // CHECK:         mxgpu.role @load warps(1) elected
@@ -124,10 +124,10 @@ func.func @pair(%a: !a, %as: !as, %b: !b, %bs: !bs, %c: !c) {
 // CHECK:               mxgpu.store_shared
 !a = memref<256x512xf8E4M3FN>
 !as = memref<2x1x32x4x4xf8E8M0FNU>
-!b = memref<384x512xf8E4M3FN>
-!bs = memref<3x1x32x4x4xf8E8M0FNU>
-!c = memref<256x384xbf16>
-#schedule = #mxgpu.schedule<tile = [128, 192, 128], stages = 3, epilogue = direct>
+!b = memref<512x512xf8E4M3FN>
+!bs = memref<4x1x32x4x4xf8E8M0FNU>
+!c = memref<256x512xbf16>
+#schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 3, epilogue = direct>
 func.func @blocks(%a: !a, %as: !as, %b: !b, %bs: !bs, %c: !c) {
   mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%c : !c)
     block_size = 256 b_block_size = 128 promote = 128 {mxgpu.schedule = #schedule}

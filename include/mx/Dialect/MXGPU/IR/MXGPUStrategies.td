@@ -259,8 +259,7 @@ def MXGPU_WgmmaFP8Attr : MXGPU_StrategyAttr<"WgmmaFP8", "wgmma_fp8",
 
     A tile covers 128 or 192 rows for each of its CTAs, 64 to 256 columns with
     128 rows, or 64 or 128 columns with 192 rows, and 128 reduction elements.
-    If `promote` exceeds 128, a tile has at most 192 columns; if both operands
-    have blocks too, 128 columns with 128 rows and 64 with 192. Expert groups
+    If `promote` exceeds 128, a tile has at most 192 columns. Expert groups
     require 128 rows per CTA.
 
     Example: `#mxgpu.wgmma_fp8<ctas = 2>`.

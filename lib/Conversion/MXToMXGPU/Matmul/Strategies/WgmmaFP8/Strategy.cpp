@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Folded 8-bit operands with promotion to f32 every 128, 256 or 512 elements.
-// Each warpgroup computes 64 rows of a tile, in slices of columns that fit in
-// registers beside the accumulator. While it promotes a slice, the tensor core
-// multiplies for the other warpgroups.
+// Each warpgroup computes 64 rows of a tile, in slices of at most 192 columns.
+// While it promotes a slice, the tensor core multiplies for the other
+// warpgroups.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,21 +21,21 @@ using namespace mx::mxgpu;
 
 namespace {
 /// Rows of a CTA, and the most columns that its registers hold beside a
-/// partial sum of `slice` columns: registers per thread are {MMA warpgroup,
-/// load warpgroup}.
+/// partial sum: registers per thread are {MMA warpgroup, load warpgroup}.
 struct FP8Tile {
-  int64_t rows, mostColumns, mostCtas, slice;
+  int64_t rows, mostColumns, mostCtas;
   int64_t registers[2];
 };
 } // namespace
 
-/// Tiles without and with blocks of both operands. The first row applies to
-/// tiles that checkSchedule rejects.
-static constexpr FP8Tile kFP8Tiles[][2] = {
-    {{128, 256, 2, 192, {232, 40}}, {192, 128, 1, 128, {160, 32}}},
-    {{128, 256, 2, 128, {232, 40}}, {192, 128, 1, 64, {152, 56}}}};
+// The first row applies to tiles that checkSchedule rejects.
+static constexpr FP8Tile kFP8Tiles[] = {{128, 256, 2, {232, 40}},
+                                        {192, 128, 1, {160, 32}}};
+/// Rows of B per wgmma: a partial sum of more columns would not fit in
+/// registers beside the accumulator.
+static constexpr int64_t kMostFP8Columns = 192;
 static constexpr int64_t kFP8Columns[] = {64, 128, 192, 256};
-/// Stages of scales: intervals that the loads are ahead of the promotion.
+/// Stages of scales: intervals or work tiles that the loads are ahead.
 static constexpr int64_t kScaleStages = 2;
 
 /// Returns the most columns of a tile. A partial sum of several steps covers
@@ -43,18 +43,16 @@ static constexpr int64_t kScaleStages = 2;
 static int64_t getMostColumns(const MatmulProblem &problem,
                               const FP8Tile &tile) {
   return problem.promote > target::kFoldedTileK
-             ? std::min(tile.mostColumns, tile.slice)
+             ? std::min(tile.mostColumns, kMostFP8Columns)
              : tile.mostColumns;
 }
 
 /// Returns the row of kFP8Tiles for a schedule, or null.
-static const FP8Tile *findTile(const MatmulProblem &problem,
-                               const ScheduleFields &fields) {
+static const FP8Tile *findTile(const ScheduleFields &fields) {
   int64_t rows = fields.tile[0] / fields.strategy.getCtas();
-  for (const FP8Tile &tile : kFP8Tiles[problem.promotesBlocks()])
-    if (tile.rows == rows)
-      return &tile;
-  return nullptr;
+  const auto *tile = llvm::find_if(
+      kFP8Tiles, [&](const FP8Tile &tile) { return tile.rows == rows; });
+  return tile == std::end(kFP8Tiles) ? nullptr : tile;
 }
 
 namespace {
@@ -71,7 +69,7 @@ public:
                            const ScheduleFields &fields) const override {
     RingTypes types(problem, fields);
     int64_t rows = fields.tile[0] / types.ctas,
-            slices = ceilDiv(types.tileN, findTile(problem, fields)->slice),
+            slices = ceilDiv(types.tileN, kMostFP8Columns),
             columns = types.tileN / slices;
     auto mma = WgmmaAttr::get(types.context, rows, columns, problem.mma.getK(),
                               rows / target::kWgmmaM);
@@ -125,7 +123,7 @@ public:
   std::optional<ScheduleError>
   checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                 const target::TargetInfo &target) const override {
-    const FP8Tile *tile = findTile(problem, fields);
+    const FP8Tile *tile = findTile(fields);
     if (!tile)
       return refuse("expected a tile of 128 or 192 rows{0}, found {1}",
                     fields.strategy.getCtas() > 1 ? " in each of two CTAs" : "",
@@ -156,22 +154,22 @@ public:
   std::optional<ScheduleError>
   checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                  const target::TargetInfo &target) const override {
-    const FP8Tile &tile = *findTile(problem, fields);
+    const FP8Tile &tile = *findTile(fields);
     return checkTwoRoles(fields, tile.rows / target::kWgmmaM, tile.registers,
                          target);
   }
 
   SmallVector<int64_t>
-  getRegisters(const MatmulProblem &problem,
+  getRegisters(const MatmulProblem &,
                const ScheduleFields &fields) const override {
-    const FP8Tile *tile = findTile(problem, fields);
-    return llvm::to_vector(ArrayRef<int64_t>(
-        (tile ? *tile : kFP8Tiles[problem.promotesBlocks()][0]).registers));
+    const FP8Tile *tile = findTile(fields);
+    return llvm::to_vector(
+        ArrayRef<int64_t>((tile ? *tile : kFP8Tiles[0]).registers));
   }
 
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
-    for (const FP8Tile &tile : kFP8Tiles[problem.promotesBlocks()])
+    for (const FP8Tile &tile : kFP8Tiles)
       for (int64_t columns : kFP8Columns)
         for (int64_t ctas : {1, 2}) {
           if (columns > getMostColumns(problem, tile) || ctas > tile.mostCtas)
