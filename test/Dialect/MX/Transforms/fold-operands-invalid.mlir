@@ -47,7 +47,7 @@ func.func @dynamic(%a: tensor<64x?xf8E4M3FN>, %s: tensor<64x?xf8E8M0FNU>, %c: !c
 }
 
 func.func @reduction(%a: tensor<64x384xf8E4M3FN>, %s: tensor<64x12xf8E8M0FNU>, %o: tensor<2xi32>, %c: tensor<2x64x64xf32>) -> tensor<2x64x64xf32> {
-  // expected-remark @below {{not folded: expert groups divide its reduction dimension}}
+  // expected-remark @below {{not folded: expert groups divide its reduction dimension, and no quantizer writes its operands for it alone}}
   %0 = mx.grouped_matmul ragged = reduction ins(%a, %s, %a, %s : tensor<64x384xf8E4M3FN>, tensor<64x12xf8E8M0FNU>, tensor<64x384xf8E4M3FN>, tensor<64x12xf8E8M0FNU>)
       offsets(%o : tensor<2xi32>) outs(%c : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
   return %0 : tensor<2x64x64xf32>

@@ -285,3 +285,22 @@ func.func @unchanged(%q: !q, %s: !s, %f: tensor<64x1xf8E8M0FNU>, %c: !c) -> (!c,
   %1 = mx.matmul ins(%q, %s, %q, %s : !q, !s, !q, !s) outs(%c : !c) {mx.recipe = "none"} -> !c
   return %0, %1 : !c, !c
 }
+
+// If expert groups divide the reduction, both operands get blocks of 128 with all options.
+// CHECK-LABEL: func @reduction(
+// CHECK:         %[[Q:.*]]:2 = mx.fused_quantize ragged = rows ins({{.*}}) outs({{.*}} : tensor<64x384xf8E4M3FN>, tensor<64x3xf8E8M0FNU>) axes = [0] block_size = 128 ->
+// CHECK:         %[[R:.*]]:2 = mx.fused_quantize ragged = rows ins({{.*}}) outs({{.*}} : tensor<64x384xf8E4M3FN>, tensor<64x3xf8E8M0FNU>) axes = [0] block_size = 128 ->
+// CHECK-NEXT:    mx.grouped_matmul ragged = reduction ins(%[[Q]]#0, %[[Q]]#1, %[[R]]#0, %[[R]]#1 : {{.*}} block_size = 128 promote = 128 accumulate ->
+// ROWS-LABEL:  func @reduction(
+// ROWS:          mx.grouped_matmul {{.*}} block_size = 128 promote = 128 accumulate ->
+func.func @reduction(%x: tensor<100x64xbf16>, %y: tensor<100x64xbf16>, %o: tensor<2xi32>, %c: tensor<2x64x64xf32>) -> tensor<2x64x64xf32> {
+  %0 = tensor.empty() : tensor<64x384xf8E4M3FN>
+  %1 = tensor.empty() : tensor<64x12xf8E8M0FNU>
+  %q:2 = mx.quantize ragged = rows ins(%x : tensor<100x64xbf16>) offsets(%o : tensor<2xi32>)
+      outs(%0, %1 : tensor<64x384xf8E4M3FN>, tensor<64x12xf8E8M0FNU>) axes = [0] -> tensor<64x384xf8E4M3FN>, tensor<64x12xf8E8M0FNU>
+  %r:2 = mx.quantize ragged = rows ins(%y : tensor<100x64xbf16>) offsets(%o : tensor<2xi32>)
+      outs(%0, %1 : tensor<64x384xf8E4M3FN>, tensor<64x12xf8E8M0FNU>) axes = [0] -> tensor<64x384xf8E4M3FN>, tensor<64x12xf8E8M0FNU>
+  %w = mx.grouped_matmul ragged = reduction ins(%q#0, %q#1, %r#0, %r#1 : tensor<64x384xf8E4M3FN>, tensor<64x12xf8E8M0FNU>, tensor<64x384xf8E4M3FN>, tensor<64x12xf8E8M0FNU>)
+      offsets(%o : tensor<2xi32>) outs(%c : tensor<2x64x64xf32>) accumulate -> tensor<2x64x64xf32>
+  return %w : tensor<2x64x64xf32>
+}

@@ -399,12 +399,14 @@ def MXFoldOperands : Pass<"mx-fold-operands"> {
     - An operand with the requested blocks stays.
     - Other operands are the input of an `mx.fold`. Its expansion is fused
       (`mx-fuse-prologues`) unless expert groups divide the operand.
+    - If expert groups divide the reduction, quantizers must write both
+      operands. They write blocks of 128, and `promote` is 128.
 
     Matmuls with `mx.recipe = "none"` or `promote` are not changed. Other
     matmuls that cannot be folded get a remark with the reason: elements of 4 or
-    6 bits, scales of another type, other blocks, memrefs, a packed operand,
-    expert groups along the reduction, or a reduction that is dynamic, shorter
-    than `promote` or not a multiple of a block.
+    6 bits, scales of another type, other blocks, memrefs, a packed operand, or
+    a reduction that is dynamic, shorter than `promote` or not a multiple of a
+    block.
 
     Example: with the default options
 

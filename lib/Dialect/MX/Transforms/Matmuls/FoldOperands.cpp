@@ -57,12 +57,43 @@ static Reason checkOperand(StringRef name, Value elements, Value scales,
   return {};
 }
 
-/// Returns the reason why `op` cannot be folded.
+/// Returns the folding of `op`. Blocks of a reduction that expert groups divide
+/// are as long as the alignment of the groups.
+static Folding getFolding(MatmulOpInterface op, const Folding &folding) {
+  constexpr int64_t kBlock = kRaggedReductionAlign;
+  return op.getRaggedOrNone() == RaggedKind::Reduction
+             ? Folding{kBlock, kBlock, kBlock}
+             : folding;
+}
+
+/// Returns true if an OpT writes an operand with a single use, and may write
+/// wider blocks.
+template <typename OpT>
+static bool isWrittenBy(Value elements, Value scales) {
+  auto isUsedOnce = [](Value value) {
+    return llvm::count_if(value.getUsers(), llvm::IsaPred<tensor::DimOp>) + 1 ==
+           std::distance(value.use_begin(), value.use_end());
+  };
+  auto quantizer = elements.getDefiningOp<OpT>();
+  return quantizer && scales.getDefiningOp() == quantizer &&
+         !quantizer.getSquare() &&
+         quantizer.getNumDestinations() == quantizer.getAxes().size() &&
+         isUsedOnce(elements) && isUsedOnce(scales);
+}
+
+/// Returns the reason why `op` cannot be folded. mx.fold does not support
+/// expert groups along the reduction.
 static Reason checkMatmul(MatmulOpInterface op, const Folding &folding) {
   if (!op.getResult())
     return "it operates on memrefs";
-  if (op.getRaggedOrNone() == RaggedKind::Reduction)
-    return "expert groups divide its reduction dimension";
+  for (auto [elements, scales, present] :
+       {std::tuple(op.getA(), op.getAScales(), op.getBlockSize()),
+        {op.getB(), op.getBScales(), op.getBlockSizeOfB()}})
+    if (op.getRaggedOrNone() == RaggedKind::Reduction && scales &&
+        present != folding.a && !isWrittenBy<QuantizeOp>(elements, scales) &&
+        !isWrittenBy<FusedQuantizeOp>(elements, scales))
+      return "expert groups divide its reduction dimension, and no quantizer "
+             "writes its operands for it alone";
   Reason why = checkOperand("a", op.getA(), op.getAScales(), op.getBlockSize(),
                             folding.a, bool(getOrderOfA(op)));
   if (why.empty())
@@ -201,8 +232,9 @@ private:
 
 void Folder::add(MatmulOpInterface op) {
   matmuls.push_back(op);
+  Folding own = getFolding(op, folding);
   const std::pair<int64_t, int64_t> blockSizes[] = {
-      {op.getBlockSize(), folding.a}, {op.getBlockSizeOfB(), folding.b}};
+      {op.getBlockSize(), own.a}, {op.getBlockSizeOfB(), own.b}};
   for (auto [position, sizes] : llvm::zip_equal(kElements, blockSizes))
     if (sizes.first != sizes.second)
       for (unsigned number : {position, position + 1})
@@ -282,12 +314,12 @@ void Folder::foldStored(MatmulOpInterface op, unsigned position) {
 }
 
 void Folder::setAttributes(MatmulOpInterface op) {
+  Folding own = getFolding(op, folding);
   auto set = [&](auto matmul) {
-    matmul.setBlockSize(folding.a);
-    matmul.setBBlockSize(folding.b == folding.a
-                             ? std::nullopt
-                             : std::optional<uint64_t>(folding.b));
-    matmul.setPromote(folding.promote);
+    matmul.setBlockSize(own.a);
+    matmul.setBBlockSize(own.b == own.a ? std::nullopt
+                                        : std::optional<uint64_t>(own.b));
+    matmul.setPromote(own.promote);
   };
   rewriter.modifyOpInPlace(op, [&] {
     llvm::TypeSwitch<Operation *>(op).Case<MatmulOp, GroupedMatmulOp>(set);
@@ -334,7 +366,7 @@ int64_t mx::foldMatmuls(ArrayRef<MatmulOpInterface> matmuls,
   for (MatmulOpInterface op : matmuls) {
     if (isLeftAlone(op) || op.getPromote())
       continue;
-    if (Reason why = checkMatmul(op, folding); !why.empty()) {
+    if (Reason why = checkMatmul(op, getFolding(op, folding)); !why.empty()) {
       op.emitRemark() << "not folded: " << why;
       continue;
     }
