@@ -34,6 +34,13 @@ SmallVector<Type> mx::mxgpu::getQuantizedTypes(FusedQuantizeOp op) {
   return {op.getSources()[0].numberType};
 }
 
+int64_t mx::mxgpu::getQuantizedBits(FusedQuantizeOp op) {
+  int64_t bits = 0;
+  for (Type type : getQuantizedTypes(op))
+    bits += type.getIntOrFloatBitWidth();
+  return bits;
+}
+
 int64_t mx::mxgpu::getInputBits(FusedQuantizeOp op) {
   int64_t bits = 0;
   for (const QuantizeSource &source : op.getSources())
@@ -62,15 +69,10 @@ static Value share(KernelBuilder &body, Value value, int64_t lanes) {
   return ReduceLanesOp::create(body, ReduceKind::Maximum, value, lanes);
 }
 
-/// Quantizes zeros, whose elements are unused, for the scale. NaN is not above
-/// 0, so groups of NaN do not count.
-CodeRange mx::mxgpu::findCodeRange(KernelBuilder &body, FusedQuantizeOp op,
-                                   unsigned index, Value amax, int64_t lanes) {
+/// Quantizes zeros and drops their elements.
+Value mx::mxgpu::findScale(KernelBuilder &body, FusedQuantizeOp op,
+                           unsigned index, Value amax) {
   constexpr int64_t kElements = 4; // fill words
-  auto f32 = [&](float number) -> Value {
-    return arith::ConstantOp::create(body, body.getF32FloatAttr(number));
-  };
-  amax = share(body, amax, lanes);
   Value zeros = arith::ConstantOp::create(
       body, body.getZeroAttr(VectorType::get(kElements, body.getF32Type())));
   auto block = QuantizeBlockOp::create(
@@ -79,9 +81,19 @@ CodeRange mx::mxgpu::findCodeRange(KernelBuilder &body, FusedQuantizeOp op,
                 op.getScaleType(index)},
       zeros, /*encode=*/Value(), /*seed=*/Value(), /*first=*/Value(), amax,
       op.getScaleRounding(), /*lanes=*/1);
-  Value byte =
-      arith::UIToFPOp::create(body, body.getF32Type(),
-                              body.bitcast(body.getI8Type(), block.getScale()));
+  return block.getScale();
+}
+
+/// NaN is not above 0, so groups of NaN do not count.
+CodeRange mx::mxgpu::findCodeRange(KernelBuilder &body, FusedQuantizeOp op,
+                                   unsigned index, Value amax, int64_t lanes) {
+  auto f32 = [&](float number) -> Value {
+    return arith::ConstantOp::create(body, body.getF32FloatAttr(number));
+  };
+  amax = share(body, amax, lanes);
+  Value byte = arith::UIToFPOp::create(
+      body, body.getF32Type(),
+      body.bitcast(body.getI8Type(), findScale(body, op, index, amax)));
   Value zero = f32(0.0f);
   Value counts =
       arith::CmpFOp::create(body, arith::CmpFPredicate::OGT, amax, zero);

@@ -24,6 +24,10 @@ mlir::Value getQuantizedDim(KernelBuilder &host, FusedQuantizeOp op,
 /// Returns the types of values to quantize, from the prologue or the input.
 llvm::SmallVector<mlir::Type> getQuantizedTypes(FusedQuantizeOp op);
 
+/// Returns the register bits of an element of every value to quantize, summed
+/// over the values.
+int64_t getQuantizedBits(FusedQuantizeOp op);
+
 /// Returns the register bits for a dequantized element of every input, summed
 /// over the inputs.
 int64_t getInputBits(FusedQuantizeOp op);
@@ -39,6 +43,11 @@ bool canCopyInputs(FusedQuantizeOp op);
 /// Returns the maximum magnitude of a vector to quantize, or of its column.
 mlir::Value findThreadAmax(KernelBuilder &body, FusedQuantizeOp op,
                            mlir::Value vector, mlir::IntegerAttr column = {});
+
+/// Returns the scale of a block with the largest magnitude `amax`, by the
+/// recipe of a destination.
+mlir::Value findScale(KernelBuilder &body, FusedQuantizeOp op, unsigned index,
+                      mlir::Value amax);
 
 /// Largest scale byte, and 255 minus the smallest, as f32. Zeros if no group
 /// counts, so the maximum joins two ranges.

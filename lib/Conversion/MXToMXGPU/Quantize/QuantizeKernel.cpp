@@ -106,9 +106,7 @@ private:
   /// Returns true if registers hold the values of a row.
   bool isHeld() {
     int64_t size = op.getInput().getType().getDimSize(1);
-    int64_t bits = 0;
-    for (Type type : getQuantizedTypes(op))
-      bits += type.getIntOrFloatBitWidth();
+    int64_t bits = getQuantizedBits(op);
     return isWhole() && !ShapedType::isDynamic(size) && size > 0 &&
            size * bits <= kHeldRegisters * 32 * tile[1] / schedule.getVector();
   }
@@ -288,9 +286,8 @@ void QuantizeRowsBuilder::raise(MutableArrayRef<Value> maxima,
   }
 }
 
-/// Quantizes a vector of zeros, whose elements are unused, for the scale. In
-/// scale tiles, four sets of lanes store the scale and the padding of the row.
-/// The first warp of a row stores scales.
+/// In scale tiles, four sets of lanes store the scale and the padding of the
+/// row. The first warp of a row stores scales.
 void QuantizeRowsBuilder::storeRowScales(Value row,
                                          SmallVectorImpl<Value> &amax) {
   constexpr int64_t kLanes = target::kWarpSize / kScaleTileBlocks;
@@ -301,15 +298,8 @@ void QuantizeRowsBuilder::storeRowScales(Value row,
   else
     lane = body.rem(lane, target::kWarpSize);
   for (auto [i, dest] : llvm::enumerate(destinations)) {
-    Value zeros = arith::ConstantOp::create(
-        body, body.getZeroAttr(getVector(getQuantizedTypes(op)[i])));
-    Value first = seed ? body.index(0) : Value();
-    auto block = QuantizeBlockOp::create(
-        body, TypeRange{getVector(op.getElementType(i)), op.getScaleType(i)},
-        zeros, encode, seed, first, amax[i], op.getScaleRounding(),
-        /*lanes=*/1);
-    StoreScalesOp::create(body, block.getScale(), dest.scales, row,
-                          body.div(lane, kLanes), pieces.getRows(), blocks,
+    StoreScalesOp::create(body, findScale(body, op, i, amax[i]), dest.scales,
+                          row, body.div(lane, kLanes), pieces.getRows(), blocks,
                           kLanes);
     size_t count = destinations.size();
     if (op.getSpreads())

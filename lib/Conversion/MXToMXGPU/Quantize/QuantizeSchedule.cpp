@@ -252,11 +252,9 @@ static QuantizeScheduleAttr selectProducedTileSchedule(FusedQuantizeOp op,
       op.getGlobalScale() || scales > 1 || (scales == 1 && op.getGather());
   RegisterFormat format =
       hasScales ? RegisterFormat::WidenedF32 : RegisterFormat::Packed16;
-  int64_t bits = 0;
-  for (Type type : getQuantizedTypes(op)) {
+  for (Type type : getQuantizedTypes(op))
     format = std::max(format, getRegisterFormat(op, axes, type));
-    bits += type.getIntOrFloatBitWidth();
-  }
+  int64_t bits = getQuantizedBits(op);
   auto rows = op.getOffsets() ? ArrayRef<ProducedChoice>(kProducedExperts)
                               : ArrayRef<ProducedChoice>(kProducedTiles);
   return findSchedule(
@@ -319,12 +317,9 @@ static QuantizeScheduleAttr selectForPrologue(FusedQuantizeOp op) {
 static QuantizeScheduleAttr selectForWholeRows(FusedQuantizeOp op,
                                                const TargetInfo &target) {
   constexpr int64_t kThreads = 256, kOfWarp = 64, kOthers = 40, kMostCtas = 4;
-  int64_t bits = 0, vector = 16;
-  for (Type type : getQuantizedTypes(op)) {
-    bits += type.getIntOrFloatBitWidth();
-    if (type.isF32())
-      vector = 8;
-  }
+  bool isWide = llvm::any_of(getQuantizedTypes(op),
+                             [](Type type) { return type.isF32(); });
+  int64_t bits = getQuantizedBits(op), vector = isWide ? 8 : 16;
   int64_t columns = op.getInput().getType().getShape().back();
   auto getRegisters = [&](int64_t threads) {
     return llvm::divideCeil(columns, threads * vector) * vector * bits / 32;

@@ -27,7 +27,7 @@ public:
 
 private:
   void buildLoads();
-  /// Loads the scales that apply to a whole work tile, or those of the interval
+  /// Loads the scales of a whole work tile, or of the interval
   /// that starts at `k`.
   void loadTileScales(const OperandOrigin &origin, mlir::Value k = {});
   /// Builds the role that converts the scales of both operands to f32.
