@@ -10,6 +10,7 @@ from ._install.install import install, uninstall
 from ._install.scaled_mm import scaled_grouped_mm, scaled_mm
 from ._modules.convert import convert, register_experts
 from ._modules.experts import GroupedExperts, MXGroupedExperts, MXWeightOnlyExperts
+from ._modules.fold_report import fold_report
 from ._modules.linear import MXLinear
 from ._modules.recipes import RECIPES, Recipe
 from ._modules.weight_only import MXWeightOnlyLinear
@@ -25,7 +26,7 @@ from ._install import at_exit as _at_exit
 
 _at_exit.register()
 
-__all__ = ["convert", "dequantize", "GroupedExperts", "install", "moe_layer",
+__all__ = ["convert", "dequantize", "fold_report", "GroupedExperts", "install", "moe_layer",
            "mxfp8_grouped_mm", "mxfp8_mm", "MXGroupedExperts", "MXLinear",
            "MXWeightOnlyExperts", "MXWeightOnlyLinear", "pack_weights", "pad_token_groups",
            "quantize", "quantize_mxfp4", "quantize_mxfp8", "quantize_nvfp4",

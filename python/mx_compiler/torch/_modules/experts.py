@@ -430,6 +430,15 @@ def from_routed(module, recipe):
     return (weight_only if recipe.weight_only else trains).from_experts(module, recipe)
 
 
+def k_major_weights(module):
+    """Yields the names and the weights, [experts, N, K], of experts whose parameters are floats."""
+    if has_experts(module):
+        yield from ((name, getattr(module, name)) for name in ("w1", "w2", "w3"))
+    else:
+        cls = _KINDS[getattr(module, "plain_class", type(module)).__name__][0]
+        yield from ((name, cls._k_major(getattr(module, name))) for name in _PROJECTIONS)
+
+
 def _check_structure(module, k_major, has_bias):
     names = [*_PROJECTIONS, *(f"{name}_bias" for name in _PROJECTIONS)][:4 if has_bias else 2]
     parameters = {name: module._parameters.get(name) for name in names}
