@@ -431,7 +431,7 @@ def from_routed(module, recipe):
 
 
 def k_major_weights(module):
-    """Yields the names and the weights, [experts, N, K], of experts whose parameters are floats."""
+    """Yields the names and the weights, [experts, N, K], of experts with float parameters."""
     if has_experts(module):
         yield from ((name, getattr(module, name)) for name in ("w1", "w2", "w3"))
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reports the share of a model's operands that folds, and the bound on the loss by folding."""
+"""Reports the foldable share of a model's operands, and the bound on the loss by folding."""
 
 import dataclasses
 
@@ -98,8 +98,8 @@ class FoldReport:
 
 
 def fold_report(model, inputs=None, *, format="mxfp8_e4m3", filter=None):
-    """Measures the share of each layer's operands that folds to FP8 blocks of 128, 256, 512 or whole
-    rows, for a decision about the recipes with reduced precision.
+    """Measures the share of each layer's operands with a small loss by folding to FP8 blocks of 128,
+    256, 512 or whole rows, for a decision about the recipes with reduced precision.
 
     model   a torch.nn.Module. Operands are the weights of linear layers and experts, plain or
             converted, and the inputs of these modules, along the reduction of the forward pass
