@@ -65,6 +65,11 @@ LARGE = [
     ((640, 256), False, "f32", [("f8E5M2", 0, "linear", "even", 128), ("f8E5M2", 1, "linear", "even", 128)], ""),
     ((512, 256), True, "bf16", [("f8E4M3FN", 0, "sf_128x4", "ceil", 256)], ""),
     ((2, 128, 512), True, "bf16", [("f8E4M3FN", 1, "linear", "ceil", 256)], ""),
+    ((1024, 160), True, "bf16", [("f8E4M3FN", 0, "sf_128x4", "ceil", 512)], "amax"),
+    ((512, 96), False, "f32", [("f8E5M2", 0, "linear", "even", 512)], "seed"),
+    ((1536, 64), True, "bf16", [("f8E4M3FN", 0, "sf_128x4", "ceil", 512)], "prologue"),
+    ((512, 128), True, "f32", [("f8E4M3FN", 0, "sf_128x4", "ceil", 256)], "prologue"),
+    ((2, 512, 192), True, "f16", [("f8E4M3FN", 0, "sf_128x4", "ceil", 512)], ""),
 ]
 
 

@@ -62,7 +62,7 @@ public:
   int64_t getTotalWords() const { return getRows() * getChunks() * getWords(); }
 
   /// Permutes the order of accesses if `lanes` adjacent lanes access successive
-  /// parts of a block.
+  /// parts of a block. More lanes than chunks access a bank twice.
   void permute(int64_t lanes) {
     constexpr int64_t kLines = kLine / kChunk; // of the swizzle
     bool isPermutable = getRows() > 1 ? getRows() % kLines == 0
@@ -70,10 +70,11 @@ public:
     if (lanes == 1 || mask != kLine - kChunk || rowBytes != kLine ||
         !isPermutable)
       return;
-    keyStep = kLine / kChunk / lanes;
+    lanes = std::min(lanes, kLines);
+    keyStep = kLines / lanes;
     Value part = builder.rem(builder.threadId(), builder.i32(lanes));
     if (getRows() > 1) {
-      permuted = kLine / kChunk;
+      permuted = kLines;
     } else {
       permuted = getChunks();
       part = builder.div(part, kLine / fragmentBytes);

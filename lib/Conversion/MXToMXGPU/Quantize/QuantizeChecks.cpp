@@ -141,6 +141,9 @@ static LogicalResult verifyRowSchedule(Operation *op, int64_t block,
                                        ArrayRef<int64_t> tile) {
   int64_t rows = tile[0], columns = tile[1];
   int64_t vector = schedule.getVector(), threads = schedule.getThreads();
+  if (int64_t size = schedule.getTile()[1]; size % kScaleTileRows)
+    return op->emitOpError("expected a schedule with a tile of a multiple of ")
+           << kScaleTileRows << " columns along rows, found " << size;
   if (vector > block)
     return op->emitOpError("expected a schedule with vectors of at most ")
            << block << " elements (one block), found " << vector;

@@ -166,7 +166,8 @@ void QuantizeInputLoader::begin() {
 bool QuantizeInputLoader::isCovered(int64_t dim) {
   int64_t extent =
       dim ? op.getInput().getType().getDimSize(1) : op.getQuantizedShape()[0];
-  return !ShapedType::isDynamic(extent) && extent % tile[dim] == 0 &&
+  int64_t size = padded ? std::max(tile[dim], kScaleTileRows) : tile[dim];
+  return !ShapedType::isDynamic(extent) && extent % size == 0 &&
          !op.getOffsets();
 }
 

@@ -99,6 +99,8 @@ private:
   void splitDestinations();
   mlir::Value getRowTiles(mlir::Value rows);
   mlir::Value getBatchSize();
+  int64_t getRowBoxes();
+  mlir::Value padColumns(KernelBuilder &builder, mlir::Value columns);
   mlir::Value createCounter();
 
   // QuantizeTileKernel.cpp

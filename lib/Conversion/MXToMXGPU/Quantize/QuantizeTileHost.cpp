@@ -97,6 +97,19 @@ void QuantizeTileBuilder::setElements(Destination &dest) {
   dest.elements = collapseLeading(host, stored, getBatchRank(op));
 }
 
+/// Rounds columns up to whole scale tiles, so that narrower tiles write them.
+Value QuantizeTileBuilder::padColumns(KernelBuilder &builder, Value columns) {
+  if (getColumns() % kScaleTileRows == 0)
+    return columns;
+  return builder.mul(builder.ceilDiv(columns, kScaleTileRows),
+                     builder.index(kScaleTileRows));
+}
+
+/// Returns the number of boxes along the rows of a stage.
+int64_t QuantizeTileBuilder::getRowBoxes() {
+  return llvm::divideCeil(getRowsPerStage(), kMaxBox);
+}
+
 /// Returns the L2 promotion that was fastest on an H200
 /// (29571104fae6:docs/QuantizeSpeed.md). A panel row is 128 bytes, so a
 /// promotion to 256 bytes also loads the neighboring panel. If rows are aligned
@@ -116,7 +129,8 @@ L2Promotion QuantizeTileBuilder::getL2Promotion() {
 void QuantizeTileBuilder::addCopied(Value matrix, std::string field) {
   Type type = getElementTypeOrSelf(matrix.getType());
   Value map = EncodeTensorMapOp::create(
-      host, getMap({getRowsPerStage(), getPanelColumns(type)}, type),
+      host,
+      getMap({getRowsPerStage() / getRowBoxes(), getPanelColumns(type)}, type),
       collapseLeading(host, matrix, getBatchRank(op)), getL2Promotion());
   copied.push_back({type, std::move(field), map});
 }
@@ -249,7 +263,8 @@ void QuantizeTileBuilder::build() {
   body.setInsertionPointToStart(&kernel.getBody().front());
   buildKernel(kernelRows, kernelColumns, counter ? *argument : Value());
 
-  Value grid = host.mul(getRowTiles(rows), host.ceilDiv(columns, getColumns()));
+  Value grid = host.mul(getRowTiles(rows),
+                        host.ceilDiv(padColumns(host, columns), getColumns()));
   if (op.getOffsets()) // a tensor map cannot have 0 rows
     grid = host.mul(grid, host.min(rows, 1));
   if (counter)
@@ -334,11 +349,11 @@ LogicalResult QuantizeTileBuilder::verifyPrologues() {
 }
 
 LogicalResult QuantizeTileBuilder::verify() {
-  for (int64_t size : schedule.getTile())
-    if (size > kMaxBox)
-      return op.emitOpError("expected a schedule with a tile of at most 256 "
-                            "rows and columns for axes [")
-             << op.getAxes() << "], found [" << schedule.getTile() << "]";
+  constexpr int64_t kMostRows = 512;
+  if (getRows() > kMostRows || getColumns() > kMaxBox)
+    return op.emitOpError("expected a schedule with a tile of at most 512 rows "
+                          "and 256 columns for axes [")
+           << op.getAxes() << "], found [" << schedule.getTile() << "]";
   if (op.getOffsets() &&
       (getRows() != kScaleTileRows || getColumns() != kScaleTileRows ||
        schedule.getStages() > 1 || schedule.getAtomicCounter()))
@@ -346,6 +361,14 @@ LogicalResult QuantizeTileBuilder::verify() {
                "expected a schedule with tiles of [128, 128], stages = 1 and "
                "no atomic_counter for ragged rows, found ")
            << schedule;
+  // Only scales that are stored directly cover half a scale tile.
+  if (getColumns() % kScaleTileRows != 0 &&
+      (!llvm::equal(op.getAxes(), ArrayRef<int64_t>{0}) ||
+       getRows() >= kScaleTileBlocks * getBlock()))
+    return op.emitOpError("expected a schedule with a tile of a multiple of ")
+           << kScaleTileRows << " columns, or of fewer than "
+           << kScaleTileBlocks * getBlock() << " rows for axes [0], found ["
+           << schedule.getTile() << "]";
   if (failed(verifyBlocks()))
     return failure();
   for (int64_t axis : op.getAxes())

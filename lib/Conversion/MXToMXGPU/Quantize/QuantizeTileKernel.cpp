@@ -154,14 +154,18 @@ void QuantizeTileBuilder::buildLoad(Value ring) {
   ForEachWorkTileOp tile = forEachTile();
   Value row = body.add(getInputRow(tile), forEachSlab());
   auto stage = ProducerAcquireOp::create(body, ring);
+  int64_t boxes = getRowBoxes();
   for (const Copied &matrix : copied) {
     int64_t columns = getPanelColumns(matrix.type);
-    for (int64_t panel = 0; panel < getColumns() / columns; ++panel)
-      TmaLoadOp::create(
-          body, matrix.kernelMap,
-          getCoords(row, body.add(tile.getColumn(), panel * columns)),
-          stage.getBuffer(matrix.field), stage.getStage(), body.index(panel),
-          /*multicast=*/false, CacheHint::None);
+    for (int64_t box = 0; box < getColumns() / columns * boxes; ++box) {
+      int64_t column = box / boxes * columns;
+      int64_t inStage = box % boxes * (getRowsPerStage() / boxes);
+      TmaLoadOp::create(body, matrix.kernelMap,
+                        getCoords(inStage ? body.add(row, inStage) : row,
+                                  body.add(tile.getColumn(), column)),
+                        stage.getBuffer(matrix.field), stage.getStage(),
+                        body.index(box), /*multicast=*/false, CacheHint::None);
+    }
   }
   ProducerCommitOp::create(body, stage.getStage(), Value());
 }
@@ -433,7 +437,7 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
     workRows = body.mul(batches, paddedRows);
   }
   work = TileSchedulerOp::create(
-      body, workRows, columns,
+      body, workRows, padColumns(body, columns),
       /*reduction=*/body.index(0), schedule.getTile(), schedule.getRaster(),
       /*single=*/!counter, numbers, counter, offsets);
   if (!copied.empty())

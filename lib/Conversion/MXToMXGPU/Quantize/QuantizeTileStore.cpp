@@ -176,7 +176,10 @@ void QuantizeTileBuilder::storeInMatrix(const Destination &dest, Value matrix,
 void QuantizeTileBuilder::storeTiledScale(const Destination &dest, Value scale,
                                           Value row, Value block, Value part) {
   Value stores = body.isEqual(part, body.index(0));
-  Value rowTile = getRowTile(dest, getStart(dest).first), inTile = row;
+  Value firstRow = getStart(dest).first;
+  Value rowTile = getRowTile(dest, firstRow), inTile = row;
+  if (!dest.scaleTileRows) // a tile covers part of a scale tile
+    inTile = body.add(body.rem(firstRow, kScaleTileRows), row);
   // The first scale tile of a tile always exists.
   if (dest.scaleTileRows > 1) {
     rowTile = body.add(rowTile, body.div(row, kScaleTileRows));

@@ -103,10 +103,12 @@ LogicalResult QuantizeScheduleAttr::verify(
   if (tile.size() != 2) // quantize_schedule C1
     return emitError() << "expected 2 tile sizes (rows, columns), found "
                        << tile.size();
-  for (int64_t size : tile) // quantize_schedule C2
-    if (size < 1 || size % 128)
-      return emitError()
-             << "expected tile sizes that are multiples of 128, found " << size;
+  // quantize_schedule C2
+  constexpr int64_t kRows = 128, kColumns = 64;
+  if (tile[0] < 1 || tile[0] % kRows || tile[1] < 1 || tile[1] % kColumns)
+    return emitError() << "expected a tile of a multiple of " << kRows
+                       << " rows and of " << kColumns << " columns, found ["
+                       << tile << "]";
   if (threads < 1 || threads > target::kMaxThreadsPerCta ||
       threads % target::kWarpSize) // quantize_schedule C3
     return emitError() << "expected " << target::kWarpSize << " to "

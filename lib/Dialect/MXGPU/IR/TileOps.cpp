@@ -82,10 +82,10 @@ static LogicalResult verifyFragment(Operation *op, BufferType buffer,
 LogicalResult LoadSharedOp::verify() {
   if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getBuffer())))
     return failure();
-  constexpr int64_t kMostLanes = 8;
+  constexpr int64_t kMostLanes = 16;
   if (int64_t lanes = getLanes(); lanes < 1 || lanes > kMostLanes ||
                                   !llvm::isPowerOf2_64(lanes)) // load_shared C1
-    return emitOpError("expected 1, 2, 4 or 8 lanes, found ") << lanes;
+    return emitOpError("expected 1, 2, 4, 8 or 16 lanes, found ") << lanes;
   return verifyFragment(*this, getBuffer().getType(),
                         cast<VectorType>(getType()));
 }

@@ -82,7 +82,7 @@ mx.fused_quantize ragged = rows ins(%x : memref<128x64xbf16>) offsets(%o : memre
     outs(%e, %s : !a, memref<3x1x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}
 
 // SET arguments = %x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s
-// expected-error @below {{'mx.fused_quantize' op expected a schedule with a tile of at most 256 rows and columns for axes [0], found [128, 384]}}
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with a tile of at most 512 rows and 256 columns for axes [0], found [128, 384]}}
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 384], threads = 128>}
 
 // SET arguments = %x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s
@@ -102,7 +102,17 @@ mx.fused_quantize ins(%x : memref<128x512xbf16>) outs(%e, %s : memref<128x512xf8
 // Rejects blocks of 512 through shared memory.
 // SET arguments = %x: memref<512x128xbf16>, %e: memref<128x512xf8E4M3FN>, %s: memref<128x1xf8E8M0FNU>
 // expected-error @below {{'mx.fused_quantize' op expected blocks that divide the 128 rows of a stage along axis 0 on the GPU, found blocks of 512: choose shorter blocks, or quantize on the host}}
-mx.fused_quantize ins(%x : memref<512x128xbf16>) outs(%e, %s : memref<128x512xf8E4M3FN>, memref<128x1xf8E8M0FNU>) axes = [0] block_size = 512
+mx.fused_quantize ins(%x : memref<512x128xbf16>) outs(%e, %s : memref<128x512xf8E4M3FN>, memref<128x1xf8E8M0FNU>) axes = [0] block_size = 512 {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>}
+
+// Rejects a narrow tile whose scales fill scale tiles.
+// SET arguments = %x: memref<512x128xbf16>, %e: memref<128x512xf8E4M3FN>, %s: memref<128x4xf8E8M0FNU>
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with a tile of a multiple of 128 columns, or of fewer than 512 rows for axes [0], found [512, 64]}}
+mx.fused_quantize ins(%x : memref<512x128xbf16>) outs(%e, %s : memref<128x512xf8E4M3FN>, memref<128x4xf8E8M0FNU>) axes = [0] block_size = 128 {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [512, 64], threads = 128, vector = 32>}
+
+// Rejects a narrow tile along rows.
+// SET arguments = %x: memref<128x512xbf16>, %e: memref<128x512xf8E4M3FN>, %s: memref<128x16xf8E8M0FNU>
+// expected-error @below {{'mx.fused_quantize' op expected a schedule with a tile of a multiple of 128 columns along rows, found 64}}
+mx.fused_quantize ins(%x : memref<128x512xbf16>) outs(%e, %s : memref<128x512xf8E4M3FN>, memref<128x16xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 64], threads = 128, vector = 16>}
 
 // SET arguments = %x: memref<2x64x256xbf16>, %e: memref<2x64x256xf8E4M3FN>, %s: memref<2x64x1xf8E8M0FNU>
 // expected-error @below {{'mx.fused_quantize' op expected blocks that divide the 128 columns of a tile along axis 1 on the GPU, found blocks of 256: choose shorter blocks, or quantize on the host}}

@@ -7,8 +7,11 @@
 "test.f"() {s = #mxgpu.quantize_schedule<tile = [128], threads = 128>} : () -> ()
 
 // quantize_schedule C2
-// expected-error @below {{expected tile sizes that are multiples of 128, found 64}}
-"test.f"() {s = #mxgpu.quantize_schedule<tile = [128, 64], threads = 128>} : () -> ()
+// expected-error @below {{expected a tile of a multiple of 128 rows and of 64 columns, found [128, 96]}}
+"test.f"() {s = #mxgpu.quantize_schedule<tile = [128, 96], threads = 128>} : () -> ()
+
+// expected-error @below {{expected a tile of a multiple of 128 rows and of 64 columns, found [64, 128]}}
+"test.f"() {s = #mxgpu.quantize_schedule<tile = [64, 128], threads = 128>} : () -> ()
 
 // quantize_schedule C3
 // expected-error @below {{expected 32 to 1024 threads in whole warps, found 48}}

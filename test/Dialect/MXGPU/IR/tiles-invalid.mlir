@@ -37,8 +37,8 @@ gpu.module @kernels {
 
 %s, %s_x = mxgpu.consumer_wait %in : !in
 // load_shared C1
-// expected-error @below {{'mxgpu.load_shared' op expected 1, 2, 4 or 8 lanes, found 16}}
-%x = mxgpu.load_shared %s_x at [%i, %i] lanes(16) : !x -> vector<32xbf16>
+// expected-error @below {{'mxgpu.load_shared' op expected 1, 2, 4, 8 or 16 lanes, found 32}}
+%x = mxgpu.load_shared %s_x at [%i, %i] lanes(32) : !x -> vector<32xbf16>
 
 // -----
 

@@ -145,7 +145,7 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
 
     | field | default | meaning |
     |---|---|---|
-    | `tile = [m, n]` | required | rows and columns of an input tile, multiples of 128; a CTA processes a whole row if n is at least the columns that all its threads load at once, otherwise a warp does |
+    | `tile = [m, n]` | required | rows and columns of an input tile, multiples of 128; n of 64 with blocks of 256 or more of columns; a CTA processes a whole row if n is at least the columns that all its threads load at once, otherwise a warp does |
     | `threads = n` | required | quantizing threads per CTA, a whole number of warps for each axis |
     | `vector = n` | 16 | consecutive elements per thread: 8, 16, or 32 for whole blocks |
     | `stage_rows = n` | all rows of the tile | tile rows in each stage of the ring |
