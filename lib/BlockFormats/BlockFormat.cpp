@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/BlockFormats/BlockFormat.h"
+#include "F32Scales.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "llvm/ADT/STLExtras.h"
@@ -43,11 +45,28 @@ static BlockFormat makeFormat(int64_t blockSize, bool takesInt8,
 
 /// Formats of folded 8-bit elements.
 template <FloatFormat kScale>
-static BlockFormat makeFolded(int64_t blockSize) {
+static BlockFormat makeFolded(int64_t blockRows, int64_t blockSize) {
   BlockFormat format = makeFormat<kScale>(blockSize, /*takesInt8=*/false,
                                           /*hasTensorFactor=*/false);
   format.elements = {FloatFormat::E4M3, FloatFormat::E5M2};
   format.isFolded = true;
+  format.blockRows = blockRows;
+  format.hasTiles = blockRows == 1;
+  return format;
+}
+
+static BlockFormat makeF32(int64_t blockRows, int64_t blockSize) {
+  BlockFormat format;
+  format.getScaleType = [](MLIRContext *context) -> Type {
+    return Float32Type::get(context);
+  };
+  format.blockRows = blockRows;
+  format.blockSize = blockSize;
+  format.elements = {FloatFormat::E4M3, FloatFormat::E5M2};
+  format.hasMNMajor = blockRows == 1;
+  format.isExact = true;
+  format.codec = &getF32Codec(/*isCeil=*/false);
+  format.ceilCodec = &getF32Codec(/*isCeil=*/true);
   return format;
 }
 
@@ -55,11 +74,13 @@ ArrayRef<BlockFormat> mx::getBlockFormats() {
   static const BlockFormat kFormats[] = {
 #define MX_BLOCK_FORMAT(scale, blockSize, takesInt8, hasTensorFactor)          \
   makeFormat<FloatFormat::scale>(blockSize, takesInt8, hasTensorFactor),
-#define MX_FOLDED_FORMAT(scale, blockSize)                                     \
-  makeFolded<FloatFormat::scale>(blockSize),
+#define MX_FOLDED_FORMAT(scale, blockRows, blockSize)                          \
+  makeFolded<FloatFormat::scale>(blockRows, blockSize),
+#define MX_F32_FORMAT(blockRows, blockSize) makeF32(blockRows, blockSize),
 #include "mx/BlockFormats/Formats.def"
 #undef MX_BLOCK_FORMAT
 #undef MX_FOLDED_FORMAT
+#undef MX_F32_FORMAT
   };
   return kFormats;
 }
@@ -112,8 +133,31 @@ BlockFormat::getScaleShape(ArrayRef<int64_t> elements) const {
   return shape;
 }
 
-std::string mx::spellBlockSize(int64_t blockSize) {
-  return blockSize == BlockFormat::kWhole ? "row" : std::to_string(blockSize);
+bool BlockShape::isValid(Attribute attribute) {
+  if (auto array = dyn_cast<DenseI64ArrayAttr>(attribute))
+    return array.size() == 2;
+  auto number = dyn_cast<IntegerAttr>(attribute);
+  return number && number.getType().isSignlessInteger(64);
+}
+
+BlockShape BlockShape::get(Attribute attribute) {
+  if (auto array = dyn_cast<DenseI64ArrayAttr>(attribute))
+    return BlockShape(array[1], array[0]);
+  return BlockShape(cast<IntegerAttr>(attribute).getInt());
+}
+
+Attribute BlockShape::getAttr(MLIRContext *context) const {
+  Builder builder(context);
+  if (rows)
+    return builder.getDenseI64ArrayAttr({rows, columns});
+  return builder.getI64IntegerAttr(columns);
+}
+
+std::string mx::spellBlockSize(BlockShape shape) {
+  std::string columns = shape.columns == BlockFormat::kWhole
+                            ? "row"
+                            : std::to_string(shape.columns);
+  return shape.rows ? std::to_string(shape.rows) + "x" + columns : columns;
 }
 
 int64_t mx::getKernelMultiple(int64_t blockSize) {
@@ -130,12 +174,17 @@ const BlockFormat &OperandFormat::getBlockFormat() const {
   });
 }
 
+static bool hasShape(const BlockFormat &format, BlockShape shape) {
+  return format.blockSize == shape.columns &&
+         (!shape.rows || format.blockRows == shape.rows);
+}
+
 const BlockFormat *mx::findBlockFormat(Type scale,
-                                       std::optional<int64_t> blockSize) {
+                                       std::optional<BlockShape> shape) {
   MLIRContext *context = scale.getContext();
   auto isFound = [&](const BlockFormat &format) {
     return format.getScaleType(context) == scale &&
-           format.blockSize == blockSize.value_or(format.blockSize);
+           (!shape || hasShape(format, *shape));
   };
   for (const BlockFormat &format : getBlockFormats())
     if (isFound(format))
@@ -149,20 +198,20 @@ const BlockFormat *mx::findBlockFormat(Type scale,
 }
 
 const BlockFormat &mx::getBlockFormat(Type scale,
-                                      std::optional<int64_t> blockSize) {
-  const BlockFormat *format = findBlockFormat(scale, blockSize);
+                                      std::optional<BlockShape> shape) {
+  const BlockFormat *format = findBlockFormat(scale, shape);
   assert(format && "expected a verified type of scales");
   return *format;
 }
 
-int64_t mx::getBlockRows(Type scale, int64_t blockSize) {
-  const BlockFormat *format = findBlockFormat(scale, blockSize);
+int64_t mx::getBlockRows(Type scale, BlockShape shape) {
+  const BlockFormat *format = findBlockFormat(scale, shape);
   return format ? format->blockRows : 1;
 }
 
-const BlockFormat *mx::findBlockFormat(int64_t blockSize) {
+const BlockFormat *mx::findBlockFormat(BlockShape shape) {
   for (const BlockFormat &format : getBlockFormats())
-    if (format.blockSize == blockSize)
+    if (hasShape(format, shape))
       return &format;
   return nullptr;
 }
@@ -181,8 +230,9 @@ bool mx::isMatrixScale(Type scale) {
 std::string mx::listScaleTypes() {
   SmallVector<StringRef> names;
   for (const BlockFormat &format : getBlockFormats())
-    if (!format.isFolded)
+    if (format.scale && !format.isFolded)
       names.push_back(getTypeName(*format.scale));
+  names.push_back("f32");
   return join(names);
 }
 

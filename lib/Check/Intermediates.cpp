@@ -66,8 +66,7 @@ public:
                      matmul.getBlockSizeOfB());
           if (matmul->getNumResults() > 1)
             scalesOf(matmul->getResult(0), matmul->getResult(1),
-                     getBlockFormat(getElementTypeOrSelf(matmul->getResult(1)))
-                         .blockSize);
+                     BlockShape(kPowerOfTwoBlockSize));
         })
         .Case<RelayoutOp>([&](RelayoutOp relayout) {
           alike(relayout.getInput(), relayout->getResult(0));
@@ -121,7 +120,7 @@ private:
     shapes[b] = shape;
   }
 
-  void scalesOf(Value elements, Value scales, int64_t block) {
+  void scalesOf(Value elements, Value scales, BlockShape block) {
     auto found = shapes.find(elements);
     if (found == shapes.end() || shapes.count(scales))
       return;

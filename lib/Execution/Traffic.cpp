@@ -165,9 +165,13 @@ static void roundToTiles(Type type, MutableArrayRef<AffineExpr> sizes) {
   }
   auto layout = tensor ? dyn_cast_or_null<ScaleLayoutAttr>(tensor.getEncoding())
                        : ScaleLayoutAttr();
-  if (!layout || layout.getKind() != ScaleLayoutKind::Sf128x4)
+  if (!layout || layout.getKind() == ScaleLayoutKind::Linear)
     return;
   AffineExpr &rows = sizes[sizes.size() - 2], &blocks = sizes.back();
+  if (layout.getKind() == ScaleLayoutKind::MNMajor) {
+    rows = rows.ceilDiv(kMNMajorRows) * kMNMajorRows;
+    return;
+  }
   rows = layout.getRagged() == RaggedKind::Rows
              ? (rows.floorDiv(kScaleTileRows) + layout.getGroups())
              : rows.ceilDiv(kScaleTileRows);

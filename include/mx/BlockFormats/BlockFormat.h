@@ -29,6 +29,30 @@ struct EncodedScale {
   mlir::Value factor; ///< f32. x * factor is rounded to f32, then quantized.
 };
 
+/// Shape of the blocks that share a scale, as operations state it. Converts to
+/// the number of columns. A number of columns does not convert to a shape,
+/// because the rows distinguish formats.
+struct BlockShape {
+  /// Elements along the blocked dimension, or BlockFormat::kWhole.
+  int64_t columns;
+  /// Rows, or 0 for the first format with these columns.
+  int64_t rows;
+
+  explicit BlockShape(int64_t columns, int64_t rows = 0)
+      : columns(columns), rows(rows) {}
+  operator int64_t() const { return columns; }
+
+  /// Conversions to and from attributes: i64, or an array of rows and columns.
+  static bool isValid(mlir::Attribute attribute);
+  static BlockShape get(mlir::Attribute attribute);
+  mlir::Attribute getAttr(mlir::MLIRContext *context) const;
+
+  friend bool operator==(BlockShape a, BlockShape b) {
+    return a.columns == b.columns && a.rows == b.rows;
+  }
+  friend bool operator!=(BlockShape a, BlockShape b) { return !(a == b); }
+};
+
 /// Emits conversions of scales with arith and math, for kernels and host code.
 class ScaleCodec {
 public:
@@ -43,7 +67,8 @@ public:
                              mlir::Value bits) const = 0;
 };
 
-/// A block-scaled format. The scale type and the block shape identify it.
+/// A block-scaled format. The scale type and the block shape identify it; a
+/// number of columns stands for the first format with blocks of this size.
 struct BlockFormat {
   /// Block size that stands for whole rows. Exceeds every dimension.
   static constexpr int64_t kWhole = int64_t{1} << 40;
@@ -63,14 +88,26 @@ struct BlockFormat {
   bool hasTensorFactor = false;
   /// True if the layout sf_128x4, which requires one-byte scales, is legal.
   bool hasTiles = false;
+  /// True if the layout mn_major is legal.
+  bool hasMNMajor = false;
   /// True if blocks share the largest scale of their MX blocks.
   bool isFolded = false;
+  /// True if scales are f32 numbers, exact unless rounded to powers of two.
+  bool isExact = false;
   /// Scale format of matrix instructions; without one, matmuls dequantize.
   std::optional<FloatFormat> scale = std::nullopt;
   /// Codec of a dialect's format. Null for the built-in formats, because each
   /// path implements specialized emitters.
   const ScaleCodec *codec = nullptr;
+  /// Codec that rounds scales up to powers of two, if there is another one.
+  const ScaleCodec *ceilCodec = nullptr;
 
+  /// Returns the codec for power-of-two scales (`isCeil`) or all others.
+  const ScaleCodec *getCodec(bool isCeil) const {
+    return isCeil && ceilCodec ? ceilCodec : codec;
+  }
+  /// Returns true if the tensor core may add the products of a block.
+  bool isPromoted() const { return isFolded || isExact; }
   /// Returns true for a legal element type. `withIntegers` admits i8 (MXINT8).
   bool takes(mlir::Type element, bool withIntegers = true) const;
   /// Lists the types that `takes` accepts, for messages: "f4E2M1FN".
@@ -100,20 +137,20 @@ private:
 /// Returns the built-in formats, without formats of other dialects.
 llvm::ArrayRef<BlockFormat> getBlockFormats();
 
-/// Returns the format of a scale type and, if given, a block size; or null.
+/// Returns the format of a scale type and, if given, a block shape; or null.
 const BlockFormat *findBlockFormat(mlir::Type scale,
-                                   std::optional<int64_t> blockSize = {});
+                                   std::optional<BlockShape> shape = {});
 /// Returns the format of a verified scale type.
 const BlockFormat &getBlockFormat(mlir::Type scale,
-                                  std::optional<int64_t> blockSize = {});
+                                  std::optional<BlockShape> shape = {});
 /// Returns the number of rows per scale in linear layout, or 1 if unknown.
-int64_t getBlockRows(mlir::Type scale, int64_t blockSize);
-/// Returns the spelling of a block size in operations: "row", or the number.
-std::string spellBlockSize(int64_t blockSize);
+int64_t getBlockRows(mlir::Type scale, BlockShape shape);
+/// Returns the spelling of blocks in operations: "row", "128" or "128x128".
+std::string spellBlockSize(BlockShape shape);
 /// Returns the divisor of K that kernels require for this block size.
 int64_t getKernelMultiple(int64_t blockSize);
-/// Returns the built-in format with this block size, or null.
-const BlockFormat *findBlockFormat(int64_t blockSize);
+/// Returns the first built-in format with this block shape, or null.
+const BlockFormat *findBlockFormat(BlockShape shape);
 
 /// Elements and scales of a matmul operand.
 struct OperandFormat {
@@ -133,7 +170,7 @@ const BlockFormat &getPowerOfTwoFormat();
 bool isPowerOfTwoScale(mlir::Type scale);
 /// Returns true if some matrix instruction supports scales of this type.
 bool isMatrixScale(mlir::Type scale);
-/// Lists the built-in scale types for messages: "f8E8M0FNU or f8E4M3FN".
+/// Lists the built-in scale types for messages: "f8E8M0FNU, f8E4M3FN or f32".
 std::string listScaleTypes();
 
 /// Returns the number format of a floating-point type of at most 16 bits.

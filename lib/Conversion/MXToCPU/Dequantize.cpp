@@ -78,7 +78,8 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
   int64_t rank = op.getInput().getType().getRank();
   Elements elements = getElements(op.getInput(), adaptor.getInput());
   Scales scales =
-      getScales(emitter, op.getScales(), adaptor.getScales(), rank, blockSize);
+      getScales(emitter, op.getScales(), adaptor.getScales(), rank,
+                op.getBlockSize());
   Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
   Type outType = getElementTypeOrSelf(out.getType());
   RaggedKind ragged = op.getRaggedOrNone();
@@ -168,14 +169,15 @@ static void lowerRelayout(Emitter &emitter, RelayoutOp op,
   // The side with linear scales determines the logical shape.
   int64_t rank = std::min(inputType.getRank(), outType.getRank());
   Scales from = getScales(input, rank), to = getScales(out, rank);
-  Value linear = to.tiled ? input : out;
+  bool writesLinear = to.layout == ScaleLayoutKind::Linear;
+  Value linear = writesLinear ? out : input;
   Int rows = emitter.dim(linear, rank - 2);
   Int blocks = emitter.dim(linear, rank - 1);
   bool raggedRows = op.getRaggedOrNone() == RaggedKind::Rows;
   std::optional<Int> groups;
   if (raggedRows)
     groups = emitter.dim(offsets, 0);
-  emitter.checkScales(to.tiled ? "outs" : "input", to.tiled ? to : from,
+  emitter.checkScales(writesLinear ? "input" : "outs", writesLinear ? from : to,
                       {linear, inputType.getElementType()}, rows, blocks,
                       /*blockSize=*/1, groups);
 
@@ -188,7 +190,7 @@ static void lowerRelayout(Emitter &emitter, RelayoutOp op,
       });
     });
   };
-  if (to.tiled)
+  if (!writesLinear)
     emitter.fillZero(out);
   emitter.loopOverDims(linear, rank - 2, [&](ArrayRef<Value> batch) {
     if (!raggedRows)
@@ -230,7 +232,7 @@ public:
       if (source.scales) {
         input.blockSize = source.getBlockSize();
         input.scales = getScales(emitter, source.scales, inputScales.front(),
-                                 getRank(), input.blockSize);
+                                 getRank(), source.getBlockSize());
         input.dequantizer.emplace(emitter, input.elements, *input.scales,
                                   source.numberType);
         inputScales = inputScales.drop_front();

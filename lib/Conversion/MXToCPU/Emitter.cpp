@@ -153,8 +153,12 @@ SmallVector<Value> Emitter::scaleIndices(const Scales &scales,
                                          ArrayRef<Value> batch, Int row,
                                          Int block) {
   SmallVector<Value> indices(batch);
-  if (!scales.tiled) {
+  if (scales.layout == ScaleLayoutKind::Linear) {
     indices.append({row / scales.blockRows, block});
+    return indices;
+  }
+  if (scales.layout == ScaleLayoutKind::MNMajor) {
+    indices.append({block, row / kMNMajorRows, row % kMNMajorRows});
     return indices;
   }
   if (scales.expertStart)
@@ -244,7 +248,13 @@ void Emitter::checkScales(StringRef name, const Scales &scales,
     return size == BlockFormat::kWhole ? index(1) : extent / size;
   };
   Int blocks = count(columns, blockSize);
-  if (scales.tiled) {
+  if (scales.layout == ScaleLayoutKind::MNMajor) {
+    checkDim(name, array, batch, blocks);
+    checkDim(name, array, batch + 1, rows.ceilDiv(kMNMajorRows));
+    checkDim(name, array, batch + 2, index(kMNMajorRows));
+    return;
+  }
+  if (scales.layout == ScaleLayoutKind::Sf128x4) {
     Int tileRows =
         groups ? rows / kScaleTileRows + *groups : rows.ceilDiv(kScaleTileRows);
     checkDim(name, array, batch, tileRows);

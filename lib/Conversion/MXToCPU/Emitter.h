@@ -10,6 +10,7 @@
 
 #include "FormatArith.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mx/Dialect/MX/IR/MX.h"
 
 namespace mx {
 
@@ -34,11 +35,11 @@ struct Elements {
   }
 };
 
-/// Linear or tiled scales. If `expertStart` is set, the scales belong to an
+/// Scales in any layout. If `expertStart` is set, the scales belong to an
 /// expert group with its own rows of tiles.
 struct Scales {
   mlir::Value memref;
-  bool tiled;
+  ScaleLayoutKind layout;
   std::optional<Int> expertStart = {}, expertTileRow = {};
   /// Decode table, or the codec of a format without a table. Both are null if
   /// scales are only copied.

@@ -95,16 +95,16 @@ private:
 } // namespace
 
 static Side makeSide(Emitter &emitter, const Elements &elements,
-                     int64_t blockSize, Value originalScales, Value scales) {
+                     BlockShape block, Value originalScales, Value scales) {
   Side side{elements};
-  side.blockSize = blockSize;
+  side.blockSize = block;
   // Unscaled operands need no decoding.
   if (!scales)
     return side;
   side.values =
       emitter.getNumbers().decodeTable(elements.type, /*isScale=*/false);
   side.scales =
-      getScales(emitter, originalScales, scales, elements.getRank(), blockSize);
+      getScales(emitter, originalScales, scales, elements.getRank(), block);
   return side;
 }
 

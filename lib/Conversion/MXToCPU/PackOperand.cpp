@@ -132,7 +132,7 @@ void mx::cpu::decomposePackings(Operation *root) {
     op.getScalesMutable().clear();
     op.getOffsetsMutable().clear();
     op.removeRaggedAttr();
-    op.setBlockSize(kPowerOfTwoBlockSize);
+    op.setBlockSize(BlockShape(kPowerOfTwoBlockSize));
   }
 }
 

@@ -58,7 +58,7 @@ Scales getScales(mlir::Value scales, int64_t logicalRank,
                  int64_t blockRows = 1);
 /// Returns scales to decode. `original` is the unconverted operand.
 Scales getScales(Emitter &emitter, mlir::Value original, mlir::Value converted,
-                 int64_t logicalRank, int64_t blockSize);
+                 int64_t logicalRank, BlockShape block);
 
 /// Computes the values to quantize if the quantization has a gather or a
 /// prologue. Returns arrays that buffer deallocation frees.

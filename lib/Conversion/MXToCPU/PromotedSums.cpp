@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatmulLoops.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -177,6 +178,17 @@ void Matmul::emitPromoted(const Side &a, const Side &b, Int aRow, Int row,
   auto multiply = [&](Value x, Value y) -> Value {
     return arith::MulFOp::create(builder, loc, x, y);
   };
+  // Adds `partial` times `factor` with a single rounding.
+  auto narrow = [&](Value f64) -> Value {
+    return arith::TruncFOp::create(builder, loc, builder.getF32Type(), f64);
+  };
+  auto add = [&](Value sum, Value partial, Value factor) -> Value {
+    if (!factor)
+      return round(arith::AddFOp::create(builder, loc, sum, partial));
+    Value total = math::FmaOp::create(builder, loc, narrow(partial),
+                                      narrow(factor), narrow(sum));
+    return numbers.widenToF64(numbers.widenToF32(total));
+  };
   auto store = [&](Int j, Value sum) {
     memref::StoreOp::create(builder, loc, sum, sums, ValueRange{i, j});
   };
@@ -196,10 +208,7 @@ void Matmul::emitPromoted(const Side &a, const Side &b, Int aRow, Int row,
         Value ofB = loadScale(b, bRow + j, begin);
         factor = factor ? round(multiply(factor, ofB)) : ofB;
       }
-      if (factor)
-        partial = multiply(partial, factor);
-      store(j, round(arith::AddFOp::create(
-                   builder, loc, emitter.load(sums, {i, j}), partial)));
+      store(j, add(emitter.load(sums, {i, j}), partial, factor));
     });
   });
   emitter.loop(zero, columns, 1, [&](Int j) {

@@ -271,7 +271,7 @@ static void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
   }
 
   // Zero the padding, including the ends of a ragged reduction's expert groups.
-  if (o.scales.tiled || reduction)
+  if (o.scales.layout != ScaleLayoutKind::Linear || reduction)
     emitter.fillZero(o.scales.memref);
   if (reduction)
     emitter.fillZero(o.elements.memref);
@@ -348,6 +348,7 @@ static void lowerQuantize(Emitter &emitter, FusedQuantizeOp op,
   int64_t rank = op.getInput().getType().getRank();
   const BlockFormat &format =
       getBlockFormat(getElementTypeOrSelf(op.getScales(0)), op.getBlockSize());
+  ScaleRounding rounding = op.getRounding();
   std::optional<Int> encodeBits;
   if (format.hasTensorFactor) {
     Type i32 = builder.getI32Type();
@@ -383,9 +384,9 @@ static void lowerQuantize(Emitter &emitter, FusedQuantizeOp op,
                   format.blockRows),
         std::nullopt,
         int64_t(op.getBlockSize()),
-        op.getScaleRounding(),
+        rounding,
         encodeBits,
-        format.codec,
+        format.getCodec(rounding == ScaleRounding::Ceil),
         seed,
         op.getSquare() ? int64_t(op.getBlockSize()) : format.blockRows,
         std::nullopt};
@@ -412,16 +413,16 @@ static void lowerAmax(Emitter &emitter, AmaxOp op, AmaxOp::Adaptor adaptor) {
 
 Scales mx::cpu::getScales(Value scales, int64_t logicalRank,
                           int64_t blockRows) {
-  Scales result{
-      scales, isMaterialized(cast<MemRefType>(scales.getType()), logicalRank)};
+  Scales result{scales,
+                getLayoutKind(cast<MemRefType>(scales.getType()), logicalRank)};
   result.blockRows = blockRows;
   return result;
 }
 
 Scales mx::cpu::getScales(Emitter &emitter, Value original, Value converted,
-                          int64_t logicalRank, int64_t blockSize) {
+                          int64_t logicalRank, BlockShape block) {
   Type type = getElementTypeOrSelf(original);
-  const BlockFormat &format = getBlockFormat(type, blockSize);
+  const BlockFormat &format = getBlockFormat(type, block);
   Scales scales = getScales(converted, logicalRank, format.blockRows);
   scales.codec = format.codec;
   if (!scales.codec)

@@ -33,7 +33,7 @@ struct DequantizeOperands {
   mlir::Operation *op;
   mlir::Value input, scales, globalScale, offsets, out;
   RaggedKind ragged; ///< dimension divided by the expert groups
-  int64_t blockSize;
+  BlockShape blockSize;
   int64_t permuted; ///< columns permuted together, or 0
 
   /// Returns the operands if `op` is such an operation.

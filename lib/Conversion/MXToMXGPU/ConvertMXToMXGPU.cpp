@@ -54,7 +54,7 @@ struct OperandExperts {
 /// Dequantizes an operand to a tensor. With `order`, also permutes the operand,
 /// in which case `scales` may be null.
 static Value dequantize(OpBuilder &builder, Location loc, Value elements,
-                        Value scales, OperandExperts groups, int64_t blockSize,
+                        Value scales, OperandExperts groups, BlockShape blockSize,
                         OperandOrderAttrInterface order) {
   auto type = cast<RankedTensorType>(elements.getType());
   auto numbers = type.clone(builder.getBF16Type());
@@ -67,7 +67,8 @@ static Value dequantize(OpBuilder &builder, Location loc, Value elements,
   RaggedKindAttr ragged;
   if (groups.offsets)
     ragged = RaggedKindAttr::get(builder.getContext(), groups.ragged);
-  auto block = builder.getI64IntegerAttr(scales ? blockSize : 32);
+  Attribute block =
+      (scales ? blockSize : BlockShape(32)).getAttr(builder.getContext());
   if (order)
     return PackOperandOp::create(builder, loc, TypeRange{numbers}, elements,
                                  scales, groups.offsets, ValueRange{empty},
@@ -118,7 +119,7 @@ static void dequantizeOperands(OpT op, Workspace workspace,
   }
   // bf16 operands are without blocks; 32 is the default and not printed.
   if (!op.getAScales() && !op.getBScales()) {
-    op.setBlockSize(32);
+    op.setBlockSize(BlockShape(32));
     op.removeBBlockSizeAttr();
   }
 }

@@ -33,6 +33,6 @@ func.func @both(%q: !q, %s: !s, %d: !d) -> !d {
 // TCGEN05:     strategy = #mxgpu.tcgen05_upcast_b
 // SYNC:        strategy = #mxgpu.mma_sync_upcast_b
 func.func @squares(%x: !x, %q: !q, %s: !f, %d: !d) -> !d {
-  %y = mx.matmul ins(%x, %q, %s : !x, !q, !f) outs(%d : !d) block_size = 128 -> !d
+  %y = mx.matmul ins(%x, %q, %s : !x, !q, !f) outs(%d : !d) block_size = 128x128 -> !d
   return %y : !d
 }

@@ -41,6 +41,10 @@ class Format:
     rows: int
     round: object
 
+    @property
+    def spelled(self):
+        return f"{self.rows}x{self.block}" if self.rows > 1 else str(self.block)
+
     def quantize(self, x, element):
         """Returns the elements, and a scale for each block."""
         most = np.float32(ml_dtypes.finfo(ELEMENTS[element]).max)
@@ -117,7 +121,8 @@ class Program(Function):
         types = [f"tensor<{rows}x{columns}x{element}>",
                  f"tensor<{-(-rows // format.rows)}x{columns // format.block}x{format.scale}{layout}>"]
         t = f"tensor<{rows}x{columns}x{dtype}>"
-        names = self.call(f"mx.quantize ins({self.argument(t, array)} : {t}) OUTS", types, returned=False)
+        names = self.call(f"mx.quantize ins({self.argument(t, array)} : {t}) OUTS block_size = {format.spelled}", types,
+                          returned=False)
         return names, types, elements, scales
 
     def matrices(self, format, x):
@@ -133,7 +138,7 @@ class Program(Function):
         """Adds `op` and a check of its result. The expected rows are the concatenated matmuls of all `pairs` of
         matrices."""
         names, types = (", ".join(part) for part in zip(*operands))
-        y, = self.call(f"{op} ins({names} : {types}) {rest} OUTS block_size = 128", [type_], returned=False)
+        y, = self.call(f"{op} ins({names} : {types}) {rest} OUTS block_size = 128x128", [type_], returned=False)
         if on_cpu:
             self.result((y, type_), lambda name, found, expected: test.expect(name, found.reshape(expected.shape), expected),
                         np.concatenate([sums(*pair) for pair in pairs]))
@@ -162,7 +167,7 @@ def round_trip(format, rows, columns, dtype, element, layout=""):
     if format is SQUARES:
         f.result((names[1], types[1]), test.expect, scales)
     for result in ("f32", "bf16"):
-        text = f"mx.dequantize ins({', '.join(names)} : {', '.join(types)}) OUTS block_size = {format.block}"
+        text = f"mx.dequantize ins({', '.join(names)} : {', '.join(types)}) OUTS block_size = {format.spelled}"
         t = f"tensor<{rows}x{columns}x{result}>"
         number, = f.call(text, [t], returned=False)
         f.result((number, t), lambda *found: test.expect(*found, nan=True),
@@ -186,7 +191,7 @@ def multiply(format, m, n, k, quantizes_a, layout=""):
             numbers.append(x.astype(np.float64))
     names, types = (", ".join(part) for part in zip(*operands))
     t = f"tensor<{m}x{n}xf32>"
-    y, = f.call(f"mx.matmul ins({names} : {types}) OUTS block_size = {format.block}", [t], returned=False)
+    y, = f.call(f"mx.matmul ins({names} : {types}) OUTS block_size = {format.spelled}", [t], returned=False)
     if on_cpu:
         f.result((y, t), test.expect, sums(*numbers))
     else:
@@ -231,9 +236,9 @@ func.func @main(%x: !x, %y: !x, %seed: i64) -> (!q, !s, tensor<f32>, !q, !s) {
   %q = tensor.empty() : !q
   %s = tensor.empty() : !s
   %n = tensor.empty() : tensor<f32>
-  %0:2 = mx.quantize ins(%z : !x) outs(%q, %s : !q, !s) -> !q, !s
+  %0:2 = mx.quantize ins(%z : !x) outs(%q, %s : !q, !s) block_size = 128x128 -> !q, !s
   %1 = mx.amax ins(%z : !x) outs(%n : tensor<f32>) -> tensor<f32>
-  %2:2 = mx.quantize ins(%x : !x) seed(%seed) outs(%q, %s : !q, !s) -> !q, !s
+  %2:2 = mx.quantize ins(%x : !x) seed(%seed) outs(%q, %s : !q, !s) block_size = 128x128 -> !q, !s
   return %0#0, %0#1, %1, %2#0, %2#1 : !q, !s, tensor<f32>, !q, !s
 }
 """

@@ -3,8 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Defines block formats unknown to mx: blocks of 64 elements along K,
-// whole rows and whole matrices as blocks, with scale types of this dialect,
-// and 128 x 128 blocks with f32 scales. docs/reference/Formats.md uses this
+// whole rows and whole matrices as blocks, with scale types of this dialect. docs/reference/Formats.md uses this
 // file as its example.
 //===----------------------------------------------------------------------===//
 
@@ -188,7 +187,7 @@ BlockFormat getLongBlocks() {
 }
 
 template <typename Scale>
-BlockFormat getSquares(int64_t rows, int64_t columns) {
+BlockFormat getWhole(int64_t rows, int64_t columns) {
   static const F32Codec codec;
   BlockFormat format;
   format.getScaleType = getType<Scale>;
@@ -202,12 +201,9 @@ BlockFormat getSquares(int64_t rows, int64_t columns) {
 ArrayRef<const BlockFormat *> getFormats() {
   constexpr int64_t kWhole = BlockFormat::kWhole;
   static const BlockFormat blocks = getLongBlocks(),
-                           squares = getSquares<Float32Type>(128, 128),
-                           rows = getSquares<RowScaleType>(1, kWhole),
-                           matrices =
-                               getSquares<MatrixScaleType>(kWhole, kWhole);
-  static const BlockFormat *const formats[] = {&blocks, &squares, &rows,
-                                               &matrices};
+                           rows = getWhole<RowScaleType>(1, kWhole),
+                           matrices = getWhole<MatrixScaleType>(kWhole, kWhole);
+  static const BlockFormat *const formats[] = {&blocks, &rows, &matrices};
   return formats;
 }
 

@@ -17,7 +17,8 @@ def MX_ScaleRounding : I32EnumAttr<"ScaleRounding",
       I32EnumAttrCase<"Ceil", 0, "ceil">,
       I32EnumAttrCase<"Floor", 1, "floor">,
       I32EnumAttrCase<"Even", 2, "even">,
-      I32EnumAttrCase<"Fit", 3, "fit">]> {
+      I32EnumAttrCase<"Fit", 3, "fit">,
+      I32EnumAttrCase<"Exact", 4, "exact">]> {
   let cppNamespace = "::mx";
   let genSpecializedAttr = 0;
 }

@@ -40,7 +40,7 @@ QuantizeRecipe QuantizeRecipe::get(Operation *op, Type input, Type element,
   QuantizeRecipe recipe = {input, element, rounding};
   const BlockFormat &format = getBlockFormat(scale);
   recipe.isRelative = format.hasTensorFactor || format.codec;
-  recipe.codec = format.codec;
+  recipe.codec = format.getCodec(rounding == ScaleRounding::Ceil);
   recipe.narrowConversions = hasNarrowConversions(op);
   return recipe;
 }

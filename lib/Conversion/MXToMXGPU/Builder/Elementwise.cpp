@@ -65,7 +65,7 @@ void mx::mxgpu::launchForEachElement(
 }
 
 Value mx::mxgpu::loadScale(KernelBuilder &body, Value scales, Value row,
-                           Value block, int64_t blockSize) {
+                           Value block, BlockShape blockSize) {
   auto type = cast<MemRefType>(scales.getType());
   int64_t blockRows = getBlockRows(type.getElementType(), blockSize);
   if (blockRows > 1 && type.getRank() == 2)

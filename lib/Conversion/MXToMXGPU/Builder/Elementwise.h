@@ -48,7 +48,7 @@ void launchForEachElement(
     llvm::function_ref<void(mlir::Block::BlockArgListType, mlir::Value)> emit);
 
 mlir::Value loadScale(KernelBuilder &body, mlir::Value scales, mlir::Value row,
-                      mlir::Value block, int64_t blockSize);
+                      mlir::Value block, BlockShape blockSize);
 /// Loads an entry of an integer list as an index.
 mlir::Value loadIndex(KernelBuilder &body, mlir::Value list, mlir::Value place);
 /// Stores an index in an i32 list.

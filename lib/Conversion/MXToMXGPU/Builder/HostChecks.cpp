@@ -59,10 +59,19 @@ void mx::mxgpu::requireExperts(KernelBuilder &host, Value offsets) {
 }
 
 void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
-                                  Value columns, int64_t block, Value rowTiles,
+                                  Value columns, BlockShape block, Value rowTiles,
                                   StringRef name, int64_t batch) {
   auto type = cast<MemRefType>(scales.getType());
-  if (type.getRank() == batch + 2) {
+  ScaleLayoutKind layout = getLayoutKind(type, batch + 2);
+  if (layout == ScaleLayoutKind::MNMajor) {
+    for (auto [dim, size] :
+         {std::pair(batch, host.div(columns, block)),
+          std::pair(batch + 1, host.ceilDiv(rows, kMNMajorRows))})
+      requireSize(host, host.dim(scales, dim), size,
+                  "dimension " + Twine(dim) + " of " + name);
+    return;
+  }
+  if (layout == ScaleLayoutKind::Linear) {
     int64_t blockRows = getBlockRows(type.getElementType(), block);
     if (blockRows > 1)
       rows = blockRows == BlockFormat::kWhole ? host.index(1)

@@ -42,7 +42,7 @@ void requireExperts(KernelBuilder &host, mlir::Value offsets);
 /// scales of expert groups contain `rowTiles` row tiles. Messages call the
 /// scales `name`. The first `batch` dimensions are batch dimensions.
 void requireScaleSizes(KernelBuilder &host, mlir::Value scales,
-                       mlir::Value rows, mlir::Value columns, int64_t block,
+                       mlir::Value rows, mlir::Value columns, BlockShape block,
                        mlir::Value rowTiles = {},
                        llvm::StringRef name = "scales", int64_t batch = 0);
 

@@ -105,7 +105,7 @@ static LogicalResult verifyNumbers(MatmulOpInterface op) {
 /// Fails unless the chip multiplies folded operands in this form.
 static LogicalResult verifyFolded(MatmulOpInterface op,
                                   const target::TargetInfo &target) {
-  auto isFolded = [](Value scales, int64_t blockSize) {
+  auto isFolded = [](Value scales, BlockShape blockSize) {
     const BlockFormat *format =
         scales ? findBlockFormat(getElementTypeOrSelf(scales), blockSize)
                : nullptr;
@@ -283,7 +283,7 @@ static void checkOperands(MatmulKernel &kernel, WorkPolicy &work, Value m,
     if (scales && areTiles(op, scales))
       requireScaleSizes(host, matrix, rows, k, block, tiles, name);
     else if (scales)
-      requireScaleSizes(host, scales, rows, k, form.blockSize,
+      requireScaleSizes(host, scales, rows, k, block,
                         /*rowTiles=*/Value(), name,
                         cast<MemRefType>(scales.getType()).getRank() - 2);
   }

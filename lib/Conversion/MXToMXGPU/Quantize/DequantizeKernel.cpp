@@ -102,7 +102,7 @@ static DequantizeOperands getOperands(OpT op, Value globalScale,
           op.getOffsets(),
           op.getOuts()[0],
           op.getRaggedOrNone(),
-          int64_t(op.getBlockSize()),
+          op.getBlockSize(),
           permuted};
 }
 

@@ -127,7 +127,7 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
 /// Fails unless the rows of a square divide evenly among the lanes of a warp.
 static LogicalResult verifySquares(FusedQuantizeOp op, int64_t vector) {
   int64_t block = op.getBlockSize(), inRow = block / vector;
-  int64_t rows = getBlockRows(op.getScaleType(0), block);
+  int64_t rows = getBlockRows(op.getScaleType(0), op.getBlockSize());
   if (rows == 1 || (inRow && target::kWarpSize % inRow == 0 &&
                     rows * inRow % target::kWarpSize == 0))
     return success();
@@ -215,7 +215,7 @@ static void checkInputs(KernelBuilder &host, FusedQuantizeOp op,
       continue;
     Value rows = host.dim(op.getInput(), 0);
     Value columns = host.dim(op.getInput(), 1);
-    int64_t block = source.getBlockSize();
+    BlockShape block = source.getBlockSize();
     requireMultiple(host, columns, block, "dimension 1 of input");
     requireScaleSizes(host, source.scales, rows, columns, block,
                       /*rowTiles=*/{}, "input_scales");
@@ -233,7 +233,8 @@ static void requireInputSizes(KernelBuilder &host, FusedQuantizeOp op,
   bool isDequantized = op.isDequantized(index);
   StringRef name = isDequantized ? "outs" : "elements";
   Value elements = op.getElements(index);
-  int64_t block = op.getBlockSize(), batch = getBatchRank(op);
+  BlockShape block = op.getBlockSize();
+  int64_t batch = getBatchRank(op);
   RaggedKind ragged = op.getRaggedOfAxis(axis);
   auto requireBatch = [&](Value value, StringRef name, int64_t dim) {
     requireSize(host, host.dim(value, dim), host.dim(op.getInput(), dim),

@@ -80,7 +80,7 @@ Value mx::mxgpu::findScale(KernelBuilder &body, FusedQuantizeOp op,
       TypeRange{VectorType::get(kElements, op.getElementType(index)),
                 op.getScaleType(index)},
       zeros, /*encode=*/Value(), /*seed=*/Value(), /*first=*/Value(), amax,
-      op.getScaleRounding(), /*lanes=*/1);
+      op.getRounding(), /*lanes=*/1);
   return block.getScale();
 }
 
@@ -224,7 +224,7 @@ QuantizeInputLoader::Loaded QuantizeInputLoader::loadInput(size_t number,
       LoadBlockOp::create(body, type, inputs[number], row, column, inBounds);
   if (!source.scales)
     return {elements, Value()};
-  int64_t block = source.getBlockSize();
+  BlockShape block = source.getBlockSize();
   return {elements, loadScale(body, inputScales[number], row,
                               body.div(column, block), block)};
 }

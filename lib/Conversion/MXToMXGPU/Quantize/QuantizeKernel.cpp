@@ -231,7 +231,7 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
           body, TypeRange{getVector(op.getElementType(i)), op.getScaleType(i)},
           value, encode, seed, first,
           isReadTwice() ? amax[amax.size() == 1 ? 0 : number] : Value(),
-          op.getScaleRounding(), isReadTwice() ? 1 : lanes);
+          op.getRounding(), isReadTwice() ? 1 : lanes);
       stored = {quantized.getElements(), quantized.getScale()};
     }
     if (op.isDequantized(i)) {

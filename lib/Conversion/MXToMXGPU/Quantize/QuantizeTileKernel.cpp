@@ -212,7 +212,7 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
       body,
       TypeRange{VectorType::get(getPart(), dest.elementType), dest.scaleType},
       x, encode, seed, getNumber(dest, slab, row, column), /*amax=*/Value(),
-      op.getScaleRounding(),
+      op.getRounding(),
       /*lanes=*/op.getSquare() ? getBlock() : getParts());
   Value scale = quantized.getScale();
   StoreSharedOp::create(
@@ -289,7 +289,7 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
       TypeRange{VectorType::get({inWord, getPart()}, dest.elementType),
                 VectorType::get(inWord, dest.scaleType)},
       x, encode, rows, seed, getNumber(dest, slab, row, column),
-      seed ? getAllColumns() : Value(), op.getScaleRounding(),
+      seed ? getAllColumns() : Value(), op.getRounding(),
       /*lanes=*/op.getSquare() ? getBlock() / inWord : getParts(),
       /*folded=*/getParts() > 1);
   StoreSharedOp::create(

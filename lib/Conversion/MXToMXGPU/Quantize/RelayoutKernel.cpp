@@ -133,7 +133,7 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
     requireSize(host, host.dim(tiles, i), host.dim(matrix, i),
                 "dimension " + Twine(i) + " of scales");
   Value rows = host.dim(matrix, batch), blocks = host.dim(matrix, batch + 1);
-  requireScaleSizes(host, tiles, rows, blocks, /*block=*/1,
+  requireScaleSizes(host, tiles, rows, blocks, BlockShape(1),
                     /*rowTiles=*/Value(), "scales", batch);
   SmallVector<Value> arguments = {collapseLeading(host, input, batch + 1),
                                   collapseLeading(host, out, batch + 1)};

@@ -27,7 +27,7 @@ std::string mx::mxgpu::getMatmulForm(MatmulOpInterface op,
   }
   if (op.getAScales() || op.getBScales())
     os << " block_size = " << spellBlockSize(op.getBlockSize());
-  if (std::optional<uint64_t> size = op.getBBlockSize())
+  if (std::optional<BlockShape> size = op.getBBlockSize())
     os << " b_block_size = " << spellBlockSize(*size);
   if (std::optional<uint64_t> interval = op.getPromote())
     os << " promote = " << *interval;

@@ -46,9 +46,14 @@ LogicalResult ScaleLayoutAttr::verifyEncoding(
     return emitError() << "expected scales of type " << listScaleTypes()
                        << ", found " << elementType;
   // scale_layout C5
-  if (!format->hasTiles && getKind() != ScaleLayoutKind::Linear)
-    return emitError() << "expected the linear layout with scales of type "
-                       << elementType << ", found " << *this;
+  if ((!format->hasTiles && getKind() == ScaleLayoutKind::Sf128x4) ||
+      (!format->hasMNMajor && getKind() == ScaleLayoutKind::MNMajor))
+    return emitError() << "expected the linear layout"
+                       << (format->hasMNMajor ? " or mn_major"
+                           : format->hasTiles ? " or sf_128x4"
+                                              : "")
+                       << " with scales of type " << elementType << ", found "
+                       << *this;
   return success();
 }
 

@@ -145,7 +145,7 @@ LogicalResult dropUnusedAxis(QuantizeOp op, PatternRewriter &rewriter) {
       rewriter, op.getLoc(), outs.getTypes(), op.getInput(),
       op.getGlobalScale(), op.getSeed(), op.getOffsets(), outs,
       op.getRaggedAttr(), rewriter.getDenseI64ArrayAttr(op.getAxis(kept)),
-      op.getSquareAttr(), op.getScaleRoundingAttr());
+      op.getBlockShapeAttr(), op.getSquareAttr(), op.getScaleRoundingAttr());
   one->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   rewriter.replaceAllUsesWith(results.slice(2 * kept, 2), one.getResults());
   rewriter.eraseOp(op);

@@ -121,8 +121,10 @@ LogicalResult mx::detail::verifyScaleShape(Operation *op, const Named &scales,
                                            ArrayRef<int64_t> logical,
                                            RaggedKind ragged, int64_t groups) {
   if (isMaterialized(scales.type(), logical.size()))
-    return verifyShape(op, scales,
-                       getMaterializedShape(logical, ragged, groups));
+    return verifyShape(
+        op, scales,
+        getMaterializedShape(getLayoutKind(scales.type(), logical.size()),
+                             logical, ragged, groups));
   return verifyShape(op, scales, logical);
 }
 
@@ -139,7 +141,7 @@ LogicalResult mx::detail::verifyScaleLayout(Operation *op, const Named &scales,
     return errorAt(op, scales) << "expected " << scales.name
                                << " with a #mx.scale_layout encoding, found "
                                << tensor.getEncoding();
-  bool mayOmit = layout.getKind() == ScaleLayoutKind::Linear;
+  bool mayOmit = layout.getKind() != ScaleLayoutKind::Sf128x4;
   if (layout.getRagged() != ragged &&
       !(mayOmit && layout.getRagged() == RaggedKind::None))
     return errorAt(op, scales)
@@ -155,9 +157,10 @@ LogicalResult mx::detail::verifyScaleLayout(Operation *op, const Named &scales,
 
 LogicalResult mx::detail::verifyScales(Operation *op, const Named &scales,
                                        ArrayRef<int64_t> elements,
-                                       int64_t blockSize, RaggedKind ragged,
+                                       BlockShape block, RaggedKind ragged,
                                        int64_t groups) {
-  const BlockFormat &format = getBlockFormat(scales.elementType(), blockSize);
+  const BlockFormat &format = getBlockFormat(scales.elementType(), block);
+  int64_t blockSize = block;
   bool isWhole = blockSize == BlockFormat::kWhole;
   if ((format.blockRows > 1 && ragged != RaggedKind::None) ||
       (isWhole && ragged == RaggedKind::Reduction))
@@ -173,10 +176,16 @@ LogicalResult mx::detail::verifyScales(Operation *op, const Named &scales,
            << " elements with ragged = reduction, because the segments of "
               "expert groups start at multiples of "
            << kRaggedReductionAlign << ", found " << blockSize;
-  if (!format.hasTiles && isMaterialized(scales.type(), elements.size()))
+  ScaleLayoutKind kind = getLayoutKind(scales.type(), elements.size());
+  if (kind == ScaleLayoutKind::Sf128x4 && !format.hasTiles)
     return errorAt(op, scales)
            << "expected " << scales.name << " of type " << scales.elementType()
            << " in the linear layout, found the tiled type " << scales.type();
+  if (kind == ScaleLayoutKind::MNMajor && !format.hasMNMajor)
+    return errorAt(op, scales)
+           << "expected " << scales.name << " of blocks of "
+           << format.describeBlock()
+           << " in the linear layout, found mn_major in " << scales.type();
   if (failed(verifyScaleShape(op, scales, format.getScaleShape(elements),
                               ragged, groups)))
     return failure();
@@ -185,7 +194,7 @@ LogicalResult mx::detail::verifyScales(Operation *op, const Named &scales,
 
 LogicalResult mx::detail::verifySpreads(Operation *op, Value spreads,
                                         ArrayRef<int64_t> elements,
-                                        int64_t blockSize, int64_t axis) {
+                                        BlockShape blockSize, int64_t axis) {
   Named found{spreads, "spreads"};
   Type scale = getPowerOfTwoFormat().getScaleType(op->getContext());
   if (!found.elementType().isSignlessInteger(8))
@@ -218,12 +227,12 @@ LogicalResult mx::detail::verifyOrder(Operation *op, const Named &operand,
 }
 
 LogicalResult mx::detail::verifyBlock(Operation *op, const Named &elements,
-                                      Type scaleType, int64_t blockSize) {
+                                      Type scaleType, BlockShape blockSize) {
   const BlockFormat *found = findBlockFormat(scaleType, blockSize);
   const BlockFormat &format = found ? *found : getBlockFormat(scaleType);
   if (!found)
     return op->emitOpError("expected block_size ")
-           << spellBlockSize(format.blockSize) << " with scales of type "
+           << spellBlockSize(BlockShape(format.blockSize)) << " with scales of type "
            << scaleType << ", found " << spellBlockSize(blockSize);
   if (!format.takes(elements.elementType()))
     return errorAt(op, elements)

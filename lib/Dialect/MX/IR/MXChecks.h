@@ -79,14 +79,14 @@ llvm::LogicalResult verifyScaleLayout(mlir::Operation *op, const Named &scales,
 /// given shape. Requires a verified block size.
 llvm::LogicalResult verifyScales(mlir::Operation *op, const Named &scales,
                                  llvm::ArrayRef<int64_t> elements,
-                                 int64_t blockSize, RaggedKind ragged,
+                                 BlockShape block, RaggedKind ragged,
                                  int64_t groups);
 
 /// Fails unless spreads are bytes without encoding, in the logical shape of the
 /// scales of `elements`, transposed along axis 0.
 llvm::LogicalResult verifySpreads(mlir::Operation *op, mlir::Value spreads,
                                   llvm::ArrayRef<int64_t> elements,
-                                  int64_t blockSize, int64_t axis);
+                                  BlockShape blockSize, int64_t axis);
 
 /// Checks an operand in `order`. A tensor encoded with `order` must have the
 /// logical shape; an operand without encoding must have the stored shape.
@@ -96,7 +96,7 @@ llvm::LogicalResult verifyOrder(mlir::Operation *op, const Named &operand,
 
 /// Fails unless the scale format allows the block size and element type.
 llvm::LogicalResult verifyBlock(mlir::Operation *op, const Named &elements,
-                                mlir::Type scaleType, int64_t blockSize);
+                                mlir::Type scaleType, BlockShape blockSize);
 
 /// Checks that `ragged` and `offsets` are both present or both absent. Fails
 /// for 0 groups unless `mayBeEmpty`.

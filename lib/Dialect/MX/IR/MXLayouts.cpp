@@ -11,20 +11,43 @@
 using namespace mlir;
 using namespace mx;
 
+/// Returns the layout of physical scales with so many more dimensions than the
+/// elements, or none.
+static std::optional<ScaleLayoutKind> getLayoutOfRank(int64_t excess) {
+  if (excess == kScaleTileRank)
+    return ScaleLayoutKind::Sf128x4;
+  if (excess == 1)
+    return ScaleLayoutKind::MNMajor;
+  return std::nullopt;
+}
+
+ScaleRounding mx::getDefaultRounding(Type scale, BlockShape shape) {
+  const BlockFormat *format = findBlockFormat(scale, shape);
+  return format && format->isExact ? ScaleRounding::Exact : ScaleRounding::Ceil;
+}
+
 bool mx::isMaterialized(ShapedType scales, int64_t logicalRank) {
-  return scales.getRank() == logicalRank + kScaleTileRank;
+  return getLayoutOfRank(scales.getRank() - logicalRank).has_value();
 }
 
 ScaleLayoutKind mx::getLayoutKind(ShapedType scales, int64_t logicalRank) {
-  return isMaterialized(scales, logicalRank)
-             ? ScaleLayoutKind::Sf128x4
-             : ScaleLayoutAttr::get(scales).getKind();
+  return getLayoutOfRank(scales.getRank() - logicalRank)
+      .value_or(ScaleLayoutAttr::get(scales).getKind());
 }
 
-SmallVector<int64_t> mx::getMaterializedShape(ArrayRef<int64_t> logical,
+SmallVector<int64_t> mx::getMaterializedShape(ScaleLayoutKind kind,
+                                              ArrayRef<int64_t> logical,
                                               RaggedKind ragged,
                                               int64_t groups) {
   int64_t rows = logical[logical.size() - 2], blocks = logical.back();
+  if (kind == ScaleLayoutKind::MNMajor) {
+    SmallVector<int64_t> shape(logical.drop_back(2));
+    shape.append({blocks,
+                  ShapedType::isDynamic(rows) ? rows
+                                              : ceilDiv(rows, kMNMajorRows),
+                  kMNMajorRows});
+    return shape;
+  }
   bool dynamicRows =
       ShapedType::isDynamic(rows) ||
       (ragged == RaggedKind::Rows && ShapedType::isDynamic(groups));
@@ -54,7 +77,8 @@ RankedTensorType mx::getMaterializedType(RankedTensorType type) {
   auto layout = dyn_cast<ScaleLayoutAttr>(type.getEncoding());
   if (!layout || layout.getKind() == ScaleLayoutKind::Linear)
     return RankedTensorType::get(type.getShape(), type.getElementType());
-  return RankedTensorType::get(getMaterializedShape(type.getShape(),
+  return RankedTensorType::get(getMaterializedShape(layout.getKind(),
+                                                    type.getShape(),
                                                     layout.getRagged(),
                                                     layout.getGroups()),
                                type.getElementType());

@@ -50,10 +50,11 @@ static void addResultsAndEpilogue(OpBuilder &builder, OperationState &state,
   YieldOp::create(builder, loc, value);
 }
 
-static int64_t getBlockSizeOfScales(Value aScales, Value bScales) {
+static BlockShape getBlockSizeOfScales(Value aScales, Value bScales) {
   Value scales = aScales ? aScales : bScales;
-  return scales ? getBlockFormat(getElementTypeOrSelf(scales)).blockSize
-                : kPowerOfTwoBlockSize;
+  return BlockShape(scales
+                        ? getBlockFormat(getElementTypeOrSelf(scales)).blockSize
+                        : kPowerOfTwoBlockSize);
 }
 
 void MatmulOp::build(OpBuilder &builder, OperationState &state, Value a,

@@ -41,7 +41,7 @@ static LogicalResult verifyScalesOfB(MatmulOpInterface op, const Named &a,
              << a.elementType() << ": quantize 'b', or pass both as bf16";
     if (!op.getAScales() && op.getBlockSize() != kPowerOfTwoBlockSize)
       return op.emitOpError("expected no block_size without scales, found ")
-             << op.getBlockSize();
+             << spellBlockSize(op.getBlockSize());
     if (op.getBBlockSize())
       return op.emitOpError("expected no b_block_size without scales of 'b', "
                             "found ")
@@ -92,7 +92,7 @@ static LogicalResult verifyPromotion(MatmulOpInterface op) {
     const BlockFormat *format =
         scales ? findBlockFormat(getElementTypeOrSelf(scales), blockSize)
                : nullptr;
-    if (format && format->isFolded &&
+    if (format && format->isPromoted() &&
         blockSize >= static_cast<int64_t>(*promote))
       continue;
     InFlightDiagnostic diag = op.emitOpError("expected ")
@@ -114,12 +114,12 @@ static int64_t getReductionDivisor(MatmulOpInterface op) {
   for (auto [scales, block] : {std::pair(op.getAScales(), op.getBlockSize()),
                                {op.getBScales(), op.getBlockSizeOfB()}})
     if (scales && block != BlockFormat::kWhole)
-      divisor = std::max(divisor, block);
+      divisor = std::max<int64_t>(divisor, block);
   return divisor;
 }
 
 static LogicalResult verifyScalesOf(MatmulOpInterface op, const Named &scales,
-                                    const Named &elements, int64_t blockSize,
+                                    const Named &elements, BlockShape blockSize,
                                     RaggedKind ragged, int64_t groups) {
   if (!scales.value)
     return success();
@@ -255,7 +255,7 @@ static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
     return errorAt(op, elements)
            << "expected outs with quantized elements and " << scaleType
            << " scales, found " << elements.type() << " and " << scales.type();
-  int64_t block = format.blockSize;
+  BlockShape block(format.blockSize);
   RaggedKind ragged = op.getMasked() ? RaggedKind::None : RaggedKind::Rows;
   if (failed(verifyMultiple(op, elements, elements.rank() - 1, block)))
     return failure();

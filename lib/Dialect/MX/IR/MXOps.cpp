@@ -81,18 +81,27 @@ static void printScaledOperands(OpAsmPrinter &printer, Operation *, Value a,
   printer << operands << " : " << ValueRange(operands).getTypes();
 }
 
-/// Parses a block size: a number, or `row` for whole rows.
-static ParseResult parseBlockSize(OpAsmParser &parser, IntegerAttr &blockSize) {
-  int64_t size = BlockFormat::kWhole;
-  if (failed(parser.parseOptionalKeyword("row")) && parser.parseInteger(size))
-    return failure();
-  blockSize = parser.getBuilder().getI64IntegerAttr(size);
+/// Parses a block size: a number, `row` for whole rows, or rows x columns.
+static ParseResult parseBlockSize(OpAsmParser &parser, Attribute &blockSize) {
+  BlockShape shape(BlockFormat::kWhole);
+  if (failed(parser.parseOptionalKeyword("row"))) {
+    SmallVector<int64_t> sizes;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseDimensionList(sizes, /*allowDynamic=*/false,
+                                  /*withTrailingX=*/false))
+      return failure();
+    if (sizes.empty() || sizes.size() > 2)
+      return parser.emitError(loc, "expected a block size such as 128, row or "
+                                   "128x128");
+    shape = BlockShape(sizes.back(), sizes.size() == 2 ? sizes.front() : 0);
+  }
+  blockSize = shape.getAttr(parser.getContext());
   return success();
 }
 
 static void printBlockSize(OpAsmPrinter &printer, Operation *,
-                           IntegerAttr blockSize) {
-  printer << spellBlockSize(blockSize.getInt());
+                           Attribute blockSize) {
+  printer << spellBlockSize(BlockShape::get(blockSize));
 }
 
 #define GET_OP_CLASSES
@@ -332,7 +341,9 @@ Value FusedQuantizeOp::getDecodeFactor(unsigned i) {
 Type FusedQuantizeOp::getScaleType(unsigned i) {
   if (!isDequantized(i))
     return getElementTypeOrSelf(getScales(i));
-  return findBlockFormat(getBlockSize())->getScaleType(getContext());
+  const BlockFormat *format = findBlockFormat(getBlockSize());
+  return format ? format->getScaleType(getContext())
+                : getPowerOfTwoFormat().getScaleType(getContext());
 }
 
 unsigned FusedQuantizeOp::getElementsNumber(unsigned i) {

@@ -36,12 +36,14 @@ static OpFoldResult getCapacity(OpBuilder &builder, Location loc,
 
 void QuantizeOp::build(OpBuilder &builder, OperationState &state, Value input,
                        Type elementType, Type scaleType, ArrayRef<int64_t> axes,
-                       ScaleRounding scaleRounding, ScaleLayoutKind layout,
+                       std::optional<ScaleRounding> scaleRounding,
+                       ScaleLayoutKind layout,
                        Value globalScale, RaggedKind ragged, Value offsets,
                        ArrayRef<OpFoldResult> sizes) {
   MLIRContext *context = builder.getContext();
   Location loc = state.location;
   const BlockFormat &format = getBlockFormat(scaleType);
+  BlockShape block(format.blockSize);
   int64_t groups = offsets ? getNumExperts(offsets) : 0;
   SmallVector<OpFoldResult> ofInput(sizes);
   if (sizes.empty())
@@ -77,8 +79,12 @@ void QuantizeOp::build(OpBuilder &builder, OperationState &state, Value input,
   }
   build(builder, state, ValueRange(outs).getTypes(), input, globalScale,
         /*seed=*/Value(), offsets, outs,
-        offsets ? RaggedKindAttr::get(context, ragged) : RaggedKindAttr(), axes,
-        /*square=*/false, scaleRounding);
+        offsets ? RaggedKindAttr::get(context, ragged) : RaggedKindAttr(),
+        builder.getDenseI64ArrayAttr(axes), /*block_shape=*/Attribute(),
+        /*square=*/UnitAttr(),
+        scaleRounding && *scaleRounding != getDefaultRounding(scaleType, block)
+            ? ScaleRoundingAttr::get(context, *scaleRounding)
+            : ScaleRoundingAttr());
 }
 
 FusedQuantizeOp QuantizeOp::generalize(RewriterBase &rewriter) {
@@ -89,7 +95,7 @@ FusedQuantizeOp QuantizeOp::generalize(RewriterBase &rewriter) {
       /*input_scales=*/ValueRange(), getGlobalScale(),
       /*decode_factors=*/ValueRange(), getSeed(), /*gather=*/Value(),
       getOffsets(), getOuts(), getRaggedAttr(), getAxesAttr(),
-      rewriter.getI64IntegerAttr(getBlockSize()), /*spreads=*/UnitAttr(),
+      getBlockSize().getAttr(getContext()), /*spreads=*/UnitAttr(),
       getSquareAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
       /*dequantized=*/ArrayAttr(), getScaleRoundingAttr(), /*prologueCount=*/0);
   fused->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
@@ -116,7 +122,7 @@ static FusedQuantizeOp requantize(OpBuilder &builder, FoldOp op, Value input,
       builder.getDenseI64ArrayAttr({1}), op.getBlockSizeAttr(),
       op.getSpreadsAttr(), /*square=*/UnitAttr(), /*amax=*/UnitAttr(),
       /*concat=*/UnitAttr(), /*dequantized=*/ArrayAttr(),
-      ScaleRoundingAttr::get(op.getContext(), ScaleRounding::Ceil),
+      /*scale_rounding=*/ScaleRoundingAttr(),
       /*prologueCount=*/0);
   quantize->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   return quantize;

@@ -48,7 +48,7 @@ static LogicalResult verifyExperts(OpT op, const Named &input) {
 /// scale type determines the block size.
 static LogicalResult verifyWrittenTypes(Operation *op, Named elements,
                                         Named scales,
-                                        std::optional<int64_t> block = {}) {
+                                        std::optional<BlockShape> block) {
   if (!getPowerOfTwoFormat().takes(elements.elementType())) // quantize C5
     return errorAt(op, elements) << "expected elements of type "
                                  << getPowerOfTwoFormat().listElements()
@@ -61,7 +61,7 @@ static LogicalResult verifyWrittenTypes(Operation *op, Named elements,
   // quantize C7
   // fused_quantize C2
   return verifyBlock(op, elements, scales.elementType(),
-                     block.value_or(format->blockSize));
+                     block.value_or(BlockShape(format->blockSize)));
 }
 
 /// Checks the recipe and the shapes of destination `index`. Blocks must divide
@@ -82,11 +82,17 @@ static LogicalResult verifyDestination(OpT op, unsigned index, Type scaleType,
            << scaleType << ", found "
            << (hasFactor ? "none" : "a global_scale");
   // quantize C9
-  if (!isPowerOfTwoScale(scaleType) &&
-      op.getScaleRounding() != ScaleRounding::Ceil)
-    return op.emitOpError("expected scale_rounding = ceil with ")
-           << scaleType << " scales, found "
-           << stringifyScaleRounding(op.getScaleRounding());
+  ScaleRounding rounding = op.getRounding();
+  bool isExact = rounding == ScaleRounding::Exact;
+  if (isPowerOfTwoScale(scaleType) ? isExact
+                                   : rounding != ScaleRounding::Ceil &&
+                                         !(isExact && format.isExact))
+    return op.emitOpError("expected scale_rounding = ceil")
+           << (format.isExact                  ? " or exact"
+               : isPowerOfTwoScale(scaleType) ? ", floor, even or fit"
+                                              : "")
+           << " with " << scaleType << " scales, found "
+           << stringifyScaleRounding(rounding);
   // quantize C7
   if (op.getSquare() &&
       (format.blockRows > 1 || format.blockSize == BlockFormat::kWhole))
@@ -136,7 +142,8 @@ LogicalResult QuantizeOp::verify() {
   for (unsigned i = 0; i < getNumDestinations(); ++i) {
     Type scaleType = getElementTypeOrSelf(getScales(i));
     if (failed(verifyWrittenTypes(*this, {getElements(i), "elements"},
-                                  {getScales(i), "scales"})))
+                                  {getScales(i), "scales"},
+                                  getBlockShape())))
       return failure();
     if (Type first = getElementTypeOrSelf(getScales(0));
         scaleType != first) // quantize C7
@@ -160,7 +167,7 @@ static bool isNumber(Type type) {
 static LogicalResult verifyInputScales(FusedQuantizeOp op,
                                        const QuantizeSource &source) {
   Named input{source.tensor, "input"}, scales{source.scales, "input_scales"};
-  int64_t block = source.getBlockSize();
+  BlockShape block = source.getBlockSize();
   // fused_quantize C12
   if (failed(verifyBlock(op, input, scales.elementType(), block)) ||
       // fused_quantize C13
@@ -304,12 +311,12 @@ static LogicalResult verifyDequantizedOut(FusedQuantizeOp op, unsigned index) {
   Named out{op.getElements(index), "outs"};
   Type type = op.getElementType(index);
   // fused_quantize C23
-  int64_t block = op.getBlockSize();
+  BlockShape block = op.getBlockSize();
   const BlockFormat *format = findBlockFormat(block);
-  if (!format || !format->takes(type))
+  if (!format || format->blockRows > 1 || !format->takes(type))
     return op.emitOpError("expected block_size 32, or 16 with f4E2M1FN, to "
                           "dequantize ")
-           << type << ", found " << block;
+           << type << ", found " << spellBlockSize(block);
   if (!isNumber(out.elementType())) // fused_quantize C24
     return errorAt(op, out) << "expected dequantized outs of type f32, bf16 or "
                                "f16, found "
@@ -322,16 +329,17 @@ static LogicalResult verifyDequantizedOut(FusedQuantizeOp op, unsigned index) {
 static LogicalResult verifyCopied(FusedQuantizeOp op, unsigned index) {
   Type input = getElementTypeOrSelf(op.getInput()),
        found = op.getElementType(index);
-  int64_t block = op.getSources()[0].getBlockSize();
+  BlockShape block = op.getSources()[0].getBlockSize();
   // fused_quantize C25
-  if (found != input || static_cast<int64_t>(op.getBlockSize()) != block)
+  if (found != input || int64_t(op.getBlockSize()) != int64_t(block))
     return op.emitOpError("expected the input's element type ")
-           << input << " and block_size " << block
+           << input << " and block_size " << spellBlockSize(block)
            << " along axis 1 without a prologue, found " << found << " and "
-           << op.getBlockSize()
+           << spellBlockSize(op.getBlockSize())
            << ": add a prologue that yields its argument to requantize";
+  // fused_quantize C26
   if (op.getSquare() ||
-      getBlockRows(op.getScaleType(index), block) > 1) // fused_quantize C26
+      getBlockRows(op.getScaleType(index), op.getBlockSize()) > 1)
     return op.emitOpError("expected no attribute 'square' along axis 1 with "
                           "input_scales and without a prologue");
   return success();
@@ -342,7 +350,8 @@ static LogicalResult verifyCopied(FusedQuantizeOp op, unsigned index) {
 static LogicalResult verifySpreads(FusedQuantizeOp op) {
   const BlockFormat *format = findBlockFormat(
       getPowerOfTwoFormat().getScaleType(op.getContext()), op.getBlockSize());
-  if (!format || !format->isFolded) // fused_quantize C27
+  // fused_quantize C27
+  if (!format || !format->isFolded || format->blockRows > 1)
     return op.emitOpError("expected block_size 128, 256, 512 or row with "
                           "'spreads', found ")
            << spellBlockSize(op.getBlockSize());

@@ -63,7 +63,7 @@ LogicalResult DequantizeOp::verify() {
   if (failed(verifyMultiple(*this, input, rank - 1,
                             ragged == RaggedKind::Reduction
                                 ? kRaggedReductionAlign
-                                : getBlockSize()))) // dequantize C8
+                                : int64_t(getBlockSize())))) // dequantize C8
     return failure();
   if (failed(verifyRank(*this, out, rank))) // dequantize C9
     return failure();
@@ -108,7 +108,7 @@ LogicalResult FoldOp::verify() {
   // fold C3
   const BlockFormat *format =
       findBlockFormat(scales.elementType(), getBlockSize());
-  if (!format || !format->isFolded)
+  if (!format || !format->isFolded || format->blockRows > 1)
     return emitOpError("expected block_size 128, 256, 512 or row, found ")
            << spellBlockSize(getBlockSize());
   if (failed(verifyRagged(*this, getRagged(), getOffsets()))) // fold C4
@@ -128,7 +128,8 @@ LogicalResult FoldOp::verify() {
            << "expected elements of type " << input.type()
            << " like the input, found " << elements.type();
   int64_t groups = getOffsets() ? getNumExperts(getOffsets()) : 0;
-  if (failed(verifyScales(*this, scales, input.shape(), kPowerOfTwoBlockSize,
+  if (failed(verifyScales(*this, scales, input.shape(),
+                          BlockShape(kPowerOfTwoBlockSize),
                           getRaggedOrNone(), groups)))
     return failure();
   if (failed(verifyScales(*this, wide, input.shape(), getBlockSize(),
@@ -179,7 +180,8 @@ LogicalResult RelayoutOp::verify() {
   RaggedKind ragged = getRaggedOrNone(); // relayout C7
   int64_t groups = getOffsets() ? getNumExperts(getOffsets()) : 0;
   int64_t distance = out.rank() - in.rank();
-  if (distance != 0 && std::abs(distance) != kScaleTileRank)
+  if (distance != 0 && std::abs(distance) != kScaleTileRank &&
+      std::abs(distance) != 1)
     return errorAt(*this, out) << "expected outs of rank " << in.rank()
                                << ", or rank " << in.rank() + kScaleTileRank
                                << " if materialized, found rank " << out.rank();

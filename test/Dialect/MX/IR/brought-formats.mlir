@@ -5,7 +5,6 @@
 // (test/lib/Formats) and rejects the file.
 
 // PLAIN: error: {{.*}}mx_formats
-// PLAIN: error: {{.*}}expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'
 // ROUND: mx.dequantize ins({{.*}} : tensor<8x256xf8E4M3FN>, tensor<8x4x!mx_formats.ue5m3, #mx.scale_layout<sf_128x4>>)
 !s = tensor<8x4x!mx_formats.ue5m3, #mx.scale_layout<sf_128x4>>
 func.func @blocks(%q: tensor<8x256xf8E4M3FN>, %s: !s, %d: tensor<8x256xf32>) -> tensor<8x256xf32> {
@@ -16,7 +15,7 @@ func.func @blocks(%q: tensor<8x256xf8E4M3FN>, %s: !s, %d: tensor<8x256xf32>) -> 
 
 // -----
 
-// expected-error@+1 {{expected the linear layout with scales of type 'f32', found #mx.scale_layout<sf_128x4>}}
+// expected-error@+1 {{expected the linear layout or mn_major with scales of type 'f32', found #mx.scale_layout<sf_128x4>}}
 func.func private @tiles(tensor<8x4xf32, #mx.scale_layout<sf_128x4>>)
 
 // -----
@@ -44,6 +43,7 @@ func.func @elements(%q: tensor<8x256xf8E5M2>, %s: tensor<8x4x!mx_formats.ue5m3>,
 // ROUND:       mx.quantize ins({{.*}}) outs({{.*}} : tensor<2x200x256xf8E4M3FN>, tensor<2x2x2xf32>)
 func.func @squares(%x: tensor<2x200x256xf32>, %q: tensor<2x200x256xf8E4M3FN>, %s: tensor<2x2x2xf32>) {
   mx.quantize ins(%x : tensor<2x200x256xf32>) outs(%q, %s : tensor<2x200x256xf8E4M3FN>, tensor<2x2x2xf32>)
+      block_size = 128x128
       -> tensor<2x200x256xf8E4M3FN>, tensor<2x2x2xf32>
   return
 }
@@ -52,7 +52,7 @@ func.func @squares(%x: tensor<2x200x256xf32>, %q: tensor<2x200x256xf8E4M3FN>, %s
 
 func.func @square(%x: tensor<8x256xf32>, %q: tensor<8x256xf8E4M3FN>, %s: tensor<1x2xf32>) {
   // expected-error@+1 {{expected no attribute 'square' with scales of type 'f32', which apply to 128 x 128 elements}}
-  mx.quantize ins(%x : tensor<8x256xf32>) outs(%q, %s : tensor<8x256xf8E4M3FN>, tensor<1x2xf32>) square
+  mx.quantize ins(%x : tensor<8x256xf32>) outs(%q, %s : tensor<8x256xf8E4M3FN>, tensor<1x2xf32>) block_size = 128x128 square
       -> tensor<8x256xf8E4M3FN>, tensor<1x2xf32>
   return
 }
@@ -63,7 +63,7 @@ func.func @square(%x: tensor<8x256xf32>, %q: tensor<8x256xf8E4M3FN>, %s: tensor<
 func.func @scale_rows(%q: tensor<200x256xf8E4M3FN>, %s: tensor<200x2xf32>, %d: tensor<200x256xf32>) {
   // expected-error@+1 {{expected dimension 0 of scales to be 2, found 200}}
   mx.dequantize ins(%q, %s : tensor<200x256xf8E4M3FN>, tensor<200x2xf32>) outs(%d : tensor<200x256xf32>)
-      block_size = 128 -> tensor<200x256xf32>
+      block_size = 128x128 -> tensor<200x256xf32>
   return
 }
 
@@ -73,7 +73,7 @@ func.func @scale_rows(%q: tensor<200x256xf8E4M3FN>, %s: tensor<200x2xf32>, %d: t
 func.func @experts(%q: tensor<200x256xf8E4M3FN>, %s: tensor<2x2xf32>, %e: tensor<3xi32>, %d: tensor<200x256xf32>) {
   // expected-error@+1 {{expected no expert groups with blocks of 128 x 128 elements, found ragged = rows: use a separate matrix for each group}}
   mx.dequantize ragged = rows ins(%q, %s : tensor<200x256xf8E4M3FN>, tensor<2x2xf32>) offsets(%e : tensor<3xi32>)
-      outs(%d : tensor<200x256xf32>) block_size = 128 -> tensor<200x256xf32>
+      outs(%d : tensor<200x256xf32>) block_size = 128x128 -> tensor<200x256xf32>
   return
 }
 
@@ -83,7 +83,7 @@ func.func @experts(%q: tensor<200x256xf8E4M3FN>, %s: tensor<2x2xf32>, %e: tensor
 func.func @materialized(%q: tensor<200x256xf8E4M3FN>, %s: tensor<1x1x32x4x4xf32>, %d: tensor<200x256xf32>) {
   // expected-error@+1 {{expected scales of type 'f32' in the linear layout, found the tiled type 'tensor<1x1x32x4x4xf32>'}}
   mx.dequantize ins(%q, %s : tensor<200x256xf8E4M3FN>, tensor<1x1x32x4x4xf32>) outs(%d : tensor<200x256xf32>)
-      block_size = 128 -> tensor<200x256xf32>
+      block_size = 128x128 -> tensor<200x256xf32>
   return
 }
 

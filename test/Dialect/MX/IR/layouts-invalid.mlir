@@ -21,10 +21,10 @@ func.func private @scale_layout_c3(tensor<128xf8E8M0FNU, #mx.scale_layout<sf_128
 // expected-error @below {{expected a ragged scale tensor of rank 2, found rank 3}}
 func.func private @scale_layout_c4(tensor<2x128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 2>>)
 
-// expected-error @below {{expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'}}
-func.func private @scale_layout_c5(tensor<128x4xf32, #mx.scale_layout<sf_128x4>>)
+// expected-error @below {{expected scales of type f8E8M0FNU, f8E4M3FN or f32, found 'f16'}}
+func.func private @scale_layout_c5(tensor<128x4xf16, #mx.scale_layout<sf_128x4>>)
 
-// expected-error @below {{expected one of [linear, sf_128x4] for physical layout of a tensor's scales, got: swizzled}}
+// expected-error @below {{expected one of [linear, sf_128x4, mn_major] for physical layout of a tensor's scales, got: swizzled}}
 func.func private @scale_layout_syntax(tensor<128x4xf8E8M0FNU, #mx.scale_layout<swizzled>>)
 
 // expected-error @below {{expected an operand of rank 2 or more in order #mxgpu.fragment_64x64, found rank 1}}

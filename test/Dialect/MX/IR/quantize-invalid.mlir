@@ -75,17 +75,17 @@ func.func ${function} {
 // expected-error @below {{'mx.quantize' op expected elements of type f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'ui8'}}
 %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xui8>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xui8>, tensor<256x16xf8E8M0FNU>
 
-// SET function = @quantize_c6(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf32>)
+// SET function = @quantize_c6(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf16>)
 // expected-note @above {{scales is defined here}}
-// expected-error @below {{'mx.quantize' op expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'}}
-%r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf32>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf32>
+// expected-error @below {{'mx.quantize' op expected scales of type f8E8M0FNU, f8E4M3FN or f32, found 'f16'}}
+%r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf16>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf16>
 
 // SET function = @fused_quantize_c2(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x32xf8E8M0FNU>)
 // expected-error @below {{'mx.fused_quantize' op expected block_size 32 with scales of type 'f8E8M0FNU', found 16}}
 %r:2 = mx.fused_quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x32xf8E8M0FNU>) block_size = 16 -> tensor<256x512xf8E4M3FN>, tensor<256x32xf8E8M0FNU>
 
 // SET function = @fused_quantize_c2_negative(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)
-// expected-error @below {{'mx.fused_quantize' op expected block_size 32 with scales of type 'f8E8M0FNU', found -32}}
+// expected-error @below {{expected a block size such as 128, row or 128x128}}
 %r:2 = mx.fused_quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) block_size = -32 -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
 
 // SET function = @fused_quantize_c2_zero(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)

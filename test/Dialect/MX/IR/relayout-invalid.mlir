@@ -17,7 +17,7 @@ func.func ${function} {
 
 // CASES function body
 // SET function = @relayout_input_type(%i: tensor<256x16xi8>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>)
-// expected-error @below {{'mx.relayout' op operand #0 must be ranked tensor or memref of f8E8M0FNU or f8E4M3FN scales, but got 'tensor<256x16xi8>'}}
+// expected-error @below {{'mx.relayout' op operand #0 must be ranked tensor or memref of f8E8M0FNU, f8E4M3FN or f32 scales, but got 'tensor<256x16xi8>'}}
 %r = mx.relayout ins(%i : tensor<256x16xi8>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
 
 // SET function = @relayout_c1(%i: memref<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>)

@@ -241,11 +241,11 @@ gpu.module @kernels {
 // CASES scales error
 // SET sf = 1x2x128xf8E8M0FNU
 // load_fragment_scales C1
-// expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of type f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of type f8E8M0FNU, f8E4M3FN or f32, or a matrix of tiles, found}}
 
 // SET sf = 512xi8
 // load_fragment_scales C1
-// expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of type f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of type f8E8M0FNU, f8E4M3FN or f32, or a matrix of tiles, found}}
 
 // SET block = 8
 // load_fragment_scales C2

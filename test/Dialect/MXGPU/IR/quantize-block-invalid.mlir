@@ -63,7 +63,7 @@ func.func @f(${arguments}) {
 %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<16xf8E4M3FN>, f8E8M0FNU
 
 // quantize_block C2
-// expected-error @below {{'mxgpu.quantize_block' op expected a scale of type f8E8M0FNU or f8E4M3FN, found 'f32'}}
+// expected-error @below {{'mxgpu.quantize_block' op expected a scale of type f8E8M0FNU, f8E4M3FN or f32, found 'f32'}}
 %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<32xf8E4M3FN>, f32
 
 // SET arguments = %v: vector<16xf32>
@@ -88,7 +88,7 @@ func.func @f(${arguments}) {
 
 // SET arguments = %q: vector<8xf8E5M2>, %s: f8E5M2
 // dequantize_block C1
-// expected-error @below {{'mxgpu.dequantize_block' op expected a scale of type f8E8M0FNU or f8E4M3FN, found 'f8E5M2'}}
+// expected-error @below {{'mxgpu.dequantize_block' op expected a scale of type f8E8M0FNU, f8E4M3FN or f32, found 'f8E5M2'}}
 %x = mxgpu.dequantize_block %q by %s : vector<8xf8E5M2>, f8E5M2 -> vector<8xbf16>
 
 // SET arguments = %q: vector<8xbf16>, %s: f8E8M0FNU
@@ -138,7 +138,7 @@ func.func @f(${arguments}) {
 
 // SET arguments = %t: memref<4x4xf8E5M2>, %n: index
 // shared C17
-// expected-error @below {{'mxgpu.load_scale' op expected scales of type f8E8M0FNU or f8E4M3FN, found 'f8E5M2'}}
+// expected-error @below {{'mxgpu.load_scale' op expected scales of type f8E8M0FNU, f8E4M3FN or f32, found 'f8E5M2'}}
 %s = mxgpu.load_scale %t[%n, %n] : memref<4x4xf8E5M2> -> f8E5M2
 
 // SET arguments = %s: f8E8M0FNU, %t: memref<1x1x4x32x4xf8E8M0FNU>, %n: index
@@ -163,7 +163,7 @@ mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E8M0FNU into memref<4x4xf8E
 
 // SET arguments = %s: f32, %t: memref<1x1x32x4x4xf32>, %n: index
 // shared C17
-// expected-error @below {{'mxgpu.store_scales' op expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'}}
+// expected-error @below {{'mxgpu.store_scales' op expected scales of type f8E8M0FNU, f8E4M3FN or f32, found 'f32'}}
 mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f32 into memref<1x1x32x4x4xf32>
 
 // SET arguments = %s: f8E4M3FN, %t: memref<1x1x32x4x4xf8E8M0FNU>, %n: index

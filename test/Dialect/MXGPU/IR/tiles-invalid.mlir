@@ -218,7 +218,7 @@ func.func @f(${arguments}) {
     : vector<16x2xbf16> -> vector<2x16xf4E2M1FN>, vector<2xf8E4M3FN>
 
 // quantize_columns C1
-// expected-error @below {{'mxgpu.quantize_columns' op expected scales of type f8E8M0FNU or f8E4M3FN, found 'vector<2xf8E5M2>'}}
+// expected-error @below {{'mxgpu.quantize_columns' op expected scales of type f8E8M0FNU, f8E4M3FN or f32, found 'vector<2xf8E5M2>'}}
 %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
     : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E5M2>
 

@@ -374,5 +374,5 @@ func.func private @f(!mxgpu.tensor_map<128x128xf4E2M1FN, sw64, padded>)
 func.func private @f(!mxgpu.scales<128x1025>)
 
 // scales C3
-// expected-error @below {{expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'}}
+// expected-error @below {{expected scales of type f8E8M0FNU, f8E4M3FN or f32, found 'f32'}}
 func.func private @f(!mxgpu.scales<128, f32>)

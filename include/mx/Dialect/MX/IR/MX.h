@@ -34,8 +34,9 @@ struct QuantizeSource {
   /// Element type after dequantization.
   mlir::Type numberType;
 
-  int64_t getBlockSize() const {
-    return getBlockFormat(mlir::getElementTypeOrSelf(scales)).blockSize;
+  BlockShape getBlockSize() const {
+    return BlockShape(
+        getBlockFormat(mlir::getElementTypeOrSelf(scales)).blockSize);
   }
 };
 

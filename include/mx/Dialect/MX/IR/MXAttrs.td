@@ -32,7 +32,10 @@ def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
     - `sf_128x4`: row-major tiles of 128 rows by 4 blocks, 512 bytes each, in
       the layout of the 5th-generation tensor cores (PTX ISA, section "Scale
       factor layout"): byte `(r % 32) * 16 + (r / 32 % 4) * 4 + c % 4` of tile
-      `(r / 128) * ceil(blocks / 4) + c / 4`.
+      `(r / 128) * ceil(blocks / 4) + c / 4`;
+    - `mn_major`, for `f32` scales of single rows: blocks by rows, with the
+      number of rows rounded up to a multiple of 4. FP8 kernels for Hopper read
+      the scales of many rows at once in this order.
 
     With `ragged` the tensor is divided into `groups` expert groups with sizes
     that are known only on the device:
@@ -46,9 +49,12 @@ def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
       `roundup(T + 127 * groups, 128)` divided by the block size. The layout is
       otherwise unchanged.
 
+    Expert groups move no scales in the layouts `linear` and `mn_major`.
+
     `mx-materialize-layouts` converts a tensor in layout `sf_128x4` to the
-    physical shape `[batch...] x tile rows x tile columns x 32 x 4 x 4` without
-    an encoding. Every operation accepts both forms.
+    physical shape `[batch...] x tile rows x tile columns x 32 x 4 x 4`, and a
+    tensor in layout `mn_major` to `[batch...] x blocks x ceil(rows / 4) x 4`,
+    without an encoding. Every operation accepts both forms.
 
     Example:
     `#mx.scale_layout<sf_128x4>`,

@@ -46,9 +46,18 @@ def MX_QuantizableTensorOrMemRef
                    F4E2M1FN, I8],
         "f32, bf16 or f16, or f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN "
         "or i8 elements">;
+/// Shape of the blocks that share a scale: `128`, `row` or `128x128`.
+def MX_BlockShapeAttr : Attr<CPred<"::mx::BlockShape::isValid($_self)">,
+                             "i64, or rows and columns"> {
+  let storageType = "::mlir::Attribute";
+  let returnType = "::mx::BlockShape";
+  let convertFromStorage = "::mx::BlockShape::get($_self)";
+  let constBuilderCall = "::mx::BlockShape($0).getAttr($_builder.getContext())";
+}
+
 /// Scale type of a block format.
 def MX_Scale : Type<CPred<"::mx::findBlockFormat($_self)">, "scale type">;
-def MX_ScaleTensorOrMemRef : MX_ShapedOf<[MX_Scale], "f8E8M0FNU or f8E4M3FN scales">;
+def MX_ScaleTensorOrMemRef : MX_ShapedOf<[MX_Scale], "f8E8M0FNU, f8E4M3FN or f32 scales">;
 def MX_MatmulTensorOrMemRef
     : MX_ShapedOf<[F32, BF16, F16, F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN,
                    F4E2M1FN, MX_Scale],
@@ -84,6 +93,11 @@ class MX_StructuredOp<string opMnemonic,
     }
   }];
   code destinationDeclaration = [{
+    /// Returns the rounding of scales, which defaults to that of the format.
+    ::mx::ScaleRounding getRounding() {
+      return getScaleRounding().value_or(
+          ::mx::getDefaultRounding(getScaleType(0), getBlockSize()));
+    }
     int64_t getAxis(unsigned i) { return getAxes()[i % getAxes().size()]; }
     unsigned getScalesNumber(unsigned i) { return getElementsNumber(i) + 1; }
     /// Returns the tensor that receives elements or dequantized values.

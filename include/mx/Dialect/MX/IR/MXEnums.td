@@ -17,7 +17,8 @@ class MX_I32Enum<string name, string summary, list<I32EnumAttrCase> cases>
 def MX_ScaleLayoutKind : MX_I32Enum<"ScaleLayoutKind",
     "physical layout of a tensor's scales", [
       I32EnumAttrCase<"Linear", 0, "linear">,
-      I32EnumAttrCase<"Sf128x4", 1, "sf_128x4">]>;
+      I32EnumAttrCase<"Sf128x4", 1, "sf_128x4">,
+      I32EnumAttrCase<"MNMajor", 2, "mn_major">]>;
 
 def MX_RaggedKind : MX_I32Enum<"RaggedKind",
     "dimension of a ragged tensor that expert groups divide", [

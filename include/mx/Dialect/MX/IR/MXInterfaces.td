@@ -40,8 +40,8 @@ def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
               "Cumulative ends of expert groups, or null.">,
     MX_Getter<"::mx::RaggedKind", "getRaggedOrNone",
               "Dimension that expert groups divide, or `none`.">,
-    MX_Getter<"int64_t", "getBlockSize", "Elements that share a scale.">,
-    MX_Getter<"std::optional<uint64_t>", "getBBlockSize",
+    MX_Getter<"::mx::BlockShape", "getBlockSize", "Elements that share a scale.">,
+    MX_Getter<"std::optional<::mx::BlockShape>", "getBBlockSize",
               "Elements of B that share a scale, if not those of A.">,
     MX_Getter<"std::optional<uint64_t>", "getPromote",
               "Reduction elements that may be added in reduced precision.">,
@@ -88,7 +88,7 @@ def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
   ];
   let extraSharedClassDeclaration = [{
     /// Returns the elements of B that share a scale.
-    int64_t getBlockSizeOfB() {
+    ::mx::BlockShape getBlockSizeOfB() {
       return $_op.getBBlockSize().value_or($_op.getBlockSize());
     }
   }];

@@ -20,21 +20,31 @@
 
 namespace mx {
 
-/// Returns true if `scales` is a physical sf_128x4 tensor. `logicalRank` is the
-/// rank of the elements.
+struct BlockShape;
+
+/// Returns the rounding of scales without the attribute `scale_rounding`.
+ScaleRounding getDefaultRounding(mlir::Type scale, BlockShape shape);
+
+/// Rows of scales in layout mn_major are padded to a multiple of 16 bytes.
+inline constexpr int64_t kMNMajorRows = 4;
+
+/// Returns true if `scales` is a physical tensor in a layout other than linear.
+/// `logicalRank` is the rank of the elements.
 bool isMaterialized(mlir::ShapedType scales, int64_t logicalRank);
 
 /// Returns the layout kind of scales, encoded or materialized.
 ScaleLayoutKind getLayoutKind(mlir::ShapedType scales, int64_t logicalRank);
 
-/// Returns [batch..., tile rows, tile columns, 32, 4, 4] for a logical shape
-/// [batch..., rows, blocks].
-llvm::SmallVector<int64_t> getMaterializedShape(llvm::ArrayRef<int64_t> logical,
+/// Returns the physical shape of scales with the logical shape
+/// [batch..., rows, blocks]: [batch..., tile rows, tile columns, 32, 4, 4] for
+/// sf_128x4, and [batch..., blocks, rows / 4, 4] for mn_major.
+llvm::SmallVector<int64_t> getMaterializedShape(ScaleLayoutKind kind,
+                                                llvm::ArrayRef<int64_t> logical,
                                                 RaggedKind ragged,
                                                 int64_t groups);
 
-/// Returns the type of the physical tensor, which has no encoding. Layout
-/// sf_128x4 and some operand orders change the shape; `linear` and #mx.ragged
+/// Returns the type of the physical tensor, which has no encoding. Layouts
+/// sf_128x4 and mn_major and some operand orders change the shape; `linear` and #mx.ragged
 /// keep the shape. Types without layout or order are unchanged.
 mlir::RankedTensorType getMaterializedType(mlir::RankedTensorType type);
 

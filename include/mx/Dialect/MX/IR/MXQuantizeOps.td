@@ -11,9 +11,11 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
   let summary = "quantize a tensor in blocks with a shared scale";
   let description = [{
     Divides the last two dimensions of the input into blocks along an axis,
-    computes a scale for each block (a power of two, or E4M3 for NVFP4), and
-    rounds `x / scale` to the element type. The type of the scales determines
-    the block size: 32 elements with `f8E8M0FNU`, 16 with `f8E4M3FN`.
+    computes a scale for each block (a power of two, E4M3 for NVFP4, or f32), and
+    rounds `x / scale` to the element type. Without `block_size`, the type of the
+    scales determines the block size: 32 elements with `f8E8M0FNU`, 16 with
+    `f8E4M3FN`, 128 with `f32`. `block_size = 128x128` with `f32` or `f8E8M0FNU`
+    scales writes a scale for each block of 128 rows and 128 columns.
 
     `axes` selects the axis of the blocks: 1 for the last dimension, 0 for the
     second to last. The destinations of each axis are elements and scales, with
@@ -31,6 +33,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     `m` is infinite. Otherwise `scale_rounding` determines the scale, with `max`
     the largest value of the element type and `emax` the exponent of `max`:
 
+    - `exact`, for `f32` scales only: `m / max`, rounded to f32;
     - `ceil`: `m * (1 / max)`, rounded up to a power of two; nothing saturates;
     - `floor` (OCP MX v1.0): `2^(floor(log2(m)) - emax)`;
     - `even`: like `floor`, after rounding `m` to the element's mantissa;
@@ -102,8 +105,9 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     Variadic<MX_TensorOrMemRef>:$outs,
     OptionalAttr<MX_RaggedKindAttr>:$ragged,
     DefaultValuedAttr<DenseI64ArrayAttr, "{1}">:$axes,
+    OptionalAttr<MX_BlockShapeAttr>:$block_shape,
     UnitAttr:$square,
-    DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
+    OptionalAttr<MX_ScaleRoundingAttr>:$scale_rounding);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     (`ragged` `=` $ragged^)?
@@ -112,7 +116,8 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     (`seed` `(` $seed^ `)`)?
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
-    (`axes` `=` $axes^)? (`square` $square^)?
+    (`axes` `=` $axes^)?
+    (`block_size` `=` custom<BlockSize>($block_shape)^)? (`square` $square^)?
     (`scale_rounding` `=` $scale_rounding^)?
     attr-dict (`->` type($results)^)?
   }];
@@ -121,7 +126,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     OpBuilder<(ins "::mlir::Value":$input, "::mlir::Type":$elementType,
       "::mlir::Type":$scaleType,
       CArg<"::llvm::ArrayRef<int64_t>", "{1}">:$axes,
-      CArg<"::mx::ScaleRounding", "::mx::ScaleRounding::Ceil">:$scaleRounding,
+      CArg<"std::optional<::mx::ScaleRounding>", "std::nullopt">:$scaleRounding,
       CArg<"::mx::ScaleLayoutKind", "::mx::ScaleLayoutKind::Linear">:$layout,
       CArg<"::mlir::Value", "{}">:$globalScale,
       CArg<"::mx::RaggedKind", "::mx::RaggedKind::None">:$ragged,
@@ -141,9 +146,12 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     ::llvm::ArrayRef<int64_t> getQuantizedShape() {
       return getInput().getType().getShape();
     }
-    int64_t getBlockSize() {
-      return ::mx::getBlockFormat(
-          ::mlir::getElementTypeOrSelf(getScales(0))).blockSize;
+    ::mx::BlockShape getBlockSize() {
+      return getBlockShape().value_or(::mx::BlockShape(::mx::getBlockFormat(
+          ::mlir::getElementTypeOrSelf(getScales(0))).blockSize));
+    }
+    ::mlir::Type getScaleType(unsigned i) {
+      return ::mlir::getElementTypeOrSelf(getScales(i));
     }
     /// Replaces this operation by the equivalent mx.fused_quantize.
     FusedQuantizeOp generalize(::mlir::RewriterBase &rewriter);
@@ -279,13 +287,13 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     Variadic<MX_TensorOrMemRef>:$outs,
     OptionalAttr<MX_RaggedKindAttr>:$ragged,
     DefaultValuedAttr<DenseI64ArrayAttr, "{1}">:$axes,
-    DefaultValuedAttr<I64Attr, "32">:$block_size,
+    DefaultValuedAttr<MX_BlockShapeAttr, "::mx::BlockShape(32)">:$block_size,
     UnitAttr:$spreads,
     UnitAttr:$square,
     UnitAttr:$amax,
     UnitAttr:$concat,
     OptionalAttr<TypeArrayAttr>:$dequantized,
-    DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
+    OptionalAttr<MX_ScaleRoundingAttr>:$scale_rounding);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<SizedRegion<1>>:$prologue);
   let assemblyFormat = [{
@@ -471,7 +479,7 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
     Variadic<MX_FloatTensorOrMemRef>:$outs,
     OptionalAttr<MX_RaggedKindAttr>:$ragged,
     UnitAttr:$padded,
-    DefaultValuedAttr<I64Attr, "32">:$block_size);
+    DefaultValuedAttr<MX_BlockShapeAttr, "::mx::BlockShape(32)">:$block_size);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     (`ragged` `=` $ragged^ (`padded` $padded^)?)?
@@ -515,7 +523,7 @@ def MX_FoldOp : MX_StructuredOp<"fold"> {
     Optional<1DTensorOf<[I32, I64]>>:$offsets,
     Variadic<RankedTensorOf<[F8E4M3FN, F8E5M2, MX_Scale, I8]>>:$outs,
     OptionalAttr<MX_RaggedKindAttr>:$ragged,
-    I64Attr:$block_size,
+    MX_BlockShapeAttr:$block_size,
     UnitAttr:$spreads);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
@@ -594,7 +602,7 @@ def MX_PackOperandOp : MX_StructuredOp<"pack_operand"> {
     Variadic<MX_QuantizableTensorOrMemRef>:$outs,
     OptionalAttr<MX_OperandOrderAttrInterface>:$order,
     OptionalAttr<MX_RaggedKindAttr>:$ragged,
-    DefaultValuedAttr<I64Attr, "32">:$block_size);
+    DefaultValuedAttr<MX_BlockShapeAttr, "::mx::BlockShape(32)">:$block_size);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     (`order` `=` $order^)? (`ragged` `=` $ragged^)?

@@ -23,7 +23,7 @@ void QuantizedEpilogue::checkColumns(Value columns) {
 
 void QuantizedEpilogue::checkScales(Value rows, Value columns) {
   requireScaleSizes(host, matrices.outScales, rows, columns,
-                    kPowerOfTwoBlockSize, work.getRowTiles(rows), "scales");
+                    BlockShape(kPowerOfTwoBlockSize), work.getRowTiles(rows), "scales");
 }
 
 void QuantizedEpilogue::begin() {

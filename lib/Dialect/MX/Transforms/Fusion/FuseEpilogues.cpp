@@ -249,7 +249,7 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
       isa<IntegerType>(getElementTypeOrSelf(op.getElements(0))) ||
       !hasSf128x4Scales(op))
     return false;
-  ScaleRounding rounding = op.getScaleRounding();
+  ScaleRounding rounding = op.getRounding();
   MatmulOpInterface fused =
       replaceUser(rewriter, use, llvm::to_vector(op.getOuts()),
                   [&](FusedRegionBuilder &builder) {

@@ -32,7 +32,7 @@ static bool haveSameRecipe(FusedQuantizeOp a, FusedQuantizeOp b) {
          a.getSquare() == b.getSquare() && a.getConcat() == b.getConcat() &&
          a.getBlockSize() == b.getBlockSize() &&
          a.getSpreads() == b.getSpreads() &&
-         a.getScaleRounding() == b.getScaleRounding() &&
+         a.getRounding() == b.getRounding() &&
          a->getDiscardableAttrDictionary() == b->getDiscardableAttrDictionary();
 }
 

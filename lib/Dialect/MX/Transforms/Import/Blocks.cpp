@@ -133,6 +133,6 @@ Value mx::import::dequantize(OpBuilder &builder, Location loc, Value elements,
              builder, loc, TypeRange{empty.getType()}, elements, scales,
              /*global_scale=*/Value(), /*offsets=*/Value(), ValueRange{empty},
              RaggedKindAttr(), /*padded=*/false,
-             uint64_t(getBlockFormat(getElementTypeOrSelf(scales)).blockSize))
+             BlockShape(getBlockFormat(getElementTypeOrSelf(scales)).blockSize))
       ->getResult(0);
 }

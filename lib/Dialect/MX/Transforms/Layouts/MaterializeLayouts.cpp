@@ -172,6 +172,8 @@ struct ConvertTypes final : ConversionPattern {
 
 /// Returns rows and columns of a layout's tile.
 std::pair<int64_t, int64_t> getTileShape(RankedTensorType type) {
+  if (ScaleLayoutAttr::get(type).getKind() == ScaleLayoutKind::MNMajor)
+    return {kMNMajorRows, 1};
   if (OperandOrderAttrInterface order = getOrder(type))
     return {order.getTiles().rows, order.getTiles().columns};
   return {kScaleTileRows, kScaleTileBlocks};
@@ -188,6 +190,7 @@ struct ConvertEmpty final : OpConversionPattern<tensor::EmptyOp> {
     if (!physical || physical == type)
       return rewriter.notifyMatchFailure(op, "has no layout");
     auto layout = ScaleLayoutAttr::get(type);
+    bool isMNMajor = layout.getKind() == ScaleLayoutKind::MNMajor;
     bool tiled = physical.getRank() != type.getRank();
     auto [tileRows, tileColumns] = getTileShape(type);
     Location loc = op.getLoc();
@@ -201,7 +204,8 @@ struct ConvertEmpty final : OpConversionPattern<tensor::EmptyOp> {
       Value size = op.getDynamicSize(i);
       bool isRow = i == type.getRank() - 2;
       bool isColumn = i == type.getRank() - 1;
-      if (tiled && isRow && layout.getRagged() == RaggedKind::Rows) {
+      if (tiled && isRow && !isMNMajor &&
+          layout.getRagged() == RaggedKind::Rows) {
         Value whole =
             arith::DivUIOp::create(rewriter, loc, size, constant(tileRows));
         size = arith::AddIOp::create(rewriter, loc, whole,
@@ -212,6 +216,10 @@ struct ConvertEmpty final : OpConversionPattern<tensor::EmptyOp> {
       }
       sizes.push_back(size);
     }
+    // Blocks precede rows.
+    if (isMNMajor && type.isDynamicDim(type.getRank() - 2) &&
+        type.isDynamicDim(type.getRank() - 1))
+      std::swap(sizes.back(), *std::prev(sizes.end(), 2));
     rewriter.replaceOpWithNewOp<tensor::EmptyOp>(op, physical, sizes);
     return success();
   }

@@ -97,7 +97,7 @@ static void requireSizes(MatmulOpInterface op, Value scales, Value elements,
 }
 
 static void tileScales(MatmulOpInterface op, OpOperand &use, Value elements,
-                       int64_t blockSize, StringRef name) {
+                       BlockShape blockSize, StringRef name) {
   Value scales = use.get();
   auto type = dyn_cast<RankedTensorType>(scales.getType());
   int64_t rank = cast<ShapedType>(elements.getType()).getRank();

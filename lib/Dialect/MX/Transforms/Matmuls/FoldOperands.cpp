@@ -32,7 +32,8 @@ namespace mx {
 /// Returns the reason why an operand with blocks of `present` elements cannot
 /// be folded to `blockSize`.
 static Reason checkOperand(StringRef name, Value elements, Value scales,
-                           int64_t present, int64_t blockSize, bool isOrdered) {
+                           BlockShape present, int64_t blockSize,
+                           bool isOrdered) {
   auto describe = [&](const Twine &text) {
     return ("operand '" + name + "' " + text).str();
   };
@@ -41,9 +42,10 @@ static Reason checkOperand(StringRef name, Value elements, Value scales,
   Type scaleType = getElementTypeOrSelf(scales);
   if (!isPowerOfTwoScale(scaleType))
     return describe("has no scales of type f8E8M0FNU");
-  if (present != blockSize && present != kPowerOfTwoBlockSize)
+  if (present.rows ||
+      (int64_t(present) != blockSize && present != kPowerOfTwoBlockSize))
     return describe("has blocks of " + spellBlockSize(present));
-  const BlockFormat &format = getBlockFormat(scaleType, blockSize);
+  const BlockFormat &format = getBlockFormat(scaleType, BlockShape(blockSize));
   if (!format.takes(getElementTypeOrSelf(elements)))
     return describe("is not of type " + format.listElements());
   if (isOrdered)
@@ -168,7 +170,7 @@ static void createPart(IRRewriter &rewriter, FusedQuantizeOp op,
       rewriter, op.getLoc(), op.getInputs(), op.getInputScales(),
       isWhole ? op.getAxes() : ArrayRef<int64_t>(axes), outs, hasAmax,
       /*hasPrologue=*/requantizes || op.getPrologueBlock());
-  part.setBlockSize(blockSize);
+  part.setBlockSize(BlockShape(blockSize));
   IRMapping mapping;
   if (op.getPrologueBlock())
     op.getPrologue().front().cloneInto(&part.getPrologue().front(), mapping);
@@ -306,7 +308,7 @@ void Folder::foldStored(MatmulOpInterface op, unsigned position) {
       offsets, outs,
       isRagged ? RaggedKindAttr::get(rewriter.getContext(), ragged)
                : RaggedKindAttr(),
-      rewriter.getI64IntegerAttr(blockSize));
+      BlockShape(blockSize).getAttr(op.getContext()));
   rewriter.modifyOpInPlace(op, [&] {
     elements.set(fold.getResult(0));
     scales.set(fold.getResult(1));
@@ -316,9 +318,11 @@ void Folder::foldStored(MatmulOpInterface op, unsigned position) {
 void Folder::setAttributes(MatmulOpInterface op) {
   Folding own = getFolding(op, folding);
   auto set = [&](auto matmul) {
-    matmul.setBlockSize(own.a);
-    matmul.setBBlockSize(own.b == own.a ? std::nullopt
-                                        : std::optional<uint64_t>(own.b));
+    matmul.setBlockSize(BlockShape(own.a));
+    std::optional<BlockShape> ofB;
+    if (own.b != own.a)
+      ofB = BlockShape(own.b);
+    matmul.setBBlockSize(ofB);
     matmul.setPromote(own.promote);
   };
   rewriter.modifyOpInPlace(op, [&] {
@@ -386,7 +390,7 @@ int64_t mx::foldMatmuls(ArrayRef<MatmulOpInterface> matmuls,
 static SmallVector<const BlockFormat *> getFoldedFormats() {
   SmallVector<const BlockFormat *> formats;
   for (const BlockFormat &format : getBlockFormats())
-    if (format.isFolded)
+    if (format.isFolded && format.blockRows == 1)
       formats.push_back(&format);
   return formats;
 }
@@ -413,7 +417,7 @@ LogicalResult FoldOperands::readOptions(Folding &folding) {
   SmallVector<const BlockFormat *> formats = getFoldedFormats();
   SmallVector<std::string> spelled =
       llvm::map_to_vector(formats, [](const BlockFormat *format) {
-        return spellBlockSize(format->blockSize);
+        return spellBlockSize(BlockShape(format->blockSize));
       });
   auto fail = [&](StringRef option, const Twine &expected, const Twine &found) {
     return getOperation()->emitError("expected ")

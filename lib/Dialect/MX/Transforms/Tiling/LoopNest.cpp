@@ -110,7 +110,7 @@ LoopNest mx::tiling::getLoopNest(RelayoutOp op) {
     SmallVector<int64_t> own = loops;
     if (tiled && op.getRagged())
       own[rank - 2] = DimMap::kWhole;
-    nest.addScales(*side, own, 1);
+    nest.addScales(*side, own, BlockShape(1));
   }
   return nest;
 }
@@ -192,7 +192,7 @@ LoopNest mx::tiling::getLoopNest(GroupedMatmulOp op) {
     SmallVector<int64_t> sc = c;
     sc[sc.size() - 2] = DimMap::kWhole;
     nest.addScales(op.getOutsMutable()[1], sc,
-                   getBlockFormat(op.getOutType(1).getElementType()).blockSize);
+                   BlockShape(kPowerOfTwoBlockSize));
   }
   if (!hasForm)
     addReduction(nest, op, k);

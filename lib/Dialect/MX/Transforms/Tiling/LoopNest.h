@@ -47,7 +47,7 @@ struct LoopNest {
 
   /// Adds the scales of elements with dimensions `loops`.
   void addScales(mlir::OpOperand &operand, llvm::ArrayRef<int64_t> loops,
-                 int64_t block) {
+                 BlockShape block) {
     add(operand, loops);
     llvm::SmallVector<DimMap> &dims = operands.back().dims;
     auto type = mlir::cast<mlir::ShapedType>(operand.get().getType());
@@ -56,7 +56,12 @@ struct LoopNest {
     };
     divide(dims.back(), block);
     divide(dims[loops.size() - 2], getBlockRows(type.getElementType(), block));
-    if (isMaterialized(type, loops.size())) {
+    ScaleLayoutKind layout = getLayoutKind(type, loops.size());
+    if (layout == ScaleLayoutKind::MNMajor) {
+      std::swap(dims.back(), dims[loops.size() - 2]);
+      dims.back().factor = kMNMajorRows;
+      dims.append(1, DimMap{});
+    } else if (isMaterialized(type, loops.size())) {
       dims.back().factor *= kScaleTileBlocks;
       dims[loops.size() - 2].factor = kScaleTileRows;
       dims.append(kScaleTileRank, DimMap{});
