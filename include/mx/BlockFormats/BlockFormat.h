@@ -92,14 +92,14 @@ struct BlockFormat {
   bool hasMNMajor = false;
   /// True if blocks share the largest scale of their MX blocks.
   bool isFolded = false;
-  /// True if scales are f32 numbers, exact unless rounded to powers of two.
+  /// True if scales are f32, exact unless rounded to powers of two.
   bool isExact = false;
   /// Scale format of matrix instructions; without one, matmuls dequantize.
   std::optional<FloatFormat> scale = std::nullopt;
   /// Codec of a dialect's format. Null for the built-in formats, because each
   /// path implements specialized emitters.
   const ScaleCodec *codec = nullptr;
-  /// Codec that rounds scales up to powers of two, if there is another one.
+  /// Codec for scales rounded up to powers of two, or null for `codec`.
   const ScaleCodec *ceilCodec = nullptr;
 
   /// Returns the codec for power-of-two scales (`isCeil`) or all others.

@@ -77,9 +77,8 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
   int64_t blockSize = op.getBlockSize();
   int64_t rank = op.getInput().getType().getRank();
   Elements elements = getElements(op.getInput(), adaptor.getInput());
-  Scales scales =
-      getScales(emitter, op.getScales(), adaptor.getScales(), rank,
-                op.getBlockSize());
+  Scales scales = getScales(emitter, op.getScales(), adaptor.getScales(), rank,
+                            op.getBlockSize());
   Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
   Type outType = getElementTypeOrSelf(out.getType());
   RaggedKind ragged = op.getRaggedOrNone();

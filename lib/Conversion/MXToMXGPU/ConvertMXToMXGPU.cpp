@@ -54,8 +54,8 @@ struct OperandExperts {
 /// Dequantizes an operand to a tensor. With `order`, also permutes the operand,
 /// in which case `scales` may be null.
 static Value dequantize(OpBuilder &builder, Location loc, Value elements,
-                        Value scales, OperandExperts groups, BlockShape blockSize,
-                        OperandOrderAttrInterface order) {
+                        Value scales, OperandExperts groups,
+                        BlockShape blockSize, OperandOrderAttrInterface order) {
   auto type = cast<RankedTensorType>(elements.getType());
   auto numbers = type.clone(builder.getBF16Type());
   Value empty = tensor::EmptyOp::create(

@@ -57,6 +57,8 @@ class Case:
     epilogue: bool = False
     pairs: bool = False
     linear: bool = False
+    exact: bool = False  # f32 scales
+    squares: bool = False  # blocks of 128 rows of b
     seed: int = -1
 
     def __str__(self):
@@ -80,7 +82,9 @@ class Case:
             self.a, self.b = self.draw_segments()
         else:
             shapes = (rows, self.k), (groups * self.n * self.count, self.k)
-            self.a, self.b = sums.draw_pair(self.rng, shapes, self.elements, self.blocks, self.data)
+            self.a, self.b = self.draw(shapes)
+            if self.squares:
+                self.b = sums.in_squares(self.b, self.n * self.count)
         starts = np.arange(groups) * self.height if self.kind == "masked" else self.ends - self.sizes
         self.parts = [np.s_[start:start + size] for start, size in zip(starts, self.sizes)]
         self.weights = self.rng.choice([0.5, 1, -2, 0.75], rows).astype(np.float32)
@@ -94,6 +98,10 @@ class Case:
             values[part] = self.finish(group, part)
         return values
 
+    def draw(self, shapes):
+        operands = sums.draw_pair(self.rng, shapes, self.elements, self.blocks, self.data)
+        return [sums.with_f32_scales(self.rng, one, self.data) for one in operands] if self.exact else operands
+
     def draw_segments(self):
         """Draws the segment of each expert group, padded with zeros to blocks. Operands are random behind the last."""
         block, = {*self.blocks}
@@ -101,8 +109,7 @@ class Case:
         capacity = -(-(sum(self.k) + (block - 1) * len(self.k)) // block) * block
         # Segments without elements have zeros at their end.
         padded.append(capacity - sum(padded))
-        drawn = [sums.draw_pair(self.rng, ((self.m, size), (self.n, size)), self.elements, self.blocks, self.data)
-                 for size in padded if size]
+        drawn = [self.draw(((self.m, size), (self.n, size))) for size in padded if size]
         found = []
         for operands in zip(*drawn):
             codes, scales = (np.concatenate([getattr(one, name) for one in operands], axis=1) for name in ("codes", "scales"))
@@ -183,15 +190,28 @@ class Case:
         groups = len(self.sizes)
         is_matrix = self.kind in ("dense", "reduction")
         in_a, in_b = groups if self.is_batch() and not is_matrix else 0, 0 if is_matrix else groups
-        if self.linear:
-            scales = [self.a.scales, self.b.scales]
-        else:
-            ragged = ref.tile_rows(self.a.scales, self.ends, slack=255) if self.kind == "rows" else None
-            scales = [ref.tile(self.shape(self.a.scales, in_a), slack=255) if ragged is None else ragged,
-                      ref.tile(self.shape(self.b.scales, in_b), slack=255)]
+        scales = [self.store_scales(self.a.scales, in_a, self.kind == "rows"),
+                  self.store_scales(self.b.scales, in_b, squares=self.squares)]
         arrays = [self.shape(self.a.codes, in_a), scales[0], self.shape(self.b.codes, in_b), scales[1]]
         element_a, element_b = self.elements
-        return arrays, [of_type(*pair) for pair in zip(arrays, [element_a, "f8E8M0FNU", element_b, "f8E8M0FNU"])]
+        scale = "f32" if self.exact else "f8E8M0FNU"
+        return arrays, [of_type(*pair) for pair in zip(arrays, [element_a, scale, element_b, scale])]
+
+    def store_scales(self, scales, matrices, ragged=False, squares=False):
+        """Returns scales in the layout of kernels, with extreme scales as padding."""
+        if squares:
+            scales = scales.reshape(matrices or 1, -1, scales.shape[1])[:, ::128]
+            return np.ascontiguousarray(scales if matrices else scales[0])
+        if self.linear:
+            return self.shape(scales, matrices)
+        if self.exact:
+            blocks = np.swapaxes(self.shape(scales, matrices), -1, -2)
+            rows = blocks.shape[-1]
+            padding = [(0, 0)] * (blocks.ndim - 1) + [(0, -rows % 4)]
+            return np.pad(blocks, padding, constant_values=np.nan).reshape(*blocks.shape[:-1], -1, 4)
+        if ragged:
+            return ref.tile_rows(scales, self.ends, slack=255)
+        return ref.tile(self.shape(scales, matrices), slack=255)
 
     def results(self):
         """Returns the previous contents of the results, with their types."""
@@ -237,7 +257,8 @@ class Case:
         names = [f"%e{i}" for i in range(len(outs))]
         signature = [*zip(["%a", "%sa", "%b", "%sb", *names], [*types, *out_types])]
         signature += [(f"%{name}", of_type(array, element)) for array, name, element in more]
-        form = f"block_size = {self.blocks[0] or 'row'} b_block_size = {self.blocks[1] or 'row'} promote = {self.promote}"
+        of_b = "128x128" if self.squares else self.blocks[1] or "row"
+        form = f"block_size = {self.blocks[0] or 'row'} b_block_size = {of_b} promote = {self.promote}"
         grouped = self.kind in ("rows", "masked", "reduction")
         ragged = "reduction" if self.kind == "reduction" else "rows"
         words = [f"mx.grouped_matmul ragged = {ragged}" if grouped else "mx.matmul", "masked" * (self.kind == "masked"),
@@ -325,6 +346,28 @@ CHOSEN = [
     Case(70, 40, 256, "batched", schedule=tile(128, 64) + ", epilogue = tma_store"),
 ]
 
+BLOCKS_OF_BOTH = {"blocks": (128, 128), "exact": True}
+SQUARES = {**BLOCKS_OF_BOTH, "squares": True}
+CHOSEN += [
+    Case(130, 200, 384, schedule=tile(128, 64), **SQUARES),
+    Case(250, 300, 640, schedule=tile(192, 128), data="special", **SQUARES),
+    Case(130, 500, 384, schedule=tile(128, 192), data="special", **SQUARES),
+    Case(300, 300, 512, schedule=tile(256, 256), data="wild", **SQUARES),
+    Case(200, 130, 256, schedule=tile(128, 256), elements=("f8E5M2", "f8E4M3FN"), alpha=True, accumulate=True, **SQUARES),
+    Case(130, 200, 384, blocks=(128, 128), squares=True, data="special"),
+    Case(130, 200, 512, blocks=(256, 128), squares=True, schedule=tile(256, 192)),
+    Case((0, 7, 133, 0, 161), 140, 384, "rows", schedule=tile(128, 128), data="special", **SQUARES),
+    Case((50, 0, 141), 128, 256, "rows", pairs=True, **SQUARES),
+    Case((50, 0, 141), 128, 256, "rows", pairs=True, blocks=(128, 128), squares=True),
+    Case((1, 130), 256, 256, "masked", epilogue=True, data="special", **SQUARES),
+    Case(71, 140, 256, "batched", **SQUARES),
+    Case(130, 200, 384, schedule=tile(128, 192), data="special", **BLOCKS_OF_BOTH),
+    Case(250, 300, 512, schedule=tile(256, 256), data="wild", **BLOCKS_OF_BOTH),
+    Case((1, 131), 256, 256, "masked", pairs=True, **BLOCKS_OF_BOTH),
+    Case(141, 200, (100, 0, 256, 1), "reduction", data="special", **BLOCKS_OF_BOTH),
+    Case(130, 72, (0, 300, 128, 0), "reduction", accumulate=True, schedule=tile(128, 128), **BLOCKS_OF_BOTH),
+]
+
 
 def draw_schedule(rng, case):
     tiles = TILES + PAIRS + TALL_TILES * (case.kind == "dense")
@@ -369,6 +412,20 @@ def draw_case(index):
     return case
 
 
-for case in test.select([*CHOSEN, *map(draw_case, range(test.first, test.first + test.count))]):
+def draw_blocks(index):
+    """Draws a case with blocks of both operands, of f32 scales or of 128 rows of b."""
+    rng = np.random.default_rng([10, index])
+    case = draw_case(index)
+    while case.kind != "reduction" and case.promote != 128:
+        index += 1000
+        case = draw_case(index)
+    squares = case.kind != "reduction" and rng.random() < 0.7
+    k = case.k if case.kind == "reduction" else 128 * int(rng.integers(1, 7))
+    return dataclasses.replace(case, k=k, blocks=(128, 128), squares=squares,
+                               exact=not squares or rng.random() < 0.7, linear=False)
+
+
+drawn = range(test.first, test.first + test.count)
+for case in test.select([*CHOSEN, *map(draw_case, drawn), *map(draw_blocks, drawn)]):
     case.check()
 test.finish(least=100000)

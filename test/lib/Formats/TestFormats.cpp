@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Defines block formats unknown to mx: blocks of 64 elements along K,
-// whole rows and whole matrices as blocks, with scale types of this dialect. docs/reference/Formats.md uses this
-// file as its example.
+// whole rows and whole matrices as blocks, with scale types of this dialect.
+// docs/reference/Formats.md uses this file as its example.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/DialectImplementation.h"

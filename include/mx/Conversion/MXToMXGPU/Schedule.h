@@ -45,7 +45,8 @@ struct MatmulProblem {
   bool accumulate = false;
   /// Block sizes, which may be BlockFormat::kWhole.
   int64_t aBlockSize = 0, bBlockSize = 0;
-  int64_t promote = 0; ///< elements added in reduced precision, or 0
+  int64_t bBlockRows = 1; ///< rows of B that share a scale
+  int64_t promote = 0;    ///< elements added in reduced precision, or 0
   /// True if an epilogue region computes the result.
   bool hasEpilogue = false;
   /// Number of B matrices, each with an accumulator for the epilogue, and
@@ -80,8 +81,12 @@ struct MatmulProblem {
   int64_t getOutBits() const;
   /// Returns the reduction elements covered by one 512-byte tile of A's scales.
   int64_t getScaleTileK() const;
-  /// Returns true if sums are promoted with scales of blocks of both operands.
+  /// Returns true if sums are promoted with scales of blocks of each row of
+  /// both operands.
   bool promotesBlocks() const;
+  /// Returns true if sums are promoted with f32 scales, which need no
+  /// conversion.
+  bool promotesExactly() const;
   /// Bytes of a scale, 1 without scales.
   int64_t getScaleBytes() const;
 };

@@ -59,8 +59,9 @@ void mx::mxgpu::requireExperts(KernelBuilder &host, Value offsets) {
 }
 
 void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
-                                  Value columns, BlockShape block, Value rowTiles,
-                                  StringRef name, int64_t batch) {
+                                  Value columns, BlockShape block,
+                                  Value rowTiles, StringRef name,
+                                  int64_t batch) {
   auto type = cast<MemRefType>(scales.getType());
   ScaleLayoutKind layout = getLayoutKind(type, batch + 2);
   if (layout == ScaleLayoutKind::MNMajor) {

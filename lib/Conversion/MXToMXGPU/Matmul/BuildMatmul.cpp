@@ -178,21 +178,24 @@ static void launch(MatmulKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
 }
 
 /// Converts compact scales of operands to tiles and returns the tiles, which
-/// the caller frees.
+/// the caller frees. Kernels with promotion read compact scales.
 static SmallVector<Value> tileCompactScales(MatmulKernel &kernel) {
   KernelBuilder &host = kernel.host;
   MatmulOpInterface op = kernel.matmul.op;
   int64_t rank = cast<MemRefType>(op.getA().getType()).getRank();
   SmallVector<Value> tiles;
-  auto tile = [&](Value scales, Value rows, Value &matrix) {
-    matrix = tiles.emplace_back(tileScales(
-        host, kernel.module, scales, rows,
-        getBlockRows(getElementTypeOrSelf(scales), op.getBlockSize())));
+  if (op.getPromote())
+    return tiles;
+  auto tile = [&](Value scales, BlockShape block, Value rows, Value &matrix) {
+    if (scales && !areTiles(scales, block))
+      matrix = tiles.emplace_back(
+          tileScales(host, kernel.module, scales, rows,
+                     getBlockRows(getElementTypeOrSelf(scales), block)));
   };
-  if (Value scales = op.getAScales(); scales && !areTiles(op, scales))
-    tile(scales, host.dim(op.getA(), rank - 2), kernel.matrices.aScales);
-  if (Value scales = op.getBScales(); scales && !areTiles(op, scales))
-    tile(scales, getRowsOfB(kernel), kernel.matrices.bScales);
+  tile(op.getAScales(), op.getBlockSize(), host.dim(op.getA(), rank - 2),
+       kernel.matrices.aScales);
+  tile(op.getBScales(), op.getBlockSizeOfB(), getRowsOfB(kernel),
+       kernel.matrices.bScales);
   return tiles;
 }
 

@@ -47,8 +47,8 @@ void checkSizes(MatmulKernel &kernel, const Policies &policies);
 /// Computes the number of rows of a B matrix.
 mlir::Value getRowsOfB(MatmulKernel &kernel);
 
-/// Returns true for tiled scales, false for compact scales.
-bool areTiles(MatmulOpInterface op, mlir::Value scales);
+/// Returns true for tiled scales, false for compact scales and f32 scales.
+bool areTiles(mlir::Value scales, BlockShape block);
 
 /// Builds and launches a matmul kernel. Requires checkSizes().
 void buildMatmul(MatmulKernel &kernel, const Policies &policies);

@@ -102,6 +102,17 @@ static LogicalResult verifyNumbers(MatmulOpInterface op) {
             "values, or quantize 'a' with mx.quantize";
 }
 
+/// Returns the layout of scales in kernels.
+static ScaleLayoutKind getFormLayout(MatmulOpInterface op, Value scales,
+                                     BlockShape block) {
+  if (areTiles(scales, block))
+    return ScaleLayoutKind::Sf128x4;
+  bool isRead =
+      getBlockFormat(getElementTypeOrSelf(scales), block).hasMNMajor &&
+      op.getPromote();
+  return isRead ? ScaleLayoutKind::MNMajor : ScaleLayoutKind::Linear;
+}
+
 /// Fails unless the chip multiplies folded operands in this form.
 static LogicalResult verifyFolded(MatmulOpInterface op,
                                   const target::TargetInfo &target) {
@@ -111,15 +122,29 @@ static LogicalResult verifyFolded(MatmulOpInterface op,
                : nullptr;
     return format && format->isFolded;
   };
-  if (!isFolded(op.getAScales(), op.getBlockSize()) &&
+  if (!op.getPromote() && !isFolded(op.getAScales(), op.getBlockSize()) &&
       !isFolded(op.getBScales(), op.getBlockSizeOfB()))
     return success();
-  if (target.mmaFamily != target::MmaFamily::Wgmma)
+  bool isWgmma = target.mmaFamily == target::MmaFamily::Wgmma;
+  if (!isWgmma && op.getPromote() &&
+      getElementTypeOrSelf(op.getAScales()).isF32())
+    return op.emitOpError("expected no promote with f32 scales on ")
+           << target.chip << ", found promote = " << *op.getPromote()
+           << ": leave out promote, or compile for sm_90a";
+  if (!isWgmma)
     return op.emitOpError("expected blocks of 32 elements on ")
            << target.chip << ", found folded operands: fold for sm_90a only";
   if (!op.getPromote())
     return op.emitOpError("expected promote with folded operands on ")
            << target.chip << ", found none";
+  if (int64_t rows = getBlockRows(getElementTypeOrSelf(op.getAScales()),
+                                  op.getBlockSize());
+      rows > 1)
+    return op.emitOpError("expected 'a' in blocks of single rows with promote "
+                          "on ")
+           << target.chip << ", found blocks of "
+           << spellBlockSize(op.getBlockSize())
+           << ": quantize 'a' with block_size = 128";
   // A tile of two matrices of B has 256 columns, too many for partial sums of
   // several steps.
   if (op.getNumB() > 1 && *op.getPromote() > target::kFoldedTileK)
@@ -141,9 +166,9 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
   if (failed(ElementRegion(op.getEpilogueBlock()).verify()))
     return failure();
   bool isGrouped = op.getRaggedOrNone() != RaggedKind::None;
-  for (auto [operand, scales, name] :
-       {std::tuple(op.getA(), op.getAScales(), "a"),
-        std::tuple(op.getB(), op.getBScales(), "b")}) {
+  for (auto [operand, scales, block, name] :
+       {std::tuple(op.getA(), op.getAScales(), op.getBlockSize(), "a"),
+        {op.getB(), op.getBScales(), op.getBlockSizeOfB(), "b"}}) {
     auto type = cast<MemRefType>(operand.getType());
     // Each expert group of rows has its own B matrix.
     int64_t batch = op.getRaggedOrNone() == RaggedKind::Rows &&
@@ -160,10 +185,13 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
     if (!scales)
       continue;
     auto scaleType = cast<MemRefType>(scales.getType());
-    if (areTiles(op, scales) && scaleType.getRank() != 5 + batch)
+    ScaleLayoutKind layout = getFormLayout(op, scales, block);
+    if (getLayoutKind(scaleType, 2 + batch) != layout)
       return op->emitOpError("expected scales of ")
-             << name << " in layout sf_128x4 on the GPU, found " << scaleType
-             << ": quantize to #mx.scale_layout<sf_128x4>, or use mx.relayout";
+             << name << " in layout " << stringifyScaleLayoutKind(layout)
+             << " on the GPU, found " << scaleType
+             << ": quantize to #mx.scale_layout<"
+             << stringifyScaleLayoutKind(layout) << ">, or use mx.relayout";
     if (!isContiguous(scaleType))
       return op->emitOpError("expected scales of ")
              << name << " with identity layout on the GPU, found a slice, "
@@ -262,9 +290,8 @@ static Value getSizeFromLast(KernelBuilder &host, Value memref,
   return host.dim(memref, rank - fromLast);
 }
 
-bool mx::mxgpu::areTiles(MatmulOpInterface op, Value scales) {
-  return getBlockFormat(getElementTypeOrSelf(scales), op.getBlockSize())
-      .hasTiles;
+bool mx::mxgpu::areTiles(Value scales, BlockShape block) {
+  return getBlockFormat(getElementTypeOrSelf(scales), block).hasTiles;
 }
 
 /// Requires operands and scales for `m x k` and `n x k` elements.
@@ -275,17 +302,18 @@ static void checkOperands(MatmulKernel &kernel, WorkPolicy &work, Value m,
   const target::MmaForm &form = kernel.matmul.problem.mma;
   MatmulOpInterface op = kernel.matmul.op;
   Value aTiles = work.getRowTiles(m), bTiles = work.getColumnTiles(n);
-  for (auto [scales, matrix, rows, block, tiles, name] :
+  int64_t batchOfA = cast<MemRefType>(op.getA().getType()).getRank() - 2;
+  auto batchOfB = static_cast<int64_t>(getLogicalShapeOfB(op).size()) - 2;
+  for (auto [scales, matrix, rows, block, tiles, batch, name] :
        {std::tuple(op.getAScales(), matrices.aScales, m, op.getBlockSize(),
-                   aTiles, "a_scales"),
+                   aTiles, batchOfA, "a_scales"),
         {op.getBScales(), matrices.bScales, n, op.getBlockSizeOfB(), bTiles,
-         "b_scales"}}) {
-    if (scales && areTiles(op, scales))
+         batchOfB, "b_scales"}}) {
+    if (scales && areTiles(scales, block))
       requireScaleSizes(host, matrix, rows, k, block, tiles, name);
     else if (scales)
       requireScaleSizes(host, scales, rows, k, block,
-                        /*rowTiles=*/Value(), name,
-                        cast<MemRefType>(scales.getType()).getRank() - 2);
+                        /*rowTiles=*/Value(), name, batch);
   }
   requireRows(host, matrices.a, form.a->rowMultiple, form.a->alignment, "a");
   requireRows(host, op.getB(), form.b->rowMultiple, form.b->alignment, "b");

@@ -96,8 +96,8 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
   if (op.getSquare() && op.getBlockSize() > kPowerOfTwoBlockSize)
     return op.emitOpError("expected squares of at most 32 x 32 elements on the "
                           "GPU, found ")
-           << op.getBlockSize() << " x " << op.getBlockSize()
-           << ": quantize on the host";
+           << spellBlockSize(op.getBlockSize()) << " x "
+           << spellBlockSize(op.getBlockSize()) << ": quantize on the host";
   for (Value operand : op.getInputs())
     if (failed(checkInput(op, cast<MemRefType>(operand.getType()))))
       return failure();
@@ -291,7 +291,8 @@ LogicalResult mx::mxgpu::verifyQuantizeSchedule(FusedQuantizeOp op,
       schedule.getVector() < least)
     return op.emitOpError("expected a schedule with vectors of at least ")
            << least << " elements, because a warp holds a block of "
-           << op.getBlockSize() << ", found " << schedule.getVector();
+           << spellBlockSize(op.getBlockSize()) << ", found "
+           << schedule.getVector();
   return verifyRowSchedule(op, getSmallestBlock(op), schedule,
                            getTileShape(op, schedule));
 }

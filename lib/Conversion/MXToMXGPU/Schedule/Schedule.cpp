@@ -30,7 +30,10 @@ int64_t MatmulProblem::getScaleTileK() const {
 }
 bool MatmulProblem::promotesBlocks() const {
   return promote && aBlockSize != BlockFormat::kWhole &&
-         bBlockSize != BlockFormat::kWhole;
+         bBlockSize != BlockFormat::kWhole && bBlockRows == 1;
+}
+bool MatmulProblem::promotesExactly() const {
+  return promote && scales && scales.isF32();
 }
 int64_t MatmulProblem::getScaleBytes() const {
   return scales ? getStoredBits(scales) / 8 : 1;
@@ -124,6 +127,8 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.accumulate = op.getAccumulate();
   problem.aBlockSize = op.getBlockSize();
   problem.bBlockSize = op.getBlockSizeOfB();
+  if (problem.promote)
+    problem.bBlockRows = getBlockRows(problem.scales, op.getBlockSizeOfB());
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
   // A size may be static in only one of the two types.
   auto either = [](int64_t x, int64_t y) {

@@ -232,8 +232,9 @@ LogicalResult mx::detail::verifyBlock(Operation *op, const Named &elements,
   const BlockFormat &format = found ? *found : getBlockFormat(scaleType);
   if (!found)
     return op->emitOpError("expected block_size ")
-           << spellBlockSize(BlockShape(format.blockSize)) << " with scales of type "
-           << scaleType << ", found " << spellBlockSize(blockSize);
+           << spellBlockSize(BlockShape(format.blockSize))
+           << " with scales of type " << scaleType << ", found "
+           << spellBlockSize(blockSize);
   if (!format.takes(elements.elementType()))
     return errorAt(op, elements)
            << "expected " << elements.name << " of type "

@@ -42,10 +42,10 @@ SmallVector<int64_t> mx::getMaterializedShape(ScaleLayoutKind kind,
   int64_t rows = logical[logical.size() - 2], blocks = logical.back();
   if (kind == ScaleLayoutKind::MNMajor) {
     SmallVector<int64_t> shape(logical.drop_back(2));
-    shape.append({blocks,
-                  ShapedType::isDynamic(rows) ? rows
-                                              : ceilDiv(rows, kMNMajorRows),
-                  kMNMajorRows});
+    shape.append(
+        {blocks,
+         ShapedType::isDynamic(rows) ? rows : ceilDiv(rows, kMNMajorRows),
+         kMNMajorRows});
     return shape;
   }
   bool dynamicRows =
@@ -77,11 +77,10 @@ RankedTensorType mx::getMaterializedType(RankedTensorType type) {
   auto layout = dyn_cast<ScaleLayoutAttr>(type.getEncoding());
   if (!layout || layout.getKind() == ScaleLayoutKind::Linear)
     return RankedTensorType::get(type.getShape(), type.getElementType());
-  return RankedTensorType::get(getMaterializedShape(layout.getKind(),
-                                                    type.getShape(),
-                                                    layout.getRagged(),
-                                                    layout.getGroups()),
-                               type.getElementType());
+  return RankedTensorType::get(
+      getMaterializedShape(layout.getKind(), type.getShape(),
+                           layout.getRagged(), layout.getGroups()),
+      type.getElementType());
 }
 
 bool mx::hasTiledLayout(RankedTensorType type) {

@@ -37,8 +37,8 @@ static OpFoldResult getCapacity(OpBuilder &builder, Location loc,
 void QuantizeOp::build(OpBuilder &builder, OperationState &state, Value input,
                        Type elementType, Type scaleType, ArrayRef<int64_t> axes,
                        std::optional<ScaleRounding> scaleRounding,
-                       ScaleLayoutKind layout,
-                       Value globalScale, RaggedKind ragged, Value offsets,
+                       ScaleLayoutKind layout, Value globalScale,
+                       RaggedKind ragged, Value offsets,
                        ArrayRef<OpFoldResult> sizes) {
   MLIRContext *context = builder.getContext();
   Location loc = state.location;

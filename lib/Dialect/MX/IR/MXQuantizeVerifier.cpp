@@ -84,11 +84,11 @@ static LogicalResult verifyDestination(OpT op, unsigned index, Type scaleType,
   // quantize C9
   ScaleRounding rounding = op.getRounding();
   bool isExact = rounding == ScaleRounding::Exact;
-  if (isPowerOfTwoScale(scaleType) ? isExact
-                                   : rounding != ScaleRounding::Ceil &&
-                                         !(isExact && format.isExact))
+  if (isPowerOfTwoScale(scaleType)
+          ? isExact
+          : rounding != ScaleRounding::Ceil && !(isExact && format.isExact))
     return op.emitOpError("expected scale_rounding = ceil")
-           << (format.isExact                  ? " or exact"
+           << (format.isExact                 ? " or exact"
                : isPowerOfTwoScale(scaleType) ? ", floor, even or fit"
                                               : "")
            << " with " << scaleType << " scales, found "
@@ -142,8 +142,7 @@ LogicalResult QuantizeOp::verify() {
   for (unsigned i = 0; i < getNumDestinations(); ++i) {
     Type scaleType = getElementTypeOrSelf(getScales(i));
     if (failed(verifyWrittenTypes(*this, {getElements(i), "elements"},
-                                  {getScales(i), "scales"},
-                                  getBlockShape())))
+                                  {getScales(i), "scales"}, getBlockShape())))
       return failure();
     if (Type first = getElementTypeOrSelf(getScales(0));
         scaleType != first) // quantize C7

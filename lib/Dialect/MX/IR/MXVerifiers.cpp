@@ -129,8 +129,8 @@ LogicalResult FoldOp::verify() {
            << " like the input, found " << elements.type();
   int64_t groups = getOffsets() ? getNumExperts(getOffsets()) : 0;
   if (failed(verifyScales(*this, scales, input.shape(),
-                          BlockShape(kPowerOfTwoBlockSize),
-                          getRaggedOrNone(), groups)))
+                          BlockShape(kPowerOfTwoBlockSize), getRaggedOrNone(),
+                          groups)))
     return failure();
   if (failed(verifyScales(*this, wide, input.shape(), getBlockSize(),
                           getRaggedOrNone(), groups)))

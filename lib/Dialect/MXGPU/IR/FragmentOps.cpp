@@ -291,7 +291,8 @@ LogicalResult QuantizeBlockOp::verify() {
   int64_t lanes = getLanes(), block = format->blockSize;
   int64_t size = input.getNumElements() * lanes;
   bool isSquare = lanes == block && input.getNumElements() == block;
-  if (const BlockFormat *longer = findBlockFormat(getScale().getType(), BlockShape(size));
+  if (const BlockFormat *longer =
+          findBlockFormat(getScale().getType(), BlockShape(size));
       longer && !isSquare)
     format = longer;
   if (getAmax() && (lanes != 1 || block % size)) // quantize_block C8

@@ -279,9 +279,8 @@ LogicalResult QuantizeColumnsOp::verify() {
            << scales;
   // quantize_columns C9
   int64_t lanes = getLanes();
-  if (getFolded() &&
-      (lanes < 2 || !findBlockFormat(scales.getElementType(),
-                                     BlockShape(lanes * block))))
+  if (getFolded() && (lanes < 2 || !findBlockFormat(scales.getElementType(),
+                                                    BlockShape(lanes * block))))
     return emitOpError("expected lanes that together contain a longer block, "
                        "found ")
            << lanes << " lanes with " << block << " rows each";

@@ -57,6 +57,11 @@ func.func @main(%a: !a, %as: !as, %bs: !bs, %c: !c) {
 // SET form = block_size = 128 b_block_size = row
 // expected-error @below {{'mx.matmul' op expected promote with folded operands on sm_90a, found none}}
 
+// Rejects blocks of several rows of A.
+// SET form = block_size = 128x128 b_block_size = 128 promote = 128
+// SET as = memref<4x4xf8E8M0FNU>
+// expected-error @below {{'mx.matmul' op expected 'a' in blocks of single rows with promote on sm_90a, found blocks of 128x128: quantize 'a' with block_size = 128}}
+
 // -----
 
 // A tile of two matrices of B would have 256 columns.

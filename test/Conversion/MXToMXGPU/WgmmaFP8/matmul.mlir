@@ -155,3 +155,55 @@ func.func @quantized(%a: !a, %as: !as, %b: !b, %bs: !bs, %ends: memref<2xi32>, %
     outs(%c, %cs : !c, !cs) block_size = 128 b_block_size = row promote = 128 {mxgpu.schedule = #schedule}
   return
 }
+
+// -----
+
+// Scales in f32: those of A's rows are loaded with the elements, from the last multiple of 4 rows, and the scale of each
+// 128 x 128 block of B an interval ahead.
+
+// CHECK-DAG: !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<192x128xf8E4M3FN, sw128>, sfa: smem<1x132xf32>), producer = bulk_copy, consumer = async_threads(256)>
+
+// CHECK-LABEL: mxgpu.kernel @squares_grouped_matmul(
+// CHECK:         mxgpu.role @multiply warps(8)
+// CHECK-COUNT-3:     mxgpu.load_scale {{.*}} : memref<8x4xf32>
+// CHECK:             mxgpu.for_each_k {{.*}} step 128 iter_args(%{{.*}} = %{{.*}}, %[[F0:.*]] = %{{.*}}, %[[F1:.*]] = %{{.*}}, %[[F2:.*]] = %{{.*}} :
+// CHECK-COUNT-2:       mxgpu.load_shared
+// CHECK:               %[[SCALE:.*]] = vector.extract
+// CHECK-COUNT-3:       memref.load {{.*}} : memref<8x4xf32>
+// CHECK:               mxgpu.mma_wait
+// CHECK:               arith.mulf %{{.*}}, %[[F0]] : f32
+// CHECK:               math.fma {{.*}} : vector<16xf32>
+// CHECK:               arith.mulf %{{.*}}, %[[F2]] : f32
+// CHECK-NOT:         mxgpu.role @convert
+!a = memref<300x512xf8E4M3FN>
+!as = memref<4x75x4xf32>
+!b = memref<2x512x512xf8E4M3FN>
+!bs = memref<2x4x4xf32>
+!c = memref<300x512xbf16>
+#schedule = #mxgpu.schedule<tile = [128, 192, 128], stages = 4, epilogue = direct>
+func.func @squares(%a: !a, %as: !as, %b: !b, %bs: !bs, %ends: memref<2xi32>, %c: !c) {
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%ends : memref<2xi32>) outs(%c : !c)
+    block_size = 128 b_block_size = 128x128 promote = 128 {mxgpu.schedule = #schedule}
+  return
+}
+
+// -----
+
+// Scales of both operands in f32 are loaded as factors.
+
+// CHECK-DAG: !mxgpu.ring<4 x (fa: smem<1x128xf32>, fb: smem<1x128xf32>), producer = bulk_copy, consumer = threads(256)>
+
+// CHECK-LABEL: mxgpu.kernel @rows_of_both_matmul(
+// CHECK:         mxgpu.role @multiply warps(8)
+// CHECK:               mxgpu.consumer_wait %factors
+// CHECK:               mxgpu.load_fragment
+// CHECK-NOT:         mxgpu.role @convert
+!a = memref<512x512xf8E4M3FN>
+!as = memref<4x128x4xf32>
+!c = memref<512x512xf32>
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, epilogue = direct>
+func.func @rows_of_both(%a: !a, %as: !as, %c: !c) {
+  mx.matmul ins(%a, %as, %a, %as : !a, !as, !a, !as) outs(%c : !c) block_size = 128 promote = 128
+    {mxgpu.schedule = #schedule}
+  return
+}

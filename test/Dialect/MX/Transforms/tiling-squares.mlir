@@ -11,7 +11,7 @@
 func.func @matmul(%x: tensor<70x512xbf16>, %w: tensor<200x512xf8E4M3FN>, %s: tensor<2x4xf32>,
                   %init: tensor<70x200xf32>) -> tensor<70x200xf32> {
   %c = mx.matmul ins(%x, %w, %s : tensor<70x512xbf16>, tensor<200x512xf8E4M3FN>, tensor<2x4xf32>)
-      outs(%init : tensor<70x200xf32>) block_size = 128 -> tensor<70x200xf32>
+      outs(%init : tensor<70x200xf32>) block_size = 128x128 -> tensor<70x200xf32>
   return %c : tensor<70x200xf32>
 }
 module attributes {transform.with_named_sequence} {
@@ -30,7 +30,7 @@ func.func @half(%q: tensor<256x512xf8E4M3FN>, %s: tensor<2x4xf32>, %init: tensor
   // expected-error @below {{to tile operation}}
   // expected-error @below {{failed to generate tiling loops}}
   %c = mx.dequantize ins(%q, %s : tensor<256x512xf8E4M3FN>, tensor<2x4xf32>) outs(%init : tensor<256x512xf32>)
-      block_size = 128 -> tensor<256x512xf32>
+      block_size = 128x128 -> tensor<256x512xf32>
   return %c : tensor<256x512xf32>
 }
 module attributes {transform.with_named_sequence} {

@@ -20,10 +20,10 @@ func.func @f(${arguments}) {
 // -----
 
 // USE function body
-// SET arguments = %q: !in, %s: vector<2x2xf32>
+// SET arguments = %q: !in, %s: vector<2x2xf16>
 // dequantize_fragment C1
-// expected-error @below {{'mxgpu.dequantize_fragment' op expected scales of type f8E8M0FNU, f8E4M3FN or f32, found 'f32'}}
-%x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf32> -> !out
+// expected-error @below {{'mxgpu.dequantize_fragment' op expected scales of type f8E8M0FNU, f8E4M3FN or f32, found 'f16'}}
+%x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf16> -> !out
 
 // -----
 

@@ -63,8 +63,8 @@ func.func @f(${arguments}) {
 %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<16xf8E4M3FN>, f8E8M0FNU
 
 // quantize_block C2
-// expected-error @below {{'mxgpu.quantize_block' op expected a scale of type f8E8M0FNU, f8E4M3FN or f32, found 'f32'}}
-%e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<32xf8E4M3FN>, f32
+// expected-error @below {{'mxgpu.quantize_block' op expected a scale of type f8E8M0FNU, f8E4M3FN or f32, found 'f16'}}
+%e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<32xf8E4M3FN>, f16
 
 // SET arguments = %v: vector<16xf32>
 // quantize_block C5
@@ -161,10 +161,10 @@ mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E8M0FNU into memref<4xf8E8M
 // expected-error @below {{'mxgpu.store_scales' op expected a matrix or tiles of shape ...x32x4x4, found 'memref<4x4xf8E8M0FNU, strided<[8, 1]>>'}}
 mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E8M0FNU into memref<4x4xf8E8M0FNU, strided<[8, 1]>>
 
-// SET arguments = %s: f32, %t: memref<1x1x32x4x4xf32>, %n: index
+// SET arguments = %s: f16, %t: memref<1x1x32x4x4xf16>, %n: index
 // shared C17
-// expected-error @below {{'mxgpu.store_scales' op expected scales of type f8E8M0FNU, f8E4M3FN or f32, found 'f32'}}
-mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f32 into memref<1x1x32x4x4xf32>
+// expected-error @below {{'mxgpu.store_scales' op expected scales of type f8E8M0FNU, f8E4M3FN or f32, found 'f16'}}
+mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f16 into memref<1x1x32x4x4xf16>
 
 // SET arguments = %s: f8E4M3FN, %t: memref<1x1x32x4x4xf8E8M0FNU>, %n: index
 // shared C18

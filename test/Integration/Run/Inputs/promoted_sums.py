@@ -1,4 +1,4 @@
-"""Sums of folded 8-bit operands: the bits and the bound of docs/reference/Spec.md, "Folded operands", and operands of
+"""Sums of 8-bit operands with long blocks: the bits and the bound of docs/reference/Spec.md, "Folded operands", and operands of
 several distributions. The bits are computed with multiples of a unit, which are exact in f64; the bound is that of the
 page, computed from exact sums."""
 
@@ -15,7 +15,7 @@ LEAST = {"f8E4M3FN": -6, "f8E5M2": -14}
 
 @dataclasses.dataclass
 class Operand:
-    """Codes and scale bytes of a matrix. A block of None is a whole row."""
+    """Codes and scales of a matrix, bytes or f32. A block of None is a whole row. Several rows may have equal scales."""
     codes: np.ndarray
     scales: np.ndarray
     element: str
@@ -23,7 +23,8 @@ class Operand:
 
     def __post_init__(self):
         self.values = ref.decode(self.codes, self.element)
-        self.factors = ref.decode_scale(self.scales)
+        is_exact = self.scales.dtype == np.float32
+        self.factors = self.scales.astype(np.float64) if is_exact else ref.decode_scale(self.scales)
         self.exponents = exponents(self.values, LEAST[self.element])
 
     def rows(self, part):
@@ -46,6 +47,15 @@ def exponents(x, least):
 
 def f32(x):
     return x.astype(np.float32).astype(np.float64)
+
+
+def add_once(c, product):
+    """Rounds the exact sum to f32. The first rounding, to f64, is to odd, which makes the second correct."""
+    total = c + product
+    part = total - c
+    lost = (c - (total - part)) + (product - part)
+    is_even = total.view(np.int64) & 1 == 0
+    return f32(np.where(is_even & (np.abs(lost) > 0), np.nextafter(total, np.copysign(np.inf, lost)), total))
 
 
 def add_step(s, a, b, exponents_a, exponents_b):
@@ -80,7 +90,7 @@ def multiply(a, b, promote):
                 step = np.s_[:, first:min(first + STEP, begin + promote)]
                 s = add_step(s, a.values[step], b.values[step], a.exponents[step], b.exponents[step])
             factor = product(*outer(a.factor(begin), b.factor(begin)))
-            c = f32(c + (s if factor is None else s * factor))
+            c = add_once(c, s if factor is None else s * factor)
         for operand, axis in ((a, 1), (b, 0)):
             if not operand.block:
                 c = f32(c * np.expand_dims(operand.factors[:, 0], axis))
@@ -160,6 +170,26 @@ def draw_codes(rng, shape, element, block, data):
         codes[0] = 0
         scales[-1, -1], scales[len(scales) // 2, 0] = 255, 0
     return Operand(codes, scales.astype(np.uint8), element, block)
+
+
+EXTREMES = np.array([0, 1e-45, 1e-39, 2.0**-126, 3e38, np.inf, np.nan], np.float32)
+
+
+def with_f32_scales(rng, operand, data):
+    """Replaces bytes by f32 scales with random mantissas. "special" includes extreme scales."""
+    with np.errstate(over="ignore"):
+        scales = (ref.decode_scale(operand.scales) * rng.uniform(1, 2, operand.scales.shape)).astype(np.float32)
+    if data == "special":
+        chosen = rng.random(scales.shape) < 0.1
+        scales[chosen] = rng.choice(EXTREMES, chosen.sum())
+    return Operand(operand.codes, scales, operand.element, operand.block)
+
+
+def in_squares(operand, rows, size=128):
+    """Shares the scales of `size` rows in each matrix of `rows` rows."""
+    first = np.arange(len(operand.scales))
+    first -= first % rows % size
+    return Operand(operand.codes, operand.scales[first], operand.element, operand.block)
 
 
 def draw_pair(rng, shapes, elements, blocks, data):

@@ -44,8 +44,8 @@ llvm::SmallVector<int64_t> getMaterializedShape(ScaleLayoutKind kind,
                                                 int64_t groups);
 
 /// Returns the type of the physical tensor, which has no encoding. Layouts
-/// sf_128x4 and mn_major and some operand orders change the shape; `linear` and #mx.ragged
-/// keep the shape. Types without layout or order are unchanged.
+/// sf_128x4 and mn_major and some operand orders change the shape; `linear` and
+/// #mx.ragged keep the shape. Types without layout or order are unchanged.
 mlir::RankedTensorType getMaterializedType(mlir::RankedTensorType type);
 
 /// Returns true if tiling hides the logical shape of the physical tensor.

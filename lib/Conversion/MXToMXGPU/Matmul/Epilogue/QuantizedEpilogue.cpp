@@ -23,7 +23,8 @@ void QuantizedEpilogue::checkColumns(Value columns) {
 
 void QuantizedEpilogue::checkScales(Value rows, Value columns) {
   requireScaleSizes(host, matrices.outScales, rows, columns,
-                    BlockShape(kPowerOfTwoBlockSize), work.getRowTiles(rows), "scales");
+                    BlockShape(kPowerOfTwoBlockSize), work.getRowTiles(rows),
+                    "scales");
 }
 
 void QuantizedEpilogue::begin() {

@@ -23,6 +23,7 @@ enum class Arg {
   BMap,         //
   AScalesMap,   //
   BScalesMap,   //
+  BScales,      ///< Scales of B, loaded by threads.
   Partials,     ///< Partial accumulators of a split reduction.
   Result,       ///< Result matrix.
   Offsets,      ///< End offsets of expert groups.

@@ -27,6 +27,9 @@ public:
   void createScheduler(mlir::Value rows, mlir::Value columns,
                        mlir::Value workTiles) override;
   OperandOrigin getOperands(ForEachWorkTileOp workTile) override;
+  MatrixOrigin getMatrices(ForEachWorkTileOp workTile) override {
+    return {{}, getFirstRow(workTile), workTile.getGroup()};
+  }
   mlir::Value getRowTile(ForEachWorkTileOp workTile) override;
   std::pair<mlir::Value, mlir::Value>
   getReduction(ForEachWorkTileOp workTile) override;
@@ -63,6 +66,10 @@ public:
   }
   mlir::OpFoldResult getMatrixRows() override {
     return getSize(host, op.getA(), 1);
+  }
+  MatrixOrigin getMatrices(ForEachWorkTileOp workTile) override {
+    mlir::Value group = workTile.getGroup();
+    return {group, getRowInMatrix(workTile, getFirstRow(workTile)), group};
   }
   mlir::Value getRowTile(ForEachWorkTileOp workTile) override;
 

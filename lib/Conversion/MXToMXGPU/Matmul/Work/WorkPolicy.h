@@ -41,6 +41,12 @@ struct OperandOrigin {
   mlir::Value row, rowTile, column, columnTile;
 };
 
+/// Matrices of A and B in stacks of matrices, null for single matrices, and the
+/// first row of a work tile in its matrix.
+struct MatrixOrigin {
+  mlir::Value a, row, b;
+};
+
 /// Start of a work tile's rows in the result's tensor map.
 struct StoreOrigin {
   llvm::SmallVector<mlir::Value> coordinates;
@@ -82,6 +88,9 @@ public:
   /// Returns the first row of A in this CTA's part of a work tile.
   mlir::Value getFirstRow(ForEachWorkTileOp workTile);
   virtual OperandOrigin getOperands(ForEachWorkTileOp workTile) = 0;
+  virtual MatrixOrigin getMatrices(ForEachWorkTileOp workTile) {
+    return {{}, getFirstRow(workTile), {}};
+  }
   /// Returns the scale tile that contains the first row.
   virtual mlir::Value getRowTile(ForEachWorkTileOp workTile);
   /// Return the rows of the scale-range tables (mxgpu.load_scale_range) for a

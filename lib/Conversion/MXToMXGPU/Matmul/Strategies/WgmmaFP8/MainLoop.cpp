@@ -19,7 +19,9 @@ WgmmaFP8MainLoop::WgmmaFP8MainLoop(MatmulKernel &kernel, WorkPolicy &work,
       mma(cast<WgmmaAttr>(kernel.matmul.buffers.mma)),
       slices(kernel.matmul.buffers.slices),
       hasScalesOfRows(kernel.matmul.problem.aBlockSize == BlockFormat::kWhole),
-      promotesBlocks(kernel.matmul.problem.promotesBlocks()) {}
+      promotesBlocks(kernel.matmul.problem.promotesBlocks()),
+      hasSquares(kernel.matmul.problem.bBlockRows > 1),
+      isExact(kernel.matmul.problem.promotesExactly()) {}
 
 //===----------------------------------------------------------------------===//
 // Operands
@@ -28,23 +30,34 @@ WgmmaFP8MainLoop::WgmmaFP8MainLoop(MatmulKernel &kernel, WorkPolicy &work,
 void WgmmaFP8MainLoop::addOperands(KernelArguments &signature) {
   RingType ring = matmul.buffers.inputs;
   RingType apart = matmul.buffers.tileScales;
+  if (!apart)
+    apart = ring;
   signature.add(Arg::AMap,
                 encodeElements(matrices.a, ring, "a", matmul.getARows()));
   signature.add(Arg::BMap,
                 encodeElements(matrices.b, ring, "b", b.getBoxRows()));
-  signature.add(
-      Arg::AScalesMap,
-      encodeScales(
-          matrices.aScales,
-          getInput(apart.getFieldIndex("sfa") < 0 ? ring : apart, "sfa")
-              .getShape()));
-  signature.add(Arg::BScalesMap,
-                encodeScales(matrices.bScales, b.getScaleBox()));
+  BufferType ofA =
+      isExact && promotesBlocks
+          ? getInput(matmul.buffers.factors, "fa")
+          : getInput(apart.getFieldIndex("sfa") < 0 ? ring : apart, "sfa");
+  auto encode = [&](Value scales, ArrayRef<int64_t> box) {
+    return isExact ? encodeFactors(scales, box.back())
+                   : encodeScales(scales, box);
+  };
+  signature.add(Arg::AScalesMap, encode(matrices.aScales, ofA.getShape()));
+  if (hasSquares)
+    signature.add(Arg::BScales, matrices.bScales);
+  else
+    signature.add(Arg::BScalesMap,
+                  encode(matrices.bScales,
+                         isExact ? SmallVector<int64_t>{matmul.getTileColumns()}
+                                 : b.getScaleBox()));
 }
 
 void WgmmaFP8MainLoop::createRings() {
   inputs = body.ring(matmul.buffers.inputs, "in");
-  tileScales = body.ring(matmul.buffers.tileScales, "tile_scales");
+  if (matmul.buffers.tileScales)
+    tileScales = body.ring(matmul.buffers.tileScales, "tile_scales");
   if (promotesBlocks)
     factors = body.ring(matmul.buffers.factors, "factors");
 }
@@ -53,7 +66,7 @@ void WgmmaFP8MainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildMultiply(epilogue,
                 [&](ForEachWorkTileOp workTile) { return multiply(workTile); });
   buildLoads();
-  if (promotesBlocks)
+  if (promotesBlocks && !isExact)
     buildConvert();
 }
 
@@ -67,11 +80,13 @@ void WgmmaFP8MainLoop::buildLoads() {
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   OperandOrigin origin = work.getOperands(workTile);
   b.begin(workTile, origin);
-  if (!promotesBlocks)
+  if (!promotesBlocks && tileScales)
     loadTileScales(origin);
   auto [start, end] = getReduction(workTile);
   ForEachKOp step = body.forEachK(start, end, matmul.problem.promote);
-  if (promotesBlocks)
+  if (promotesBlocks && isExact)
+    loadExactScales(workTile, step.getK());
+  else if (promotesBlocks)
     loadTileScales(origin, step.getK());
   if (hasSeveralSteps())
     step = forEachStep(step, end);
@@ -81,7 +96,9 @@ void WgmmaFP8MainLoop::buildLoads() {
                  schedule.getTileK());
   loadPanels(body, a, origin.row, k, stage, "a", schedule.getL2A());
   b.loadElements(stage, k);
-  if (!hasScalesOfRows && !promotesBlocks)
+  if (isExact && !promotesBlocks)
+    loadExactScalesOfA(workTile, k, stage, "sfa");
+  else if (!hasScalesOfRows && !promotesBlocks)
     TmaLoadOp::create(
         body, arguments.get(Arg::AScalesMap),
         ValueRange{origin.rowTile, body.div(k, matmul.problem.getScaleTileK())},
@@ -116,15 +133,19 @@ FragmentLayoutAttr WgmmaFP8MainLoop::getAccumulator(int64_t columns) const {
 Value WgmmaFP8MainLoop::multiply(ForEachWorkTileOp workTile) {
   OpBuilder::InsertionGuard guard(body);
   auto [start, end] = getReduction(workTile);
+  SmallVector<Value> initial(slices, createZeroSlice());
+  if (hasSquares)
+    llvm::append_range(initial,
+                       loadBlocksOfB(workTile, start, /*mayBeEmpty=*/true));
   ForEachKOp interval =
-      body.forEachK(start, end, matmul.problem.promote,
-                    SmallVector<Value>(slices, createZeroSlice()));
+      body.forEachK(start, end, matmul.problem.promote, initial);
   SmallVector<Value> accumulators =
       hasSeveralSteps() ? SmallVector<Value>{addSteps(interval, end, workTile)}
                         : addSlices(interval, workTile);
   interval.getYield().getValuesMutable().assign(accumulators);
   body.setInsertionPointAfter(interval);
-  return scaleTile(joinSlices(interval.getResults()), workTile);
+  return scaleTile(joinSlices(interval.getResults().take_front(slices)),
+                   workTile);
 }
 
 ForEachKOp WgmmaFP8MainLoop::forEachStep(ForEachKOp interval, Value end,
@@ -145,6 +166,13 @@ SmallVector<Value> WgmmaFP8MainLoop::addSlices(ForEachKOp interval,
   SmallVector<Value> accumulators;
   auto stage = ConsumerWaitOp::create(body, inputs);
   Value ofRows = loadFactorsOfA(stage, interval.getK(), workTile);
+  SmallVector<Value> nextBlocks;
+  ValueRange blocks = interval.getRegionIterArgs().drop_front(slices);
+  if (hasSquares)
+    nextBlocks = loadBlocksOfB(
+        workTile, body.add(interval.getK(), matmul.problem.promote),
+        /*mayBeEmpty=*/false);
+  size_t blocksOfSlice = blocks.size() / slices;
   ConsumerWaitOp converted;
   for (int64_t slice = 0; slice < slices; ++slice) {
     Value accumulator = interval.getRegionIterArgs()[slice];
@@ -155,9 +183,14 @@ SmallVector<Value> WgmmaFP8MainLoop::addSlices(ForEachKOp interval,
     if (slice == slices - 1)
       ConsumerReleaseOp::create(body, stage.getStage());
     accumulators.push_back(
-        promotesBlocks ? promoteBlocks(accumulator, sum, converted, slice)
-                       : promote(accumulator, sum, ofRows));
+        promotesBlocks
+            ? promoteBlocks(accumulator, sum, converted, workTile, slice)
+        : hasSquares
+            ? promoteSquares(accumulator, sum, ofRows,
+                             blocks.slice(slice * blocksOfSlice, blocksOfSlice))
+            : promote(accumulator, sum, ofRows));
   }
+  llvm::append_range(accumulators, nextBlocks);
   if (promotesBlocks)
     ConsumerReleaseOp::create(body, converted.getStage());
   return accumulators;
@@ -186,8 +219,8 @@ Value WgmmaFP8MainLoop::addSteps(ForEachKOp interval, Value end,
     return promote(accumulator, step.getResult(0),
                    ofRows ? step.getResult(1) : Value());
   auto converted = ConsumerWaitOp::create(body, factors);
-  accumulator =
-      promoteBlocks(accumulator, step.getResult(0), converted, /*slice=*/0);
+  accumulator = promoteBlocks(accumulator, step.getResult(0), converted,
+                              workTile, /*slice=*/0);
   ConsumerReleaseOp::create(body, converted.getStage());
   return accumulator;
 }
@@ -220,9 +253,36 @@ Value WgmmaFP8MainLoop::promote(Value accumulator, Value sum, Value factors) {
   return FromRowsOp::create(body, accumulator.getType(), rows);
 }
 
+Value WgmmaFP8MainLoop::promoteSquares(Value accumulator, Value sum,
+                                       Value ofRows, ValueRange ofColumns) {
+  SmallVector<Value> rows(ToRowsOp::create(body, accumulator).getRows());
+  SmallVector<Value> sums(ToRowsOp::create(body, sum).getRows());
+  for (auto [i, row] : llvm::enumerate(rows)) {
+    Value ofRow =
+        vector::ExtractOp::create(body, ofRows, static_cast<int64_t>(i));
+    int64_t own = cast<VectorType>(row.getType()).getDimSize(0) /
+                  static_cast<int64_t>(ofColumns.size());
+    for (auto [block, ofBlock] : llvm::enumerate(ofColumns)) {
+      SmallVector<int64_t> at = {static_cast<int64_t>(block) * own},
+                           size = {own}, step = {1};
+      Value added =
+          vector::ExtractStridedSliceOp::create(body, sums[i], at, size, step);
+      Value old =
+          vector::ExtractStridedSliceOp::create(body, row, at, size, step);
+      Value factor = vector::BroadcastOp::create(
+          body, added.getType(), arith::MulFOp::create(body, ofRow, ofBlock));
+      row = vector::InsertStridedSliceOp::create(
+          body, math::FmaOp::create(body, added, factor, old), row, at, step);
+    }
+  }
+  return FromRowsOp::create(body, accumulator.getType(), rows);
+}
+
 Value WgmmaFP8MainLoop::promoteBlocks(Value accumulator, Value sum,
-                                      ConsumerWaitOp converted, int64_t slice) {
-  Value ofRows = loadConverted(converted.getBuffer("fa"), getPlacesOfRows());
+                                      ConsumerWaitOp converted,
+                                      ForEachWorkTileOp workTile,
+                                      int64_t slice) {
+  Value ofRows = loadFactorsOfRows(converted.getBuffer("fa"), workTile);
   SmallVector<Value> rows(ToRowsOp::create(body, accumulator).getRows());
   SmallVector<Value> sums(ToRowsOp::create(body, sum).getRows());
   FragmentLayoutAttr places = getPlacesOfColumns();

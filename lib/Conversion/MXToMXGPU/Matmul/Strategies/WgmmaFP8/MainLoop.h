@@ -6,7 +6,9 @@
 // elements of the reduction in reduced precision. Threads scale such a partial
 // sum by the scales of A and add it to the accumulator in f32. Meanwhile the
 // tensor core multiplies for other warpgroups. If B has blocks too, a warp
-// converts the scales of both operands to f32 once for all threads.
+// converts the scales of both operands to f32 once for all threads; f32 scales
+// are loaded without conversion. Blocks of 128 rows of B have a scale for many
+// columns, which threads load an interval ahead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +32,16 @@ private:
   /// Loads the scales of a whole work tile, or of the interval
   /// that starts at `k`.
   void loadTileScales(const OperandOrigin &origin, mlir::Value k = {});
+  /// Returns the tensor map of f32 scales in layout mn_major, in boxes of
+  /// `rows` scales of a block.
+  mlir::Value encodeFactors(mlir::Value scales, int64_t rows);
+  /// Loads f32 scales of A for the interval that starts at `k`.
+  void loadExactScalesOfA(ForEachWorkTileOp workTile, mlir::Value k,
+                          ProducerAcquireOp stage, llvm::StringRef field);
+  /// Loads f32 scales of both operands for the interval that starts at `k`.
+  void loadExactScales(ForEachWorkTileOp workTile, mlir::Value k);
+  /// Returns the row of blocks at `k` in a stack of matrices of f32 scales.
+  mlir::Value getRowOfBlocks(mlir::Value matrix, mlir::Value k);
   /// Builds the role that converts the scales of both operands to f32.
   void buildConvert();
   /// Converts the scales of `count` rows for the interval that starts at `k`.
@@ -76,6 +88,9 @@ private:
   /// Loads the converted factors at a thread's places from `first` on.
   mlir::Value loadConverted(mlir::Value buffer, FragmentLayoutAttr places,
                             int64_t first = 0);
+  /// Loads the factors of a thread's rows from loaded f32 scales or from
+  /// converted factors.
+  mlir::Value loadFactorsOfRows(mlir::Value buffer, ForEachWorkTileOp workTile);
   /// Returns the places of a thread's rows in "fa", and of its columns among
   /// some columns in "fb".
   FragmentLayoutAttr getPlacesOfRows() const;
@@ -85,13 +100,25 @@ private:
                               FragmentLayoutAttr rows);
   /// Returns the factors of the columns of a thread.
   mlir::Value loadFactorsOfB(mlir::Value buffer, ForEachWorkTileOp workTile);
+  /// Returns a number of columns of a tile within one block of several rows of
+  /// B.
+  int64_t getColumnsOfBlock() const;
+  /// Loads the factors of all such columns for the interval that starts at `k`.
+  /// Without a reduction, which only the first load permits, they are unused.
+  llvm::SmallVector<mlir::Value> loadBlocksOfB(ForEachWorkTileOp workTile,
+                                               mlir::Value k, bool mayBeEmpty);
+  /// Adds a partial sum of a slice, multiplied by factors of rows and of blocks
+  /// of columns, to an accumulator.
+  mlir::Value promoteSquares(mlir::Value accumulator, mlir::Value sum,
+                             mlir::Value ofRows, mlir::ValueRange ofColumns);
   /// Adds a partial sum, multiplied by row factors if any, to an accumulator.
   mlir::Value promote(mlir::Value accumulator, mlir::Value sum,
                       mlir::Value factors);
   /// Adds a partial sum of a slice, multiplied by the factors of rows and of
   /// columns, to an accumulator.
   mlir::Value promoteBlocks(mlir::Value accumulator, mlir::Value sum,
-                            ConsumerWaitOp converted, int64_t slice);
+                            ConsumerWaitOp converted,
+                            ForEachWorkTileOp workTile, int64_t slice);
   /// Joins the accumulators of the slices.
   mlir::Value joinSlices(mlir::ValueRange slices);
   /// Multiplies the accumulator by the scales of a whole work tile.
@@ -103,7 +130,9 @@ private:
   WgmmaAttr mma; ///< of a slice
   int64_t slices;
   bool hasScalesOfRows; ///< a row of A has a single scale
-  bool promotesBlocks;  ///< both operands have scales of blocks
+  bool promotesBlocks;  ///< both operands have scales of blocks of rows
+  bool hasSquares;      ///< several rows of B have a single scale
+  bool isExact;         ///< scales are f32
   mlir::Value inputs, tileScales, factors;
 };
 

@@ -9,9 +9,11 @@
 
 #include "MainLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mx;
@@ -34,19 +36,10 @@ static FragmentLayoutAttr transpose(FragmentLayoutAttr layout) {
 // Factors
 //===----------------------------------------------------------------------===//
 
-Value WgmmaFP8MainLoop::loadFactors(Value buffer, Value row, Value block,
-                                    FragmentType type, int64_t blockSize) {
-  VectorType factors = getFactors(type);
-  int64_t count = factors.getDimSize(0);
-  auto bytes = VectorType::get({count, 1}, body.getI8Type());
-  auto words = factors.clone(body.getI32Type());
-  Value scales = LoadFragmentScalesOp::create(
-      body, VectorType::get({count, 1}, matmul.problem.scales), buffer, row,
-      block, /*extent=*/Value(), /*thread=*/Value(), blockSize, type);
-  Value exponents = vector::ShapeCastOp::create(
-      body, VectorType::get({count}, body.getI8Type()),
-      arith::BitcastOp::create(body, bytes, scales));
-  exponents = arith::ExtUIOp::create(body, words, exponents);
+/// Returns the f32 factors of a vector of E8M0 scales, given as bytes.
+static Value decodeBytes(KernelBuilder &body, Value bytes) {
+  auto words = cast<VectorType>(bytes.getType()).clone(body.getI32Type());
+  Value exponents = arith::ExtUIOp::create(body, words, bytes);
   // Byte e is 2^(e - 127), subnormal for 0, and NaN for 255.
   auto constant = [&](int32_t value) -> Value {
     return arith::ConstantOp::create(
@@ -58,8 +51,21 @@ Value WgmmaFP8MainLoop::loadFactors(Value buffer, Value row, Value block,
       constant(1 << (kMantissaBits - 1)));
   Value isNaN = arith::ShRUIOp::create(
       body, arith::AddIOp::create(body, exponents, constant(1)), constant(8));
-  return arith::BitcastOp::create(body, factors,
+  return arith::BitcastOp::create(body, words.clone(body.getF32Type()),
                                   arith::OrIOp::create(body, bits, isNaN));
+}
+
+Value WgmmaFP8MainLoop::loadFactors(Value buffer, Value row, Value block,
+                                    FragmentType type, int64_t blockSize) {
+  int64_t count = getFactors(type).getDimSize(0);
+  auto bytes = VectorType::get({count, 1}, body.getI8Type());
+  Value scales = LoadFragmentScalesOp::create(
+      body, VectorType::get({count, 1}, matmul.problem.scales), buffer, row,
+      block, /*extent=*/Value(), /*thread=*/Value(), blockSize, type);
+  Value exponents = vector::ShapeCastOp::create(
+      body, VectorType::get({count}, body.getI8Type()),
+      arith::BitcastOp::create(body, bytes, scales));
+  return decodeBytes(body, exponents);
 }
 
 VectorType WgmmaFP8MainLoop::getFactors(FragmentType type) {
@@ -80,6 +86,8 @@ Value WgmmaFP8MainLoop::loadFactorsOfA(ConsumerWaitOp stage, Value k,
                                        ForEachWorkTileOp workTile) {
   if (hasScalesOfRows || promotesBlocks)
     return {};
+  if (isExact)
+    return loadFactorsOfRows(stage.getBuffer("sfa"), workTile);
   int64_t blockSize = matmul.problem.aBlockSize;
   return loadFactors(
       stage.getBuffer("sfa"),
@@ -111,20 +119,58 @@ FragmentLayoutAttr WgmmaFP8MainLoop::getPlacesOfRows() const {
 }
 
 FragmentLayoutAttr WgmmaFP8MainLoop::getPlacesOfColumns() const {
-  // Four lanes share a row, and each loads four adjacent places of every 16.
-  // More columns at a time would not fit in registers.
+  // Four lanes share a row, and each loads four places of every 16: adjacent
+  // places that a warp has filled, or two pairs of loaded columns. More columns
+  // at a time would not fit in registers.
   int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
-  return FragmentLayoutAttr::get(mma.getContext(),
-                                 {columns(4, 4), mxgpu::rows(threads / 4, 0)},
-                                 {columns(4, 1)});
+  SmallVector<FragmentMode> values = {columns(4, 1)};
+  if (isExact)
+    values = {columns(2, 1), columns(2, 8)};
+  return FragmentLayoutAttr::get(
+      mma.getContext(),
+      {columns(4, isExact ? 2 : 4), mxgpu::rows(threads / 4, 0)}, values);
 }
 
 Value WgmmaFP8MainLoop::loadConverted(Value buffer, FragmentLayoutAttr places,
                                       int64_t first) {
   auto type = FragmentType::get(body.getF32Type(), places);
-  Value fragment = LoadFragmentOp::create(
-      body, type, buffer, body.index(0), body.index(first), /*thread=*/Value());
+  int64_t inMatrix = cast<BufferType>(buffer.getType()).getShape().back();
+  Value fragment =
+      LoadFragmentOp::create(body, type, buffer, body.index(first / inMatrix),
+                             body.index(first % inMatrix), /*thread=*/Value());
   return ToRowsOp::create(body, fragment).getRows().front();
+}
+
+Value WgmmaFP8MainLoop::loadFactorsOfRows(Value buffer,
+                                          ForEachWorkTileOp workTile) {
+  FragmentLayoutAttr places = getPlacesOfRows();
+  if (cast<BufferType>(buffer.getType()).getShape().back() == matmul.getARows())
+    return loadConverted(buffer, places);
+  // The box begins up to 3 rows before the tile.
+  Value place = arith::RemUIOp::create(body, work.getFirstRow(workTile),
+                                       body.index(kMNMajorRows));
+  Value thread = ThreadIdOp::create(body);
+  for (FragmentMode mode : places.getThreads()) {
+    if (mode.columns)
+      place = body.add(place, body.mul(arith::RemUIOp::create(
+                                           body, thread, body.index(mode.size)),
+                                       body.index(mode.columns)));
+    thread = body.div(thread, mode.size);
+  }
+  SmallVector<Value> factors;
+  for (FragmentMode mode : places.getValues())
+    for (int64_t i = 0; i < mode.size; ++i)
+      factors.push_back(vector::ExtractOp::create(
+          body,
+          LoadSharedOp::create(body, VectorType::get(1, body.getF32Type()),
+                               buffer, body.index(0),
+                               body.add(place, i * mode.columns),
+                               /*rows=*/Value()),
+          int64_t(0)));
+  return vector::FromElementsOp::create(
+      body,
+      VectorType::get(static_cast<int64_t>(factors.size()), body.getF32Type()),
+      factors);
 }
 
 Value WgmmaFP8MainLoop::loadTileFactors(Value buffer, Value row,
@@ -160,7 +206,7 @@ Value WgmmaFP8MainLoop::loadFactorsOfB(Value buffer,
 
 Value WgmmaFP8MainLoop::scaleTile(Value accumulator,
                                   ForEachWorkTileOp workTile) {
-  if (promotesBlocks)
+  if (!tileScales || promotesBlocks)
     return accumulator;
   auto stage = ConsumerWaitOp::create(body, tileScales);
   Value ofColumns = loadFactorsOfB(stage.getBuffer("sfb"), workTile);
@@ -185,6 +231,109 @@ Value WgmmaFP8MainLoop::scaleTile(Value accumulator,
     rows.push_back(arith::MulFOp::create(body, scaled, ofColumns));
   }
   return FromRowsOp::create(body, accumulator.getType(), rows);
+}
+
+//===----------------------------------------------------------------------===//
+// Scales in f32 and of blocks of several rows
+//===----------------------------------------------------------------------===//
+
+Value WgmmaFP8MainLoop::encodeFactors(Value scales, int64_t rows) {
+  Value matrix = memref::CollapseShapeOp::create(
+      host, scales, ArrayRef<ReassociationIndices>{{0}, {1, 2}});
+  auto type = TensorMapType::get(op->getContext(), {1, rows}, body.getF32Type(),
+                                 Swizzle::None);
+  return EncodeTensorMapOp::create(host, type, matrix);
+}
+
+Value WgmmaFP8MainLoop::getRowOfBlocks(Value matrix, Value k) {
+  Value block = body.div(k, target::kFoldedTileK);
+  if (!matrix)
+    return block;
+  Value blocks = body.div(arguments.get(Arg::K), target::kFoldedTileK);
+  return body.add(body.mul(matrix, blocks), block);
+}
+
+void WgmmaFP8MainLoop::loadExactScalesOfA(ForEachWorkTileOp workTile, Value k,
+                                          ProducerAcquireOp stage,
+                                          StringRef field) {
+  MatrixOrigin origin = work.getMatrices(workTile);
+  Value buffer = stage.getBuffer(field), row = origin.row;
+  if (cast<BufferType>(buffer.getType()).getShape().back() > matmul.getARows())
+    row = body.mul(body.div(row, kMNMajorRows), body.index(kMNMajorRows));
+  TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
+                    ValueRange{getRowOfBlocks(origin.a, k), row},
+                    stage.getBuffer(field), stage.getStage());
+}
+
+void WgmmaFP8MainLoop::loadExactScales(ForEachWorkTileOp workTile, Value k) {
+  auto stage = ProducerAcquireOp::create(body, factors);
+  loadExactScalesOfA(workTile, k, stage, "fa");
+  MatrixOrigin origin = work.getMatrices(workTile);
+  int64_t numB = matmul.problem.numB;
+  for (int64_t i = 0; i < numB; ++i) {
+    Value column = workTile.getColumn();
+    if (i)
+      column = body.add(
+          column, body.mul(work.getScheduler().getColumns(), body.index(i)));
+    TmaLoadOp::create(body, arguments.get(Arg::BScalesMap),
+                      ValueRange{getRowOfBlocks(origin.b, k), column},
+                      stage.getBuffer("fb"), stage.getStage(),
+                      numB > 1 ? body.index(i) : Value(), /*multicast=*/false,
+                      CacheHint::None);
+  }
+  ProducerCommitOp::create(body, stage.getStage(), Value());
+}
+
+int64_t WgmmaFP8MainLoop::getColumnsOfBlock() const {
+  return std::gcd(matmul.getTileColumns(), matmul.problem.bBlockRows);
+}
+
+SmallVector<Value> WgmmaFP8MainLoop::loadBlocksOfB(ForEachWorkTileOp workTile,
+                                                   Value k, bool mayBeEmpty) {
+  Value scales = arguments.get(Arg::BScales);
+  int64_t tile = matmul.getTileColumns(), rows = matmul.problem.bBlockRows;
+  auto clamp = [&](Value index, int64_t dim) -> Value {
+    Value last =
+        arith::SubIOp::create(body, body.dim(scales, dim), body.index(1));
+    return arith::MinUIOp::create(body, index, last);
+  };
+  // Columns behind the last and intervals behind the reduction are not used.
+  Value block = clamp(body.div(k, matmul.problem.bBlockSize), 1);
+  Value columns = work.getScheduler().getColumns();
+  Value matrix = work.getMatrices(workTile).b;
+  SmallVector<Value> factors;
+  for (int64_t first = 0; first < schedule.getTileN();
+       first += getColumnsOfBlock()) {
+    Value column = workTile.getColumn();
+    if (int64_t inTile = first % tile)
+      column = body.add(column, inTile);
+    Value row = body.div(column, rows);
+    // Several matrices have whole blocks (MatricesB::getResultColumns).
+    if (int64_t number = first / tile)
+      row =
+          body.add(row, body.mul(body.div(columns, rows), body.index(number)));
+    if (matrix)
+      row = body.add(
+          row, body.mul(matrix, body.mul(body.ceilDiv(columns, rows),
+                                         body.index(matmul.problem.numB))));
+    Value scale;
+    if (mayBeEmpty)
+      scale =
+          LoadScaleOp::create(body, matmul.problem.scales, scales, row, block);
+    else
+      scale = memref::LoadOp::create(body, scales,
+                                     ValueRange{clamp(row, 0), block});
+    if (!isExact) {
+      auto byte = VectorType::get({1}, body.getI8Type());
+      scale = decodeBytes(
+          body, vector::BroadcastOp::create(
+                    body, byte,
+                    arith::BitcastOp::create(body, body.getI8Type(), scale)));
+      scale = vector::ExtractOp::create(body, scale, int64_t(0));
+    }
+    factors.push_back(scale);
+  }
+  return factors;
 }
 
 //===----------------------------------------------------------------------===//

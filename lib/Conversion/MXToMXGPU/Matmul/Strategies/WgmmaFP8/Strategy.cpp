@@ -78,15 +78,28 @@ public:
       return BufferType::get(types.context, Space::Smem, {rows, types.tileK},
                              type, RingTypes::getSwizzle(types.tileK));
     };
+    auto getFactors = [&](int64_t matrices, int64_t rows) {
+      return BufferType::get(types.context, Space::Smem, {matrices, rows},
+                             Float32Type::get(types.context),
+                             mxgpu::Swizzle::None);
+    };
+    // A box of f32 scales starts at a multiple of 16 bytes, but an expert group
+    // at any row.
+    int64_t loadedRows = rows;
+    if (problem.ragged == RaggedKind::Rows && !problem.isMasked)
+      loadedRows += kMNMajorRows;
     bool promotesBlocks = problem.promotesBlocks(),
-         inStage = problem.aBlockSize != BlockFormat::kWhole && !promotesBlocks;
+         isExact = problem.promotesExactly(),
+         inStage = problem.aBlockSize != BlockFormat::kWhole && !promotesBlocks,
+         isApart = !isExact && problem.bBlockRows == 1;
     SmallVector<StringRef> names = {"a", "b"}, apart = {"sfb"};
     SmallVector<BufferType> buffersOfStage = {getElements(rows, problem.a),
                                               getElements(types.tileN,
                                                           problem.b)},
                             buffersApart = {types.getScales(types.tileN)};
     (inStage ? names : apart).push_back("sfa");
-    (inStage ? buffersOfStage : buffersApart).push_back(types.getScales(rows));
+    (inStage ? buffersOfStage : buffersApart)
+        .push_back(isExact ? getFactors(1, loadedRows) : types.getScales(rows));
     MatmulBuffers buffers;
     buffers.mma = mma;
     buffers.slices = slices;
@@ -94,23 +107,25 @@ public:
         fields.stages, names, buffersOfStage, {AsyncKind::BulkCopy},
         {AsyncKind::AsyncThreads, threads}, types.scope);
     // The scales of the next work tile are loaded during the present one.
-    buffers.tileScales = types.getRing(
-        kScaleStages, apart, buffersApart, {AsyncKind::BulkCopy},
-        {AsyncKind::Threads, promotesBlocks ? target::kWarpSize : threads},
-        Scope::Cta);
+    if (isApart)
+      buffers.tileScales = types.getRing(
+          kScaleStages, apart, buffersApart, {AsyncKind::BulkCopy},
+          {AsyncKind::Threads, promotesBlocks ? target::kWarpSize : threads},
+          Scope::Cta);
     buffers.otherWarps = 1; // loads
     if (promotesBlocks) {
-      auto getFactors = [&](int64_t rows) {
-        return BufferType::get(types.context, Space::Smem, {1, rows},
-                               Float32Type::get(types.context),
-                               mxgpu::Swizzle::None);
-      };
+      // Scales in f32 are loaded as factors, together with the elements.
+      int64_t matrices = isExact ? problem.numB : 1;
+      RingTypes::Side producer = {AsyncKind::Threads, target::kWarpSize},
+                      consumer = {AsyncKind::AsyncThreads, threads};
+      if (isExact)
+        producer = {AsyncKind::BulkCopy}, consumer.kind = AsyncKind::Threads;
       buffers.factors =
-          types.getRing(kScaleStages, {"fa", "fb"},
-                        {getFactors(rows), getFactors(types.tileN)},
-                        {AsyncKind::Threads, target::kWarpSize},
-                        {AsyncKind::AsyncThreads, threads}, Scope::Cta);
-      ++buffers.otherWarps; // converts scales
+          types.getRing(isExact ? fields.stages : kScaleStages, {"fa", "fb"},
+                        {getFactors(1, isExact ? loadedRows : rows),
+                         getFactors(matrices, types.tileN / matrices)},
+                        producer, consumer, Scope::Cta);
+      buffers.otherWarps += !isExact; // converts scales
     }
     FragmentModes modes = mma.getAccumulatorModes(types.tileN);
     types.addEpilogue(
