@@ -37,10 +37,10 @@ LARGE_GROUPS = CHOSEN | {"mx, fused": IN_F16, "mx, workspace": WORKSPACE}
 
 PROGRAM = """
 !a = tensor<{a_shape}x{a}{a_layout}>
-!as = tensor<{as_shape}x{s}, #mx.scale_layout<sf_128x4{as_layout}>>
+!as = tensor<{as_shape}x{s}, #mx.scale_layout<{as_layout}>>
 !w = tensor<{b_shape}x{b}{b_layout}>
 !b = tensor<{b_shape}x{b}{packed_layout}{b_layout}>
-!bs = tensor<{bs_shape}x{s}, #mx.scale_layout<sf_128x4{bs_layout}>>
+!bs = tensor<{bs_shape}x{s}, #mx.scale_layout<{bs_layout}>>
 !o = tensor<{groups}xi32>
 !out = tensor<{out_shape}xbf16>
 func.func @main({arguments}) -> !out {{
@@ -102,7 +102,8 @@ class Case:
     # Baselines in addition to cuBLAS: "normal", "fp8", "triton".
     peers: tuple = ()
     # Number of products added in reduced precision, and block size of A. B has a scale per row, or
-    # blocks too if the case is a weight gradient or if `both`.
+    # blocks too if the case is a weight gradient or if `both`; with f32 scales, otherwise blocks of
+    # 128 x 128.
     promote: int = 0
     both: bool = False
 
@@ -112,13 +113,21 @@ class Case:
         block = 16 if self.scale == "f8E4M3FN" else 32
         if not self.promote:
             return block, block
-        return self.promote, self.promote if self.both or self.gradient else 0
+        has_both = self.both or self.gradient or self.scale == "f32"
+        return self.promote, self.promote if has_both else 0
+
+    @property
+    def squares(self):
+        """Returns true if 128 rows of B share a scale."""
+        return self.scale == "f32" and not self.both and not self.gradient
 
     @property
     def form(self):
         """Returns the attributes of the operation."""
         if self.promote:
             of_b = "" if self.blocks[1] else "b_block_size = row "
+            if self.squares:
+                of_b = "b_block_size = 128x128 "
             return f"block_size = {self.promote} {of_b}promote = {self.promote} "
         return "block_size = 16 " if self.blocks[0] == 16 else ""
 
@@ -142,7 +151,9 @@ class Case:
     def _shapes(self, is_dynamic):
         if self.gradient:
             ragged = f", #mx.ragged<groups = {self.groups}, align = 128>"
-            scales = f", ragged = reduction, groups = {self.groups}"
+            scales = f"sf_128x4, ragged = reduction, groups = {self.groups}"
+            if self.scale == "f32":
+                scales = "mn_major"
             blocks = self.capacity // self.blocks[0]
             return dict(a_shape=by(self.n, self.capacity), as_shape=by(self.n, blocks),
                         b_shape=by(self.k, self.capacity), bs_shape=by(self.k, blocks),
@@ -151,10 +162,14 @@ class Case:
         of_a, of_b = (self.k // (block or self.k) for block in self.blocks)
         batch = (self.groups,) if self.groups else ()
         rows = f", ragged = rows, groups = {self.groups}" if self.groups else ""
+        layouts = "sf_128x4" + rows, "sf_128x4"
+        if self.scale == "f32":
+            layouts = "mn_major", "linear" if self.squares else "mn_major"
+        scale_rows = -(-self.n // 128) if self.squares else self.n
         m = "?" if is_dynamic else self.m
         return dict(a_shape=by(m, self.k), as_shape=by(m, of_a),
-                    b_shape=by(*batch, self.n, self.k), bs_shape=by(*batch, self.n, of_b),
-                    a_layout="", b_layout="", as_layout=rows, bs_layout="",
+                    b_shape=by(*batch, self.n, self.k), bs_shape=by(*batch, scale_rows, of_b),
+                    a_layout="", b_layout="", as_layout=layouts[0], bs_layout=layouts[1],
                     out_shape=by(m, self.n))
 
     def text(self, way="mx"):

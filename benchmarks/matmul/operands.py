@@ -55,6 +55,10 @@ def pack(codes, name):
 
 def random_scales(scale, rows, blocks, kind):
     """Returns bytes of scales and their values."""
+    if scale == "f32":  # powers of two, for exact values in bf16
+        low, high = (0, 2) if kind == "exact" else (-6, 1)
+        factors = torch.exp2(torch.randint(low, high, (rows, blocks), device="cuda").float())
+        return factors, factors
     one = 127 if scale == "f8E8M0FNU" else 0x38  # adding 8 doubles an E4M3 scale
     if kind == "exact":
         more = torch.randint(0, 2, (rows, blocks), dtype=torch.uint8, device="cuda")
@@ -81,6 +85,14 @@ def tiles(scales, ends=None, matrices=0):
     return found.view(*batch, rows // 128, blocks // 4, 32, 4, 4)
 
 
+def by_columns(scales, matrices=0):
+    """Arranges f32 scales in layout mn_major."""
+    found = scales.view(matrices or 1, -1, scales.shape[-1]).transpose(1, 2)
+    found = torch.nn.functional.pad(found, (0, -found.shape[-1] % 4)).contiguous()
+    found = found.view(*found.shape[:2], -1, 4)
+    return found if matrices else found[0]
+
+
 def segments(ends):
     """Returns the starts of the groups of a ragged reduction."""
     starts = [0]
@@ -97,10 +109,10 @@ class Operand:
     values representable in MXFP8; "exact" for small integers with exact f32 sums in any order.
     ends: ends of row groups. matrices: number of stacked matrices of equal height.
     valid: mask of columns; other columns are zeros and belong to no group.
-    block: elements that share a scale, 0 for whole rows."""
+    block: elements that share a scale, 0 for whole rows. square: rows with one scale."""
 
     def __init__(self, element, scale, rows, k, kind="", ends=None, valid=None, matrices=0,
-                 block=32):
+                 block=32, square=1):
         if element == "bf16" and kind != "grid":
             self.values = self.elements = (
                 torch.randint(-2, 3, (rows, k), device="cuda").bfloat16() if kind == "exact" else
@@ -111,7 +123,12 @@ class Operand:
         element = "f8E4M3FN" if of_grid else element
         block = block or k
         codes = (small_codes if kind == "exact" else random_codes)(element, rows, k, max(block, 32))
-        scales, factors = random_scales(scale, rows, k // block, kind)
+        height = rows // (matrices or 1)
+        squares = -(-height // square)
+        scales, factors = random_scales(scale, squares * (matrices or 1), k // block, kind)
+        if square > 1:
+            factors = factors.view(-1, squares, k // block).repeat_interleave(square, 1)
+            factors = factors[:, :height].reshape(rows, k // block)
         if valid is not None:
             codes *= valid.to(torch.uint8)
         table = decode_table(element)
@@ -125,4 +142,9 @@ class Operand:
             self.elements, self.scales = self.values, None
             return
         self.elements = pack(codes, element)
-        self.scales = tiles(scales, ends, matrices)
+        if scale != "f32":
+            self.scales = tiles(scales, ends, matrices)
+        elif square == 1:
+            self.scales = by_columns(scales, matrices)
+        else:
+            self.scales = scales.view(*((matrices,) if matrices else ()), squares, k // block)

@@ -69,8 +69,10 @@ class Matmul:
 
     def make(self, kind):
         case = self.case
-        return [Operand(element, case.scale, rows, case.k, kind, block=block)
-                for element, rows, block in zip((case.a, case.b), (case.m, case.n), case.blocks)]
+        squares = 1, 128 if case.squares else 1
+        return [Operand(element, case.scale, rows, case.k, kind, block=block, square=square)
+                for element, rows, block, square in zip((case.a, case.b), (case.m, case.n),
+                                                        case.blocks, squares)]
 
     def arguments(self, program):
         """Yields the arguments of mx for each set."""
@@ -142,7 +144,7 @@ class GroupedRows(Matmul):
         of_a, of_b = case.blocks
         return [Operand(case.a, case.scale, case.m, case.k, kind, ends=self.ends, block=of_a),
                 Operand(case.b, case.scale, case.groups * case.n, case.k, kind,
-                        matrices=case.groups, block=of_b)]
+                        matrices=case.groups, block=of_b, square=128 if case.squares else 1)]
 
     def offsets(self):
         return [self.ends_on_device]

@@ -122,6 +122,12 @@ def draw_folded_grouped_gradient(source, index, promote, large):
             return dataclasses.replace(case, name=f"promoted{promote}-{case.name}", promote=promote)
 
 
+def draw_blocks(source, index, draw, *limits):
+    """Draws a matmul with f32 scales of 1 x 128, and of 128 x 128 unless it is a weight gradient."""
+    case = draw(source, index, 128, *limits)
+    return dataclasses.replace(case, name=case.name.replace("promoted128", "fp8_block"), scale="f32")
+
+
 def draw_weights(source, index, low, high):
     _, (hidden, inner) = source.choice(list(DENSE_MODELS.items()))
     n, k = source.choice([(2 * inner, hidden), (hidden, inner), (hidden, hidden)])
@@ -194,6 +200,10 @@ ROWS = [
     *(Row(f"promoted{promote}-{name}", f"FP8, promoted {promote}, {title}", draw, least,
           (promote, *limits), f"promoted {promote}")
       for name, title, draw, limits, least, promotions in GRADIENTS for promote in promotions),
+    *(Row(f"fp8_block-{name}", f"FP8 with f32 scales, {title}", draw_blocks, least, (draw, large),
+          "promoted 128") for name, title, draw, large, least in FOLDED),
+    *(Row(f"fp8_block-{name}", f"FP8 with f32 scales, {title}", draw_blocks, least, (draw, *limits),
+          "promoted 128") for name, title, draw, limits, least, _ in GRADIENTS),
 ]
 DYNAMIC_LEAST = 0.98, 0.95  # relative to static rows
 
