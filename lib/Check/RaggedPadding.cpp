@@ -104,7 +104,9 @@ void mx::ignorePadding(FusedQuantizeOp op, const IntermediateArrays &arrays,
   bool isScales = out.kind == QuantizeOut::Kind::Scales ||
                   out.kind == QuantizeOut::Kind::Spreads;
   bool areTiles = device.shape.size() == 2 + kScaleTileRank;
-  int64_t rows = device.shape[0], columns = device.shape[1];
+  bool isMNMajor = isScales && device.shape.size() == 3;
+  int64_t rows = device.shape[0],
+          columns = device.shape[1] * (isMNMajor ? kMNMajorRows : 1);
   bool isReduction =
       op.getRaggedOfAxis(op.getAxes()[out.axis]) == RaggedKind::Reduction;
   Type element = getElementTypeOrSelf(op.getElements(op.getDestinationOf(out)));
@@ -113,12 +115,15 @@ void mx::ignorePadding(FusedQuantizeOp op, const IntermediateArrays &arrays,
                   : areTiles ? kScaleTileBlocks * op.getBlockSize()
                              : op.getBlockSize();
   std::vector<bool> definedRows(rows, true), definedColumns(columns, true);
-  // Rows of spreads along columns are blocks.
-  bool isTransposed = out.kind == QuantizeOut::Kind::Spreads;
+  // Rows of spreads along columns, and of scales in layout mn_major, are
+  // blocks.
+  bool isTransposed = isMNMajor || out.kind == QuantizeOut::Kind::Spreads;
   if (isReduction && isTransposed)
     definedRows = getColumns(ends, rows, width);
   else if (isReduction)
     definedColumns = getColumns(ends, columns, width);
+  else if (isMNMajor)
+    definedColumns = getRows(ends, columns, /*areTiles=*/false);
   else
     definedRows = getRows(ends, rows, areTiles);
   if (rows == 0 || columns == 0)
