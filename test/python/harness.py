@@ -298,16 +298,23 @@ class Blocks:
     square: bool = False
     groups: int = 0  # number of row groups
     batch: str = ""
-    size: int = None  # elements per block, or "row"
+    size: int | str = None  # elements per block, "row", or rows and columns: "128x128"
+    scale: str = None  # "f32", or the type of the format
     spreads: bool = False
 
     @property
     def block(self):
-        return self.size or (32 if self.encode is None else 16)
+        size = self.size or (32 if self.encode is None else 16)
+        return int(size.split("x")[1]) if "x" in str(size) else size
+
+    @property
+    def block_rows(self):
+        return int(self.size.split("x")[0]) if "x" in str(self.size) else 1
 
     def types(self, rows, columns):
         """Returns the types of elements, scales and optional spreads for `rows x columns` numbers."""
-        scale, mark, ragged = "f8E8M0FNU" if self.encode is None else "f8E4M3FN", "", ""
+        scale = self.scale or ("f8E8M0FNU" if self.encode is None else "f8E4M3FN")
+        mark, ragged = "", ""
         if not self.axis:
             rows, columns = columns, rows
         if self.groups:
@@ -316,11 +323,14 @@ class Blocks:
                 columns = ref.capacity(columns, self.groups)
                 mark = f", #mx.ragged<groups = {self.groups}, align = 128>"
         blocks = 1 if self.block == "row" else columns if columns == "?" else columns // self.block
+        lines = rows if rows == "?" else -(-rows // self.block_rows)
         return [f"tensor<{self.batch}{rows}x{columns}x{self.element}{mark}>",
-                f"tensor<{self.batch}{rows}x{blocks}x{scale}, #mx.scale_layout<{self.layout}{ragged}>>",
+                f"tensor<{self.batch}{lines}x{blocks}x{scale}, #mx.scale_layout<{self.layout}{ragged}>>",
                 *[f"tensor<{self.batch}{f'{rows}x{blocks}' if self.axis else f'{blocks}x{rows}'}xi8>"] * self.spreads]
 
     def quantize(self, x):
+        if self.scale == "f32":
+            return ref.quantize_f32(x, self.element, self.rounding, self.block, self.block_rows)
         size = x.shape[-1] if self.block == "row" else self.block
         return ref.quantize(np.ascontiguousarray(x), self.element, self.rounding, self.encode, self.square, size)
 
@@ -338,7 +348,13 @@ class Blocks:
         return blocks[1].T, np.s_[:ref.group_starts(ends)[-1] // self.block]
 
     def lay_out(self, scales):
+        if self.layout == "mn_major":
+            return np.pad(scales.T, ((0, 0), (0, -len(scales) % 4)))
         return ref.tile(scales) if self.layout == "sf_128x4" else scales
+
+    def part(self, index):
+        """Returns the part of scales, in the layout, with an index of the linear layout."""
+        return index[::-1] if self.layout == "mn_major" else index
 
     def expected(self, x, ends=None):
         """Quantizes float32 numbers. Returns elements and scales, each with the index of the defined part."""
@@ -347,15 +363,16 @@ class Blocks:
             return (ref.pack(elements, self.element), ()), (self.lay_out(scales), ())
         if self.axis:
             elements, scales = self.quantize(x)
-            rows = np.s_[:ends[-1]]
+            rows = np.s_[:ends[-1], :]
             tiled = self.layout == "sf_128x4"
             return ((ref.pack(elements, self.element), rows),
-                    (ref.tile_rows(scales, ends), ref.defined_tiles(ends)) if tiled else (scales, rows))
+                    (ref.tile_rows(scales, ends), ref.defined_tiles(ends)) if tiled
+                    else (self.lay_out(scales), self.part(rows)))
         elements, scales = ref.quantize_groups(x, ends, self.quantize, self.block)
         end = ref.group_starts(ends)[-1]
         packed = end // 2 if self.element == "f4E2M1FN" else end
         blocks = end // self.block // (4 if self.layout == "sf_128x4" else 1)
-        return (ref.pack(elements, self.element), np.s_[:, :packed]), (self.lay_out(scales), np.s_[:, :blocks])
+        return (ref.pack(elements, self.element), np.s_[:, :packed]), (self.lay_out(scales), self.part(np.s_[:, :blocks]))
 
     def compare(self, test, what, found, x, ends=None, skip=()):
         """Compares the next elements, scales and spreads from the iterator `found` with numpy's."""
@@ -363,7 +380,8 @@ class Blocks:
         if self.spreads:
             expected.append(self.expected_spreads(x, ends))
         for name, (array, part) in zip(("elements", "scales", "spreads"), expected):
-            own = next(found).view(np.uint8)
+            own = next(found)
+            own = own.reshape(array.shape) if array.dtype == np.float32 else own.view(np.uint8)
             if name not in skip:
                 test.expect(f"{what} {name}", own, array, part)
 

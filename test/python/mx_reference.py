@@ -127,6 +127,25 @@ def quantize(x, element, rounding="ceil", nvfp4_encode=None, square=False, size=
     return elements[..., :width].copy(), scales
 
 
+def quantize_f32(x, element, rounding="exact", size=128, rows=1):
+    """Quantizes float32 `x` to elements and f32 scales of `rows` rows and `size` columns. The last block of a row or
+    column may be short."""
+    height, width = x.shape
+    full = np.zeros((-(-height // rows) * rows, -(-width // size) * size), np.float32)
+    full[:height, :width] = x
+    blocks = full.reshape(len(full) // rows, rows, -1, size)
+    with np.errstate(all="ignore"):
+        a = thread_amax(np.ascontiguousarray(blocks.swapaxes(1, 2)).reshape(len(blocks), -1, rows * size))
+        scales = a / np.float32(ELEMENTS[element][1])
+        if rounding == "ceil":
+            up = ((scales.view(np.uint32) + 0x7FFFFF) & 0xFF800000).astype(np.uint32).view(np.float32)
+            scales = np.where(np.isnan(scales), scales, up)
+        scales[np.isnan(scales)] = np.float32(np.nan)
+        factor = np.minimum(np.float32(1) / scales, np.finfo(np.float32).max)
+        y = blocks * np.where(scales == 0, np.float32(0), factor)[:, None, :, None]
+    return encode(y, element).reshape(full.shape)[:height, :width].copy(), scales
+
+
 def spreads(x, element, rounding, size):
     """Returns the difference of the largest and the smallest scale of the groups of 32 elements in each block, except
     groups of zeros and of NaN."""
@@ -200,9 +219,9 @@ def defined_tiles(ends):
 def quantize_groups(x, ends, quantize, block=32):
     """Quantizes the columns of each group of rows, in segments of whole tiles."""
     columns, width = x.shape[1], capacity(len(x), len(ends))
-    elements, scales = np.zeros((columns, width), np.uint8), np.zeros((columns, width // block), np.uint8)
-    for start, begin, end in zip(group_starts(ends), [0, *ends[:-1]], ends):
-        q, s = quantize(np.ascontiguousarray(x[begin:end].T))
+    parts = [quantize(np.ascontiguousarray(x[begin:end].T)) for begin, end in zip([0, *ends[:-1]], ends)]
+    elements, scales = np.zeros((columns, width), np.uint8), np.zeros((columns, width // block), parts[0][1].dtype)
+    for start, (q, s) in zip(group_starts(ends), parts):
         elements[:, start:start + q.shape[1]] = q
         scales[:, start // block:start // block + s.shape[1]] = s
     return elements, scales

@@ -64,12 +64,28 @@ void mx::mxgpu::launchForEachElement(
   host.launch(kernel, host.ceilDiv(count, kElementThreads), all);
 }
 
+bool mx::mxgpu::isMNMajor(Value scales, int64_t batch) {
+  return getLayoutKind(cast<ShapedType>(scales.getType()), batch + 2) ==
+         ScaleLayoutKind::MNMajor;
+}
+
+Value mx::mxgpu::viewScales(KernelBuilder &host, Value scales, int64_t batch) {
+  if (!isMNMajor(scales, batch))
+    return collapseLeading(host, scales, batch + 1);
+  SmallVector<ReassociationIndices> dims = {
+      llvm::to_vector<2>(llvm::seq<int64_t>(0, batch + 1)),
+      {batch + 1, batch + 2}};
+  return memref::CollapseShapeOp::create(host, scales, dims);
+}
+
 Value mx::mxgpu::loadScale(KernelBuilder &body, Value scales, Value row,
-                           Value block, BlockShape blockSize) {
+                           Value block, BlockShape blockSize, bool isMNMajor) {
   auto type = cast<MemRefType>(scales.getType());
   int64_t blockRows = getBlockRows(type.getElementType(), blockSize);
   if (blockRows > 1 && type.getRank() == 2)
     row = body.div(row, blockRows);
+  if (isMNMajor)
+    std::swap(row, block);
   return LoadScaleOp::create(body, type.getElementType(), scales, row, block);
 }
 

@@ -47,8 +47,16 @@ void launchForEachElement(
     llvm::ArrayRef<mlir::Value> arguments,
     llvm::function_ref<void(mlir::Block::BlockArgListType, mlir::Value)> emit);
 
+/// Returns true if scales behind `batch` dimensions use the layout mn_major.
+bool isMNMajor(mlir::Value scales, int64_t batch);
+/// Returns the matrix or tiles of scales that a kernel addresses, with collapsed
+/// batches. Scales in layout mn_major become a matrix of blocks by rows.
+mlir::Value viewScales(KernelBuilder &host, mlir::Value scales, int64_t batch);
+/// Loads a scale from a matrix, from one of blocks by rows if `isMNMajor`, or
+/// from tiles.
 mlir::Value loadScale(KernelBuilder &body, mlir::Value scales, mlir::Value row,
-                      mlir::Value block, BlockShape blockSize);
+                      mlir::Value block, BlockShape blockSize,
+                      bool isMNMajor = false);
 /// Loads an entry of an integer list as an index.
 mlir::Value loadIndex(KernelBuilder &body, mlir::Value list, mlir::Value place);
 /// Stores an index in an i32 list.

@@ -17,12 +17,23 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+bool mx::mxgpu::hasLayout(FusedQuantizeOp op, ScaleLayoutKind kind) {
+  return llvm::any_of(llvm::seq(op.getNumDestinations()), [&](unsigned i) {
+    return !op.isDequantized(i) &&
+           getLayoutKind(cast<MemRefType>(op.getScales(i).getType()),
+                         getBatchRank(op) + 2) == kind;
+  });
+}
+
 bool mx::mxgpu::isByTiles(FusedQuantizeOp op) {
   if (op.getAxes() != ArrayRef<int64_t>{1} || op.getSquare() ||
       getBatchRank(op))
     return true;
-  // Expert groups affect only positions of scales and the rows in amax.
-  bool hasScales = op.getNumDequantized() != op.getNumDestinations();
+  // Expert groups affect only positions of scales and the rows in amax. They
+  // move no f32 scales.
+  bool hasScales =
+      op.getNumDequantized() != op.getNumDestinations() &&
+      !getBlockFormat(op.getScaleType(0), op.getBlockSize()).isExact;
   return op.getOffsets() && (hasScales || op.getAmax());
 }
 
@@ -43,6 +54,9 @@ SmallVector<int64_t> mx::mxgpu::getTileShape(FusedQuantizeOp op,
     return {rows, atOnce / rows};
   }
   int64_t columns = kScaleTileBlocks * op.getBlockSize();
+  // Adjacent sets of lanes write the scales of adjacent rows.
+  if (hasLayout(op, ScaleLayoutKind::MNMajor))
+    columns = op.getBlockSize();
   if (isByTiles(op) || tile[1] >= columns)
     return tile;
   return {tile[0] * tile[1] / columns, columns};
@@ -73,16 +87,10 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
   const BlockFormat &format =
       getBlockFormat(op.getScaleType(0), op.getBlockSize());
   bool isWhole = format.blockSize == BlockFormat::kWhole;
-  if (isByTiles(op) && (format.codec || isWhole)) {
-    InFlightDiagnostic diagnostic =
-        op.emitOpError("expected a matrix with blocks along rows, without "
-                       "expert groups, for ");
-    if (isWhole)
-      diagnostic << "a scale for " << format.describeBlock();
-    else
-      diagnostic << "scales of type " << op.getScaleType(0);
-    return diagnostic << " on the GPU: quantize on the host";
-  }
+  if (isByTiles(op) && (format.blockRows > 1 || isWhole))
+    return op.emitOpError("expected a matrix with blocks along rows, without "
+                          "expert groups, for a scale for ")
+           << format.describeBlock() << " on the GPU: quantize on the host";
   if (format.blockRows == BlockFormat::kWhole)
     return op.emitOpError("expected blocks of a known size or rows on the GPU, "
                           "found a scale for ")

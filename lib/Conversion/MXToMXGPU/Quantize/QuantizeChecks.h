@@ -14,6 +14,9 @@
 
 namespace mx::mxgpu {
 
+/// Returns true if scales of a destination use the layout `kind`.
+bool hasLayout(FusedQuantizeOp op, ScaleLayoutKind kind);
+
 /// Emits an error at `op` if no kernel supports the operation.
 llvm::LogicalResult verifyQuantizeSupport(FusedQuantizeOp op);
 /// Emits an error if no kernel supports `op` with `schedule`. Requires a

@@ -37,14 +37,12 @@ StringRef mx::mxgpu::getKernelName(FusedQuantizeOp op) {
   return op.getDequantized() ? "quantize_dequantize" : "quantize";
 }
 
-/// Returns the number of rows in a scale tile, or 1 without scale tiles.
+/// Returns the divisor of the rows of work tiles that write all scales and their
+/// padding.
 static int64_t getScaleRows(FusedQuantizeOp op) {
-  bool isTiled =
-      llvm::any_of(llvm::seq(op.getNumDestinations()), [&](unsigned i) {
-        return !op.isDequantized(i) &&
-               hasScaleTiles(cast<MemRefType>(op.getScales(i).getType()));
-      });
-  return isTiled ? kScaleTileRows : 1;
+  if (hasLayout(op, ScaleLayoutKind::Sf128x4))
+    return kScaleTileRows;
+  return hasLayout(op, ScaleLayoutKind::MNMajor) ? kMNMajorRows : 1;
 }
 
 namespace {
@@ -76,6 +74,7 @@ private:
   /// result and the NVFP4 factor.
   struct Destination {
     Value elements, scales, spreads, decode;
+    bool isMNMajor = false;
   };
 
   SmallVector<Value> getArguments();
@@ -135,6 +134,17 @@ private:
     return findCodeRange(body, op, destination, amax,
                          kPowerOfTwoBlockSize / schedule.getVector());
   }
+  void storeScale(const Destination &dest, Value scale, Value row, Value block,
+                  int64_t lanes) {
+    Value rows = pieces.getRows(), columns = blocks;
+    if (dest.isMNMajor) { // also writes the padding
+      std::swap(row, block);
+      rows = blocks;
+      columns = body.dim(dest.scales, 1);
+    }
+    StoreScalesOp::create(body, scale, dest.scales, row, block, rows, columns,
+                          lanes);
+  }
   void storeSpread(const Destination &dest, Value spread, Value row,
                    Value block, int64_t lanes) {
     StoreScalesOp::create(body, spread, dest.spreads, row, block,
@@ -174,7 +184,8 @@ SmallVector<Value> QuantizeRowsBuilder::getArguments() {
   for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
     Value stored = op.getElements(i);
     arguments.push_back(op.isDequantized(i) ? stored : toBytes(host, stored));
-    llvm::append_range(arguments, op.getDestination(i).drop_front());
+    for (Value scales : op.getDestination(i).drop_front())
+      arguments.push_back(viewScales(host, scales, /*batch=*/0));
     if (Value factor = op.getDecodeFactor(i))
       arguments.push_back(factor);
   }
@@ -191,8 +202,10 @@ void QuantizeRowsBuilder::takeArguments() {
   pieces.takeArguments(next);
   for (auto [i, dest] : llvm::enumerate(destinations)) {
     dest.elements = *next++;
-    if (!op.isDequantized(i))
+    if (!op.isDequantized(i)) {
       dest.scales = *next++;
+      dest.isMNMajor = isMNMajor(op.getScales(i), /*batch=*/0);
+    }
     if (op.getSpreads())
       dest.spreads = *next++;
     if (op.getDecodeFactor(i))
@@ -247,8 +260,7 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
       continue;
     Value scaleColumn = body.div(column, block);
     if (!hasSquares()) {
-      StoreScalesOp::create(body, stored.scale, dest.scales, piece.row,
-                            scaleColumn, pieces.getRows(), blocks, lanes);
+      storeScale(dest, stored.scale, piece.row, scaleColumn, lanes);
       if (op.getSpreads())
         storeSpread(dest,
                     findSpread(body,

@@ -43,6 +43,7 @@ private:
     /// Number of scale tiles in a tile. With long blocks, a tile contains less
     /// than a column of scale tiles, and threads store scales directly.
     int64_t scaleTileRows, scaleTileColumns;
+    bool isMNMajor = false;
     /// Host values: tensor map of the elements, elements, scales and optional
     /// spreads.
     mlir::Value map, elements, scales, spreads;

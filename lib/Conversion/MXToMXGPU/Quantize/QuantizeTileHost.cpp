@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
 #include "QuantizeTile.h"
 
@@ -54,9 +55,10 @@ QuantizeTileBuilder::getDestination(unsigned index) {
   setValue(dest, op.getValueOf(index));
   dest.elementType = op.getElementType(index);
   dest.scaleType = op.getScaleType(index);
-  if (!op.isDequantized(index))
-    dest.scales =
-        collapseLeading(host, op.getScales(index), getBatchRank(op) + 1);
+  if (!op.isDequantized(index)) {
+    dest.isMNMajor = isMNMajor(op.getScales(index), getBatchRank(op));
+    dest.scales = viewScales(host, op.getScales(index), getBatchRank(op));
+  }
   if (Value spreads = op.getSpreadsOf(index))
     dest.spreads = collapseLeading(host, spreads, getBatchRank(op) + 1);
   int64_t rows = getRows(), columns = getColumns();

@@ -129,7 +129,7 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
     return storeTiledScale(dest, scale, row, block, part);
   row = body.add(firstRow, row);
   storeInMatrix(dest, dest.kernelScales, scale, row, block, part,
-                /*transposed=*/false);
+                /*transposed=*/dest.isMNMajor);
 }
 
 /// Stores the spread of `row` and `block` of the tile's output, if needed.
@@ -154,11 +154,13 @@ void QuantizeTileBuilder::storeInMatrix(const Destination &dest, Value matrix,
                                         Value value, Value row, Value block,
                                         Value part, bool transposed) {
   Value lines = dest.axis ? rows : columns;
-  Value endRow = writesRows(dest) ? tile.getEnd()
-                 : batch          ? lines
-                                  : body.dim(matrix, transposed);
-  Value endBlock = batch && transposed ? body.div(rows, getBlock())
-                                       : body.dim(matrix, !transposed);
+  // Rows past the end have scale 0, which pads layout mn_major.
+  Value endRow = writesRows(dest)                  ? tile.getEnd()
+                 : batch && !dest.isMNMajor        ? lines
+                                                   : body.dim(matrix, transposed);
+  Value endBlock = batch && transposed
+                       ? body.div(dest.axis ? getAllColumns() : rows, getBlock())
+                       : body.dim(matrix, !transposed);
   Value isInside =
       body.andBits(body.isBelow(row, endRow), body.isBelow(block, endBlock));
   if (part)

@@ -256,11 +256,12 @@ LogicalResult QuantizeColumnsOp::verify() {
            << listScaleTypes() << ", found " << scales;
   int64_t block = format->blockSize;
   // quantize_columns C2
-  if (input.getRank() != 2 || input.getDimSize(0) != block ||
+  if (input.getRank() != 2 ||
+      (!getFolded() && input.getDimSize(0) != block) ||
       !isa<BFloat16Type, Float16Type, Float32Type>(input.getElementType()))
     return emitOpError("expected ")
            << block << " rows of bf16, f16 or f32 elements, found " << input;
-  int64_t columns = input.getDimSize(1);
+  int64_t rows = input.getDimSize(0), columns = input.getDimSize(1);
   // QuantizeMath processes 32-bit words.
   // quantize_columns C3
   if (columns * input.getElementTypeBitWidth() != 32)
@@ -268,8 +269,8 @@ LogicalResult QuantizeColumnsOp::verify() {
   if (failed(verifyNarrow(*this, elements.getElementType(), *format)))
     return failure();
   // quantize_columns C4
-  if (elements.getShape() != ArrayRef<int64_t>{columns, block})
-    return emitOpError("expected ") << columns << " rows of " << block
+  if (elements.getShape() != ArrayRef<int64_t>{columns, rows})
+    return emitOpError("expected ") << columns << " rows of " << rows
                                     << " elements, found " << elements;
   if (scales.getShape() != ArrayRef<int64_t>{columns}) // quantize_columns C5
     return emitOpError("expected ") << columns << " scales, found " << scales;
@@ -279,11 +280,12 @@ LogicalResult QuantizeColumnsOp::verify() {
            << scales;
   // quantize_columns C9
   int64_t lanes = getLanes();
-  if (getFolded() && (lanes < 2 || !findBlockFormat(scales.getElementType(),
-                                                    BlockShape(lanes * block))))
+  if (getFolded() &&
+      (lanes < 2 || !findBlockFormat(scales.getElementType(),
+                                     BlockShape(lanes * rows))))
     return emitOpError("expected lanes that together contain a longer block, "
                        "found ")
-           << lanes << " lanes with " << block << " rows each";
+           << lanes << " lanes with " << rows << " rows each";
   // quantize_columns C7
   if (!getFolded() && lanes != 1 && lanes * columns != block)
     return emitOpError("expected 1 lane or, for a square, ")
