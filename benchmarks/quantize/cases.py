@@ -31,7 +31,7 @@ class Case:
     square: bool = False  # a scale for 32 x 32 elements
     seed: bool = False  # stochastic rounding
     amax: bool = False  # also computes the largest magnitude
-    fold: int | str = 0  # elements of a folded block, or "row"
+    fold: int | str = 0  # elements of a folded block, "row", or "1x128" or "128x128" with f32 scales
     widened: bool = False  # dequantizes to bf16
     schedule: str = ""  # body of #mxgpu.quantize_schedule<>
     limit: tuple = ()  # (required, aim): fractions of the ceiling
@@ -41,7 +41,18 @@ class Case:
     def block(self):
         if self.fold == "row":
             return self.columns
+        if self.exact:
+            return 128
         return self.fold or (16 if self.nvfp4 else 32)
+
+    @property
+    def exact(self):
+        """Returns true if scales are f32."""
+        return "x" in str(self.fold)
+
+    @property
+    def block_rows(self):
+        return int(self.fold.split("x")[0]) if self.exact else 1
 
     @property
     def inputs(self):
@@ -74,25 +85,27 @@ class Case:
             if self.groups:
                 columns = group_starts(offsets)[-1]
             elements += rows * columns * BITS[self.element] // 8
-            scales += rows * columns // self.block
+            scales += rows * columns // self.block // self.block_rows * (4 if self.exact else 1)
         return read, elements, scales
 
     def types(self):
         """Returns the types of the input, and of elements and scales for each axis."""
-        scale = "f8E4M3FN" if self.nvfp4 else "f8E8M0FNU"
+        scale = "f32" if self.exact else "f8E4M3FN" if self.nvfp4 else "f8E8M0FNU"
         outs = []
         for _, rows, columns in self.outputs():
-            blocks, ragged, encoding = columns // self.block, "", ""
+            lines, blocks, ragged, encoding = rows // self.block_rows, columns // self.block, "", ""
             if self.groups:
                 ragged = f", ragged = reduction, groups = {self.groups}"
                 encoding = (f", #mx.ragged<groups = {self.groups}, "
                             f"align = {GROUP_TILE}>")
-            if self.layout == "sf_128x4" or self.groups:
+            if self.exact:
+                layout = ", #mx.scale_layout<mn_major>" * (self.block_rows == 1)
+            elif self.layout == "sf_128x4" or self.groups:
                 layout = f", #mx.scale_layout<{self.layout}{ragged}>"
             else:
                 layout = ""
             outs.append(f"tensor<{rows}x{columns}x{self.element}{encoding}>")
-            outs.append(f"tensor<{rows}x{blocks}x{scale}{layout}>")
+            outs.append(f"tensor<{lines}x{blocks}x{scale}{layout}>")
         if self.amax:
             outs.append("tensor<f32>")
         return f"tensor<{self.rows}x{self.columns}x{self.dtype}>", outs
@@ -115,7 +128,7 @@ class Case:
             arguments.append(f"%offsets: {offsets}")
             clauses.append(f"offsets(%offsets : {offsets})")
         if self.fold:
-            options.append(f"block_size = {self.fold}")
+            options.append(f"block_size = {str(self.fold).removeprefix('1x')}")
         if self.schedule:
             options.append("{mxgpu.quantize_schedule = "
                            f"#mxgpu.quantize_schedule<{self.schedule}>}}")
@@ -210,8 +223,9 @@ def speed_cases():
         yield Case(f"{name}-1024x7168", 1024, 7168, axes, slowdown=(1.2, 1.0))
 
 
-FOLDS = {"k": (128, 256, 512, "row"), "m": (128, 256, 512), "both": (128,), "swiglu": (128,),
-         "swiglu_k": (128,), "swiglu_m": (128,)}
+F32 = ("1x128", "128x128")
+FOLDS = {"k": (128, 256, 512, "row", *F32), "m": (128, 256, 512, *F32), "both": (128, *F32),
+         "swiglu": (128, "1x128"), "swiglu_k": (128, "1x128"), "swiglu_m": (128, "1x128")}
 AXES = {"k": (1,), "m": (0,), "both": (1, 0)}
 
 

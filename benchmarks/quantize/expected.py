@@ -56,8 +56,8 @@ def pieces(xp, case, arrays, offsets=None):
     for axis, rows, columns in case.outputs():
         if case.groups:
             columns = int(cases.group_starts(offsets)[-1])
-        scales[axis] = formula.full(xp, arrays[0], (rows, columns // case.block),
-                                    0, xp.uint8)
+        scales[axis] = formula.full(xp, arrays[0], (rows // case.block_rows, columns // case.block),
+                                    0, xp.float32 if case.exact else xp.uint8)
     encode = cases.ENCODE if case.nvfp4 else None
     packed = 2 if cases.BITS[case.element] == 4 else 1
     largest = 0
@@ -69,10 +69,14 @@ def pieces(xp, case, arrays, offsets=None):
             width = y.shape[1]
             if case.groups:
                 y = pad(xp, y, cases.GROUP_TILE)
-            e, s = formula.quantize(xp, y, case.element, encode, width,
-                                    case.square, case.block)
+            if case.exact:
+                e, s = formula.quantize_f32(xp, y, case.element, case.block_rows, case.block)
+            else:
+                e, s = formula.quantize(xp, y, case.element, encode, width,
+                                        case.square, case.block)
             if axis == 1:
-                scales[axis][begin:end] = s
+                first = begin // case.block_rows
+                scales[axis][first:first + s.shape[0]] = s
                 yield 2 * i, slice(begin, end), slice(None), e
             else:
                 first = start // case.block
@@ -84,6 +88,9 @@ def pieces(xp, case, arrays, offsets=None):
         yield case.results - 1, slice(None), slice(None), bits.view(xp.uint8)
     for i, axis in enumerate(case.axes):
         s = scales[axis]
+        if case.exact:
+            yield 2 * i + 1, slice(None), slice(None), formula.lay_out_f32(xp, s, case.block_rows)
+            continue
         tiled = case.layout == "sf_128x4" or case.groups
         yield 2 * i + 1, slice(None), slice(None), (formula.tile(xp, s) if tiled
                                                     else s)

@@ -137,6 +137,31 @@ def quantize(xp, x, element, nvfp4=None, width=None, square=False, size=32):
     return pack(xp, codes, element), cast(scales, xp.uint8)
 
 
+MAXIMA = {"f8E4M3FN": 448.0, "f8E5M2": 57344.0}
+
+
+def quantize_f32(xp, x, element, rows, size):
+    """Returns (elements, f32 scales) of float32 `x` with blocks of `rows` whole rows and `size` columns."""
+    blocks = x.reshape(x.shape[0] // rows, rows, -1, size)
+    number = lambda value: full(xp, x, (1,), value, xp.float32)
+    # Division by a tensor is exact, division by a number may multiply by its reciprocal.
+    scales = xp.amax(blocks.view(xp.int32) & 0x7FFFFFFF, (1, 3)).view(xp.float32) / number(MAXIMA[element])
+    scales = xp.where(xp.isnan(scales), number(float("nan")), scales)
+    inverse = xp.minimum(number(1) / scales, number(3.4028234663852886e38))
+    factor = xp.where(scales == 0, number(0), inverse)
+    return encode(xp, (blocks * factor[:, None, :, None]).reshape(x.shape), element), scales
+
+
+def lay_out_f32(xp, scales, rows):
+    """Returns the bytes of f32 scales: row-major for blocks of several `rows`, otherwise in layout mn_major."""
+    if rows > 1:
+        return scales.view(xp.uint8)
+    count, blocks = scales.shape
+    padded = full(xp, scales, (blocks, -(-count // 4) * 4), 0, xp.float32)
+    padded[:, :count] = scales.T
+    return padded.view(xp.uint8).reshape(blocks, -1, 16)
+
+
 def tile(xp, scales):
     """Returns scales in layout sf_128x4: scale (r, c) is in tile (r / 128, c / 4) at
     [r % 32, r / 32 % 4, c % 4]. Padding is 0."""

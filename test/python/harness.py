@@ -331,6 +331,9 @@ class Blocks:
     def quantize(self, x):
         if self.scale == "f32":
             return ref.quantize_f32(x, self.element, self.rounding, self.block, self.block_rows)
+        if self.block_rows > 1:
+            elements, scales = ref.quantize(np.ascontiguousarray(x), self.element, self.rounding, None, True, self.block)
+            return elements, scales[::self.block_rows]
         size = x.shape[-1] if self.block == "row" else self.block
         return ref.quantize(np.ascontiguousarray(x), self.element, self.rounding, self.encode, self.square, size)
 

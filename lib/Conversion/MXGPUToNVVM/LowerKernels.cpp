@@ -63,6 +63,17 @@ static void lowerThreadIds(RoleOp role) {
   });
 }
 
+/// Restricts reductions over all threads to the threads of a role.
+static void restrictReductions(RoleOp role) {
+  role.walk([&](gpu::AllReduceOp op) {
+    std::array<int32_t, 3> threads = {int32_t(role.getNamedBarrier()),
+                                      int32_t(role.getFirstWarp()),
+                                      int32_t(role.getWarps())};
+    op->setAttr(kReducingRoleAttrName,
+                DenseI32ArrayAttr::get(op.getContext(), threads));
+  });
+}
+
 /// Inlines the body of a role, for an elected thread if the role requires it.
 /// The warp then reconverges, as the next instruction may need all threads.
 static void inlineRole(NVVMBuilder &builder, RoleOp role,
@@ -94,6 +105,8 @@ static void lowerRoles(KernelOp kernel) {
   Value warp = builder.warpInCta();
   for (RoleOp role : roles) {
     lowerThreadIds(role);
+    if (roles.size() > 1)
+      restrictReductions(role);
     bool isLast = role == roles.back() && !registers;
     Value relative =
         arith::SubIOp::create(builder, warp, builder.i32(role.getFirstWarp()));

@@ -175,6 +175,26 @@ def round_trip(format, rows, columns, dtype, element, layout=""):
     f.run()
 
 
+def both_axes(rows, columns, layout):
+    """Quantizes along both axes from one read, and dequantizes the results."""
+    f = Program(f"both axes {rows}x{columns} {layout}")
+    array, x = to_array(make_input(rows, columns, True), "bf16")
+    t = f"tensor<{rows}x{columns}xbf16>"
+    types = [f"tensor<{m}x{n}x{element}>" for m, n in ((rows, columns), (columns, rows))
+             for m, n, element in ((m, n, "f8E4M3FN"), (m, n // BLOCKS.block, f"{BLOCKS.scale}{layout}"))]
+    names = f.call(f"mx.quantize ins({f.argument(t, array)} : {t}) OUTS axes = [1, 0]", types, returned=False)
+    for i, numbers in enumerate((x, np.ascontiguousarray(x.T))):
+        elements, scales = BLOCKS.quantize(numbers, "f8E4M3FN")
+        pair, types_of_pair = names[2 * i:2 * i + 2], types[2 * i:2 * i + 2]
+        f.result((pair[0], types_of_pair[0]), test.expect, codes(elements, "f8E4M3FN"))
+        t = f"tensor<{elements.shape[0]}x{elements.shape[1]}xf32>"
+        number, = f.call(f"mx.dequantize ins({', '.join(pair)} : {', '.join(types_of_pair)}) OUTS block_size = 64", [t],
+                         returned=False)
+        f.result((number, t), lambda *found: test.expect(*found, nan=True),
+                 round_once(BLOCKS.dequantize(elements, scales), "f32"))
+    f.run()
+
+
 def multiply(format, m, n, k, quantizes_a, layout=""):
     f = Program(f"{format.scale} {m}x{n}x{k} {'a and b' if quantizes_a else 'b'} {layout}")
     operands, numbers = [], []
@@ -261,6 +281,8 @@ round_trip(BLOCKS, 40, 128, "f16", "f4E2M1FN")
 round_trip(SQUARES, 200, 384, "bf16", "f8E4M3FN")
 round_trip(SQUARES, 128, 128, "f32", "f8E4M3FN")
 round_trip(SQUARES, 130, 128, "f16", "f8E4M3FN")
+both_axes(256, 320, "")
+both_axes(256, 320, TILED)
 for format, layout in ((BLOCKS, ""), (BLOCKS, TILED), (SQUARES, "")):
     multiply(format, 130, 136, 384, quantizes_a=True, layout=layout)
     multiply(format, 40, 136, 256, quantizes_a=False, layout=layout)

@@ -1,4 +1,5 @@
-"""Quantizers to blocks of 1 x 128 and 128 x 128 elements with f32 scales equal numpy and the CPU path in every bit.
+"""Quantizers to blocks of 128 elements with f32 scales, and to blocks of 128 x 128, equal numpy and the CPU path in
+every bit.
 
 RUN: %python %s mx-run %t cpu
 RUN: %python %s mx-run %t sm_90a
@@ -40,12 +41,29 @@ BY_TILES = [
     ((301, 640), True, "bf16", [(E4, 1, "mn_major", "exact", 128), (E4, 0, "mn_major", "exact", 128)], "ragged"),
     ((200, 384), True, "f32", [(E4, 0, "mn_major", "exact", 128)], "ragged"),
 ]
+SQUARES = [
+    ((200, 640), True, "bf16", [(E4, 1, "linear", "exact", "128x128")], ""),
+    ((256, 384), False, "f32", [(E5, 1, "linear", "ceil", "128x128")], "amax"),
+    ((130, 256), True, "f16", [(E4, 1, "linear", "ceil", "128x128")], "seed"),
+    ((150, 512), True, "bf16", [(E4, 1, "linear", "exact", "128x128")], "prologue"),
+    ((70, 256), True, "f32", [(E4, 1, "linear", "exact", "128x128")], "concat"),
+    ((256, 160), True, "bf16", [(E4, 0, "linear", "exact", "128x128")], ""),
+    ((384, 256), False, "bf16", [(E4, 1, "linear", "exact", "128x128"), (E4, 0, "linear", "exact", "128x128")],
+     "amax"),
+    ((256, 128), True, "f32", [(E5, 0, "linear", "ceil", "128x128")], ""),
+    ((128, 512), True, "bf16", [(E4, 1, "linear", "exact", "128x128"), (E4, 0, "linear", "exact", "128x128")],
+     "prologue"),
+    ((3, 150, 256), True, "bf16", [(E4, 1, "linear", "exact", "128x128")], ""),
+    ((2, 256, 640), True, "f16", [(E4, 1, "linear", "ceil", "128x128"), (E4, 0, "linear", "ceil", "128x128")], ""),
+]
 # Tiles that exceed the shared memory of sm_120a.
 LARGE = [
     ((256, 384), True, "bf16", [(E4, 1, "mn_major", "exact", 128), (E4, 0, "mn_major", "exact", 128)], "concat"),
 ]
 
 test = Harness("mx_run", "folder", "chip", seed=73)
-for case in test.select(ALONG_ROWS + BY_TILES + LARGE):
+for case in test.select(ALONG_ROWS + BY_TILES + LARGE + SQUARES):
     check(test, case, scale="f32", refused=case in LARGE)
+    if case in SQUARES and case[3][0][3] == "ceil":
+        check(test, case)
 test.finish(least=500000)

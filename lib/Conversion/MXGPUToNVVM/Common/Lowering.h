@@ -13,6 +13,10 @@
 
 namespace mx::mxgpu {
 
+/// Attribute of gpu.all_reduce in a kernel with several roles: the named
+/// barrier, first warp and number of warps of its role.
+inline constexpr llvm::StringLiteral kReducingRoleAttrName = "mx.role";
+
 /// Returns the chip of the enclosing kernel, or null if it is unknown.
 const target::TargetInfo *getKernelTarget(mlir::Operation *op);
 

@@ -212,7 +212,8 @@ static Value getWarpMaxima(NVVMBuilder &builder) {
       builder, LLVM::LLVMPointerType::get(builder.getContext(), 3), kName);
 }
 
-/// Computes the maximum over a CTA. Every thread reads the maxima of all warps.
+/// Computes the maximum over a CTA or, with several roles, over the threads of
+/// a role. Every thread reads the maxima of all warps.
 /// The first barrier protects maxima of an earlier reduction.
 static LogicalResult lowerAllReduce(gpu::AllReduceOp op,
                                     gpu::AllReduceOp::Adaptor adaptor,
@@ -224,10 +225,13 @@ static LogicalResult lowerAllReduce(gpu::AllReduceOp op,
   if (!shape || op.getOp() != gpu::AllReduceOperation::MAXIMUMF)
     return rewriter.notifyMatchFailure(op, "not a maximum in a lowered kernel");
   NVVMBuilder builder(op.getLoc(), rewriter);
-  int64_t threads = shape[0], warps = threads / mx::target::kWarpSize;
+  int64_t barrier = 0, first = 0, warps = shape[0] / mx::target::kWarpSize;
+  if (auto role = op->getAttrOfType<DenseI32ArrayAttr>(kReducingRoleAttrName))
+    std::tie(barrier, first, warps) = std::tuple(role[0], role[1], role[2]);
+  int64_t threads = warps * mx::target::kWarpSize;
   Value value = reduceLanes(builder, ReduceKind::Maximum, adaptor.getValue());
   Value maxima = getWarpMaxima(builder);
-  builder.syncThreads(/*number=*/0, threads);
+  builder.syncThreads(barrier, threads);
   auto ifOp = scf::IfOp::create(builder, builder.isFirstLane(),
                                 /*withElse=*/false);
   {
@@ -237,9 +241,9 @@ static LogicalResult lowerAllReduce(gpu::AllReduceOp op,
     builder.storeShared(builder.offset(maxima, bytes),
                         builder.bitcast(builder.getI32Type(), value));
   }
-  builder.syncThreads(/*number=*/0, threads);
+  builder.syncThreads(barrier, threads);
   value = Value();
-  for (int64_t warp = 0; warp < warps; ++warp) {
+  for (int64_t warp = first; warp < first + warps; ++warp) {
     Value word =
         builder.loadShared(builder.offset(maxima, builder.i32(4 * warp)), 1)[0];
     Value next = builder.bitcast(builder.getF32Type(), word);

@@ -49,8 +49,9 @@ void launchForEachElement(
 
 /// Returns true if scales behind `batch` dimensions use the layout mn_major.
 bool isMNMajor(mlir::Value scales, int64_t batch);
-/// Returns the matrix or tiles of scales that a kernel addresses, with collapsed
-/// batches. Scales in layout mn_major become a matrix of blocks by rows.
+/// Returns the matrix or tiles of scales that a kernel addresses, with
+/// collapsed batches. Scales in layout mn_major become a matrix of blocks by
+/// rows.
 mlir::Value viewScales(KernelBuilder &host, mlir::Value scales, int64_t batch);
 /// Loads a scale from a matrix, from one of blocks by rows if `isMNMajor`, or
 /// from tiles.

@@ -68,10 +68,11 @@ Value DequantizedTensor::getColumnTiles() {
 /// tiled scales of each matrix start a new tile, so the kernel also needs the
 /// row count of a matrix.
 void DequantizedTensor::addArguments(SmallVectorImpl<Value> &arguments) {
-  for (Value value :
-       {toBytes(host, operands.input), operands.scales, operands.out})
-    if (value)
-      arguments.push_back(collapseLeading(host, value, batch + 1));
+  arguments.push_back(
+      collapseLeading(host, toBytes(host, operands.input), batch + 1));
+  if (operands.scales)
+    arguments.push_back(viewScales(host, operands.scales, batch));
+  arguments.push_back(collapseLeading(host, operands.out, batch + 1));
   if (Value scale = operands.globalScale)
     arguments.push_back(scale);
   if (Value offsets = operands.offsets)
@@ -156,9 +157,9 @@ Value DequantizedTensor::getScaleRow(ForEachWorkTileOp tile) {
 DequantizedTensor::TileRows
 DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
   if (dividesRows())
-    return {tile.getStart(), getScaleRow(tile), tile.getEnd()};
+    return {tile.getStart(), getScaleRow(tile), tile.getEnd(), Value()};
   if (!batches)
-    return {row, row, Value()};
+    return {row, row, Value(), Value()};
   Value padded = roundUpRows(getTileRows());
   Value matrix = arith::DivUIOp::create(body, row, padded);
   Value inMatrix = arith::RemUIOp::create(body, row, padded);
@@ -171,7 +172,12 @@ DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
                                      operands.blockSize);
   if (whole > 1)
     scaleRow = body.add(body.mul(matrix, roundUpRows(whole)), inMatrix);
-  return {elements, scaleRow, body.add(first, rows)};
+  Value end = body.add(first, rows), firstBlock;
+  if (hasMNMajorScales()) {
+    scaleRow = inMatrix;
+    firstBlock = body.mul(matrix, body.div(getColumns(), operands.blockSize));
+  }
+  return {elements, scaleRow, end, firstBlock};
 }
 
 /// Returns the column at which the thread that loaded `column` stores its
@@ -198,6 +204,8 @@ void DequantizedTensor::buildPieces(const TileRows &first,
       VectorType::get(vector, getElementTypeOrSelf(operands.input.getType()));
   auto outType = VectorType::get(vector, getElementTypeOrSelf(out.getType()));
   Value block = body.div(column, operands.blockSize);
+  if (first.block)
+    block = body.add(first.block, block);
   struct Piece {
     Value row, codes, scale;
   };
@@ -216,7 +224,7 @@ void DequantizedTensor::buildPieces(const TileRows &first,
     Value scale;
     if (scales)
       scale = loadScale(body, scales, body.add(first.scales, i), block,
-                        operands.blockSize);
+                        operands.blockSize, hasMNMajorScales());
     pieces.push_back({row, codes, scale});
   }
   Value place = operands.permuted ? getPermutedColumn(column) : column;

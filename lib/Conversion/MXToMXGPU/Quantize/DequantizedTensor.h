@@ -47,18 +47,24 @@ public:
   void buildTile(TileThreads threads, ForEachWorkTileOp tile, mlir::Value row);
 
 private:
-  /// First rows of a tile's elements and scales, and the end of its element
-  /// rows. `end` is null if the tile may extend to the end of the tensor.
+  /// First rows of a tile's elements and scales, the end of its element rows,
+  /// and the first block of its matrix. `end` is null if the tile may extend to
+  /// the end of the tensor. `block` is null unless a batch of scales in layout
+  /// mn_major stacks the blocks of all matrices.
   struct TileRows {
-    mlir::Value elements, scales, end;
+    mlir::Value elements, scales, end, block;
   };
 
   bool dividesRows() { return operands.ragged == RaggedKind::Rows; }
   bool dividesColumns() { return operands.ragged == RaggedKind::Reduction; }
   bool isTiled() {
-    return operands.scales && isMaterialized(llvm::cast<mlir::MemRefType>(
-                                                 operands.scales.getType()),
-                                             batch + 2);
+    return operands.scales &&
+           getLayoutKind(
+               llvm::cast<mlir::MemRefType>(operands.scales.getType()),
+               batch + 2) == ScaleLayoutKind::Sf128x4;
+  }
+  bool hasMNMajorScales() {
+    return operands.scales && isMNMajor(operands.scales, batch);
   }
   int64_t getTileRows() { return schedule.getTile()[0]; }
   int64_t getTileColumns() { return schedule.getTile()[1]; }

@@ -38,7 +38,13 @@ bool mx::mxgpu::isByTiles(FusedQuantizeOp op) {
 }
 
 bool mx::mxgpu::holdsBlocks(FusedQuantizeOp op, QuantizeScheduleAttr schedule) {
+  int64_t blockRows = getBlockRows(op.getScaleType(0), op.getBlockSize());
   return llvm::all_of(op.getAxes(), [&](int64_t axis) {
+    int64_t block[] = {blockRows, op.getBlockSize()};
+    if (blockRows > 1)
+      return schedule.getTile()[0] == block[!axis] &&
+             schedule.getTile()[1] == block[axis] &&
+             schedule.getRowsPerStage() == block[!axis];
     int64_t size = axis ? schedule.getTile()[1] : schedule.getRowsPerStage();
     return size % op.getBlockSize() == 0;
   });
@@ -55,7 +61,8 @@ SmallVector<int64_t> mx::mxgpu::getTileShape(FusedQuantizeOp op,
   }
   int64_t columns = kScaleTileBlocks * op.getBlockSize();
   // Adjacent sets of lanes write the scales of adjacent rows.
-  if (hasLayout(op, ScaleLayoutKind::MNMajor))
+  if (hasLayout(op, ScaleLayoutKind::MNMajor) ||
+      getBlockRows(op.getScaleType(0), op.getBlockSize()) > 1)
     columns = op.getBlockSize();
   if (isByTiles(op) || tile[1] >= columns)
     return tile;
@@ -87,7 +94,7 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
   const BlockFormat &format =
       getBlockFormat(op.getScaleType(0), op.getBlockSize());
   bool isWhole = format.blockSize == BlockFormat::kWhole;
-  if (isByTiles(op) && (format.blockRows > 1 || isWhole))
+  if (isByTiles(op) && isWhole)
     return op.emitOpError("expected a matrix with blocks along rows, without "
                           "expert groups, for a scale for ")
            << format.describeBlock() << " on the GPU: quantize on the host";

@@ -69,6 +69,14 @@ static Value share(KernelBuilder &body, Value value, int64_t lanes) {
   return ReduceLanesOp::create(body, ReduceKind::Maximum, value, lanes);
 }
 
+Value mx::mxgpu::findRoleMaximum(KernelBuilder &body, Value value) {
+  return gpu::AllReduceOp::create(
+      body, value,
+      gpu::AllReduceOperationAttr::get(body.getContext(),
+                                       gpu::AllReduceOperation::MAXIMUMF),
+      /*uniform=*/true);
+}
+
 /// Quantizes zeros and drops their elements.
 Value mx::mxgpu::findScale(KernelBuilder &body, FusedQuantizeOp op,
                            unsigned index, Value amax) {
@@ -129,7 +137,7 @@ SmallVector<Value> QuantizeInputLoader::getArguments(KernelBuilder &host) {
   for (const QuantizeSource &source : sources) {
     arguments.push_back(toBytes(host, source.tensor));
     if (source.scales)
-      arguments.push_back(source.scales);
+      arguments.push_back(viewScales(host, source.scales, getBatchRank(op)));
   }
   if (op.getGather())
     arguments.push_back(op.getGather());
@@ -225,8 +233,9 @@ QuantizeInputLoader::Loaded QuantizeInputLoader::loadInput(size_t number,
   if (!source.scales)
     return {elements, Value()};
   BlockShape block = source.getBlockSize();
-  return {elements, loadScale(body, inputScales[number], row,
-                              body.div(column, block), block)};
+  return {elements,
+          loadScale(body, inputScales[number], row, body.div(column, block),
+                    block, isMNMajor(source.scales, getBatchRank(op)))};
 }
 
 Value QuantizeInputLoader::getNumbers(size_t number, const Loaded &loaded) {

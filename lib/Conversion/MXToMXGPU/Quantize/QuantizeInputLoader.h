@@ -44,6 +44,9 @@ bool canCopyInputs(FusedQuantizeOp op);
 mlir::Value findThreadAmax(KernelBuilder &body, FusedQuantizeOp op,
                            mlir::Value vector, mlir::IntegerAttr column = {});
 
+/// Returns the maximum of `value` over all threads of the role.
+mlir::Value findRoleMaximum(KernelBuilder &body, mlir::Value value);
+
 /// Returns the scale of a block with the largest magnitude `amax`, by the
 /// recipe of a destination.
 mlir::Value findScale(KernelBuilder &body, FusedQuantizeOp op, unsigned index,

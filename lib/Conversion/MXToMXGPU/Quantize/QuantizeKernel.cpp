@@ -8,9 +8,9 @@
 // rows that a gather omits, are zero. QuantizeTileKernel.cpp quantizes along
 // columns, through shared memory.
 //
-// A single warp quantizes a square block or a whole row. The warp reads the
-// block twice, first to find the largest magnitude and then to quantize the
-// elements. It holds the values of a short row in registers instead.
+// A single warp or a CTA quantizes a square block or a whole row. Its threads
+// hold the values in registers. If there are too many, a warp reads the block
+// twice, first to find the largest magnitude and then to quantize the elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +37,8 @@ StringRef mx::mxgpu::getKernelName(FusedQuantizeOp op) {
   return op.getDequantized() ? "quantize_dequantize" : "quantize";
 }
 
-/// Returns the divisor of the rows of work tiles that write all scales and their
-/// padding.
+/// Returns the divisor of the rows of work tiles that write all scales and
+/// their padding.
 static int64_t getScaleRows(FusedQuantizeOp op) {
   if (hasLayout(op, ScaleLayoutKind::Sf128x4))
     return kScaleTileRows;
@@ -61,7 +61,8 @@ public:
         tile(hasSquares()
                  ? SmallVector<int64_t>{format.blockRows, format.blockSize}
                  : getTileShape(op, schedule)),
-        loads(getLoads()), rowMultiple(std::lcm(tile[0], getScaleRows(op))),
+        workThreads(getWorkThreads()), loads(getLoads()),
+        rowMultiple(std::lcm(tile[0], getScaleRows(op))),
         pieces(op, body, schedule.getVector(),
                {rowMultiple, isWhole() ? loads * tile[1] : tile[1]},
                /*padded=*/false),
@@ -87,8 +88,19 @@ private:
   int64_t getLoads() {
     if (isWhole())
       return op.getConcat() ? 1 : std::max(1, 8 / int(op.getInputs().size()));
-    return std::gcd(4, tile[0] * tile[1] / schedule.getVector() /
-                           target::kWarpSize);
+    return std::gcd(4, tile[0] * tile[1] / schedule.getVector() / workThreads);
+  }
+  /// Returns true if registers of `threads` threads hold `count` values.
+  bool canHold(int64_t count, int64_t threads) {
+    return count * getQuantizedBits(op) <= kHeldRegisters * 32 * threads;
+  }
+  /// Returns the number of threads that process a work tile: of a square, all
+  /// if they can hold it, otherwise a warp.
+  int64_t getWorkThreads() {
+    int64_t all = schedule.getThreads(), inRow = tile[1] / schedule.getVector();
+    bool isHeld = all % inRow == 0 && tile[0] * inRow % all == 0 &&
+                  canHold(tile[0] * tile[1], all);
+    return !hasSquares() || isHeld ? all : target::kWarpSize;
   }
   /// Returns the number of rows of all work tiles.
   Value padRows(KernelBuilder &builder, Value rows) {
@@ -100,14 +112,25 @@ private:
   void buildBody();
   /// Returns true if all threads of a CTA, not of a warp, process a row.
   bool isByCta() const {
+    if (hasSquares())
+      return workThreads > target::kWarpSize;
     return isWhole() && tile[1] > target::kWarpSize * schedule.getVector();
   }
-  /// Returns true if registers hold the values of a row.
+  /// Returns true if registers hold the values of a row or square.
   bool isHeld() {
     int64_t size = op.getInput().getType().getDimSize(1);
-    int64_t bits = getQuantizedBits(op);
+    if (hasSquares())
+      return isByCta();
     return isWhole() && !ShapedType::isDynamic(size) && size > 0 &&
-           size * bits <= kHeldRegisters * 32 * tile[1] / schedule.getVector();
+           canHold(size, tile[1] / schedule.getVector());
+  }
+  /// Returns the number of largest magnitudes of a block. A row of concatenated
+  /// values is a single block.
+  int64_t countMaxima() {
+    int64_t count = op.getSpreads() ? 3
+                    : isWhole()     ? 1
+                                    : op.getNumConcatenated();
+    return op.getNumValues() * count;
   }
   /// Returns the distance between pieces of a block that is read twice.
   int64_t getStep(const TileThreads &threads) {
@@ -118,7 +141,7 @@ private:
   loadPieces(const TileThreads &threads, Value offset, int64_t count);
   /// Returns the maximum over all threads that process a row of each value.
   SmallVector<Value> share(ValueRange ofLanes);
-  /// Quantize a warp's row or block. Return the largest magnitude of each
+  /// Quantize a row or block. Return the largest magnitude of each
   /// value, or of a row of concatenated values.
   SmallVector<Value> buildHeld(const TileThreads &threads);
   SmallVector<Value> buildBlock(const TileThreads &threads);
@@ -167,6 +190,7 @@ private:
   KernelBuilder host, body;
   gpu::GPUModuleOp module;
   SmallVector<int64_t> tile; ///< shape of a tile, which may be a square
+  int64_t workThreads;       ///< threads that process a tile
   int64_t loads;             ///< pieces of a block that are loaded at once
   int64_t rowMultiple;       ///< rows of tiles that fill scale tiles
   QuantizeInputLoader pieces;
@@ -340,21 +364,17 @@ QuantizeRowsBuilder::loadPieces(const TileThreads &threads, Value offset,
 SmallVector<Value> QuantizeRowsBuilder::share(ValueRange ofLanes) {
   return llvm::map_to_vector(ofLanes, [&](Value ofLane) -> Value {
     if (isByCta())
-      return gpu::AllReduceOp::create(
-          body, ofLane,
-          gpu::AllReduceOperationAttr::get(body.getContext(),
-                                           gpu::AllReduceOperation::MAXIMUMF),
-          /*uniform=*/true);
+      return findRoleMaximum(body, ofLane);
     return ReduceLanesOp::create(body, ReduceKind::Maximum, ofLane);
   });
 }
 
-/// Holds all values of a row, in unrolled code.
+/// Holds all values of a row or square, in unrolled code.
 SmallVector<Value> QuantizeRowsBuilder::buildHeld(const TileThreads &threads) {
-  int64_t columns = op.getInput().getType().getDimSize(1), step = tile[1];
-  int64_t count = llvm::divideCeil(columns, step);
+  int64_t size = isWhole() ? op.getInput().getType().getDimSize(1) : tile[0];
+  int64_t step = getStep(threads), count = llvm::divideCeil(size, step);
   SmallVector<std::pair<QuantizeInputLoader::Piece, SmallVector<Value>>> held;
-  SmallVector<Value> amax(op.getNumValues() * (op.getSpreads() ? 3 : 1));
+  SmallVector<Value> amax(countMaxima());
   for (int64_t i = 0; i < count; i += loads)
     for (const auto &piece : loadPieces(threads, body.index(i * step),
                                         std::min(loads, count - i))) {
@@ -362,9 +382,14 @@ SmallVector<Value> QuantizeRowsBuilder::buildHeld(const TileThreads &threads) {
       raise(amax, held.back().second);
     }
   amax = share(amax);
-  storeRowScales(threads.row, amax);
-  for (const auto &[piece, values] : held)
-    store(piece, values, amax);
+  if (isWhole())
+    storeRowScales(threads.row, amax);
+  for (const auto &[piece, values] : held) {
+    Value isFirst;
+    if (hasSquares() && &values == &held.front().second)
+      isFirst = body.isEqual(ThreadIdOp::create(body), body.index(0));
+    store(piece, values, amax, isFirst);
+  }
   return amax;
 }
 
@@ -387,9 +412,7 @@ SmallVector<Value> QuantizeRowsBuilder::buildBlock(const TileThreads &threads) {
     return loop;
   };
   Value zero = arith::ConstantOp::create(body, body.getF32FloatAttr(0.0f));
-  // A row of concatenated values is a single block.
-  int64_t count = op.getSpreads() ? 3 : isWhole() ? 1 : op.getNumConcatenated();
-  SmallVector<Value> amax(op.getNumValues() * count, zero);
+  SmallVector<Value> amax(countMaxima(), zero);
   auto loop = forEachPieces(amax, [&](const auto &piece, auto &maxima, Value) {
     raise(maxima, pieces.produce(piece));
   });
@@ -412,8 +435,7 @@ void QuantizeRowsBuilder::buildBody() {
   auto threads =
       forEachTile(body, "quantize", padRows(body, pieces.getRows()),
                   isWhole() ? body.index(tile[1]) : pieces.getColumns(), tile,
-                  hasSquares() ? target::kWarpSize : schedule.getThreads(),
-                  schedule.getVector(), schedule.getRaster());
+                  workThreads, schedule.getVector(), schedule.getRaster());
   SmallVector<Value> known;
   for (Value magnitude : magnitudes)
     known.push_back(LoadRelaxedOp::create(body, magnitude));
@@ -443,7 +465,8 @@ void QuantizeRowsBuilder::build() {
   kernel =
       host.kernel(module, getKernelName(op), ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
-  kernel.setMinCtas(hasSquares() ? 1 : schedule.getCtas());
+  kernel.setMinCtas(workThreads < schedule.getThreads() ? 1
+                                                        : schedule.getCtas());
   takeArguments();
   buildBody();
   Value rowTiles =

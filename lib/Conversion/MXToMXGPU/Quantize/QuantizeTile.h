@@ -85,6 +85,12 @@ private:
     ProducerAcquireOp ofTile = {}, ofSlab = {};
   };
 
+  /// Fragment of a slab: its place, the part of the block that the lane holds,
+  /// and the values.
+  struct Fragment {
+    mlir::Value row, column, block, part, x;
+  };
+
   // QuantizeTileHost.cpp
   llvm::LogicalResult verifyBlocks();
   llvm::LogicalResult verifyCopies();
@@ -116,6 +122,11 @@ private:
   void buildQuantize(int64_t axis);
   void buildSlab(int64_t axis, ProducerAcquireOp ofTile, mlir::Value bySlabs);
   void buildPass(const Destination &dest, RowSlab slab);
+  mlir::Value
+  forEachFragment(const Destination &dest, int64_t atOnce, bool raises,
+                  llvm::function_ref<mlir::Value(mlir::Value)> build);
+  Fragment loadFragment(const Destination &dest, RowSlab slab,
+                        mlir::Value item);
   void raiseAmax();
   mlir::Value buildRowFragment(const Destination &dest, RowSlab slab,
                                mlir::Value item);
@@ -123,6 +134,8 @@ private:
                           mlir::Value item, int64_t count);
   mlir::Value buildColumnFragment(const Destination &dest, RowSlab slab,
                                   mlir::Value item);
+  void buildColumnsOfTall(const Destination &dest, RowSlab slab,
+                          const Fragment &fragment);
   mlir::Value getNumber(const Destination &dest, RowSlab slab, mlir::Value row,
                         mlir::Value column);
   mlir::Value getAllColumns();
@@ -132,6 +145,7 @@ private:
                                mlir::Value line);
   void storeScale(const Destination &dest, RowSlab slab, mlir::Value scale,
                   mlir::Value row, mlir::Value block, mlir::Value part);
+  void storeTallScale(const Destination &dest);
   void storeInMatrix(const Destination &dest, mlir::Value matrix,
                      mlir::Value value, mlir::Value row, mlir::Value block,
                      mlir::Value part, bool transposed);
@@ -155,6 +169,12 @@ private:
   int64_t getColumns() { return schedule.getTile()[1]; }
   int64_t getRowsPerStage() { return schedule.getRowsPerStage(); }
   int64_t getBlock() { return op.getBlockSize(); }
+  /// Returns the number of rows of a block, along an axis.
+  int64_t getBlockRows() {
+    return mx::getBlockRows(op.getScaleType(0), op.getBlockSize());
+  }
+  /// Returns true if blocks have several rows. Then each tile is a block.
+  bool isTall() { return getBlockRows() > 1; }
   /// Returns the number of elements of a block that a thread holds.
   int64_t getPart() {
     return std::min<int64_t>(getBlock(), kPowerOfTwoBlockSize);
@@ -316,6 +336,8 @@ private:
   /// For each value, the maximum magnitude that the thread found, and the amax
   /// that the thread loaded earlier.
   llvm::SmallVector<mlir::Value> maxima, known;
+  /// Largest magnitude of the tile if it is a block, otherwise null.
+  mlir::Value blockAmax;
   /// For each axis, the output rings by tile and by slab.
   std::array<std::pair<mlir::Value, mlir::Value>, 2> outputs;
   ForEachWorkTileOp tile;

@@ -8,6 +8,7 @@
 
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
+#include "QuantizeChecks.h"
 #include "QuantizeTile.h"
 
 using namespace mlir;
@@ -313,6 +314,15 @@ static int64_t getElementStep(Value elements) {
 }
 
 LogicalResult QuantizeTileBuilder::verifyBlocks() {
+  if (isTall() && !holdsBlocks(op, schedule))
+    return op.emitOpError("expected a schedule with tiles and stages of one "
+                          "block, ")
+           << getBlockRows() << " x " << getBlock() << ", found " << schedule;
+  // mxgpu.quantize_block numbers the elements of a row.
+  if (isTall() && op.getSeed() && llvm::is_contained(op.getAxes(), 0))
+    return op.emitOpError("expected no seed along axis 0 with blocks of ")
+           << getBlockRows() << " x " << getBlock()
+           << " elements on the GPU: quantize the transposed input";
   for (int64_t axis : op.getAxes())
     if (int64_t size = axis ? getColumns() : getRowsPerStage();
         size % getBlock())

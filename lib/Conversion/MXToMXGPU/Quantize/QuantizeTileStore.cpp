@@ -132,6 +132,15 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
                 /*transposed=*/dest.isMNMajor);
 }
 
+/// Stores the scale of a tile that is a block.
+void QuantizeTileBuilder::storeTallScale(const Destination &dest) {
+  auto [row, column] = getStart(dest);
+  storeInMatrix(dest, dest.kernelScales,
+                findScale(body, op, dest.index, blockAmax),
+                body.div(row, getBlockRows()), body.div(column, getBlock()),
+                /*part=*/ThreadIdOp::create(body), /*transposed=*/false);
+}
+
 /// Stores the spread of `row` and `block` of the tile's output, if needed.
 void QuantizeTileBuilder::storeSpread(const Destination &dest, Value x,
                                       IntegerAttr column, Value row,
@@ -154,13 +163,16 @@ void QuantizeTileBuilder::storeInMatrix(const Destination &dest, Value matrix,
                                         Value value, Value row, Value block,
                                         Value part, bool transposed) {
   Value lines = dest.axis ? rows : columns;
+  if (isTall())
+    lines = body.ceilDiv(lines, getBlockRows());
   // Rows past the end have scale 0, which pads layout mn_major.
-  Value endRow = writesRows(dest)                  ? tile.getEnd()
-                 : batch && !dest.isMNMajor        ? lines
-                                                   : body.dim(matrix, transposed);
-  Value endBlock = batch && transposed
-                       ? body.div(dest.axis ? getAllColumns() : rows, getBlock())
-                       : body.dim(matrix, !transposed);
+  Value endRow = writesRows(dest)           ? tile.getEnd()
+                 : batch && !dest.isMNMajor ? lines
+                                            : body.dim(matrix, transposed);
+  Value endBlock =
+      batch && transposed
+          ? body.div(dest.axis ? getAllColumns() : rows, getBlock())
+          : body.dim(matrix, !transposed);
   Value isInside =
       body.andBits(body.isBelow(row, endRow), body.isBelow(block, endBlock));
   if (part)

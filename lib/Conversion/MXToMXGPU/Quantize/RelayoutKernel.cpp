@@ -25,11 +25,12 @@ static constexpr int64_t kRelayoutThreads = 256;
 
 namespace {
 
-/// Converts between row-major and tiled scales. Row-major batches are collapsed
-/// to a single matrix. The tiled scales of each matrix start a new tile.
+/// Converts between row-major scales and another layout. Row-major batches are
+/// collapsed to a single matrix. The tiled scales of each matrix start a new
+/// tile.
 struct Relayout {
   RelayoutOp op;
-  bool fromMatrix;
+  bool fromMatrix, isMNMajor;
   /// Number of leading dimensions.
   int64_t batch;
 
@@ -51,18 +52,23 @@ void Relayout::buildKernel(KernelOp kernel) {
     matrixRows = entry.getArgument(2);
     paddedRows = body.mul(body.ceilDiv(matrixRows, kScaleTileRows),
                           body.index(kScaleTileRows));
-    rowsInTiles = body.mul(body.dim(tiles, 0), body.index(kScaleTileRows));
+    rowsInTiles =
+        body.mul(isMNMajor ? body.div(rows, matrixRows) : body.dim(tiles, 0),
+                 isMNMajor ? paddedRows : body.index(kScaleTileRows));
+  } else if (isMNMajor) { // also writes the padding
+    rowsInTiles = body.dim(tiles, 1);
   }
   auto threads = forEachTile(
       body, "relayout", rowsInTiles, blocks, kRelayoutTile, kRelayoutThreads,
       /*vector=*/1, RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
   // The row of the first piece determines the matrix, because a tile never
   // spans two matrices.
-  Value first, inMatrix;
+  Value first, inMatrix = threads.row, firstBlock = body.index(0);
   if (batch) {
     Value number = body.div(threads.row, paddedRows);
     first = body.mul(number, matrixRows);
     inMatrix = body.rem(threads.row, paddedRows);
+    firstBlock = body.mul(number, blocks);
   }
   // Move rows past the end of their matrix beyond all rows.
   auto getRowOfMatrix = [&](Value rowInTiles, int64_t i) -> Value {
@@ -72,21 +78,36 @@ void Relayout::buildKernel(KernelOp kernel) {
     Value exists = body.isBelow(row, matrixRows);
     return body.select(exists, body.add(first, row), rows);
   };
+  // In layout mn_major, moves columns past the last block beyond all blocks.
+  using Place = std::pair<Value, Value>;
+  auto getPlaceInTiles = [&](Value rowInTiles, int64_t i) -> Place {
+    if (!isMNMajor)
+      return {rowInTiles, threads.column};
+    Value exists = body.isBelow(threads.column, blocks);
+    return {body.select(exists, body.add(firstBlock, threads.column),
+                        body.dim(tiles, 0)),
+            body.add(inMatrix, i)};
+  };
   struct Piece {
-    Value to, scale;
+    Place to;
+    Value scale;
   };
   SmallVector<Piece> pieces;
   for (int64_t i = 0; i < kRelayoutTile[0]; i += threads.step) {
-    Value to = body.add(threads.row, i), from = getRowOfMatrix(to, i);
+    Value row = body.add(threads.row, i);
+    Place to = getPlaceInTiles(row, i),
+          from = {getRowOfMatrix(row, i), threads.column};
     if (!fromMatrix)
       std::swap(to, from);
     pieces.push_back(
-        {to, LoadScaleOp::create(body, type, input, from, threads.column)});
+        {to, LoadScaleOp::create(body, type, input, from.first, from.second)});
   }
-  Value rowsOfOut = fromMatrix ? rowsInTiles : rows;
+  Place end = {fromMatrix ? rowsInTiles : rows, blocks};
+  if (fromMatrix && isMNMajor)
+    end = {body.dim(out, 0), body.dim(out, 1)};
   for (const Piece &piece : pieces)
-    StoreScalesOp::create(body, piece.scale, out, piece.to, threads.column,
-                          rowsOfOut, blocks, /*lanes=*/1);
+    StoreScalesOp::create(body, piece.scale, out, piece.to.first,
+                          piece.to.second, end.first, end.second, /*lanes=*/1);
 }
 
 /// Fails unless scales are contiguous matrices or tiles. The row-major input
@@ -122,8 +143,9 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
     op.erase();
     return success();
   }
-  Relayout relayout{op, inputRank < rank, std::min(inputRank, rank) - 2};
-  int64_t batch = relayout.batch;
+  int64_t batch = std::min(inputRank, rank) - 2;
+  Relayout relayout{op, inputRank < rank,
+                    isMNMajor(inputRank < rank ? out : input, batch), batch};
   if (failed(verifyForm(op, input, batch)) ||
       failed(verifyForm(op, out, batch)))
     return failure();
@@ -135,8 +157,8 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
   Value rows = host.dim(matrix, batch), blocks = host.dim(matrix, batch + 1);
   requireScaleSizes(host, tiles, rows, blocks, BlockShape(1),
                     /*rowTiles=*/Value(), "scales", batch);
-  SmallVector<Value> arguments = {collapseLeading(host, input, batch + 1),
-                                  collapseLeading(host, out, batch + 1)};
+  SmallVector<Value> arguments = {viewScales(host, input, batch),
+                                  viewScales(host, out, batch)};
   Value rowTiles = host.ceilDiv(rows, kRelayoutTile[0]);
   if (batch) {
     arguments.push_back(rows);

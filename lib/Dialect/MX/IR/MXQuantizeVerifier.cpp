@@ -336,6 +336,12 @@ static LogicalResult verifyCopied(FusedQuantizeOp op, unsigned index) {
            << " along axis 1 without a prologue, found " << found << " and "
            << spellBlockSize(op.getBlockSize())
            << ": add a prologue that yields its argument to requantize";
+  Type scales = getElementTypeOrSelf(op.getSources()[0].scales);
+  if (!op.isDequantized(index) && op.getScaleType(index) != scales)
+    return op.emitOpError("expected the input's scale type ")
+           << scales << " along axis 1 without a prologue, found "
+           << op.getScaleType(index)
+           << ": add a prologue that yields its argument to requantize";
   // fused_quantize C26
   if (op.getSquare() ||
       getBlockRows(op.getScaleType(index), op.getBlockSize()) > 1)

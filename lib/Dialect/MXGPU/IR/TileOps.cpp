@@ -256,8 +256,7 @@ LogicalResult QuantizeColumnsOp::verify() {
            << listScaleTypes() << ", found " << scales;
   int64_t block = format->blockSize;
   // quantize_columns C2
-  if (input.getRank() != 2 ||
-      (!getFolded() && input.getDimSize(0) != block) ||
+  if (input.getRank() != 2 || (!getFolded() && input.getDimSize(0) != block) ||
       !isa<BFloat16Type, Float16Type, Float32Type>(input.getElementType()))
     return emitOpError("expected ")
            << block << " rows of bf16, f16 or f32 elements, found " << input;
@@ -270,8 +269,8 @@ LogicalResult QuantizeColumnsOp::verify() {
     return failure();
   // quantize_columns C4
   if (elements.getShape() != ArrayRef<int64_t>{columns, rows})
-    return emitOpError("expected ") << columns << " rows of " << rows
-                                    << " elements, found " << elements;
+    return emitOpError("expected ")
+           << columns << " rows of " << rows << " elements, found " << elements;
   if (scales.getShape() != ArrayRef<int64_t>{columns}) // quantize_columns C5
     return emitOpError("expected ") << columns << " scales, found " << scales;
   if (bool(getEncode()) != format->hasTensorFactor) // quantize_columns C6
@@ -280,9 +279,8 @@ LogicalResult QuantizeColumnsOp::verify() {
            << scales;
   // quantize_columns C9
   int64_t lanes = getLanes();
-  if (getFolded() &&
-      (lanes < 2 || !findBlockFormat(scales.getElementType(),
-                                     BlockShape(lanes * rows))))
+  if (getFolded() && (lanes < 2 || !findBlockFormat(scales.getElementType(),
+                                                    BlockShape(lanes * rows))))
     return emitOpError("expected lanes that together contain a longer block, "
                        "found ")
            << lanes << " lanes with " << rows << " rows each";

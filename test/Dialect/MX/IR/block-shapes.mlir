@@ -119,6 +119,17 @@ func.func @promote(%a: tensor<200x512xf8E4M3FN>, %sa: tensor<200x4xf32>, %c: ten
 
 // -----
 
+func.func @copied(%x: tensor<200x512xf8E4M3FN>, %t: tensor<200x4xf32>, %q: tensor<200x512xf8E4M3FN>,
+                  %s: tensor<200x4xf8E8M0FNU>) {
+  // expected-error@+1 {{expected the input's scale type 'f32' along axis 1 without a prologue, found 'f8E8M0FNU': add a prologue that yields its argument to requantize}}
+  mx.fused_quantize ins(%x : tensor<200x512xf8E4M3FN>) input_scales(%t : tensor<200x4xf32>)
+      outs(%q, %s : tensor<200x512xf8E4M3FN>, tensor<200x4xf8E8M0FNU>) block_size = 128
+      -> tensor<200x512xf8E4M3FN>, tensor<200x4xf8E8M0FNU>
+  return
+}
+
+// -----
+
 func.func @rounding(%x: tensor<200x512xbf16>, %q: tensor<200x512xf8E4M3FN>, %t: tensor<2x4xf32>) {
   // expected-error@+1 {{expected scale_rounding = ceil or exact with 'f32' scales, found floor}}
   mx.quantize ins(%x : tensor<200x512xbf16>) outs(%q, %t : tensor<200x512xf8E4M3FN>, tensor<2x4xf32>)
