@@ -138,6 +138,10 @@ static RegisterFormat getRegisterFormat(FusedQuantizeOp op, Axes axes,
   Input input = getInput(type);
   if (input == Input::F32)
     return RegisterFormat::F32;
+  // Divisions of f32 scales need registers.
+  if (axes == Axes::Columns &&
+      getBlockFormat(op.getScaleType(0), op.getBlockSize()).isExact)
+    return RegisterFormat::WidenedF32;
   bool isSix = op.getElementType(0).getIntOrFloatBitWidth() == 6;
   return axes == Axes::Both && (input == Input::F16 || isSix)
              ? RegisterFormat::WidenedF32

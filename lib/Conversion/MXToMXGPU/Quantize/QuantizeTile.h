@@ -3,7 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // QuantizeTileHost.cpp implements the launch, QuantizeTileKernel.cpp implements
-// the kernel, and QuantizeTileStore.cpp implements prologues and stores.
+// the kernel, QuantizeTileFragments.cpp implements the work of its threads, and
+// QuantizeTileStore.cpp implements prologues and stores.
 //
 //===----------------------------------------------------------------------===//
 

@@ -48,6 +48,8 @@ static bool keepsExperts(DequantizeOp reader, FusedQuantizeOp op,
 
 /// Returns the only reader of a destination if it is an mx.dequantize.
 static DequantizeOp findReader(FusedQuantizeOp op, unsigned index) {
+  const BlockFormat &format =
+      getBlockFormat(op.getScaleType(index), op.getBlockSize());
   Value elements = op->getResult(op.getElementsNumber(index));
   Value scales = op->getResult(op.getScalesNumber(index));
   if (!elements.hasOneUse() || !scales.hasOneUse())
@@ -57,8 +59,8 @@ static DequantizeOp findReader(FusedQuantizeOp op, unsigned index) {
       reader.getScales() != scales || !keepsExperts(reader, op, index) ||
       reader.getBlockSize() != op.getBlockSize() ||
       // The attribute `dequantized` lists no scale types, so formats with a
-      // custom codec for scales are not supported.
-      getBlockFormat(op.getScaleType(index), op.getBlockSize()).codec ||
+      // custom codec for scales or with several rows are not supported.
+      format.codec || format.blockRows > 1 ||
       reader->getBlock() != op->getBlock())
     return {};
   return reader;

@@ -136,8 +136,8 @@ bool mx::usesPlaces(linalg::LinalgOp op) {
 bool mx::canInline(DequantizeOp op) {
   Type scaleType = getElementTypeOrSelf(op.getScales());
   return op.getNumResults() == 1 && !op.getOffsets() &&
-         getBlockFormat(scaleType).blockSize ==
-             static_cast<int64_t>(op.getBlockSize()) &&
+         &getBlockFormat(scaleType) ==
+             &getBlockFormat(scaleType, op.getBlockSize()) &&
          (!op.getGlobalScale() || op.getOutType().getElementType().isF32());
 }
 

@@ -31,6 +31,7 @@ static bool haveSameRecipe(FusedQuantizeOp a, FusedQuantizeOp b) {
          a.getSeed() == b.getSeed() && a.getGather() == b.getGather() &&
          a.getSquare() == b.getSquare() && a.getConcat() == b.getConcat() &&
          a.getBlockSize() == b.getBlockSize() &&
+         a.getScaleType(0) == b.getScaleType(0) &&
          a.getSpreads() == b.getSpreads() &&
          a.getRounding() == b.getRounding() &&
          a->getDiscardableAttrDictionary() == b->getDiscardableAttrDictionary();
