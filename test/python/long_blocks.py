@@ -30,7 +30,8 @@ def check(test, case, spreads=False, scale=None, refused=False):
         array, x = to_array(make_input(test.rng, shape), dtype)
     groups = 3 if options == "ragged" else 0
     ends = group_ends(test.rng, shape[0], groups) if groups else None
-    outs = [Blocks(*args, size=size, groups=groups, batch="".join(f"{n}x" for n in shape[:-2]), spreads=spreads, scale=scale)
+    batch = "".join(f"{n}x" for n in shape[:-2])
+    outs = [Blocks(*args, size=size, groups=groups, batch=batch, spreads=spreads, scale=scale)
             for *args, size in destinations]
     values = 2 if options == "concat" else 1
     f, sizes = Function(), shape if static else ["?"] * 2

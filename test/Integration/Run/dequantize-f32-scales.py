@@ -41,8 +41,8 @@ def quantize(blocks, x):
     elements, scales, laid = (np.stack(part) for part in zip(*((q, s, blocks.lay_out(s)) for q, s in parts)))
     batch = x.shape[:-2]
     if blocks.layout == "mn_major":
-        laid = laid.reshape(*batch, laid.shape[1], -1, 4)
-    return elements.reshape(x.shape), scales.reshape(*batch, *scales.shape[1:]), laid.reshape(*batch, *laid.shape[-2 - (blocks.layout == "mn_major"):])
+        laid = laid.reshape(*laid.shape[:2], -1, 4)
+    return elements.reshape(x.shape), *(array.reshape(*batch, *array.shape[1:]) for array in (scales, laid))
 
 
 def describe(shape, **options):
@@ -116,7 +116,7 @@ def relayout(shape):
     _, scales, laid = quantize(major, draw(shape))
     f = Function()
     types = [blocks.types(*shape[-2:])[1] for blocks in (linear, major)]
-    s, = f.argument(types[0], scales),
+    s = f.argument(types[0], scales)
     t, = f.call(f"mx.relayout ins({s} : {types[0]}) OUTS", [types[1]])
     f.call(f"mx.relayout ins({t} : {types[1]}) OUTS", [types[0]])
     found = run(f)
