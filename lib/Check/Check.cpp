@@ -170,6 +170,9 @@ static const char *whyInexact(Operation *op) {
     return "it depends on a matmul that was not compared";
   if (isa_and_nonnull<MXDialect>(op->getDialect()) && op->hasAttr("ragged"))
     return "it depends on rows outside all expert groups";
+  auto quantize = dyn_cast<FusedQuantizeOp>(op);
+  if (quantize && !quantize.getIfAny().empty())
+    return "it depends on a quantization that may be skipped";
   if (isa<CallOpInterface>(op))
     return "it depends on a function call";
   // Sums of rows use a kernel with a different order

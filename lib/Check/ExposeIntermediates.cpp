@@ -16,7 +16,11 @@
 using namespace mlir;
 using namespace mx;
 
+/// Excludes quantizations that may be skipped.
 static bool isCompared(Operation *op) {
+  auto quantize = dyn_cast<FusedQuantizeOp>(op);
+  if (quantize && !quantize.getIfAny().empty())
+    return false;
   return op->getDialect() && isa<MXDialect>(op->getDialect()) &&
          isa<DestinationStyleOpInterface>(op);
 }

@@ -52,6 +52,11 @@ Value NVVMBuilder::ballot(Value condition) {
                                   NVVM::VoteSyncKind::ballot);
 }
 
+Value NVVMBuilder::joinBitsInWarp(Value value) {
+  return NVVM::ReduxOp::create(*this, getI32Type(), value, NVVM::ReduxKind::OR,
+                               i32(-1));
+}
+
 Value NVVMBuilder::largestInWarp(Value value) {
   return NVVM::ReduxOp::create(*this, getI32Type(), value,
                                NVVM::ReduxKind::UMAX, i32(-1));

@@ -31,17 +31,17 @@ TEST_F(BlockFormats, AreFoundByTheTypeOfScales) {
   EXPECT_TRUE(isPowerOfTwoScale(powers));
   EXPECT_FALSE(isPowerOfTwoScale(e4m3));
   EXPECT_FALSE(isPowerOfTwoScale({}));
-  for (Type other : {e2m1, i8, Type(Float32Type::get(&context))})
+  for (Type other : {e2m1, i8, Type(Float64Type::get(&context))})
     EXPECT_FALSE(findBlockFormat(other));
 }
 
 TEST_F(BlockFormats, GiveTheTypeOfScalesBack) {
   for (const BlockFormat &format : getBlockFormats()) {
-    EXPECT_EQ(findBlockFormat(format.getScaleType(&context), format.blockSize),
-              &format);
-    EXPECT_EQ(findBlockFormat(format.blockSize), &format);
+    BlockShape shape(format.blockSize, format.blockRows);
+    EXPECT_EQ(findBlockFormat(format.getScaleType(&context), shape), &format);
+    EXPECT_EQ(findBlockFormat(shape)->blockSize, format.blockSize);
   }
-  EXPECT_FALSE(findBlockFormat(int64_t(64)));
+  EXPECT_FALSE(findBlockFormat(BlockShape(64)));
 }
 
 TEST_F(BlockFormats, SayWhichElementsTheyTake) {
@@ -59,7 +59,7 @@ TEST_F(BlockFormats, SayWhichElementsTheyTake) {
 }
 
 TEST_F(BlockFormats, AreListedForMessages) {
-  EXPECT_EQ(listScaleTypes(), "f8E8M0FNU or f8E4M3FN");
+  EXPECT_EQ(listScaleTypes(), "f8E8M0FNU, f8E4M3FN or f32");
   EXPECT_EQ(getBlockFormat(e4m3).listElements(), "f4E2M1FN");
   EXPECT_EQ(getBlockFormat(powers).listElements(),
             "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8");

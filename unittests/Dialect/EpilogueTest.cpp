@@ -137,8 +137,9 @@ TEST_F(EpilogueTest, ScatterIsRefused) {
   op.getScatterMutable().assign(arg(4));
   EXPECT_TRUE(failed(op.attachEpilogue(rewriter, twice)));
   EXPECT_EQ(failures.last,
-            "expected no scatter, because scatter adds rows after the "
-            "epilogue: compute the elements where the result is read");
+            "expected no scatter and no where, because other elements of outs "
+            "take no part in the epilogue: compute the elements where the "
+            "result is read");
 }
 
 } // namespace

@@ -257,6 +257,8 @@ public:
   mlir::Value ballot(mlir::Value condition);
   /// Returns the unsigned maximum (i32) over the warp.
   mlir::Value largestInWarp(mlir::Value value);
+  /// Returns the bitwise or of an i32 over the warp.
+  mlir::Value joinBitsInWarp(mlir::Value value);
 
   // Global memory shared between CTAs.
   /// Loads an i32 that other threads may be raising; the value may be stale.

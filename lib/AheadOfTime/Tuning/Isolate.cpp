@@ -12,6 +12,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "mx/Arrays/Arrays.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mx;
@@ -65,9 +66,12 @@ static Type getSizedType(MatmulOpInterface op, Value value,
 }
 
 /// Returns the operands and captured values of the matmul, without duplicates.
+/// Omits row classes, because all elements are measured.
 static llvm::SetVector<Value> getUsedValues(MatmulOpInterface op) {
   llvm::SetVector<Value> used;
-  used.insert_range(op->getOperands());
+  for (Value operand : op->getOperands())
+    if (!llvm::is_contained(op.getRowClasses(), operand))
+      used.insert(operand);
   for (Region &region : op->getRegions())
     getUsedValuesDefinedAbove(region, region, used);
   return used;
@@ -120,6 +124,11 @@ llvm::Expected<MatmulModule> mx::tuning::isolate(MatmulOpInterface op,
         tensor::EmptyOp::create(builder, loc, type, ValueRange()).getResult());
   }
   Operation *copy = builder.clone(*op, mapping);
+  llvm::TypeSwitch<Operation *>(copy).Case<MatmulOp, GroupedMatmulOp>(
+      [](auto matmul) {
+        matmul.getRowClassesMutable().clear();
+        matmul.removeWhereAttr();
+      });
   for (auto [result, type] : llvm::zip_equal(copy->getResults(), results))
     result.setType(type);
   func::ReturnOp::create(builder, loc, copy->getResults());

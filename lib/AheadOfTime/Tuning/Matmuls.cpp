@@ -109,6 +109,9 @@ std::vector<Matmul> mx::tuning::findMatmuls(ModuleOp module,
   module.walk([&](MatmulOpInterface op) {
     if (op->hasAttr(kScheduleAttrName) || op->hasAttr(kSchedulesAttrName))
       return;
+    // The time of wide elements depends on their number.
+    if (op.getWhere() == RowClass::Wide)
+      return;
     std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
     std::string form = getMatmulForm(op, options.maxSchedules);
     if (!problem || !forms.insert(form).second)

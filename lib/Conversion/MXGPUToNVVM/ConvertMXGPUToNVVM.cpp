@@ -116,8 +116,9 @@ struct ConvertMXGPUToNVVMPass final
     // Upstream patterns lower all other reductions.
     target.addDynamicallyLegalOp<gpu::SubgroupReduceOp>(
         [](gpu::SubgroupReduceOp op) {
-          return op.getOp() != gpu::AllReduceOperation::MAXUI ||
-                 !op.getType().isInteger(32) || op.getClusterSize();
+          bool isKnown = op.getOp() == gpu::AllReduceOperation::MAXUI ||
+                         op.getOp() == gpu::AllReduceOperation::OR;
+          return !isKnown || !op.getType().isInteger(32) || op.getClusterSize();
         });
     target.addIllegalOp<gpu::AllReduceOp>();
     target.addDynamicallyLegalOp<memref::AtomicRMWOp>(

@@ -97,8 +97,8 @@ private:
         builder, loc, TypeRange(), inputs, /*input_scales=*/ValueRange(),
         /*global_scale=*/Value(), /*decode_factors=*/ValueRange(),
         /*seed=*/Value(), /*gather=*/Value(),
-        ragged ? op.getOffsets() : Value(), op.getOuts(), ragged,
-        builder.getDenseI64ArrayAttr({1}),
+        ragged ? op.getOffsets() : Value(), /*if_any=*/ValueRange(),
+        op.getOuts(), ragged, builder.getDenseI64ArrayAttr({1}),
         BlockShape(block).getAttr(op.getContext()),
         /*spreads=*/UnitAttr(), /*square=*/UnitAttr(), /*amax=*/UnitAttr(),
         /*concat=*/UnitAttr(), /*dequantized=*/ArrayAttr(),
@@ -118,22 +118,52 @@ private:
     }
     Value row = place[getRank() - 2], column = place.back();
     IRMapping mapping;
+    SmallVector<Value> rowsOfB;
     for (int64_t b = 0; b < int64_t(op.getNumB()); ++b) {
       Value first = arith::MulIOp::create(builder, loc, columns, index(b));
       SmallVector<Value> inAccumulators(place);
-      inAccumulators.back() =
-          arith::AddIOp::create(builder, loc, first, column);
+      inAccumulators.back() = rowsOfB.emplace_back(
+          arith::AddIOp::create(builder, loc, first, column));
       mapping.map(
           region.getArgument(b),
           memref::LoadOp::create(builder, loc, accumulators, inAccumulators));
     }
     mapping.map(region.getArgument(op.getNumB()), row);
     mapping.map(region.getArgument(op.getNumB() + 1), column);
+    if (op.getWhere()) {
+      Value group = op.getMasked() ? place.front() : findGroup(row);
+      Value selected = cpu::isSelected(builder, loc, *op.getWhere(),
+                                       op.getRowClasses(), group, row, rowsOfB);
+      auto ifOp = scf::IfOp::create(builder, loc, selected, /*withElse=*/false);
+      builder.setInsertionPointToStart(ifOp.thenBlock());
+    }
     for (Operation &inside : region.without_terminator())
       builder.clone(inside, mapping);
     Value value = cast<YieldOp>(region.getTerminator()).getValue();
     memref::StoreOp::create(builder, loc, mapping.lookupOrDefault(value),
                             op.getOut(), place);
+  }
+
+  /// Returns the expert group of `row`, or the last group.
+  Value findGroup(Value row) {
+    Value groups = memref::DimOp::create(builder, loc, op.getOffsets(), 0);
+    Value last = arith::SubIOp::create(builder, loc, groups, index(1));
+    return scf::ForOp::create(
+               builder, loc, index(0), last, index(1), index(0),
+               [&](OpBuilder &b, Location loc, Value group, ValueRange sofar) {
+                 Value end = memref::LoadOp::create(b, loc, op.getOffsets(),
+                                                    ValueRange{group});
+                 end =
+                     arith::IndexCastOp::create(b, loc, b.getIndexType(), end);
+                 Value isAfter = arith::CmpIOp::create(
+                     b, loc, arith::CmpIPredicate::sle, end, row);
+                 Value next = arith::AddIOp::create(b, loc, group, index(1));
+                 scf::YieldOp::create(
+                     b, loc,
+                     ValueRange(arith::SelectOp::create(b, loc, isAfter, next,
+                                                        sofar.front())));
+               })
+        .getResult(0);
   }
 
   int64_t getRank() { return op.getA().getType().getRank(); }
@@ -224,6 +254,7 @@ struct ConvertMXToCPUPass final
     mx::cpu::populateMatmulPatterns(converter, patterns);
     mx::cpu::populateGroupRowsPatterns(converter, patterns);
     mx::cpu::populateCombinePatterns(converter, patterns);
+    mx::cpu::populateRowClassesPatterns(converter, patterns);
     mx::cpu::populateRankGroupPatterns(converter, patterns);
     mx::populateStoragePatterns(converter, patterns, target);
     if (failed(applyPartialConversion(getOperation(), target,

@@ -26,20 +26,29 @@ namespace {
 /// result.
 class Store {
 public:
-  Store(Emitter &emitter, Value out, Value alpha, bool accumulate,
-        MutableArrayRef<Region> epilogue, bool isPromoted)
+  Store(Emitter &emitter, MatmulOpInterface op, Value out, Value alpha,
+        ValueRange classes)
       : emitter(emitter), builder(emitter.getBuilder()), loc(emitter.getLoc()),
-        out(out), accumulate(accumulate), epilogue(epilogue),
-        isPromoted(isPromoted) {
+        out(out), accumulate(op.getAccumulate()), epilogue(op->getRegions()),
+        isPromoted(op.getPromote().has_value()), where(op.getWhere()),
+        classes(classes) {
     if (alpha)
       factor = emitter.getNumbers().widenToF64(
           emitter.wrap(emitter.wrap(alpha).as(builder.getI32Type())));
   }
 
-  /// Stores a sum of `k` terms at `row` and `column` of the matrix at `batch`.
-  /// With `scatter`, adds the result to the listed row instead.
+  /// Stores a sum of `k` terms at `row` and `column` of the matrix at `batch`
+  /// if `where` selects the element, with the matrix of B at `matrix`. With
+  /// `scatter`, adds the result to the listed row instead.
   void emit(Int row, Int column, Value sum, Int k, ArrayRef<Value> batch,
-            Value scatter = {}) {
+            ArrayRef<Value> matrix, Value scatter = {}) {
+    OpBuilder::InsertionGuard guard(builder);
+    if (where) {
+      Value selected =
+          isSelected(builder, loc, *where, classes, matrix, row, Value(column));
+      auto ifOp = scf::IfOp::create(builder, loc, selected, /*withElse=*/false);
+      builder.setInsertionPointToStart(ifOp.thenBlock());
+    }
     Type type = getElementTypeOrSelf(out.getType());
     SmallVector<Value> place(batch);
     place.append({row, column});
@@ -89,6 +98,8 @@ private:
   bool accumulate;
   MutableArrayRef<Region> epilogue;
   bool isPromoted;
+  std::optional<RowClass> where;
+  ValueRange classes;
   Value factor;
 };
 
@@ -114,6 +125,16 @@ static void checkScales(Emitter &emitter, StringRef name, const Side &side,
   if (side.scales)
     emitter.checkScales(name, *side.scales, side.elements, rows, columns,
                         side.blockSize, groups);
+}
+
+/// Checks the number of words of each of the row classes.
+static void checkClasses(Emitter &emitter, ValueRange classes, Int rows,
+                         Int rowsOfB) {
+  Int counts[] = {rows, rowsOfB};
+  for (auto [words, count] : llvm::zip(classes, counts))
+    emitter.checkDim("row classes", {words, emitter.getBuilder().getI32Type()},
+                     cast<MemRefType>(words.getType()).getRank() - 1,
+                     count.ceilDiv(kRowsPerWord));
 }
 
 /// If an operand has scales, checks that K, the size of dimension `dim` of
@@ -152,7 +173,8 @@ static std::pair<Side, Side> makeSides(Emitter &emitter, MatmulOpInterface op,
 /// Emits C[b, m, n] = sum of A[b, m, k] * B[b, n, k]. `counts` limits the rows
 /// that are computed in each matrix.
 static void lowerMatrices(Emitter &emitter, MatmulOpInterface op, Value out,
-                          Value alpha, Side a, Side b, Value counts = {}) {
+                          Value alpha, ValueRange classes, Side a, Side b,
+                          Value counts = {}) {
   int64_t rank = a.elements.getRank();
   Int rows = emitter.dim(a.elements, rank - 2);
   Int columns = emitter.dim(b.elements, b.elements.getRank() - 2);
@@ -172,8 +194,8 @@ static void lowerMatrices(Emitter &emitter, MatmulOpInterface op, Value out,
   emitter.checkDim("outs", outArray, rank - 1, columns);
 
   Matmul matmul(emitter, k, op.getPromote().value_or(0));
-  Store store(emitter, out, alpha, op.getAccumulate(), op->getRegions(),
-              op.getPromote().has_value());
+  Store store(emitter, op, out, alpha, classes);
+  checkClasses(emitter, classes, rows, columns);
   emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
     a.batch = b.batch = llvm::to_vector(batch);
     Int count = rows;
@@ -181,7 +203,7 @@ static void lowerMatrices(Emitter &emitter, MatmulOpInterface op, Value out,
       count =
           emitter.loadOffset(counts, emitter.wrap(batch[0])).min(rows).max(0);
     matmul.emit(a, b, count, columns, k, [&](Int row, Int column, Value sum) {
-      store.emit(row, column, sum, k, batch);
+      store.emit(row, column, sum, k, batch, batch);
     });
   });
 }
@@ -192,7 +214,8 @@ static void lowerMatmul(Emitter &emitter, MatmulOp op,
                           {adaptor.getA(), adaptor.getAScales(), adaptor.getB(),
                            adaptor.getBScales()},
                           adaptor.getOut());
-  lowerMatrices(emitter, op, adaptor.getOut(), adaptor.getAlpha(), a, b);
+  lowerMatrices(emitter, op, adaptor.getOut(), adaptor.getAlpha(),
+                adaptor.getRowClasses(), a, b);
 }
 
 /// Emits C[m, n] = sum of A[m, k] * B[g, n, k] for rows m of expert group g.
@@ -216,8 +239,8 @@ static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
   emitter.checkDim("outs", outArray, 1, columns);
 
   Matmul matmul(emitter, k, op.getPromote().value_or(0));
-  Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
-              op.getEpilogue(), op.getPromote().has_value());
+  Store store(emitter, op, out, adaptor.getAlpha(), adaptor.getRowClasses());
+  checkClasses(emitter, adaptor.getRowClasses(), rows, columns);
   emitter.forEachExpert(offsets, rows, [&](Emitter::ExpertGroup group) {
     Side rowsOfExpert = a, own = b;
     if (a.scales)
@@ -226,7 +249,8 @@ static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
     own.batch = {group.number};
     matmul.emit(rowsOfExpert, own, group.end - group.begin, columns, k,
                 [&](Int row, Int column, Value sum) {
-                  store.emit(group.begin + row, column, sum, k, {}, scatter);
+                  store.emit(group.begin + row, column, sum, k, {},
+                             {group.number}, scatter);
                 });
   });
 }
@@ -247,14 +271,14 @@ static void lowerReduction(Emitter &emitter, GroupedMatmulOp op,
   emitter.checkDim("outs", outArray, 1, rows);
   emitter.checkDim("outs", outArray, 2, columns);
   Matmul matmul(emitter, capacity, op.getPromote().value_or(0));
-  Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
-              op.getEpilogue(), op.getPromote().has_value());
+  Store store(emitter, op, out, adaptor.getAlpha(), adaptor.getRowClasses());
+  checkClasses(emitter, adaptor.getRowClasses(), rows, columns);
   emitter.forEachExpert(offsets, capacity, [&](Emitter::ExpertGroup group) {
     // Elements beyond the capacity are ignored.
     Int k = (group.end - group.begin).min((capacity - group.start).max(0));
     a.firstK = b.firstK = group.start.min(capacity);
     matmul.emit(a, b, rows, columns, k, [&](Int row, Int column, Value sum) {
-      store.emit(row, column, sum, k, {group.number});
+      store.emit(row, column, sum, k, {group.number}, {});
     });
   });
 }
@@ -268,8 +292,8 @@ static void lowerGroupedMatmul(Emitter &emitter, GroupedMatmulOp op,
                            adaptor.getBScales()},
                           adaptor.getOuts()[0]);
   if (op.getMasked())
-    lowerMatrices(emitter, op, adaptor.getOuts()[0], adaptor.getAlpha(), a, b,
-                  adaptor.getOffsets());
+    lowerMatrices(emitter, op, adaptor.getOuts()[0], adaptor.getAlpha(),
+                  adaptor.getRowClasses(), a, b, adaptor.getOffsets());
   else if (op.getRagged() == RaggedKind::Rows)
     lowerRows(emitter, op, adaptor, a, b);
   else

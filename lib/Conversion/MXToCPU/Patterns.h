@@ -24,6 +24,8 @@ void populateGroupRowsPatterns(const mlir::TypeConverter &converter,
                                mlir::RewritePatternSet &patterns);
 void populateCombinePatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns);
+void populateRowClassesPatterns(const mlir::TypeConverter &converter,
+                                mlir::RewritePatternSet &patterns);
 void populateRankGroupPatterns(const mlir::TypeConverter &converter,
                                mlir::RewritePatternSet &patterns);
 
@@ -31,6 +33,16 @@ void populateRankGroupPatterns(const mlir::TypeConverter &converter,
 /// `count`.
 void emitIfRowExists(Emitter &emitter, mlir::Value rows, Int row, Int count,
                      llvm::function_ref<void(Int)> body);
+
+/// Returns whether an element in a row of A and one or more rows of B belongs
+/// to the class `where`. `matrix` begins with the indices of the matrix in each
+/// of the row classes.
+Int isSelected(mlir::OpBuilder &builder, mlir::Location loc, RowClass where,
+               mlir::ValueRange classes, mlir::ValueRange matrix,
+               mlir::Value row, mlir::ValueRange rowsOfB);
+/// Emits `body`, to run if any of the row classes is set or if there are none.
+void emitIfAny(Emitter &emitter, mlir::ValueRange classes,
+               llvm::function_ref<void()> body);
 
 /// Adds an f32 to an element of `out`.
 void emitAddition(Emitter &emitter, mlir::Value term, mlir::Value out,

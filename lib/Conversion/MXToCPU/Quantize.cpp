@@ -341,8 +341,8 @@ static void storeMagnitude(Emitter &emitter, Value input, Value out,
   });
 }
 
-static void lowerQuantize(Emitter &emitter, FusedQuantizeOp op,
-                          FusedQuantizeOp::Adaptor adaptor) {
+static void quantizeAll(Emitter &emitter, FusedQuantizeOp op,
+                        FusedQuantizeOp::Adaptor adaptor) {
   OpBuilder &builder = emitter.getBuilder();
   emitter.checkExperts(adaptor.getOffsets());
   int64_t rank = op.getInput().getType().getRank();
@@ -405,6 +405,12 @@ static void lowerQuantize(Emitter &emitter, FusedQuantizeOp op,
   for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
     storeMagnitude(emitter, values[i], adaptor.getOuts()[op.getAmaxNumber(i)],
                    adaptor.getOffsets(), op.getRaggedOrNone());
+}
+
+static void lowerQuantize(Emitter &emitter, FusedQuantizeOp op,
+                          FusedQuantizeOp::Adaptor adaptor) {
+  emitIfAny(emitter, adaptor.getIfAny(),
+            [&] { quantizeAll(emitter, op, adaptor); });
 }
 
 static void lowerAmax(Emitter &emitter, AmaxOp op, AmaxOp::Adaptor adaptor) {

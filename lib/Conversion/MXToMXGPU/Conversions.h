@@ -23,6 +23,11 @@ llvm::LogicalResult convertMatmul(MatmulOpInterface op,
                                   mlir::gpu::GPUModuleOp module,
                                   const target::TargetInfo &target);
 llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);
+llvm::LogicalResult convertRowClasses(RowClassesOp op,
+                                      mlir::gpu::GPUModuleOp module);
+/// Returns whether a bit of the row classes is set. All lanes of a warp take
+/// part and share the loads.
+mlir::Value isAnySet(KernelBuilder &body, mlir::ValueRange classes);
 llvm::LogicalResult convertQuantize(FusedQuantizeOp op,
                                     mlir::gpu::GPUModuleOp module,
                                     const target::TargetInfo &target);

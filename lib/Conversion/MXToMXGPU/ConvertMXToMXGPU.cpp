@@ -315,6 +315,8 @@ struct ConvertMXToMXGPUPass final
       return convertReduction(linalgOp, module);
     if (auto amax = dyn_cast<AmaxOp>(op))
       return convertAmax(amax, module);
+    if (auto classes = dyn_cast<RowClassesOp>(op))
+      return convertRowClasses(classes, module);
     if (auto quantize = dyn_cast<FusedQuantizeOp>(op))
       return convertQuantize(quantize, module, target);
     if (auto operands = DequantizeOperands::get(op))

@@ -61,6 +61,8 @@ struct MatmulProblem {
   Workspace canPermute = Workspace::None;
   /// True if the function quantizes an operand, with new scales in each call.
   bool isQuantizedHere = false;
+  /// Class of the computed elements, or none for all.
+  std::optional<RowClass> where = std::nullopt;
   /// True if a list selects the result row to which each row is added.
   bool isScattered = false;
   /// Dimension that is divided into expert groups. If `isMasked`, each expert

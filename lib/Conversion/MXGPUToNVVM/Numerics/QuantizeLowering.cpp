@@ -253,8 +253,11 @@ static LogicalResult lowerAllReduce(gpu::AllReduceOp op,
   return success();
 }
 
-static Values lowerSubgroupMax(NVVMBuilder &builder, gpu::SubgroupReduceOp,
-                               gpu::SubgroupReduceOp::Adaptor adaptor) {
+static Values lowerSubgroupReduce(NVVMBuilder &builder,
+                                  gpu::SubgroupReduceOp op,
+                                  gpu::SubgroupReduceOp::Adaptor adaptor) {
+  if (op.getOp() == gpu::AllReduceOperation::OR)
+    return {builder.joinBitsInWarp(adaptor.getValue())};
   return {builder.largestInWarp(adaptor.getValue())};
 }
 
@@ -320,6 +323,6 @@ void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
   addPatterns<lowerLoadBlock, lowerStoreBlock, lowerPermuteBlock,
               lowerQuantizeBlock, lowerReduceLanes, lowerAllReduce,
-              lowerSubgroupMax, lowerThreadAmax, lowerLoadRelaxed,
+              lowerSubgroupReduce, lowerThreadAmax, lowerLoadRelaxed,
               lowerAtomicMax, lowerAtomicAdd>(converter, patterns);
 }

@@ -84,6 +84,10 @@ KernelArguments mx::mxgpu::getMatmulArguments(MatmulKernel &kernel,
   arguments.add(Arg::AScaleRange, kernel.aScaleRange);
   arguments.add(Arg::BScaleRange, kernel.bScaleRange);
   arguments.add(Arg::ResultScales, matrices.outScales);
+  if (op.getWhere()) {
+    arguments.add(Arg::AClasses, op.getRowClasses()[0]);
+    arguments.add(Arg::BClasses, op.getRowClasses()[1]);
+  }
   return arguments;
 }
 

@@ -315,6 +315,11 @@ static void checkOperands(MatmulKernel &kernel, WorkPolicy &work, Value m,
       requireScaleSizes(host, scales, rows, k, block,
                         /*rowTiles=*/Value(), name, batch);
   }
+  Value counts[] = {m, n};
+  for (auto [classes, rows] : llvm::zip(op.getRowClasses(), counts))
+    requireSize(host, getSizeFromLast(host, classes, 1),
+                host.ceilDiv(rows, kRowsPerWord),
+                "the last dimension of row classes");
   requireRows(host, matrices.a, form.a->rowMultiple, form.a->alignment, "a");
   requireRows(host, op.getB(), form.b->rowMultiple, form.b->alignment, "b");
 }

@@ -37,6 +37,23 @@ StringRef mx::mxgpu::getKernelName(FusedQuantizeOp op) {
   return op.getDequantized() ? "quantize_dequantize" : "quantize";
 }
 
+Value mx::mxgpu::isRequested(KernelBuilder &body, KernelOp kernel,
+                             FusedQuantizeOp op) {
+  size_t count = op.getIfAny().size();
+  if (!count)
+    return {};
+  auto arguments = kernel.getBody().getArguments();
+  return isAnySet(body, ValueRange(arguments).take_back(count));
+}
+
+Value mx::mxgpu::limitGrid(KernelBuilder &host, FusedQuantizeOp op,
+                           QuantizeScheduleAttr schedule, Value grid) {
+  if (op.getIfAny().empty() || op.getOffsets())
+    return grid;
+  return host.min(
+      grid, host.mul(SmCountOp::create(host), host.index(schedule.getCtas())));
+}
+
 /// Returns the divisor of the rows of work tiles that write all scales and
 /// their padding.
 static int64_t getScaleRows(FusedQuantizeOp op) {
@@ -218,6 +235,7 @@ SmallVector<Value> QuantizeRowsBuilder::getArguments() {
   if (op.getSeed())
     arguments.push_back(op.getSeed());
   llvm::append_range(arguments, op.getAmaxOuts());
+  llvm::append_range(arguments, op.getIfAny());
   return arguments;
 }
 
@@ -432,8 +450,11 @@ void QuantizeRowsBuilder::buildBody() {
   if (op.getConcat())
     columns = body.mul(columns, body.index(op.getNumConcatenated()));
   blocks = isWhole() ? body.index(1) : body.div(columns, op.getBlockSize());
+  Value workRows = padRows(body, pieces.getRows());
+  if (Value isNeeded = isRequested(body, kernel, op))
+    workRows = body.select(isNeeded, workRows, body.index(0));
   auto threads =
-      forEachTile(body, "quantize", padRows(body, pieces.getRows()),
+      forEachTile(body, "quantize", workRows,
                   isWhole() ? body.index(tile[1]) : pieces.getColumns(), tile,
                   workThreads, schedule.getVector(), schedule.getRaster());
   SmallVector<Value> known;
@@ -475,7 +496,7 @@ void QuantizeRowsBuilder::build() {
   if (!isWhole())
     grid =
         host.mul(rowTiles, host.ceilDiv(host.dim(op.getInput(), 1), tile[1]));
-  host.launch(kernel, grid, arguments);
+  host.launch(kernel, limitGrid(host, op, schedule, grid), arguments);
   op.erase();
 }
 

@@ -328,6 +328,9 @@ private:
   /// Kernel values.
   mlir::Value rows, columns, encode, seed, offsets, inputs, sources, numbers,
       work;
+  /// 0 if no word of `if_any` is set, otherwise 1. Null if tiles are not
+  /// skipped one by one.
+  mlir::Value requested;
   /// Matrices per batch, and rows per matrix rounded up to whole tiles. Null
   /// without a batch.
   mlir::Value batches, paddedRows;
@@ -352,6 +355,14 @@ llvm::LogicalResult buildQuantizeTileKernel(FusedQuantizeOp op,
 
 /// Returns the name prefix of the kernel.
 llvm::StringRef getKernelName(FusedQuantizeOp op);
+/// Returns whether `if_any`, the last arguments of the kernel, requests the
+/// quantization, or null if it always runs.
+mlir::Value isRequested(KernelBuilder &body, KernelOp kernel,
+                        FusedQuantizeOp op);
+/// Limits the grid of a quantization with `if_any` to resident CTAs, because
+/// each CTA reads all words.
+mlir::Value limitGrid(KernelBuilder &host, FusedQuantizeOp op,
+                      QuantizeScheduleAttr schedule, mlir::Value grid);
 
 } // namespace mx::mxgpu
 

@@ -9,6 +9,7 @@
 #include "../Builder/Elementwise.h"
 #include "../Builder/HostChecks.h"
 #include "QuantizeChecks.h"
+#include "QuantizeSchedule.h"
 #include "QuantizeTile.h"
 
 using namespace mlir;
@@ -244,6 +245,7 @@ void QuantizeTileBuilder::build() {
   Value counter = usesAtomicCounter ? createCounter() : Value();
   if (counter)
     arguments.push_back(counter);
+  llvm::append_range(arguments, op.getIfAny());
 
   kernel =
       host.kernel(module, getKernelName(op), ValueRange(arguments).getTypes());
@@ -273,6 +275,8 @@ void QuantizeTileBuilder::build() {
   if (counter)
     grid = host.min(grid, host.mul(SmCountOp::create(host),
                                    host.index(schedule.getCtas())));
+  else
+    grid = limitGrid(host, op, schedule, grid);
   host.launch(kernel, grid, arguments);
   if (counter)
     memref::DeallocOp::create(host, counter);

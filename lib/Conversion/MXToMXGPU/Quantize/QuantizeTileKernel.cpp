@@ -133,6 +133,8 @@ Value QuantizeTileBuilder::forEachSlab() {
 /// occupies whole tiles.
 ForEachWorkTileOp QuantizeTileBuilder::forEachTile() {
   ForEachWorkTileOp tile = body.forEachWorkTile(work);
+  if (requested) // a role takes stages in loops only
+    body.forEachK(body.index(0), requested, /*step=*/1);
   tileRow = tile.getRow();
   if (batches) {
     batch = body.div(tile.getRow(), paddedRows);
@@ -265,10 +267,18 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
     paddedRows = body.mul(body.ceilDiv(rows, getRows()), body.index(getRows()));
     workRows = body.mul(batches, paddedRows);
   }
+  Value workColumns = padColumns(body, columns), none = body.index(0);
+  Value isNeeded = isRequested(body, kernel, op);
+  // Expert groups need a CTA per tile, which skips the tile. Other CTAs loop
+  // over no tiles.
+  if (isNeeded && offsets)
+    requested = body.select(isNeeded, body.index(1), none);
+  else if (isNeeded)
+    workColumns = body.select(isNeeded, workColumns, none);
   work = TileSchedulerOp::create(
-      body, workRows, padColumns(body, columns),
-      /*reduction=*/body.index(0), schedule.getTile(), schedule.getRaster(),
-      /*single=*/!counter, numbers, counter, offsets);
+      body, workRows, workColumns,
+      /*reduction=*/none, schedule.getTile(), schedule.getRaster(),
+      /*single=*/!counter && (!isNeeded || offsets), numbers, counter, offsets);
   if (!copied.empty())
     buildLoad(isProduced() ? sources : inputs);
   if (isProduced() && getReaders())

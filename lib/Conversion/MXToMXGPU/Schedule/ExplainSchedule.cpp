@@ -265,8 +265,10 @@ static void printMatmul(raw_ostream &os, MatmulOpInterface op,
   if (problem.hasScales())
     os << " in blocks of " << problem.mma.blockSize;
   os << " (" << problem.mma.getInstruction() << ") to "
-     << getElementTypeOrSelf(op.getOut().getType()) << ", " << target.chip
-     << " with " << target.smCount << " SMs\n";
+     << getElementTypeOrSelf(op.getOut().getType()) << ", ";
+  if (problem.where)
+    os << "only " << stringifyRowClass(*problem.where) << " elements, ";
+  os << target.chip << " with " << target.smCount << " SMs\n";
 }
 
 void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,

@@ -137,6 +137,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.numB = op.getNumB();
   problem.isQuantized = op.getResultScales() != nullptr;
   problem.isScattered = op.getScatterRows() != nullptr;
+  problem.where = op.getWhere();
   problem.m = op.getScatterRows()
                   ? getLast(aType, 2)
                   : either(getLast(outType, 2), getLast(aType, 2));
@@ -172,6 +173,8 @@ ReductionSteps::ReductionSteps(const target::MmaForm &mma, int64_t extent) {
 std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
   if (problem.isQuantized)
     return "blocks are quantized, and written, from registers";
+  if (problem.where == RowClass::Wide)
+    return "wide elements are stored one by one";
   if (problem.isScattered)
     return "each row is added to another row of the result";
   if (problem.accumulate && problem.hasEpilogue)
@@ -316,6 +319,24 @@ checkMatricesOfB(const MatmulProblem &problem, const ScheduleFields &fields) {
   return std::nullopt;
 }
 
+/// Checks the rules for 'where', which skips work tiles and stores elements
+/// from registers.
+static std::optional<ScheduleError> checkWhere(const MatmulProblem &problem,
+                                               const ScheduleFields &fields) {
+  if (!problem.where)
+    return std::nullopt;
+  auto upcast = dyn_cast<WgmmaUpcastBAttr>(fields.strategy);
+  if (!isa<WgmmaFP8Attr, WgmmaUpcastAAttr, WgmmaUpcastBAttr>(fields.strategy) ||
+      (upcast && upcast.getF16ScaleRange()))
+    return refuse("expected #mxgpu.wgmma_fp8, #mxgpu.wgmma_upcast_a or "
+                  "#mxgpu.wgmma_upcast_b without f16_scale_range with 'where', "
+                  "found {0}",
+                  fields.strategy);
+  if (fields.splitK > 1)
+    return refuse("expected no split_k with 'where', found {0}", fields.splitK);
+  return std::nullopt;
+}
+
 static std::optional<ScheduleError>
 checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                const target::TargetInfo &target) {
@@ -353,6 +374,8 @@ mx::mxgpu::checkRules(const MatmulProblem &problem,
   if (auto error = checkExperts(problem, fields))
     return error;
   if (auto error = checkMatricesOfB(problem, fields))
+    return error;
+  if (auto error = checkWhere(problem, fields))
     return error;
   if (auto error = checkSplit(problem, fields))
     return error;

@@ -18,7 +18,11 @@ std::string mx::mxgpu::getMatmulForm(MatmulOpInterface op,
   std::string text;
   llvm::raw_string_ostream os(text);
   os << op->getName() << " ins(";
-  llvm::interleaveComma(op->getOperandTypes(), os);
+  // Narrow elements take the schedule of all elements.
+  SmallVector<Value> operands(op->getOperands());
+  for (Value classes : op.getRowClasses())
+    operands.erase(llvm::find(operands, classes));
+  llvm::interleaveComma(ValueRange(operands).getTypes(), os);
   os << ")";
   if (op->getNumResults()) {
     os << " -> (";
@@ -42,6 +46,7 @@ std::string mx::mxgpu::getMatmulForm(MatmulOpInterface op,
        {std::pair(op.isMasked(), " masked"),
         std::pair(op.getAlpha() != nullptr, " alpha"),
         std::pair(op.getScatterRows() != nullptr, " scatter"),
+        std::pair(op.getWhere() == RowClass::Wide, " wide"),
         std::pair(op.getAccumulate(), " accumulate"),
         std::pair(op.getEpilogueBlock() != nullptr, " epilogue")})
     if (has)

@@ -67,6 +67,10 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
     return llvm::formatv("expected no {0} with promote, which adds products of "
                          "the elements: leave out the workspace",
                          name);
+  if (op.getWhere())
+    return llvm::formatv("expected no {0} with 'where', which may need no "
+                         "element: leave out the workspace",
+                         name);
   std::optional<MatmulProblem> whole = getMatmulProblem(op, target);
   if (whole && whole->mma.instruction->takesScales)
     return llvm::formatv("expected no {0} on {1}, whose tensor core multiplies "

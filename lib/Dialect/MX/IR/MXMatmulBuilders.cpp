@@ -60,9 +60,10 @@ static BlockShape getBlockSizeOfScales(Value aScales, Value bScales) {
 void MatmulOp::build(OpBuilder &builder, OperationState &state, Value a,
                      Value aScales, Value b, Value bScales, Value out,
                      EpilogueBody epilogue, Value alpha, bool accumulate) {
-  build(builder, state, TypeRange(), a, aScales, b, bScales, alpha, out,
+  build(builder, state, TypeRange(), a, aScales, b, bScales, alpha,
+        /*row_classes=*/ValueRange(), out,
         getBlockSizeOfScales(aScales, bScales), /*b_block_size=*/{},
-        /*promote=*/{}, accumulate, /*a_order=*/{},
+        /*promote=*/{}, /*where=*/{}, accumulate, /*a_order=*/{},
         /*b_order=*/{}, /*epilogueCount=*/0);
   addResultsAndEpilogue(builder, state, out, /*numB=*/1, epilogue);
 }
@@ -73,12 +74,19 @@ void GroupedMatmulOp::build(OpBuilder &builder, OperationState &state, Value a,
                             EpilogueBody epilogue, int64_t numB, Value alpha,
                             bool accumulate) {
   build(builder, state, TypeRange(), a, aScales, b, bScales, offsets, alpha,
-        /*scatter=*/Value(), outs, ragged, /*masked=*/false,
-        getBlockSizeOfScales(aScales, bScales), /*b_block_size=*/{},
-        /*promote=*/{}, numB, accumulate, ScaleRounding::Ceil, /*a_order=*/{},
+        /*scatter=*/Value(), /*row_classes=*/ValueRange(), outs, ragged,
+        /*masked=*/false, getBlockSizeOfScales(aScales, bScales),
+        /*b_block_size=*/{}, /*promote=*/{}, numB, /*where=*/{}, accumulate,
+        ScaleRounding::Ceil, /*a_order=*/{},
         /*b_order=*/{},
         /*epilogueCount=*/0);
   addResultsAndEpilogue(builder, state, outs, numB, epilogue);
+}
+
+template <typename OpT>
+static void copyWhere(OpT from, OpT to) {
+  to.getRowClassesMutable().assign(from.getRowClasses());
+  to.setWhereAttr(from.getWhereAttr());
 }
 
 MatmulOpInterface MatmulOp::createAlike(OpBuilder &builder, Location loc,
@@ -87,6 +95,7 @@ MatmulOpInterface MatmulOp::createAlike(OpBuilder &builder, Location loc,
   auto alike = create(builder, loc, getA(), getAScales(), getB(), getBScales(),
                       outs.front(), epilogue, getAlpha(), getAccumulate());
   copyOrders(*this, alike);
+  copyWhere(*this, alike);
   alike.copyReduction(*this);
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return alike;
@@ -102,6 +111,7 @@ MatmulOpInterface GroupedMatmulOp::createAlike(OpBuilder &builder, Location loc,
   if (getScatter())
     alike.getScatterMutable().assign(getScatter());
   copyOrders(*this, alike);
+  copyWhere(*this, alike);
   alike.copyReduction(*this);
   alike.setMasked(getMasked());
   alike.setScaleRounding(getScaleRounding());
@@ -112,10 +122,11 @@ MatmulOpInterface GroupedMatmulOp::createAlike(OpBuilder &builder, Location loc,
 FailureOr<MatmulOpInterface>
 mx::detail::attachEpilogue(MatmulOpInterface matmul, RewriterBase &rewriter,
                            EpilogueBody epilogue) {
-  if (matmul.getScatterRows())
+  if (matmul.getScatterRows() || matmul.getWhere())
     return rewriter.notifyMatchFailure(
-        matmul, "expected no scatter, because scatter adds rows after the "
-                "epilogue: compute the elements where the result is read");
+        matmul, "expected no scatter and no where, because other elements of "
+                "outs take no part in the epilogue: compute the elements where "
+                "the result is read");
   OpBuilder::InsertionGuard guard(rewriter);
   Location loc = matmul.getLoc();
   Block *block = matmul.getEpilogueBlock();

@@ -108,6 +108,29 @@ static LogicalResult verifyPromotion(MatmulOpInterface op) {
   return success();
 }
 
+/// Requires row classes of both operands with 'where', and no quantized result.
+static LogicalResult verifyWhere(MatmulOpInterface op, const Named &a,
+                                 const Named &b) {
+  size_t expected = op.getWhere() ? 2 : 0;
+  if (op.getRowClasses().size() != expected)
+    return op.emitOpError("expected ")
+           << expected << " row classes with" << (expected ? "" : "out")
+           << " 'where', found " << op.getRowClasses().size();
+  if (op.getWhere() && op.getResultScales())
+    return op.emitOpError("expected a single outs with 'where', found scales: "
+                          "quantize the result by mx.quantize");
+  std::pair<const Named &, StringRef> operands[] = {{a, "classes of a"},
+                                                    {b, "classes of b"}};
+  for (auto [classes, operand] : llvm::zip(op.getRowClasses(), operands)) {
+    auto [elements, name] = operand;
+    SmallVector<int64_t> shape(elements.shape().drop_back());
+    shape.back() = getWordsOfRows(shape.back());
+    if (failed(verifyShape(op, {classes, name}, shape)))
+      return failure();
+  }
+  return success();
+}
+
 /// Returns the block size that must divide the reduction, or 1.
 static int64_t getReductionDivisor(MatmulOpInterface op) {
   int64_t divisor = 1;
@@ -167,7 +190,8 @@ LogicalResult MatmulOp::verify() {
       failed(verifyScalesOfB(*this, a, b)) ||    // matmul C16
       failed(verifyOrders(*this, a, b)) ||       // matmul C15
       failed(verifyOperandTypes(*this, a, b)) || // matmul C4
-      failed(verifyPromotion(*this)))            // matmul C17
+      failed(verifyPromotion(*this)) ||          // matmul C17
+      failed(verifyWhere(*this, a, b)))          // matmul C18
     return failure();
   for (int64_t i = 0; i < rank - 2; ++i) // matmul C5
     if (failed(verifyDim(*this, b, i, a.dim(i))) ||
@@ -306,7 +330,8 @@ LogicalResult GroupedMatmulOp::verify() {
   if (failed(verifyScalesOfB(*this, a, b)) ||    // grouped_matmul C22
       failed(verifyOrders(*this, a, b)) ||       // grouped_matmul C21
       failed(verifyOperandTypes(*this, a, b)) || // grouped_matmul C5
-      failed(verifyPromotion(*this)))            // grouped_matmul C23
+      failed(verifyPromotion(*this)) ||          // grouped_matmul C23
+      failed(verifyWhere(*this, a, b)))          // grouped_matmul C24
     return failure();
   int64_t groups = getNumExperts(getOffsets()); // grouped_matmul C6
   if (failed(verifyDim(*this, rows ? b : out, 0, groups)) ||

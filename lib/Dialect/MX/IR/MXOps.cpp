@@ -172,6 +172,7 @@ MX_DEFINE_INTERFACES(DequantizeOp, false, getOffsets())
 MX_DEFINE_INTERFACES(FoldOp, false, getOffsets())
 MX_DEFINE_INTERFACES(RelayoutOp, false, getOffsets())
 MX_DEFINE_INTERFACES(PackOperandOp, false, getOffsets())
+MX_DEFINE_INTERFACES(RowClassesOp, false, Value())
 MX_DEFINE_INTERFACES(MatmulOp, readsOuts(), Value())
 MX_DEFINE_INTERFACES(GroupedMatmulOp, readsOuts(), getOffsets())
 MX_DEFINE_INTERFACES(CombineOp, true, getRows())
@@ -367,9 +368,9 @@ FusedQuantizeOp FusedQuantizeOp::createAlike(
     types = outs.getTypes();
   auto alike = FusedQuantizeOp::create(
       builder, loc, types, inputs, inputScales, getGlobalScale(),
-      getDecodeFactors(), getSeed(), getGather(), getOffsets(), outs,
-      getRaggedAttr(), builder.getDenseI64ArrayAttr(axes), getBlockSizeAttr(),
-      getSpreadsAttr(), getSquareAttr(),
+      getDecodeFactors(), getSeed(), getGather(), getOffsets(), getIfAny(),
+      outs, getRaggedAttr(), builder.getDenseI64ArrayAttr(axes),
+      getBlockSizeAttr(), getSpreadsAttr(), getSquareAttr(),
       hasAmax ? builder.getUnitAttr() : UnitAttr(), getConcatAttr(),
       getDequantizedAttr(), getScaleRoundingAttr(),
       /*prologueCount=*/hasPrologue);

@@ -94,9 +94,10 @@ FusedQuantizeOp QuantizeOp::generalize(RewriterBase &rewriter) {
       rewriter, getLoc(), getResultTypes(), getInput(),
       /*input_scales=*/ValueRange(), getGlobalScale(),
       /*decode_factors=*/ValueRange(), getSeed(), /*gather=*/Value(),
-      getOffsets(), getOuts(), getRaggedAttr(), getAxesAttr(),
-      getBlockSize().getAttr(getContext()), /*spreads=*/UnitAttr(),
-      getSquareAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
+      getOffsets(), /*if_any=*/ValueRange(), getOuts(), getRaggedAttr(),
+      getAxesAttr(), getBlockSize().getAttr(getContext()),
+      /*spreads=*/UnitAttr(), getSquareAttr(), /*amax=*/UnitAttr(),
+      /*concat=*/UnitAttr(),
       /*dequantized=*/ArrayAttr(), getScaleRoundingAttr(), /*prologueCount=*/0);
   fused->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   rewriter.replaceOp(*this, fused);
@@ -118,7 +119,7 @@ static FusedQuantizeOp requantize(OpBuilder &builder, FoldOp op, Value input,
       builder, loc, outs.getTypes(), dequantize.getResult(0),
       /*input_scales=*/ValueRange(), /*global_scale=*/Value(),
       /*decode_factors=*/ValueRange(), /*seed=*/Value(), /*gather=*/Value(),
-      op.getOffsets(), outs, op.getRaggedAttr(),
+      op.getOffsets(), /*if_any=*/ValueRange(), outs, op.getRaggedAttr(),
       builder.getDenseI64ArrayAttr({1}), op.getBlockSizeAttr(),
       op.getSpreadsAttr(), /*square=*/UnitAttr(), /*amax=*/UnitAttr(),
       /*concat=*/UnitAttr(), /*dequantized=*/ArrayAttr(),

@@ -27,6 +27,39 @@ LogicalResult AmaxOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Row classes
+//===----------------------------------------------------------------------===//
+
+LogicalResult RowClassesOp::verify() {
+  if (failed(verifyForm(*this))) // row_classes C1
+    return failure();
+  size_t count = getSpreads().size();
+  if (!count || getOuts().size() != count || getAxes().size() != count)
+    return emitOpError("expected an operand or more, with an axis and a "
+                       "destination each, found ") // row_classes C2
+           << count << " operands, " << getAxes().size() << " axes and "
+           << getOuts().size() << " destinations";
+  if (getLimit() > 254) // row_classes C3
+    return emitOpError("expected a limit of 0 to 254, found ")
+           << static_cast<int64_t>(getLimit());
+  for (auto [spreads, out, axis] :
+       llvm::zip_equal(getSpreads(), getOuts(), getAxes())) {
+    Named in{spreads, "spreads"}, bits{out, "outs"};
+    if (failed(verifyMinRank(*this, in))) // row_classes C4
+      return failure();
+    if (axis != 0 && axis != 1) // row_classes C5
+      return emitOpError("expected axes of 0 or 1, found ") << axis;
+    SmallVector<int64_t> shape(in.shape().drop_back());
+    shape.back() = getWordsOfRows(axis ? shape.back() : in.shape().back());
+    if (failed(verifyShape(*this, bits, shape)) || // row_classes C6
+        failed(verifyNoEncoding(*this, in)) ||
+        failed(verifyNoEncoding(*this, bits)))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Dequantize
 //===----------------------------------------------------------------------===//
 

@@ -10,11 +10,25 @@
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
+
+/// Returns true if `op` loads from a kernel argument that is constant during
+/// the kernel, because its only uses are loads.
+static bool isConstantLoad(Operation *op) {
+  if (isa<LoadScaleRangeOp>(op))
+    return true;
+  auto load = dyn_cast<memref::LoadOp>(op);
+  auto argument =
+      load ? dyn_cast<BlockArgument>(load.getMemRef()) : BlockArgument();
+  return argument && isa<KernelOp>(argument.getOwner()->getParentOp()) &&
+         llvm::all_of(argument.getUsers(),
+                      llvm::IsaPred<memref::LoadOp, memref::DimOp>);
+}
 
 bool mx::mxgpu::isUniform(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -25,8 +39,7 @@ bool mx::mxgpu::isUniform(Value value) {
     return isa<KernelOp, ForEachWorkTileOp, ForEachKOp>(parent);
   }
   Operation *op = value.getDefiningOp();
-  // The table is constant during the kernel.
-  bool isKnown = isMemoryEffectFree(op) || isa<LoadScaleRangeOp>(op);
+  bool isKnown = isMemoryEffectFree(op) || isConstantLoad(op);
   if (isa<ThreadIdOp>(op) || op->getNumRegions() || !isKnown)
     return false;
   return llvm::all_of(op->getOperands(), isUniform);

@@ -107,3 +107,27 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 
 // SET schedule = tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>, split_k = 2
 // expected-error @below {{f16_scale_range requires a reduction that is not split}}
+
+// -----
+
+// TEMPLATE where
+// SET schedule = none
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!r = memref<8xi32>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %r: !r, %y: !y) {
+  // BLOCK error
+  // END
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) where wide(%r, %r : !r, !r) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<${schedule}>}
+  return
+}
+
+// -----
+
+// CASES where error
+// SET schedule = tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>
+// expected-error @below {{expected #mxgpu.wgmma_fp8, #mxgpu.wgmma_upcast_a or #mxgpu.wgmma_upcast_b without f16_scale_range with 'where', found}}
+
+// SET schedule = tile = [128, 128, 64], stages = 4, split_k = 2
+// expected-error @below {{expected no split_k with 'where', found 2}}

@@ -228,3 +228,12 @@ func.func ${function} {
 // expected-note @above {{b is defined here}}
 // expected-error @below {{'mx.grouped_matmul' op expected no b_scales with unquantized operand 'b' of type 'bf16': leave out the scales}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %b, %sb : tensor<300x64xbf16>, tensor<4x48x64xbf16>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) -> tensor<300x48xf32>
+
+// SET function = @grouped_matmul_c24(%a: tensor<64x64xbf16>, %b: tensor<4x48x64xbf16>, %o: tensor<4xi32>, %r: tensor<2xi32>, %s: tensor<2xi32>, %o0: tensor<64x48xf32>)
+// expected-note @above {{classes of b is defined here}}
+// expected-error @below {{'mx.grouped_matmul' op expected classes of b of rank 2, found}}
+%r0 = mx.grouped_matmul ragged = rows ins(%a, %b : tensor<64x64xbf16>, tensor<4x48x64xbf16>) offsets(%o : tensor<4xi32>) where wide(%r, %s : tensor<2xi32>, tensor<2xi32>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+
+// SET function = @grouped_matmul_c24_quantized(%a: tensor<64x64xbf16>, %b: tensor<4x128x64xbf16>, %o: tensor<4xi32>, %r: tensor<2xi32>, %s: tensor<4x4xi32>, %e: tensor<64x128xf8E4M3FN>, %f: tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>)
+// expected-error @below {{'mx.grouped_matmul' op expected a single outs with 'where', found scales: quantize the result by mx.quantize}}
+%r0:2 = mx.grouped_matmul ragged = rows ins(%a, %b : tensor<64x64xbf16>, tensor<4x128x64xbf16>) offsets(%o : tensor<4xi32>) where wide(%r, %s : tensor<2xi32>, tensor<4x4xi32>) outs(%e, %f : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>

@@ -228,3 +228,12 @@ func.func ${function} {
 // SET function = @matmul_c16_block_of_b(%a: tensor<64x64xbf16>, %b: tensor<48x64xbf16>, %o0: tensor<64x48xf32>)
 // expected-error @below {{'mx.matmul' op expected no b_block_size without scales of 'b', found row}}
 %r = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<48x64xbf16>) outs(%o0 : tensor<64x48xf32>) b_block_size = row -> tensor<64x48xf32>
+
+// SET function = @matmul_c18(%a: tensor<64x64xbf16>, %b: tensor<48x64xbf16>, %r: tensor<2xi32>, %o0: tensor<64x48xf32>)
+// expected-error @below {{'mx.matmul' op expected 2 row classes with 'where', found 1}}
+%r0 = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<48x64xbf16>) where wide(%r : tensor<2xi32>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+
+// SET function = @matmul_c18_shape(%a: tensor<64x64xbf16>, %b: tensor<48x64xbf16>, %r: tensor<2xi32>, %s: tensor<3xi32>, %o0: tensor<64x48xf32>)
+// expected-note @above {{classes of b is defined here}}
+// expected-error @below {{'mx.matmul' op expected dimension 0 of classes of b to be 2, found 3}}
+%r0 = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<48x64xbf16>) where narrow(%r, %s : tensor<2xi32>, tensor<3xi32>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>

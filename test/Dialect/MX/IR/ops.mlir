@@ -470,3 +470,23 @@ func.func @dequantized(%x: tensor<256x512xbf16>, %e: f32, %s: i64, %y: tensor<25
   %1:4 = mx.fused_quantize ins(%x : tensor<256x512xbf16>) global_scale(%e) decode_factors(%e) seed(%s) outs(%o0, %o1, %z, %m : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>) axes = [1, 0] block_size = 16 amax dequantized = [none, f4E2M1FN] -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>
   return %0, %1#2 : tensor<256x512xbf16>, tensor<512x256xf32>
 }
+
+// CHECK-LABEL: func @where
+// CHECK:         mx.row_classes ins(%{{.*}}, %{{.*}} : tensor<?x4xi8>, tensor<4x96xi8>) outs(%{{.*}}, %{{.*}} : tensor<?xi32>, tensor<3xi32>) axes = [1, 0] limit = 8 -> tensor<?xi32>, tensor<3xi32>
+// CHECK:         mx.fused_quantize ins(%{{.*}} : tensor<?x512xbf16>) if_any(%{{.*}}#0, %{{.*}}#1 : tensor<?xi32>, tensor<3xi32>) outs(
+// CHECK:         mx.matmul ins({{.*}}) where narrow(%{{.*}}#0, %{{.*}}#1 : tensor<?xi32>, tensor<3xi32>) outs(
+// CHECK:         mx.row_classes ins(%{{.*}} : memref<2x64x4xi8>) outs(%{{.*}} : memref<2x2xi32>) axes = [1] limit = 0{{$}}
+// CHECK:         mx.grouped_matmul ragged = rows ins({{.*}}) offsets({{.*}}) where wide(%{{.*}}, %{{.*}} : memref<2xi32>, memref<4x2xi32>) outs({{.*}}) accumulate
+func.func @where(%x: tensor<?x512xbf16>, %w: tensor<96x512xbf16>, %p: tensor<?x4xi8>, %r: tensor<4x96xi8>, %i: tensor<?xi32>, %j: tensor<3xi32>,
+                 %e: tensor<?x512xf8E4M3FN>, %f: tensor<?x16xf8E8M0FNU>, %o: tensor<?x96xf32>, %q: memref<2x64x4xi8>, %k: memref<2x2xi32>,
+                 %a: memref<64x64xbf16>, %b: memref<4x48x64xbf16>, %n: memref<4xi32>, %l: memref<2xi32>, %m: memref<4x2xi32>,
+                 %y: memref<64x48xf32>) -> (tensor<?x96xf32>, tensor<?x512xf8E4M3FN>, tensor<?x16xf8E8M0FNU>) {
+  %c:2 = mx.row_classes ins(%p, %r : tensor<?x4xi8>, tensor<4x96xi8>) outs(%i, %j : tensor<?xi32>, tensor<3xi32>) axes = [1, 0] limit = 8 -> tensor<?xi32>, tensor<3xi32>
+  %0:2 = mx.fused_quantize ins(%x : tensor<?x512xbf16>) if_any(%c#0, %c#1 : tensor<?xi32>, tensor<3xi32>) outs(%e, %f : tensor<?x512xf8E4M3FN>, tensor<?x16xf8E8M0FNU>)
+    -> tensor<?x512xf8E4M3FN>, tensor<?x16xf8E8M0FNU>
+  %1 = mx.matmul ins(%x, %w : tensor<?x512xbf16>, tensor<96x512xbf16>) where narrow(%c#0, %c#1 : tensor<?xi32>, tensor<3xi32>) outs(%o : tensor<?x96xf32>) -> tensor<?x96xf32>
+  mx.row_classes ins(%q : memref<2x64x4xi8>) outs(%k : memref<2x2xi32>) axes = [1] limit = 0
+  mx.grouped_matmul ragged = rows ins(%a, %b : memref<64x64xbf16>, memref<4x48x64xbf16>) offsets(%n : memref<4xi32>)
+    where wide(%l, %m : memref<2xi32>, memref<4x2xi32>) outs(%y : memref<64x48xf32>) accumulate
+  return %1, %0#0, %0#1 : tensor<?x96xf32>, tensor<?x512xf8E4M3FN>, tensor<?x16xf8E8M0FNU>
+}

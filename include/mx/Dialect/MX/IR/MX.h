@@ -51,6 +51,15 @@ struct QuantizeOut {
   unsigned axis = 0;
 };
 
+/// Rows whose classes (mx.row_classes) share a word.
+inline constexpr int64_t kRowsPerWord = 32;
+/// Returns the number of words for the classes of `rows` rows.
+inline int64_t getWordsOfRows(int64_t rows) {
+  return mlir::ShapedType::isDynamic(rows)
+             ? rows
+             : (rows + kRowsPerWord - 1) / kRowsPerWord;
+}
+
 /// Returns the dimension that expert groups divide in the destinations for
 /// `axis`. The destinations for axis 0 are transposed.
 RaggedKind getRaggedOfAxis(RaggedKind ragged, int64_t axis);

@@ -62,6 +62,8 @@ def MX_MatmulTensorOrMemRef
     : MX_ShapedOf<[F32, BF16, F16, F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN,
                    F4E2M1FN, MX_Scale],
         "f32, bf16 or f16, of quantized elements or of f8E8M0FNU scales">;
+/// One bit per row, 32 rows per word.
+def MX_RowBits : MX_ShapedOf<[I32], "i32">;
 def MX_Offsets
     : AnyTypeOf<[1DTensorOf<[I32, I64]>, MemRefRankOf<[I32, I64], [1]>],
         "rank-1 tensor or memref of i32 or i64", "::mlir::ShapedType">;

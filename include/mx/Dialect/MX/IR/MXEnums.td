@@ -34,4 +34,10 @@ def MX_AdditionOrder : MX_I32Enum<"AdditionOrder",
 def MX_AdditionOrderAttr
     : EnumAttr<MX_Dialect, MX_AdditionOrder, "addition_order">;
 
+def MX_RowClass : MX_I32Enum<"RowClass",
+    "class of a result element by the spreads of its rows of A and B", [
+      I32EnumAttrCase<"Narrow", 0, "narrow">,
+      I32EnumAttrCase<"Wide", 1, "wide">]>;
+def MX_RowClassAttr : EnumAttr<MX_Dialect, MX_RowClass, "row_class">;
+
 #endif // MX_DIALECT_MX_IR_MXENUMS_TD

@@ -37,6 +37,11 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     the order afterwards. Results do not depend on the order. The order of A
     must keep the shape.
 
+    With `where` only the elements of a class are computed, and the other
+    elements of `outs` stay. The operands are the `mx.row_classes` of A and B.
+    An element is *wide* if its row of A or its row of B is wide, otherwise
+    *narrow*.
+
     Example:
 
     ```mlir
@@ -67,9 +72,11 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     MX_LeftOperandTensorOrMemRef:$a, Optional<MX_ScaleTensorOrMemRef>:$a_scales,
     MX_RightOperandTensorOrMemRef:$b, Optional<MX_ScaleTensorOrMemRef>:$b_scales,
     Optional<F32>:$alpha,
+    Variadic<MX_RowBits>:$row_classes,
     MX_FloatTensorOrMemRef:$out,
     DefaultValuedAttr<MX_BlockShapeAttr, "::mx::BlockShape(32)">:$block_size,
     OptionalAttr<MX_BlockShapeAttr>:$b_block_size, OptionalAttr<I64Attr>:$promote,
+    OptionalAttr<MX_RowClassAttr>:$where,
     UnitAttr:$accumulate,
     OptionalAttr<MX_OperandOrderAttrInterface>:$a_order,
     OptionalAttr<MX_OperandOrderAttrInterface>:$b_order);
@@ -79,6 +86,7 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     `ins` `(` custom<ScaledOperands>($a, $a_scales, $b, $b_scales,
       type($a), type($a_scales), type($b), type($b_scales)) `)`
     (`alpha` `(` $alpha^ `)`)?
+    (`where` $where `(` $row_classes^ `:` type($row_classes) `)`)?
     `outs` `(` $out `:` type($out) `)`
     (`block_size` `=` custom<BlockSize>($block_size)^)?
     (`b_block_size` `=` custom<BlockSize>($b_block_size)^)?
@@ -111,7 +119,7 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     ::mx::ScaleRounding getResultScaleRounding() {
       return ::mx::ScaleRounding::Ceil;
     }
-    bool readsOuts() { return getAccumulate(); }
+    bool readsOuts() { return getAccumulate() || getWhere(); }
   }];
   let hasCanonicalizer = 1;
 }
@@ -136,8 +144,8 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     keeps `outs`; an epilogue is applied as usual. Rows outside all expert
     groups are unspecified.
 
-    Scales, orders, `alpha`, `accumulate` and `epilogue` are defined as in
-    `mx.matmul`. The row and column arguments of the epilogue are the row of A
+    Scales, orders, `alpha`, `where`, `accumulate` and `epilogue` are defined as
+    in `mx.matmul`. The row and column arguments of the epilogue are the row of A
     and the column in the group's matrix (`rows`), or indices into `outs[g]`
     (`reduction`).
 
@@ -204,12 +212,14 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     MX_Offsets:$offsets,
     Optional<F32>:$alpha,
     Optional<MX_Offsets>:$scatter,
+    Variadic<MX_RowBits>:$row_classes,
     Variadic<MX_MatmulTensorOrMemRef>:$outs,
     MX_RaggedKindAttr:$ragged,
     UnitAttr:$masked,
     DefaultValuedAttr<MX_BlockShapeAttr, "::mx::BlockShape(32)">:$block_size,
     OptionalAttr<MX_BlockShapeAttr>:$b_block_size, OptionalAttr<I64Attr>:$promote,
     DefaultValuedAttr<I64Attr, "1">:$num_b,
+    OptionalAttr<MX_RowClassAttr>:$where,
     UnitAttr:$accumulate,
     DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding,
     OptionalAttr<MX_OperandOrderAttrInterface>:$a_order,
@@ -223,6 +233,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     `offsets` `(` $offsets `:` type($offsets) `)`
     (`alpha` `(` $alpha^ `)`)?
     (`scatter` `(` $scatter^ `:` type($scatter) `)`)?
+    (`where` $where `(` $row_classes^ `:` type($row_classes) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
     (`block_size` `=` custom<BlockSize>($block_size)^)?
     (`b_block_size` `=` custom<BlockSize>($b_block_size)^)?
@@ -254,7 +265,36 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
       return getOuts().size() > 1 ? getOuts()[1] : ::mlir::Value();
     }
     ::mx::ScaleRounding getResultScaleRounding() { return getScaleRounding(); }
-    bool readsOuts() { return getAccumulate() || getScatter(); }
+    bool readsOuts() {
+      return getAccumulate() || getScatter() || getWhere();
+    }
+  }];
+}
+
+def MX_RowClassesOp : MX_StructuredOp<"row_classes"> {
+  let summary = "find rows whose scales spread too far for folding";
+  let description = [{
+    Bit r % 32 of word r / 32 of the i-th result is set if row r of the i-th
+    operand is wide: one of its spreads exceeds `limit`. Spreads are those of
+    `mx.fused_quantize` and `mx.fold`; along axis 0 their rows are blocks. Bits
+    past the last row are 0.
+
+    Example:
+
+    ```mlir
+    %c:2 = mx.row_classes ins(%p, %r : tensor<300x4xi8>, tensor<96x1xi8>)
+        outs(%i, %j : tensor<10xi32>, tensor<3xi32>) axes = [1, 1] limit = 8
+        -> tensor<10xi32>, tensor<3xi32>
+    ```
+  }];
+  let arguments = (ins Variadic<MX_ShapedOf<[I8], "i8">>:$spreads,
+                       Variadic<MX_RowBits>:$outs,
+                       DenseI64ArrayAttr:$axes, I64Attr:$limit);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $spreads `:` type($spreads) `)`
+    `outs` `(` $outs `:` type($outs) `)` `axes` `=` $axes `limit` `=` $limit
+    attr-dict (`->` type($results)^)?
   }];
 }
 

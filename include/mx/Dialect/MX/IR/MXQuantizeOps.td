@@ -178,6 +178,9 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     difference between the largest and the smallest scale of its groups of
     32 elements ([Spec.md](Spec.md#folded-operands)).
 
+    With `if_any` the operation is skipped, and results are unspecified, if all
+    words of the operands are 0. They are `mx.row_classes`.
+
     With `amax` the elements and scales are followed by a scalar destination for
     each value: the largest magnitude of the quantized values, as defined by
     `mx.amax`. The maximum includes the zero rows of a gather, excludes rows
@@ -284,6 +287,7 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     Optional<I64>:$seed,
     Optional<MX_Offsets>:$gather,
     Optional<MX_Offsets>:$offsets,
+    Variadic<MX_RowBits>:$if_any,
     Variadic<MX_TensorOrMemRef>:$outs,
     OptionalAttr<MX_RaggedKindAttr>:$ragged,
     DefaultValuedAttr<DenseI64ArrayAttr, "{1}">:$axes,
@@ -305,6 +309,7 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     (`seed` `(` $seed^ `)`)?
     (`gather` `(` $gather^ `:` type($gather) `)`)?
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
+    (`if_any` `(` $if_any^ `:` type($if_any) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
     (`axes` `=` $axes^)? (`block_size` `=` custom<BlockSize>($block_size)^)?
     (`spreads` $spreads^)? (`square` $square^)? (`amax` $amax^)?

@@ -408,6 +408,17 @@ def MXFoldOperands : Pass<"mx-fold-operands"> {
     a reduction that is dynamic, shorter than `promote` or not a multiple of a
     block.
 
+    With `limit` folding changes an element by at most 2^(limit - 17.8) of the
+    largest magnitude in its block of 32. Rows with a larger
+    [spread](Spec.md#folded-operands) are wide (`mx.row_classes`). The folded
+    matmul computes the elements of narrow rows of both operands. A second
+    matmul, of the operands before folding, computes the other elements; it
+    skips tiles without such elements, and its quantizers run only if a row is
+    wide. Run the pass after `mx-fuse-prologues` and `mx-fuse-epilogues`. These
+    matmuls are not folded with a limit: expert groups divide the reduction, the
+    result is quantized, an operand already has wide blocks, or the batch has
+    several dimensions.
+
     Example: with the default options
 
     ```mlir
@@ -429,7 +440,9 @@ def MXFoldOperands : Pass<"mx-fold-operands"> {
     Option<"b", "b", "std::string", /*default=*/"\"row\"",
            "Block size of the second operand: 128, 256, 512 or row">,
     Option<"promote", "promote", "int64_t", /*default=*/"128",
-           "Number of products in a partial sum: 128, 256 or 512">
+           "Number of products in a partial sum: 128, 256 or 512">,
+    Option<"limit", "limit", "int64_t", /*default=*/"-1",
+           "Largest spread of a folded row, or -1 for none">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::tensor::TensorDialect", "::mx::MXDialect"];

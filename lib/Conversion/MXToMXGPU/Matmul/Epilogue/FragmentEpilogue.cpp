@@ -5,6 +5,7 @@
 #include "FragmentEpilogue.h"
 #include "../../Builder/HostChecks.h"
 #include "../../Builder/KernelBuilder.h"
+#include "../Work/SelectedWork.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -162,6 +163,32 @@ void FragmentEpilogue::store(ForEachWorkTileOp workTile,
 // Stores by threads
 //===----------------------------------------------------------------------===//
 
+void FragmentEpilogue::storeRun(ForEachWorkTileOp workTile, const Run &run,
+                                IntegerAttr alignment, bool adds) {
+  OpBuilder::InsertionGuard guard(body);
+  CacheHint cache = getCacheHint(schedule);
+  if (op.getWhere() != RowClass::Wide) {
+    auto ifOp = op.getWhere() ? scf::IfOp::create(body, kernel.isNarrow,
+                                                  /*withElse=*/true)
+                              : scf::IfOp();
+    if (ifOp)
+      body.setInsertionPointToStart(ifOp.thenBlock());
+    StoreFragmentOp::create(body, run.elements, getResult(), run.row->own,
+                            run.columns.first, run.row->isPresent, alignment,
+                            adds, cache);
+    if (!ifOp)
+      return;
+    body.setInsertionPointToStart(ifOp.elseBlock());
+  }
+  SmallVector<Value> selected = selectElements(
+      kernel, work, workTile, *run.row, run.columns.first, run.columns.count);
+  for (auto [i, isSelected] : llvm::enumerate(selected))
+    StoreFragmentOp::create(
+        body, takeElements(body, run.elements, int64_t(i), 1), getResult(),
+        run.row->own, body.add(run.columns.first, int64_t(i)), isSelected,
+        /*alignment=*/IntegerAttr(), adds, cache);
+}
+
 /// Columns stored at once, unless a fragment shared by threads is wider.
 static constexpr int64_t kColumnsAtOnce = 32;
 
@@ -181,16 +208,14 @@ Value DirectEpilogue::finish(ValueRange accumulators, ThreadRow &row,
                                  columns, empty);
 }
 
-void DirectEpilogue::storeRuns(ForEachWorkTileOp, ArrayRef<Run> runs,
+void DirectEpilogue::storeRuns(ForEachWorkTileOp workTile, ArrayRef<Run> runs,
                                FragmentType, Value, Value) {
   for (const Run &run : runs) {
     IntegerAttr alignment;
     if (run.columns.areWhole())
       alignment = body.getI64IntegerAttr(
           getResultAlignment(getResultType(), run.columns.count));
-    StoreFragmentOp::create(body, run.elements, getResult(), run.row->own,
-                            run.columns.first, run.row->isPresent, alignment,
-                            addsElements(), getCacheHint(schedule));
+    storeRun(workTile, run, alignment, addsElements());
   }
 }
 
@@ -294,6 +319,10 @@ void StagedEpilogue::storeRuns(ForEachWorkTileOp workTile, ArrayRef<Run> runs,
                                FragmentType accumulator, Value first, Value) {
   StoreOrigin origin = work.getStoreOrigin(
       workTile, getFirstRowOfWarp(body, accumulator), first);
+  if (op.getWhere())
+    origin.hasAllRows = origin.hasAllRows
+                            ? body.both(origin.hasAllRows, kernel.isNarrow)
+                            : kernel.isNarrow;
   auto stage = ProducerAcquireOp::create(body, staging);
   StoreSharedOp::create(body, joinRuns(runs, accumulator), stage.getBuffer("c"),
                         ValueRange());
@@ -308,8 +337,6 @@ void StagedEpilogue::storeRuns(ForEachWorkTileOp workTile, ArrayRef<Run> runs,
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
   for (const Run &run : runs)
-    StoreFragmentOp::create(body, run.elements, getResult(), run.row->own,
-                            run.columns.first, run.row->isPresent,
-                            /*alignment=*/IntegerAttr(),
-                            /*add=*/op.getAccumulate(), getCacheHint(schedule));
+    storeRun(workTile, run, /*alignment=*/IntegerAttr(),
+             /*adds=*/op.getAccumulate());
 }

@@ -48,6 +48,10 @@ protected:
   virtual void storeRuns(ForEachWorkTileOp workTile, llvm::ArrayRef<Run> runs,
                          FragmentType accumulator, mlir::Value first,
                          mlir::Value empty) = 0;
+  /// Stores a run from registers. With 'where', stores its selected elements
+  /// one by one if the work tile may contain elements of another class.
+  void storeRun(ForEachWorkTileOp workTile, const Run &run,
+                mlir::IntegerAttr alignment, bool adds);
 
 private:
   mlir::Value isWhole(ForEachWorkTileOp workTile, Accumulator &accumulator,

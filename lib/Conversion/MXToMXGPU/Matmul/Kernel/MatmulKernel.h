@@ -36,6 +36,8 @@ enum class Arg {
   AScaleRange,  ///< Tables of scale ranges of A and B tiles.
   BScaleRange,  //
   ResultScales, ///< Scales of a quantized result.
+  AClasses,     ///< Row classes of A and B.
+  BClasses,     //
 };
 
 class KernelArguments {
@@ -118,6 +120,8 @@ struct MatmulKernel {
   /// Host tables of scale ranges (mxgpu.load_scale_range), or null for a kernel
   /// that computes all tiles regardless of scales.
   mlir::Value aScaleRange, bScaleRange;
+  /// Whether the work tile of a role contains no wide elements, with 'where'.
+  mlir::Value isNarrow;
   /// Class of work tiles to compute, if there are tables.
   WorkTileClass workTiles = WorkTileClass::BF16;
 };

@@ -5,6 +5,7 @@
 #include "MainLoop.h"
 #include "../../Builder/HostChecks.h"
 #include "../../Builder/KernelBuilder.h"
+#include "../Work/SelectedWork.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -266,8 +267,21 @@ void MainLoop::checkSizes() {}
 void MainLoop::freeTemporaries() {}
 void MainLoop::enterWorkTile(ForEachWorkTileOp, bool) {}
 
+/// Skips the reduction of work tiles without wide elements, so that no role
+/// loads or multiplies.
 std::pair<Value, Value> MainLoop::getReduction(ForEachWorkTileOp workTile) {
-  return work.getReduction(workTile);
+  auto [start, end] = work.getReduction(workTile);
+  if (op.getWhere() == RowClass::Wide) {
+    if (classified != workTile.getOperation())
+      classify(workTile);
+    end = body.select(kernel.isNarrow, start, end);
+  }
+  return {start, end};
+}
+
+void MainLoop::classify(ForEachWorkTileOp workTile) {
+  kernel.isNarrow = isAllNarrow(kernel, work, workTile);
+  classified = workTile;
 }
 
 Value MainLoop::finishAccumulator(Value accumulator) { return accumulator; }
@@ -331,6 +345,8 @@ Value MainLoop::isRank(int64_t rank) {
 void MainLoop::storeAccumulator(EpiloguePolicy &epilogue,
                                 ForEachWorkTileOp workTile, Value multiplied,
                                 Value empty, std::optional<int64_t> rank) {
+  if (op.getWhere() == RowClass::Wide)
+    body.beginIf(body.isNot(kernel.isNarrow));
   multiplied = relabel(multiplied, matmul.buffers.accumulatorLayout);
   RegisterAccumulator accumulator(body, matmul, finishAccumulator(multiplied),
                                   empty, rank);
@@ -372,6 +388,8 @@ void MainLoop::buildMultiply(
   body.role("multiply", matmul.buffers.epilogueWarps, /*elected=*/false);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(workTile);
+  if (op.getWhere())
+    classify(workTile);
   enterWorkTile(workTile, /*multiplies=*/true);
   Value multiplied = multiply(workTile);
   bool isSplitInCluster = schedule.getClusterSplits() > 1;

@@ -213,6 +213,8 @@ protected:
   OperandB &b;
 
 private:
+  /// Tests at the insertion point whether a work tile contains wide elements.
+  void classify(ForEachWorkTileOp workTile);
   mlir::Value isRank(int64_t rank);
   /// Stores an accumulator, or the share of CTA `rank` in a cluster's sum.
   void storeAccumulator(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
@@ -221,6 +223,8 @@ private:
   void storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
                    mlir::Value multiplied, mlir::Value empty);
   mlir::Value addPartialsOfCluster(mlir::Value accumulator);
+
+  mlir::Operation *classified = nullptr; ///< work tile of `isNarrow`
 };
 
 } // namespace mx::mxgpu

@@ -109,6 +109,7 @@ void mx::registerBufferizableOpInterfaceExternalModels(
     DequantizeOp::attachInterface<MXOpInterface<DequantizeOp>>(*context);
     RelayoutOp::attachInterface<MXOpInterface<RelayoutOp>>(*context);
     PackOperandOp::attachInterface<MXOpInterface<PackOperandOp>>(*context);
+    RowClassesOp::attachInterface<MXOpInterface<RowClassesOp>>(*context);
     MatmulOp::attachInterface<MXOpInterface<MatmulOp>>(*context);
     GroupedMatmulOp::attachInterface<MXOpInterface<GroupedMatmulOp>>(*context);
     CombineOp::attachInterface<MXOpInterface<CombineOp>>(*context);

@@ -33,6 +33,7 @@ static bool haveSameRecipe(FusedQuantizeOp a, FusedQuantizeOp b) {
          a.getBlockSize() == b.getBlockSize() &&
          a.getScaleType(0) == b.getScaleType(0) &&
          a.getSpreads() == b.getSpreads() &&
+         llvm::equal(a.getIfAny(), b.getIfAny()) &&
          a.getRounding() == b.getRounding() &&
          a->getDiscardableAttrDictionary() == b->getDiscardableAttrDictionary();
 }

@@ -64,7 +64,7 @@ static Reason checkOperand(StringRef name, Value elements, Value scales,
 static Folding getFolding(MatmulOpInterface op, const Folding &folding) {
   constexpr int64_t kBlock = kRaggedReductionAlign;
   return op.getRaggedOrNone() == RaggedKind::Reduction
-             ? Folding{kBlock, kBlock, kBlock}
+             ? Folding{kBlock, kBlock, kBlock, folding.limit}
              : folding;
 }
 
@@ -108,99 +108,6 @@ static Reason checkMatmul(MatmulOpInterface op, const Folding &folding) {
     return "its reduction dimension of " + std::to_string(size) +
            " is shorter than promote = " + std::to_string(folding.promote);
   return {};
-}
-
-//===----------------------------------------------------------------------===//
-// Quantizers
-//===----------------------------------------------------------------------===//
-
-/// Operands of a matmul with scales for both. Scales follow their elements.
-static constexpr unsigned kElements[] = {0, 2};
-
-/// Creates a destination for the scales of `elements`, in blocks of
-/// `blockSize`, and with the layout of `old`.
-static Value makeScales(OpBuilder &builder, Location loc, Value elements,
-                        RankedTensorType old, int64_t blockSize,
-                        RaggedKind ragged, Value offsets) {
-  SmallVector<OpFoldResult> sizes =
-      tensor::getMixedSizes(builder, loc, elements);
-  int64_t columns = *getConstantIntValue(sizes.back());
-  sizes.back() = builder.getIndexAttr(
-      blockSize == BlockFormat::kWhole ? 1 : columns / blockSize);
-  Attribute layout = old.getEncoding();
-  auto rank = static_cast<int64_t>(sizes.size());
-  if (isMaterialized(old, rank))
-    layout =
-        ScaleLayoutAttr::get(builder.getContext(), getLayoutKind(old, rank),
-                             ragged, offsets ? getNumExperts(offsets) : 0);
-  return makeEmpty(builder, loc, sizes, old.getElementType(), layout);
-}
-
-/// Creates the part of `op` that writes blocks of `blockSize`, if `blocks`
-/// contains the block size of each destination.
-static void createPart(IRRewriter &rewriter, FusedQuantizeOp op,
-                       ArrayRef<int64_t> blocks, int64_t blockSize) {
-  bool isWhole = llvm::all_equal(blocks);
-  SmallVector<int64_t> axes;
-  SmallVector<Value> outs, replaced;
-  for (auto [i, own] : llvm::enumerate(blocks)) {
-    if (own != blockSize)
-      continue;
-    axes.push_back(op.getAxis(i));
-    outs.push_back(op.getElements(i));
-    outs.push_back(
-        blockSize == static_cast<int64_t>(op.getBlockSize())
-            ? op.getScales(i)
-            : makeScales(rewriter, op.getLoc(), op.getElements(i),
-                         cast<RankedTensorType>(op.getScales(i).getType()),
-                         blockSize, op.getRaggedOfAxis(op.getAxis(i)),
-                         op.getOffsets()));
-    llvm::append_range(replaced, op.getDestinationResults(i));
-  }
-  bool hasAmax = op.getAmax() && blockSize == blocks.front();
-  if (hasAmax) {
-    llvm::append_range(outs, op.getAmaxOuts());
-    llvm::append_range(replaced, op.getAmaxResults());
-  }
-  // Rows that are passed on keep their blocks. A prologue requantizes them.
-  bool requantizes = op.isPassedOn() &&
-                     blockSize != static_cast<int64_t>(op.getBlockSize()) &&
-                     llvm::is_contained(axes, 1);
-  auto part = op.createAlike(
-      rewriter, op.getLoc(), op.getInputs(), op.getInputScales(),
-      isWhole ? op.getAxes() : ArrayRef<int64_t>(axes), outs, hasAmax,
-      /*hasPrologue=*/requantizes || op.getPrologueBlock());
-  part.setBlockSize(BlockShape(blockSize));
-  IRMapping mapping;
-  if (op.getPrologueBlock())
-    op.getPrologue().front().cloneInto(&part.getPrologue().front(), mapping);
-  if (requantizes) {
-    OpBuilder::InsertionGuard guard(rewriter);
-    Type index = rewriter.getIndexType();
-    Location loc = op.getLoc();
-    Block *block = rewriter.createBlock(&part.getPrologue().front(), {},
-                                        {rewriter.getF32Type(), index, index},
-                                        {loc, loc, loc});
-    YieldOp::create(rewriter, loc, block->getArgument(0));
-  }
-  rewriter.replaceAllUsesWith(replaced, part->getResults());
-}
-
-/// Replaces `op` by quantizations that write `blocks`, the block sizes of all
-/// destinations.
-static void widen(IRRewriter &rewriter, FusedQuantizeOp op,
-                  ArrayRef<int64_t> blocks) {
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(op);
-  for (int64_t blockSize :
-       llvm::SmallSetVector<int64_t, 2>(llvm::from_range, blocks))
-    createPart(rewriter, op, blocks, blockSize);
-  SmallVector<Operation *> outs;
-  for (Value out : op.getOuts())
-    if (Operation *definition = out.getDefiningOp())
-      outs.push_back(definition);
-  rewriter.eraseOp(op);
-  eraseDead(outs);
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,19 +203,23 @@ void Folder::foldStored(MatmulOpInterface op, unsigned position) {
   bool isRagged = ragged != RaggedKind::None;
   Value offsets = isRagged ? op.getExpertOffsets() : Value();
   int64_t blockSize = wanted.lookup(&elements);
-  Value outs[] = {
+  SmallVector<Value> outs = {
       makeEmpty(rewriter, loc,
                 tensor::getMixedSizes(rewriter, loc, elements.get()),
                 getElementTypeOrSelf(elements.get())),
       makeScales(rewriter, loc, elements.get(),
                  cast<RankedTensorType>(scales.get().getType()), blockSize,
                  ragged, offsets)};
+  if (folding.limit)
+    outs.push_back(
+        makeSpreads(rewriter, loc, elements.get(), blockSize, /*axis=*/1));
   auto fold = FoldOp::create(
       rewriter, loc, ValueRange(outs).getTypes(), elements.get(), scales.get(),
       offsets, outs,
       isRagged ? RaggedKindAttr::get(rewriter.getContext(), ragged)
                : RaggedKindAttr(),
-      BlockShape(blockSize).getAttr(op.getContext()));
+      BlockShape(blockSize).getAttr(op.getContext()),
+      folding.limit ? rewriter.getUnitAttr() : UnitAttr());
   rewriter.modifyOpInPlace(op, [&] {
     elements.set(fold.getResult(0));
     scales.set(fold.getResult(1));
@@ -339,12 +250,13 @@ void Folder::fold() {
   for (Operation *quantizer : quantizers) {
     if (auto op = dyn_cast<QuantizeOp>(quantizer)) {
       if (SmallVector<int64_t> blocks = getBlocks(op); !blocks.empty())
-        widen(rewriter, op.generalize(rewriter), blocks);
+        widenBlocks(rewriter, op.generalize(rewriter), blocks,
+                    bool(folding.limit));
     } else if (auto op = dyn_cast<FusedQuantizeOp>(quantizer)) {
       if (op.getDequantized())
         continue;
       if (SmallVector<int64_t> blocks = getBlocks(op); !blocks.empty())
-        widen(rewriter, op, blocks);
+        widenBlocks(rewriter, op, blocks, bool(folding.limit));
     }
   }
   for (MatmulOpInterface op : matmuls) {
@@ -357,6 +269,8 @@ void Folder::fold() {
         foldStored(op, position);
     }
     setAttributes(op);
+    if (folding.limit)
+      computeWideRows(rewriter, op, *folding.limit);
   }
 }
 
@@ -370,8 +284,14 @@ int64_t mx::foldMatmuls(ArrayRef<MatmulOpInterface> matmuls,
   for (MatmulOpInterface op : matmuls) {
     if (isLeftAlone(op) || op.getPromote())
       continue;
-    if (Reason why = checkMatmul(op, getFolding(op, folding)); !why.empty()) {
+    Reason why = checkMatmul(op, getFolding(op, folding));
+    if (!why.empty()) {
       op.emitRemark() << "not folded: " << why;
+      continue;
+    }
+    why = folding.limit ? checkLimit(op) : Reason();
+    if (!why.empty()) {
+      op.emitRemark() << "not folded with a limit: " << why;
       continue;
     }
     folder.add(op);
@@ -435,6 +355,10 @@ LogicalResult FoldOperands::readOptions(Folding &folding) {
                   option->getValue());
   }
   folding.promote = promote;
+  if (limit < -1 || limit > 254)
+    return fail("limit", "at most 254, or -1 for none", Twine(limit));
+  if (limit >= 0)
+    folding.limit = limit;
   if (llvm::is_contained(spelled, std::to_string(promote)))
     return success();
   return fail("promote", "128, 256 or 512", Twine(promote));

@@ -124,10 +124,11 @@ static void groupBatch(MatmulOp op) {
   auto grouped = GroupedMatmulOp::create(
       builder, op.getLoc(), op.getResultTypes(), op.getA(), op.getAScales(),
       op.getB(), op.getBScales(), counts, op.getAlpha(), /*scatter=*/Value(),
-      op.getOut(), RaggedKind::Rows, /*masked=*/true, op.getBlockSize(),
-      op.getBBlockSizeAttr(), op.getPromoteAttr(), /*num_b=*/1,
-      op.getAccumulate(), ScaleRounding::Ceil, op.getAOrderAttr(),
-      op.getBOrderAttr(), /*epilogueCount=*/op.getEpilogue().size());
+      op.getRowClasses(), op.getOut(), RaggedKind::Rows, /*masked=*/true,
+      op.getBlockSize(), op.getBBlockSizeAttr(), op.getPromoteAttr(),
+      /*num_b=*/1, op.getWhereAttr(), op.getAccumulate(), ScaleRounding::Ceil,
+      op.getAOrderAttr(), op.getBOrderAttr(),
+      /*epilogueCount=*/op.getEpilogue().size());
   grouped->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   for (auto [from, to] :
        llvm::zip_equal(op->getRegions(), grouped->getRegions()))

@@ -149,7 +149,7 @@ void WgmmaUpcastMainLoop::enterWorkTile(ForEachWorkTileOp workTile,
 
 std::pair<Value, Value>
 WgmmaUpcastMainLoop::getReduction(ForEachWorkTileOp workTile) {
-  auto [start, end] = work.getReduction(workTile);
+  auto [start, end] = MainLoop::getReduction(workTile);
   if (range.isOwn)
     end = arith::SelectOp::create(body, range.isOwn, end, start);
   return {start, end};
