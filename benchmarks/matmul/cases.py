@@ -27,6 +27,8 @@ FEW_ROWS = 1024
 CHOSEN = {"mx": ""}
 # Replaces the schedule for dynamic rows.
 DYNAMIC = "dynamic"
+# Way of the same matmul with bf16 activations and packed weights, if they are quantized to FP8.
+W4A16 = "mx, bf16 activations"
 TILE = ("tile = [256, 128, 64], strategy = #mxgpu.wgmma_upcast_b<operand_stages = 4{}>, "
         "staging = 1, raster = group_m(8), epilogue = tma_store")
 IN_F16 = TILE.format(", f16_scale_range = true")
@@ -62,6 +64,25 @@ func.func @main({arguments}) -> !out {{
   %init = tensor.empty({rows}) : !out
   %y = {op} ins(%x, %b, %bs : !x, !b, !bs){offsets} outs(%init : !out)
       {block}{schedule} -> !out
+  return %y : !out
+}}
+"""
+# The factors of B's rows, as normalized weights have them.
+EXPANDED = """!q = tensor<{a_shape}xf8E4M3FN>
+!t = tensor<{n}xf32>
+func.func @main({arguments}, %t: !t) -> !out {{
+  {count}%e = tensor.empty({rows}) : !q
+  %es = tensor.empty({rows}) : !as
+  %q:2 = mx.fused_quantize ins(%a : !a) outs(%e, %es : !q, !as) block_size = {promote} -> !q, !as
+  %init = tensor.empty({rows}) : !out
+  %y = {op} ins(%q#0, %q#1, %b, %bs : !q, !as, !b, !bs) outs(%init : !out)
+      {block}{schedule} -> !out epilogue {{
+  ^bb0(%sum: f32, %row: index, %column: index):
+    %factor = tensor.extract %t[%column] : !t
+    %product = arith.mulf %sum, %factor : f32
+    %short = arith.truncf %product : f32 to bf16
+    mx.yield %short : bf16
+  }}
   return %y : !out
 }}
 """
@@ -106,6 +127,8 @@ class Case:
     # 128 x 128.
     promote: int = 0
     both: bool = False
+    # bf16 A is quantized to FP8 in the program, and B is expanded to FP8.
+    expands: bool = False
 
     @property
     def blocks(self):
@@ -113,6 +136,8 @@ class Case:
         block = 16 if self.scale == "f8E4M3FN" else 32
         if not self.promote:
             return block, block
+        if self.expands:
+            return self.promote, block
         has_both = self.both or self.gradient or self.scale == "f32"
         return self.promote, self.promote if has_both else 0
 
@@ -125,7 +150,7 @@ class Case:
     def form(self):
         """Returns the attributes of the operation."""
         if self.promote:
-            of_b = "" if self.blocks[1] else "b_block_size = row "
+            of_b = "" if self.blocks[1] == self.promote else f"b_block_size = {self.blocks[1] or 'row'} "
             if self.squares:
                 of_b = "b_block_size = 128x128 "
             return f"block_size = {self.promote} {of_b}promote = {self.promote} "
@@ -143,6 +168,12 @@ class Case:
     def capacity(self):
         """Size of a ragged reduction that suffices for any group sizes."""
         return -(-(self.m + 127 * self.groups) // 128) * 128
+
+    def of(self, way):
+        """Returns the case of a way's program."""
+        if way != W4A16:
+            return self
+        return dataclasses.replace(self, promote=0, expands=False, packed=True, ways=((way, ""),))
 
     def program(self, way):
         ways = [name for name, _ in self.ways]
@@ -173,6 +204,8 @@ class Case:
                     out_shape=by(m, self.n))
 
     def text(self, way="mx"):
+        if self.of(way) != self:
+            return self.of(way).text(way)
         body = dict(self.ways)[way]
         is_dynamic = body == DYNAMIC
         body = "" if is_dynamic else body
@@ -186,10 +219,12 @@ class Case:
         text = PROGRAM + (PACK.replace("{", "{{").replace("}", "}}") if self.packed else "")
         if self.packed and self.a != "bf16":
             text = text.replace(PROGRAM[PROGRAM.index("func.func"):], DEQUANTIZED)
+        if self.expands:
+            text = PROGRAM[:PROGRAM.index("func.func")] + EXPANDED
         return text.format(
             ragged=" ragged = rows" if self.groups else "",
             packed_layout=", #mxgpu.fragment_64x64" if self.packed else "", a=self.a,
-            b=self.b, s=self.scale, groups=self.groups, op=op, schedule=schedule,
+            b=self.b, s=self.scale, n=self.n, promote=self.promote, groups=self.groups, op=op, schedule=schedule,
             arguments=", ".join(f"%{name}: !{name}" for name in names + offsets),
             ins=", ".join(f"%{name}" for name in names),
             ins_types=", ".join(f"!{name}" for name in names),

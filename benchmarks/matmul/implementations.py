@@ -18,7 +18,7 @@ class MxProgram:
     """Runs the entry `main` of a program on sets of operands."""
 
     def __init__(self, name, case, directory, problem):
-        self.name, self.case, self.kept = name, case, []
+        self.name, self.case, self.kept = name, case.of(name), []
         self.program = mx.Program(str(directory / case.program(name)))
         self.entry = self.program["main"]
         self.sets = [self.wrap(arguments) for arguments in problem.arguments(self)]

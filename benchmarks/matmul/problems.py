@@ -46,6 +46,16 @@ def count_wrong(found, wide, high, k, promote=0):
     return int((~((found.double() - exact).abs() <= bound)).sum())
 
 
+def quantize_folded(x, block):
+    """Returns bf16 values rounded to FP8 with a power-of-two scale per block, as mx.quantize
+    rounds them. The values are exact in f32."""
+    blocks = x.float().view(len(x), -1, block)
+    ratio = blocks.abs().amax(-1, keepdim=True) * torch.tensor(1 / 448, device=x.device)
+    mantissa, exponent = torch.frexp(ratio)
+    factor = torch.exp2((exponent - (mantissa == 0.5).int()).float())
+    return ((blocks / factor).to(torch.float8_e4m3fn).float() * factor).view_as(x)
+
+
 def count_far(found, peer):
     """Counts elements that differ from the baseline by more than one rounding error of the
     largest element."""
@@ -76,15 +86,18 @@ class Matmul:
 
     def arguments(self, program):
         """Yields the arguments of mx for each set."""
+        factors = [torch.ones(self.case.n, device="cuda")] if program.case.expands else []
         for a, b in self.sets:
-            elements = program.pack(b.elements) if self.case.packed else b.elements
-            yield [t for t in (a.elements, a.scales, elements, b.scales, *self.offsets())
+            elements = program.pack(b.elements) if program.case.packed else b.elements
+            yield [t for t in (a.elements, a.scales, elements, b.scales, *self.offsets(), *factors)
                    if t is not None]
 
     def offsets(self):
         return []
 
     def peers(self):
+        if self.case.expands:  # compared with another way of mx
+            return []
         case, pairs = self.case, [(a.values, b.values) for a, b in self.sets[:-1]]
         found = [implementations.Matmul(CUBLAS, pairs, self.out_shape)]
         if "normal" in case.peers:
@@ -110,11 +123,21 @@ class Matmul:
         a, b = self.sets[index]
         return torch.mm(a.values, b.values.t())
 
-    def rows_wrong(self, out, index):
+    def rows(self):
+        return torch.linspace(0, self.case.m - 1, ROWS_COMPARED, device="cuda").long()
+
+    def rows_wrong(self, out, index, case):
         a, b = self.sets[index]
-        rows = torch.linspace(0, self.case.m - 1, ROWS_COMPARED, device="cuda").long()
-        return count_wrong(out[rows], a.values[rows].double(), b.values.double(), self.case.k,
-                           self.case.promote)
+        rows = self.rows()
+        x = quantize_folded(a.values[rows], case.promote) if case.expands else a.values[rows]
+        return count_wrong(out[rows], x.double(), b.values.double(), case.k, case.promote)
+
+    def error(self, implementation):
+        """Returns the error of some rows of a result, by norm."""
+        implementation.launch(0)
+        a, b = self.sets[0]
+        exact = a.values[self.rows()].double() @ b.values.double().t()
+        return float((implementation.out[self.rows()] - exact).norm() / exact.norm())
 
     def defined(self, out):
         return out
@@ -124,8 +147,10 @@ class Matmul:
         baseline everywhere; the last set must be bitwise equal."""
         implementation.out.fill_(float("nan"))
         implementation.launch(0)
-        wrong = self.rows_wrong(implementation.out, 0)
-        wrong += count_far(self.defined(implementation.out), self.reference(0))
+        case = getattr(implementation, "case", self.case)
+        wrong = self.rows_wrong(implementation.out, 0, case)
+        if not case.expands:  # the baseline does not quantize A
+            wrong += count_far(self.defined(implementation.out), self.reference(0))
         implementation.out.fill_(float("nan"))
         implementation.launch(implementation.count)
         reference = self.reference(implementation.count)
@@ -165,7 +190,7 @@ class GroupedRows(Matmul):
         a, b = self.sets[index]
         return implementations.grouped_mm(a.values, self.weights(b.values), self.ends_on_device)
 
-    def rows_wrong(self, out, index):
+    def rows_wrong(self, out, index, case):
         (a, b), wrong = self.sets[index], 0
         per_group = max(2, ROWS_COMPARED // self.case.groups)
         for group, (begin, end) in enumerate(zip([0, *self.ends], self.ends)):
@@ -174,7 +199,7 @@ class GroupedRows(Matmul):
             rows = torch.linspace(begin, end - 1, per_group, device="cuda").long()
             part = b.values[group * self.case.n:(group + 1) * self.case.n]
             wrong += count_wrong(out[rows], a.values[rows].double(), part.double(), self.case.k,
-                                 self.case.promote)
+                                 case.promote)
         return wrong
 
 
@@ -218,7 +243,7 @@ class Gradient(Matmul):
     def reference(self, index):
         return implementations.grouped_mm(*self.pair(index), self.ends_on_device)
 
-    def rows_wrong(self, out, index):
+    def rows_wrong(self, out, index, case):
         (a, b), wrong = self.sets[index], 0
         rows = torch.linspace(0, self.case.n - 1, max(1, ROWS_COMPARED // self.case.groups),
                               device="cuda").long()
@@ -227,7 +252,7 @@ class Gradient(Matmul):
             for first in range(0, self.case.k, 1024):
                 high = b.values[first:first + 1024, begin:end].double()
                 wrong += count_wrong(out[group, rows, first:first + 1024], wide, high, end - begin,
-                                     self.case.promote)
+                                     case.promote)
         return wrong
 
 

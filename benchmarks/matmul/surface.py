@@ -30,7 +30,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import cases
 import published
 import tune
-from cases import Case, DYNAMIC
+from cases import Case, DYNAMIC, W4A16
 from published import NEXT as NEXT_WAY, time_of
 
 # N and K of feed-forward layers (up and down) and of attention in published models.
@@ -142,6 +142,15 @@ def draw_packed(source, index, low, high):
     return dataclasses.replace(case, name=case.name.replace("-", "-packed-", 1), packed=True)
 
 
+def draw_expanded(source, index, low, high):
+    """Draws MXFP4 weights by bf16 activations that are quantized to FP8."""
+    while True:
+        case = draw_weights(source, 0, low, high)
+        if case.k % 128 == 0:
+            return dataclasses.replace(case, name=case.name.replace("bf16x", "w4a8-"), promote=128,
+                                       expands=True)
+
+
 # Folded operands: name and title, number of operations or rows, required ratios.
 FOLDED = (("dense", "dense, at least 1e11 FLOP", draw_folded, True, (1.48, 1.15)),
           ("small", "dense, fewer FLOP", draw_folded, False, (1.25, 1.0)),
@@ -179,6 +188,8 @@ class Row:
             # The groups determine the rows of a ragged reduction.
             if not case.gradient:
                 ways["mx, dynamic"] = DYNAMIC
+            if case.expands:
+                ways[W4A16] = ""
             found[case.name] = dataclasses.replace(case, ways=tuple(ways.items()))
         return list(found.values())
 
@@ -200,6 +211,8 @@ ROWS = [
     *(Row(f"promoted{promote}-{name}", f"FP8, promoted {promote}, {title}", draw, least,
           (promote, *limits), f"promoted {promote}")
       for name, title, draw, limits, least, promotions in GRADIENTS for promote in promotions),
+    Row("w4a8", "MXFP4 by FP8, promoted 128, 1024 to 16384 rows, with quantizer, beside bf16 × MXFP4",
+        draw_expanded, (1.30, 1.10), (1024, 16384), "promoted 128"),
     *(Row(f"fp8_block-{name}", f"FP8 with f32 scales, {title}", draw_blocks, least, (draw, large),
           "promoted 128") for name, title, draw, large, least in FOLDED),
     *(Row(f"fp8_block-{name}", f"FP8 with f32 scales, {title}", draw_blocks, least, (draw, *limits),
@@ -275,6 +288,10 @@ def measure(out, results, only, seconds, beside):
             measured[case.name] = dict(wrong=wrong, implementations=times)
             if more:
                 measured[case.name] |= dict(others_wrong=others_wrong)
+            if case.expands:
+                errors = {one.name: problem.error(one) for one in ours}
+                measured[case.name] |= dict(errors=errors)
+                print(f"{case.name}: errors", errors)
             results.write_text(json.dumps(data, indent=1) + "\n")
             print(f"{case.name}: {wrong} wrong", {name: time_of(entry) for name, entry in
                                                   times.items()}, flush=True)

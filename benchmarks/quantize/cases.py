@@ -239,7 +239,7 @@ def folded_cases(seed):
             plain = Case(f"{kind}-{rows}x{columns}", rows, columns, axes, swiglu=swiglu)
             yield plain
             for fold in folds:
-                if fold == "row" or (columns if 1 in axes else rows) % fold == 0:
+                if isinstance(fold, str) or (columns if 1 in axes else rows) % fold == 0:
                     yield dataclasses.replace(plain, name=f"{plain.name}-{fold}", fold=fold)
             if kind == "k":
                 yield dataclasses.replace(plain, name=f"{plain.name}-widened", widened=True)

@@ -230,9 +230,9 @@ def errors():
          lambda: mxt.convert(mxt.convert(make()), "bf16", filter=lambda m, name: False)),
         (ValueError, "1 (Derived: expected a class of mx_compiler.torch itself",
          lambda: mxt.convert(derived, "bf16", strict=True)),
-        (ValueError, "mxfp4_weights, bf16, found 'bfloat16'",
+        (ValueError, "mxfp4_weights_fp8, bf16, found 'bfloat16'",
          lambda: mxt.convert(make(), "bfloat16")),
-        (ValueError, "mxfp4_weights, found 'bf16'", lambda: mxt.MXLinear(32, 32, recipe="bf16")),
+        (ValueError, "mxfp4_weights_fp8, found 'bf16'", lambda: mxt.MXLinear(32, 32, recipe="bf16")),
         (ValueError, "convert this model to 'bf16' first", lambda: mxt.convert(
             mxt.convert(make(), "mxfp4_weights"), "mxfp8")),
         (TypeError, "strict: expected True or False, found 1",

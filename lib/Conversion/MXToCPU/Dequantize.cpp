@@ -80,7 +80,7 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
   Scales scales = getScales(emitter, op.getScales(), adaptor.getScales(), rank,
                             op.getBlockSize());
   Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
-  Type outType = getElementTypeOrSelf(out.getType());
+  Type outType = getElementTypeOrSelf(op.getOuts()[0]);
   RaggedKind ragged = op.getRaggedOrNone();
   bool reduction = ragged == RaggedKind::Reduction;
   bool padded = op.getPadded();
@@ -118,9 +118,12 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
           SmallVector<Value> source(batch), target(batch);
           source.append({row, from + position});
           target.append({row, to + position});
-          memref::StoreOp::create(builder, op.getLoc(),
-                                  dequantizer.loadNumber(source, scale), out,
-                                  target);
+          Value number = dequantizer.loadNumber(source, scale);
+          // Elements narrower than 16 bits are stored as bytes.
+          memref::StoreOp::create(
+              builder, op.getLoc(),
+              emitter.wrap(number).as(getElementTypeOrSelf(out.getType())), out,
+              target);
         });
       });
     });

@@ -48,6 +48,14 @@ Value Matmul::loadValue(const Side &side, ArrayRef<Value> place) {
       numbers.widenToF32(emitter.load(side.elements.memref, place)));
 }
 
+Value Matmul::roundToE4M3(Value value) {
+  FormatArith &numbers = emitter.getNumbers();
+  Type type = Float8E4M3FNType::get(builder.getContext());
+  Int bits = numbers.widenToF32(numbers.round(value, builder.getF32Type()));
+  return emitter.lookup(numbers.decodeTable(type, /*isScale=*/false),
+                        numbers.quantize(type, bits, bits.like(127)));
+}
+
 void Matmul::decode(const Side &side, Int first, int64_t count, Int end, Int k,
                     Value buffer,
                     llvm::function_ref<SmallVector<Value>(Int, Int)> place) {
@@ -66,7 +74,7 @@ void Matmul::decode(const Side &side, Int first, int64_t count, Int end, Int k,
       if (side.firstK)
         arrayBlock = *side.firstK / blockSize + block;
       Value scale;
-      if (side.scales && !promote)
+      if (side.scales && (!promote || isExpanded(side)))
         scale = emitter.loadScaleValue(*side.scales, side.batch, arrayRow,
                                        arrayBlock);
       Int begin = block * blockSize;
@@ -77,6 +85,8 @@ void Matmul::decode(const Side &side, Int first, int64_t count, Int end, Int k,
         Value value = loadValue(side, source);
         if (scale)
           value = arith::MulFOp::create(builder, loc, value, scale);
+        if (isExpanded(side))
+          value = roundToE4M3(value);
         store(value, row, position);
       });
     });

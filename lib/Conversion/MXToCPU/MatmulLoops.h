@@ -36,11 +36,17 @@ public:
 private:
   /// Decodes rows [first, first + count) to `buffer`, with zeros for row `end`
   /// and later rows. `place` returns the buffer indices of a row and k.
-  /// If sums are promoted, the values are not scaled.
+  /// If sums are promoted, only an expanded operand is scaled.
   void
   decode(const Side &side, Int first, int64_t count, Int end, Int k,
          mlir::Value buffer,
          llvm::function_ref<llvm::SmallVector<mlir::Value>(Int, Int)> place);
+  /// Returns true if elements are rounded to f8E4M3FN after scaling.
+  bool isExpanded(const Side &side) const {
+    return promote && llvm::isa<mlir::Float4E2M1FNType>(side.elements.type);
+  }
+  /// Rounds a value to f8E4M3FN, saturated.
+  mlir::Value roundToE4M3(mlir::Value value);
   /// Returns the unscaled value of an element.
   mlir::Value loadValue(const Side &side, llvm::ArrayRef<mlir::Value> place);
   /// Emits the kernel that computes 4 x 8 accumulators.

@@ -85,8 +85,10 @@ public:
 } // namespace
 
 /// Returns the exponent of the smallest normal number of an operand.
-static int64_t getLeastExponent(const Side &side) {
-  return 1 - getInfo(*getFloatFormat(side.elements.type)).bias;
+static int64_t getLeastExponent(const Side &side, bool isExpanded) {
+  FloatFormat format =
+      isExpanded ? FloatFormat::E4M3 : *getFloatFormat(side.elements.type);
+  return 1 - getInfo(format).bias;
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,6 +99,8 @@ Value Matmul::addInTensorCore(const Side &a, const Side &b, Int row, Int begin,
                               Int end) {
   int64_t columns = cast<MemRefType>(panelOfB.getType()).getDimSize(1);
   Vectors vectors(builder, loc, columns);
+  int64_t least[] = {getLeastExponent(a, isExpanded(a)),
+                     getLeastExponent(b, isExpanded(b))};
   auto load = [&](Value position) {
     Value x = vector::BroadcastOp::create(
         builder, loc, vectors.floats, emitter.load(rowsOfA, {row, position}));
@@ -118,9 +122,8 @@ Value Matmul::addInTensorCore(const Side &a, const Side &b, Int row, Int begin,
               builder, loc, arith::CmpFPredicate::OEQ, product, vectors.zero());
           Value exponent = arith::SelectOp::create(
               builder, loc, isZero, vectors.constant(kLeastExponent),
-              vectors.make<arith::AddIOp>(
-                  vectors.getExponents(x, getLeastExponent(a)),
-                  vectors.getExponents(y, getLeastExponent(b))));
+              vectors.make<arith::AddIOp>(vectors.getExponents(x, least[0]),
+                                          vectors.getExponents(y, least[1])));
           scf::YieldOp::create(
               builder, loc,
               ValueRange{vectors.make<arith::MaxSIOp>(carried[0], exponent),
@@ -196,7 +199,8 @@ void Matmul::emitPromoted(const Side &a, const Side &b, Int aRow, Int row,
       arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(0.0));
   emitter.loop(zero, columns, 1, [&](Int j) { store(j, nothing); });
   bool hasBlocksOfA = a.blockSize != BlockFormat::kWhole,
-       hasBlocksOfB = b.blockSize != BlockFormat::kWhole;
+       hasRowsOfB = b.blockSize == BlockFormat::kWhole,
+       hasBlocksOfB = !hasRowsOfB && !isExpanded(b);
   emitter.loop(zero, k, promote, [&](Int begin) {
     Value sum = addInTensorCore(a, b, row, begin, (begin + promote).min(k));
     vector::StoreOp::create(builder, loc, sum, partials, ValueRange{zero});
@@ -215,7 +219,7 @@ void Matmul::emitPromoted(const Side &a, const Side &b, Int aRow, Int row,
     Value sum = emitter.load(sums, {i, j});
     if (!hasBlocksOfA)
       sum = round(multiply(sum, loadScale(a, aRow, zero)));
-    if (!hasBlocksOfB)
+    if (hasRowsOfB)
       sum = round(multiply(sum, loadScale(b, bRow + j, zero)));
     store(j, sum);
   });

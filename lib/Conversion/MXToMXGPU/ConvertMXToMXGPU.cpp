@@ -39,9 +39,10 @@ namespace mx::mxgpu {
 //===----------------------------------------------------------------------===//
 
 // Each operand in the `workspace` becomes an explicit dequantization to bf16,
-// rounded as in kernels that dequantize internally. Segments of ragged
-// reductions stay in place, and their zero padding stays zero. Elements outside
-// all expert groups are skipped, because only the device knows their number.
+// or to f8E4M3FN with `promote`, rounded as in kernels that dequantize
+// internally. Segments of ragged reductions stay in place, and their zero
+// padding stays zero. Elements outside all expert groups are skipped, because
+// only the device knows their number.
 
 namespace {
 /// Expert groups of an operand, if any.
@@ -51,13 +52,13 @@ struct OperandExperts {
 };
 } // namespace
 
-/// Dequantizes an operand to a tensor. With `order`, also permutes the operand,
-/// in which case `scales` may be null.
-static Value dequantize(OpBuilder &builder, Location loc, Value elements,
-                        Value scales, OperandExperts groups,
+/// Dequantizes an operand to a tensor of `number`. With `order`, also permutes
+/// the operand, in which case `scales` may be null.
+static Value dequantize(OpBuilder &builder, Location loc, Type number,
+                        Value elements, Value scales, OperandExperts groups,
                         BlockShape blockSize, OperandOrderAttrInterface order) {
   auto type = cast<RankedTensorType>(elements.getType());
-  auto numbers = type.clone(builder.getBF16Type());
+  auto numbers = type.clone(number);
   Value empty = tensor::EmptyOp::create(
       builder, loc, tensor::getMixedSizes(builder, loc, elements),
       numbers.getElementType());
@@ -84,10 +85,26 @@ static Value dequantize(OpBuilder &builder, Location loc, Value elements,
   return op.getResult(0);
 }
 
+/// Creates scales of 1 for the rows of an expanded operand.
+static Value createUnitScales(OpBuilder &builder, Location loc,
+                              RankedTensorType elements) {
+  SmallVector<int64_t> shape(elements.getShape().drop_back());
+  shape.back() = llvm::divideCeil(shape.back(), kScaleTileRows);
+  shape.push_back(1);
+  llvm::append_range(shape, kScaleTileShape);
+  auto type = RankedTensorType::get(
+      shape, getPowerOfTwoFormat().getScaleType(builder.getContext()));
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(type,
+                             builder.getFloatAttr(type.getElementType(), 1)));
+}
+
 template <typename OpT>
 static void dequantizeOperands(OpT op, Workspace workspace,
                                Workspace permuted) {
   OpBuilder builder(op);
+  Type number = getWorkspaceType(op);
   // In a masked matmul, A is batched and each expert group of rows multiplies a
   // matrix of B, so no operand is ragged.
   OperandExperts ofA, ofB;
@@ -103,18 +120,24 @@ static void dequantizeOperands(OpT op, Workspace workspace,
   };
   if (holdsA(workspace)) {
     OperandOrderAttrInterface order = getOrder(Workspace::A);
-    Value numbers = dequantize(builder, op.getLoc(), op.getA(), op.getAScales(),
-                               ofA, op.getBlockSize(), order);
+    Value numbers = dequantize(builder, op.getLoc(), number, op.getA(),
+                               op.getAScales(), ofA, op.getBlockSize(), order);
     op.getAMutable().assign(numbers);
     op.getAScalesMutable().clear();
     op.setAOrderAttr(order);
   }
   if (holdsB(workspace)) {
     OperandOrderAttrInterface order = getOrder(Workspace::B);
-    Value numbers = dequantize(builder, op.getLoc(), op.getB(), op.getBScales(),
-                               ofB, op.getBlockSizeOfB(), order);
+    Value numbers =
+        dequantize(builder, op.getLoc(), number, op.getB(), op.getBScales(),
+                   ofB, op.getBlockSizeOfB(), order);
     op.getBMutable().assign(numbers);
     op.getBScalesMutable().clear();
+    if (op.getPromote()) {
+      op.getBScalesMutable().assign(createUnitScales(
+          builder, op.getLoc(), cast<RankedTensorType>(numbers.getType())));
+      op.setBBlockSize(BlockShape(BlockFormat::kWhole));
+    }
     op.setBOrderAttr(order);
   }
   // bf16 operands are without blocks; 32 is the default and not printed.

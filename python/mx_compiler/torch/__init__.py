@@ -16,6 +16,7 @@ from ._modules.recipes import RECIPES, Recipe
 from ._modules.weight_only import MXWeightOnlyLinear
 from ._ops.experts import moe_layer, route
 from ._ops.mxfp8_mm import mxfp8_grouped_mm, mxfp8_mm
+from ._ops.normalize_scales import normalize_scales
 from ._ops.pack_weights import pack_weights, unpack_weights
 from ._ops.quantize import (dequantize, quantize, quantize_mxfp4, quantize_mxfp8,
                             quantize_nvfp4)
@@ -28,8 +29,8 @@ _at_exit.register()
 
 __all__ = ["convert", "dequantize", "fold_report", "GroupedExperts", "install", "moe_layer",
            "mxfp8_grouped_mm", "mxfp8_mm", "MXGroupedExperts", "MXLinear",
-           "MXWeightOnlyExperts", "MXWeightOnlyLinear", "pack_weights", "pad_token_groups",
-           "quantize", "quantize_mxfp4", "quantize_mxfp8", "quantize_nvfp4",
+           "MXWeightOnlyExperts", "MXWeightOnlyLinear", "normalize_scales", "pack_weights",
+           "pad_token_groups", "quantize", "quantize_mxfp4", "quantize_mxfp8", "quantize_nvfp4",
            "rearrange_scales", "Recipe", "RECIPES", "register_experts", "route",
            "scaled_grouped_mm", "scaled_mm", "uninstall", "unpack_weights",
            "unpad_token_groups", "weight_only_grouped_mm", "weight_only_mm"]

@@ -62,6 +62,10 @@ def add_dequantize(program, element):
                 f"{element} {layout} {out}", f"tensor<{rows}x{columns}x{out}>",
                 ref.round_to(exact, out).astype(BITS[out]),
                 f"mx.dequantize ins({q}, {s} : {te}, {ts}) OUTS")
+        with np.errstate(invalid="ignore"):
+            saturated = ref.encode(np.clip(exact, -1e9, 1e9), "f8E4M3FN")
+        program.result(f"{element} {layout} f8E4M3FN", f"tensor<{rows}x{columns}xf8E4M3FN>", saturated,
+                       f"mx.dequantize ins({q}, {s} : {te}, {ts}) OUTS")
 
 
 def decode_factors():

@@ -21,6 +21,7 @@ BLOCKS = 128, 256, 512, None
 MULTIPLE_OF_K = {"cpu": 16, "sm_90a": 128}[test.chip]
 TILES = [(128, 64), (128, 128), (128, 192), (128, 256)]
 TALL_TILES = [(192, 64), (192, 128)]  # of a single matrix
+EXPANDED = "f8E4M3FN", "f4E2M1FN"
 PAIRS = [(256, 64), (256, 128), (256, 192), (256, 256)]
 ELEMENTS = "f8E4M3FN", "f8E5M2"
 QUANTIZED = "f8E4M3FN", "f8E5M2", "f6E2M3FN", "f4E2M1FN"
@@ -31,6 +32,11 @@ GROUPS = [(100, 0, 130, 100), (0, 7, 133, 0, 160), (129, 127, 44), (3, 128, 129)
 def tile(rows, columns):
     strategy = ", strategy = #mxgpu.wgmma_fp8<ctas = 2>" if (rows, columns) in PAIRS else ""
     return f"tile = [{rows}, {columns}, 128]{strategy}"
+
+
+def expanded(rows, columns):
+    """Returns a schedule that expands B first."""
+    return tile(rows, columns) + ", workspace = b"
 
 
 def pick(rng, choices):
@@ -195,7 +201,9 @@ class Case:
         arrays = [self.shape(self.a.codes, in_a), scales[0], self.shape(self.b.codes, in_b), scales[1]]
         element_a, element_b = self.elements
         scale = "f32" if self.exact else "f8E8M0FNU"
-        return arrays, [of_type(*pair) for pair in zip(arrays, [element_a, scale, element_b, scale])]
+        types = [of_type(*pair) for pair in zip(arrays, [element_a, scale, element_b, scale])]
+        arrays[2] = ref.pack(arrays[2], element_b)
+        return arrays, types
 
     def store_scales(self, scales, matrices, ragged=False, squares=False):
         """Returns scales in the layout of kernels, with extreme scales as padding."""
@@ -343,6 +351,21 @@ CHOSEN = [
     Case(140, 200, (100, 0, 256, 1), "reduction", blocks=(128, 128)),
     Case(130, 72, (0, 300, 128, 0), "reduction", blocks=(128, 128), accumulate=True, schedule=tile(128, 128)),
     Case(200, 300, (129, 127, 40), "reduction", blocks=(128, 128), schedule=tile(256, 256), data="special"),
+    Case(40, 24, 128, elements=EXPANDED, blocks=(128, 32)),
+    Case(130, 300, 384, elements=EXPANDED, blocks=(128, 32), schedule=expanded(128, 256)),
+    Case(200, 200, 512, elements=EXPANDED, blocks=(256, 32), schedule=expanded(128, 128), data="special"),
+    Case(300, 200, 384, elements=EXPANDED, blocks=(128, 32), schedule=expanded(256, 128)),
+    Case((260, 7, 0, 300), 72, 512, "rows", elements=EXPANDED, blocks=(256, 32), schedule=expanded(256, 64)),
+    Case(130, 72, 256, elements=EXPANDED, blocks=(128, 32), schedule=expanded(128, 64), data="wild"),
+    Case(130, 200, 640, elements=EXPANDED, blocks=(128, 32), schedule=expanded(128, 256), data="normal", epilogue=True, out="bf16"),
+    Case(130, 72, 1024, elements=EXPANDED, blocks=(512, 32), promote=512, schedule=expanded(128, 128), data="tiny"),
+    Case(96, 80, 256, elements=("f8E5M2", "f4E2M1FN"), blocks=(128, 32), data="gap"),
+    Case(70, 40, 256, elements=EXPANDED, blocks=(128, 32), linear=True, alpha=True, accumulate=True),
+    Case((0, 7, 133, 0, 160), 140, 384, "rows", elements=EXPANDED, blocks=(128, 32), schedule=expanded(128, 256)),
+    Case((50, 0, 140), 128, 256, "rows", elements=EXPANDED, blocks=(128, 32), pairs=True, epilogue=True, result="f8E4M3FN"),
+    Case((50, 0, 140), 40, 256, "rows", elements=EXPANDED, blocks=(128, 32), result="scatter"),
+    Case((1, 130), 256, 256, "masked", elements=EXPANDED, blocks=(128, 32), epilogue=True),
+    Case(70, 40, 256, "batched", elements=EXPANDED, blocks=(128, 32), schedule=expanded(128, 64) + ", epilogue = tma_store"),
     Case(70, 40, 256, "batched", schedule=tile(128, 64) + ", epilogue = tma_store"),
 ]
 
@@ -376,6 +399,8 @@ def draw_schedule(rng, case):
     if case.result == "plain":
         aligned = case.n * np.dtype(FLOATS[case.out]).itemsize % 16 == 0
         fields.append("epilogue = " + pick(rng, ["direct", "tma_store"][:1 + aligned]))
+    if case.elements[1] == EXPANDED[1]:
+        fields.append("workspace = b")
     return ", ".join(filter(None, fields))
 
 
@@ -394,6 +419,8 @@ def draw_case(index):
                 elements=(pick(rng, ELEMENTS), pick(rng, ELEMENTS)), blocks=blocks, promote=promote,
                 data=sums.DATA[index % len(sums.DATA)], out=pick(rng, list(FLOATS)),
                 alpha=rng.random() < 0.3, epilogue=rng.random() < 0.4, seed=index)
+    if of_a and kind != "reduction" and rng.random() < 0.25:
+        case = dataclasses.replace(case, elements=(case.elements[0], EXPANDED[1]), blocks=(of_a, 32))
     if kind == "reduction":
         case = dataclasses.replace(case, k=pick(rng, GROUPS), blocks=(128, 128), promote=128)
     if kind in ("rows", "masked"):
@@ -416,7 +443,7 @@ def draw_blocks(index):
     """Draws a case with blocks of both operands, of f32 scales or of 128 rows of b."""
     rng = np.random.default_rng([10, index])
     case = draw_case(index)
-    while case.kind != "reduction" and case.promote != 128:
+    while case.elements[1] == EXPANDED[1] or case.kind != "reduction" and case.promote != 128:
         index += 1000
         case = draw_case(index)
     squares = case.kind != "reduction" and rng.random() < 0.7

@@ -109,8 +109,9 @@ def MXDequantizeOperands
   let description = [{
     Splits each `mx.matmul` and `mx.grouped_matmul` that carries an
     `mxgpu.schedule` with a `workspace` of `a`, `b` or `ab`. An `mx.dequantize`
-    converts each workspace operand to bf16, and a matmul with the rest of the
-    schedule uses the converted operands. Layouts must be materialized
+    converts each workspace operand to bf16, or an expanded operand (`promote`)
+    to f8E4M3FN, and a matmul with the rest of the schedule uses the converted
+    operands. Layouts must be materialized
     (`mx-materialize-layouts`).
 
     If the matmul divides an operand into expert groups, the `mx.dequantize`

@@ -104,6 +104,9 @@ getMatmulProblem(MatmulOpInterface op, const target::TargetInfo &target,
 bool matchStrategies(MatmulProblem &problem, const OperandTypes &types,
                      const target::TargetInfo &target);
 
+/// Returns the element type of workspace operands: bf16, or f8E4M3FN for
+/// expanded operands (`promote`).
+mlir::Type getWorkspaceType(MatmulOpInterface op);
 bool holdsA(Workspace workspace);
 bool holdsB(Workspace workspace);
 
@@ -134,7 +137,7 @@ struct MatmulBuffers {
   /// f32, "fa" and "fb".
   RingType tileScales, factors;
   RingType getBInputs() const;
-  /// Ring of dequantized B for the tensor core, with field "b".
+  /// Ring of dequantized or expanded B for the tensor core, with field "b".
   RingType operands;
   /// Ring from the tensor core to the epilogue, with field "d".
   RingType accumulators;

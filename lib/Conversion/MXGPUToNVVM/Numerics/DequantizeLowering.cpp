@@ -153,6 +153,18 @@ static Values pack(NVVMBuilder &builder, ArrayRef<Value> numbers, Type type) {
       words.push_back(builder.bitcast(builder.getI32Type(), number));
     return words;
   }
+  if (type.getIntOrFloatBitWidth() == 8) {
+    auto convert = [&](size_t first) -> Value {
+      return arith::ExtUIOp::create(
+          builder, builder.getI32Type(),
+          builder.convertToNarrow(numbers[first + 1], numbers[first], type));
+    };
+    for (size_t i = 0; i < numbers.size(); i += 4)
+      words.push_back(builder.orBits(
+          convert(i),
+          arith::ShLIOp::create(builder, convert(i + 2), builder.i32(16))));
+    return words;
+  }
   for (size_t i = 0; i < numbers.size(); i += 2)
     words.push_back(builder.convertToHalves(numbers[i + 1], numbers[i], type));
   return words;

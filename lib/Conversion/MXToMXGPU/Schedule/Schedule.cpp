@@ -90,6 +90,12 @@ static int64_t multiplySizes(int64_t a, int64_t b) {
   return a && b > kMost / a ? kMost : a * b;
 }
 
+Type mx::mxgpu::getWorkspaceType(MatmulOpInterface op) {
+  MLIRContext *context = op.getContext();
+  return op.getPromote() ? Type(Float8E4M3FNType::get(context))
+                         : BFloat16Type::get(context);
+}
+
 std::optional<MatmulProblem>
 mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
                             const target::TargetInfo &target,
@@ -98,11 +104,9 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
     return type.getDimSize(type.getRank() - fromEnd);
   };
   auto aType = cast<ShapedType>(op.getA().getType());
-  auto bf16 = BFloat16Type::get(op.getContext());
-  Type aElement =
-      holdsA(workspace) ? Type(bf16) : getElementTypeOrSelf(op.getA());
-  Type bElement =
-      holdsB(workspace) ? Type(bf16) : getElementTypeOrSelf(op.getB());
+  Type held = getWorkspaceType(op);
+  Type aElement = holdsA(workspace) ? held : getElementTypeOrSelf(op.getA());
+  Type bElement = holdsB(workspace) ? held : getElementTypeOrSelf(op.getB());
   SmallVector<int64_t> bShape = getLogicalShapeOfB(op);
   auto outType = cast<ShapedType>(op.getOut().getType());
   auto types = getOperandTypes(op, aElement, bElement);
@@ -126,9 +130,12 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.aBlockSize = op.getBlockSize();
-  problem.bBlockSize = op.getBlockSizeOfB();
+  BlockShape ofB = holdsB(workspace) && op.getPromote()
+                       ? BlockShape(BlockFormat::kWhole)
+                       : op.getBlockSizeOfB();
+  problem.bBlockSize = ofB;
   if (problem.promote)
-    problem.bBlockRows = getBlockRows(problem.scales, op.getBlockSizeOfB());
+    problem.bBlockRows = getBlockRows(problem.scales, ofB);
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
   // A size may be static in only one of the two types.
   auto either = [](int64_t x, int64_t y) {

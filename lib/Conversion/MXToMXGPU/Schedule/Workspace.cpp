@@ -36,13 +36,27 @@ std::string mx::mxgpu::explainNotPermuted(const MatmulProblem &problem,
   return {};
 }
 
-/// Returns an operand's element type, or bf16 if a workspace holds the operand.
-static std::string getDescription(Value operand, bool isHeld) {
-  if (isHeld)
-    return "bf16";
+/// Returns an operand's element type, in a workspace if held there.
+static std::string getDescription(MatmulOpInterface op, Value operand,
+                                  bool isHeld) {
   std::string text;
-  llvm::raw_string_ostream(text) << getElementTypeOrSelf(operand);
+  llvm::raw_string_ostream(text)
+      << (isHeld ? getWorkspaceType(op) : getElementTypeOrSelf(operand));
   return text;
+}
+
+/// Returns the reason why operands of a matmul with `promote` cannot be
+/// converted first: only an expanded B of static sizes can.
+static std::string explainNotExpanded(MatmulOpInterface op, Workspace workspace,
+                                      StringRef name) {
+  auto b = cast<ShapedType>(op.getB().getType());
+  if (workspace == Workspace::B && b.hasStaticShape() &&
+      isa<Float4E2M1FNType>(b.getElementType()))
+    return {};
+  return llvm::formatv("expected no {0} with promote, except workspace = b "
+                       "with a static 'b' of f4E2M1FN, found 'b' of {1}: leave "
+                       "out the workspace",
+                       name, b);
 }
 
 std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
@@ -64,9 +78,8 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
     return {};
   std::string name = "workspace = " + stringifyWorkspace(workspace).str();
   if (op.getPromote())
-    return llvm::formatv("expected no {0} with promote, which adds products of "
-                         "the elements: leave out the workspace",
-                         name);
+    if (std::string why = explainNotExpanded(op, workspace, name); !why.empty())
+      return why;
   if (op.getWhere())
     return llvm::formatv("expected no {0} with 'where', which may need no "
                          "element: leave out the workspace",
@@ -102,8 +115,8 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
     return llvm::formatv("expected {0} to produce operands that {1} can "
                          "multiply, found 'a' of {2} and 'b' of {3}",
                          name, target.chip,
-                         getDescription(op.getA(), holdsA(workspace)),
-                         getDescription(op.getB(), holdsB(workspace)));
+                         getDescription(op, op.getA(), holdsA(workspace)),
+                         getDescription(op, op.getB(), holdsB(workspace)));
   if (permutes)
     if (std::string why = explainNotPermuted(
             *getMatmulProblem(op, target, workspace), permuted);
@@ -141,15 +154,19 @@ static int64_t getWorkspaceCycles(MatmulOpInterface op,
                                   const MatmulProblem &whole,
                                   Workspace workspace, bool mayBeMade,
                                   const target::TargetInfo &target) {
+  mayBeMade &= !op.getPromote();
   const target::Rates &rates = getRates(target);
   int64_t cycles = 0;
   auto add = [&](int64_t rows, target::MmaType type, bool isMade) {
     int64_t elements = rows * orAssumed(whole.k);
     int64_t bytes = ceilDiv(elements * target::getBits(type), 8);
-    int64_t scales = type == target::MmaType::BF16
-                         ? 0
-                         : ceilDiv(elements, whole.mma.blockSize);
-    int64_t numbers = 2 * elements;
+    int64_t scales =
+        type == target::MmaType::BF16
+            ? 0
+            : ceilDiv(elements, op.getPromote() ? kPowerOfTwoBlockSize
+                                                : whole.mma.blockSize);
+    int64_t bits = getWorkspaceType(op).getIntOrFloatBitWidth();
+    int64_t numbers = elements * bits / 8;
     // If a quantizer writes bf16, quantized elements are not written or read.
     int64_t moved =
         isMade ? numbers - bytes - scales : numbers + bytes + scales;

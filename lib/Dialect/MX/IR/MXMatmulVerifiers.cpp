@@ -78,7 +78,7 @@ static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
 }
 
 /// Verifies `promote`. The scales of both operands must cover whole partial
-/// sums.
+/// sums, except those of an expanded B.
 static LogicalResult verifyPromotion(MatmulOpInterface op) {
   std::optional<uint64_t> promote = op.getPromote();
   if (!promote)
@@ -86,9 +86,17 @@ static LogicalResult verifyPromotion(MatmulOpInterface op) {
   if (*promote != 128 && *promote != 256 && *promote != 512)
     return op.emitOpError("expected promote = 128, 256 or 512, found ")
            << *promote;
+  bool isExpandedB = isa<Float4E2M1FNType>(getElementTypeOrSelf(op.getB())) &&
+                     op.getBlockSizeOfB() == kPowerOfTwoBlockSize;
+  if (isExpandedB && op.getRaggedOrNone() == RaggedKind::Reduction)
+    return op.emitOpError("expected ragged = rows with promote and 'b' of type "
+                          "f4E2M1FN, found reduction: quantize 'b' to "
+                          "f8E4M3FN and fold it");
   for (auto [scales, blockSize, name] :
        {std::tuple(op.getAScales(), op.getBlockSize(), "'a'"),
         {op.getBScales(), op.getBlockSizeOfB(), "'b'"}}) {
+    if (isExpandedB && scales == op.getBScales())
+      continue;
     const BlockFormat *format =
         scales ? findBlockFormat(getElementTypeOrSelf(scales), blockSize)
                : nullptr;

@@ -353,10 +353,11 @@ LogicalResult DequantizeBlockOp::verify() {
            << block << " elements (one block), found " << elements;
   // dequantize_block C3
   if (result.getShape() != input.getShape() ||
-      !isa<BFloat16Type, Float16Type, Float32Type>(result.getElementType()))
+      !isa<BFloat16Type, Float16Type, Float32Type, Float8E4M3FNType>(
+          result.getElementType()))
     return emitOpError("expected ")
            << input.getNumElements()
-           << " results of type bf16, f16 or f32, found " << result;
+           << " results of type bf16, f16, f32 or f8E4M3FN, found " << result;
   if (getDecode() && !format->hasTensorFactor) // dequantize_block C4
     return emitOpError(
                "'decode' requires f8E4M3FN scales, found scales of type ")

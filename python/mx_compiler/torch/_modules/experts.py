@@ -137,7 +137,7 @@ class _Quantized(Quantized):
 
     def _matmul(self, name, x, ends):
         return weight_only_grouped_mm(x, *self._parts(name), ends, self.recipe.weights,
-                                      packed=self._is_packed(name))
+                                      packed=self._is_packed(name), fp8=self._fp8(name))
 
 
 class MXWeightOnlyExperts(_Quantized):

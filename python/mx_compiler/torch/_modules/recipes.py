@@ -24,6 +24,8 @@ class Recipe:
                     values. The results do not change
     weight_only     True: quantize weights once, when the module is created. Activations
                     stay bf16, and weights have no gradient
+    fp8_activations True: weight-only matmuls of MXFP4 with many rows quantize activations to
+                    FP8 (docs/guide/TorchTraining.md, FP8 activations)
 
     Raises TypeError or ValueError. Errors name the field."""
     activations: str = "mxfp8_e4m3"
@@ -33,13 +35,14 @@ class Recipe:
     wgrad_high_precision: bool = False
     weight_only: bool = False
     save_quantized: bool = False
+    fp8_activations: bool = False
 
     def __post_init__(self):
         for field in ("activations", "weights", "gradients"):
             format = check.training_format(field, getattr(self, field))
             object.__setattr__(self, field, format.name)
         check.one_of("scale_rounding", self.scale_rounding, ROUNDINGS)
-        for field in ("wgrad_high_precision", "weight_only", "save_quantized"):
+        for field in ("wgrad_high_precision", "weight_only", "save_quantized", "fp8_activations"):
             if not isinstance(getattr(self, field), bool):
                 raise TypeError(f"{field}: expected True or False, found "
                                 f"{getattr(self, field)!r}")
@@ -50,6 +53,10 @@ class Recipe:
             if self.save_quantized and getattr(self, other):
                 raise ValueError(f"save_quantized: expected False with {other}, which does "
                                  "not quantize x along its rows, found True")
+
+        if self.fp8_activations and not (self.weight_only and self.weights == "mxfp4"):
+            raise ValueError("fp8_activations: expected False without weight_only and weights of "
+                             f"mxfp4, which are exact in FP8, found True with {self.weights}")
 
     @internal
     def matmul_options(self):
@@ -79,6 +86,7 @@ RECIPES = {
     "mxfp8_weights": Recipe(weight_only=True),
     "mxfp6_weights": Recipe(weights="mxfp6_e2m3", weight_only=True),
     "mxfp4_weights": Recipe(weights="mxfp4", weight_only=True),
+    "mxfp4_weights_fp8": Recipe(weights="mxfp4", weight_only=True, fp8_activations=True),
 }
 """Recipes by name. `convert` and the modules accept these names."""
 

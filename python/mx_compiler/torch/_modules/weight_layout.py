@@ -7,6 +7,7 @@ import torch
 
 from ..._ops import weight_tiles
 from ..._runtime.chips import chip_of
+from ..._ops.expanded import FOLD
 from ..._runtime.device import device_name, is_host, is_simulator
 from .._ops.pack_weights import pack_weights, unpack_weights
 from .._ops.tensors import matrix_shape
@@ -26,10 +27,16 @@ def weight_layout(device, format, shape):
     return PACKED if _chip(device) == "sm_90a" else PLAIN
 
 
-def arrange(elements, format, is_packed):
-    """Returns the elements in the order selected by weight_layout for their device."""
+def multiplies_fp8(device, shape):
+    """Returns True if matmuls on a PyTorch device may quantize activations to FP8."""
+    return shape[-1] % FOLD == 0 and (_chip(device) == "sm_90a" or device.type == "cpu" and is_host())
+
+
+def arrange(elements, format, is_packed, is_plain=False):
+    """Returns the elements in the order selected by weight_layout for their device, or as written by
+    quantizers if `is_plain`."""
     shape = matrix_shape(elements.shape, format, is_packed)
-    wanted = weight_layout(elements.device, format, shape) == PACKED
+    wanted = not is_plain and weight_layout(elements.device, format, shape) == PACKED
     if wanted == is_packed:
         return elements
     return (pack_weights if wanted else unpack_weights)(elements, format.name)

@@ -7,6 +7,7 @@ import torch
 from ..._ops import checks as check
 from ..._ops.formats import find_format
 from .._ops import tensors
+from .._ops.normalize_scales import normalize_scales
 from .._ops.pack_weights import pack_weights, unpack_weights
 from .._ops.quantize import dequantize, quantize
 from .._ops.weight_only_mm import weight_only_mm
@@ -15,10 +16,11 @@ from .parameters import (FLOATS, Replacement, adopt, check_last,
                          check_parameter, dtype_name, find_save_pretrained,
                          forget_state_hooks, result_dtype, to_bf16, without)
 from .recipes import weight_only_recipe
-from .weight_layout import arrange
+from .weight_layout import arrange, multiplies_fp8
 
 
 _PARTS = ("elements", "scales")
+_FP8_PARTS = ("fp8_scales", "fp8_factors")
 
 
 def _is_name(x):
@@ -37,7 +39,8 @@ class Quantized(Replacement, torch.nn.Module):
     (strict=False).
 
     NAME_elements may be packed (`weight_layout`), and then has more dimensions. State dicts always
-    contain unpacked elements."""
+    contain unpacked elements. With fp8_activations, the buffers NAME_fp8_scales and NAME_fp8_factors
+    contain normalized scales, outside of state dicts, unless weights would be rounded."""
 
     float_dtype = None
 
@@ -69,8 +72,9 @@ class Quantized(Replacement, torch.nn.Module):
         for name in self._weights:
             floats = self._k_major(self.dequantized(name, self.float_dtype))
             weights[name] = torch.nn.Parameter(floats.contiguous())
-            for part in _PARTS:
+            for part in _PARTS + _FP8_PARTS * self.recipe.fp8_activations:
                 del new._buffers[f"{name}_{part}"]
+                new._non_persistent_buffers_set.discard(f"{name}_{part}")
         new.__dict__["_parameters"] = {**new._parameters, **weights}
         return without(forget_state_hooks(new), "recipe", "plain_class", "float_dtype")
 
@@ -103,9 +107,26 @@ class Quantized(Replacement, torch.nn.Module):
         """Brings elements into the order selected by weight_layout for their device. Processes one
         weight at a time to limit peak memory."""
         for name in names:
+            fp8 = None
+            if self.recipe.fp8_activations:
+                fp8 = self._normalize(name)
+                for part, value in zip(_FP8_PARTS, fp8 or (None, None)):
+                    self.register_buffer(f"{name}_{part}", value, persistent=False)
             setattr(self, f"{name}_elements", arrange(
-                self._parts(name)[0], self._format, self._is_packed(name)))
+                self._parts(name)[0], self._format, self._is_packed(name), fp8 is not None))
         return self
+
+    def _normalize(self, name):
+        """Returns normalized scales and factors, or None if matmuls cannot use them."""
+        elements, scales = self._parts(name)
+        if elements.is_meta or not multiplies_fp8(elements.device, self._shape(name)):
+            return None
+        return normalize_scales(*self._plain_parts(name))
+
+    def _fp8(self, name):
+        """Returns the argument `fp8` of matmuls."""
+        scales, factors = (getattr(self, f"{name}_{part}", None) for part in _FP8_PARTS)
+        return None if scales is None else (scales, factors)
 
     def _plain_parts(self, name):
         elements, scales = self._parts(name)
@@ -209,8 +230,9 @@ class Quantized(Replacement, torch.nn.Module):
                                     self._is_packed(name))
 
     def _describe_layout(self):
-        packed = [name for name in self._weights if self._is_packed(name)]
-        return f", packed={'+'.join(packed)}" if packed else ""
+        kinds = {"packed": [name for name in self._weights if self._is_packed(name)],
+                 "fp8": [name for name in self._weights if self._fp8(name)]}
+        return "".join(f", {kind}={'+'.join(names)}" for kind, names in kinds.items() if names)
 
 
 class MXWeightOnlyLinear(Quantized):
@@ -264,7 +286,8 @@ class MXWeightOnlyLinear(Quantized):
         operand = to_bf16("x", x)
         check_last("x", x, self.in_features, "in_features of the layer")
         y = weight_only_mm(operand, *self._parts("weight"), self.recipe.weights,
-                           self.bias, packed=self._is_packed("weight"))
+                           self.bias, packed=self._is_packed("weight"),
+                           fp8=self._fp8("weight"))
         return y.to(result_dtype(x))
 
     def extra_repr(self):

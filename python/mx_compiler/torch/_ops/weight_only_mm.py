@@ -10,6 +10,7 @@ from torch import Tensor
 from ..._arrays.elements import OF_MLIR
 from ..._ops import checks as check
 from ..._ops import matmuls
+from ..._ops.expanded import FOLD, expanded_matmul
 from ..._ops.formats import find_format
 from . import eager, tensors
 from .checks import (add_bias, as_rows, assume_expert_groups, check_flag, check_names,
@@ -17,8 +18,12 @@ from .checks import (add_bias, as_rows, assume_expert_groups, check_flag, check_
                      refuse_second_order)
 
 
+# Number of rows, on average of all experts, from which matmuls with `fp8` multiply in FP8.
+LEAST_FP8_ROWS = 1024
+
+
 def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
-                   global_scale=None, packed=False):
+                   global_scale=None, packed=False, fp8=None):
     """Computes x w^T with unquantized activations x and quantized weights w.
 
     x         bf16, [..., K]
@@ -28,6 +33,11 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
     blocked   True if scales are blocked, as in `quantize_mxfp8`
     global_scale  global scale of NVFP4
     packed    True if elements is a result of `pack_weights`; the order of sums may differ
+    fp8       result of `normalize_scales(elements, scales)`, or None. With at least 1024 rows, x
+              is then quantized to FP8 with a scale per 128 values, and the tensor core adds 128
+              products at a time in reduced precision (docs/reference/Spec.md, Folded operands).
+              Requires unpacked MXFP4 weights, blocked scales and a multiple of 128 as K, on
+              "sm_90a" or the reference path
 
     Returns [..., N] in bf16, accumulated in f32. Differentiable in x and bias. The gradient of x is
     computed with the weights in bf16. These are exact, except for NVFP4 with a global_scale that is
@@ -36,32 +46,38 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
     rows = as_rows(x)
     check_tensor("elements", elements)
     check_tensor("scales", scales)
-    _check_options(format, blocked, global_scale, packed)
-    y = _call(rows, elements, scales, format, blocked, global_scale, packed)
+    _check_options(format, blocked, global_scale, packed, fp8)
+    y = _call(rows, elements, scales, format, blocked, global_scale, packed, *(fp8 or (None, None)))
     return add_bias(like_rows(y, x), bias)
 
 
 def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
-                           global_scale=None, packed=False):
+                           global_scale=None, packed=False, fp8=None):
     """Multiplies the rows of each expert group g in x by the transpose of w[g].
 
     x         bf16, [T, K]: the rows of group g end at offs[g]
     elements, scales  elements and scales of w, [G, N, K], which is quantized along K to
               `format`
     offs      i32 or i64, [G], in device memory
-    blocked, global_scale, packed  as in weight_only_mm
+    blocked, global_scale, packed, fp8  as in weight_only_mm
 
     Returns [T, N] in bf16. Rows past the last group are undefined. Differentiable in x, like
     weight_only_mm. Raises TypeError or ValueError. Errors name the argument."""
     for name, given in (("x", x), ("elements", elements), ("scales", scales),
                         ("offs", offs)):
         check_tensor(name, given)
-    _check_options(format, blocked, global_scale, packed)
-    return _call_grouped(x, elements, scales, offs, format, blocked, global_scale, packed)
+    _check_options(format, blocked, global_scale, packed, fp8)
+    return _call_grouped(x, elements, scales, offs, format, blocked, global_scale, packed,
+                         *(fp8 or (None, None)))
 
 
-def _check_options(format, blocked, global_scale, packed):
+def _check_options(format, blocked, global_scale, packed, fp8):
     check_tensors(global_scale=global_scale)
+    if fp8 is not None:
+        if not isinstance(fp8, tuple) or len(fp8) != 2:
+            raise TypeError("fp8: expected a result of mx_compiler.torch.normalize_scales or None, "
+                            f"found {type(fp8).__name__}")
+        check_tensors(fp8_scales=fp8[0], fp8_factors=fp8[1])
     check_names(format=format)
     check_flag("blocked", blocked)
     check_flag("packed", packed)
@@ -154,8 +170,23 @@ def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows",
 # --- Weight-only matmuls. The gradient of x uses the dequantized weights ---------------
 
 
+def _check_fp8(weights, scales, format, blocked, packed, fp8_scales, fp8_factors):
+    if format.name != "mxfp4":
+        raise ValueError(f"format: expected mxfp4 with fp8, found {format.name}: only products of "
+                         "MXFP4 elements and scales are exact in FP8")
+    if packed or not blocked:
+        raise ValueError(f"fp8: expected None with packed = {packed} and blocked = {blocked}: "
+                         "pass unpacked elements and blocked scales")
+    check.multiple("elements", "K with fp8", weights[-1], FOLD)
+    for name, x, dtype, shape in (("scales", fp8_scales, scales.dtype, scales.shape),
+                                  ("factors", fp8_factors, torch.float32, weights[-2:-1])):
+        if x.dtype != dtype or x.shape != shape:
+            raise ValueError(f"fp8: expected {name} of {dtype} and shape {tuple(shape)}, found "
+                             f"{x.dtype} and shape {tuple(x.shape)}")
+
+
 def _check_weight_only(x, elements, scales, format, blocked, global_scale, packed,
-                       offs=None):
+                       fp8_scales=None, fp8_factors=None, offs=None):
     check.matrix("x", x, ("bf16",))
     check.matrix("elements", elements, tuple(OF_MLIR))
     of = find_format(format)
@@ -171,6 +202,8 @@ def _check_weight_only(x, elements, scales, format, blocked, global_scale, packe
         raise ValueError("offs, elements: expected an end for each matrix, found "
                          f"{offs.shape[0]} and elements of shape {tuple(weights)}")
     _check_scales(scales, weights, of, blocked)
+    if fp8_scales is not None:
+        _check_fp8(torch.Size(weights), scales, of, blocked, packed, fp8_scales, fp8_factors)
 
 
 _check_weight_only_once = tensors.once(_check_weight_only)
@@ -189,10 +222,18 @@ def _check_scales(scales, weights, format, blocked):
 
 
 def _multiply(x, elements, scales, offs, format, blocked=True, global_scale=None,
-              packed=False):
-    _check_weight_only_once(x, elements, scales, format, blocked, global_scale, packed, offs)
+              packed=False, fp8_scales=None, fp8_factors=None):
+    _check_weight_only_once(x, elements, scales, format, blocked, global_scale, packed, fp8_scales,
+                            fp8_factors, offs)
     if not x.shape[0]:
         return _empty(x, elements, format, packed, -2)
+    matrices = 1 if offs is None else offs.shape[0]
+    if fp8_scales is not None and x.shape[0] >= LEAST_FP8_ROWS * matrices:
+        if offs is not None and not offs.is_cuda:
+            _check_ends(offs, x.shape[0])
+        weights = tensors.quantized("elements", elements, fp8_scales, format, True)
+        return expanded_matmul(tensors.plain(x), weights, tensors.plain(fp8_factors),
+                               tensors.plain(offs))
     about = dict(blocked_b=blocked, global_scale_b=global_scale, packed_b=packed)
     if offs is None:
         return _matmul._init_fn(x, elements, None, scales, None, format, torch.bfloat16, **about)
@@ -203,11 +244,12 @@ def _multiply(x, elements, scales, offs, format, blocked=True, global_scale=None
 
 
 def _fake_multiply(x, elements, scales, offs, format, blocked=True, global_scale=None,
-                   packed=False):
+                   packed=False, fp8_scales=None, fp8_factors=None):
     assume_expert_groups(offs)
     check_one_device(x=x, elements=elements, scales=scales, offs=offs,
-                     global_scale=global_scale)
-    _check_weight_only(x, elements, scales, format, blocked, global_scale, packed, offs)
+                     global_scale=global_scale, fp8_scales=fp8_scales, fp8_factors=fp8_factors)
+    _check_weight_only(x, elements, scales, format, blocked, global_scale, packed, fp8_scales,
+                       fp8_factors, offs)
     return _empty(x, elements, format, packed, -2)
 
 
@@ -252,7 +294,7 @@ def _(dy, elements, scales, offs, format, blocked, global_scale, packed=False):
 
 
 def _keep_weights(ctx, inputs, output):
-    *weights, ctx.format, ctx.blocked, factor, ctx.packed = inputs[1:]
+    *weights, ctx.format, ctx.blocked, factor, ctx.packed = inputs[1:-2]
     ctx.save_for_backward(*weights, factor)
 
 
@@ -263,13 +305,14 @@ def _differentiate(ctx, dy):
         dx = dy @ _dequantize(*weights, ctx.format, dy.dtype, *about[1:])
     else:
         dx = torch.ops.mx.weight_only_grouped_mm_backward(dy, *weights, *about)
-    return dx, *[None] * (len(weights) + 4)
+    return dx, *[None] * (len(weights) + 6)
 
 
 def _define(name, offs, change):
     definition = tensors.define(
         name, f"(Tensor x, Tensor elements, Tensor scales, {offs}str format, bool blocked=True, "
-        "Tensor? global_scale=None, bool packed=False) -> Tensor",
+        "Tensor? global_scale=None, bool packed=False, Tensor? fp8_scales=None, "
+        "Tensor? fp8_factors=None) -> Tensor",
         change(_multiply), change(_fake_multiply))
     return eager.operator(definition, _differentiate, _keep_weights)
 

@@ -66,7 +66,7 @@ func.func @reduction(%a: !a, %s: !s, %o: tensor<2xi32>, %y: !y) -> !y {
 !as = tensor<128x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 func.func @promoted(%a: !a, %as: !as, %y: !y) -> !y {
-  // expected-error @below {{expected no workspace = ab with promote, which adds products of the elements: leave out the workspace}}
+  // expected-error @below {{expected no workspace = ab with promote, except workspace = b with a static 'b' of f4E2M1FN, found 'b' of tensor<128x128xf8E4M3FN>: leave out the workspace}}
   %0 = mx.matmul ins(%a, %as, %a, %as : !a, !as, !a, !as) outs(%y : !y) block_size = 128 b_block_size = row promote = 128
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], workspace = ab>} -> !y
   return %0 : !y

@@ -136,3 +136,23 @@ func.func @folded(%a: !a, %as: !as, %bs: !bs, %y: !y) -> !y {
       {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], workspace = ab>} -> !y
   return %0 : !y
 }
+
+// -----
+
+// MXFP4 weights become f8E4M3FN, with scales of 1 per row.
+
+!a = tensor<?x512xf8E4M3FN>
+!as = tensor<?x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!b = tensor<200x512xf4E2M1FN>
+!bs = tensor<200x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<?x200xf32>
+
+// CHECK-LABEL: func @expanded(
+// CHECK:         %[[X:.*]] = mx.dequantize ins(%{{.*}}, %{{.*}} : tensor<200x512xf4E2M1FN>, tensor<2x4x32x4x4xf8E8M0FNU>) outs(%{{.*}} : tensor<200x512xf8E4M3FN>) -> tensor<200x512xf8E4M3FN>
+// CHECK:         %[[ONES:.*]] = arith.constant dense<1.000000e+00> : tensor<2x1x32x4x4xf8E8M0FNU>
+// CHECK:         mx.matmul ins(%{{.*}}, %{{.*}}, %[[X]], %[[ONES]] : {{.*}}) outs(%{{.*}}) block_size = 128 b_block_size = row promote = 128 {mxgpu.schedule
+func.func @expanded(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
+  %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y) block_size = 128 b_block_size = 32 promote = 128
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], strategy = #mxgpu.wgmma_fp8, workspace = b>} -> !y
+  return %0 : !y
+}

@@ -224,6 +224,10 @@ func.func ${function} {
 // expected-error @below {{'mx.grouped_matmul' op expected 'a' in blocks of at least 128 elements with promote = 128, found blocks of 32: fold the operand}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x128xf8E4M3FN>, tensor<300x4xf8E8M0FNU>, tensor<4x48x128xf8E4M3FN>, tensor<4x48x1xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) b_block_size = row promote = 128 -> tensor<300x48xf32>
 
+// SET function = @grouped_matmul_c23_expanded(%a: tensor<64x512xf8E4M3FN>, %sa: tensor<64x4xf8E8M0FNU, #mx.scale_layout<linear, ragged = reduction, groups = 4>>, %b: tensor<48x512xf4E2M1FN>, %sb: tensor<48x16xf8E8M0FNU, #mx.scale_layout<linear, ragged = reduction, groups = 4>>, %g: tensor<4xi32>, %o0: tensor<4x64x48xf32>)
+// expected-error @below {{'mx.grouped_matmul' op expected ragged = rows with promote and 'b' of type f4E2M1FN, found reduction: quantize 'b' to f8E4M3FN and fold it}}
+%r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x512xf8E4M3FN>, tensor<64x4xf8E8M0FNU, #mx.scale_layout<linear, ragged = reduction, groups = 4>>, tensor<48x512xf4E2M1FN>, tensor<48x16xf8E8M0FNU, #mx.scale_layout<linear, ragged = reduction, groups = 4>>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) block_size = 128 b_block_size = 32 promote = 128 -> tensor<4x64x48xf32>
+
 // SET function = @grouped_matmul_c22(%a: tensor<300x64xbf16>, %b: tensor<4x48x64xbf16>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>)
 // expected-note @above {{b is defined here}}
 // expected-error @below {{'mx.grouped_matmul' op expected no b_scales with unquantized operand 'b' of type 'bf16': leave out the scales}}

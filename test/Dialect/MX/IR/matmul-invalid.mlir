@@ -216,6 +216,11 @@ func.func ${function} {
 // expected-error @below {{'mx.matmul' op expected 'a' in blocks of at least 128 elements with promote = 128, found no scales: fold the operand}}
 %r = mx.matmul ins(%a, %b, %sb : tensor<64x512xbf16>, tensor<48x512xf8E4M3FN>, tensor<48x1xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) block_size = row promote = 128 -> tensor<64x48xf32>
 
+// Only f4E2M1FN is expanded.
+// SET function = @matmul_c17_expanded(%a: tensor<64x512xf8E4M3FN>, %sa: tensor<64x4xf8E8M0FNU>, %b: tensor<48x512xf6E2M3FN>, %sb: tensor<48x16xf8E8M0FNU>, %o0: tensor<64x48xf32>)
+// expected-error @below {{'mx.matmul' op expected 'b' in blocks of at least 128 elements with promote = 128, found blocks of 32: fold the operand}}
+%r = mx.matmul ins(%a, %sa, %b, %sb : tensor<64x512xf8E4M3FN>, tensor<64x4xf8E8M0FNU>, tensor<48x512xf6E2M3FN>, tensor<48x16xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) block_size = 128 b_block_size = 32 promote = 128 -> tensor<64x48xf32>
+
 // SET function = @matmul_c4_folded_elements(%a: tensor<64x512xf6E2M3FN>, %sa: tensor<64x4xf8E8M0FNU>, %b: tensor<48x512xf8E4M3FN>, %sb: tensor<48x4xf8E8M0FNU>, %o0: tensor<64x48xf32>)
 // expected-note @above {{a is defined here}}
 // expected-error @below {{'mx.matmul' op expected a of type f8E4M3FN or f8E5M2 with scales of type 'f8E8M0FNU', found 'f6E2M3FN'}}

@@ -113,12 +113,12 @@ func.func @f(${arguments}) {
 
 // SET arguments = %q: vector<8xf8E5M2>, %s: f8E8M0FNU
 // dequantize_block C3
-// expected-error @below {{'mxgpu.dequantize_block' op expected 8 results of type bf16, f16 or f32, found 'vector<4xbf16>'}}
+// expected-error @below {{'mxgpu.dequantize_block' op expected 8 results of type bf16, f16, f32 or f8E4M3FN, found 'vector<4xbf16>'}}
 %x = mxgpu.dequantize_block %q by %s : vector<8xf8E5M2>, f8E8M0FNU -> vector<4xbf16>
 
 // SET arguments = %q: vector<8xf8E5M2>, %s: f8E8M0FNU
 // dequantize_block C3
-// expected-error @below {{'mxgpu.dequantize_block' op expected 8 results of type bf16, f16 or f32, found 'vector<8xi8>'}}
+// expected-error @below {{'mxgpu.dequantize_block' op expected 8 results of type bf16, f16, f32 or f8E4M3FN, found 'vector<8xi8>'}}
 %x = mxgpu.dequantize_block %q by %s : vector<8xf8E5M2>, f8E8M0FNU -> vector<8xi8>
 
 // SET arguments = %q: vector<8xf8E5M2>, %s: f8E8M0FNU, %g: f32

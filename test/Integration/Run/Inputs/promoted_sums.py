@@ -10,7 +10,9 @@ import numpy as np
 STEP, BITS = 32, 13
 # Greatest error of a step relative to the largest term or partial sum.
 OF_STEP = (STEP + 2) * 2.0**-BITS
-LEAST = {"f8E4M3FN": -6, "f8E5M2": -14}
+# Exponents of the smallest normal numbers that are multiplied.
+LEAST = {"f8E4M3FN": -6, "f8E5M2": -14, "f4E2M1FN": -6}
+EXPANDED = "f4E2M1FN"
 
 
 @dataclasses.dataclass
@@ -25,6 +27,11 @@ class Operand:
         self.values = ref.decode(self.codes, self.element)
         is_exact = self.scales.dtype == np.float32
         self.factors = self.scales.astype(np.float64) if is_exact else ref.decode_scale(self.scales)
+        if self.element == EXPANDED:
+            with np.errstate(all="ignore"):
+                scaled = self.values * np.repeat(self.factors, self.block, axis=1)
+            codes = ref.encode(np.clip(scaled, -1e9, 1e9), "f8E4M3FN")
+            self.values = ref.decode(codes, "f8E4M3FN")
         self.exponents = exponents(self.values, LEAST[self.element])
 
     def rows(self, part):
@@ -36,8 +43,8 @@ class Operand:
         return Operand(self.codes[:, part], self.scales[:, blocks], self.element, self.block)
 
     def factor(self, k):
-        """Returns the factors of the rows at position k, or None for whole rows."""
-        return self.factors[:, k // self.block] if self.block else None
+        """Returns the factors of the rows at position k, or None for whole rows and expanded operands."""
+        return self.factors[:, k // self.block] if self.block and self.element != EXPANDED else None
 
 
 def exponents(x, least):
@@ -161,8 +168,9 @@ UNBOUNDED = ["wild", "special"]
 
 def draw_codes(rng, shape, element, block, data):
     """Draws codes and scale bytes. "special" includes NaN, infinities, a zero row and extreme scales."""
-    codes = rng.integers(0, 8 if data == "tiny" else 128, shape).astype(np.uint8)
-    codes |= rng.integers(0, 2, shape).astype(np.uint8) << 7
+    sign = 3 if element == EXPANDED else 7
+    codes = rng.integers(0, 8 if data == "tiny" else 1 << sign, shape).astype(np.uint8)
+    codes |= rng.integers(0, 2, shape).astype(np.uint8) << sign
     finite = np.isfinite(ref.decode(codes, element))
     codes[~finite & (rng.random(shape) > (0.1 if data == "special" else 0))] = 1
     scales = rng.integers(*((0, 255) if data == "wild" else (110, 140)), (shape[0], shape[1] // block if block else 1))

@@ -25,6 +25,8 @@ def MX_TensorOrMemRef : AnyTypeOf<[AnyRankedTensor, AnyMemRef],
     "ranked tensor or memref", "::mlir::ShapedType">;
 def MX_FloatTensorOrMemRef
     : MX_ShapedOf<[F32, BF16, F16], "f32, bf16 or f16">;
+def MX_DequantizedTensorOrMemRef
+    : MX_ShapedOf<[F32, BF16, F16, F8E4M3FN], "f32, bf16, f16 or f8E4M3FN">;
 def MX_ScalarTensorOrMemRef
     : AnyTypeOf<[0DTensorOf<[F32]>, MemRefRankOf<[F32], [0]>],
         "rank-0 tensor or memref of f32", "::mlir::ShapedType">;

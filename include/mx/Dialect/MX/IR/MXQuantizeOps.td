@@ -481,7 +481,7 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
     MX_ElementTensorOrMemRef:$input, MX_ScaleTensorOrMemRef:$scales,
     Optional<F32>:$global_scale,
     Optional<MX_Offsets>:$offsets,
-    Variadic<MX_FloatTensorOrMemRef>:$outs,
+    Variadic<MX_DequantizedTensorOrMemRef>:$outs,
     OptionalAttr<MX_RaggedKindAttr>:$ragged,
     UnitAttr:$padded,
     DefaultValuedAttr<MX_BlockShapeAttr, "::mx::BlockShape(32)">:$block_size);

@@ -62,6 +62,8 @@ class WgmmaFP8 final
 public:
   std::optional<target::MmaForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
+    if (types.b == target::MmaType::E2M1) // expanded first, to a workspace
+      return std::nullopt;
     return target::getFP8Mma(types.a, types.b, types.blockSize);
   }
 
