@@ -309,7 +309,7 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
        << (getPermuted(fields) != Workspace::None ? " permuted"
                                                   : " dequantized")
        << " to memory before: " << chosen.cost.dequantize
-       << " modelled cycles, from here on of bf16\n";
+       << " modelled cycles, from here on of " << getWorkspaceType(op) << "\n";
   }
   int64_t permille = getIdealCycles(problem, target) * 1000 /
                      std::max<int64_t>(chosen.cost.total, 1);

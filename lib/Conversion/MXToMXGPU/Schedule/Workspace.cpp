@@ -148,23 +148,21 @@ static bool isMadeFor(MatmulOpInterface op, Value elements, Value scales) {
          elements.getParentBlock() == op->getBlock();
 }
 
-/// Returns the cycles of the kernels that write the workspace of `whole`. If
-/// `mayBeMade`, quantizers may write bf16 directly.
+/// Returns the cycles of the kernels that write the workspace of `op` with the
+/// sizes of `sized`. If `mayBeMade`, quantizers may write bf16 directly.
 static int64_t getWorkspaceCycles(MatmulOpInterface op,
-                                  const MatmulProblem &whole,
+                                  const MatmulProblem &sized,
                                   Workspace workspace, bool mayBeMade,
                                   const target::TargetInfo &target) {
   mayBeMade &= !op.getPromote();
   const target::Rates &rates = getRates(target);
   int64_t cycles = 0;
-  auto add = [&](int64_t rows, target::MmaType type, bool isMade) {
-    int64_t elements = rows * orAssumed(whole.k);
-    int64_t bytes = ceilDiv(elements * target::getBits(type), 8);
-    int64_t scales =
-        type == target::MmaType::BF16
-            ? 0
-            : ceilDiv(elements, op.getPromote() ? kPowerOfTwoBlockSize
-                                                : whole.mma.blockSize);
+  auto add = [&](int64_t rows, Value operand, Value scalesOfOperand,
+                 BlockShape block, bool isMade) {
+    int64_t elements = rows * orAssumed(sized.k);
+    Type type = getElementTypeOrSelf(operand);
+    int64_t bytes = ceilDiv(elements * type.getIntOrFloatBitWidth(), 8);
+    int64_t scales = scalesOfOperand ? ceilDiv(elements, block.columns) : 0;
     int64_t bits = getWorkspaceType(op).getIntOrFloatBitWidth();
     int64_t numbers = elements * bits / 8;
     // If a quantizer writes bf16, quantized elements are not written or read.
@@ -174,13 +172,13 @@ static int64_t getWorkspaceCycles(MatmulOpInterface op,
               ceilDiv(moved, rates.streamBytesPerClk);
   };
   // Each expert group of rows owns a B matrix.
-  bool hasExperts = whole.ragged == RaggedKind::Rows;
+  bool hasExperts = sized.ragged == RaggedKind::Rows;
   if (holdsA(workspace))
-    add(orAssumed(whole.m), whole.mma.a->type,
+    add(orAssumed(sized.m), op.getA(), op.getAScales(), op.getBlockSize(),
         mayBeMade && isMadeFor(op, op.getA(), op.getAScales()));
   if (holdsB(workspace))
-    add(orAssumed(whole.n) * (hasExperts ? orAssumed(whole.groups) : 1),
-        whole.mma.b->type,
+    add(orAssumed(sized.n) * (hasExperts ? orAssumed(sized.groups) : 1),
+        op.getB(), op.getBScales(), op.getBlockSizeOfB(),
         mayBeMade && isMadeFor(op, op.getB(), op.getBScales()));
   return cycles;
 }
@@ -213,14 +211,11 @@ mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &sized,
   if (isEither && explainNotPermuted(*rest, workspace).empty())
     rest->canPermute = workspace;
   std::optional<MatmulProblem> whole = getMatmulProblem(op, target);
-  if (!whole)
-    return Remainder{*rest};
   // If the case is selected at run time, quantizers run before the selection,
   // so they cannot write bf16.
-  bool isChosenByCall = hasCases(*whole);
-  setSizes(*whole, sized);
+  bool isChosenByCall = whole && hasCases(*whole);
   auto getCycles = [&](bool mayBeMade) {
-    return getWorkspaceCycles(op, *whole, workspace, mayBeMade, target);
+    return getWorkspaceCycles(op, *rest, workspace, mayBeMade, target);
   };
   return Remainder{*rest, getCycles(!isChosenByCall), getCycles(false)};
 }
