@@ -8,8 +8,8 @@ namespace mx {
 
 class ScaleCodec;
 
-/// Returns the codec whose scales are the quotient of the largest magnitude and
-/// the largest element, rounded to f32 and, if `isCeil`, up to a power of two.
+/// Returns the codec for scales equal to the largest magnitude divided by the
+/// largest element, rounded to f32 and, if `isCeil`, up to a power of two.
 const ScaleCodec &getF32Codec(bool isCeil);
 
 } // namespace mx

@@ -1,6 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Tests mx_compiler.torch.fold_report. Spreads equal those of the scales that quantizers write, and the bound holds for
+"""Tests mx_compiler.torch.fold_report. Spreads follow from the scales of quantizers, and the bound holds for
 folded elements."""
 
 import re

@@ -21,7 +21,7 @@ def tensor(shape, element):
 
 
 def find_wide(x, size):
-    """Returns the rows with a block of `size` elements whose scales differ by more than 2^LIMIT."""
+    """Returns the rows with scales that differ by more than 2^LIMIT in a block of `size` elements."""
     blocks = x.reshape(len(x), -1, 32)
     with np.errstate(all="ignore"):
         scales = ref.block_scale(np.abs(blocks).max(-1), E4M3, "ceil").astype(int)

@@ -150,22 +150,6 @@ private:
   static constexpr int64_t kUnit = 1 << 20, kBias = 112 << 3;
 };
 
-class F32Codec final : public Codec {
-public:
-  EncodedScale encode(OpBuilder &builder, Location loc, Type element,
-                      Value amax) const override {
-    Arith b(loc, builder);
-    Value scale = getScale(b, element, amax);
-    Value isNaN = b.compare(arith::CmpFPredicate::UNO, scale, 0);
-    // Devices produce different NaN bits, so encode a fixed pattern.
-    return {b.select(isNaN, b.i32(0x7FC00000), b.toBits(scale)),
-            invert(b, scale)};
-  }
-  Value decode(OpBuilder &builder, Location loc, Value bits) const override {
-    return Arith(loc, builder).toFloat(bits);
-  }
-};
-
 //===----------------------------------------------------------------------===//
 // Formats
 //===----------------------------------------------------------------------===//
@@ -188,13 +172,15 @@ BlockFormat getLongBlocks() {
 
 template <typename Scale>
 BlockFormat getWhole(int64_t rows, int64_t columns) {
-  static const F32Codec codec;
   BlockFormat format;
   format.getScaleType = getType<Scale>;
   format.blockRows = rows;
   format.blockSize = columns;
   format.elements = {FloatFormat::E4M3};
-  format.codec = &codec;
+  const BlockFormat *f32 =
+      llvm::find_if(getBlockFormats(),
+                    [](const BlockFormat &other) { return other.isExact; });
+  format.codec = f32->codec;
   return format;
 }
 

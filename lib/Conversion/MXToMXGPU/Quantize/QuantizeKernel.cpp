@@ -340,7 +340,7 @@ void QuantizeRowsBuilder::raise(MutableArrayRef<Value> maxima,
   }
 }
 
-/// In scale tiles, four sets of lanes store the scale and the padding of the
+/// Scale tiles take four sets of lanes, for the scale and the padding of the
 /// row. The first warp of a row stores scales.
 void QuantizeRowsBuilder::storeRowScales(Value row,
                                          SmallVectorImpl<Value> &amax) {

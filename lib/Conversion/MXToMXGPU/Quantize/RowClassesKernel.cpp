@@ -24,8 +24,8 @@ static constexpr int64_t kSpreadsAtOnce = 16;
 /// Words that a lane loads before the first use.
 static constexpr int64_t kWordsAtOnce = 8;
 
-/// Returns the largest spread of the row at `place`, whose last two indices are
-/// the row and the block, or the reverse along axis 0.
+/// Returns the largest spread of `row`, from a matrix of rows by blocks, or of
+/// blocks by rows along axis 0.
 static Value findLargest(KernelBuilder &body, Value spreads, Value matrix,
                          Value row, int64_t axis) {
   int64_t rank = cast<MemRefType>(spreads.getType()).getRank();
@@ -142,7 +142,7 @@ LogicalResult mx::mxgpu::convertRowClasses(RowClassesOp op,
 }
 
 Value mx::mxgpu::isAnySet(KernelBuilder &body, ValueRange classes) {
-  // Thread numbers are those of a role, but roles share the result.
+  // A role numbers its own threads, but roles share the result.
   Value lane = arith::IndexCastOp::create(
       body, body.getIndexType(),
       NVVM::LaneIdOp::create(body, body.getI32Type()));

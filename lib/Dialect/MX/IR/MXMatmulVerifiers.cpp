@@ -78,7 +78,7 @@ static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
 }
 
 /// Verifies `promote`. The scales of both operands must cover whole partial
-/// sums, except those of an expanded B.
+/// sums, except the blocks of an expanded B.
 static LogicalResult verifyPromotion(MatmulOpInterface op) {
   std::optional<uint64_t> promote = op.getPromote();
   if (!promote)

@@ -51,7 +51,7 @@ struct QuantizeOut {
   unsigned axis = 0;
 };
 
-/// Rows whose classes (mx.row_classes) share a word.
+/// Rows per word of mx.row_classes.
 inline constexpr int64_t kRowsPerWord = 32;
 /// Returns the number of words for the classes of `rows` rows.
 inline int64_t getWordsOfRows(int64_t rows) {

@@ -120,7 +120,7 @@ struct MatmulKernel {
   /// Host tables of scale ranges (mxgpu.load_scale_range), or null for a kernel
   /// that computes all tiles regardless of scales.
   mlir::Value aScaleRange, bScaleRange;
-  /// Whether the work tile of a role contains no wide elements, with 'where'.
+  /// With 'where', true if the work tile of a role contains no wide elements.
   mlir::Value isNarrow;
   /// Class of work tiles to compute, if there are tables.
   WorkTileClass workTiles = WorkTileClass::BF16;
