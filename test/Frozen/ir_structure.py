@@ -145,7 +145,7 @@ CHANGES = (
     Syntax(
         4, "mx.fused_quantize",
         (r"mx\.quantize\b(?=(?:(?!\n\s*(?:%|//|return|\}|mx\.))[\s\S])*?\b(?:"
-         r"block_size|input_scales|gather|amax|concat|dequantized|prologue)\b)", "mx.fused_quantize"),
+         r"block_size = \d+|input_scales|gather|amax|concat|dequantized|prologue)\b)", "mx.fused_quantize"),
         (r"mx\.fused_quantize\b", "mx.quantize"),
     ),
     Syntax(  # only NVFP4 programs have a global scale
