@@ -33,6 +33,10 @@ mx.matmul ins(%a, %s, %b, %s : !a, !s, memref<128x64xf4E2M1FN>, !s) outs(%y : !y
 // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf8E4M3FN, strided<[1, 128]>>'}}
 mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[1, 128]>>, !s, !a, !s) outs(%y : !y)
 
+// SET arguments = %a: memref<512x512xf8E4M3FN>, %as: memref<4x128x4xf32>, %bs: memref<4x4xf32>, %y: memref<512x512xbf16>
+// expected-error @below {{'mx.matmul' op expected no promote with f32 scales on sm_100a, found promote = 128: leave out promote, or compile for sm_90a}}
+mx.matmul ins(%a, %as, %a, %bs : memref<512x512xf8E4M3FN>, memref<4x128x4xf32>, memref<512x512xf8E4M3FN>, memref<4x4xf32>) outs(%y : memref<512x512xbf16>) block_size = 128 b_block_size = 128x128 promote = 128
+
 // Rejects a row stride misaligned for the copy engine.
 // SET arguments = %a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[136, 1]>>
 // expected-error @below {{'mx.matmul' op expected the row stride of b to be a multiple of 16 elements and at least 64 on the GPU, found 136}}

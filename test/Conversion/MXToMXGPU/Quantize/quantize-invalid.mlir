@@ -127,6 +127,15 @@ mx.fused_quantize ins(%x : memref<512x128xbf16>) outs(%e, %s : memref<128x512xf8
 // expected-error @below {{'mx.fused_quantize' op expected whole rows of a multiple of 32 elements on the GPU, found 72: pad them to 96}}
 mx.fused_quantize ins(%x : memref<128x72xbf16>) outs(%e, %s : memref<128x72xf8E4M3FN>, memref<128x1xf8E8M0FNU>) block_size = row
 
+// Rejects tiles unlike blocks of several rows, and a seed for such blocks along columns.
+// SET arguments = %x: memref<256x512xbf16>, %e: memref<512x256xf8E4M3FN>, %s: memref<4x2xf32>
+// expected-error @below {{expected a schedule with tiles and stages of one block, 128 x 128, found}}
+mx.fused_quantize ins(%x : memref<256x512xbf16>) outs(%e, %s : memref<512x256xf8E4M3FN>, memref<4x2xf32>) axes = [0] block_size = 128x128 {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 256], threads = 256, vector = 32>}
+
+// SET arguments = %x: memref<256x512xbf16>, %e: memref<512x256xf8E4M3FN>, %s: memref<4x2xf32>, %seed: i64
+// expected-error @below {{expected no seed along axis 0 with blocks of 128 x 128 elements on the GPU: quantize the transposed input}}
+mx.fused_quantize ins(%x : memref<256x512xbf16>) seed(%seed) outs(%e, %s : memref<512x256xf8E4M3FN>, memref<4x2xf32>) axes = [0] block_size = 128x128
+
 // Rejects squares of 128 x 128.
 // SET arguments = %x: memref<128x128xbf16>, %e: memref<128x128xf8E4M3FN>, %s: memref<128x1xf8E8M0FNU>
 // expected-error @below {{'mx.fused_quantize' op expected squares of at most 32 x 32 elements on the GPU, found 128 x 128: quantize on the host}}

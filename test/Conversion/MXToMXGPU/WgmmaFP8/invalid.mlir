@@ -9,9 +9,10 @@
 // SET schedule = tile = [128, 128, 128], stages = 4
 // SET form = block_size = 128 b_block_size = row promote = 128
 // SET as = memref<4x1x32x4x4xf8E8M0FNU>
+// SET bs = memref<4x1x32x4x4xf8E8M0FNU>
 !a = memref<512x512xf8E4M3FN>
 !as = ${as}
-!bs = memref<4x1x32x4x4xf8E8M0FNU>
+!bs = ${bs}
 !c = memref<512x512xbf16>
 func.func @main(%a: !a, %as: !as, %bs: !bs, %c: !c) {
   // BLOCK error
@@ -61,6 +62,17 @@ func.func @main(%a: !a, %as: !as, %bs: !bs, %c: !c) {
 // SET form = block_size = 128x128 b_block_size = 128 promote = 128
 // SET as = memref<4x4xf8E8M0FNU>
 // expected-error @below {{'mx.matmul' op expected 'a' in blocks of single rows with promote on sm_90a, found blocks of 128x128: quantize 'a' with block_size = 128}}
+
+// Rejects f32 scales of single rows in layout linear with promotion, and in layout mn_major without.
+// SET form = block_size = 128 b_block_size = 128x128 promote = 128
+// SET as = memref<512x4xf32>
+// SET bs = memref<4x4xf32>
+// expected-error @below {{'mx.matmul' op expected scales of a in layout mn_major on the GPU, found 'memref<512x4xf32>': quantize to #mx.scale_layout<mn_major>, or use mx.relayout}}
+
+// SET form = block_size = 128
+// SET as = memref<512x4xf32>
+// SET bs = memref<4x128x4xf32>
+// expected-error @below {{'mx.matmul' op expected scales of b in layout linear on the GPU, found 'memref<4x128x4xf32>': quantize to #mx.scale_layout<linear>, or use mx.relayout}}
 
 // -----
 

@@ -103,3 +103,32 @@ func.func ${function} {
 // SET function = @dequantize_c14(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>, %g: tensor<4xi32>)
 // expected-error @below {{'mx.dequantize' op expected ragged = reduction with 'padded', found ragged = rows}}
 %r = mx.dequantize ragged = rows padded ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+
+// SET function = @dequantize_c4_rows(%i: tensor<200x512xf8E4M3FN>, %s: tensor<2x4xf32>, %o0: tensor<200x512xf32>)
+// expected-error @below {{'mx.dequantize' op expected block_size 128 with scales of type 'f32', found 64x128}}
+%r = mx.dequantize ins(%i, %s : tensor<200x512xf8E4M3FN>, tensor<2x4xf32>) outs(%o0 : tensor<200x512xf32>) block_size = 64x128 -> tensor<200x512xf32>
+
+// SET function = @dequantize_c6_squares(%i: tensor<200x512xf8E4M3FN>, %s: tensor<2x4xf32>, %o0: tensor<200x512xf32>, %g: tensor<3xi32>)
+// expected-note @above {{scales is defined here}}
+// expected-error @below {{'mx.dequantize' op expected no expert groups with blocks of 128 x 128 elements, found ragged = rows: use a separate matrix for each group}}
+%r = mx.dequantize ragged = rows ins(%i, %s : tensor<200x512xf8E4M3FN>, tensor<2x4xf32>) offsets(%g : tensor<3xi32>) outs(%o0 : tensor<200x512xf32>) block_size = 128x128 -> tensor<200x512xf32>
+
+// SET function = @dequantize_c10_rows(%i: tensor<200x512xf8E4M3FN>, %s: tensor<2x4xf32>, %o0: tensor<200x512xf32>)
+// expected-note @above {{scales is defined here}}
+// expected-error @below {{'mx.dequantize' op expected dimension 0 of scales to be 200, found 2}}
+%r = mx.dequantize ins(%i, %s : tensor<200x512xf8E4M3FN>, tensor<2x4xf32>) outs(%o0 : tensor<200x512xf32>) block_size = 128 -> tensor<200x512xf32>
+
+// SET function = @dequantize_c10_squares(%i: tensor<200x512xf8E4M3FN>, %s: tensor<200x4xf32>, %o0: tensor<200x512xf32>)
+// expected-note @above {{scales is defined here}}
+// expected-error @below {{'mx.dequantize' op expected dimension 0 of scales to be 2, found 200}}
+%r = mx.dequantize ins(%i, %s : tensor<200x512xf8E4M3FN>, tensor<200x4xf32>) outs(%o0 : tensor<200x512xf32>) block_size = 128x128 -> tensor<200x512xf32>
+
+// SET function = @dequantize_c10_tiles(%i: tensor<200x512xf8E4M3FN>, %s: tensor<1x1x32x4x4xf32>, %o0: tensor<200x512xf32>)
+// expected-note @above {{scales is defined here}}
+// expected-error @below {{'mx.dequantize' op expected scales of type 'f32' in the linear layout, found the tiled type 'tensor<1x1x32x4x4xf32>'}}
+%r = mx.dequantize ins(%i, %s : tensor<200x512xf8E4M3FN>, tensor<1x1x32x4x4xf32>) outs(%o0 : tensor<200x512xf32>) block_size = 128x128 -> tensor<200x512xf32>
+
+// SET function = @dequantize_c10_mn_major(%i: tensor<200x512xf8E4M3FN>, %s: tensor<2x4xf32, #mx.scale_layout<mn_major>>, %o0: tensor<200x512xf32>)
+// expected-note @above {{scales is defined here}}
+// expected-error @below {{'mx.dequantize' op expected scales of blocks of 128 x 128 elements in the linear layout, found mn_major}}
+%r = mx.dequantize ins(%i, %s : tensor<200x512xf8E4M3FN>, tensor<2x4xf32, #mx.scale_layout<mn_major>>) outs(%o0 : tensor<200x512xf32>) block_size = 128x128 -> tensor<200x512xf32>

@@ -24,6 +24,12 @@ func.func private @scale_layout_c4(tensor<2x128x4xf8E8M0FNU, #mx.scale_layout<sf
 // expected-error @below {{expected scales of type f8E8M0FNU, f8E4M3FN or f32, found 'f16'}}
 func.func private @scale_layout_c5(tensor<128x4xf16, #mx.scale_layout<sf_128x4>>)
 
+// expected-error @below {{expected the linear layout or sf_128x4 with scales of type 'f8E8M0FNU', found #mx.scale_layout<mn_major>}}
+func.func private @scale_layout_c5_powers(tensor<200x4xf8E8M0FNU, #mx.scale_layout<mn_major>>)
+
+// expected-error @below {{expected the linear layout or mn_major with scales of type 'f32', found #mx.scale_layout<sf_128x4>}}
+func.func private @scale_layout_c5_f32(tensor<200x4xf32, #mx.scale_layout<sf_128x4>>)
+
 // expected-error @below {{expected one of [linear, sf_128x4, mn_major] for physical layout of a tensor's scales, got: swizzled}}
 func.func private @scale_layout_syntax(tensor<128x4xf8E8M0FNU, #mx.scale_layout<swizzled>>)
 

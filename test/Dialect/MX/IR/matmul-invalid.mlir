@@ -216,6 +216,10 @@ func.func ${function} {
 // expected-error @below {{'mx.matmul' op expected 'a' in blocks of at least 128 elements with promote = 128, found no scales: fold the operand}}
 %r = mx.matmul ins(%a, %b, %sb : tensor<64x512xbf16>, tensor<48x512xf8E4M3FN>, tensor<48x1xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) block_size = row promote = 128 -> tensor<64x48xf32>
 
+// SET function = @matmul_c17_f32(%a: tensor<200x512xf8E4M3FN>, %s: tensor<200x4xf32>, %o0: tensor<200x200xf32>)
+// expected-error @below {{'mx.matmul' op expected 'a' in blocks of at least 256 elements with promote = 256, found blocks of 128: fold the operand}}
+%r = mx.matmul ins(%a, %s, %a, %s : tensor<200x512xf8E4M3FN>, tensor<200x4xf32>, tensor<200x512xf8E4M3FN>, tensor<200x4xf32>) outs(%o0 : tensor<200x200xf32>) block_size = 128 promote = 256 -> tensor<200x200xf32>
+
 // Only f4E2M1FN is expanded.
 // SET function = @matmul_c17_expanded(%a: tensor<64x512xf8E4M3FN>, %sa: tensor<64x4xf8E8M0FNU>, %b: tensor<48x512xf6E2M3FN>, %sb: tensor<48x16xf8E8M0FNU>, %o0: tensor<64x48xf32>)
 // expected-error @below {{'mx.matmul' op expected 'b' in blocks of at least 128 elements with promote = 128, found blocks of 32: fold the operand}}

@@ -105,6 +105,10 @@ func.func ${function} {
 // expected-error @below {{'mx.quantize' op expected scales of one type for both axes, found 'f8E8M0FNU' and 'f8E4M3FN'}}
 %r:4 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1, %o2, %o3 : tensor<64x64xf4E2M1FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf4E2M1FN>, tensor<64x4xf8E4M3FN>) axes = [1, 0] -> tensor<64x64xf4E2M1FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf4E2M1FN>, tensor<64x4xf8E4M3FN>
 
+// SET function = @quantize_c7_square(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<2x4xf32>)
+// expected-error @below {{'mx.quantize' op expected no attribute 'square' with scales of type 'f32', which apply to 128 x 128 elements}}
+%r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<2x4xf32>) block_size = 128x128 square -> tensor<256x512xf8E4M3FN>, tensor<2x4xf32>
+
 // SET function = @quantize_c8(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf4E2M1FN>, %o1: tensor<256x32xf8E4M3FN>)
 // expected-error @below {{'mx.quantize' op expected a global_scale with scales of type 'f8E4M3FN', found none}}
 %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>) -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>
@@ -116,6 +120,14 @@ func.func ${function} {
 // SET function = @quantize_c9(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf4E2M1FN>, %o1: tensor<256x32xf8E4M3FN>, %s: f32)
 // expected-error @below {{'mx.quantize' op expected scale_rounding = ceil with 'f8E4M3FN' scales, found floor}}
 %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) global_scale(%s) outs(%o0, %o1 : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>) scale_rounding = floor -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>
+
+// SET function = @quantize_c9_f32(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<2x4xf32>)
+// expected-error @below {{'mx.quantize' op expected scale_rounding = ceil or exact with 'f32' scales, found floor}}
+%r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<2x4xf32>) block_size = 128x128 scale_rounding = floor -> tensor<256x512xf8E4M3FN>, tensor<2x4xf32>
+
+// SET function = @quantize_c9_exact(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)
+// expected-error @below {{'mx.quantize' op expected scale_rounding = ceil, floor, even or fit with 'f8E8M0FNU' scales, found exact}}
+%r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) scale_rounding = exact -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
 
 // SET function = @quantize_c10(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)
 // expected-error @below {{'mx.quantize' op expected 'ragged' and 'offsets' together, found only ragged}}
@@ -350,6 +362,10 @@ func.func ${function} {
 // SET function = @fused_quantize_c25(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E5M2>, %o1: tensor<256x16xf8E8M0FNU>)
 // expected-error @below {{'mx.fused_quantize' op expected the input's element type 'f8E4M3FN' and block_size 32 along axis 1 without a prologue, found 'f8E5M2' and 32: add a prologue that yields its argument to requantize}}
 %r:2 = mx.fused_quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E5M2>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E5M2>, tensor<256x16xf8E8M0FNU>
+
+// SET function = @fused_quantize_c25_scales(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x4xf32>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x4xf8E8M0FNU>)
+// expected-error @below {{'mx.fused_quantize' op expected the input's scale type 'f32' along axis 1 without a prologue, found 'f8E8M0FNU': add a prologue that yields its argument to requantize}}
+%r:2 = mx.fused_quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x4xf32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x4xf8E8M0FNU>) block_size = 128 -> tensor<256x512xf8E4M3FN>, tensor<256x4xf8E8M0FNU>
 
 // SET function = @fused_quantize_c25_dequantized(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %y: tensor<256x512xbf16>)
 // expected-error @below {{'mx.fused_quantize' op expected the input's element type 'f8E4M3FN' and block_size 32 along axis 1 without a prologue, found 'f6E2M3FN' and 32: add a prologue that yields its argument to requantize}}

@@ -1,12 +1,7 @@
-// RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-quantize-matmuls
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics --mx-quantize-matmuls
 
 // Reports why a matmul is not quantized.
-
-func.func @multiple(%a: tensor<64x40xbf16>, %b: tensor<40x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-remark @below {{not quantized: its reduction dimension of 40 is not a multiple of 32}}
-  %r = linalg.matmul ins(%a, %b : tensor<64x40xbf16>, tensor<40x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
-  return %r : tensor<64x96xf32>
-}
 
 func.func @four_bits(%a: tensor<64x96xbf16>, %b: tensor<96x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
   // expected-remark @below {{not quantized: its reduction dimension of 96 is not a multiple of 64}}
@@ -14,24 +9,6 @@ func.func @four_bits(%a: tensor<64x96xbf16>, %b: tensor<96x96xbf16>, %c: tensor<
   // expected-remark @below {{not quantized: its reduction dimension of 96 is not a multiple of 128}}
   %1 = linalg.matmul {mx.recipe = ["mxfp4", "mxfp8-e4m3"]} ins(%a, %b : tensor<64x96xbf16>, tensor<96x96xbf16>) outs(%0 : tensor<64x96xf32>) -> tensor<64x96xf32>
   return %1 : tensor<64x96xf32>
-}
-
-func.func @dynamic(%a: tensor<64x?xbf16>, %b: tensor<?x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-remark @below {{not quantized: the size of its reduction dimension is not known; use dynamic-reductions to check the size at run time}}
-  %r = linalg.matmul ins(%a, %b : tensor<64x?xbf16>, tensor<?x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
-  return %r : tensor<64x96xf32>
-}
-
-func.func @integers(%a: tensor<64x64xi8>, %b: tensor<64x96xi8>, %c: tensor<64x96xi32>) -> tensor<64x96xi32> {
-  // expected-remark @below {{not quantized: its operands are not tensors of f32, bf16 or f16 without encoding}}
-  %r = linalg.matmul ins(%a, %b : tensor<64x64xi8>, tensor<64x96xi8>) outs(%c : tensor<64x96xi32>) -> tensor<64x96xi32>
-  return %r : tensor<64x96xi32>
-}
-
-func.func @encoding(%a: tensor<64x64xf32, "sparse">, %b: tensor<64x96xf32>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-remark @below {{not quantized: its operands are not tensors of f32, bf16 or f16 without encoding}}
-  %r = linalg.matmul ins(%a, %b : tensor<64x64xf32, "sparse">, tensor<64x96xf32>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
-  return %r : tensor<64x96xf32>
 }
 
 func.func @broadcast(%a: tensor<64xf32>, %b: tensor<64x96xf32>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
@@ -57,41 +34,81 @@ func.func @vector(%a: tensor<64x64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>)
 
 // -----
 
-// The start of a group must be the end of the previous group.
-func.func @starts(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tensor<4xindex>, %starts: tensor<4xindex>) -> tensor<200x96xf32> {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c4 = arith.constant 4 : index
-  %init = tensor.empty() : tensor<200x96xf32>
-  // expected-remark @below {{not a grouped matmul: the result is neither the rows of an expert group nor its matrix}}
-  %y = scf.for %g = %c0 to %c4 step %c1 iter_args(%out = %init) -> (tensor<200x96xf32>) {
-    %end = tensor.extract %ends[%g] : tensor<4xindex>
-    %start = tensor.extract %starts[%g] : tensor<4xindex>
-    %n = arith.subi %end, %start : index
-    %xg = tensor.extract_slice %x[%start, 0] [%n, 128] [1, 1] : tensor<200x128xbf16> to tensor<?x128xbf16>
-    %wg = tensor.extract_slice %w[%g, 0, 0] [1, 128, 96] [1, 1, 1] : tensor<4x128x96xbf16> to tensor<128x96xbf16>
-    %part = tensor.extract_slice %out[%start, 0] [%n, 96] [1, 1] : tensor<200x96xf32> to tensor<?x96xf32>
-    %r = linalg.matmul {mx.recipe = "none"} ins(%xg, %wg : tensor<?x128xbf16>, tensor<128x96xbf16>) outs(%part : tensor<?x96xf32>) -> tensor<?x96xf32>
-    %o = tensor.insert_slice %r into %out[%start, 0] [%n, 96] [1, 1] : tensor<?x96xf32> into tensor<200x96xf32>
-    scf.yield %o : tensor<200x96xf32>
-  }
-  return %y : tensor<200x96xf32>
+// TEMPLATE matmul
+// SET a = tensor<64x64xbf16>
+// SET b = tensor<64x96xbf16>
+// SET c = tensor<64x96xf32>
+// SET op = linalg.matmul
+func.func @matmul(%a: ${a}, %b: ${b}, %c: ${c}) -> ${c} {
+  // BLOCK message
+  // END
+  %r = ${op} ins(%a, %b : ${a}, ${b}) outs(%c : ${c}) -> ${c}
+  return %r : ${c}
 }
 
 // -----
 
-func.func @indices(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tensor<4xindex>) -> tensor<200x96xf32> {
+// CASES matmul message
+// SET a = tensor<64x40xbf16>
+// SET b = tensor<40x96xbf16>
+// expected-remark @below {{not quantized: its reduction dimension of 40 is not a multiple of 32}}
+
+// SET a = tensor<64x?xbf16>
+// SET b = tensor<?x96xbf16>
+// expected-remark @below {{not quantized: the size of its reduction dimension is not known; use dynamic-reductions to check the size at run time}}
+
+// SET a = tensor<64x64xi8>
+// SET b = tensor<64x96xi8>
+// SET c = tensor<64x96xi32>
+// expected-remark @below {{not quantized: its operands are not tensors of f32, bf16 or f16 without encoding}}
+
+// SET a = tensor<64x64xf32, "sparse">
+// SET b = tensor<64x96xf32>
+// expected-remark @below {{not quantized: its operands are not tensors of f32, bf16 or f16 without encoding}}
+
+// SET op = linalg.matmul {mx.recipe = "fp8"}
+// expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or one or two of the recipes mxfp8-e4m3, mxfp8-e5m2, mxfp6-e3m2, mxfp6-e2m3, mxfp4, nvfp4, mxfp8-e4m3-fast, mxfp8-e5m2-fast; found "fp8"}}
+
+// SET op = linalg.matmul {mx.recipe = ["nvfp4", "mxfp4"]}
+// expected-error @below {{'linalg.matmul' op expected recipes of one block size for both operands, found nvfp4 and mxfp4}}
+
+// SET op = linalg.matmul {mx.recipe = ["mxfp8-e5m2-fast", "mxfp8-e4m3"]}
+// expected-error @below {{'linalg.matmul' op expected recipes of one block size for both operands, found mxfp8-e5m2-fast and mxfp8-e4m3}}
+
+// Only 8-bit formats can be folded.
+// SET op = linalg.matmul {mx.recipe = "mxfp4-fast"}
+// expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or one or two of the recipes}}
+
+// Quantized, but not folded.
+// SET a = tensor<64x192xbf16>
+// SET b = tensor<192x96xbf16>
+// SET op = linalg.matmul {mx.recipe = "mxfp8-e4m3-fast"}
+// expected-remark @below {{not folded: its reduction dimension of 192 is not a multiple of 128}}
+
+// -----
+
+// TEMPLATE groups
+// SET type = i32
+// SET count = 4
+// SET carried = %start
+func.func @groups(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tensor<4x${type}>, %starts: tensor<4xindex>, %old: tensor<200x96xf32>) -> tensor<200x96xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c4 = arith.constant 4 : index
-  %init = tensor.empty() : tensor<200x96xf32>
-  // expected-remark @below {{not a grouped matmul: the ends of expert groups are not i32 or i64}}
-  %y:2 = scf.for %g = %c0 to %c4 step %c1 iter_args(%out = %init, %start = %c0) -> (tensor<200x96xf32>, index) {
-    %end = tensor.extract %ends[%g] : tensor<4xindex>
+  %count = arith.constant ${count} : index
+  %zero = arith.constant 0.0 : f32
+  // BLOCK remark
+  // END
+  %y:2 = scf.for %g = %c0 to %count step %c1 iter_args(%out = %old, ${carried} = %c0) -> (tensor<200x96xf32>, index) {
+    // BLOCK bounds
+    %e = tensor.extract %ends[%g] : tensor<4xi32>
+    %end = arith.index_cast %e : i32 to index
+    // END
     %n = arith.subi %end, %start : index
     %xg = tensor.extract_slice %x[%start, 0] [%n, 128] [1, 1] : tensor<200x128xbf16> to tensor<?x128xbf16>
     %wg = tensor.extract_slice %w[%g, 0, 0] [1, 128, 96] [1, 1, 1] : tensor<4x128x96xbf16> to tensor<128x96xbf16>
+    // BLOCK part
     %part = tensor.extract_slice %out[%start, 0] [%n, 96] [1, 1] : tensor<200x96xf32> to tensor<?x96xf32>
+    // END
     %r = linalg.matmul {mx.recipe = "none"} ins(%xg, %wg : tensor<?x128xbf16>, tensor<128x96xbf16>) outs(%part : tensor<?x96xf32>) -> tensor<?x96xf32>
     %o = tensor.insert_slice %r into %out[%start, 0] [%n, 96] [1, 1] : tensor<?x96xf32> into tensor<200x96xf32>
     scf.yield %o, %end : tensor<200x96xf32>, index
@@ -101,79 +118,26 @@ func.func @indices(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: t
 
 // -----
 
-// The first loop skips an expert group, and the second would overwrite the old contents of other rows.
-func.func @part(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tensor<4xi32>, %old: tensor<200x96xf32>) -> (tensor<200x96xf32>, tensor<200x96xf32>) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c3 = arith.constant 3 : index
-  %c4 = arith.constant 4 : index
-  %zero = arith.constant 0.0 : f32
-  // expected-remark @below {{not a grouped matmul: the loop does not visit a static number of expert groups in order}}
-  %y:2 = scf.for %g = %c0 to %c3 step %c1 iter_args(%out = %old, %start = %c0) -> (tensor<200x96xf32>, index) {
-    %e = tensor.extract %ends[%g] : tensor<4xi32>
-    %end = arith.index_cast %e : i32 to index
-    %n = arith.subi %end, %start : index
-    %xg = tensor.extract_slice %x[%start, 0] [%n, 128] [1, 1] : tensor<200x128xbf16> to tensor<?x128xbf16>
-    %wg = tensor.extract_slice %w[%g, 0, 0] [1, 128, 96] [1, 1, 1] : tensor<4x128x96xbf16> to tensor<128x96xbf16>
-    %part = tensor.extract_slice %out[%start, 0] [%n, 96] [1, 1] : tensor<200x96xf32> to tensor<?x96xf32>
-    %r = linalg.matmul {mx.recipe = "none"} ins(%xg, %wg : tensor<?x128xbf16>, tensor<128x96xbf16>) outs(%part : tensor<?x96xf32>) -> tensor<?x96xf32>
-    %o = tensor.insert_slice %r into %out[%start, 0] [%n, 96] [1, 1] : tensor<?x96xf32> into tensor<200x96xf32>
-    scf.yield %o, %end : tensor<200x96xf32>, index
-  }
-  // expected-remark @below {{not a grouped matmul: rows outside all expert groups would lose their contents}}
-  %z:2 = scf.for %g = %c0 to %c4 step %c1 iter_args(%out = %old, %start = %c0) -> (tensor<200x96xf32>, index) {
-    %e = tensor.extract %ends[%g] : tensor<4xi32>
-    %end = arith.index_cast %e : i32 to index
-    %n = arith.subi %end, %start : index
-    %xg = tensor.extract_slice %x[%start, 0] [%n, 128] [1, 1] : tensor<200x128xbf16> to tensor<?x128xbf16>
-    %wg = tensor.extract_slice %w[%g, 0, 0] [1, 128, 96] [1, 1, 1] : tensor<4x128x96xbf16> to tensor<128x96xbf16>
-    %part = tensor.empty(%n) : tensor<?x96xf32>
-    %zeros = linalg.fill ins(%zero : f32) outs(%part : tensor<?x96xf32>) -> tensor<?x96xf32>
-    %r = linalg.matmul {mx.recipe = "none"} ins(%xg, %wg : tensor<?x128xbf16>, tensor<128x96xbf16>) outs(%zeros : tensor<?x96xf32>) -> tensor<?x96xf32>
-    %o = tensor.insert_slice %r into %out[%start, 0] [%n, 96] [1, 1] : tensor<?x96xf32> into tensor<200x96xf32>
-    scf.yield %o, %end : tensor<200x96xf32>, index
-  }
-  return %y#0, %z#0 : tensor<200x96xf32>, tensor<200x96xf32>
-}
+// CASES groups remark
+// The start of a group must be the end of the previous group.
+// SET type = index
+// SET carried = %previous
+// expected-remark @below {{not a grouped matmul: the result is neither the rows of an expert group nor its matrix}}
+// BLOCK bounds
+%end = tensor.extract %ends[%g] : tensor<4xindex>
+%start = tensor.extract %starts[%g] : tensor<4xindex>
 
-// -----
+// SET type = index
+// expected-remark @below {{not a grouped matmul: the ends of expert groups are not i32 or i64}}
+// BLOCK bounds
+%end = tensor.extract %ends[%g] : tensor<4xindex>
 
-func.func @recipe(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or one or two of the recipes mxfp8-e4m3, mxfp8-e5m2, mxfp6-e3m2, mxfp6-e2m3, mxfp4, nvfp4, mxfp8-e4m3-fast, mxfp8-e5m2-fast; found "fp8"}}
-  %r = linalg.matmul {mx.recipe = "fp8"} ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
-  return %r : tensor<64x96xf32>
-}
+// Skips an expert group.
+// SET count = 3
+// expected-remark @below {{not a grouped matmul: the loop does not visit a static number of expert groups in order}}
 
-// -----
-
-func.func @pair(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-error @below {{'linalg.matmul' op expected recipes of one block size for both operands, found nvfp4 and mxfp4}}
-  %r = linalg.matmul {mx.recipe = ["nvfp4", "mxfp4"]} ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
-  return %r : tensor<64x96xf32>
-}
-
-// -----
-
-func.func @folded_pair(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-error @below {{'linalg.matmul' op expected recipes of one block size for both operands, found mxfp8-e5m2-fast and mxfp8-e4m3}}
-  %r = linalg.matmul {mx.recipe = ["mxfp8-e5m2-fast", "mxfp8-e4m3"]} ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
-  return %r : tensor<64x96xf32>
-}
-
-// -----
-
-// Only 8-bit formats can be folded.
-func.func @folded_bits(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or one or two of the recipes}}
-  %r = linalg.matmul {mx.recipe = "mxfp4-fast"} ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
-  return %r : tensor<64x96xf32>
-}
-
-// -----
-
-// Quantized, but not folded.
-func.func @folded_multiple(%a: tensor<64x192xbf16>, %b: tensor<192x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-remark @below {{not folded: its reduction dimension of 192 is not a multiple of 128}}
-  %r = linalg.matmul {mx.recipe = "mxfp8-e4m3-fast"} ins(%a, %b : tensor<64x192xbf16>, tensor<192x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
-  return %r : tensor<64x96xf32>
-}
+// Would overwrite the old contents of other rows.
+// expected-remark @below {{not a grouped matmul: rows outside all expert groups would lose their contents}}
+// BLOCK part
+%empty = tensor.empty(%n) : tensor<?x96xf32>
+%part = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x96xf32>) -> tensor<?x96xf32>
