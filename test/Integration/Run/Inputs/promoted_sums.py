@@ -72,7 +72,8 @@ def add_step(s, a, b, exponents_a, exponents_b):
     plain = terms.sum(-1)
     largest = np.where(terms == 0, -500, e).max(-1)
     unit = np.exp2(largest - BITS)
-    total = np.trunc(np.where(np.isfinite(terms), terms, 0) / unit[..., None]).sum(-1) * unit
+    finite = terms if np.isfinite(plain).all() else np.where(np.isfinite(terms), terms, 0)
+    total = np.trunc(finite * (1 / unit)[..., None]).sum(-1) * unit
     own = np.exp2(exponents(total, -126) - BITS)  # keeps 13 fraction bits
     return np.where(np.isfinite(plain), np.trunc(total / own) * own, plain)
 
