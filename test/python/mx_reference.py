@@ -129,7 +129,7 @@ def quantize(x, element, rounding="ceil", nvfp4_encode=None, square=False, size=
 
 def quantize_f32(x, element, rounding="exact", size=128, rows=1):
     """Quantizes float32 `x` to elements and f32 scales of `rows` rows and `size` columns. The last block of a row or
-    column may be short."""
+    column may be short. `rounding` may be a function of the exact scales."""
     height, width = x.shape
     full = np.zeros((-(-height // rows) * rows, -(-width // size) * size), np.float32)
     full[:height, :width] = x
@@ -137,6 +137,8 @@ def quantize_f32(x, element, rounding="exact", size=128, rows=1):
     with np.errstate(all="ignore"):
         a = thread_amax(np.ascontiguousarray(blocks.swapaxes(1, 2)).reshape(len(blocks), -1, rows * size))
         scales = a / np.float32(ELEMENTS[element][1])
+        if callable(rounding):
+            scales = f32(rounding(scales))
         if rounding == "ceil":
             up = ((scales.view(np.uint32) + 0x7FFFFF) & 0xFF800000).astype(np.uint32).view(np.float32)
             scales = np.where(np.isnan(scales), scales, up)

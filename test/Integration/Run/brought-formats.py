@@ -3,21 +3,21 @@
 # RUN: %python %s mx-test-run %t sm_90a
 # RUN: %python %s mx-test-run %t sm_100a
 # RUN: %python %s mx-test-run %t sm_120a
-"""Quantizes, dequantizes, relays out and multiplies the block formats of another dialect (test/lib/Formats). Results
-equal numpy's, on the CPU path and in kernels.
+"""Quantizes, dequantizes and multiplies operands with scales that no tensor core takes: blocks, whole rows and whole
+matrices of another dialect (test/lib/Formats), and squares with f32 scales. Results equal numpy's, on the CPU path and
+in kernels.
 
 Kernels multiply operands rounded to bf16, so their sums are compared within a tolerance."""
 
 import dataclasses
 
-import ml_dtypes
+import mx_reference as ref
 import numpy as np
-from harness import Function, Harness, to_array
+from harness import BF16, Function, Harness, to_array
 
 test = Harness("mx_run", "folder", "chip", seed=3)
 on_cpu = test.chip == "cpu"
-ELEMENTS = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f4E2M1FN": ml_dtypes.float4_e2m1fn}
-BF16 = ml_dtypes.bfloat16
+E4M3 = "f8E4M3FN"
 
 CODES = np.arange(256)
 UE5M3 = np.where(CODES < 8, CODES * 2.0**-17, (8 + CODES % 8) * np.exp2(CODES // 8 - 18.0)).astype(np.float32)
@@ -37,61 +37,59 @@ def round_ue5m3(x):
 @dataclasses.dataclass
 class Format:
     scale: str
-    block: int
-    rows: int
-    round: object
+    block: int = 0  # columns of a block, or 0 for whole rows
+    rows: int = 1  # rows of a block, or 0 for whole matrices
+    rounding: object = "exact"
 
-    @property
-    def spelled(self):
-        return f"{self.rows}x{self.block}" if self.rows > 1 else str(self.block)
+    def __str__(self):
+        return f"block_size = {f'{self.rows}x' * (self.rows > 1)}{self.block or 'row'}"
 
-    def quantize(self, x, element):
-        """Returns the elements, and a scale for each block."""
-        most = np.float32(ml_dtypes.finfo(ELEMENTS[element]).max)
-        lines = -(-len(x) // self.rows)
-        blocks = np.zeros((lines * self.rows, x.shape[1]), np.float32)
-        blocks[:len(x)] = x
-        blocks = blocks.reshape(lines, self.rows, -1, self.block)
-        with np.errstate(all="ignore"):
-            scales = self.round(np.abs(blocks).max((1, 3)) / most)
-            factors = np.where(scales == 0, 0, np.fmin(np.float32(1) / scales, np.finfo(np.float32).max))
-            factors[np.isnan(scales)] = np.nan
-            quotients = np.clip(x * self.spread(factors.astype(np.float32), len(x)), -most, most)
-            nothing = most if element == "f4E2M1FN" else np.float32(np.nan)  # the sign is dropped
-            return np.where(np.isnan(quotients), nothing, quotients).astype(ELEMENTS[element]), scales.astype(np.float32)
+    def of_scales(self, shape):
+        """Returns the shape of the scales of elements."""
+        *batch, rows, columns = shape
+        return [*batch, rows if self.rows == 1 else -(-rows // self.rows) if self.rows else 1,
+                columns // self.block if self.block else 1]
 
-    def spread(self, scales, rows):
-        """Returns the scale of each element."""
-        return np.repeat(np.repeat(scales, self.rows, 0)[:rows], self.block, 1)
+    def quantize(self, x, element=E4M3):
+        """Returns the codes of elements, and the scales of blocks."""
+        if not x.size:
+            return np.zeros(x.shape, np.uint8), np.zeros(self.of_scales(x.shape), np.float32)
+        matrices = x.reshape(-1, *x.shape[-2:])
+        parts = [ref.quantize_f32(matrix, element, self.rounding, self.block or x.shape[-1], self.rows or x.shape[-2])
+                 for matrix in matrices]
+        codes, scales = (np.stack(part) for part in zip(*parts))
+        return codes.reshape(x.shape), scales.reshape(self.of_scales(x.shape))
 
-    def dequantize(self, elements, scales):
-        return elements.astype(np.float64) * self.spread(scales.astype(np.float64), len(elements))
+    def decode(self, codes, scales, element=E4M3):
+        rows, columns = codes.shape[-2:]
+        scales = np.repeat(scales.astype(np.float64), self.rows or rows, -2)[..., :rows, :]
+        with np.errstate(invalid="ignore"):
+            return ref.decode(codes, element) * np.repeat(scales, self.block or columns, -1)
+
+    def store(self, scales, tiled=False):
+        """Returns scales as stored in files, types of other dialects as bits."""
+        if self.rounding == "exact":
+            return scales if self.scale == "f32" else scales.view(np.uint32)
+        scales = np.searchsorted(UE5M3, scales).astype(np.uint8)
+        return ref.tile(scales) if tiled else scales
 
 
-BLOCKS = Format("!mx_formats.ue5m3", 64, 1, round_ue5m3)
-SQUARES = Format("f32", 128, 128, lambda scales: scales)
+BLOCKS = Format("!mx_formats.ue5m3", 64, rounding=round_ue5m3)
+SQUARES = Format("f32", 128, 128)
+ROWS = Format("!mx_formats.row_scale")
+MATRICES = Format("!mx_formats.matrix_scale", rows=0)
 
 
-def make_input(rows, columns, special):
-    x = test.rng.standard_normal((rows, columns)) * np.exp2(test.rng.integers(-9, 9, (rows, 1)))
-    x[0] = 0
+def t(shape, element):
+    return f"tensor<{'x'.join(map(str, shape))}x{element}>"
+
+
+def make_input(*shape, special=False):
+    x = test.rng.standard_normal(shape) * np.exp2(test.rng.integers(-9, 9, (*shape[:-1], 1)))
+    x[..., :1, :] = 0
     if special:
         x[1, 5], x[2, 7], x[-1, -3] = np.inf, np.nan, -np.inf
     return x
-
-
-def codes(elements, element):
-    """Returns elements as stored in files, with two 4-bit elements in a byte."""
-    bits = elements.view(np.uint8)
-    return bits[:, ::2] | bits[:, 1::2] << 4 if element == "f4E2M1FN" else bits
-
-
-def sums(a, b):
-    """Multiplies, adding the terms in the order of the CPU path."""
-    total = np.zeros((len(a), len(b)))
-    for k in range(a.shape[1]):
-        total += np.outer(a[:, k], b[:, k])
-    return total.astype(np.float32)
 
 
 def round_once(exact, dtype):
@@ -106,190 +104,114 @@ def round_once(exact, dtype):
     return np.where(wrong, down | 1, bits).astype(np.uint32).view(np.float32).astype(BF16)
 
 
-class Program(Function):
-    """Function with the checks of its results."""
-
-    def __init__(self, name):
-        super().__init__()
-        self.name, self.checks = f"{test.chip} {name}", []
-
-    def quantize(self, format, x, rows, dtype, element, layout=""):
-        """Adds operands for the elements and scales of `x`. Returns their names, types and values."""
-        array, x = to_array(x, dtype)
-        elements, scales = format.quantize(x, element)
-        columns = x.shape[1]
-        types = [f"tensor<{rows}x{columns}x{element}>",
-                 f"tensor<{-(-rows // format.rows)}x{columns // format.block}x{format.scale}{layout}>"]
-        t = f"tensor<{rows}x{columns}x{dtype}>"
-        names = self.call(f"mx.quantize ins({self.argument(t, array)} : {t}) OUTS block_size = {format.spelled}", types,
-                          returned=False)
-        return names, types, elements, scales
-
-    def matrices(self, format, x):
-        """Adds several quantized matrices as one operand. Returns the operand and the decoded matrices."""
-        parts = [format.quantize(matrix, "f8E4M3FN") for matrix in x]
-        elements, scales = (np.stack(part) for part in zip(*parts))
-        types = [f"tensor<{'x'.join(map(str, a.shape))}x{t}>"
-                 for a, t in ((elements, "f8E4M3FN"), (scales, format.scale))]
-        names = [self.argument(*pair) for pair in zip(types, (codes(elements, "f8E4M3FN"), scales))]
-        return list(zip(names, types)), np.stack([format.dequantize(*part) for part in parts])
-
-    def check_matmul(self, op, operands, type_, pairs, rest=""):
-        """Adds `op` and a check of its result. The expected rows are the concatenated matmuls of all `pairs` of
-        matrices."""
-        names, types = (", ".join(part) for part in zip(*operands))
-        y, = self.call(f"{op} ins({names} : {types}) {rest} OUTS block_size = 128x128", [type_], returned=False)
-        if on_cpu:
-            self.result((y, type_), lambda name, found, expected: test.expect(name, found.reshape(expected.shape), expected),
-                        np.concatenate([sums(*pair) for pair in pairs]))
-        else:
-            rounded = ([round_once(x, "bf16").astype(np.float64) for x in pair] for pair in pairs)
-            self.result((y, type_), is_close, np.concatenate([a @ b.T for a, b in rounded]))
-        self.run()
-
-    def result(self, pair, check, expected):
-        self.results.append(pair)
-        self.checks.append((check, expected))
-
-    def run(self):
-        for found, (check, expected) in zip(test.run(self, chip=test.chip), self.checks):
-            check(self.name, found, expected)
+def round_trip(format, rows, columns, dtype="f32", element=E4M3, tiled=False, axes=(1,), dynamic=False):
+    """Quantizes, and dequantizes numpy's elements and scales. Kernels do not quantize matrices."""
+    array, x = to_array(make_input(rows, columns, special=format is not MATRICES and columns > 8), dtype)
+    sizes = ["?", "?"] if dynamic else x.shape
+    f, i = Function(), t(sizes, dtype)
+    f.argument(i, array, "x")
+    f.lines += [f"%c{d} = arith.constant {d} : index\n%d{d} = tensor.dim %x, %c{d} : {i}" for d in (0, 1)]
+    of_elements, of_scales = ("%d0, %d1", "%d0" * (format.rows > 0)) if dynamic else ("", "")
+    expected, types = [], []
+    for axis in axes:
+        codes, scales = format.quantize(np.ascontiguousarray(x if axis else x.T), element)
+        shape = sizes if axis else sizes[::-1]
+        layout = ", #mx.scale_layout<sf_128x4>" * tiled
+        types.append([t(shape, element), t([shape[0], 1] if dynamic and format.rows else format.of_scales(codes.shape),
+                                           format.scale + layout)])
+        expected.append((codes, scales))
+    if format is not MATRICES or on_cpu:
+        f.call(f"mx.quantize ins(%x : {i}) OUTS axes = {list(axes)} {format}", sum(types, []),
+               sizes=[of_elements, of_scales] * len(axes))
+    for (codes, scales), (q, s) in zip(expected, types):
+        stored = format.store(scales, tiled)
+        s = t(stored.shape, format.scale) if tiled else s
+        pair = f"{f.argument(q, ref.pack(codes, element))}, {f.argument(s, stored)} : {q}, {s}"
+        for result in ("f32", "bf16"):
+            f.call(f"mx.dequantize ins({pair}) OUTS {format}", [q.replace(element, result)], sizes=[of_elements])
+    name, found = f"{test.chip} {format} {i}", iter(test.run(f, chip=test.chip))
+    if format is not MATRICES or on_cpu:
+        for codes, scales in expected:
+            test.expect(f"{name} elements", next(found), ref.pack(codes, element))
+            test.expect(f"{name} scales", next(found), format.store(scales, tiled))
+    for codes, scales in expected:
+        for result in ("f32", "bf16"):
+            test.expect(f"{name} {result}", next(found), round_once(format.decode(codes, scales, element), result),
+                        nan=True)
 
 
-def is_close(name, found, expected):
-    test.expect_numbers(name, found.reshape(expected.shape), expected, limit=1e-5 * np.abs(expected).max())
-
-
-def round_trip(format, rows, columns, dtype, element, layout=""):
-    f = Program(f"{format.scale} {rows}x{columns} {dtype} {element} {layout}")
-    names, types, elements, scales = f.quantize(format, make_input(rows, columns, True), rows, dtype, element, layout)
-    f.result((names[0], types[0]), test.expect, codes(elements, element))
-    if format is SQUARES:
-        f.result((names[1], types[1]), test.expect, scales)
-    for result in ("f32", "bf16"):
-        text = f"mx.dequantize ins({', '.join(names)} : {', '.join(types)}) OUTS block_size = {format.spelled}"
-        t = f"tensor<{rows}x{columns}x{result}>"
-        number, = f.call(text, [t], returned=False)
-        f.result((number, t), lambda *found: test.expect(*found, nan=True),
-                 round_once(format.dequantize(elements, scales), result))
-    f.run()
-
-
-def both_axes(rows, columns, layout):
-    """Quantizes along both axes from one read, and dequantizes the results."""
-    f = Program(f"both axes {rows}x{columns} {layout}")
-    array, x = to_array(make_input(rows, columns, True), "bf16")
-    t = f"tensor<{rows}x{columns}xbf16>"
-    types = [f"tensor<{m}x{n}x{element}>" for m, n in ((rows, columns), (columns, rows))
-             for m, n, element in ((m, n, "f8E4M3FN"), (m, n // BLOCKS.block, f"{BLOCKS.scale}{layout}"))]
-    names = f.call(f"mx.quantize ins({f.argument(t, array)} : {t}) OUTS axes = [1, 0]", types, returned=False)
-    for i, numbers in enumerate((x, np.ascontiguousarray(x.T))):
-        elements, scales = BLOCKS.quantize(numbers, "f8E4M3FN")
-        pair, types_of_pair = names[2 * i:2 * i + 2], types[2 * i:2 * i + 2]
-        f.result((pair[0], types_of_pair[0]), test.expect, codes(elements, "f8E4M3FN"))
-        t = f"tensor<{elements.shape[0]}x{elements.shape[1]}xf32>"
-        number, = f.call(f"mx.dequantize ins({', '.join(pair)} : {', '.join(types_of_pair)}) OUTS block_size = 64", [t],
-                         returned=False)
-        f.result((number, t), lambda *found: test.expect(*found, nan=True),
-                 round_once(BLOCKS.dequantize(elements, scales), "f32"))
-    f.run()
-
-
-def multiply(format, m, n, k, quantizes_a, layout=""):
-    f = Program(f"{format.scale} {m}x{n}x{k} {'a and b' if quantizes_a else 'b'} {layout}")
-    operands, numbers = [], []
-    for rows, is_quantized in ((m, quantizes_a), (n, True)):
-        x = make_input(rows, k, False)
-        if is_quantized:
-            names, types, elements, scales = f.quantize(format, x, rows, "bf16", "f8E4M3FN", layout)
-            operands += zip(names, types)
-            numbers.append(format.dequantize(elements, scales))
-        else:
-            array, x = to_array(x, "bf16")
-            t = f"tensor<{rows}x{k}xbf16>"
-            operands.append((f.argument(t, array), t))
-            numbers.append(x.astype(np.float64))
-    names, types = (", ".join(part) for part in zip(*operands))
-    t = f"tensor<{m}x{n}xf32>"
-    y, = f.call(f"mx.matmul ins({names} : {types}) OUTS block_size = {format.spelled}", [t], returned=False)
-    if on_cpu:
-        f.result((y, t), test.expect, sums(*numbers))
+def operand(f, format, x, tiled=False):
+    """Adds `x` as an operand, in bf16 without a format. Returns the names with their types, and the values."""
+    if not format:
+        array, x = to_array(x, "bf16")
+        arrays, types, x = [array], [t(x.shape, "bf16")], x.astype(np.float64)
     else:
-        a, b = (round_once(x, "bf16").astype(np.float64) for x in numbers)
-        f.result((y, t), is_close, a @ b.T)
-    f.run()
+        codes, scales = format.quantize(x.astype(np.float32))
+        arrays, x = [codes, format.store(scales, tiled)], format.decode(codes, scales)
+        types = [t(array.shape, kind) for array, kind in zip(arrays, (E4M3, format.scale))]
+    return [(f.argument(*pair), pair[0]) for pair in zip(types, arrays)], x
 
 
-def multiply_batch(m, n, k, quantizes_a):
-    f = Program(f"batch {m}x{n}x{k} {quantizes_a}")
-    a, x = to_array(np.stack([make_input(m, k, False) for _ in range(2)]), "bf16")
-    t = f"tensor<2x{m}x{k}xbf16>"
-    ofA, a = f.matrices(SQUARES, x) if quantizes_a else ([(f.argument(t, a), t)], x.astype(np.float64))
-    ofB, b = f.matrices(SQUARES, [make_input(n, k, False) for _ in range(2)])
-    f.check_matmul("mx.matmul", ofA + ofB, f"tensor<2x{m}x{n}xf32>", list(zip(a, b)))
+def compare(f, op, operands, rest, shape, parts, format):
+    """Calls `op`, and compares parts of the result with products of two matrices each."""
+    names, types = (", ".join(part) for part in zip(*operands))
+    f.call(f"{op} ins({names} : {types}) {rest} OUTS {format}", [t(shape, "f32")])
+    found, = test.run(f, chip=test.chip)
+    for number, (part, a, b) in enumerate(parts):
+        name, own = f"{test.chip} {op} {format} {shape}, matrix {number}", found.reshape(shape)[part]
+        if on_cpu:  # adds the terms in this order
+            total = np.zeros((len(a), len(b)))
+            for k in range(a.shape[1]):
+                total += np.outer(a[:, k], b[:, k])
+            test.expect(name, own, total.astype(np.float32))
+        else:
+            a, b = (round_once(x, "bf16").astype(np.float64) for x in (a, b))
+            test.expect_numbers(name, own, a @ b.T, limit=1e-5 * np.abs(a @ b.T).max(initial=0))
 
 
-def multiply_experts(n, k):
-    f = Program(f"experts {n}x{k}")
-    ends = [70, 70, 131]
-    a, x = to_array(make_input(ends[-1], k, False), "bf16")
-    t = f"tensor<{ends[-1]}x{k}xbf16>"
-    operands = [(f.argument(t, a), t)]
-    ofB, b = f.matrices(SQUARES, [make_input(n, k, False) for _ in ends])
-    offsets = f.argument("tensor<3xi32>", np.array(ends, np.int32))
-    f.check_matmul("mx.grouped_matmul ragged = rows", operands + ofB, f"tensor<{ends[-1]}x{n}xf32>",
-                   list(zip(np.split(x.astype(np.float64), ends[:-1]), b)), f"offsets({offsets} : tensor<3xi32>)")
+def multiply(format, m, n, k, batch=(), quantizes_a=True, tiled=False):
+    f = Function()
+    (a, x), (b, y) = (operand(f, *args, tiled) for args in ((format if quantizes_a else None, make_input(*batch, m, k)),
+                                                           (format, make_input(*batch, n, k))))
+    parts = [((slice(None),), x, y)] if not batch else [((i,), *pair) for i, pair in enumerate(zip(x, y))]
+    compare(f, "mx.matmul", a + b, "", (*batch, m, n), parts, format)
 
 
-FUSED = """#m = affine_map<(i, j) -> (i, j)>
-!x = tensor<200x256xbf16>
-!q = tensor<200x256xf8E4M3FN>
-!s = tensor<2x2xf32>
-func.func @main(%x: !x, %y: !x, %seed: i64) -> (!q, !s, tensor<f32>, !q, !s) {
-  %e = tensor.empty() : !x
-  %z = linalg.generic {indexing_maps = [#m, #m, #m], iterator_types = ["parallel", "parallel"]}
-      ins(%x, %y : !x, !x) outs(%e : !x) {
-  ^bb0(%a: bf16, %b: bf16, %o: bf16):
-    %c = arith.addf %a, %b : bf16
-    linalg.yield %c : bf16
-  } -> !x
-  %q = tensor.empty() : !q
-  %s = tensor.empty() : !s
-  %n = tensor.empty() : tensor<f32>
-  %0:2 = mx.quantize ins(%z : !x) outs(%q, %s : !q, !s) block_size = 128x128 -> !q, !s
-  %1 = mx.amax ins(%z : !x) outs(%n : tensor<f32>) -> tensor<f32>
-  %2:2 = mx.quantize ins(%x : !x) seed(%seed) outs(%q, %s : !q, !s) block_size = 128x128 -> !q, !s
-  return %0#0, %0#1, %1, %2#0, %2#1 : !q, !s, tensor<f32>, !q, !s
-}
-"""
+def experts(format, ends, n, k, masked=False, quantizes_a=True):
+    """Multiplies expert groups. Each row keeps its scale, wherever its expert group starts."""
+    f, groups, rows = Function(), len(ends), 40 if masked else ends[-1]
+    a, x = operand(f, format if quantizes_a else None, make_input(*[groups] * masked, rows, k))
+    b, y = operand(f, format, make_input(groups, n, k))
+    offsets = f.argument(f"tensor<{groups}xi32>", np.array(ends, np.int32))
+    parts = [np.s_[g, :end] if masked else np.s_[begin:end] for g, (begin, end) in enumerate(zip([0, *ends], ends))]
+    compare(f, f"mx.grouped_matmul ragged = rows {'masked' * masked}", a + b, f"offsets({offsets} : tensor<{groups}xi32>)",
+            (*x.shape[:-1], n), [(part, x[part], y[g]) for g, part in enumerate(parts)], format)
 
 
-def fused():
-    """Checks that the bytes of a quantizer with a prologue and an amax, and of a quantizer with a seed, equal the CPU
-    path's."""
-    arrays = [to_array(make_input(200, 256, False), "bf16")[0] for _ in range(2)] + [np.array(5, np.int64)]
-    names = "elements", "scales", "amax", "elements by seed", "scales by seed"
-    runs = [test.run(FUSED, arrays, len(names), chip=chip) for chip in (test.chip, "cpu")]
-    for name, *pair in zip(names, *runs):
-        test.expect(f"{test.chip} fused {name}", *pair)
-
-
-TILED = ", #mx.scale_layout<sf_128x4>"
-round_trip(BLOCKS, 70, 320, "f32", "f8E4M3FN")
-round_trip(BLOCKS, 70, 320, "bf16", "f8E4M3FN", TILED)
+round_trip(BLOCKS, 70, 320)
+round_trip(BLOCKS, 70, 320, "bf16", tiled=True)
 round_trip(BLOCKS, 40, 128, "f16", "f4E2M1FN")
-round_trip(SQUARES, 200, 384, "bf16", "f8E4M3FN")
-round_trip(SQUARES, 128, 128, "f32", "f8E4M3FN")
-round_trip(SQUARES, 130, 128, "f16", "f8E4M3FN")
-both_axes(256, 320, "")
-both_axes(256, 320, TILED)
-for format, layout in ((BLOCKS, ""), (BLOCKS, TILED), (SQUARES, "")):
-    multiply(format, 130, 136, 384, quantizes_a=True, layout=layout)
-    multiply(format, 40, 136, 256, quantizes_a=False, layout=layout)
-multiply(SQUARES, 200, 264, 128, quantizes_a=True)
+for tiled in (False, True):
+    round_trip(BLOCKS, 256, 320, "bf16", tiled=tiled, axes=(1, 0))
+    multiply(BLOCKS, 130, 136, 384, tiled=tiled)
+    multiply(BLOCKS, 40, 136, 256, quantizes_a=False, tiled=tiled)
+multiply(SQUARES, 130, 136, 384)
+multiply(SQUARES, 200, 264, 128)
 for quantizes_a in (True, False):
-    multiply_batch(70, 200, 256, quantizes_a)
-multiply_experts(200, 256)
-if not on_cpu:
-    fused()
+    multiply(SQUARES, 70, 200, 256, (2,), quantizes_a)
+experts(SQUARES, [70, 70, 131], 200, 256, quantizes_a=False)
+for format in (ROWS, MATRICES):
+    round_trip(format, 70, 320)
+    round_trip(format, 40, 96, dynamic=True)
+    if test.chip in ("cpu", "sm_90a"):
+        multiply(format, 130, 136, 384)
+        multiply(format, 40, 24, 64, (2,))
+if test.chip in ("cpu", "sm_90a"):
+    experts(ROWS, [3, 3, 90, 130], 72, 96)
+    experts(ROWS, [3, 0, 40, 17], 72, 96, masked=True)
+if on_cpu:
+    round_trip(ROWS, 9, 77, axes=(0,))
+    round_trip(ROWS, 5, 1)
+    round_trip(ROWS, 5, 0)
+    round_trip(MATRICES, 0, 64, dynamic=True)
 test.finish(least=20000)
