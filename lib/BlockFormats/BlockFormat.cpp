@@ -3,10 +3,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/BlockFormats/BlockFormat.h"
-#include "F32Scales.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
+#include "mx/BlockFormats/F32Scales.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"

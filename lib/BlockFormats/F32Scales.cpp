@@ -7,62 +7,51 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "F32Scales.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mx/BlockFormats/BlockFormat.h"
+#include "mx/BlockFormats/F32Scales.h"
 #include <cfloat>
 
 using namespace mlir;
 using namespace mx;
 
-namespace {
+Value ScaleArith::f32(float value) {
+  return arith::ConstantOp::create(*this, getF32FloatAttr(value));
+}
 
-class Numbers : public ImplicitLocOpBuilder {
-public:
-  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+Value ScaleArith::compare(arith::CmpFPredicate predicate, Value a, float b) {
+  return arith::CmpFOp::create(*this, predicate, a, f32(b));
+}
 
-  Value f32(float value) {
-    return arith::ConstantOp::create(*this, getF32FloatAttr(value));
-  }
-  Value i32(int64_t value) {
-    return arith::ConstantOp::create(*this, getI32IntegerAttr(value));
-  }
-  Value toBits(Value number) {
-    return arith::BitcastOp::create(*this, getI32Type(), number);
-  }
-  Value toFloat(Value bits) {
-    return arith::BitcastOp::create(*this, getF32Type(), bits);
-  }
-  Value select(Value condition, Value yes, Value no) {
-    return arith::SelectOp::create(*this, condition, yes, no);
-  }
-  Value compare(arith::CmpFPredicate predicate, Value a, float b) {
-    return arith::CmpFOp::create(*this, predicate, a, f32(b));
-  }
-};
+Value ScaleArith::getScale(Type element, Value amax) {
+  return arith::DivFOp::create(
+      *this, amax, f32(getInfo(*getFloatFormat(element)).maxFinite));
+}
+
+Value ScaleArith::invert(Value scale) {
+  Value inverse = arith::DivFOp::create(*this, f32(1), scale);
+  Value isHuge = compare(arith::CmpFPredicate::OGT, inverse, FLT_MAX);
+  inverse = select(isHuge, f32(FLT_MAX), inverse);
+  Value isZero = compare(arith::CmpFPredicate::OEQ, scale, 0);
+  return select(isZero, f32(0), inverse);
+}
 
 /// Rounds the bits of a magnitude up to a power of two. Powers beyond the range
 /// are infinite, and powers below the normal range are the least normal number.
-Value roundUp(Numbers &b, Value bits) {
+static Value roundUp(ScaleArith &b, Value bits) {
   constexpr int64_t kMantissa = (1 << 23) - 1;
-  Value up = arith::AddIOp::create(b, bits, b.i32(kMantissa));
-  up = arith::AndIOp::create(b, up, b.i32(~kMantissa));
+  Value up = b.andBits(b.add(bits, kMantissa), ~kMantissa);
   // A NaN stays a NaN, and a zero stays a zero.
-  Value isNaN = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, bits,
-                                      b.i32(0x7F800000));
-  return b.select(isNaN, bits, up);
+  return b.select(b.isBelow(b.i32(0x7F800000), bits), bits, up);
 }
 
+namespace {
 class F32Codec final : public ScaleCodec {
 public:
   explicit F32Codec(bool isCeil) : isCeil(isCeil) {}
 
   EncodedScale encode(OpBuilder &builder, Location loc, Type element,
                       Value amax) const override {
-    Numbers b(loc, builder);
-    Value scale = arith::DivFOp::create(
-        b, amax, b.f32(getInfo(*getFloatFormat(element)).maxFinite));
+    ScaleArith b(loc, builder);
+    Value scale = b.getScale(element, amax);
     Value bits = b.toBits(scale);
     if (isCeil) {
       bits = roundUp(b, bits);
@@ -71,21 +60,16 @@ public:
     // Devices produce different NaN bits, so encode a fixed pattern.
     Value isNaN = b.compare(arith::CmpFPredicate::UNO, scale, 0);
     bits = b.select(isNaN, b.i32(0x7FC00000), bits);
-    Value inverse = arith::DivFOp::create(b, b.f32(1), scale);
-    Value isHuge = b.compare(arith::CmpFPredicate::OGT, inverse, FLT_MAX);
-    inverse = b.select(isHuge, b.f32(FLT_MAX), inverse);
-    Value isZero = b.compare(arith::CmpFPredicate::OEQ, scale, 0);
-    return {bits, b.select(isZero, b.f32(0), inverse)};
+    return {bits, b.invert(scale)};
   }
 
   Value decode(OpBuilder &builder, Location loc, Value bits) const override {
-    return Numbers(loc, builder).toFloat(bits);
+    return ScaleArith(loc, builder).toFloat(bits);
   }
 
 private:
   bool isCeil;
 };
-
 } // namespace
 
 const ScaleCodec &mx::getF32Codec(bool isCeil) {

@@ -8,10 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/DialectImplementation.h"
+#include "mx/BlockFormats/F32Scales.h"
 #include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Dialect/Shared/ArithBuilder.h"
 #include "mx/InitAll.h"
-#include <cfloat>
 
 using namespace mlir;
 using namespace mx;
@@ -72,52 +71,12 @@ MLIR_DEFINE_EXPLICIT_TYPE_ID(MatrixScaleType)
 
 namespace {
 
-class Codec : public ScaleCodec {
-protected:
-  class Arith : public ArithBuilder {
-  public:
-    using ArithBuilder::ArithBuilder;
-
-    Value f32(float value) {
-      return arith::ConstantOp::create(*this, getF32FloatAttr(value));
-    }
-    Value toBits(Value number) {
-      return arith::BitcastOp::create(*this, getI32Type(), number);
-    }
-    Value toFloat(Value bits) {
-      return arith::BitcastOp::create(*this, getF32Type(), bits);
-    }
-    Value select(Value condition, Value yes, Value no) {
-      return arith::SelectOp::create(*this, condition, yes, no);
-    }
-    Value divide(Value a, Value b) {
-      return arith::DivFOp::create(*this, a, b);
-    }
-    Value compare(arith::CmpFPredicate predicate, Value a, float b) {
-      return arith::CmpFOp::create(*this, predicate, a, f32(b));
-    }
-  };
-
-  /// Returns amax divided by the largest magnitude of an element.
-  static Value getScale(Arith &b, Type element, Value amax) {
-    return b.divide(amax, b.f32(getInfo(*getFloatFormat(element)).maxFinite));
-  }
-  /// Returns 1 / scale, at most FLT_MAX, and 0 for a scale of 0.
-  static Value invert(Arith &b, Value scale) {
-    Value inverse = b.divide(b.f32(1), scale);
-    Value isHuge = b.compare(arith::CmpFPredicate::OGT, inverse, FLT_MAX);
-    inverse = b.select(isHuge, b.f32(FLT_MAX), inverse);
-    return b.select(b.compare(arith::CmpFPredicate::OEQ, scale, 0), b.f32(0),
-                    inverse);
-  }
-};
-
-class UE5M3Codec final : public Codec {
+class UE5M3Codec final : public ScaleCodec {
 public:
   EncodedScale encode(OpBuilder &builder, Location loc, Type element,
                       Value amax) const override {
-    Arith b(loc, builder);
-    Value scale = getScale(b, element, amax), bits = b.toBits(scale);
+    ScaleArith b(loc, builder);
+    Value scale = b.getScale(element, amax), bits = b.toBits(scale);
     // Round to nearest even: drop the lowest 20 bits of the f32, then subtract
     // the difference of the exponent biases, 112.
     Value last = b.rem(b.div(bits, kUnit), 2);
@@ -131,11 +90,11 @@ public:
     Value isNaN = b.compare(arith::CmpFPredicate::UNO, scale, 0);
     code = b.select(isNaN, b.i32(0xFF), b.min(code, 0xFE));
     Value byte = arith::TruncIOp::create(b, b.getI8Type(), code);
-    return {byte, invert(b, decode(b, loc, byte))};
+    return {byte, b.invert(decode(b, loc, byte))};
   }
 
   Value decode(OpBuilder &builder, Location loc, Value bits) const override {
-    Arith b(loc, builder);
+    ScaleArith b(loc, builder);
     Value code = arith::ExtUIOp::create(b, b.getI32Type(), bits);
     Value normal = b.toFloat(b.mul(b.add(code, kBias), kUnit));
     Value subnormal = arith::MulFOp::create(
@@ -177,10 +136,7 @@ BlockFormat getWhole(int64_t rows, int64_t columns) {
   format.blockRows = rows;
   format.blockSize = columns;
   format.elements = {FloatFormat::E4M3};
-  const BlockFormat *f32 =
-      llvm::find_if(getBlockFormats(),
-                    [](const BlockFormat &other) { return other.isExact; });
-  format.codec = f32->codec;
+  format.codec = &getF32Codec(/*isCeil=*/false);
   return format;
 }
 
