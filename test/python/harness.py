@@ -30,6 +30,10 @@ BITS = {"f32": np.uint32, "bf16": np.uint16, "f16": np.uint16}
 CHIPS = ("sm_90a", "sm_100a", "sm_120a")
 
 
+def tensor(shape, element):
+    return f"tensor<{'x'.join(map(str, shape))}x{element}>"
+
+
 def stored(array):
     """Converts an array to a type that .npy files support. Elements of types that numpy lacks are converted to bits."""
     array = np.asarray(array)
@@ -378,11 +382,11 @@ class Blocks:
         return (ref.pack(elements, self.element), np.s_[:, :packed]), (self.lay_out(scales), self.part(np.s_[:, :blocks]))
 
     def compare(self, test, what, found, x, ends=None, skip=()):
-        """Compares the next elements, scales and spreads from the iterator `found` with numpy's."""
-        expected = [*self.expected(x, ends)]
-        if self.spreads:
-            expected.append(self.expected_spreads(x, ends))
-        for name, (array, part) in zip(("elements", "scales", "spreads"), expected):
+        """Compares the next elements, scales and spreads of a matrix or batch, from the iterator `found`, with numpy's."""
+        matrices = [[*self.expected(matrix, ends), *[self.expected_spreads(matrix, ends)] * self.spreads]
+                    for matrix in (x.reshape(-1, *x.shape[-2:]) if x.ndim > 2 else [x])]
+        for name, *pairs in zip(("elements", "scales", "spreads"), *matrices):
+            array, part = pairs[0] if x.ndim < 3 else (np.stack([array for array, _ in pairs]), ())
             own = next(found)
             own = own.reshape(array.shape) if array.dtype == np.float32 else own.view(np.uint8)
             if name not in skip:

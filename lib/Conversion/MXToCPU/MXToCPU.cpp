@@ -147,22 +147,16 @@ private:
   /// Returns the expert group of `row`, or the last group.
   Value findGroup(Value row) {
     Value groups = memref::DimOp::create(builder, loc, op.getOffsets(), 0);
-    Value last = arith::SubIOp::create(builder, loc, groups, index(1));
-    return scf::ForOp::create(
-               builder, loc, index(0), last, index(1), index(0),
-               [&](OpBuilder &b, Location loc, Value group, ValueRange sofar) {
-                 Value end = memref::LoadOp::create(b, loc, op.getOffsets(),
-                                                    ValueRange{group});
-                 end =
-                     arith::IndexCastOp::create(b, loc, b.getIndexType(), end);
-                 Value isAfter = arith::CmpIOp::create(
-                     b, loc, arith::CmpIPredicate::sle, end, row);
-                 Value next = arith::AddIOp::create(b, loc, group, index(1));
-                 scf::YieldOp::create(
-                     b, loc,
-                     ValueRange(arith::SelectOp::create(b, loc, isAfter, next,
-                                                        sofar.front())));
-               })
+    auto advance = [&](OpBuilder &b, Location loc, Value group, ValueRange old) {
+      Value end = memref::LoadOp::create(b, loc, op.getOffsets(), group);
+      end = arith::IndexCastOp::create(b, loc, b.getIndexType(), end);
+      Int isAfter = Int(b, loc, end) <= Int(b, loc, row);
+      Int found = isAfter.select(Int(b, loc, group) + 1, {b, loc, old.front()});
+      scf::YieldOp::create(b, loc, ValueRange(found));
+    };
+    return scf::ForOp::create(builder, loc, index(0),
+                              Int(builder, loc, groups) - 1, index(1), index(0),
+                              advance)
         .getResult(0);
   }
 

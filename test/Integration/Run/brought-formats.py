@@ -13,7 +13,7 @@ import dataclasses
 
 import mx_reference as ref
 import numpy as np
-from harness import BF16, Function, Harness, to_array
+from harness import BF16, Function, Harness, tensor, to_array
 
 test = Harness("mx_run", "folder", "chip", seed=3)
 on_cpu = test.chip == "cpu"
@@ -80,10 +80,6 @@ ROWS = Format("!mx_formats.row_scale")
 MATRICES = Format("!mx_formats.matrix_scale", rows=0)
 
 
-def t(shape, element):
-    return f"tensor<{'x'.join(map(str, shape))}x{element}>"
-
-
 def make_input(*shape, special=False):
     x = test.rng.standard_normal(shape) * np.exp2(test.rng.integers(-9, 9, (*shape[:-1], 1)))
     x[..., :1, :] = 0
@@ -108,7 +104,7 @@ def round_trip(format, rows, columns, dtype="f32", element=E4M3, tiled=False, ax
     """Quantizes, and dequantizes numpy's elements and scales. Kernels do not quantize matrices."""
     array, x = to_array(make_input(rows, columns, special=format is not MATRICES and columns > 8), dtype)
     sizes = ["?", "?"] if dynamic else x.shape
-    f, i = Function(), t(sizes, dtype)
+    f, i = Function(), tensor(sizes, dtype)
     f.argument(i, array, "x")
     f.lines += [f"%c{d} = arith.constant {d} : index\n%d{d} = tensor.dim %x, %c{d} : {i}" for d in (0, 1)]
     of_elements, of_scales = ("%d0, %d1", "%d0" * (format.rows > 0)) if dynamic else ("", "")
@@ -117,15 +113,15 @@ def round_trip(format, rows, columns, dtype="f32", element=E4M3, tiled=False, ax
         codes, scales = format.quantize(np.ascontiguousarray(x if axis else x.T), element)
         shape = sizes if axis else sizes[::-1]
         layout = ", #mx.scale_layout<sf_128x4>" * tiled
-        types.append([t(shape, element), t([shape[0], 1] if dynamic and format.rows else format.of_scales(codes.shape),
-                                           format.scale + layout)])
+        of_s = [shape[0], 1] if dynamic and format.rows else format.of_scales(codes.shape)
+        types.append([tensor(shape, element), tensor(of_s, format.scale + layout)])
         expected.append((codes, scales))
     if format is not MATRICES or on_cpu:
         f.call(f"mx.quantize ins(%x : {i}) OUTS axes = {list(axes)} {format}", sum(types, []),
                sizes=[of_elements, of_scales] * len(axes))
     for (codes, scales), (q, s) in zip(expected, types):
         stored = format.store(scales, tiled)
-        s = t(stored.shape, format.scale) if tiled else s
+        s = tensor(stored.shape, format.scale) if tiled else s
         pair = f"{f.argument(q, ref.pack(codes, element))}, {f.argument(s, stored)} : {q}, {s}"
         for result in ("f32", "bf16"):
             f.call(f"mx.dequantize ins({pair}) OUTS {format}", [q.replace(element, result)], sizes=[of_elements])
@@ -144,18 +140,18 @@ def operand(f, format, x, tiled=False):
     """Adds `x` as an operand, in bf16 without a format. Returns the names with their types, and the values."""
     if not format:
         array, x = to_array(x, "bf16")
-        arrays, types, x = [array], [t(x.shape, "bf16")], x.astype(np.float64)
+        arrays, types, x = [array], [tensor(x.shape, "bf16")], x.astype(np.float64)
     else:
         codes, scales = format.quantize(x.astype(np.float32))
         arrays, x = [codes, format.store(scales, tiled)], format.decode(codes, scales)
-        types = [t(array.shape, kind) for array, kind in zip(arrays, (E4M3, format.scale))]
+        types = [tensor(array.shape, kind) for array, kind in zip(arrays, (E4M3, format.scale))]
     return [(f.argument(*pair), pair[0]) for pair in zip(types, arrays)], x
 
 
 def compare(f, op, operands, rest, shape, parts, format):
     """Calls `op`, and compares parts of the result with products of two matrices each."""
     names, types = (", ".join(part) for part in zip(*operands))
-    f.call(f"{op} ins({names} : {types}) {rest} OUTS {format}", [t(shape, "f32")])
+    f.call(f"{op} ins({names} : {types}) {rest} OUTS {format}", [tensor(shape, "f32")])
     found, = test.run(f, chip=test.chip)
     for number, (part, a, b) in enumerate(parts):
         name, own = f"{test.chip} {op} {format} {shape}, matrix {number}", found.reshape(shape)[part]
@@ -184,8 +180,9 @@ def experts(format, ends, n, k, masked=False, quantizes_a=True):
     b, y = operand(f, format, make_input(groups, n, k))
     offsets = f.argument(f"tensor<{groups}xi32>", np.array(ends, np.int32))
     parts = [np.s_[g, :end] if masked else np.s_[begin:end] for g, (begin, end) in enumerate(zip([0, *ends], ends))]
-    compare(f, f"mx.grouped_matmul ragged = rows {'masked' * masked}", a + b, f"offsets({offsets} : tensor<{groups}xi32>)",
-            (*x.shape[:-1], n), [(part, x[part], y[g]) for g, part in enumerate(parts)], format)
+    op, rest = f"mx.grouped_matmul ragged = rows {'masked' * masked}", f"offsets({offsets} : tensor<{groups}xi32>)"
+    parts = [(part, x[part], y[g]) for g, part in enumerate(parts)]
+    compare(f, op, a + b, rest, (*x.shape[:-1], n), parts, format)
 
 
 round_trip(BLOCKS, 70, 320)

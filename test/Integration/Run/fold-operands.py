@@ -6,17 +6,13 @@ Kernels do not quantize whole columns, so most cases run on the CPU path only.""
 
 import mx_reference as ref
 import numpy as np
-from harness import BF16, Harness
+from harness import BF16, Harness, tensor
 
 test = Harness("mx_run", "mx_opt", "folder", "*chips", seed=17)
 E4M3, E5M2, PROMOTE = "f8E4M3FN", "f8E5M2", 128
 ROUNDING = {E4M3: -10, E5M2: -17}  # exponent of the error of folding, relative to the scale
 SIZES = {"128": 128, "row": None}
 products = {}
-
-
-def tensor(shape, element):
-    return f"tensor<{'x'.join(map(str, shape))}x{element}>"
 
 
 def draw(*shape):

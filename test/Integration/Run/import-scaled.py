@@ -12,7 +12,7 @@ import functools
 
 import mx_reference as ref
 import numpy as np
-from harness import BF16, Harness
+from harness import BF16, Harness, tensor
 from imported import all_codes, run_imported
 
 test = Harness("mx_run", "mx_opt", "folder", seed=1)
@@ -153,10 +153,6 @@ func.func @main({given}, %c: tensor<{sizes}xf32>) -> tensor<{sizes}xf32> {{
   }} -> tensor<{sizes}xf32>
   return %r : tensor<{sizes}xf32>
 }}"""
-
-
-def tensor(shape, element):
-    return f"tensor<{'x'.join(map(str, shape))}x{element}>"
 
 
 CHIPS = ["cpu", "sm_100a", "sm_90a"]

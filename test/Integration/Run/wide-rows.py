@@ -10,25 +10,16 @@ import re
 import mx_reference as ref
 import numpy as np
 import promoted_sums as sums
-from harness import BF16, Harness
+from harness import BF16, Harness, tensor
 
 test = Harness("mx_run", "mx_opt", "folder", "*chips")
 E4M3, LIMIT = "f8E4M3FN", 8
 
 
-def tensor(shape, element):
-    return f"tensor<{'x'.join(map(str, shape))}x{element}>"
-
-
 def find_wide(x, size):
     """Returns the rows with scales that differ by more than 2^LIMIT in a block of `size` elements."""
-    blocks = x.reshape(len(x), -1, 32)
     with np.errstate(all="ignore"):
-        scales = ref.block_scale(np.abs(blocks).max(-1), E4M3, "ceil").astype(int)
-    counts = (scales < 255) & (blocks != 0).any(-1)
-    scales, counts = (array.reshape(len(x), -1, size // 32) for array in (scales, counts))
-    spread = np.where(counts, scales, -1).max(-1) - np.where(counts, scales, 999).min(-1)
-    return (spread > LIMIT).any(-1)
+        return (ref.spreads(x, E4M3, "ceil", size) > LIMIT).any(-1)
 
 
 def draw(rng, rows, k, wide):
