@@ -147,7 +147,8 @@ private:
   /// Returns the expert group of `row`, or the last group.
   Value findGroup(Value row) {
     Value groups = memref::DimOp::create(builder, loc, op.getOffsets(), 0);
-    auto advance = [&](OpBuilder &b, Location loc, Value group, ValueRange old) {
+    auto advance = [&](OpBuilder &b, Location loc, Value group,
+                       ValueRange old) {
       Value end = memref::LoadOp::create(b, loc, op.getOffsets(), group);
       end = arith::IndexCastOp::create(b, loc, b.getIndexType(), end);
       Int isAfter = Int(b, loc, end) <= Int(b, loc, row);

@@ -321,7 +321,7 @@ CHOSEN = [
     Case(130, 200, 640, blocks=(128, 128), schedule=tile(128, 192), data="special"),
     Case(250, 140, 512, blocks=(128, 256), schedule=tile(192, 128)),
     Case(300, 300, 1024, blocks=(512, 128), schedule=tile(256, 256), data="wild"),
-    Case(130, 72, 1024, blocks=(256, 512), promote=256, schedule=tile(128, 128)),
+    Case(66, 72, 1024, "batched", blocks=(256, 512), promote=256, schedule=tile(128, 128)),
     Case(250, 140, 1536, blocks=(512, 512), promote=512, schedule=tile(192, 128), data="special"),
     Case(200, 200, 2560, blocks=(512, 512), promote=512, schedule=tile(256, 192)),
     Case(70, 130, 256, elements=("f8E5M2", "f8E4M3FN")),
@@ -348,7 +348,7 @@ CHOSEN = [
     Case((129, 127, 44), 200, 256, "rows", blocks=(None, None), schedule=tile(128, 256)),
     Case((3, 128, 129), 64, 512, "rows", blocks=(512, None)),
     Case((0, 7, 140, 0, 360), 200, 1024, "rows", blocks=(512, None), promote=512, schedule=tile(256, 128)),
-    Case((0, 7, 133, 0, 160), 140, 384, "rows", blocks=(128, 128), schedule=tile(128, 128)),
+    Case((0, 7, 133, 0, 160), 140, 384, "rows", blocks=(128, 128), schedule=tile(128, 128), result="scatter"),
     Case((50, 0, 140), 128, 256, "rows", blocks=(128, 128), pairs=True),
     Case((50, 0, 140), 128, 256, "rows", pairs=True),
     Case((50, 0, 140), 128, 256, "rows", pairs=True, epilogue=True, result="f8E4M3FN"),
@@ -374,7 +374,8 @@ CHOSEN = [
 BLOCKS_OF_BOTH = {"blocks": (128, 128), "exact": True}
 SQUARES = {**BLOCKS_OF_BOTH, "squares": True}
 CHOSEN += [
-    Case(130, 200, 384, schedule=tile(128, 64), **SQUARES),
+    Case(130, 200, 384, schedule=tile(128, 64) + ", epilogue = tma_store", **SQUARES),
+    Case((50, 0, 141), 40, 256, "rows", result="scatter", **SQUARES),
     Case(250, 300, 640, schedule=tile(192, 128), data="special", **SQUARES),
     Case(130, 500, 384, schedule=tile(128, 192), data="special", **SQUARES),
     Case(300, 300, 512, schedule=tile(256, 256), data="wild", **SQUARES),
