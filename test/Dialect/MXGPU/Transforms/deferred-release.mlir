@@ -168,7 +168,7 @@ mxgpu.yield %sum0 : !acc
 
 // -----
 
-// Accepts loops unrolled by two in both roles.
+// TEMPLATE unrolled
 // USE deferred second_load
 // SET load_step = 128
 // SET step = 128
@@ -176,7 +176,11 @@ mxgpu.yield %sum0 : !acc
 mxgpu.tma_load %a_map[%c0, %k] into %a1 for %s1 : !a_map, !a, !input
 mxgpu.tma_load %b_map[%c0, %k] into %b1 for %s1 : !b_map, !b, !input
 mxgpu.producer_commit %s1 : !input
-// BLOCK step
+
+// -----
+
+// Accepts loops unrolled by two in both roles.
+// USE unrolled step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(1) : !acc
@@ -270,15 +274,8 @@ mxgpu.yield %sum0 : !acc
 
 // -----
 
-// CASES deferred second_load
+// CASES unrolled step
 // Rejects an unrolled loop if the second release frees a stage still read by the first MMA.
-// SET load_step = 128
-// SET step = 128
-%s1, %a1, %b1 = mxgpu.producer_acquire %in : !in
-mxgpu.tma_load %a_map[%c0, %k] into %a1 for %s1 : !a_map, !a, !input
-mxgpu.tma_load %b_map[%c0, %k] into %b1 for %s1 : !b_map, !b, !input
-mxgpu.producer_commit %s1 : !input
-// BLOCK step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // kernel C49
 // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for this MMA before the release of a stage that the MMA reads, found none}}
@@ -293,13 +290,6 @@ mxgpu.consumer_release %t1 deferred(1) : !input
 mxgpu.yield %sum1 : !acc
 
 // Rejects a use of a stage after the next deferred release, which frees the stage.
-// SET load_step = 128
-// SET step = 128
-%s1, %a1, %b1 = mxgpu.producer_acquire %in : !in
-mxgpu.tma_load %a_map[%c0, %k] into %a1 for %s1 : !a_map, !a, !input
-mxgpu.tma_load %b_map[%c0, %k] into %b1 for %s1 : !b_map, !b, !input
-mxgpu.producer_commit %s1 : !input
-// BLOCK step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(0) : !acc
@@ -316,13 +306,6 @@ mxgpu.consumer_release %t1 deferred(1) : !input
 mxgpu.yield %sum2 : !acc
 
 // Rejects a role that defers its releases by different numbers of steps.
-// SET load_step = 128
-// SET step = 128
-%s1, %a1, %b1 = mxgpu.producer_acquire %in : !in
-mxgpu.tma_load %a_map[%c0, %k] into %a1 for %s1 : !a_map, !a, !input
-mxgpu.tma_load %b_map[%c0, %k] into %b1 for %s1 : !b_map, !b, !input
-mxgpu.producer_commit %s1 : !input
-// BLOCK step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(1) : !acc

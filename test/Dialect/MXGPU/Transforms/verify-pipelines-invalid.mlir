@@ -47,6 +47,29 @@ gpu.module @kernels {
 
 // -----
 
+// TEMPLATE unequal
+// USE pipeline above_ring
+// kernel C24
+// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
+// BLOCK load
+// expected-note @below {{acquired here}}
+%s, %a = mxgpu.producer_acquire %ring : !ring
+mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+mxgpu.producer_commit %s : !stage
+// BLOCK read
+// expected-note @below {{consumed here}}
+%s, %a = mxgpu.consumer_wait %ring : !ring
+mxgpu.consumer_release %s : !stage
+
+// -----
+
+// TEMPLATE threads
+// USE pipeline read
+// SET consumer = threads(32)
+// SET reader = @read warps(1)
+
+// -----
+
 // Rejects a stage without a release.
 // USE pipeline load
 // kernel C19
@@ -192,21 +215,6 @@ mxgpu.role @mma2 warps(1) elected {
   }
 }
 
-// Rejects a consumer that waits for two stages for each stage that its producer acquires.
-// kernel C24
-// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
-// BLOCK load
-// expected-note @below {{acquired here}}
-%s, %a = mxgpu.producer_acquire %ring : !ring
-mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-mxgpu.producer_commit %s : !stage
-// BLOCK read
-// expected-note @below {{consumed here}}
-%s, %a = mxgpu.consumer_wait %ring : !ring
-mxgpu.consumer_release %s : !stage
-%t, %t_a = mxgpu.consumer_wait %ring : !ring
-mxgpu.consumer_release %t : !stage
-
 // -----
 
 // Rejects the same role as producer and consumer of a ring.
@@ -227,16 +235,15 @@ mxgpu.role @both warps(1) elected {
 
 // -----
 
-// CASES pipeline above_ring
+// CASES unequal read
+// Rejects a consumer that waits for two stages for each stage that its producer acquires.
+// expected-note @below {{consumed here}}
+%s, %a = mxgpu.consumer_wait %ring : !ring
+mxgpu.consumer_release %s : !stage
+%t, %t_a = mxgpu.consumer_wait %ring : !ring
+mxgpu.consumer_release %t : !stage
+
 // Rejects a consumer with one loop more than its producer.
-// kernel C24
-// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
-// BLOCK load
-// expected-note @below {{acquired here}}
-%s, %a = mxgpu.producer_acquire %ring : !ring
-mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-mxgpu.producer_commit %s : !stage
-// BLOCK read
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   // expected-note @below {{consumed here}}
   %s, %a = mxgpu.consumer_wait %ring : !ring
@@ -244,8 +251,6 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
 }
 
 // Rejects loops with different steps.
-// kernel C24
-// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
 // BLOCK load
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   // expected-note @below {{acquired here}}
@@ -261,8 +266,6 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 64 {
 }
 
 // Rejects loops with different ends.
-// kernel C24
-// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
 // BLOCK load
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   // expected-note @below {{acquired here}}
@@ -279,36 +282,21 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %row step 128 {
 
 // Rejects loops over different tile schedulers.
 // SET read_loop = mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %other {
-%other = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%n, %n, %n)
-// kernel C24
-// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
-// BLOCK load
-// expected-note @below {{acquired here}}
-%s, %a = mxgpu.producer_acquire %ring : !ring
-mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-mxgpu.producer_commit %s : !stage
-// BLOCK read
 // expected-note @below {{consumed here}}
 %s, %a = mxgpu.consumer_wait %ring : !ring
 mxgpu.consumer_release %s : !stage
+// BLOCK above_ring
+%other = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%n, %n, %n)
+// kernel C24
+// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
 
 // Rejects loops of different kinds.
 // SET load_loop = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 {
-// kernel C24
-// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
-// BLOCK load
-// expected-note @below {{acquired here}}
-%s, %a = mxgpu.producer_acquire %ring : !ring
-mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-mxgpu.producer_commit %s : !stage
-// BLOCK read
 // expected-note @below {{consumed here}}
 %s, %a = mxgpu.consumer_wait %ring : !ring
 mxgpu.consumer_release %s : !stage
 
 // Rejects inner loops starting at different arguments of the outer loops.
-// kernel C24
-// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
 // BLOCK load
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   mxgpu.for_each_k (%k2, %extent2, %first2) from %k to %end step 128 {
@@ -327,6 +315,21 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   }
 }
 
+// Rejects a second consumer role outside the loop of the first.
+// SET consumer = threads(64)
+// SET reader = @rows warps(1)
+%s, %a = mxgpu.consumer_wait %ring : !ring
+mxgpu.consumer_release %s : !stage
+// BLOCK below_read
+mxgpu.role @columns warps(1) {
+  // expected-note @below {{consumed here}}
+  %s, %a = mxgpu.consumer_wait %ring : !ring
+  mxgpu.consumer_release %s : !stage
+}
+
+// -----
+
+// CASES pipeline above_ring
 // Rejects a role without `elected`, because only one thread may issue copies.
 // SET loader = @load warps(1)
 // BLOCK above_load
@@ -513,54 +516,21 @@ mxgpu.consumer_release %d : !acc_stage
 
 // -----
 
-!tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
-!in_stage = !mxgpu.stage<!in>
-!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
-!acc_stage = !mxgpu.stage<!acc>
-!d = !mxgpu.buffer<tmem<128x128xf32>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
-        mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
-        mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
-        mxgpu.producer_commit %s : !in_stage
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %none = arith.cmpi eq, %start, %end : index
-        %d, %d_d = mxgpu.producer_acquire %acc : !acc
-        %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
-        %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-        scf.if %none {
-          // kernel C40
-          // expected-error @below {{'mxgpu.mma' op expected only loops between the MMA and the acquire of its accumulator, found scf.if}}
-          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
-        }
-        mxgpu.consumer_release %s : !in_stage
-        mxgpu.producer_commit %d empty(%none) : !acc_stage
-      }
-    }
-    mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %none = arith.cmpi eq, %start, %end : index
-        %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
-        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
-        mxgpu.consumer_release %d : !acc_stage
-      }
-    }
+// Rejects an MMA in a branch.
+// USE accumulate mma
+%none = arith.cmpi eq, %start, %end : index
+%d, %d_d = mxgpu.producer_acquire %acc : !acc
+mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+  %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+  %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+  scf.if %none {
+    // kernel C40
+    // expected-error @below {{'mxgpu.mma' op expected only loops between the MMA and the acquire of its accumulator, found scf.if}}
+    mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
   }
+  mxgpu.consumer_release %s : !in_stage
 }
+mxgpu.producer_commit %d empty(%none) : !acc_stage
 
 // -----
 
@@ -779,27 +749,10 @@ mxgpu.role @columns warps(2) {
   }
 }
 
-// Rejects a second consumer role outside the loop of the first.
-// SET consumer = threads(64)
-// SET reader = @rows warps(1)
-// kernel C24
-// expected-error @below {{'mxgpu.ring' op expected producer and consumer to take equally many stages in the same loops}}
-// BLOCK load
-// expected-note @below {{acquired here}}
-%s, %a = mxgpu.producer_acquire %ring : !ring
-mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
-mxgpu.producer_commit %s : !stage
-// BLOCK below_read
-mxgpu.role @columns warps(1) {
-  // expected-note @below {{consumed here}}
-  %s, %a = mxgpu.consumer_wait %ring : !ring
-  mxgpu.consumer_release %s : !stage
-}
+// -----
 
+// CASES threads read
 // Rejects a buffer selected by an operation of another dialect.
-// SET consumer = threads(32)
-// SET reader = @read warps(1)
-// BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 // kernel C14
 // expected-error @below {{'arith.select' op expected stages and their buffers to be used only by mxgpu operations without regions}}
@@ -808,9 +761,6 @@ mxgpu.role @columns warps(1) {
 mxgpu.consumer_release %s : !stage
 
 // Rejects a buffer carried by a loop.
-// SET consumer = threads(32)
-// SET reader = @read warps(1)
-// BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 // kernel C14
 // expected-error @below {{'scf.for' op expected stages and their buffers to be used only by mxgpu operations without regions}}
@@ -820,9 +770,6 @@ mxgpu.consumer_release %s : !stage
 mxgpu.consumer_release %s : !stage
 
 // Rejects a buffer yielded by a branch.
-// SET consumer = threads(32)
-// SET reader = @read warps(1)
-// BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 %same = scf.if %yes -> !a {
   // kernel C14
@@ -834,9 +781,6 @@ mxgpu.consumer_release %s : !stage
 mxgpu.consumer_release %s : !stage
 
 // Rejects a buffer used by an unknown operation.
-// SET consumer = threads(32)
-// SET reader = @read warps(1)
-// BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 // kernel C14
 // expected-error @below {{'mystery.use' op expected stages and their buffers to be used only by mxgpu operations without regions}}
@@ -844,9 +788,6 @@ mxgpu.consumer_release %s : !stage
 mxgpu.consumer_release %s : !stage
 
 // Rejects a buffer without a stage.
-// SET consumer = threads(32)
-// SET reader = @read warps(1)
-// BLOCK read
 %s, %a = mxgpu.consumer_wait %ring : !ring
 // expected-note @below {{defined here}}
 %b = ub.poison : !a
@@ -855,6 +796,9 @@ mxgpu.consumer_release %s : !stage
 %x = mxgpu.load_shared %b at [%n, %n] : !a -> vector<16xi8>
 mxgpu.consumer_release %s : !stage
 
+// -----
+
+// CASES pipeline above_ring
 // Rejects a load into a box whose number is not constant.
 // SET map = 64x16xi8
 // BLOCK load
