@@ -79,15 +79,23 @@ void NVVMBuilder::arriveAt(Value barrier, int64_t rank, bool isOrdered) {
                                  /*relaxed=*/false);
 }
 
+static Value tryWaitAt(OpBuilder &builder, Location loc, Value barrier,
+                       Value parity, bool cluster) {
+  return NVVM::MBarrierTryWaitOp::create(
+      builder, loc, builder.getI1Type(), barrier, parity, /*ticks=*/Value(),
+      cluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA);
+}
+
+Value NVVMBuilder::tryWait(Value barrier, Value parity, bool cluster) {
+  return tryWaitAt(*this, getLoc(), barrier, parity, cluster);
+}
+
 void NVVMBuilder::wait(Value barrier, Value parity, bool cluster) {
   // Repeat try_wait, because it may return before the phase completes.
   scf::WhileOp::create(
       *this, TypeRange(), ValueRange(),
       [&](OpBuilder &builder, Location loc, ValueRange) {
-        Value done = NVVM::MBarrierTryWaitOp::create(
-            builder, loc, builder.getI1Type(), barrier, parity,
-            /*ticks=*/Value(),
-            cluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA);
+        Value done = tryWaitAt(builder, loc, barrier, parity, cluster);
         Value yes =
             arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
         Value again = arith::XOrIOp::create(builder, loc, done, yes);

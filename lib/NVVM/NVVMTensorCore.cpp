@@ -154,13 +154,19 @@ SmallVector<Value> NVVMBuilder::tie(ValueRange values, StringRef constraint) {
   return results;
 }
 
-Value NVVMBuilder::matrixDescriptor(uint64_t word, Value pointer) {
+Value NVVMBuilder::lowWordOfDescriptor(uint64_t encoded, Value pointer) {
   // Descriptors contain 18 bits of an address. Addresses in a CTA are less than
   // 2^18, so an added offset does not carry into other fields.
   auto [start, bytes] = splitOffset(pointer);
-  Value address = LLVM::PtrToIntOp::create(*this, getI64Type(), start);
-  Value inCta = andBits(address, i64(mx::target::kDescriptorAddressMask));
+  Value address = LLVM::PtrToIntOp::create(*this, getI32Type(), start);
   Value units =
-      shiftRight(inCta, i64(llvm::Log2_32(mx::target::kDescriptorUnit)));
-  return add(units, i64(word + bytes / mx::target::kDescriptorUnit));
+      shiftRight(address, i32(llvm::Log2_32(mx::target::kDescriptorUnit)));
+  return add(units,
+             i32(llvm::Lo_32(encoded) + bytes / mx::target::kDescriptorUnit));
+}
+
+Value NVVMBuilder::matrixDescriptor(uint64_t encoded, Value low) {
+  return arith::OrIOp::create(*this,
+                              arith::ExtUIOp::create(*this, getI64Type(), low),
+                              i64(static_cast<int64_t>(encoded >> 32 << 32)));
 }

@@ -128,6 +128,9 @@ public:
   /// Spins until the phase with this parity completes. With `cluster`, acquires
   /// at cluster scope, so writes before remote arrivals are visible.
   void wait(mlir::Value barrier, mlir::Value parity, bool cluster = false);
+  /// Returns true (i1) if this phase is complete, maybe after some time.
+  mlir::Value tryWait(mlir::Value barrier, mlir::Value parity,
+                      bool cluster = false);
 
   // Cluster launch control (PTX ISA, clusterlaunchcontrol). `barrier` counts
   // the 16 bytes of the answer. With `multicast`, all CTAs receive the answer.
@@ -228,9 +231,12 @@ public:
   mlir::Value mmaSync(const MmaSyncShape &shape, mlir::Value accumulators,
                       llvm::ArrayRef<MmaSyncStep> steps);
 
-  /// Returns the matrix descriptor of a shared-memory pointer: `word`, the
-  /// descriptor of address 0, plus the encoded address.
-  mlir::Value matrixDescriptor(uint64_t word, mlir::Value pointer);
+  /// Returns the low word (i32) of the matrix descriptor of a shared-memory
+  /// pointer: the word of `encoded`, the descriptor of address 0, plus the
+  /// encoded address. Only the low word of a descriptor varies.
+  mlir::Value lowWordOfDescriptor(uint64_t encoded, mlir::Value pointer);
+  /// Returns the descriptor (i64) with this low word.
+  mlir::Value matrixDescriptor(uint64_t encoded, mlir::Value low);
 
   /// Stores an i16 or i32, or 4 or 8 i32, at `pointer` (global) plus `offset`
   /// bytes, without allocating in L1. The address must be aligned to the size.

@@ -51,8 +51,8 @@ static Values lowerLoadBox(NVVMBuilder &builder, LoadBoxOp op,
 /// the same 4 blocks in adjacent columns.
 static Values lowerCopyToColumns(NVVMBuilder &builder, CopyToColumnsOp op,
                                  CopyToColumnsOp::Adaptor adaptor) {
-  Value descriptor = builder.matrixDescriptor(
-      target::encode(target::scaleTileDescriptor()), adaptor.getBuffer());
+  uint64_t encoded = target::encode(target::scaleTileDescriptor());
+  Value low = builder.lowWordOfDescriptor(encoded, adaptor.getBuffer());
   Value column =
       builder.add(adaptor.getTensorMemory(), builder.i32(op.getColumn()));
   if (Value place = adaptor.getPlace())
@@ -65,9 +65,10 @@ static Values lowerCopyToColumns(NVVMBuilder &builder, CopyToColumnsOp op,
       Value tileColumn =
           builder.add(column, builder.i32((tile * groups + group) *
                                           target::kScaleColumnsPerGroup));
-      Value tileDescriptor = builder.add(
-          descriptor, builder.i64((group * tiles + tile) * kScaleTileBytes /
-                                  target::kDescriptorUnit));
+      Value tileDescriptor = builder.matrixDescriptor(
+          encoded, builder.add(low, builder.i32((group * tiles + tile) *
+                                                kScaleTileBytes /
+                                                target::kDescriptorUnit)));
       builder.copyScaleTile(tileColumn, tileDescriptor, op.getPair());
     }
   return {column};

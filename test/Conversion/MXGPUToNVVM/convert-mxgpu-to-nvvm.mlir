@@ -144,8 +144,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 
-  // A descriptor (PTX ISA, tcgen05 shared memory descriptor) is the address in 16-byte units, plus
-  // a constant for the layout and the buffer offset. Each instruction reads `a` 32 bytes after the
+  // A descriptor (PTX ISA, tcgen05 shared memory descriptor) is the address in 16-byte units and
+  // the buffer offset in its low word, and a constant for the layout. Each instruction reads `a` 32 bytes after the
   // previous instruction. For a full tile, a single extent check covers all instructions. For a
   // partial tile, the extent is checked before each instruction except the first, and the fourth
   // instruction never runs.
@@ -153,18 +153,22 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-SAME:    %[[MORE:.*]]: i1, %{{.*}}: i64)
   // CHECK:         %[[TMEM:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> i32
   // CHECK:         %[[D:.*]] = arith.addi %[[TMEM]], %c128_i32
-  // CHECK:         %[[IN_CTA:.*]] = arith.andi %{{.*}}, %c262143_i64
-  // CHECK:         %[[UNITS:.*]] = arith.shrui %[[IN_CTA]], %c4_i64
-  // CHECK:         %[[SF:.*]] = arith.addi %[[UNITS]], %c70403103917056_i64
+  // CHECK:         %[[UNITS:.*]] = arith.shrui %{{.*}}, %c4_i32
+  // CHECK:         %[[SF_UNITS:.*]] = arith.addi %[[UNITS]], %c1024_i32
   // CHECK:         %[[COLUMN:.*]] = arith.addi %[[TMEM]], %c256_i32
+  // CHECK:         %[[LOW:.*]] = arith.extui %[[SF_UNITS]]
+  // CHECK:         %[[SF:.*]] = arith.ori %[[LOW]], %c70403103916032_i64
   // CHECK:         %[[SCALES:.*]] = llvm.inttoptr %[[COLUMN]]
   // CHECK:         nvvm.tcgen05.cp %[[SCALES]], %[[SF]] {multicast = #nvvm.tcgen05_cp_multicast<warpx4>, shape = #nvvm.tcgen05_cp_shape<shape_32x128b>}
-  // CHECK:         %[[A:.*]] = arith.addi %[[UNITS]], %c4611756662049472512_i64
   // CHECK:         %[[FULL:.*]] = arith.cmpi uge, %[[EXTENT:.*]], %c128
   // CHECK-NEXT:    scf.if %[[FULL]] {
+  // CHECK:           %[[LOW0:.*]] = arith.extui %[[UNITS]]
+  // CHECK:           %[[A:.*]] = arith.ori %[[LOW0]], %c4611756662049472512_i64
   // CHECK:           %[[TO:.*]] = llvm.inttoptr %[[D]]
   // CHECK:           nvvm.tcgen05.mma.block_scale %[[TO]], %[[A]], %[[A]], %c144703488_i32, %[[MORE]], %[[SCALES]], %[[SCALES]] {blockScale = #nvvm.tcgen05_mma_block_scale<block32>, ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.block_scale_kind<mxf8f6f4>}
-  // CHECK:           %[[A1:.*]] = arith.addi %[[UNITS]], %c4611756662049472514_i64
+  // CHECK:           %[[NEXT:.*]] = arith.addi %[[UNITS]], %c2_i32
+  // CHECK:           %[[LOW1:.*]] = arith.extui %[[NEXT]]
+  // CHECK:           %[[A1:.*]] = arith.ori %[[LOW1]], %c4611756662049472512_i64
   // CHECK:           nvvm.tcgen05.mma.block_scale %[[TO]], %[[A1]], %[[A1]], %c681574416_i32, %true,
   // CHECK-COUNT-2:   nvvm.tcgen05.mma.block_scale
   // CHECK-NEXT:    } else {

@@ -36,36 +36,41 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // through the registers, between a fence and a commit in the loop body.
   // CHECK-LABEL: llvm.func @bf16(
   // CHECK:       scf.for {{.*}} iter_args(%{{.*}}, %{{.*}}, %[[OLD:.*]] = %{{.*}}) -> (!llvm.ptr<3>, i32, vector<4xf32>)
-  // CHECK:       %[[ADDRESS:.*]] = llvm.ptrtoint %{{.*}} : !llvm.ptr<3> to i64
-  // CHECK:       %[[IN_CTA:.*]] = arith.andi %[[ADDRESS]], %c262143_i64
-  // CHECK:       %[[UNITS:.*]] = arith.shrui %[[IN_CTA]], %c4_i64
-  // CHECK-DAG:   %[[A0:.*]] = arith.addi %[[UNITS]], %c4611686293305294848_i64 : i64
-  // CHECK-DAG:   %[[B0:.*]] = arith.addi %[[UNITS]], %c4611686293305295872_i64 : i64
-  // CHECK-DAG:   %[[A1:.*]] = arith.addi %[[UNITS]], %c4611686293305294850_i64 : i64
-  // CHECK-DAG:   %[[B1:.*]] = arith.addi %[[UNITS]], %c4611686293305295874_i64 : i64
-  // CHECK-DAG:   %[[A2:.*]] = arith.addi %[[UNITS]], %c4611686293305294852_i64 : i64
-  // CHECK-DAG:   %[[B2:.*]] = arith.addi %[[UNITS]], %c4611686293305295876_i64 : i64
-  // CHECK-DAG:   %[[A3:.*]] = arith.addi %[[UNITS]], %c4611686293305294854_i64 : i64
-  // CHECK-DAG:   %[[B3:.*]] = arith.addi %[[UNITS]], %c4611686293305295878_i64 : i64
-  // CHECK-DAG:   %[[A4:.*]] = arith.addi %[[UNITS]], %c4611686293305295360_i64 : i64
-  // CHECK-DAG:   %[[B4:.*]] = arith.addi %[[UNITS]], %c4611686293305295936_i64 : i64
-  // CHECK-DAG:   %[[A5:.*]] = arith.addi %[[UNITS]], %c4611686293305295362_i64 : i64
-  // CHECK-DAG:   %[[B5:.*]] = arith.addi %[[UNITS]], %c4611686293305295938_i64 : i64
-  // CHECK-DAG:   %[[A6:.*]] = arith.addi %[[UNITS]], %c4611686293305295364_i64 : i64
-  // CHECK-DAG:   %[[B6:.*]] = arith.addi %[[UNITS]], %c4611686293305295940_i64 : i64
-  // CHECK-DAG:   %[[A7:.*]] = arith.addi %[[UNITS]], %c4611686293305295366_i64 : i64
-  // CHECK-DAG:   %[[B7:.*]] = arith.addi %[[UNITS]], %c4611686293305295942_i64 : i64
-  // CHECK-DAG:   nvvm.wgmma.fence.aligned
+  // CHECK:       %[[A:.*]] = arith.shrui %{{.*}}, %c4_i32 : i32
+  // CHECK:       %[[B:.*]] = arith.addi %[[A]], %c1024_i32 : i32
+  // CHECK:       nvvm.wgmma.fence.aligned
+  // CHECK-NEXT:  %[[A_LOW:.*]] = arith.extui %[[A]] : i32 to i64
+  // CHECK-NEXT:  %[[A0:.*]] = arith.ori %[[A_LOW]], %c4611686293305294848_i64 : i64
+  // CHECK-NEXT:  %[[B_LOW:.*]] = arith.extui %[[B]] : i32 to i64
+  // CHECK-NEXT:  %[[B0:.*]] = arith.ori %[[B_LOW]], %c4611686293305294848_i64 : i64
+  // CHECK:       %[[LOW:.*]] = arith.addi %[[A]], %c2_i32 : i32
+  // CHECK-NEXT:  %[[WIDE:.*]] = arith.extui %[[LOW]]
+  // CHECK-NEXT:  %[[A1:.*]] = arith.ori %[[WIDE]], %c4611686293305294848_i64 : i64
+  // CHECK:       %[[LOW:.*]] = arith.addi %[[A]], %c1026_i32 : i32
+  // CHECK-NEXT:  %[[WIDE:.*]] = arith.extui %[[LOW]]
+  // CHECK-NEXT:  %[[B1:.*]] = arith.ori %[[WIDE]], %c4611686293305294848_i64 : i64
+  // CHECK:       arith.addi %[[A]], %c4_i32
+  // CHECK:       arith.addi %[[A]], %c1028_i32
+  // CHECK:       arith.addi %[[A]], %c6_i32
+  // CHECK:       arith.addi %[[A]], %c1030_i32
+  // CHECK:       arith.addi %[[A]], %c512_i32
+  // CHECK:       arith.addi %[[A]], %c1088_i32
+  // CHECK:       arith.addi %[[A]], %c514_i32
+  // CHECK:       arith.addi %[[A]], %c1090_i32
+  // CHECK:       arith.addi %[[A]], %c516_i32
+  // CHECK:       arith.addi %[[A]], %c1092_i32
+  // CHECK:       arith.addi %[[A]], %c518_i32
+  // CHECK:       arith.addi %[[A]], %c1094_i32
   // CHECK:       %[[R3:.*]] = llvm.extractelement %[[OLD]][%c3_i32 : i32] : vector<4xf32>
   // CHECK:       %[[D0:.*]] = llvm.insertvalue %[[R3]], %{{.*}}[3]
   // CHECK-NEXT:  %[[D1:.*]] = nvvm.wgmma.mma_async %[[A0]], %[[B0]], %[[D0]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
   // CHECK-NEXT:  %[[D2:.*]] = nvvm.wgmma.mma_async %[[A1]], %[[B1]], %[[D1]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
-  // CHECK-NEXT:  %[[D3:.*]] = nvvm.wgmma.mma_async %[[A2]], %[[B2]], %[[D2]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
-  // CHECK-NEXT:  %[[D4:.*]] = nvvm.wgmma.mma_async %[[A3]], %[[B3]], %[[D3]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
-  // CHECK-NEXT:  %[[D5:.*]] = nvvm.wgmma.mma_async %[[A4]], %[[B4]], %[[D4]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
-  // CHECK-NEXT:  %[[D6:.*]] = nvvm.wgmma.mma_async %[[A5]], %[[B5]], %[[D5]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
-  // CHECK-NEXT:  %[[D7:.*]] = nvvm.wgmma.mma_async %[[A6]], %[[B6]], %[[D6]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
-  // CHECK-NEXT:  %[[D8:.*]] = nvvm.wgmma.mma_async %[[A7]], %[[B7]], %[[D7]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
+  // CHECK-NEXT:  %[[D3:.*]] = nvvm.wgmma.mma_async %{{.*}}, %{{.*}}, %[[D2]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
+  // CHECK-NEXT:  %[[D4:.*]] = nvvm.wgmma.mma_async %{{.*}}, %{{.*}}, %[[D3]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
+  // CHECK-NEXT:  %[[D5:.*]] = nvvm.wgmma.mma_async %{{.*}}, %{{.*}}, %[[D4]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
+  // CHECK-NEXT:  %[[D6:.*]] = nvvm.wgmma.mma_async %{{.*}}, %{{.*}}, %[[D5]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
+  // CHECK-NEXT:  %[[D7:.*]] = nvvm.wgmma.mma_async %{{.*}}, %{{.*}}, %[[D6]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
+  // CHECK-NEXT:  %[[D8:.*]] = nvvm.wgmma.mma_async %{{.*}}, %{{.*}}, %[[D7]], <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
   // CHECK-NOT:   nvvm.wgmma.mma_async
   // CHECK:       %[[STARTED:.*]] = llvm.insertelement {{.*}}[%c3_i32 : i32] : vector<4xf32>
   // CHECK-NEXT:  nvvm.wgmma.commit.group.sync.aligned
@@ -125,10 +130,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
   // The operands have different types.
   // CHECK-LABEL: llvm.func @f8(
-  // CHECK:       %[[UNITS:.*]] = arith.shrui %{{.*}}, %c4_i64
-  // CHECK:       %[[A0:.*]] = arith.addi %[[UNITS]], %c4611686293305294848_i64
+  // CHECK:       %[[UNITS:.*]] = arith.shrui %{{.*}}, %c4_i32
   // CHECK:       nvvm.wgmma.fence.aligned
-  // CHECK:       %[[A1:.*]] = arith.addi %[[UNITS]], %c4611686293305294850_i64
+  // CHECK:       %[[LOW0:.*]] = arith.extui %[[UNITS]]
+  // CHECK:       %[[A0:.*]] = arith.ori %[[LOW0]], %c4611686293305294848_i64
+  // CHECK:       %[[NEXT:.*]] = arith.addi %[[UNITS]], %c2_i32
+  // CHECK:       %[[LOW1:.*]] = arith.extui %[[NEXT]]
+  // CHECK:       %[[A1:.*]] = arith.ori %[[LOW1]], %c4611686293305294848_i64
   // CHECK:       nvvm.wgmma.mma_async %[[A0]], %{{.*}}, <m = 64, n = 64, k = 32>, D[<f32>, <one>], A[<e4m3>, <one>, <row>], B[<e5m2>, <one>, <col>]
   // CHECK-NEXT:  %{{.*}} = nvvm.wgmma.mma_async %[[A1]], %
   // CHECK-COUNT-2: nvvm.wgmma.mma_async
@@ -173,9 +181,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK:       %[[A13:.*]] = llvm.extractvalue %[[WORDS]][13]
   // CHECK:       %[[A14:.*]] = llvm.extractvalue %[[WORDS]][14]
   // CHECK:       %[[A15:.*]] = llvm.extractvalue %[[WORDS]][15]
-  // CHECK:       %[[B0:.*]] = arith.addi %[[UNITS:.*]], %c-9223371899415822336_i64
   // CHECK:       nvvm.wgmma.fence.aligned
-  // CHECK:       %[[B1:.*]] = arith.addi %[[UNITS]], %c-9223371899415822334_i64
+  // CHECK:       %[[LOW0:.*]] = arith.extui %[[UNITS:.*]] : i32 to i64
+  // CHECK:       %[[B0:.*]] = arith.ori %[[LOW0]], %c-9223371899415822336_i64
+  // CHECK:       %[[NEXT:.*]] = arith.addi %[[UNITS]], %c2_i32
+  // CHECK:       %[[LOW1:.*]] = arith.extui %[[NEXT]]
+  // CHECK:       %[[B1:.*]] = arith.ori %[[LOW1]], %c-9223371899415822336_i64
   // CHECK:       %[[M0:.*]] = llvm.inline_asm has_side_effects "{{.*}}wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;{{.*}}", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l" %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[A0]], %[[A1]], %[[A2]], %[[A3]], %[[B0]]
   // CHECK:       %[[D10:.*]] = llvm.extractvalue %[[M0]][0]
   // CHECK:       %[[D11:.*]] = llvm.extractvalue %[[M0]][1]
@@ -233,18 +244,24 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-LABEL: llvm.func @blocks(
   // CHECK:       %[[IN_CTA:.*]] = nvvm.read.ptx.sreg.tid.x
   // CHECK:       %[[THREAD:.*]] = arith.subi %[[IN_CTA]], %c128_i32
-  // CHECK:       %[[UNITS:.*]] = arith.shrui %{{.*}}, %c4_i64
-  // CHECK:       %[[START:.*]] = arith.addi %[[UNITS]], %
+  // CHECK:       %[[UNITS:.*]] = arith.shrui %{{.*}}, %c4_i32
   // CHECK:       %[[GROUP:.*]] = arith.shrui %[[THREAD]], %c7_i32
   // CHECK:       %[[ROWS:.*]] = arith.muli %[[GROUP]], %c512_i32
-  // CHECK:       %[[MORE:.*]] = arith.extui %[[ROWS]]
-  // CHECK:       %[[A00:.*]] = arith.addi %[[START]], %[[MORE]]
-  // CHECK:       %[[B0:.*]] = arith.addi
+  // CHECK:       %[[START:.*]] = arith.addi %[[UNITS]], %[[ROWS]]
   // CHECK:       nvvm.wgmma.fence.aligned
-  // CHECK:       %[[A01:.*]] = arith.addi %[[A00]], %c2_i64
-  // CHECK:       %[[B1:.*]] = arith.addi
-  // CHECK:       %[[A10:.*]] = arith.addi %[[A00]], %c256_i64
-  // CHECK:       %[[A11:.*]] = arith.addi %[[A00]], %c258_i64
+  // CHECK:       %[[LOW00:.*]] = arith.extui %[[START]]
+  // CHECK:       %[[A00:.*]] = arith.ori %[[LOW00]], %
+  // CHECK:       %[[B0:.*]] = arith.ori
+  // CHECK:       %[[NEXT:.*]] = arith.addi %[[START]], %c2_i32
+  // CHECK:       %[[LOW01:.*]] = arith.extui %[[NEXT]]
+  // CHECK:       %[[A01:.*]] = arith.ori %[[LOW01]], %
+  // CHECK:       %[[B1:.*]] = arith.ori
+  // CHECK:       %[[BLOCK:.*]] = arith.addi %[[START]], %c256_i32
+  // CHECK:       %[[LOW10:.*]] = arith.extui %[[BLOCK]]
+  // CHECK:       %[[A10:.*]] = arith.ori %[[LOW10]], %
+  // CHECK:       %[[LAST:.*]] = arith.addi %[[START]], %c258_i32
+  // CHECK:       %[[LOW11:.*]] = arith.extui %[[LAST]]
+  // CHECK:       %[[A11:.*]] = arith.ori %[[LOW11]], %
   // CHECK:       %{{.*}} = nvvm.wgmma.mma_async %[[A00]], %[[B0]], %
   // CHECK-NEXT:  %{{.*}} = nvvm.wgmma.mma_async %[[A01]], %[[B1]], %
   // CHECK:       %{{.*}} = nvvm.wgmma.mma_async %[[A10]], %[[B0]], %

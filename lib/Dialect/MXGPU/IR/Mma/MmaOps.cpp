@@ -306,18 +306,15 @@ LogicalResult mx::mxgpu::verifyOperandRows(MmaOp op, BufferType buffer) {
 DescribedOperand::DescribedOperand(
     NVVMBuilder &builder, BufferType buffer, Value view,
     uint64_t (*encode)(const target::SmemDescriptor &))
-    : descriptor(builder.matrixDescriptor(
-          encode(target::kMajorDescriptor(toSwizzle(buffer.getSwizzle()))),
-          view)),
+    : encoded(encode(target::kMajorDescriptor(toSwizzle(buffer.getSwizzle())))),
+      low(builder.lowWordOfDescriptor(encoded, view)),
       rowBytes(getRowBytes(buffer)),
       stepsPerPanel(rowBytes / target::kMmaKBytes),
       panelBytes(buffer.getSizeInBytes() / getPanels(buffer)) {}
 
 void DescribedOperand::addRows(NVVMBuilder &builder, Value rows) {
-  Value steps =
-      builder.mul(rows, builder.i32(rowBytes / target::kDescriptorUnit));
-  descriptor = builder.add(
-      descriptor, arith::ExtUIOp::create(builder, builder.getI64Type(), steps));
+  low = builder.add(
+      low, builder.mul(rows, builder.i32(rowBytes / target::kDescriptorUnit)));
 }
 
 Value DescribedOperand::at(NVVMBuilder &builder, int64_t step,
@@ -325,5 +322,6 @@ Value DescribedOperand::at(NVVMBuilder &builder, int64_t step,
   int64_t bytes = step / stepsPerPanel * panelBytes + row * rowBytes;
   int64_t steps = bytes / target::kDescriptorUnit +
                   step % stepsPerPanel * target::kDescriptorKStep;
-  return steps ? builder.add(descriptor, builder.i64(steps)) : descriptor;
+  return builder.matrixDescriptor(
+      encoded, steps ? builder.add(low, builder.i32(steps)) : low);
 }

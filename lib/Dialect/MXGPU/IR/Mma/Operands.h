@@ -37,7 +37,8 @@ public:
   mlir::Value at(NVVMBuilder &builder, int64_t step, int64_t row = 0) const;
 
 private:
-  mlir::Value descriptor;
+  uint64_t encoded; ///< without the address
+  mlir::Value low;  ///< low word (i32)
   int64_t rowBytes, stepsPerPanel, panelBytes;
 };
 
