@@ -28,10 +28,10 @@ func.func @main(%a: !a, %as: !as, %bs: !bs, %c: !c) {
 // expected-error @below {{expected a tile of 128 or 192 rows, found 64}}
 
 // SET schedule = tile = [128, 96, 128], stages = 4
-// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, at most 256 with 128 rows and promote = 128, found 96}}
+// expected-error @below {{expected a tile of 64, 128, 192, 256 columns, at most 256 with 128 rows and promote = 128, found 96}}
 
 // SET schedule = tile = [192, 256, 128], stages = 2
-// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, at most 128 with 192 rows and promote = 128, found 256}}
+// expected-error @below {{expected a tile of 64, 128, 192, 256 columns, at most 128 with 192 rows and promote = 128, found 256}}
 
 // SET schedule = tile = [128, 128, 128], stages = 4, strategy = #mxgpu.wgmma_fp8<ctas = 2>
 // expected-error @below {{expected a tile of 128 or 192 rows in each of two CTAs, found 64}}
@@ -48,7 +48,7 @@ func.func @main(%a: !a, %as: !as, %bs: !bs, %c: !c) {
 // Rejects a partial sum of several steps in two slices.
 // SET form = block_size = 512 b_block_size = row promote = 256
 // SET schedule = tile = [128, 256, 128], stages = 2
-// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, at most 192 with 128 rows and promote = 256, found 256}}
+// expected-error @below {{expected a tile of 64, 128, 192, 256 columns, at most 192 with 128 rows and promote = 256, found 256}}
 
 // Rejects blocks of B alone.
 // SET form = block_size = row b_block_size = 128 promote = 128

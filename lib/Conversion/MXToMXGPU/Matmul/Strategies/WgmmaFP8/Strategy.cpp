@@ -34,7 +34,7 @@ static constexpr FP8Tile kFP8Tiles[] = {{128, 256, 2, {232, 40}},
 /// Rows of B per wgmma: a partial sum of more columns would not fit in
 /// registers beside the accumulator.
 static constexpr int64_t kMostFP8Columns = 192;
-static constexpr int64_t kFP8Columns[] = {64, 128, 192, 256};
+static constexpr int64_t kFP8Columns[] = {64, 96, 128, 160, 192, 256};
 /// Stages of scales: intervals or work tiles that the loads are ahead.
 static constexpr int64_t kScaleStages = 2;
 
@@ -45,6 +45,17 @@ static int64_t getMostColumns(const MatmulProblem &problem,
   return problem.promote > target::kFoldedTileK
              ? std::min(tile.mostColumns, kMostFP8Columns)
              : tile.mostColumns;
+}
+
+/// Returns the numbers of columns of a tile. E8M0 scales of rows of B are in
+/// tiles of 128 rows, so a tile must start at a multiple of 64.
+static SmallVector<int64_t> getColumns(const MatmulProblem &problem) {
+  bool startsAnywhere = problem.numB == 1 &&
+                        (problem.bBlockRows > 1 || problem.promotesExactly());
+  return llvm::to_vector(
+      llvm::make_filter_range(kFP8Columns, [&](int64_t columns) {
+        return startsAnywhere || columns % (kScaleTileRows / 2) == 0;
+      }));
 }
 
 /// Returns the row of kFP8Tiles for a schedule, or null.
@@ -145,10 +156,12 @@ public:
       return refuse("expected a tile of 128 or 192 rows{0}, found {1}",
                     fields.strategy.getCtas() > 1 ? " in each of two CTAs" : "",
                     fields.tile[0] / fields.strategy.getCtas());
-    if (!llvm::is_contained(kFP8Columns, fields.tile[1]) ||
+    SmallVector<int64_t> columns = getColumns(problem);
+    if (!llvm::is_contained(columns, fields.tile[1]) ||
         fields.tile[1] > getMostColumns(problem, *tile))
-      return refuse("expected a tile of 64, 128, 192 or 256 columns, at most "
-                    "{0} with {1} rows and promote = {2}, found {3}",
+      return refuse("expected a tile of {0:$[, ]} columns, at most "
+                    "{1} with {2} rows and promote = {3}, found {4}",
+                    llvm::make_range(columns.begin(), columns.end()),
                     getMostColumns(problem, *tile), tile->rows, problem.promote,
                     fields.tile[1]);
     if (fields.tile[2] != target::kFoldedTileK)
@@ -187,7 +200,7 @@ public:
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
     for (const FP8Tile &tile : kFP8Tiles)
-      for (int64_t columns : kFP8Columns)
+      for (int64_t columns : getColumns(problem))
         for (int64_t ctas : {1, 2}) {
           if (columns > getMostColumns(problem, tile) || ctas > tile.mostCtas)
             continue;
