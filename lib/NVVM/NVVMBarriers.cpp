@@ -79,15 +79,13 @@ void NVVMBuilder::arriveAt(Value barrier, int64_t rank, bool isOrdered) {
                                  /*relaxed=*/false);
 }
 
-static Value tryWaitAt(OpBuilder &builder, Location loc, Value barrier,
-                       Value parity, bool cluster) {
-  return NVVM::MBarrierTryWaitOp::create(
-      builder, loc, builder.getI1Type(), barrier, parity, /*ticks=*/Value(),
-      cluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA);
+static NVVM::MemScopeKind getScope(bool cluster) {
+  return cluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA;
 }
 
-Value NVVMBuilder::tryWait(Value barrier, Value parity, bool cluster) {
-  return tryWaitAt(*this, getLoc(), barrier, parity, cluster);
+Value NVVMBuilder::testWait(Value barrier, Value parity, bool cluster) {
+  return NVVM::MBarrierTestWaitOp::create(*this, getI1Type(), barrier, parity,
+                                          getScope(cluster));
 }
 
 void NVVMBuilder::wait(Value barrier, Value parity, bool cluster) {
@@ -95,7 +93,9 @@ void NVVMBuilder::wait(Value barrier, Value parity, bool cluster) {
   scf::WhileOp::create(
       *this, TypeRange(), ValueRange(),
       [&](OpBuilder &builder, Location loc, ValueRange) {
-        Value done = tryWaitAt(builder, loc, barrier, parity, cluster);
+        Value done = NVVM::MBarrierTryWaitOp::create(
+            builder, loc, builder.getI1Type(), barrier, parity,
+            /*ticks=*/Value(), getScope(cluster));
         Value yes =
             arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
         Value again = arith::XOrIOp::create(builder, loc, done, yes);

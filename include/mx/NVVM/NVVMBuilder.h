@@ -128,9 +128,9 @@ public:
   /// Spins until the phase with this parity completes. With `cluster`, acquires
   /// at cluster scope, so writes before remote arrivals are visible.
   void wait(mlir::Value barrier, mlir::Value parity, bool cluster = false);
-  /// Returns true (i1) if this phase is complete, maybe after some time.
-  mlir::Value tryWait(mlir::Value barrier, mlir::Value parity,
-                      bool cluster = false);
+  /// Returns true (i1) if this phase is complete, without waiting.
+  mlir::Value testWait(mlir::Value barrier, mlir::Value parity,
+                       bool cluster = false);
 
   // Cluster launch control (PTX ISA, clusterlaunchcontrol). `barrier` counts
   // the 16 bytes of the answer. With `multicast`, all CTAs receive the answer.

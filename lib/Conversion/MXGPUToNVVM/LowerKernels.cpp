@@ -50,15 +50,25 @@ static void enterIf(NVVMBuilder &builder, Value condition) {
 
 /// Computes thread numbers within a role from thread numbers within the CTA.
 static void lowerThreadIds(RoleOp role) {
+  Value ofWarp;
   role.walk([&](ThreadIdOp id) {
     NVVMBuilder builder(id.getLoc(), id.getContext());
     builder.setInsertionPoint(id);
-    Value inRole = arith::SubIOp::create(
-        builder, builder.threadId(),
-        builder.i32(role.getFirstWarp() * mx::target::kWarpSize));
-    Value index =
-        arith::IndexCastUIOp::create(builder, builder.getIndexType(), inRole);
-    id.replaceAllUsesWith(index);
+    // A shuffle must not be repeated in loops, because it does not move.
+    if (id.getOfWarp() && !ofWarp)
+      builder.setInsertionPointToStart(&role.getBody().front());
+    auto getNumber = [&]() -> Value {
+      Value inRole = arith::SubIOp::create(
+          builder, builder.threadId(),
+          builder.i32(role.getFirstWarp() * mx::target::kWarpSize));
+      if (id.getOfWarp())
+        inRole = builder.shuffleFrom(inRole, builder.i32(0));
+      return arith::IndexCastUIOp::create(builder, builder.getIndexType(),
+                                          inRole);
+    };
+    if (id.getOfWarp() && !ofWarp)
+      ofWarp = getNumber();
+    id.replaceAllUsesWith(id.getOfWarp() ? ofWarp : getNumber());
     id.erase();
   });
 }

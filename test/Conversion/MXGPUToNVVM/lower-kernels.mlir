@@ -53,8 +53,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:           %[[IS_EPILOGUE:.*]] = arith.cmpi ult, %[[AFTER_LOAD]], %c4_i32
   // CHECK-NEXT:      scf.if %[[IS_EPILOGUE]] {
   // CHECK:             %[[NUMBER:.*]] = arith.subi %[[THREAD]], %c32_i32
+  // CHECK:             %[[FIRST_LANE:.*]] = nvvm.shfl.sync idx %{{.*}}, %[[NUMBER]], %c0_i32
+  // CHECK:             %[[OF_WARP:.*]] = arith.index_castui %[[FIRST_LANE]]
   // CHECK:             %[[IN_ROLE:.*]] = arith.index_castui %[[NUMBER]]
   // CHECK:             memref.store %[[COLUMN]], %{{.*}}[%[[IN_ROLE]]]
+  // CHECK:             scf.for
+  // CHECK-NEXT:          memref.store %[[COLUMN]], %{{.*}}[%[[OF_WARP]]]
+  // CHECK-NEXT:        }
   // CHECK-NEXT:      } else {
   // CHECK:             mxbar.get_stage
   // CHECK:         nvvm.tcgen05.fence <before>
@@ -74,6 +79,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     mxgpu.role @epilogue warps(4) {
       %thread = mxgpu.thread_id
       memref.store %tmem, %to[%thread] : memref<?xi32>
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        %warp = mxgpu.thread_id of_warp
+        memref.store %tmem, %to[%warp] : memref<?xi32>
+      }
     }
     mxgpu.role @mma warps(1) elected {
       %stage = mxbar.get_stage %acc[1] : !acc

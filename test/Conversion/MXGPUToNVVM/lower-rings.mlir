@@ -330,8 +330,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK-LABEL: mxgpu.kernel @wgmma_and_threads(
 // CHECK:         mxgpu.role @multiply
 // CHECK:           mxgpu.load_shared
-// CHECK:           mxgpu.mma_wait
 // CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK:           mxgpu.mma_wait
 // CHECK:           nvvm.bar.warp.sync
 // Threads fence their own writes to the stage, so the release needs no
 // fence.
@@ -763,6 +763,53 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       %stage, %b = mxgpu.producer_acquire %ring : !ring
       mxgpu.tma_load %map[%i, %i] into %b box(%rank) for %stage multicast : !map, !b, !stage
       mxgpu.producer_commit %stage : !stage
+    }
+  }
+}
+
+// -----
+
+// A release with a peek tests the next stage, and the next wait only waits if the test failed. Nothing
+// is known about the first stage.
+
+// CHECK-LABEL: mxgpu.kernel @peek(
+// CHECK:         mxgpu.role @use
+// CHECK:           %[[UNKNOWN:.*]] = arith.constant false
+// CHECK:           scf.for {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}, %[[PARITY:.*]] = %{{.*}}, %[[IS_FULL:.*]] = %[[UNKNOWN]])
+// CHECK:             %[[IS_UNKNOWN:.*]] = arith.xori %[[IS_FULL]], %true
+// CHECK-NEXT:        scf.if %[[IS_UNKNOWN]] {
+// CHECK:               mxbar.wait %{{.*}} parity(%[[PARITY]])
+// CHECK:             %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxbar.advance %[[STAGE]], %[[PARITY]]
+// CHECK:             mxbar.arrive
+// CHECK:             %[[FULL:.*]], %{{.*}} = mxbar.stage_barriers %{{.*}}, %[[NEXT]]
+// CHECK-NEXT:        %[[DONE:.*]] = mxbar.wait %[[FULL]] parity(%[[NEXT_PARITY]]) : i1
+// CHECK:             memref.store
+// CHECK-NEXT:        scf.yield %[[NEXT]], %[[NEXT_PARITY]], %[[DONE]]
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>), producer = bulk_copy, consumer = threads(32)>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @peek(%map: !map, %n: index, %out: memref<?xindex>) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        %stage, %a = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %map[%i, %i] into %a for %stage : !map, !a, !in_stage
+        mxgpu.producer_commit %stage : !in_stage
+      }
+    }
+    mxgpu.role @use warps(1) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        %stage, %a = mxgpu.consumer_wait %in : !in
+        mxgpu.consumer_release %stage peek : !in_stage
+        memref.store %i, %out[%i] : memref<?xindex>
+      }
     }
   }
 }

@@ -62,6 +62,21 @@ bool isReadBefore(Operation *take, Operation *give) {
   return true;
 }
 
+/// Returns the first wait for MMAs after all reads of the stage, so that the
+/// MMAs hide the latency of the fence, or `release` if there is none.
+Operation *getPlaceOfFence(Operation *take, Operation *release) {
+  Operation *place = release;
+  for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {
+    if (llvm::any_of(take->getUsers(), [&](Operation *user) {
+          return !isHandover(user) && !isAsync(user) && op->isAncestor(user);
+        }))
+      break;
+    if (isa<MmaWaitOp>(op))
+      place = op;
+  }
+  return place;
+}
+
 class RingFences {
 public:
   explicit RingFences(RingOp ring)
@@ -116,7 +131,7 @@ private:
     for (Operation *user : wait.getStage().getUsers())
       if (auto release = dyn_cast<ConsumerReleaseOp>(user);
           release && (isAnswer() || !isReadBefore(wait, release))) {
-        fenceBefore(release);
+        fenceBefore(getPlaceOfFence(wait, release));
         isDeferred |= release.getDeferred() > 0;
       }
     for (Operation *user : ofRing)

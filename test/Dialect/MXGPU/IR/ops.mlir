@@ -118,6 +118,8 @@ module attributes {gpu.container_module} {
       mxgpu.role @quantize warps(4) {
         // CHECK: mxgpu.thread_id
         %thread = mxgpu.thread_id
+        // CHECK: mxgpu.thread_id of_warp
+        %first = mxgpu.thread_id of_warp
         mxgpu.for_each_work_tile (%e, %row, %column, %k0, %k1) in %scheduler {
           %r = arith.addi %row, %thread : index
           // CHECK: mxgpu.load_block %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x?xbf16> -> vector<32xbf16>

@@ -107,6 +107,32 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
+  // MMAs that start after the last read hide the fence.
+  // CHECK-LABEL: mxgpu.kernel @hidden(
+  // CHECK:         mxgpu.load_shared
+  // CHECK-NEXT:    mxgpu.mma #mxgpu.wgmma
+  // CHECK-NEXT:    nvvm.fence.proxy
+  // CHECK-NEXT:    mxgpu.mma_wait
+  // CHECK-NEXT:    mxgpu.consumer_release
+  mxgpu.kernel @hidden(%i: index, %map: !map) {
+    %ring = mxgpu.ring "ring" : !loaded
+    mxgpu.role @multiply warps(4) {
+      %a = "make"() : () -> !a
+      %zero = mxgpu.zero_fragment : !acc
+      %stage, %b = mxgpu.consumer_wait %ring : !loaded
+      %x = mxgpu.load_shared %b at [%i, %i] : !b -> vector<8xbf16>
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !acc -> !acc
+      %done = mxgpu.mma_wait %new pending(0) : !acc
+      mxgpu.consumer_release %stage : !loaded_stage
+      "use"(%x) : (vector<8xbf16>) -> ()
+    }
+    mxgpu.role @load warps(1) elected {
+      %stage, %b = mxgpu.producer_acquire %ring : !loaded
+      mxgpu.tma_load %map[%i, %i] into %b for %stage : !map, !b, !loaded_stage
+      mxgpu.producer_commit %stage : !loaded_stage
+    }
+  }
+
   // The deferred release and the tail follow reads of earlier steps, so each needs a fence.
   // CHECK-LABEL: mxgpu.kernel @deferred(
   // CHECK:           mxgpu.load_shared

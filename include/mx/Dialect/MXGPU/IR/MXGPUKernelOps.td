@@ -370,10 +370,16 @@ def MXGPU_CtaRankOp : MXGPU_NamedOp<"cta_rank", "rank", [Pure]> {
 def MXGPU_ThreadIdOp : MXGPU_NamedOp<"thread_id", "thread", [Pure]> {
   let summary = "return the number of this thread within its role";
   let description = [{
-    `gpu.thread_id` counts the threads of the CTA instead.
+    `gpu.thread_id` counts the threads of the CTA instead. With `of_warp` the op
+    returns the number of the warp's first thread, which a role computes once
+    and ptxas keeps in a uniform register.
   }];
+  let arguments = (ins UnitAttr:$of_warp);
   let results = (outs Index:$result);
-  let assemblyFormat = "attr-dict";
+  let assemblyFormat = "(`of_warp` $of_warp^)? attr-dict";
+  let builders = [OpBuilder<(ins CArg<"bool", "false">:$ofWarp), [{
+    build($_builder, $_state, $_builder.getIndexType(), ofWarp);
+  }]>];
 }
 
 //===----------------------------------------------------------------------===//

@@ -104,13 +104,17 @@ def MXGPU_ConsumerReleaseOp : MXGPU_GiveStageOp<"consumer_release"> {
     any, so that matrix instructions can still read the current stage while the
     next ones start. `mxgpu.consumer_tail` releases the last n stages after the
     loop.
+
+    With `peek` the op also tests whether the next stage is full. Other
+    instructions hide the latency of the test, and the next wait returns at once
+    if it succeeded.
   }];
   let arguments = (ins MXGPU_StageType:$stage,
-      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$deferred);
-  let assemblyFormat = "$stage (`deferred` `(` $deferred^ `)`)? attr-dict `:` type($stage)";
-  let builders = [OpBuilder<(ins "::mlir::Value":$stage), [{
-    build($_builder, $_state, stage, /*deferred=*/0);
-  }]>];
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$deferred,
+      UnitAttr:$peek);
+  let assemblyFormat = [{
+    $stage (`deferred` `(` $deferred^ `)`)? (`peek` $peek^)? attr-dict `:` type($stage)
+  }];
 }
 
 def MXGPU_ConsumerTailOp : MXGPU_Op<"consumer_tail", [

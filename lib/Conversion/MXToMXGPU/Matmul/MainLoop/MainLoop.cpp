@@ -415,7 +415,8 @@ Value MainLoop::start(MmaAttrInterface mma, Value a, Value b, Value accumulator,
                        /*a_scales=*/Value(), /*b_scales=*/Value(), accumulator,
                        /*b_offset=*/Value(),
                        /*accumulate=*/Value(), /*extent=*/Value(),
-                       divides ? ThreadIdOp::create(body).getResult() : Value(),
+                       divides ? ThreadIdOp::create(body, /*ofWarp=*/true)
+                               : Value(),
                        column, /*row=*/IntegerAttr())
       .getAccumulator();
 }

@@ -181,7 +181,8 @@ SmallVector<Value> WgmmaFP8MainLoop::addSlices(ForEachKOp interval,
       converted = ConsumerWaitOp::create(body, factors);
     sum = MmaWaitOp::create(body, sum, /*pending=*/0);
     if (slice == slices - 1)
-      ConsumerReleaseOp::create(body, stage.getStage());
+      ConsumerReleaseOp::create(body, stage.getStage(), /*deferred=*/0,
+                                /*peek=*/true);
     accumulators.push_back(
         promotesBlocks
             ? promoteBlocks(accumulator, sum, converted, workTile, slice)
