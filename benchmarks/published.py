@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Converts raw benchmark results to the rows of a published table.
 
-usage: published.py TABLE RAW.json... [--csv=FILE]
+usage: published.py TABLE RAW.json|ROWS.csv... [--csv=FILE]
 
 Prints CSV, or writes FILE. benchmarks/results/README.md documents the tables and their columns;
 runs.csv beside a table names the GPU, the software and the raw file."""
@@ -14,16 +14,19 @@ import pathlib
 import re
 import sys
 
-# On the same values. The last is our own, of matmuls with FP8 activations.
-PEERS = ("cuBLAS bf16", "torch grouped bf16", "mx, bf16 activations")
-FP8 = "fp8 row-wise, cuBLAS"  # in another format
+# On the same values. The last are our own: of FP8 activations, and of operands folded with a limit.
+PEERS = ("cuBLAS bf16", "torch grouped bf16", "mx, bf16 activations", "mx, no limit")
+# More implementations: another format, other libraries with blocks of f32 scales, wide rows.
+OTHERS = {"fp8_us": "fp8 row-wise, cuBLAS", "blocks_us": "cuBLAS 1x128 by 128x128",
+          "deepgemm_us": "DeepGEMM 1x128 by 128x128", "wide_1024_us": "mx, a wide row in 1024",
+          "wide_32_us": "mx, a wide row in 32"}
 NEXT = "mx, next: "  # schedules ranked after the model's choice
 TIMES = ("burst_us", "sustained_us", "sustained_spread_us", "graph_us", "graph_spread_us", "sm_mhz")
 
 
 def time_of(entry):
     """Returns microseconds: sustained, or in a graph for small M."""
-    return entry.get("graph_us") or entry["sustained_us"]
+    return entry.get("sustained_us") or entry["graph_us"]
 
 
 def matmul_rows(data):
@@ -43,6 +46,7 @@ def shape_rows(data):
     for family, shapes in data["rows"].items():
         for case, result in shapes.items():
             times = {name: time_of(entry) for name, entry in result["implementations"].items()}
+            errors = {name: round(error, 6) for name, error in result.get("errors", {}).items()}
 
             def fastest(accepts):
                 return min((us for name, us in times.items() if accepts(name)), default=None)
@@ -50,7 +54,9 @@ def shape_rows(data):
             yield dict(card=card[1] if card else data["about"]["gpu"], seed=data["seed"], family=family,
                        case=case, wrong=result["wrong"], mx_us=times["mx"],
                        peer_us=fastest(PEERS.__contains__), dynamic_us=times.get("mx, dynamic"),
-                       next_us=fastest(lambda name: name.startswith(NEXT)), fp8_us=times.get(FP8))
+                       next_us=fastest(lambda name: name.startswith(NEXT)),
+                       **{column: times.get(name) for column, name in OTHERS.items()},
+                       error=errors.get("mx"), peer_error=errors.get(PEERS[2]))
 
 
 def layer_rows(data):
@@ -58,7 +64,7 @@ def layer_rows(data):
     for layer, shapes in data["rows"].items():
         for shape, result in shapes.items():
             mx, peer = (result["implementations"][name] for name in ("mx", "torch bf16"))
-            mx, peer = (entry.get("sustained_us") or entry["graph_us"] for entry in (mx, peer))
+            mx, peer = map(time_of, (mx, peer))
             yield dict(seed=data["seed"], layer=layer, shape=shape, mx_us=mx, torch_us=peer,
                        quantizer_bytes=result["quantizer_bytes"],
                        copy_gb_s=round(data["about"]["copy_gb_s"], 1))
@@ -172,7 +178,8 @@ def by_case(rows):
 
 
 def write(rows, file):
-    writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+    columns = dict.fromkeys(key for found in rows for key in found)
+    writer = csv.DictWriter(file, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
 
@@ -183,7 +190,9 @@ def main():
     parser.add_argument("raw", type=pathlib.Path, nargs="+")
     parser.add_argument("--csv", type=pathlib.Path)
     options = parser.parse_args()
-    rows = [found for path in options.raw for found in TABLES[options.table](read_raw(path))]
+    rows = [found for path in options.raw for found in (
+        csv.DictReader(path.read_text(encoding="utf-8").splitlines()) if path.suffix == ".csv" else
+        TABLES[options.table](read_raw(path)))]
     if not rows:
         sys.exit("expected results, found none")
     if options.csv:

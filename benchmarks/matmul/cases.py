@@ -29,6 +29,11 @@ CHOSEN = {"mx": ""}
 DYNAMIC = "dynamic"
 # Way of the same matmul with bf16 activations and packed weights, if they are quantized to FP8.
 W4A16 = "mx, bf16 activations"
+# Ways with options of mx-fold-operands: with a limit, and without. The program with a limit also
+# runs with operands that contain a wide row in each so many.
+UNLIMITED = "mx, no limit"
+LIMITED = {"mx": "limit=8", UNLIMITED: ""}
+WIDE = {f"mx, a wide row in {rows}": rows for rows in (1024, 32)}
 TILE = ("tile = [256, 128, 64], strategy = #mxgpu.wgmma_upcast_b<operand_stages = 4{}>, "
         "staging = 1, raster = group_m(8), epilogue = tma_store")
 IN_F16 = TILE.format(", f16_scale_range = true")
@@ -67,25 +72,32 @@ func.func @main({arguments}) -> !out {{
   return %y : !out
 }}
 """
-# The factors of B's rows, as normalized weights have them.
-EXPANDED = """!q = tensor<{a_shape}xf8E4M3FN>
+# Quantizes activations, and weights in bf16.
+QUANTIZED = """!q = tensor<{a_shape}xf8E4M3FN>
+!r = tensor<{b_shape}xf8E4M3FN>
 !t = tensor<{n}xf32>
-func.func @main({arguments}, %t: !t) -> !out {{
+func.func @main({arguments}) -> !out {{
   {count}%e = tensor.empty({rows}) : !q
   %es = tensor.empty({rows}) : !as
-  %q:2 = mx.fused_quantize ins(%a : !a) outs(%e, %es : !q, !as) block_size = {promote} -> !q, !as
+  %q:2 = mx.{quantize}{ragged} ins(%a : !a){offsets} outs(%e, %es : !q, !as) {of_a}-> !q, !as{of_b}
   %init = tensor.empty({rows}) : !out
-  %y = {op} ins(%q#0, %q#1, %b, %bs : !q, !as, !b, !bs) outs(%init : !out)
-      {block}{schedule} -> !out epilogue {{
+  %y = {op} ins(%q#0, %q#1, {quantized_b}){offsets} outs(%init : !out)
+      {block}{schedule} -> !out{epilogue}
+  return %y : !out
+}}
+"""
+OF_B = """
+  %f = tensor.empty() : !r
+  %fs = tensor.empty() : !bs
+  %r:2 = mx.quantize ins(%b : !b) outs(%f, %fs : !r, !bs) -> !r, !bs"""
+# Multiplies by the factors of B's rows, as normalized weights have them.
+FACTORS = """ epilogue {
   ^bb0(%sum: f32, %row: index, %column: index):
     %factor = tensor.extract %t[%column] : !t
     %product = arith.mulf %sum, %factor : f32
     %short = arith.truncf %product : f32 to bf16
     mx.yield %short : bf16
-  }}
-  return %y : !out
-}}
-"""
+  }"""
 PACK = """
 func.func @pack(%w: !w) -> !b {
   %init = tensor.empty() : !b
@@ -129,6 +141,8 @@ class Case:
     both: bool = False
     # bf16 A is quantized to FP8 in the program, and B is expanded to FP8.
     expands: bool = False
+    # bf16 operands are quantized to MXFP8 in the program, and mx-fold-operands folds both.
+    folds: bool = False
 
     @property
     def blocks(self):
@@ -140,6 +154,10 @@ class Case:
             return self.promote, block
         has_both = self.both or self.gradient or self.scale == "f32"
         return self.promote, self.promote if has_both else 0
+
+    @property
+    def quantizes(self):
+        return self.expands or self.folds
 
     @property
     def squares(self):
@@ -177,7 +195,8 @@ class Case:
 
     def program(self, way):
         ways = [name for name, _ in self.ways]
-        return self.name + (f"@{ways.index(way)}" if ways.index(way) else "")
+        index = 0 if way in WIDE else ways.index(way)
+        return self.name + (f"@{index}" if index else "")
 
     def _shapes(self, is_dynamic):
         if self.gradient:
@@ -209,7 +228,7 @@ class Case:
         body = dict(self.ways)[way]
         is_dynamic = body == DYNAMIC
         body = "" if is_dynamic else body
-        schedule = f"{{mxgpu.schedule = #mxgpu.schedule<{body}>}}" if body else ""
+        schedule = f"{{mxgpu.schedule = #mxgpu.schedule<{body}>}}" if body and not self.folds else ""
         names = [name for name, element in (("a", self.a), ("as", self.a), ("b", self.b),
                                             ("bs", self.b)) if name[1:] != "s" or element != "bf16"]
         offsets = ["o"] if self.groups else []
@@ -219,13 +238,18 @@ class Case:
         text = PROGRAM + (PACK.replace("{", "{{").replace("}", "}}") if self.packed else "")
         if self.packed and self.a != "bf16":
             text = text.replace(PROGRAM[PROGRAM.index("func.func"):], DEQUANTIZED)
-        if self.expands:
-            text = PROGRAM[:PROGRAM.index("func.func")] + EXPANDED
+        if self.quantizes:
+            text = PROGRAM[:PROGRAM.index("func.func")] + QUANTIZED
+        both = self.b == "bf16"
         return text.format(
+            quantize="fused_quantize" if self.expands else "quantize",
+            of_a=f"block_size = {self.promote} " * self.expands, of_b=OF_B * both,
+            quantized_b="%r#0, %r#1 : !q, !as, !r, !bs" if both else "%b, %bs : !q, !as, !b, !bs",
+            epilogue=FACTORS * self.expands,
             ragged=" ragged = rows" if self.groups else "",
             packed_layout=", #mxgpu.fragment_64x64" if self.packed else "", a=self.a,
-            b=self.b, s=self.scale, n=self.n, promote=self.promote, groups=self.groups, op=op, schedule=schedule,
-            arguments=", ".join(f"%{name}: !{name}" for name in names + offsets),
+            b=self.b, s=self.scale, n=self.n, groups=self.groups, op=op, schedule=schedule,
+            arguments=", ".join(f"%{name}: !{name}" for name in names + offsets + ["t"] * self.expands),
             ins=", ".join(f"%{name}" for name in names),
             ins_types=", ".join(f"!{name}" for name in names),
             offsets=" offsets(%o : !o)" if self.groups else "",
@@ -342,8 +366,13 @@ def group_ends(rows, groups, load):
 def compile_way(mx_compile, case, way, directory, quiet=False):
     """Compiles a program and returns True on success; `quiet` suppresses the compiler's errors."""
     name = case.program(way)
-    source = directory / f"{name}.mlir"
-    source.write_text(case.text(way))
+    source, text = directory / f"{name}.mlir", case.text(way)
+    if getattr(case, "folds", False):
+        mx_opt = pathlib.Path(mx_compile).with_name("mx-opt")
+        fold = f"--mx-fold-operands={dict(case.ways)[way]}"
+        text = subprocess.run([mx_opt, "-", fold, "--cse", "--mx-fuse-prologues"], input=text,
+                              stdout=subprocess.PIPE, text=True, check=True).stdout
+    source.write_text(text)
     command = [mx_compile, source, f"--chip={CHIP}", "-o", directory / name]
     return subprocess.run(command, stderr=subprocess.DEVNULL if quiet else None).returncode == 0
 

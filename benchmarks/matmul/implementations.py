@@ -87,6 +87,27 @@ class RowWise:
                                     out_dtype=torch.bfloat16, use_fast_accum=True)
 
 
+class BlockWise:
+    """fp8 matmuls with f32 scales for 1 x 128 and 128 x 128 elements, on the operands of mx."""
+    name = "cuBLAS 1x128 by 128x128"
+
+    def __init__(self, sets):
+        self.sets, self.count = [self.arguments(*pair) for pair in sets], len(sets) - 1
+        self.launch(0)
+
+    @staticmethod
+    def arguments(a, b):
+        of_a, of_b = torch.nn.functional.ScalingType.BlockWise1x128, torch.nn.functional.ScalingType.BlockWise128x128
+        x, w = a.elements.view(torch.float8_e4m3fn), b.elements.view(torch.float8_e4m3fn)
+        scales = a.scales.view(len(a.scales), -1)[:, :len(x)].t()
+        # The number of blocks along K is padded to a multiple of 4.
+        squares = torch.nn.functional.pad(b.scales, (0, -b.scales.shape[1] % 4))
+        return x, w.t(), scales, of_a, squares.t(), of_b
+
+    def launch(self, index):
+        self.out = torch.nn.functional.scaled_mm(*self.sets[index], output_dtype=torch.bfloat16)
+
+
 class GroupedMatmul:
     """Grouped matmul of PyTorch."""
 

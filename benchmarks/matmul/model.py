@@ -45,7 +45,7 @@ def timings(data):
         drawn = {case.name: case for case in row.cases(data["seed"], len(measured))}
         for name, result in measured.items():
             for way, entry in result["implementations"].items():
-                if way == "mx" or way.startswith(surface.NEXT_WAY):
+                if not drawn[name].quantizes and (way == "mx" or way.startswith(surface.NEXT_WAY)):
                     schedule = "" if way == "mx" else way.removeprefix(surface.NEXT_WAY)
                     yield row, drawn[name], schedule, surface.time_of(entry)
 

@@ -14,6 +14,8 @@ L2_BYTES = 60 << 20
 CUBLAS, NORMAL = "cuBLAS bf16", "cuBLAS bf16, normal values"
 GROUPED, GROUPED_NORMAL = "torch grouped bf16", "torch grouped bf16, normal values"
 ROWS_COMPARED = 64
+# Error of a row of a matmul of MXFP8 by norm, with a margin of two.
+MOST_ERROR = 0.08
 
 
 def bound_exact(wide, high, k):
@@ -96,8 +98,6 @@ class Matmul:
         return []
 
     def peers(self):
-        if self.case.expands:  # compared with another way of mx
-            return []
         case, pairs = self.case, [(a.values, b.values) for a, b in self.sets[:-1]]
         found = [implementations.Matmul(CUBLAS, pairs, self.out_shape)]
         if "normal" in case.peers:
@@ -106,6 +106,16 @@ class Matmul:
         if "fp8" in case.peers:
             found.append(implementations.RowWise(pairs, self.out_shape))
         return found
+
+    def equal_peers(self):
+        """Returns baselines with the operands of mx, and prints the reason if they refuse the case."""
+        if self.case.groups or not self.case.squares:
+            return []
+        try:
+            return [implementations.BlockWise(self.sets)]
+        except (RuntimeError, ValueError) as error:
+            print(f"{self.case.name}: {implementations.BlockWise.name}: {error}")
+            return []
 
     def brief_peers(self):
         """Returns baselines measured only in a burst, because they are much slower."""
@@ -123,21 +133,27 @@ class Matmul:
         a, b = self.sets[index]
         return torch.mm(a.values, b.values.t())
 
-    def rows(self):
-        return torch.linspace(0, self.case.m - 1, ROWS_COMPARED, device="cuda").long()
+    def parts(self, index):
+        """Yields the numbers and values of some rows of A, and the values of their B."""
+        a, b = self.sets[index]
+        rows = torch.linspace(0, self.case.m - 1, ROWS_COMPARED, device="cuda").long()
+        yield rows, a.values[rows], b.values
 
     def rows_wrong(self, out, index, case):
-        a, b = self.sets[index]
-        rows = self.rows()
-        x = quantize_folded(a.values[rows], case.promote) if case.expands else a.values[rows]
-        return count_wrong(out[rows], x.double(), b.values.double(), case.k, case.promote)
+        wrong = 0
+        for rows, x, y in self.parts(index):
+            x = quantize_folded(x, case.promote) if case.expands else x
+            wrong += count_wrong(out[rows], x.double(), y.double(), case.k, case.promote)
+        return wrong
 
     def error(self, implementation):
         """Returns the error of some rows of a result, by norm."""
         implementation.launch(0)
-        a, b = self.sets[0]
-        exact = a.values[self.rows()].double() @ b.values.double().t()
-        return float((implementation.out[self.rows()] - exact).norm() / exact.norm())
+        squares = torch.zeros(2, dtype=torch.float64, device="cuda")
+        for rows, x, y in self.parts(0):
+            exact = x.double() @ y.double().t()
+            squares += torch.stack([(implementation.out[rows] - exact).square().sum(), exact.square().sum()])
+        return float((squares[0] / squares[1]).sqrt())
 
     def defined(self, out):
         return out
@@ -190,17 +206,13 @@ class GroupedRows(Matmul):
         a, b = self.sets[index]
         return implementations.grouped_mm(a.values, self.weights(b.values), self.ends_on_device)
 
-    def rows_wrong(self, out, index, case):
-        (a, b), wrong = self.sets[index], 0
+    def parts(self, index):
+        a, b = self.sets[index]
         per_group = max(2, ROWS_COMPARED // self.case.groups)
         for group, (begin, end) in enumerate(zip([0, *self.ends], self.ends)):
-            if begin == end:
-                continue
-            rows = torch.linspace(begin, end - 1, per_group, device="cuda").long()
-            part = b.values[group * self.case.n:(group + 1) * self.case.n]
-            wrong += count_wrong(out[rows], a.values[rows].double(), part.double(), self.case.k,
-                                 case.promote)
-        return wrong
+            if begin != end:
+                rows = torch.linspace(begin, end - 1, per_group, device="cuda").long()
+                yield rows, a.values[rows], b.values[group * self.case.n:(group + 1) * self.case.n]
 
 
 class Gradient(Matmul):
@@ -256,7 +268,44 @@ class Gradient(Matmul):
         return wrong
 
 
+class Limited:
+    """Operands that mx-fold-operands folds, without wide rows or with some in A."""
+
+    @staticmethod
+    def widen(elements, name):
+        """Returns `elements` with the wide rows of an implementation."""
+        if interval := cases.WIDE.get(name):
+            elements = elements.clone()
+            elements[::interval, :32] *= 2.0**14
+        return elements
+
+    def arguments(self, program):
+        for a, *others in super().arguments(program):
+            yield [self.widen(a, program.name), *others]
+
+    def wrong(self, implementation):
+        """Counts rows far from the baseline, narrow rows that differ in any bit between
+        implementations, and without wide rows also wrong small integers."""
+        out, (a, _) = implementation.out.fill_(float("nan")), self.sets[0]
+        implementation.launch(0)
+        if not hasattr(self, "narrow"):
+            self.narrow = out.clone()
+        values, a.values = a.values, self.widen(a.values, implementation.name)
+        reference, a.values = self.reference(0), values
+        errors = torch.cat([(x - y.float()).norm(dim=1) / y.float().norm(dim=1)
+                            for x, y in zip(out.split(8192), reference.split(8192))])
+        differs = (out.view(torch.int16) != self.narrow.view(torch.int16)).any(1)
+        if interval := cases.WIDE.get(implementation.name):
+            differs[::interval] = False
+        wrong = int((~(errors < MOST_ERROR) | differs).sum())
+        if not interval:
+            implementation.launch(implementation.count)
+            wrong += int((out != self.reference(implementation.count)).sum())
+        return wrong
+
+
 def make(case):
     if case.gradient:
         return Gradient(case)
-    return GroupedRows(case) if case.groups else Matmul(case)
+    kind = GroupedRows if case.groups else Matmul
+    return type("Limited", (Limited, kind), {})(case) if case.folds else kind(case)

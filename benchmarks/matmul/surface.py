@@ -11,7 +11,8 @@ reduced precision name this contract ("promoted 128") and have rows of their own
 baseline's time divided by that of mx: median, tenth percentile, and the worst with its name.
 Every shape is measured together with its baseline in one process, after its results were
 checked (see speed.py). "dynamic" is the program with dynamic rows. "next" is the fastest of the
-schedules ranked after the model's choice, measured for every fourth shape. `show` reads raw
+schedules ranked after the model's choice, measured for every fourth shape. Families with a
+limit compare programs of mx-fold-operands with and without a limit. `show` reads raw
 results or CSV as in benchmarks/results/shapes.csv. others.py documents run --peers=FILE.py."""
 
 import argparse
@@ -30,7 +31,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import cases
 import published
 import tune
-from cases import Case, DYNAMIC, W4A16
+from cases import Case, DYNAMIC, LIMITED, W4A16, WIDE
 from published import NEXT as NEXT_WAY, time_of
 
 # N and K of feed-forward layers (up and down) and of attention in published models.
@@ -125,7 +126,9 @@ def draw_folded_grouped_gradient(source, index, promote, large):
 def draw_blocks(source, index, draw, *limits):
     """Draws a matmul with f32 scales of 1 x 128, and of 128 x 128 unless it is a weight gradient."""
     case = draw(source, index, 128, *limits)
-    return dataclasses.replace(case, name=case.name.replace("promoted128", "fp8_block"), scale="f32")
+    n = case.n if case.groups else multiple(case.n, 128)  # other libraries take whole blocks only
+    name = case.name.replace("promoted128", "fp8_block").replace(f"x{case.n}x", f"x{n}x")
+    return dataclasses.replace(case, name=name, n=n, scale="f32")
 
 
 def draw_weights(source, index, low, high):
@@ -149,6 +152,19 @@ def draw_expanded(source, index, low, high):
         if case.k % 128 == 0:
             return dataclasses.replace(case, name=case.name.replace("bf16x", "w4a8-"), promote=128,
                                        expands=True)
+
+
+def draw_quantized_groups(source, index, prefix, least, fields):
+    """Draws a forward matmul of bf16 with at least `least` rows per group."""
+    while True:
+        case = draw_grouped(source, index)
+        if case.m >= least * case.groups and case.k % 128 == 0:
+            return dataclasses.replace(case, name=f"{prefix}-{case.name}", a="bf16", **fields)
+
+
+def draw_limited(source, index):
+    m, n, k = (multiple(log_uniform(source, 4096, 16384), 128) for _ in range(3))
+    return Case(f"limit-{m}x{n}x{k}", m, n, k, a="bf16", b="bf16", folds=True)
 
 
 # Folded operands: name and title, number of operations or rows, required ratios.
@@ -190,6 +206,8 @@ class Row:
                 ways["mx, dynamic"] = DYNAMIC
             if case.expands:
                 ways[W4A16] = ""
+            if case.folds:
+                ways = LIMITED
             found[case.name] = dataclasses.replace(case, ways=tuple(ways.items()))
         return list(found.values())
 
@@ -213,12 +231,26 @@ ROWS = [
       for name, title, draw, limits, least, promotions in GRADIENTS for promote in promotions),
     Row("w4a8", "MXFP4 by FP8, promoted 128, 1024 to 16384 rows, with quantizer, beside bf16 × MXFP4",
         draw_expanded, (1.30, 1.10), (1024, 16384), "promoted 128"),
+    Row("w4a8-grouped", "MXFP4 by FP8, promoted 128, grouped, at least 1024 rows a group, with quantizer",
+        draw_quantized_groups, (1.30, 1.10), ("w4a8", 1024, dict(b="f4E2M1FN", promote=128, expands=True)),
+        "promoted 128"),
+    Row("limit-dense", "FP8 folded with a limit, dense from 4096, with quantizers, to no limit",
+        draw_limited, (0.98, 0.98), (), "promoted 128"),
+    Row("limit-grouped", "FP8 folded with a limit, grouped, at least 512 rows a group, with quantizers",
+        draw_quantized_groups, (0.98, 0.98), ("limit", 512, dict(folds=True)), "promoted 128"),
     *(Row(f"fp8_block-{name}", f"FP8 with f32 scales, {title}", draw_blocks, least, (draw, large),
           "promoted 128") for name, title, draw, large, least in FOLDED),
     *(Row(f"fp8_block-{name}", f"FP8 with f32 scales, {title}", draw_blocks, least, (draw, *limits),
           "promoted 128") for name, title, draw, limits, least, _ in GRADIENTS),
 ]
 DYNAMIC_LEAST = 0.98, 0.95  # relative to static rows
+# Columns of errors by norm, and further tables: title, and the columns that are compared.
+ERRORS = "error", "peer_error"
+OTHERS = (("the model's next to its choice", "mx_us", "next_us"),
+          ("cuBLAS, FP8 by rows, without a bound", "mx_us", "fp8_us"),
+          ("cuBLAS, FP8 in blocks, without a bound", "mx_us", "blocks_us"),
+          ("DeepGEMM, FP8 in blocks, without a bound", "mx_us", "deepgemm_us"),
+          *((f"a wide row in {rows}, to no limit", f"wide_{rows}_us", "peer_us") for rows in WIDE.values()))
 
 
 # --- Programs -------------------------------------------------------------------------
@@ -242,7 +274,7 @@ def build(mx_compile, out, seed, shapes, only):
             if not re.search(only, row.name):
                 continue
             found = row.cases(seed, shapes)
-            found = [with_next(mx_compile, case, out) if i % EVERY == 0 else case
+            found = [with_next(mx_compile, case, out) if i % EVERY == 0 and not case.folds else case
                      for i, case in enumerate(found)]
             # The short form in --mx-explain's list may omit parts of the schedule.
             jobs = {(case.name, way): pool.submit(cases.compile_way, mx_compile, case, way, out,
@@ -278,13 +310,17 @@ def measure(out, results, only, seconds, beside):
             case = Case(**fields | dict(ways=tuple(map(tuple, fields["ways"])),
                                         peers=tuple(fields["peers"])))
             problem = problems.make(case)
-            ours = [implementations.MxProgram(way, case, out, problem) for way, _ in case.ways
+            speed.release()  # programs allocate memory outside PyTorch
+            ways = [*dict(case.ways), *WIDE] if case.folds else dict(case.ways)
+            ours = [implementations.MxProgram(way, case, out, problem) for way in ways
                     if (out / case.program(way)).exists()]
             wrong = sum(problem.wrong(one) for one in ours)
-            more = find_others(problem)
+            more = problem.equal_peers() + find_others(problem)
             others_wrong = others.count_wrong(problem, more)
-            everyone = ours + problem.peers() + more
-            times = timing.measure_one_way(everyone, seconds, case.few_rows)
+            # Programs with quantizers are compared with another way of mx.
+            everyone = ours + more + ([] if case.quantizes else problem.peers())
+            times = (timing.measure_graphs(everyone, seconds) if case.folds else
+                     timing.measure_one_way(everyone, seconds, case.few_rows))
             measured[case.name] = dict(wrong=wrong, implementations=times)
             if more:
                 measured[case.name] |= dict(others_wrong=others_wrong)
@@ -327,20 +363,28 @@ def summary(row, found, least, of_worst=False):
 
 def table(rows):
     """Returns the table of several seeds."""
-    text = published.header("family", "shapes", "median", "tenth percentile", "worst", "where", "wanted")
+    columns = "family", "shapes", "median", "tenth percentile", "worst", "where", "wanted"
+    text, with_errors = published.header(*columns), ""
     families = {family.name: [row for row in rows if row["family"] == family.name] for family in ROWS}
     for family in ROWS:
         if found := ratios(families[family.name], "mx_us", "peer_us"):
-            text += published.row(*summary(family.title, found, family.least, family.contract != "exact"))
+            cells = summary(family.title, found, family.least, family.contract != "exact")
+            errors = [[row[key] for row in families[family.name] if key in row] for key in ERRORS]
+            if all(errors):
+                with_errors += published.row(*cells, *(f"{max(values):.4f}" for values in errors))
+            else:
+                text += published.row(*cells)
     for contract in dict.fromkeys(family.contract for family in ROWS):
         own = [row for family in ROWS if family.contract == contract for row in families[family.name]]
         if dynamic := ratios(own, "dynamic_us", "mx_us"):
             text += published.row(*summary(f"dynamic rows beside static, {contract}", dynamic, DYNAMIC_LEAST))
-    for title, column in (("the model's next to its choice", "next_us"), ("cuBLAS, FP8 by rows, without a bound", "fp8_us")):
-        text += "\n" + published.header(title, "shapes", "median", "tenth percentile", "worst", "where")
-        for family in ROWS:
-            if found := ratios(families[family.name], "mx_us", column):
-                text += published.row(*summary(family.title, found, (0, 0))[:-1])
+    if with_errors:
+        text += "\n" + published.header(*columns, "error with FP8", "error with bf16") + with_errors
+    for title, of, to in OTHERS:
+        lines = "".join(published.row(*summary(family.title, found, (0, 0))[:-1],
+                                      sum(ratio >= 0.97 for ratio in found.values()))
+                        for family in ROWS if (found := ratios(families[family.name], of, to)))
+        text += "\n" + published.header(title, *columns[1:-1], "at least 0.97") + lines if lines else ""
     return text + f"\nWrong elements: {sum(row['wrong'] for row in rows)}.\n"
 
 

@@ -45,6 +45,8 @@ def of_surface(data, name):
         measured = data["rows"].get(row.name, {})
         drawn = {case.name: case for case in row.cases(data["seed"], len(measured))}
         for name, result in measured.items():
+            if drawn[name].quantizes:
+                continue
             found = result["implementations"]
             yield timed(row.name, drawn[name], "mx", found["mx"], data["about"])
             nexts = {way.removeprefix(surface.NEXT_WAY): entry for way, entry in found.items()
