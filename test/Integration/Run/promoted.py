@@ -7,6 +7,7 @@ chosen and for random cases. The oracle (Inputs/promoted_sums.py) checks that it
 """
 
 import dataclasses
+import re
 
 import ml_dtypes
 import mx_reference as ref
@@ -378,6 +379,7 @@ CHOSEN += [
     Case((50, 0, 141), 40, 256, "rows", result="scatter", **SQUARES),
     Case(250, 300, 640, schedule=tile(192, 128), data="special", **SQUARES),
     Case(130, 500, 384, schedule=tile(128, 192), data="special", **SQUARES),
+    Case(130, 300, 384, schedule=tile(256, 160) + ", epilogue = tma_store", data="special", **SQUARES),
     Case(300, 300, 512, schedule=tile(256, 256), data="wild", **SQUARES),
     Case(200, 130, 256, schedule=tile(128, 256), elements=("f8E5M2", "f8E4M3FN"), alpha=True, accumulate=True, **SQUARES),
     Case(130, 200, 384, blocks=(128, 128), squares=True, data="special"),
@@ -388,6 +390,7 @@ CHOSEN += [
     Case((1, 130), 256, 256, "masked", epilogue=True, data="special", **SQUARES),
     Case(71, 140, 256, "batched", **SQUARES),
     Case(130, 200, 384, schedule=tile(128, 192), data="special", **BLOCKS_OF_BOTH),
+    Case(130, 200, 384, schedule=tile(128, 96), **BLOCKS_OF_BOTH),
     Case(250, 300, 512, schedule=tile(256, 256), data="wild", **BLOCKS_OF_BOTH),
     Case((1, 131), 256, 256, "masked", pairs=True, **BLOCKS_OF_BOTH),
     Case(141, 200, (100, 0, 256, 1), "reduction", data="special", **BLOCKS_OF_BOTH),
@@ -449,7 +452,10 @@ def draw_blocks(index):
         case = draw_case(index)
     squares = case.kind != "reduction" and rng.random() < 0.7
     k = case.k if case.kind == "reduction" else 128 * int(rng.integers(1, 7))
-    return dataclasses.replace(case, k=k, blocks=(128, 128), squares=squares,
+    schedule = case.schedule
+    if rng.random() < 0.4:
+        schedule = re.sub(r"(\[(?:128|256)), \d+", rf"\1, {pick(rng, (96, 160))}", schedule)
+    return dataclasses.replace(case, k=k, blocks=(128, 128), squares=squares, schedule=schedule,
                                exact=not squares or rng.random() < 0.7, linear=False)
 
 
