@@ -161,6 +161,12 @@ static Values lowerCtaRank(NVVMBuilder &builder, CtaRankOp,
                                        builder.ctaRank())};
 }
 
+static Values lowerLaneId(NVVMBuilder &builder, gpu::LaneIdOp,
+                          gpu::LaneIdOp::Adaptor) {
+  return {arith::IndexCastUIOp::create(builder, builder.getIndexType(),
+                                       builder.laneId())};
+}
+
 static Values lowerWaitDependencies(NVVMBuilder &builder, WaitDependenciesOp,
                                     WaitDependenciesOp::Adaptor) {
   builder.waitForGrids();
@@ -176,6 +182,6 @@ static Values lowerLaunchDependents(NVVMBuilder &builder, LaunchDependentsOp,
 void mx::mxgpu::populateClusterPatterns(RewritePatternSet &patterns,
                                         const TypeConverter &converter) {
   addPatterns<lowerExchangePartials, lowerEndPartials, lowerCtaRank,
-              lowerWaitDependencies, lowerLaunchDependents>(converter,
-                                                            patterns);
+              lowerLaneId, lowerWaitDependencies, lowerLaunchDependents>(
+      converter, patterns);
 }

@@ -120,7 +120,7 @@ struct ConvertMXGPUToNVVMPass final
                          op.getOp() == gpu::AllReduceOperation::OR;
           return !isKnown || !op.getType().isInteger(32) || op.getClusterSize();
         });
-    target.addIllegalOp<gpu::AllReduceOp>();
+    target.addIllegalOp<gpu::AllReduceOp, gpu::LaneIdOp>();
     target.addDynamicallyLegalOp<memref::AtomicRMWOp>(
         [](memref::AtomicRMWOp op) {
           MemRefType type = op.getMemRefType();

@@ -25,12 +25,14 @@ llvm::LogicalResult convertMatmul(MatmulOpInterface op,
 llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertRowClasses(RowClassesOp op,
                                       mlir::gpu::GPUModuleOp module);
-/// Returns whether a bit of the row classes is set. All lanes of a warp take
-/// part and share the loads.
+/// Returns whether a bit of the row classes is set. All threads of the CTA
+/// share the loads, outside of roles.
 mlir::Value isAnySet(KernelBuilder &body, mlir::ValueRange classes);
-llvm::LogicalResult convertQuantize(FusedQuantizeOp op,
-                                    mlir::gpu::GPUModuleOp module,
-                                    const target::TargetInfo &target);
+/// Adds an operation that shares the kernel to `done`.
+llvm::LogicalResult
+convertQuantize(FusedQuantizeOp op, mlir::gpu::GPUModuleOp module,
+                const target::TargetInfo &target,
+                llvm::SmallPtrSetImpl<mlir::Operation *> &done);
 
 /// Operands that mx.dequantize and mx.pack_operand with #mxgpu.k_order share.
 /// Absent operands are null.

@@ -341,7 +341,7 @@ struct ConvertMXToMXGPUPass final
     if (auto classes = dyn_cast<RowClassesOp>(op))
       return convertRowClasses(classes, module);
     if (auto quantize = dyn_cast<FusedQuantizeOp>(op))
-      return convertQuantize(quantize, module, target);
+      return convertQuantize(quantize, module, target, done);
     if (auto operands = DequantizeOperands::get(op))
       return convertDequantize(*operands, module, done);
     if (auto relayout = dyn_cast<RelayoutOp>(op))

@@ -29,7 +29,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// A CTA reduces the maxima of its warps through shared memory, between barriers.
+// A CTA reduces the maxima of its warps through shared memory, between barriers. A single barrier joins conditions.
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK:         llvm.mlir.global internal @mx_warp_maxima() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<32 x i32>
@@ -43,6 +43,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-COUNT-2: llvm.load %{{.*}} : !llvm.ptr<3> -> i32
   // CHECK-NOT:     llvm.load {{.*}}!llvm.ptr<3>
   // CHECK:         llvm.intr.maximum
+  // CHECK:         %[[ANY:.*]] = llvm.call_intrinsic "llvm.nvvm.barrier.cta.red.or.aligned.count"(%{{.*}}, %{{.*}}, %{{.*}}) : (i32, i32, i1) -> i1
+  // CHECK:         scf.if %[[ANY]]
+  // CHECK:         nvvm.read.ptx.sreg.laneid
   mxgpu.kernel @cta(%x: memref<64xf32>, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [1, 1] of(%n, %n, %n)
     mxgpu.role @reduce warps(2) {
@@ -50,7 +53,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       %v = memref.load %x[%thread] : memref<64xf32>
       %a = gpu.all_reduce maximumf %v uniform {
       } : (f32) -> f32
-      memref.store %a, %x[%thread] : memref<64xf32>
+      %is_below = arith.cmpf olt, %v, %a : f32
+      %any = gpu.all_reduce or %is_below uniform {
+      } : (i1) -> i1
+      scf.if %any {
+        %lane = gpu.lane_id
+        memref.store %a, %x[%lane] : memref<64xf32>
+      }
     }
   }
 }

@@ -55,6 +55,7 @@ class Case:
     nan: bool = False
     size: int = 128  # of blocks of A and partial sums
     stored: bool = False  # A is stored with blocks of 32, as B
+    both: bool = False  # B is quantized too
     schedule: str = ""  # of the matmul of folded operands
 
     def make(self):
@@ -73,7 +74,10 @@ class Case:
         if self.stored:
             self.x_codes, self.x_scales, self.x = dequantize(self.x)
         all_n = self.n * self.count * self.groups
-        self.codes, self.scales, self.w = dequantize(draw(rng, all_n, self.k, [row for row in self.wide[1] if row < all_n]))
+        w = draw(rng, all_n, self.k, [row for row in self.wide[1] if row < all_n])
+        self.codes, self.scales, self.w = dequantize(w)
+        if self.both:
+            self.w = w
         self.to = rng.permutation(rows)
         self.old = rng.standard_normal((rows, self.n)).astype(np.float32)
         self.wide_a, self.wide_b = find_wide(self.x, self.size), find_wide(self.w, self.k)
@@ -86,7 +90,7 @@ class Case:
         x, w = self.x[part], self.w[part_b]
         folded = sums.multiply(sums.fold(x, E4M3, self.size), sums.fold(w, E4M3, None), self.size)
         with np.errstate(all="ignore"):
-            a, b = dequantize(x)[2].astype(np.float64), w.astype(np.float64)
+            a, b = dequantize(x)[2].astype(np.float64), (dequantize(w)[2] if self.both else w).astype(np.float64)
             steps = 4 * -(-self.k // 64)
             tolerance = steps * 5 * 2.0**-23 * (np.abs(a) @ np.abs(b).T)
             return folded, a @ b.T, tolerance, self.wide_a[part, None] | self.wide_b[None, part_b]
@@ -113,6 +117,8 @@ class Case:
             named += [("xe", matrices(self.x_codes, batch), E4M3), ("xs", matrices(self.x_scales, batch), "f8E8M0FNU")]
         else:
             named.append(("x", x.astype(BF16), "bf16"))
+        if self.both:
+            named.append(("v", self.w.astype(BF16), "bf16"))
         types = {name: tensor(array.shape, element) for name, array, element in named}
         quantized = [tensor(x.shape, E4M3), tensor(scales, "f8E8M0FNU" + layout)]
         ends = f"offsets(%ends : {types['ends']})"
@@ -122,12 +128,18 @@ class Case:
   %f = tensor.empty() : {quantized[1]}
   %q:2 = mx.quantize {ragged[0]} ins(%x : {types.get('x')}) {ragged[1]} outs(%e, %f : {', '.join(quantized)})
     -> {', '.join(quantized)}"""
-        a = "%q#0, %q#1"
+        a, b = "%q#0, %q#1", "%w, %s"
+        if self.both:
+            of_w, b = f"{types['w']}, {types['s']}", "%r#0, %r#1"
+            quantizer += f"""
+  %g = tensor.empty() : {types['w']}
+  %h = tensor.empty() : {types['s']}
+  %r:2 = mx.quantize ins(%v : {types['v']}) outs(%g, %h : {of_w}) -> {of_w}"""
         if self.stored:
             quantizer, a, quantized = "", "%xe, %xs", [types["xe"], types["xs"]]
         grouped = self.kind in ("rows", "masked")
         words = ["mx.grouped_matmul ragged = rows" if grouped else "mx.matmul", "masked" * (self.kind == "masked"),
-                 f"ins({a}, %w, %s : {', '.join([*quantized, types['w'], types['s']])})", ends * grouped,
+                 f"ins({a}, {b} : {', '.join([*quantized, types['w'], types['s']])})", ends * grouped,
                  f"scatter(%to : {types['to']})" * self.scatter, f"outs(%old : {types['old']})",
                  "num_b = 2" * self.pairs, "accumulate" * self.accumulate, f"-> {types['old']}"]
         if self.pairs or self.epilogue:
@@ -156,7 +168,7 @@ class Case:
             schedule = f"{{mxgpu.schedule = #mxgpu.schedule<{self.schedule}>}}"
             module = re.sub(r"promote = 128( num_b = 2)?( accumulate)?", rf"\g<0> {schedule}", module)
         for chip in test.chips:
-            found, = test.run(module, arrays, 1, chip=chip)
+            found, = test.run(module, arrays, 1, chip=chip, sms=2)
             self.compare(chip, found.reshape(self.old.shape))
 
     def compare(self, chip, found):
@@ -189,6 +201,7 @@ CASES = [
     Case(40, 72, 256, ((), ())),
     Case(200, 300, 256, ((5, 130), (0, 299)), epilogue=True),
     Case(200, 70, 384, ((3,), ()), stored=True),
+    Case(200, 300, 512, ((5,), (299,)), both=True),
     Case(130, 64, 256, (range(130), ()), out="bf16"),
     Case(130, 64, 256, ((), range(64)), accumulate=True),
     Case(96, 136, 256, ((7, 9, 95), (64,)), nan=True),

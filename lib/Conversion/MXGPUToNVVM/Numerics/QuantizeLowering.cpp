@@ -212,9 +212,10 @@ static Value getWarpMaxima(NVVMBuilder &builder) {
       builder, LLVM::LLVMPointerType::get(builder.getContext(), 3), kName);
 }
 
-/// Computes the maximum over a CTA or, with several roles, over the threads of
-/// a role. Every thread reads the maxima of all warps.
-/// The first barrier protects maxima of an earlier reduction.
+/// Computes the maximum, or whether a condition holds for any thread, over a
+/// CTA or, with several roles, over the threads of a role. Every thread reads
+/// the maxima of all warps. The first barrier protects maxima of an earlier
+/// reduction.
 static LogicalResult lowerAllReduce(gpu::AllReduceOp op,
                                     gpu::AllReduceOp::Adaptor adaptor,
                                     ConversionPatternRewriter &rewriter) {
@@ -222,13 +223,24 @@ static LogicalResult lowerAllReduce(gpu::AllReduceOp op,
   auto shape = function ? function->getAttrOfType<DenseI32ArrayAttr>(
                               NVVM::NVVMDialect::getReqntidAttrName())
                         : DenseI32ArrayAttr();
-  if (!shape || op.getOp() != gpu::AllReduceOperation::MAXIMUMF)
-    return rewriter.notifyMatchFailure(op, "not a maximum in a lowered kernel");
+  bool isAny =
+      op.getOp() == gpu::AllReduceOperation::OR && op.getType().isInteger(1);
+  if (!shape || !(isAny || op.getOp() == gpu::AllReduceOperation::MAXIMUMF))
+    return rewriter.notifyMatchFailure(
+        op, "not a maximum or condition in a lowered kernel");
   NVVMBuilder builder(op.getLoc(), rewriter);
   int64_t barrier = 0, first = 0, warps = shape[0] / mx::target::kWarpSize;
   if (auto role = op->getAttrOfType<DenseI32ArrayAttr>(kReducingRoleAttrName))
     std::tie(barrier, first, warps) = std::tuple(role[0], role[1], role[2]);
   int64_t threads = warps * mx::target::kWarpSize;
+  if (isAny) {
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, op.getType(),
+        builder.getStringAttr("llvm.nvvm.barrier.cta.red.or.aligned.count"),
+        ValueRange{builder.i32(barrier), builder.i32(threads),
+                   adaptor.getValue()});
+    return success();
+  }
   Value value = reduceLanes(builder, ReduceKind::Maximum, adaptor.getValue());
   Value maxima = getWarpMaxima(builder);
   builder.syncThreads(barrier, threads);

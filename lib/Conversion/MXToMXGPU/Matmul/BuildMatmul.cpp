@@ -114,9 +114,17 @@ static void enterKernel(MatmulKernel &kernel, KernelOp kernelOp) {
     kernel.rank = CtaRankOp::create(kernel.body);
 }
 
-static void createScheduler(const Policies &policies, Value workTiles) {
+/// Creates the tile scheduler. A kernel of wide elements finds no work tiles if
+/// all rows are narrow.
+static void createScheduler(MatmulKernel &kernel, const Policies &policies,
+                            Value workTiles) {
+  KernelBuilder &body = kernel.body;
   Value rows = policies.epilogue->getRows();
   Value columns = policies.epilogue->getColumns();
+  if (kernel.matmul.problem.where == RowClass::Wide)
+    columns = body.select(isAnySet(body, {kernel.arguments.get(Arg::AClasses),
+                                          kernel.arguments.get(Arg::BClasses)}),
+                          columns, body.index(0));
   policies.work->createScheduler(rows, columns, workTiles);
 }
 
@@ -125,18 +133,19 @@ static void createScheduler(const Policies &policies, Value workTiles) {
 static Value createFrame(MatmulKernel &kernel, const Policies &policies) {
   KernelBuilder &body = kernel.body;
   RingType byRing = kernel.matmul.buffers.workTiles;
-  if (!byRing)
-    createScheduler(policies, Value());
+  bool readsMemory = byRing || kernel.matmul.problem.where;
+  if (!readsMemory)
+    createScheduler(kernel, policies, Value());
   policies.mainLoop->createRings();
   policies.epilogue->begin();
   // Place work tiles last in memory, because other buffers need more alignment.
   Value workTiles = byRing ? body.ring(byRing, "work_tiles") : Value();
   // Earlier kernels may write the memory read from here on, including the group
-  // offsets that determine the first work tile.
+  // offsets and row classes that determine the first work tile.
   if (kernel.matmul.schedule.getPdl())
     WaitDependenciesOp::create(body);
-  if (byRing)
-    createScheduler(policies, workTiles);
+  if (readsMemory)
+    createScheduler(kernel, policies, workTiles);
   return workTiles;
 }
 
@@ -254,6 +263,8 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
   MatmulProblem problem = *getMatmulProblem(op, target);
   ScheduleFields fields = schedule.getFields();
   resolveStrategy(problem, fields);
+  // Kernels without selected elements take as long as their launch.
+  fields.pdl |= problem.where.has_value();
   schedule = ScheduleAttr::get(op->getContext(), fields);
   if (failed(verifyScheduleSupport(op, schedule, target)))
     return failure();

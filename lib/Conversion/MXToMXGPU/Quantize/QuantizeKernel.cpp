@@ -42,13 +42,15 @@ Value mx::mxgpu::isRequested(KernelBuilder &body, KernelOp kernel,
   size_t count = op.getIfAny().size();
   if (!count)
     return {};
+  WaitDependenciesOp::create(body);
+  LaunchDependentsOp::create(body);
   auto arguments = kernel.getBody().getArguments();
   return isAnySet(body, ValueRange(arguments).take_back(count));
 }
 
 Value mx::mxgpu::limitGrid(KernelBuilder &host, FusedQuantizeOp op,
                            QuantizeScheduleAttr schedule, Value grid) {
-  if (op.getIfAny().empty() || op.getOffsets())
+  if (op.getIfAny().empty())
     return grid;
   return host.min(
       grid, host.mul(SmCountOp::create(host), host.index(schedule.getCtas())));
@@ -85,7 +87,9 @@ public:
                /*padded=*/false),
         destinations(op.getNumDestinations()) {}
 
-  void build();
+  /// Builds and launches a kernel that quantizes tensors one after another.
+  using Builders = std::vector<std::unique_ptr<QuantizeRowsBuilder>>;
+  static void build(const Builders &builders);
 
 private:
   /// Kernel values: elements, scales and optional spreads, or the dequantized
@@ -96,7 +100,7 @@ private:
   };
 
   SmallVector<Value> getArguments();
-  void takeArguments();
+  void takeArguments(Block::args_iterator &next);
   bool hasSquares() const { return format.blockRows > 1; }
   bool isWhole() const { return format.blockSize == BlockFormat::kWhole; }
   bool isReadTwice() const { return hasSquares() || isWhole(); }
@@ -126,7 +130,10 @@ private:
     return builder.mul(builder.ceilDiv(rows, rowMultiple),
                        builder.index(rowMultiple));
   }
-  void buildBody();
+  /// Quantizes the tensor in `role`, or in a new role if null, and returns the
+  /// role. With `if_any`, does so if `isNeeded` is true.
+  RoleOp buildBody(KernelOp kernel, Value isNeeded, RoleOp role);
+  Value getGrid();
   /// Returns true if all threads of a CTA, not of a warp, process a row.
   bool isByCta() const {
     if (hasSquares())
@@ -211,7 +218,6 @@ private:
   int64_t loads;             ///< pieces of a block that are loaded at once
   int64_t rowMultiple;       ///< rows of tiles that fill scale tiles
   QuantizeInputLoader pieces;
-  KernelOp kernel;
   /// Kernel values.
   SmallVector<Destination> destinations;
   SmallVector<Value> magnitudes;
@@ -239,8 +245,7 @@ SmallVector<Value> QuantizeRowsBuilder::getArguments() {
   return arguments;
 }
 
-void QuantizeRowsBuilder::takeArguments() {
-  Block::args_iterator next = kernel.getBody().args_begin();
+void QuantizeRowsBuilder::takeArguments(Block::args_iterator &next) {
   pieces.takeArguments(next);
   for (auto [i, dest] : llvm::enumerate(destinations)) {
     dest.elements = *next++;
@@ -259,6 +264,7 @@ void QuantizeRowsBuilder::takeArguments() {
     seed = *next++;
   for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
     magnitudes.push_back(*next++);
+  next += op.getIfAny().size();
 }
 
 /// Returns the column of a piece in the concatenated values.
@@ -443,20 +449,25 @@ SmallVector<Value> QuantizeRowsBuilder::buildBlock(const TileThreads &threads) {
   return amax;
 }
 
-void QuantizeRowsBuilder::buildBody() {
-  body.setInsertionPointToStart(&kernel.getBody().front());
+RoleOp QuantizeRowsBuilder::buildBody(KernelOp kernel, Value isNeeded,
+                                      RoleOp role) {
+  if (role)
+    body.setInsertionPoint(role);
+  else
+    body.setInsertionPointToEnd(&kernel.getBody().front());
   pieces.begin();
   columns = pieces.getColumns();
   if (op.getConcat())
     columns = body.mul(columns, body.index(op.getNumConcatenated()));
   blocks = isWhole() ? body.index(1) : body.div(columns, op.getBlockSize());
   Value workRows = padRows(body, pieces.getRows());
-  if (Value isNeeded = isRequested(body, kernel, op))
+  if (isNeeded)
     workRows = body.select(isNeeded, workRows, body.index(0));
-  auto threads =
-      forEachTile(body, "quantize", workRows,
-                  isWhole() ? body.index(tile[1]) : pieces.getColumns(), tile,
-                  workThreads, schedule.getVector(), schedule.getRaster());
+  auto threads = forEachTile(
+      body, "quantize", workRows,
+      isWhole() ? body.index(tile[1]) : pieces.getColumns(), tile, workThreads,
+      schedule.getVector(), schedule.getRaster(), role);
+  role = body.getInsertionBlock()->getParentOp()->getParentOfType<RoleOp>();
   SmallVector<Value> known;
   for (Value magnitude : magnitudes)
     known.push_back(LoadRelaxedOp::create(body, magnitude));
@@ -474,49 +485,128 @@ void QuantizeRowsBuilder::buildBody() {
     store(piece, values);
   }
   if (magnitudes.empty())
-    return;
+    return role;
   for (auto [i, maximum] : llvm::enumerate(maxima)) {
     unsigned out = op.getConcat() ? 0 : i;
     AtomicMaxOp::create(body, maximum, known[out], magnitudes[out]);
   }
+  return role;
 }
 
-void QuantizeRowsBuilder::build() {
-  SmallVector<Value> arguments = getArguments();
-  kernel =
-      host.kernel(module, getKernelName(op), ValueRange(arguments).getTypes());
-  kernel.setQuantizeScheduleAttr(schedule);
-  kernel.setMinCtas(workThreads < schedule.getThreads() ? 1
-                                                        : schedule.getCtas());
-  takeArguments();
-  buildBody();
+Value QuantizeRowsBuilder::getGrid() {
   Value rowTiles =
       host.ceilDiv(padRows(host, getQuantizedDim(host, op, 0)), tile[0]);
   Value grid = rowTiles;
   if (!isWhole())
     grid =
         host.mul(rowTiles, host.ceilDiv(host.dim(op.getInput(), 1), tile[1]));
-  host.launch(kernel, limitGrid(host, op, schedule, grid), arguments);
-  op.erase();
+  return limitGrid(host, op, schedule, grid);
 }
 
-LogicalResult mx::mxgpu::convertQuantize(FusedQuantizeOp op,
-                                         gpu::GPUModuleOp module,
-                                         const target::TargetInfo &target) {
-  if (failed(verifyQuantizeSupport(op)))
-    return failure();
-  auto schedule =
-      op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
-  if (!schedule)
-    schedule = selectQuantizeSchedule(op, target);
+void QuantizeRowsBuilder::build(const Builders &builders) {
+  QuantizeRowsBuilder &last = *builders.back();
+  FusedQuantizeOp op = last.op;
+  SmallVector<Value> arguments;
+  for (auto &builder : builders)
+    llvm::append_range(arguments, builder->getArguments());
+  KernelOp kernel = last.host.kernel(last.module, getKernelName(op),
+                                     ValueRange(arguments).getTypes());
+  kernel.setQuantizeScheduleAttr(last.schedule);
+  kernel.setMinCtas(last.workThreads < last.schedule.getThreads()
+                        ? 1
+                        : last.schedule.getCtas());
+  last.body.setInsertionPointToStart(&kernel.getBody().front());
+  Value isNeeded = isRequested(last.body, kernel, op), grid;
+  Block::args_iterator next = kernel.getBody().args_begin();
+  RoleOp role;
+  for (auto &builder : builders) {
+    builder->takeArguments(next);
+    role = builder->buildBody(kernel, isNeeded, role);
+    Value own = builder->getGrid();
+    grid = grid ? arith::MaxUIOp::create(last.host, grid, own) : own;
+  }
+  last.host.launch(kernel, grid, arguments);
+  for (auto &builder : builders)
+    builder->op.erase();
+}
+
+/// Returns true if both operations use only function arguments and allocations,
+/// and write only allocations that the other does not use.
+static bool areIndependent(FusedQuantizeOp a, FusedQuantizeOp b) {
+  auto isKnown = [](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument
+               ? isa<FunctionOpInterface>(argument.getOwner()->getParentOp())
+               : isa<memref::AllocOp>(value.getDefiningOp());
+  };
+  auto isApart = [&](FusedQuantizeOp op, FusedQuantizeOp other) {
+    return llvm::all_of(op->getOperands(), isKnown) &&
+           llvm::all_of(op.getOuts(), [&](Value out) {
+             return out.getDefiningOp() &&
+                    !llvm::is_contained(other->getOperands(), out);
+           });
+  };
+  return isApart(a, b) && isApart(b, a);
+}
+
+/// Returns the next operation if it may share the kernel of `op`, or null.
+/// Without work, a kernel takes as long as its launch.
+static FusedQuantizeOp findSecond(FusedQuantizeOp op,
+                                  QuantizeScheduleAttr schedule) {
+  Operation *next = op->getNextNode();
+  while (isa_and_present<memref::AllocOp>(next) ||
+         (next && isMemoryEffectFree(next)))
+    next = next->getNextNode();
+  auto second = dyn_cast_or_null<FusedQuantizeOp>(next);
+  auto isShared = [](FusedQuantizeOp op) {
+    const BlockFormat &format =
+        getBlockFormat(op.getScaleType(0), op.getBlockSize());
+    return !isByTiles(op) && format.blockRows == 1 &&
+           format.blockSize != BlockFormat::kWhole;
+  };
+  if (!second || op.getIfAny().empty() || op.getIfAny() != second.getIfAny() ||
+      !isShared(op) || !isShared(second) || !areIndependent(op, second) ||
+      second->getAttr(kQuantizeScheduleAttrName) != schedule)
+    return {};
+  return second;
+}
+
+static LogicalResult prepare(FusedQuantizeOp op,
+                             QuantizeScheduleAttr schedule) {
   if (failed(verifyQuantizeSchedule(op, schedule)))
     return failure();
   KernelBuilder host(op.getLoc(), op);
   checkQuantizeSizes(host, op, schedule);
   for (Value magnitude : op.getAmaxOuts())
     clearMemory(host, magnitude);
+  return success();
+}
+
+LogicalResult
+mx::mxgpu::convertQuantize(FusedQuantizeOp op, gpu::GPUModuleOp module,
+                           const target::TargetInfo &target,
+                           llvm::SmallPtrSetImpl<Operation *> &done) {
+  if (failed(verifyQuantizeSupport(op)))
+    return failure();
+  auto schedule =
+      op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
+  if (!schedule)
+    schedule = selectQuantizeSchedule(op, target);
+  if (failed(prepare(op, schedule)))
+    return failure();
   if (isByTiles(op))
     return buildQuantizeTileKernel(op, schedule, module);
-  QuantizeRowsBuilder(op, schedule, module).build();
+  QuantizeRowsBuilder::Builders builders;
+  builders.push_back(
+      std::make_unique<QuantizeRowsBuilder>(op, schedule, module));
+  if (FusedQuantizeOp second = findSecond(op, schedule)) {
+    if (failed(verifyQuantizeSupport(second)) ||
+        failed(prepare(second, schedule)))
+      return failure();
+    done.insert(second);
+    builders.push_back(
+        std::make_unique<QuantizeRowsBuilder>(second, schedule, module));
+  }
+  QuantizeRowsBuilder::build(builders);
   return success();
 }

@@ -164,7 +164,7 @@ private:
   RingType getSourceRing();
   BufferType getSlabBuffer(mlir::Type type);
   mlir::Value createOutputRing(int64_t axis, bool ofSlabs);
-  RingType getCounterRing();
+  RingType getNumberRing();
 
   int64_t getRows() { return schedule.getTile()[0]; }
   int64_t getColumns() { return schedule.getTile()[1]; }
@@ -328,9 +328,6 @@ private:
   /// Kernel values.
   mlir::Value rows, columns, encode, seed, offsets, inputs, sources, numbers,
       work;
-  /// 0 if no word of `if_any` is set, otherwise 1. Null if tiles are not
-  /// skipped one by one.
-  mlir::Value requested;
   /// Matrices per batch, and rows per matrix rounded up to whole tiles. Null
   /// without a batch.
   mlir::Value batches, paddedRows;
@@ -356,7 +353,8 @@ llvm::LogicalResult buildQuantizeTileKernel(FusedQuantizeOp op,
 /// Returns the name prefix of the kernel.
 llvm::StringRef getKernelName(FusedQuantizeOp op);
 /// Returns whether `if_any`, the last arguments of the kernel, requests the
-/// quantization, or null if it always runs.
+/// quantization, or null if it always runs. The kernel overlaps others: it
+/// waits for earlier kernels here, at its start, and launches later kernels.
 mlir::Value isRequested(KernelBuilder &body, KernelOp kernel,
                         FusedQuantizeOp op);
 /// Limits the grid of a quantization with `if_any` to resident CTAs, because

@@ -109,11 +109,13 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofSlabs) {
   return body.ring(type, axis ? "rows" : "columns");
 }
 
-RingType QuantizeTileBuilder::getCounterRing() {
-  return getRing(
-      host.getStringAttr("work_tile"),
-      getBuffer({kCounterBytes}, host.getI8Type(), mxgpu::Swizzle::None),
-      kCounterStages, AsyncKind::AtomicCounter, 1, AsyncKind::Roles, 1);
+RingType QuantizeTileBuilder::getNumberRing() {
+  return getRing(host.getStringAttr("work_tile"),
+                 getBuffer({offsets ? kExpertWorkTileBytes : kCounterBytes},
+                           host.getI8Type(), mxgpu::Swizzle::None),
+                 kCounterStages,
+                 offsets ? AsyncKind::Groups : AsyncKind::AtomicCounter, 1,
+                 AsyncKind::Roles, 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,8 +135,6 @@ Value QuantizeTileBuilder::forEachSlab() {
 /// occupies whole tiles.
 ForEachWorkTileOp QuantizeTileBuilder::forEachTile() {
   ForEachWorkTileOp tile = body.forEachWorkTile(work);
-  if (requested) // a role takes stages in loops only
-    body.forEachK(body.index(0), requested, /*step=*/1);
   tileRow = tile.getRow();
   if (batches) {
     batch = body.div(tile.getRow(), paddedRows);
@@ -165,10 +165,10 @@ void QuantizeTileBuilder::buildLoad(Value ring) {
   ProducerCommitOp::create(body, stage.getStage(), Value());
 }
 
-/// Emits the role that draws the next work tile.
+/// Emits the role that draws the next work tile, or finds its expert group.
 void QuantizeTileBuilder::buildSchedule() {
   OpBuilder::InsertionGuard guard(body);
-  body.role("schedule", 1, /*elected=*/true);
+  body.role("schedule", 1, /*elected=*/!offsets);
   body.forEachWorkTile(work);
   Value stage = ProducerAcquireOp::create(body, numbers).getStage();
   ProducerCommitOp::create(body, stage, Value());
@@ -251,6 +251,7 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
                                       Value counter) {
   this->rows = rows;
   this->columns = columns;
+  Value isNeeded = isRequested(body, kernel, op);
   if (isProduced())
     pieces.begin();
   if (getReaders())
@@ -260,30 +261,25 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
   for (int64_t axis : op.getAxes())
     outputs[axis] = {createOutputRing(axis, /*ofSlabs=*/false),
                      createOutputRing(axis, /*ofSlabs=*/true)};
-  if (counter)
-    numbers = body.ring(getCounterRing(), "numbers");
+  if (counter || (isNeeded && offsets))
+    numbers = body.ring(getNumberRing(), "numbers");
   Value workRows = rows;
   if (batches) {
     paddedRows = body.mul(body.ceilDiv(rows, getRows()), body.index(getRows()));
     workRows = body.mul(batches, paddedRows);
   }
   Value workColumns = padColumns(body, columns), none = body.index(0);
-  Value isNeeded = isRequested(body, kernel, op);
-  // Expert groups need a CTA per tile, which skips the tile. Other CTAs loop
-  // over no tiles.
-  if (isNeeded && offsets)
-    requested = body.select(isNeeded, body.index(1), none);
-  else if (isNeeded)
+  if (isNeeded)
     workColumns = body.select(isNeeded, workColumns, none);
   work = TileSchedulerOp::create(
       body, workRows, workColumns,
       /*reduction=*/none, schedule.getTile(), schedule.getRaster(),
-      /*single=*/!counter && (!isNeeded || offsets), numbers, counter, offsets);
+      /*single=*/!counter && !isNeeded, numbers, counter, offsets);
   if (!copied.empty())
     buildLoad(isProduced() ? sources : inputs);
   if (isProduced() && getReaders())
     buildProduce();
-  if (counter)
+  if (numbers)
     buildSchedule();
   for (int64_t axis : op.getAxes())
     buildQuantize(axis);

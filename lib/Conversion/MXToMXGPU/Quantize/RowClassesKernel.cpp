@@ -13,41 +13,63 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
 static constexpr int64_t kWarps = 4;
-/// Spreads that a lane loads before the first use.
-static constexpr int64_t kSpreadsAtOnce = 16;
-/// Words that a lane loads before the first use.
-static constexpr int64_t kWordsAtOnce = 8;
+/// Vectors of spreads that a lane loads before the first use.
+static constexpr int64_t kVectorsAtOnce = 16;
+/// Largest number of spreads of a vector.
+static constexpr int64_t kMostSpreads = 16;
+/// Words of an operand that a thread loads before the first use.
+static constexpr int64_t kWordsAtOnce = 4;
+
+/// Returns the number of adjacent spreads of a row that a lane loads at once.
+static int64_t getVectorSize(MemRefType spreads, int64_t axis) {
+  int64_t blocks = spreads.getShape().back();
+  if (!axis || ShapedType::isDynamic(blocks) ||
+      !spreads.getLayout().isIdentity())
+    return 1;
+  return std::gcd(blocks, kMostSpreads);
+}
 
 /// Returns the largest spread of `row`, from a matrix of rows by blocks, or of
 /// blocks by rows along axis 0.
 static Value findLargest(KernelBuilder &body, Value spreads, Value matrix,
                          Value row, int64_t axis) {
-  int64_t rank = cast<MemRefType>(spreads.getType()).getRank();
+  auto type = cast<MemRefType>(spreads.getType());
+  int64_t rank = type.getRank(), size = getVectorSize(type, axis);
+  auto vector = VectorType::get({size}, type.getElementType());
+  auto widened = VectorType::get({size}, body.getI32Type());
   Value blocks = body.dim(spreads, axis ? rank - 1 : rank - 2);
-  Value last = body.sub(blocks, body.index(1));
+  Value last = body.sub(blocks, body.index(size)),
+        zero = arith::ConstantOp::create(body, body.getZeroAttr(widened));
   auto loop = scf::ForOp::create(body, body.index(0), blocks,
-                                 body.index(kSpreadsAtOnce), body.i32(0));
-  OpBuilder::InsertionGuard guard(body);
-  body.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> loaded;
-  for (int64_t i = 0; i < kSpreadsAtOnce; ++i) {
-    Value block = body.min(body.add(loop.getInductionVar(), i), last);
-    SmallVector<Value> place(rank - 2, matrix);
-    place.append({axis ? row : block, axis ? block : row});
-    loaded.push_back(memref::LoadOp::create(body, spreads, place));
+                                 body.index(kVectorsAtOnce * size), zero);
+  {
+    OpBuilder::InsertionGuard guard(body);
+    body.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> loaded;
+    for (int64_t i = 0; i < kVectorsAtOnce; ++i) {
+      Value block = body.min(body.add(loop.getInductionVar(), i * size), last);
+      SmallVector<Value> place(rank - 2, matrix);
+      place.append({axis ? row : block, axis ? block : row});
+      loaded.push_back(vector::LoadOp::create(body, vector, spreads, place,
+                                              /*nontemporal=*/false,
+                                              llvm::MaybeAlign(size)));
+    }
+    Value largest = loop.getRegionIterArgs()[0];
+    for (Value values : loaded)
+      largest = arith::MaxUIOp::create(
+          body, largest, arith::ExtUIOp::create(body, widened, values));
+    scf::YieldOp::create(body, largest);
   }
-  Value largest = loop.getRegionIterArgs()[0];
-  for (Value spread : loaded)
-    largest = arith::MaxUIOp::create(
-        body, largest, arith::ExtUIOp::create(body, body.getI32Type(), spread));
-  scf::YieldOp::create(body, largest);
-  return loop.getResult(0);
+  return vector::ReductionOp::create(body, vector::CombiningKind::MAXUI,
+                                     loop.getResult(0));
 }
 
 /// Stores the word `number` of all words of `out`.
@@ -87,6 +109,8 @@ static void buildKernel(KernelOp kernel, RowClassesOp op) {
   KernelBuilder body(op.getLoc(), kernel.getContext());
   Block &entry = kernel.getBody().front();
   body.setInsertionPointToStart(&entry);
+  WaitDependenciesOp::create(body);
+  LaunchDependentsOp::create(body);
   size_t count = op.getAxes().size();
   auto spreads = entry.getArguments().take_front(count);
   auto outs = entry.getArguments().drop_front(count);
@@ -141,36 +165,70 @@ LogicalResult mx::mxgpu::convertRowClasses(RowClassesOp op,
   return success();
 }
 
+static Value joinBits(KernelBuilder &body, ArrayRef<Value> words) {
+  Value joined = words.front();
+  for (Value word : words.drop_front())
+    joined = body.orBits(joined, word);
+  return joined;
+}
+
+/// Joins the words `first`, `first + step` and so on of an operand, or the last
+/// word instead of words past the end. Returns 0 without words.
+static Value joinFrom(KernelBuilder &body, Value words, Value count,
+                      Value first, Value step) {
+  auto ifOp = scf::IfOp::create(body, body.getI32Type(),
+                                body.isBelow(body.index(0), count),
+                                /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(body);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  int64_t rank = cast<MemRefType>(words.getType()).getRank();
+  Value last = body.sub(count, body.index(1));
+  SmallVector<Value> loaded;
+  for (int64_t i = 0; i < kWordsAtOnce; ++i) {
+    Value number = body.min(first, last);
+    SmallVector<Value> place = {number};
+    if (rank > 1) {
+      Value inMatrix = body.dim(words, rank - 1);
+      place = {body.div(number, inMatrix), body.rem(number, inMatrix)};
+    }
+    loaded.push_back(memref::LoadOp::create(body, words, place));
+    first = body.add(first, step);
+  }
+  scf::YieldOp::create(body, joinBits(body, loaded));
+  body.setInsertionPointToStart(ifOp.elseBlock());
+  scf::YieldOp::create(body, body.i32(0));
+  return ifOp.getResult(0);
+}
+
 Value mx::mxgpu::isAnySet(KernelBuilder &body, ValueRange classes) {
-  // A role numbers its own threads, but roles share the result.
-  Value lane = arith::IndexCastOp::create(
-      body, body.getIndexType(),
-      NVVM::LaneIdOp::create(body, body.getI32Type()));
-  Value joined = body.i32(0);
+  Type i32 = body.getI32Type(), index = body.getIndexType();
+  auto read = [&](auto special) -> Value {
+    return arith::IndexCastOp::create(body, index, special);
+  };
+  Value thread = read(NVVM::ThreadIdXOp::create(body, i32));
+  Value threads = read(NVVM::BlockDimXOp::create(body, i32));
+  SmallVector<Value> counts;
+  Value most = body.index(0);
   for (Value words : classes) {
-    int64_t rank = cast<MemRefType>(words.getType()).getRank();
-    Value inMatrix = body.dim(words, rank - 1);
-    Value count = countWords(body, words);
-    Value last = body.sub(count, body.index(1));
-    auto loop = scf::ForOp::create(body, lane, count,
-                                   body.index(kWordsAtOnce * target::kWarpSize),
-                                   joined);
+    counts.push_back(countWords(body, words));
+    most = arith::MaxUIOp::create(body, most, counts.back());
+  }
+  auto loop = scf::ForOp::create(body, thread, most,
+                                 body.mul(threads, body.index(kWordsAtOnce)),
+                                 body.i32(0));
+  {
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> loaded;
-    for (int64_t i = 0; i < kWordsAtOnce; ++i) {
-      Value word = body.add(loop.getInductionVar(), i * target::kWarpSize);
-      SmallVector<Value> place = {body.min(word, last)};
-      if (rank > 1)
-        place = {body.div(place[0], inMatrix), body.rem(place[0], inMatrix)};
-      loaded.push_back(memref::LoadOp::create(body, words, place));
-    }
-    Value any = loop.getRegionIterArgs()[0];
-    for (Value word : loaded)
-      any = body.orBits(any, word);
-    scf::YieldOp::create(body, any);
-    joined = loop.getResult(0);
+    SmallVector<Value> loaded = {loop.getRegionIterArgs()[0]};
+    for (auto [words, count] : llvm::zip_equal(classes, counts))
+      loaded.push_back(joinFrom(body, words, count, loop.getInductionVar(),
+                                /*step=*/threads));
+    scf::YieldOp::create(body, joinBits(body, loaded));
   }
-  joined = body.warpMax(joined);
-  return body.isNot(body.isEqual(joined, body.i32(0)));
+  Value isSet = body.isNot(body.isEqual(loop.getResult(0), body.i32(0)));
+  return gpu::AllReduceOp::create(
+      body, isSet.getType(), isSet,
+      gpu::AllReduceOperationAttr::get(body.getContext(),
+                                       gpu::AllReduceOperation::OR),
+      /*uniform=*/body.getUnitAttr());
 }

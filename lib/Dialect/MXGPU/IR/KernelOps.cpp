@@ -314,7 +314,11 @@ LogicalResult WaitDependenciesOp::verify() {
   return success();
 }
 
-LogicalResult LaunchDependentsOp::verify() { return verifyInRole(*this); }
+LogicalResult LaunchDependentsOp::verify() {
+  if (isa_and_present<KernelOp>((*this)->getParentOp()))
+    return success();
+  return verifyInRole(*this); // launch_dependents C1
+}
 
 LogicalResult ThreadIdOp::verify() { return verifyInRole(*this); }
 

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -30,19 +31,35 @@ static bool isConstantLoad(Operation *op) {
                       llvm::IsaPred<memref::LoadOp, memref::DimOp>);
 }
 
-bool mx::mxgpu::isUniform(Value value) {
+/// Returns true if all threads of a role have the same value, or all lanes with
+/// the same number if `byLane`.
+static bool isUniform(Value value, bool byLane) {
+  auto areUniform = [&](auto values) {
+    return llvm::all_of(values,
+                        [&](Value value) { return isUniform(value, byLane); });
+  };
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = argument.getOwner()->getParentOp();
     auto loop = dyn_cast<scf::ForOp>(parent);
     if (loop && argument.getArgNumber() == 0)
-      return llvm::all_of(loop->getOperands().take_front(3), isUniform);
+      return areUniform(loop->getOperands().take_front(3));
     return isa<KernelOp, ForEachWorkTileOp, ForEachKOp>(parent);
   }
   Operation *op = value.getDefiningOp();
+  if (auto reduce = dyn_cast<gpu::SubgroupReduceOp>(op))
+    return isUniform(reduce.getValue(), /*byLane=*/true);
+  if (isa<gpu::AllReduceOp>(op))
+    return true;
+  if (isa<gpu::LaneIdOp>(op))
+    return byLane;
   bool isKnown = isMemoryEffectFree(op) || isConstantLoad(op);
   if (isa<ThreadIdOp>(op) || op->getNumRegions() || !isKnown)
     return false;
-  return llvm::all_of(op->getOperands(), isUniform);
+  return areUniform(op->getOperands());
+}
+
+bool mx::mxgpu::isUniform(Value value) {
+  return ::isUniform(value, /*byLane=*/false);
 }
 
 template <typename UseOp>

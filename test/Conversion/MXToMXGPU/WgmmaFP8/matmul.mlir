@@ -37,6 +37,38 @@ func.func @wide(%a: !a, %as: !as, %b: !b, %bs: !bs, %c: !c) {
 
 // -----
 
+// A lane loads a word of A and of B before the reduction, and a warp joins the words after it. Whole warps agree on the
+// stores.
+
+// CHECK-LABEL: mxgpu.kernel @narrow_matmul(
+// CHECK-SAME:    %[[A_WORDS:[^:]*]]: memref<8xi32>, %[[B_WORDS:[^:]*]]: memref<16xi32>)
+// CHECK:         mxgpu.wait_dependencies
+// CHECK:         mxgpu.role @multiply
+// CHECK:           mxgpu.for_each_work_tile
+// CHECK:             gpu.lane_id
+// CHECK:             %[[OF_A:.*]] = memref.load %[[A_WORDS]]
+// CHECK:             %[[OF_B:.*]] = memref.load %[[B_WORDS]]
+// CHECK:             mxgpu.for_each_k
+// CHECK:             %[[WORD:.*]] = arith.ori %[[OF_A]], %[[OF_B]]
+// CHECK:             %[[JOINED:.*]] = gpu.subgroup_reduce or %[[WORD]] uniform
+// CHECK:             %[[IS_NARROW:.*]] = arith.cmpi eq, %[[JOINED]]
+// CHECK:             mxgpu.tma_store {{.*}} when(%[[IS_NARROW]])
+// CHECK:         mxgpu.role @load
+// CHECK:           mxgpu.launch_dependents
+!a = memref<256x512xf8E4M3FN>
+!as = memref<2x1x32x4x4xf8E8M0FNU>
+!b = memref<512x512xf8E4M3FN>
+!bs = memref<4x1x32x4x4xf8E8M0FNU>
+!c = memref<256x512xbf16>
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, epilogue = tma_store>
+func.func @narrow(%a: !a, %as: !as, %b: !b, %bs: !bs, %r: memref<8xi32>, %t: memref<16xi32>, %c: !c) {
+  mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) where narrow(%r, %t : memref<8xi32>, memref<16xi32>) outs(%c : !c)
+    block_size = 128 b_block_size = row promote = 128 {mxgpu.schedule = #schedule}
+  return
+}
+
+// -----
+
 // Three warpgroups. With whole rows of A, partial sums are added without factors, and both scales multiply the
 // accumulator.
 

@@ -143,3 +143,29 @@ func.func @low(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
       {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], stages = 2>}
   return
 }
+
+// -----
+
+// All threads of a CTA join the words of A and B after the previous kernels. If all are 0, there are no work tiles. Each
+// role tests the words of a tile, whose reduction may be empty.
+
+// CHECK-LABEL: mxgpu.kernel @wide_matmul(
+// CHECK-SAME:    %[[A_WORDS:[^:]*]]: memref<8xi32>, %[[B_WORDS:[^:]*]]: memref<8xi32>) {{.*}} pdl>
+// CHECK:         mxgpu.wait_dependencies
+// CHECK-COUNT-4: memref.load %[[A_WORDS]]
+// CHECK-COUNT-4: memref.load %[[B_WORDS]]
+// CHECK:         %[[ANY:.*]] = gpu.all_reduce or %{{.*}} uniform
+// CHECK:         %[[COLUMNS:.*]] = arith.select %[[ANY]], %c256, %c0
+// CHECK:         mxgpu.tile_scheduler static {{.*}} of(%c256, %[[COLUMNS]],
+// CHECK:         mxgpu.role @multiply
+// CHECK:             %[[IS_NARROW:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK:             %[[END:.*]] = arith.select %[[IS_NARROW]], %{{.*}}, %{{.*}}
+// CHECK:             mxgpu.for_each_k {{.*}} to %[[END]]
+!a = memref<256x128xf8E4M3FN>
+!s = memref<2x1x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @wide(%a: !a, %as: !s, %b: !a, %bs: !s, %r: memref<8xi32>, %t: memref<8xi32>, %y: !y) {
+  mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) where wide(%r, %t : memref<8xi32>, memref<8xi32>) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, epilogue = direct>}
+  return
+}

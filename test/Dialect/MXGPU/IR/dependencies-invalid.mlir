@@ -31,8 +31,12 @@ mxgpu.role @role warps(1) {
 }
 
 mxgpu.wait_dependencies
-// shared C7
-// expected-error @below {{'mxgpu.launch_dependents' op expected to be inside a role}}
 mxgpu.launch_dependents
+%c0 = arith.constant 0 : index
+scf.for %i = %c0 to %c0 step %c0 {
+  // launch_dependents C1
+  // expected-error @below {{'mxgpu.launch_dependents' op expected to be inside a role}}
+  mxgpu.launch_dependents
+}
 mxgpu.role @role warps(1) {
 }

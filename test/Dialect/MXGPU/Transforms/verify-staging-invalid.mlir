@@ -133,6 +133,20 @@ scf.if %some {
 }
 
 // BLOCK body
+// Rejects an acquire by only some lanes of a warp.
+%lane = gpu.lane_id
+%by_lane = arith.cmpi ult, %lane, %n : index
+scf.if %by_lane {
+  // kernel C51
+  // expected-error @below {{'mxgpu.producer_acquire' op expected to be nested only in loops and in scf.if with uniform conditions, found scf.if}}
+  %s, %c = mxgpu.producer_acquire %staging : !ring
+  %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
+  mxgpu.store_shared %rows, %c : !fragment, !c
+  mxgpu.tma_store %c to %map[%c0, %c0] : !c, !map
+  mxgpu.producer_commit %s : !stage
+}
+
+// BLOCK body
 // Rejects a loop whose trip count differs between threads.
 %thread = mxgpu.thread_id
 scf.for %i = %c0 to %thread step %c32 {

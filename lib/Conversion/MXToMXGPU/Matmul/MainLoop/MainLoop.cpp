@@ -272,16 +272,15 @@ void MainLoop::enterWorkTile(ForEachWorkTileOp, bool) {}
 std::pair<Value, Value> MainLoop::getReduction(ForEachWorkTileOp workTile) {
   auto [start, end] = work.getReduction(workTile);
   if (op.getWhere() == RowClass::Wide) {
-    if (classified != workTile.getOperation())
-      classify(workTile);
+    if (classified != workTile.getOperation()) {
+      kernel.isNarrow = areAllNarrow(
+          body, loadWords(kernel, work, workTile, /*byLane=*/false),
+          /*byLane=*/false);
+      classified = workTile;
+    }
     end = body.select(kernel.isNarrow, start, end);
   }
   return {start, end};
-}
-
-void MainLoop::classify(ForEachWorkTileOp workTile) {
-  kernel.isNarrow = isAllNarrow(kernel, work, workTile);
-  classified = workTile;
 }
 
 Value MainLoop::finishAccumulator(Value accumulator) { return accumulator; }
@@ -388,10 +387,14 @@ void MainLoop::buildMultiply(
   body.role("multiply", matmul.buffers.epilogueWarps, /*elected=*/false);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(workTile);
-  if (op.getWhere())
-    classify(workTile);
+  // Words are loaded before the reduction and first used after it.
+  SmallVector<Value> words;
+  if (op.getWhere() == RowClass::Narrow)
+    words = loadWords(kernel, work, workTile, /*byLane=*/true);
   enterWorkTile(workTile, /*multiplies=*/true);
   Value multiplied = multiply(workTile);
+  if (op.getWhere() == RowClass::Narrow)
+    kernel.isNarrow = areAllNarrow(body, words, /*byLane=*/true);
   bool isSplitInCluster = schedule.getClusterSplits() > 1;
   if (isSplitInCluster && matmul.strategy.distributesPartials())
     return storeShares(epilogue, workTile, multiplied, empty);

@@ -213,8 +213,6 @@ protected:
   OperandB &b;
 
 private:
-  /// Tests at the insertion point whether a work tile contains wide elements.
-  void classify(ForEachWorkTileOp workTile);
   mlir::Value isRank(int64_t rank);
   /// Stores an accumulator, or the share of CTA `rank` in a cluster's sum.
   void storeAccumulator(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,

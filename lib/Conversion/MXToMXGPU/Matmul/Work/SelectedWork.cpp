@@ -19,19 +19,6 @@ static Value loadWord(KernelBuilder &body, Value classes, Value matrix,
   return memref::LoadOp::create(body, classes, place);
 }
 
-/// Returns the word of the classes of `count` rows from `first` on, which is 0
-/// if all are narrow.
-static Value joinWords(KernelBuilder &body, Value classes, Value matrix,
-                       Value first, int64_t count, bool isAligned) {
-  int64_t words = llvm::divideCeil(count, kRowsPerWord) + !isAligned;
-  Value number = body.div(first, kRowsPerWord), joined;
-  for (int64_t i = 0; i < words; ++i) {
-    Value word = loadWord(body, classes, matrix, body.add(number, i));
-    joined = joined ? body.orBits(joined, word) : word;
-  }
-  return joined;
-}
-
 /// Returns the rows of B, one of each of its matrices, for a result column.
 static SmallVector<Value> listRowsOfB(MatmulKernel &kernel, WorkPolicy &work,
                                       Value column) {
@@ -42,22 +29,45 @@ static SmallVector<Value> listRowsOfB(MatmulKernel &kernel, WorkPolicy &work,
   return rows;
 }
 
-Value mx::mxgpu::isAllNarrow(MatmulKernel &kernel, WorkPolicy &work,
-                             ForEachWorkTileOp workTile) {
+SmallVector<Value> mx::mxgpu::loadWords(MatmulKernel &kernel, WorkPolicy &work,
+                                        ForEachWorkTileOp workTile,
+                                        bool byLane) {
   KernelBuilder &body = kernel.body;
   const ScheduledMatmul &matmul = kernel.matmul;
-  Value group = workTile.getGroup();
+  Value lane;
+  if (byLane)
+    lane = gpu::LaneIdOp::create(body, /*upperBound=*/IntegerAttr());
+  SmallVector<Value> loaded;
+  auto load = [&](Arg classes, Value first, int64_t rows, bool isAligned) {
+    int64_t words = llvm::divideCeil(rows, kRowsPerWord) + !isAligned;
+    assert(words <= target::kWarpSize);
+    first = body.div(first, kRowsPerWord);
+    for (int64_t i = 0; i < (lane ? 1 : words); ++i) {
+      Value number =
+          lane ? body.min(lane, body.index(words - 1)) : Value(body.index(i));
+      loaded.push_back(loadWord(body, kernel.arguments.get(classes),
+                                workTile.getGroup(), body.add(first, number)));
+    }
+  };
   bool isPacked =
       matmul.problem.ragged == RaggedKind::Rows && !matmul.problem.isMasked;
-  Value row = work.getRow(workTile, body.index(0)).inMatrix;
-  Value word = joinWords(body, kernel.arguments.get(Arg::AClasses), group, row,
-                         matmul.getARows(), /*isAligned=*/!isPacked);
+  load(Arg::AClasses, work.getRow(workTile, body.index(0)).inMatrix,
+       matmul.getARows(), /*isAligned=*/!isPacked);
   int64_t columns = matmul.getTileColumns();
   for (Value rowOfB : listRowsOfB(kernel, work, workTile.getColumn()))
-    word = body.orBits(
-        word, joinWords(body, kernel.arguments.get(Arg::BClasses), group,
-                        rowOfB, columns, columns % kRowsPerWord == 0));
-  return body.isEqual(word, body.i32(0));
+    load(Arg::BClasses, rowOfB, columns, columns % kRowsPerWord == 0);
+  return loaded;
+}
+
+Value mx::mxgpu::areAllNarrow(KernelBuilder &body, ValueRange words,
+                              bool byLane) {
+  Value joined = words.front();
+  for (Value word : words.drop_front())
+    joined = body.orBits(joined, word);
+  if (byLane)
+    joined = gpu::SubgroupReduceOp::create(
+        body, joined, gpu::AllReduceOperation::OR, /*uniform=*/true);
+  return body.isEqual(joined, body.i32(0));
 }
 
 SmallVector<Value> mx::mxgpu::selectElements(MatmulKernel &kernel,

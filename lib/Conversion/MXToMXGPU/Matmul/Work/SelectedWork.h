@@ -14,10 +14,14 @@
 
 namespace mx::mxgpu {
 
-/// Returns whether a work tile contains no wide elements. Words contain rows of
-/// adjacent tiles, so the result may be false for such a tile.
-mlir::Value isAllNarrow(MatmulKernel &kernel, WorkPolicy &work,
-                        ForEachWorkTileOp workTile);
+/// Loads the words of the rows of a work tile: all, or a word of each operand
+/// and lane. Words contain rows of adjacent tiles.
+llvm::SmallVector<mlir::Value> loadWords(MatmulKernel &kernel, WorkPolicy &work,
+                                         ForEachWorkTileOp workTile,
+                                         bool byLane);
+/// Returns whether the loaded words contain no wide rows.
+mlir::Value areAllNarrow(KernelBuilder &body, mlir::ValueRange words,
+                         bool byLane);
 
 /// Returns whether each of `count` elements of a row, from `column` on, is
 /// selected and its row is present.
