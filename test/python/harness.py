@@ -383,7 +383,7 @@ class Blocks:
 
     def compare(self, test, what, found, x, ends=None, skip=()):
         """Compares the next elements, scales and spreads of a matrix or batch, from the iterator `found`, with numpy's."""
-        matrices = [[*self.expected(matrix, ends), *[self.expected_spreads(matrix, ends)] * self.spreads]
+        matrices = [[*self.expected(matrix, ends), *([self.expected_spreads(matrix, ends)] if self.spreads else [])]
                     for matrix in (x.reshape(-1, *x.shape[-2:]) if x.ndim > 2 else [x])]
         for name, *pairs in zip(("elements", "scales", "spreads"), *matrices):
             array, part = pairs[0] if x.ndim < 3 else (np.stack([array for array, _ in pairs]), ())
