@@ -276,7 +276,7 @@ class Function:
         """Appends an operation. New destination tensors replace OUTS in `text`. Returns the names of the operation's
         results."""
         sizes = [*sizes, *[""] * (len(types) - len(sizes))]
-        outs, joined = [self.empty(*pair) for pair in zip(types, sizes)], ", ".join(types)
+        outs, joined = [self.empty(*pair) for pair in zip(types, sizes) if "OUTS" in text], ", ".join(types)
         name = f"%r{len(self.lines)}"
         text = text.replace("OUTS", f"outs({', '.join(outs)} : {joined})")
         many = len(types) > 1

@@ -9,11 +9,11 @@ chosen and for random cases. The oracle (Inputs/promoted_sums.py) checks that it
 import dataclasses
 import re
 
-import ml_dtypes
 import mx_reference as ref
 import numpy as np
 import promoted_sums as sums
-from harness import BF16, FLOATS, Harness
+from harness import BF16, FLOATS, Function, Harness
+from matmul_case import Matmul, of_type
 
 test = Harness("mx_run", "folder", "*chips", count=12, first=0)
 PROMOTIONS = 128, 256, 512
@@ -43,65 +43,22 @@ def pick(rng, choices):
 
 
 @dataclasses.dataclass
-class Case:
-    """A matmul. `m` is a number of rows, or of the rows of each expert group. `k` is the length of the reduction, or of
-    the part of each expert group."""
-    m: object
-    n: int
-    k: object
-    kind: str = "dense"  # or batched, rows, masked, reduction
+class Case(Matmul):
     elements: tuple = (ELEMENTS[0], ELEMENTS[0])
     blocks: tuple = (128, None)
     promote: int = 128
     data: str = "codes"
-    out: str = "f32"
-    result: str = "plain"  # or scatter, or the elements of quantized results
-    schedule: str = ""
-    accumulate: bool = False
-    alpha: bool = False
-    epilogue: bool = False
-    pairs: bool = False
     linear: bool = False
     exact: bool = False  # f32 scales
     squares: bool = False  # blocks of 128 rows of b
-    seed: int = -1
 
-    def __str__(self):
-        changed = [f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self)[3:]
-                   if getattr(self, field.name) != field.default]
-        return f"{self.m} x {self.n} x {self.k} {' '.join(changed)}"
-
-    # --- Numbers ----------------------------------------------------------------------
-
-    def make(self):
-        """Draws the operands and computes the results before rounding."""
-        self.rng = np.random.default_rng([self.seed + 1, self.n, np.sum(self.k)])
-        self.count = 2 if self.pairs else 1
-        parts = len(self.k) if self.kind == "reduction" else {"dense": 1, "batched": 3}.get(self.kind)
-        self.sizes = [self.m] * parts if parts else list(self.m)
-        self.height = max(*self.sizes, 1)  # rows of a matrix of a batch
-        self.ends = np.cumsum(self.sizes)
-        groups, behind = len(self.sizes), 5 * (self.kind == "rows")
-        rows = groups * self.height if self.kind == "masked" else self.ends[-1] + behind
+    def draw_operands(self, rows, all_n):
         if self.kind == "reduction":
             self.a, self.b = self.draw_segments()
         else:
-            shapes = (rows, self.k), (groups * self.n * self.count, self.k)
-            self.a, self.b = self.draw(shapes)
+            self.a, self.b = self.draw(((rows, self.k), (all_n, self.k)))
             if self.squares:
                 self.b = sums.in_squares(self.b, self.n * self.count)
-        starts = np.arange(groups) * self.height if self.kind == "masked" else self.ends - self.sizes
-        self.parts = [np.s_[start:start + size] for start, size in zip(starts, self.sizes)]
-        self.weights = self.rng.choice([0.5, 1, -2, 0.75], rows).astype(np.float32)
-        self.bias = self.rng.standard_normal(self.n).astype(np.float32)
-        targets = self.ends[-1]
-        self.to = self.rng.permutation(rows) - 2  # some rows are outside of the result
-        shape = (targets if self.result == "scatter" else rows, self.n)
-        self.old = self.rng.standard_normal(shape).astype(FLOATS[self.out])
-        values = np.zeros((rows, self.n), np.float32)
-        for group, part in enumerate(self.parts):
-            values[part] = self.finish(group, part)
-        return values
 
     def draw(self, shapes):
         operands = sums.draw_pair(self.rng, shapes, self.elements, self.blocks, self.data)
@@ -130,33 +87,19 @@ class Case:
         first = (group * self.count + matrix) * self.n
         return self.a.rows(part), self.b.rows(np.s_[first:first + self.n])
 
-    def finish(self, group, part):
-        """Returns the rows of a group after `alpha`, `accumulate` and the epilogue."""
-        found = []
-        for matrix in range(self.count):
-            a, b = self.operands(group, part, matrix)
-            found.append(sums.multiply(a, b, self.promote))
-            if self.data not in sums.UNBOUNDED:
-                exact, bound = sums.exact(a, b, self.promote)
-                test.require("bound", (np.abs(found[-1] - exact) <= bound).all())
-        with np.errstate(all="ignore"):
-            if self.alpha:
-                found = [values * np.float32(0.3) for values in found]
-            values = found[0]
-            if self.accumulate:
-                values = self.old[part].astype(np.float32) + values
-            if self.pairs:
-                values = values * found[1]
-            if self.epilogue:
-                weights = self.weights[:len(values)] if self.is_batch() else self.weights[part]
-                values = values * weights[:, None] + self.bias
-        return values
+    def multiply(self, group, part, matrix):
+        a, b = self.operands(group, part, matrix)
+        found = sums.multiply(a, b, self.promote)
+        if self.data not in sums.UNBOUNDED:
+            exact, bound = sums.exact(a, b, self.promote)
+            test.require("bound", (np.abs(found - exact) <= bound).all())
+        return found
 
-    def is_batch(self):
-        return self.kind in ("batched", "masked", "reduction")
-
-    def expected(self, values):
+    def expected(self):
         """Returns the results and the defined part of each."""
+        values = np.zeros((len(self.weights), self.n), np.float32)
+        for group, part in enumerate(self.parts):
+            values[part] = self.finish([self.multiply(group, part, matrix) for matrix in range(self.count)], part)
         rows = np.concatenate([np.arange(len(values))[part] for part in self.parts])
         with np.errstate(all="ignore"):
             if self.result in ref.ELEMENTS:
@@ -173,9 +116,6 @@ class Case:
                 return [(result, ())]
             return [(values.astype(FLOATS[self.out]), rows)]
 
-    def stack_tiles(self, scales):
-        return np.stack([ref.tile(own, slack=255) for own in np.split(scales, len(self.sizes))])
-
     def find_tiles(self, scales):
         if self.kind == "rows":
             return ref.defined_tiles(self.ends)
@@ -184,25 +124,18 @@ class Case:
             has[part] = 1
         return np.stack([ref.tile(own) for own in np.split(has, len(self.sizes))]) == 1
 
-    # --- Program ----------------------------------------------------------------------
-
-    def shape(self, array, matrices):
-        """Divides the rows of an array into matrices of a batch."""
-        return array.reshape(matrices, -1, *array.shape[1:]) if matrices else array
-
-    def arguments(self):
-        """Returns the operands with their types."""
-        groups = len(self.sizes)
-        is_matrix = self.kind in ("dense", "reduction")
-        in_a, in_b = groups if self.is_batch() and not is_matrix else 0, 0 if is_matrix else groups
-        scales = [self.store_scales(self.a.scales, in_a, self.kind == "rows"),
-                  self.store_scales(self.b.scales, in_b, squares=self.squares)]
-        arrays = [self.shape(self.a.codes, in_a), scales[0], self.shape(self.b.codes, in_b), scales[1]]
+    def program(self):
+        scales = [self.store_scales(self.a.scales, self.in_a, self.kind == "rows"),
+                  self.store_scales(self.b.scales, self.in_b, squares=self.squares)]
+        arrays = [self.shape(self.a.codes, self.in_a), scales[0], self.shape(self.b.codes, self.in_b), scales[1]]
         element_a, element_b = self.elements
         scale = "f32" if self.exact else "f8E8M0FNU"
         types = [of_type(*pair) for pair in zip(arrays, [element_a, scale, element_b, scale])]
         arrays[2] = ref.pack(arrays[2], element_b)
-        return arrays, types
+        of_b = "128x128" if self.squares else self.blocks[1] or "row"
+        form = f"block_size = {self.blocks[0] or 'row'} b_block_size = {of_b} promote = {self.promote}"
+        f = Function()
+        return self.build(f, [f.argument(*pair) for pair in zip(types, arrays)], types, form)
 
     def store_scales(self, scales, matrices, ragged=False, squares=False):
         """Returns scales in the layout of kernels, with extreme scales as padding."""
@@ -220,70 +153,6 @@ class Case:
             return ref.tile_rows(scales, self.ends, slack=255)
         return ref.tile(self.shape(scales, matrices), slack=255)
 
-    def results(self):
-        """Returns the previous contents of the results, with their types."""
-        matrices = len(self.sizes) if self.is_batch() else 0
-        if self.result not in ref.ELEMENTS:
-            old = self.shape(self.old, matrices)
-            return [old], [of_type(old, self.out)]
-        elements = np.zeros((len(self.old), self.n), np.uint8)
-        scales = np.zeros((len(self.old), self.n // 32), np.uint8)
-        tiles = ref.tile_rows(scales, self.ends) if self.kind == "rows" else self.stack_tiles(scales)
-        elements = self.shape(elements, matrices)
-        return [ref.pack(elements, self.result), tiles], [of_type(elements, self.result), of_type(tiles, "f8E8M0FNU")]
-
-    def get_epilogue(self):
-        if not self.pairs and not self.epilogue:
-            return ""
-        lines = ["%v0 = arith.mulf %x0, %x1 : f32"] if self.pairs else []
-        last = "%v0" if self.pairs else "%x0"
-        if self.epilogue:
-            lines += [f"%w = tensor.extract %weights[%row] : tensor<{len(self.weights)}xf32>",
-                      f"%c = tensor.extract %bias[%column] : tensor<{self.n}xf32>",
-                      f"%h = arith.mulf {last}, %w : f32", "%v = arith.addf %h, %c : f32"]
-            last = "%v"
-        if self.out != "f32" and self.result == "plain":
-            lines.append(f"%short = arith.truncf {last} : f32 to {self.out}")
-            lines.append(f"mx.yield %short : {self.out}")
-        else:
-            lines.append(f"mx.yield {last} : f32")
-        names = ", ".join(f"%x{i}: f32" for i in range(self.count))
-        return f"epilogue {{\n^bb0({names}, %row: index, %column: index):\n" + "\n".join(lines) + "\n}"
-
-    def get_offsets(self):
-        return {"rows": self.ends, "reduction": np.cumsum(self.k)}.get(self.kind, self.sizes)
-
-    def get_schedule(self):
-        return f"{{mxgpu.schedule = #mxgpu.schedule<{self.schedule}>}}" if self.schedule else ""
-
-    def program(self):
-        arrays, types = self.arguments()
-        outs, out_types = self.results()
-        more = [(self.weights, "weights", "f32"), (self.bias, "bias", "f32"), (self.to.astype(np.int32), "to", "i32"),
-                (np.array(self.get_offsets(), np.int32), "ends", "i32")]
-        names = [f"%e{i}" for i in range(len(outs))]
-        signature = [*zip(["%a", "%sa", "%b", "%sb", *names], [*types, *out_types])]
-        signature += [(f"%{name}", of_type(array, element)) for array, name, element in more]
-        of_b = "128x128" if self.squares else self.blocks[1] or "row"
-        form = f"block_size = {self.blocks[0] or 'row'} b_block_size = {of_b} promote = {self.promote}"
-        grouped = self.kind in ("rows", "masked", "reduction")
-        ragged = "reduction" if self.kind == "reduction" else "rows"
-        words = [f"mx.grouped_matmul ragged = {ragged}" if grouped else "mx.matmul", "masked" * (self.kind == "masked"),
-                 f"ins(%a, %sa, %b, %sb : {', '.join(types)})",
-                 f"offsets(%ends : tensor<{len(self.sizes)}xi32>)" * grouped, "alpha(%factor)" * self.alpha,
-                 f"scatter(%to : tensor<{len(self.to)}xi32>)" * (self.result == "scatter"),
-                 f"outs({', '.join(names)} : {', '.join(out_types)})", form, "num_b = 2" * self.pairs,
-                 "accumulate" * self.accumulate, self.get_schedule(), f"-> {', '.join(out_types)}", self.get_epilogue()]
-        results = [f"%y#{i}" for i in range(len(outs))] if len(outs) > 1 else ["%y"]
-        text = f"""
-func.func @main({", ".join(f"{name}: {type_}" for name, type_ in signature)}) -> ({", ".join(out_types)}) {{
-  %factor = arith.constant 0.3 : f32
-  %y{f":{len(outs)}" * (len(outs) > 1)} = {" ".join(filter(None, words))}
-  return {", ".join(results)} : {", ".join(out_types)}
-}}
-"""
-        return text, [*arrays, *outs, *(array for array, _, _ in more)]
-
     def chips(self):
         """Returns the chips that support the form."""
         is_for_all = self.kind == "reduction" or self.k % 128 == 0 and (self.blocks[0] or not self.blocks[1])
@@ -291,21 +160,13 @@ func.func @main({", ".join(f"{name}: {type_}" for name, type_ in signature)}) ->
         return [chip for chip in test.chips if chip == "cpu" or is_for_all]
 
     def check(self):
-        values = self.make()
-        text, arrays = self.program()
-        expected = self.expected(values)
+        self.make()
+        function, expected = self.program(), self.expected()
         for chip in self.chips():
-            found = test.run(text, arrays, len(expected), chip=chip, seed=self.seed % 3, sms=self.seed % 4 + 2)
+            found = test.run(function, chip=chip, seed=self.seed % 3, sms=self.seed % 4 + 2)
             for i, (own, (array, part)) in enumerate(zip(found, expected)):
-                if own.dtype != array.dtype:
-                    own = own.view(array.dtype)
-                if i == 0:
-                    own = own.reshape(array.shape)
+                own = own.reshape(array.shape) if i == 0 else own
                 test.expect(f"result {i} on {chip}", own, array, part, nan=array.dtype.kind == "f" or array.dtype == BF16)
-
-
-def of_type(array, element):
-    return f"tensor<{'x'.join(map(str, array.shape))}x{element}>"
 
 
 CHOSEN = [
