@@ -48,51 +48,56 @@ static Value findLargest(KernelBuilder &body, Value spreads, Value matrix,
   Value blocks = body.dim(spreads, axis ? rank - 1 : rank - 2);
   Value last = body.sub(blocks, body.index(size)),
         zero = arith::ConstantOp::create(body, body.getZeroAttr(widened));
-  auto loop = scf::ForOp::create(body, body.index(0), blocks,
-                                 body.index(kVectorsAtOnce * size), zero);
-  {
-    OpBuilder::InsertionGuard guard(body);
-    body.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> loaded;
-    for (int64_t i = 0; i < kVectorsAtOnce; ++i) {
-      Value block = body.min(body.add(loop.getInductionVar(), i * size), last);
-      SmallVector<Value> place(rank - 2, matrix);
-      place.append({axis ? row : block, axis ? block : row});
-      loaded.push_back(vector::LoadOp::create(body, vector, spreads, place,
-                                              /*nontemporal=*/false,
-                                              llvm::MaybeAlign(size)));
-    }
-    Value largest = loop.getRegionIterArgs()[0];
-    for (Value values : loaded)
-      largest = arith::MaxUIOp::create(
-          body, largest, arith::ExtUIOp::create(body, widened, values));
-    scf::YieldOp::create(body, largest);
-  }
+  auto loop = scf::ForOp::create(
+      body, body.index(0), blocks, body.index(kVectorsAtOnce * size), zero,
+      [&](OpBuilder &, Location, Value first, ValueRange largest) {
+        SmallVector<Value> loaded;
+        for (int64_t i = 0; i < kVectorsAtOnce; ++i) {
+          Value block = body.min(body.add(first, i * size), last);
+          SmallVector<Value> place(rank - 2, matrix);
+          place.append({axis ? row : block, axis ? block : row});
+          loaded.push_back(vector::LoadOp::create(body, vector, spreads, place,
+                                                  /*nontemporal=*/false,
+                                                  llvm::MaybeAlign(size)));
+        }
+        Value joined = largest[0];
+        for (Value values : loaded)
+          joined = arith::MaxUIOp::create(
+              body, joined, arith::ExtUIOp::create(body, widened, values));
+        scf::YieldOp::create(body, joined);
+      });
   return vector::ReductionOp::create(body, vector::CombiningKind::MAXUI,
                                      loop.getResult(0));
+}
+
+/// Returns the indices of the word `number` of all words of an operand.
+static SmallVector<Value> getPlace(KernelBuilder &body, Value words,
+                                   Value number) {
+  int64_t rank = cast<MemRefType>(words.getType()).getRank();
+  if (rank == 1)
+    return {number};
+  Value inMatrix = body.dim(words, rank - 1);
+  return {body.div(number, inMatrix), body.rem(number, inMatrix)};
 }
 
 /// Stores the word `number` of all words of `out`.
 static void storeWord(KernelBuilder &body, Value spreads, Value out,
                       Value number, Value lane, int64_t axis, int64_t limit) {
   int64_t rank = cast<MemRefType>(spreads.getType()).getRank();
-  Value words = body.dim(out, rank - 2),
-        rows = body.dim(spreads, rank - 1 - axis);
-  Value matrix = rank > 2 ? body.div(number, words) : Value();
-  Value word = rank > 2 ? body.rem(number, words) : number;
-  Value row = body.add(body.mul(word, body.index(kRowsPerWord)), lane);
+  Value rows = body.dim(spreads, rank - 1 - axis);
+  SmallVector<Value> place = getPlace(body, out, number);
+  Value row = body.add(body.mul(place.back(), body.index(kRowsPerWord)), lane);
   Value clamped = body.min(row, body.sub(rows, body.index(1)));
   Value isWide = arith::CmpIOp::create(
       body, arith::CmpIPredicate::ugt,
-      findLargest(body, spreads, matrix, clamped, axis), body.i32(limit));
+      findLargest(body, spreads, place.front(), clamped, axis),
+      body.i32(limit));
   isWide = body.both(isWide, body.isBelow(row, rows));
   Value bit =
       body.shiftLeft(arith::ExtUIOp::create(body, body.getI32Type(), isWide),
                      arith::IndexCastOp::create(body, body.getI32Type(), lane));
   Value joined = gpu::SubgroupReduceOp::create(
       body, bit, gpu::AllReduceOperation::OR, /*uniform=*/true);
-  SmallVector<Value> place(rank - 2, matrix);
-  place.push_back(word);
   OpBuilder::InsertionGuard guard(body);
   body.beginIf(body.isEqual(lane, body.index(0)));
   memref::StoreOp::create(body, joined, out, place);
@@ -176,28 +181,21 @@ static Value joinBits(KernelBuilder &body, ArrayRef<Value> words) {
 /// word instead of words past the end. Returns 0 without words.
 static Value joinFrom(KernelBuilder &body, Value words, Value count,
                       Value first, Value step) {
-  auto ifOp = scf::IfOp::create(body, body.getI32Type(),
-                                body.isBelow(body.index(0), count),
-                                /*withElse=*/true);
-  OpBuilder::InsertionGuard guard(body);
-  body.setInsertionPointToStart(ifOp.thenBlock());
-  int64_t rank = cast<MemRefType>(words.getType()).getRank();
-  Value last = body.sub(count, body.index(1));
-  SmallVector<Value> loaded;
-  for (int64_t i = 0; i < kWordsAtOnce; ++i) {
-    Value number = body.min(first, last);
-    SmallVector<Value> place = {number};
-    if (rank > 1) {
-      Value inMatrix = body.dim(words, rank - 1);
-      place = {body.div(number, inMatrix), body.rem(number, inMatrix)};
+  auto join = [&](OpBuilder &, Location) {
+    Value last = body.sub(count, body.index(1));
+    SmallVector<Value> loaded;
+    for (int64_t i = 0; i < kWordsAtOnce; ++i) {
+      loaded.push_back(memref::LoadOp::create(
+          body, words, getPlace(body, words, body.min(first, last))));
+      first = body.add(first, step);
     }
-    loaded.push_back(memref::LoadOp::create(body, words, place));
-    first = body.add(first, step);
-  }
-  scf::YieldOp::create(body, joinBits(body, loaded));
-  body.setInsertionPointToStart(ifOp.elseBlock());
-  scf::YieldOp::create(body, body.i32(0));
-  return ifOp.getResult(0);
+    scf::YieldOp::create(body, joinBits(body, loaded));
+  };
+  return scf::IfOp::create(body, body.isBelow(body.index(0), count), join,
+                           [&](OpBuilder &, Location) {
+                             scf::YieldOp::create(body, body.i32(0));
+                           })
+      .getResult(0);
 }
 
 Value mx::mxgpu::isAnySet(KernelBuilder &body, ValueRange classes) {
@@ -213,18 +211,14 @@ Value mx::mxgpu::isAnySet(KernelBuilder &body, ValueRange classes) {
     counts.push_back(countWords(body, words));
     most = arith::MaxUIOp::create(body, most, counts.back());
   }
-  auto loop = scf::ForOp::create(body, thread, most,
-                                 body.mul(threads, body.index(kWordsAtOnce)),
-                                 body.i32(0));
-  {
-    OpBuilder::InsertionGuard guard(body);
-    body.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> loaded = {loop.getRegionIterArgs()[0]};
-    for (auto [words, count] : llvm::zip_equal(classes, counts))
-      loaded.push_back(joinFrom(body, words, count, loop.getInductionVar(),
-                                /*step=*/threads));
-    scf::YieldOp::create(body, joinBits(body, loaded));
-  }
+  auto loop = scf::ForOp::create(
+      body, thread, most, body.mul(threads, body.index(kWordsAtOnce)),
+      body.i32(0), [&](OpBuilder &, Location, Value first, ValueRange joined) {
+        SmallVector<Value> loaded(joined);
+        for (auto [words, count] : llvm::zip_equal(classes, counts))
+          loaded.push_back(joinFrom(body, words, count, first, threads));
+        scf::YieldOp::create(body, joinBits(body, loaded));
+      });
   Value isSet = body.isNot(body.isEqual(loop.getResult(0), body.i32(0)));
   return gpu::AllReduceOp::create(
       body, isSet.getType(), isSet,
