@@ -25,22 +25,11 @@ BF16, F32 = torch.bfloat16, torch.float32
 RECIPE = "mxfp4_weights_fp8"
 
 
-def scale_bytes(scales, rows, blocks):
-    """Returns the bytes of blocked scales as a matrix."""
-    raw = scales.contiguous().view(torch.uint8).cpu().numpy()
-    tiles = raw.reshape(*raw.shape[:-2], raw.shape[-2] // 128, raw.shape[-1] // 4, 32, 4, 4)
-    return ref.untile(tiles, raw.shape[-2], blocks)[..., :rows, :]
-
-
-def element_codes(elements):
-    return ref.unpack(elements.contiguous().view(torch.uint8).cpu().numpy(), "f4E2M1FN")
-
-
 def multiply(x, elements, scales, factors):
     """Returns the result for normalized weights [N, K]."""
-    codes = element_codes(elements)
+    codes = ref.unpack(reference.to_bytes(elements), "f4E2M1FN")
     a = sums.fold(reference.exact(x), "f8E4M3FN", 128)
-    b = sums.Operand(codes, scale_bytes(scales, len(codes), codes.shape[1] // 32), "f4E2M1FN", 32)
+    b = sums.Operand(codes, reference.blocked_bytes(scales, np.s_[:len(codes)], codes.shape[1] // 32), "f4E2M1FN", 32)
     y = sums.multiply(a, b, 128) * factors.cpu().numpy()
     return torch.from_numpy(y).to(BF16)
 
@@ -68,7 +57,7 @@ def normalization():
         parts = torch.from_numpy(elements), given.view(torch.float8_e8m0fnu)
         found, factors = mxt.normalize_scales(*parts)
         assert found.shape == given.shape and factors.shape == (rows,)
-        bytes_ = scale_bytes(found, rows, blocks)
+        bytes_ = reference.blocked_bytes(found, np.s_[:rows], blocks)
         assert ((bytes_ >= 119) & (bytes_ <= 133) | (scales == 255)).all()
         assert ((bytes_ == 255) == (scales == 255)).all()
         values = ref.decode(ref.unpack(elements, "f4E2M1FN"), "f4E2M1FN").reshape(*scales.shape, 32)

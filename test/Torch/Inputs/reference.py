@@ -40,20 +40,26 @@ def blocked(x, format="mxfp8_e4m3", rounding="ceil", groups=None):
     return np.concatenate([ref.real(*part, element) for part in quantized], -1)
 
 
+def to_bytes(found):
+    return found.contiguous().view(torch.uint8).cpu().numpy()
+
+
 def codes(elements, format):
     """Decodes the elements of an operator's result."""
-    raw = elements.contiguous().view(torch.uint8).cpu().numpy()
-    return ref.decode(ref.unpack(raw, ELEMENTS[format]), ELEMENTS[format])
+    return ref.decode(ref.unpack(to_bytes(elements), ELEMENTS[format]), ELEMENTS[format])
+
+
+def blocked_bytes(found, rows, blocks):
+    """Returns the bytes of blocked scales as a matrix of `rows`, a slice or their numbers."""
+    raw = to_bytes(found)
+    tiles = raw.reshape(*raw.shape[:-2], raw.shape[-2] // 128, raw.shape[-1] // 4, 32, 4, 4)
+    return ref.untile(tiles, raw.shape[-2], blocks)[..., rows, :]
 
 
 def scales(found, rows, blocks, is_blocked, starts=None):
     """Decodes the scale of each block. `starts` maps each row to the row of its scales."""
-    raw = found.contiguous().view(torch.uint8).cpu().numpy()
-    if is_blocked:
-        tiles = raw.reshape(*raw.shape[:-2], raw.shape[-2] // 128, raw.shape[-1] // 4,
-                            32, 4, 4)
-        rows = np.arange(rows) if starts is None else starts
-        raw = ref.untile(tiles, raw.shape[-2], blocks)[..., rows, :]
+    rows = slice(rows) if starts is None else starts
+    raw = blocked_bytes(found, rows, blocks) if is_blocked else to_bytes(found)
     assert found.dtype in (torch.float8_e4m3fn, torch.float8_e8m0fnu), found.dtype
     return ref.decode_scale(raw, found.dtype == torch.float8_e4m3fn)
 
