@@ -335,11 +335,9 @@ class Blocks:
     def quantize(self, x):
         if self.scale == "f32":
             return ref.quantize_f32(x, self.element, self.rounding, self.block, self.block_rows)
-        if self.block_rows > 1:
-            elements, scales = ref.quantize(np.ascontiguousarray(x), self.element, self.rounding, None, True, self.block)
-            return elements, scales[::self.block_rows]
-        size = x.shape[-1] if self.block == "row" else self.block
-        return ref.quantize(np.ascontiguousarray(x), self.element, self.rounding, self.encode, self.square, size)
+        size, square = x.shape[-1] if self.block == "row" else self.block, self.square or self.block_rows > 1
+        elements, scales = ref.quantize(np.ascontiguousarray(x), self.element, self.rounding, self.encode, square, size)
+        return elements, scales[::self.block_rows]
 
     def find_spreads(self, x):
         return ref.spreads(np.ascontiguousarray(x), self.element, self.rounding,

@@ -12,8 +12,8 @@ import re
 import mx_reference as ref
 import numpy as np
 import promoted_sums as sums
-from harness import BF16, FLOATS, Function, Harness
-from matmul_case import Matmul, of_type
+from harness import BF16, FLOATS, Function, Harness, tensor
+from matmul_case import Matmul
 
 test = Harness("mx_run", "folder", "*chips", count=12, first=0)
 PROMOTIONS = 128, 256, 512
@@ -110,9 +110,8 @@ class Case(Matmul):
                 return [(ref.pack(elements, self.result), rows), (tiles, self.find_tiles(scales))]
             if self.result == "scatter":
                 result = self.old.copy()
-                for row in rows:
-                    if 0 <= self.to[row] < len(result):
-                        result[self.to[row]] += values[row]
+                rows = rows[(self.to[rows] >= 0) & (self.to[rows] < len(result))]
+                result[self.to[rows]] += values[rows]
                 return [(result, ())]
             return [(values.astype(FLOATS[self.out]), rows)]
 
@@ -130,7 +129,7 @@ class Case(Matmul):
         arrays = [self.shape(self.a.codes, self.in_a), scales[0], self.shape(self.b.codes, self.in_b), scales[1]]
         element_a, element_b = self.elements
         scale = "f32" if self.exact else "f8E8M0FNU"
-        types = [of_type(*pair) for pair in zip(arrays, [element_a, scale, element_b, scale])]
+        types = [tensor(array.shape, own) for array, own in zip(arrays, [element_a, scale, element_b, scale])]
         arrays[2] = ref.pack(arrays[2], element_b)
         of_b = "128x128" if self.squares else self.blocks[1] or "row"
         form = f"block_size = {self.blocks[0] or 'row'} b_block_size = {of_b} promote = {self.promote}"

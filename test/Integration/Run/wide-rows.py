@@ -10,8 +10,8 @@ import re
 import mx_reference as ref
 import numpy as np
 import promoted_sums as sums
-from harness import BF16, Function, Harness
-from matmul_case import Matmul, of_type
+from harness import BF16, FLOATS, Function, Harness, tensor
+from matmul_case import Matmul
 
 test = Harness("mx_run", "mx_opt", "folder", "*chips")
 E4M3, SCALE, LIMIT = "f8E4M3FN", "f8E8M0FNU", 8
@@ -78,11 +78,11 @@ class Case(Matmul):
         """Returns the names and types of elements and scales."""
         codes, scales, x = (self.shape(part, matrices) for part in (*self.stored[i][:2], self.values[i]))
         layout = f", #mx.scale_layout<sf_128x4, ragged = rows, groups = {len(self.sizes)}>" * ragged
-        types = [of_type(codes, E4M3), of_type(scales, SCALE + layout)]
+        types = [tensor(codes.shape, E4M3), tensor(scales.shape, SCALE + layout)]
         if not self.quantized[i]:
             return [f.argument(*pair) for pair in zip(types, (codes, scales))], types
         words = "ragged = rows" * ragged, f"offsets(%ends : tensor<{len(self.sizes)}xi32>)" * ragged
-        of_x = of_type(x, "bf16")
+        of_x = tensor(x.shape, "bf16")
         name = f.argument(of_x, x.astype(BF16))
         return f.call(f"mx.quantize {words[0]} ins({name} : {of_x}) {words[1]} OUTS", types, returned=False), types
 
@@ -105,7 +105,7 @@ class Case(Matmul):
             self.compare(chip, found.reshape(self.old.shape))
 
     def compare(self, chip, found):
-        found = found.view(BF16).astype(np.float32) if self.out == "bf16" else found
+        found = found.view(FLOATS[self.out]).astype(np.float32)
         inside = np.full(len(self.old), True)
         if self.result == "scatter":
             at = np.clip(self.to, 0, len(self.old) - 1)
@@ -122,14 +122,13 @@ class Case(Matmul):
                 error = sum(t * np.abs(exact[1 - i] if self.pairs else 1) for i, t in enumerate(tolerance))
                 error = error * (4 if self.epilogue else 2)
                 error += np.abs(expected) * 2.0**(-8 if self.out == "bf16" else -22) + 2.0**-100
-                if self.out == "bf16":
-                    narrow = narrow.astype(BF16).astype(np.float32)
+                narrow = narrow.astype(FLOATS[self.out]).astype(np.float32)
             is_narrow, wide = ~wide & inside_part, wide & inside_part
-            test.expect(f"{chip}: narrow elements of group {group}", found[part][is_narrow], narrow[is_narrow], nan=True)
+            name, own = f"{chip}, group {group}:", found[part]
+            test.expect(f"{name} narrow elements", own[is_narrow], narrow[is_narrow], nan=True)
             is_number = wide & np.isfinite(expected)
-            test.expect_numbers(f"{chip}: wide elements of group {group}", found[part][is_number], expected[is_number],
-                                error[is_number])
-            test.require(f"{chip}: NaN", (np.isfinite(found[part]) == np.isfinite(expected))[wide].all())
+            test.expect_numbers(f"{name} wide elements", own[is_number], expected[is_number], error[is_number])
+            test.require(f"{name} NaN", (np.isfinite(own) == np.isfinite(expected))[wide].all())
 
 
 PAIR = "strategy = #mxgpu.wgmma_fp8<ctas = 2>"

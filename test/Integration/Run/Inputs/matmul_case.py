@@ -7,14 +7,10 @@ import numpy as np
 from harness import FLOATS, tensor
 
 
-def of_type(array, element):
-    return tensor(array.shape, element)
-
-
 @dataclasses.dataclass
 class Matmul:
-    """`m` is a number of rows, or of the rows of each expert group. `k` is the length of the reduction, or of the part of
-    each expert group."""
+    """`m` is a number of rows, or of the rows of each expert group. `k` is the length of the reduction, or of the part
+    of each expert group."""
     m: object
     n: int
     k: object
@@ -85,12 +81,13 @@ class Matmul:
         matrices = len(self.sizes) if self.is_batch() else 0
         if self.result not in ref.ELEMENTS:
             old = self.shape(self.old, matrices)
-            return [old], [of_type(old, self.out)]
+            return [old], [tensor(old.shape, self.out)]
         elements = np.zeros((len(self.old), self.n), np.uint8)
         scales = np.zeros((len(self.old), self.n // 32), np.uint8)
         tiles = ref.tile_rows(scales, self.ends) if self.kind == "rows" else self.stack_tiles(scales)
         elements = self.shape(elements, matrices)
-        return [ref.pack(elements, self.result), tiles], [of_type(elements, self.result), of_type(tiles, "f8E8M0FNU")]
+        types = [tensor(elements.shape, self.result), tensor(tiles.shape, "f8E8M0FNU")]
+        return [ref.pack(elements, self.result), tiles], types
 
     def get_epilogue(self):
         if not self.pairs and not self.epilogue:
@@ -102,11 +99,10 @@ class Matmul:
                       f"%c = tensor.extract %bias[%column] : tensor<{self.n}xf32>",
                       f"%h = arith.mulf {last}, %w : f32", "%v = arith.addf %h, %c : f32"]
             last = "%v"
-        if self.out != "f32" and self.result == "plain":
-            lines.append(f"%short = arith.truncf {last} : f32 to {self.out}")
-            lines.append(f"mx.yield %short : {self.out}")
-        else:
-            lines.append(f"mx.yield {last} : f32")
+        out = self.out if self.result == "plain" else "f32"
+        if out != "f32":
+            lines, last = [*lines, f"%short = arith.truncf {last} : f32 to {out}"], "%short"
+        lines.append(f"mx.yield {last} : {out}")
         names = ", ".join(f"%x{i}: f32" for i in range(self.count))
         return f"epilogue {{\n^bb0({names}, %row: index, %column: index):\n" + "\n".join(lines) + "\n}"
 
@@ -118,7 +114,7 @@ class Matmul:
         to, offsets = self.to.astype(np.int32), np.array(offsets, np.int32)
         for name, array, element in (("weights", self.weights, "f32"), ("bias", self.bias, "f32"), ("to", to, "i32"),
                                      ("ends", offsets, "i32")):
-            f.argument(of_type(array, element), array, name)
+            f.argument(tensor(array.shape, element), array, name)
         f.lines.append("%factor = arith.constant 0.3 : f32")
         grouped = self.kind in ("rows", "masked", "reduction")
         ragged = "reduction" if self.kind == "reduction" else "rows"
