@@ -15,8 +15,6 @@ import reference
 from reference import DEVICE
 from refuses import refuses
 
-FORMATS = "mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"
-
 
 def make_matrix(rows, columns, seed):
     """Returns a matrix with blocks of all magnitudes, of zeros, NaN and infinities."""
@@ -52,7 +50,7 @@ def linear_layers():
     model = nn.Sequential(nn.Linear(1024, 40), nn.ReLU(), nn.Linear(40, 24)).to(DEVICE)
     weight, x = make_matrix(40, 1024, 1), make_matrix(2 * 9, 1024, 2)
     model[0].weight.data.copy_(weight)
-    for format in FORMATS:
+    for format in ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"):
         report = mxt.fold_report(model, x.to(DEVICE).reshape(2, 9, 1024), format=format)
         # 40 columns are no operand of a block-scaled matmul.
         assert [operand.name for operand in report.operands] == ["0.weight", "0.input"]

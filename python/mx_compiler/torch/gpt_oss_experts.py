@@ -13,13 +13,12 @@ import torch.nn.functional as F
 from torch import nn
 
 from .._ops import checks as check
-from .._ops import scale_tiles
 from .._ops.formats import find_format
 from . import gpt_oss
 from ._modules.parameters import Replacement, find_save_pretrained
 from ._ops.checks import check_tensor
 from ._modules.weight_layout import arrange
-from ._ops.token_groups import rearrange_scales
+from ._ops.token_groups import from_tiles, rearrange_scales
 from ._ops.pack_weights import pack_weights, unpack_weights
 from ._ops.quantize import dequantize
 from ._ops.weight_only_mm import weight_only_grouped_mm
@@ -224,15 +223,6 @@ def to_tiles(scales):
     return rearrange_scales(scales.view(torch.float8_e8m0fnu)).view(torch.uint8)
 
 
-def from_tiles(tiles, rows, blocks):
-    """Returns the bits of tiled scales without padding, [experts, rows, blocks]."""
-    experts, padded_rows, padded_blocks = tiles.shape
-    parts = tiles.view(experts, *scale_tiles.tiles_shape(padded_rows, padded_blocks))
-    plain = parts.permute(0, *(1 + dim for dim in scale_tiles.FROM_TILES))
-    plain = plain.reshape(tiles.shape)
-    return plain[:, :rows, :blocks].contiguous()
-
-
 def _arrange(module, *_):
     """Brings elements into the order selected by weight_layout for their device."""
     for projection in gpt_oss.PROJECTIONS:
@@ -260,7 +250,7 @@ def _save_plain(module, state, prefix, _):
     for name, shape in _shapes(module).items():
         found = state[prefix + name]
         if name.endswith("_scales"):
-            state[prefix + name] = from_tiles(found, *shape[1:])
+            state[prefix + name] = from_tiles(found, *shape[1:]).contiguous()
         elif found.dim() == 5:
             state[prefix + name] = unpack_weights(found, FORMAT).view(shape)
 

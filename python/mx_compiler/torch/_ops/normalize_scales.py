@@ -6,6 +6,7 @@ import torch
 from ..._ops import scale_tiles
 from . import tensors
 from .checks import check_tensor
+from .token_groups import from_tiles, rearrange_scales
 
 # Scale bytes with products of E2M1 elements that are exact in E4M3.
 LEAST, MOST, NAN = 119, 133, 255
@@ -26,15 +27,12 @@ def normalize_scales(elements, scales):
     check_tensor("scales", scales)
     given = tensors.quantized("weights", elements, scales, "mxfp4", True)
     *batch, rows, columns = given.shape
-    tiles = given.scales.view(torch.uint8)
-    order = scale_tiles.FROM_TILES
-    outer = tuple(range(len(batch)))
-    matrix = tiles.permute(*outer, *(len(batch) + dim for dim in order))
-    padded = scale_tiles.padded(rows, columns // 32)
-    bytes_ = matrix.reshape(*batch, *padded)[..., :rows, :columns // 32].int()
-    pairs = given.elements.view(torch.uint8).view(*batch, rows, columns // 32, 16)
+    blocks = columns // 32
+    tiles = given.scales.view(torch.uint8).reshape(*batch, *scale_tiles.padded(rows, blocks))
+    bytes_ = from_tiles(tiles, rows, blocks).int()
+    pairs = given.elements.view(torch.uint8).view(*batch, rows, blocks, 16)
     counts = ((pairs & 0x77) != 0).any(-1) & (bytes_ != NAN)
-    over = (*outer, -1)
+    over = (*range(len(batch)), -1)
     top = torch.where(counts, bytes_, -1).amax(over)
     least = torch.where(counts, bytes_, NAN).amin(over)
     if bool((top - least > MOST - LEAST).any()):
@@ -42,9 +40,6 @@ def normalize_scales(elements, scales):
     top = torch.where(top < 0, MOST, top)
     found = torch.where(counts, bytes_ - top[:, None] + MOST, OF_ZEROS)
     found = torch.where(bytes_ == NAN, NAN, found).to(torch.uint8)
-    whole = found.new_full((*batch, *padded), OF_ZEROS)
-    whole[..., :rows, :columns // 32] = found
-    split = whole.view(*batch, *scale_tiles.split_shape(rows, columns // 32))
-    back = split.permute(*outer, *(len(batch) + dim for dim in scale_tiles.TO_TILES))
+    tiles = rearrange_scales(found.view(torch.float8_e8m0fnu))
     factors = torch.ldexp(torch.ones_like(top, dtype=torch.float32), top - MOST)
-    return back.reshape(scales.shape).view(scales.dtype), factors
+    return tiles.reshape(scales.shape).view(scales.dtype), factors

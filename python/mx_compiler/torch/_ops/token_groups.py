@@ -97,6 +97,15 @@ def _tile(bits):
     return tiles.reshape(*batch, *padded)
 
 
+def from_tiles(tiles, rows, blocks):
+    """Returns scales without padding, [..., rows, blocks], of scales in the order of sf_128x4."""
+    *batch, padded_rows, padded_blocks = tiles.shape
+    n = len(batch)
+    parts = tiles.reshape(*batch, *scale_tiles.tiles_shape(padded_rows, padded_blocks))
+    plain = parts.permute(*range(n), *(n + dim for dim in scale_tiles.FROM_TILES))
+    return plain.reshape(tiles.shape)[..., :rows, :blocks]
+
+
 def _spread(x, starts, firsts, ends, rows):
     """Scatters the rows of x into a result with `rows` rows. Other rows are zeros. Row r of x
     moves to row starts[g] + r - firsts[g] if it belongs to token group g."""
