@@ -8,7 +8,7 @@
 
 #include "../Utils/Tensors.h"
 #include "FoldOperands.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -93,16 +93,11 @@ static RowClassesOp classifyRows(IRRewriter &rewriter, Location loc,
     SmallVector<OpFoldResult> sizes =
         tensor::getMixedSizes(rewriter, loc, operand.spreads);
     OpFoldResult last = sizes.pop_back_val();
-    OpFoldResult &rows = sizes.back();
-    if (!operand.axis)
-      rows = last;
-    if (std::optional<int64_t> size = getConstantIntValue(rows))
-      rows = rewriter.getIndexAttr(getWordsOfRows(*size));
-    else
-      rows = arith::CeilDivUIOp::create(
-                 rewriter, loc, cast<Value>(rows),
-                 arith::ConstantIndexOp::create(rewriter, loc, kRowsPerWord))
-                 .getResult();
+    Value rows = getValueOrCreateConstantIndexOp(
+        rewriter, loc, operand.axis ? sizes.back() : last);
+    sizes.back() = getAsOpFoldResult(rewriter.createOrFold<arith::CeilDivUIOp>(
+        loc, rows,
+        arith::ConstantIndexOp::create(rewriter, loc, kRowsPerWord)));
     outs.push_back(makeEmpty(rewriter, loc, sizes, rewriter.getI32Type()));
   }
   return RowClassesOp::create(rewriter, loc, ValueRange(outs).getTypes(),
