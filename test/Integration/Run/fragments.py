@@ -32,7 +32,7 @@ B_LOAD = Layout([(2, 1, 0), (4, 2, 0), (4, 8, 0), (4, 32, 0)],
                 [(2, 0, 1), (2, 0, 2), (4, 0, 4), (4, 0, 16)])
 B_USE = Layout([(2, 1, 0), (4, 8, 0), (4, 2, 0), (4, 32, 0)],
                [(2, 0, 1), (2, 0, 8), (4, 0, 16), (4, 0, 2)])
-# The layout has 96 rows, because the size of the last mode need not be a power of two.
+# The layout contains 96 rows, because the size of the last mode need not be a power of two.
 ODD = Layout([(32, 0, 2), (2, 4, 0)], [(2, 0, 1), (4, 1, 0), (12, 8, 0)])
 
 

@@ -3,7 +3,7 @@
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-A region reads the bits of NaNs. MXINT8 has no NaN: the element becomes 0 and the scale of its block 255. --check=cpu
+A region reads the bits of NaNs. MXINT8 encodes no NaN: the element becomes 0 and the scale of its block 255. --check=cpu
 compares every byte with the CPU path.
 """
 

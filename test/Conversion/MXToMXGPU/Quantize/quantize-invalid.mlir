@@ -127,6 +127,11 @@ mx.fused_quantize ins(%x : memref<512x128xbf16>) outs(%e, %s : memref<128x512xf8
 // expected-error @below {{'mx.fused_quantize' op expected whole rows of a multiple of 32 elements on the GPU, found 72: pad them to 96}}
 mx.fused_quantize ins(%x : memref<128x72xbf16>) outs(%e, %s : memref<128x72xf8E4M3FN>, memref<128x1xf8E8M0FNU>) block_size = row
 
+// Rejects batches in several dimensions.
+// SET arguments = %p: memref<2x3x64x4xi8>, %o: memref<2x3x2xi32>
+// expected-error @below {{expected matrices, or a batch in one dimension, on the GPU, found 'memref<2x3x64x4xi8>'}}
+mx.row_classes ins(%p : memref<2x3x64x4xi8>) outs(%o : memref<2x3x2xi32>) axes = [1] limit = 8
+
 // Rejects tiles unlike blocks of several rows, and a seed for such blocks along columns.
 // SET arguments = %x: memref<256x512xbf16>, %e: memref<512x256xf8E4M3FN>, %s: memref<4x2xf32>
 // expected-error @below {{expected a schedule with tiles and stages of one block, 128 x 128, found}}

@@ -64,7 +64,6 @@ func.func @axes(%w: !w, %g: !g, %c: !c) -> (!c, !wq, !ws) {
 !a = tensor<64x256xf8E4M3FN>
 !s = tensor<64x8xf8E8M0FNU>
 !c = tensor<64x64xf32>
-!o = tensor<4xi32>
 
 func.func @blocks(%a: !a, %s: !s, %f: tensor<64x1xf8E8M0FNU>, %c: !c) -> !c {
   // expected-remark @below {{not folded with a limit: an operand is in blocks of row}}

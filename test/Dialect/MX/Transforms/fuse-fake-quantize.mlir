@@ -111,7 +111,7 @@ func.func @depends(%x: !x, %e: !e, %s: !s, %m: tensor<f32>) -> !x {
 
 // -----
 
-// The result has the size of the quantizer's destination.
+// The result takes the size of the quantizer's destination.
 
 // CHECK-LABEL: func @sizes(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x64xbf16>, %[[E:.*]]: tensor<?x64xf8E4M3FN>, %[[S:.*]]: tensor<?x2xf8E8M0FNU>)
