@@ -145,6 +145,9 @@ private:
   /// Returns the number of stages that fit, or 0. Requires fields that pass
   /// checkRules().
   int64_t countStages(const ScheduleFields &fields);
+  /// Returns the number of staging buffers, at most those of a whole tile, that
+  /// fit beside the stages.
+  int64_t countStaging(ScheduleFields fields);
   /// Returns true if there is an error, and records the first error.
   bool refuses(std::optional<ScheduleError> error) {
     if (error && refusal.empty())
@@ -183,12 +186,25 @@ int64_t Candidates::countStages(const ScheduleFields &fields) {
   return stages;
 }
 
+int64_t Candidates::countStaging(ScheduleFields fields) {
+  int64_t least = fields.staging, columns = fields.tile[1] / problem.numB;
+  for (fields.staging =
+           problem.numB *
+           ceilDiv(columns, getStagedColumns(columns, problem.getOutBits()));
+       fields.staging > least; --fields.staging)
+    if (getMaxStages(problem, fields, target) >= fields.stages)
+      return fields.staging;
+  return least;
+}
+
 void Candidates::addRasters(const Strategy &strategy, ScheduleFields fields) {
   if (refuses(checkRules(problem, fields, target)))
     return;
   fields.stages = countStages(fields);
   if (!fields.stages)
     return;
+  if (fields.epilogue == Epilogue::TmaStore && strategy.stagesWholeTiles())
+    fields.staging = countStaging(fields);
   for (auto [order, group] : rasters) {
     fields.rasterOrder = order;
     fields.rasterGroup = group;

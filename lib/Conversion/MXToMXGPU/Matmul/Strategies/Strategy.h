@@ -76,6 +76,9 @@ public:
   /// Returns true if the strategy outperforms all others for every problem for
   /// which it has candidates, by a margin that the model does not capture.
   virtual bool excludesOthers() const { return false; }
+  /// Returns true if results are staged in buffers for a whole tile if
+  /// memory permits, because stores that wait for buffers delay the next MMAs.
+  virtual bool stagesWholeTiles() const { return false; }
   /// Calls `add` with each candidate tile and its dependent fields.
   virtual void forEachTile(const MatmulProblem &problem,
                            AddCandidate add) const = 0;

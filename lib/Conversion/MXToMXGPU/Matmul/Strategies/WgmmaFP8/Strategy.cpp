@@ -197,6 +197,8 @@ public:
         ArrayRef<int64_t>((tile ? *tile : kFP8Tiles[0]).registers));
   }
 
+  bool stagesWholeTiles() const override { return true; }
+
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
     for (const FP8Tile &tile : kFP8Tiles)
