@@ -206,9 +206,9 @@ def test_tensors():
     not_a_number = scales.copy()
     not_a_number[2, 5, 1] = not_a_number[0, 0, 0] = 255
     cases = [
-        (dict(down_proj_scales=None), PREFIX + "down_proj_scales", "found none",
+        (dict(down_proj_scales=None), PREFIX + "down_proj_scales", "found no tensor with this key",
          "down_proj_blocks"),
-        (dict(gate_up_proj_blocks=None), PREFIX + "gate_up_proj_blocks", "found none"),
+        (dict(gate_up_proj_blocks=None), PREFIX + "gate_up_proj_blocks", "found no tensor with this key"),
         (dict(gate_up_proj_scales=scales.astype(np.float32)), PREFIX + "gate_up_proj_scales",
          "expected the dtype uint8", "found float32"),
         (dict(gate_up_proj_scales=scales.astype(np.int64)), "expected the dtype uint8",
@@ -230,7 +230,7 @@ def test_tensors():
     for changed, *parts in cases:
         file = broken(**changed)
         refuses(ValueError, (file, *parts), lambda: MXFP4Experts.from_checkpoint(file, 1))
-    refuses(ValueError, ("model.layers.7.mlp.experts.gate_up_proj_blocks", "found none"),
+    refuses(ValueError, ("model.layers.7.mlp.experts.gate_up_proj_blocks", "found no tensor with this key"),
             lambda: MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 7))
     # Some programs write f32 biases. They stay f32.
     file = broken(down_proj_bias=bias.astype(np.float32))

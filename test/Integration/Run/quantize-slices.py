@@ -134,6 +134,6 @@ for axes in [1], [1, 0]:
     refuse(misplaced(True, axes, first=4), r"address of an input to be a multiple of 16, found \d+; the nearest are")
 # --check=cpu compares operations on slices like any other operations.
 printed = call(misplaced(True, [1, 0]), check=True).stdout
-if not re.search(r"mx\.quantize at .*, result 0: \d+ elements, 0 bytes unequal", printed) or "not compared" in printed:
+if not re.search(r"mx\.fused_quantize at .*, result 0: \d+ elements, 0 bytes unequal", printed) or "not compared" in printed:
     test.fail(f"--check=cpu: {printed}")
 test.finish(least=500000)
