@@ -145,8 +145,8 @@ private:
   /// Returns the number of stages that fit, or 0. Requires fields that pass
   /// checkRules().
   int64_t countStages(const ScheduleFields &fields);
-  /// Returns the number of staging buffers, at most those of a whole tile, that
-  /// fit beside the stages.
+  /// Returns the largest number of staging buffers beside the stages, up to
+  /// those of a whole tile of the result.
   int64_t countStaging(ScheduleFields fields);
   /// Returns true if there is an error, and records the first error.
   bool refuses(std::optional<ScheduleError> error) {
@@ -188,10 +188,8 @@ int64_t Candidates::countStages(const ScheduleFields &fields) {
 
 int64_t Candidates::countStaging(ScheduleFields fields) {
   int64_t least = fields.staging, columns = fields.tile[1] / problem.numB;
-  for (fields.staging =
-           problem.numB *
-           ceilDiv(columns, getStagedColumns(columns, problem.getOutBits()));
-       fields.staging > least; --fields.staging)
+  fields.staging = columns / getStagedColumns(columns, problem.getOutBits());
+  for (; fields.staging > least; --fields.staging)
     if (getMaxStages(problem, fields, target) >= fields.stages)
       return fields.staging;
   return least;
