@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Tests mx_compiler.torch.fold_report. Spreads equal those of numpy's quantizers, and the bound holds for
-folded elements."""
+"""Tests mx_compiler.torch.fold_report: spreads equal those of numpy's quantizers, and folded elements satisfy the
+bound."""
 
 import re
 

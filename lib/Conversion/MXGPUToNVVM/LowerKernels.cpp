@@ -52,23 +52,24 @@ static void enterIf(NVVMBuilder &builder, Value condition) {
 static void lowerThreadIds(RoleOp role) {
   Value ofWarp;
   role.walk([&](ThreadIdOp id) {
-    NVVMBuilder builder(id.getLoc(), id.getContext());
-    builder.setInsertionPoint(id);
-    // A shuffle must not be repeated in loops, because it does not move.
-    if (id.getOfWarp() && !ofWarp)
-      builder.setInsertionPointToStart(&role.getBody().front());
-    auto getNumber = [&]() -> Value {
-      Value inRole = arith::SubIOp::create(
+    Value number = id.getOfWarp() ? ofWarp : Value();
+    if (!number) {
+      NVVMBuilder builder(id.getLoc(), id.getContext());
+      builder.setInsertionPoint(id);
+      // A shuffle does not move, and must not be repeated in loops.
+      if (id.getOfWarp())
+        builder.setInsertionPointToStart(&role.getBody().front());
+      number = arith::SubIOp::create(
           builder, builder.threadId(),
           builder.i32(role.getFirstWarp() * mx::target::kWarpSize));
       if (id.getOfWarp())
-        inRole = builder.shuffleFrom(inRole, builder.i32(0));
-      return arith::IndexCastUIOp::create(builder, builder.getIndexType(),
-                                          inRole);
-    };
-    if (id.getOfWarp() && !ofWarp)
-      ofWarp = getNumber();
-    id.replaceAllUsesWith(id.getOfWarp() ? ofWarp : getNumber());
+        number = builder.shuffleFrom(number, builder.i32(0));
+      number =
+          arith::IndexCastUIOp::create(builder, builder.getIndexType(), number);
+      if (id.getOfWarp())
+        ofWarp = number;
+    }
+    id.replaceAllUsesWith(number);
     id.erase();
   });
 }
