@@ -22,6 +22,7 @@ void WgmmaTracker::add(Warp &w, Slot slot, bool isWritten) {
     uses.resize(std::max<size_t>(slot / 128 + 1, w.pending.size()));
   Use &use = uses[slot / 128];
   w.pendingCount += !use.any();
+  use.isComplete = false;
   (isWritten ? use.writes : use.reads) = group + 1;
 }
 
@@ -31,8 +32,10 @@ void WgmmaTracker::wait(Warp &w, uint64_t left) {
   uint64_t done = left < group ? group - left : 0;
   for (Use &use : uses) {
     bool was = use.any();
-    if (use.writes <= done)
+    if (use.writes && use.writes <= done) {
       use.writes = 0;
+      use.isComplete = true;
+    }
     if (use.reads <= done)
       use.reads = 0;
     w.pendingCount -= was && !use.any();
@@ -49,10 +52,16 @@ void WgmmaTracker::clear(Warp &w) {
 void WgmmaTracker::fence() {
   isFenced = true;
   fragments.clear();
+  for (Use &use : uses)
+    use.isAccessed = false;
 }
 
 bool WgmmaTracker::checkFence(Warp &w, const Instr *i) {
   bool isMissing = !isFenced;
+  const Slot *accumulators = &w.machine->program.extra[i->aux];
+  for (unsigned r = 0; r < unsigned(i->imm); ++r)
+    if (const Use *use = find(accumulators[r]))
+      isMissing |= use->isAccessed;
   WgmmaSources a = wgmmaSources(w, i);
   for (unsigned r = 0; r < a.count; ++r) {
     Fragment now = {a.slots[r], {}};
@@ -68,8 +77,8 @@ bool WgmmaTracker::checkFence(Warp &w, const Instr *i) {
     return true;
   fence(); // report each missing fence once
   w.note(i, FindingKind::LoadBeforeWait,
-         "wgmma.mma_async uses registers with no wgmma.fence since they were "
-         "written",
+         "wgmma.mma_async uses registers with no wgmma.fence since "
+         "other instructions accessed them",
          w.mask);
   return !w.machine->stopped;
 }
@@ -106,6 +115,17 @@ bool WgmmaTracker::check(Warp &w, const Instr *i) {
     }
   if (what)
     return report(what);
+  auto access = [&](Use *use) {
+    if (!use || !use->isComplete || info.isMove)
+      return;
+    use->isComplete = false;
+    use->isAccessed = true;
+    w.pendingCount -= !use->any();
+  };
+  for (uint32_t k = 0; k < info.numUses; ++k)
+    access(find(p.uses[info.firstUse + k]));
+  for (uint32_t k = 0; k < info.numDefs; ++k)
+    access(find(p.defs[info.firstDef + k]));
   // Compilers rename accumulators with moves, so a move is not reported as a
   // read.
   if (carried.writes)

@@ -3,7 +3,7 @@
 //
 // wgmma.mma_async reads and writes registers until wgmma.wait_group completes
 // its group. The tracker reports an access to these registers before the wait,
-// and a missing wgmma.fence between a write and wgmma.mma_async. The first
+// and a missing wgmma.fence between an access and wgmma.mma_async. The first
 // wgmma instruction of a warp creates the tracker.
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,9 @@ public:
   void commit() { ++group; }
   /// Executes wgmma.fence: operations may use the current register values.
   void fence();
-  /// Checks for a wgmma.fence between the writes to the registers of A and the
-  /// operation. Returns false if the launch has stopped.
+  /// Checks for a wgmma.fence between writes to the registers of A, or accesses
+  /// to the accumulators, and the operation. Returns false if the launch has
+  /// stopped.
   bool checkFence(Warp &w, const Instr *i);
   /// Executes wgmma.wait_group: completes all but the last `left` groups.
   void wait(Warp &w, uint64_t left);
@@ -42,7 +43,9 @@ private:
   /// a group number plus one; 0 if there is no such group.
   struct Use {
     uint64_t writes = 0, reads = 0;
-    bool any() const { return writes || reads; }
+    bool isComplete = false; ///< an accumulator without an access since
+    bool isAccessed = false; ///< since it was complete, without a fence
+    bool any() const { return writes || reads || isComplete; }
   };
   std::vector<Use> uses; ///< one per 128 bytes of the register file
   uint64_t group = 0;    ///< group of the next operation
