@@ -320,7 +320,9 @@ static QuantizeScheduleAttr selectForPrologue(FusedQuantizeOp op) {
 /// holds in registers.
 static QuantizeScheduleAttr selectForWholeRows(FusedQuantizeOp op,
                                                const TargetInfo &target) {
-  constexpr int64_t kThreads = 256, kOfWarp = 64, kOthers = 40, kMostCtas = 4;
+  // Registers for other values: more if each warp computes spreads of a row.
+  constexpr int64_t kThreads = 256, kOfWarp = 64, kOthers = 40,
+                    kOthersOfWarp = 56, kMostCtas = 4;
   bool isWide = llvm::any_of(getQuantizedTypes(op),
                              [](Type type) { return type.isF32(); });
   int64_t bits = getQuantizedBits(op), vector = isWide ? 8 : 16;
@@ -329,12 +331,14 @@ static QuantizeScheduleAttr selectForWholeRows(FusedQuantizeOp op,
     return llvm::divideCeil(columns, threads * vector) * vector * bits / 32;
   };
   int64_t atOnce = 128, ctas = 1;
-  if (!ShapedType::isDynamic(columns) &&
-      getRegisters(target::kWarpSize) > kOfWarp) {
-    atOnce = kThreads * vector;
-    ctas = std::clamp<int64_t>(target.registersPerSm / kThreads /
-                                   (getRegisters(kThreads) + kOthers),
-                               1, kMostCtas);
+  if (!ShapedType::isDynamic(columns)) {
+    int64_t registers = getRegisters(target::kWarpSize) + kOthersOfWarp;
+    if (registers - kOthersOfWarp > kOfWarp) {
+      atOnce = kThreads * vector;
+      registers = getRegisters(kThreads) + kOthers;
+    }
+    ctas = std::clamp<int64_t>(target.registersPerSm / kThreads / registers, 1,
+                               kMostCtas);
   }
   return QuantizeScheduleAttr::get(op.getContext(), {128, atOnce}, kThreads,
                                    vector, /*stages=*/1, ctas);
