@@ -79,15 +79,6 @@ void NVVMBuilder::arriveAt(Value barrier, int64_t rank, bool isOrdered) {
                                  /*relaxed=*/false);
 }
 
-static NVVM::MemScopeKind getScope(bool cluster) {
-  return cluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA;
-}
-
-Value NVVMBuilder::testWait(Value barrier, Value parity, bool cluster) {
-  return NVVM::MBarrierTestWaitOp::create(*this, getI1Type(), barrier, parity,
-                                          getScope(cluster));
-}
-
 void NVVMBuilder::wait(Value barrier, Value parity, bool cluster) {
   // Repeat try_wait, because it may return before the phase completes.
   scf::WhileOp::create(
@@ -95,7 +86,8 @@ void NVVMBuilder::wait(Value barrier, Value parity, bool cluster) {
       [&](OpBuilder &builder, Location loc, ValueRange) {
         Value done = NVVM::MBarrierTryWaitOp::create(
             builder, loc, builder.getI1Type(), barrier, parity,
-            /*ticks=*/Value(), getScope(cluster));
+            /*ticks=*/Value(),
+            cluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA);
         Value yes =
             arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
         Value again = arith::XOrIOp::create(builder, loc, done, yes);

@@ -114,6 +114,12 @@ SmallVector<Value> NVVMBuilder::loadMatrices(Value pointer, int64_t count) {
   return words;
 }
 
+void NVVMBuilder::storeMatrices(Value pointer, ArrayRef<Value> words) {
+  NVVM::StMatrixOp::create(*this, pointer, words, NVVM::MMALayout::row,
+                           NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8),
+                           NVVM::LdStMatrixEltType::B16);
+}
+
 void NVVMBuilder::storeShared(Value pointer, ArrayRef<Value> words) {
   if (words.size() == 1) {
     LLVM::StoreOp::create(*this, words[0], pointer, /*alignment=*/4);

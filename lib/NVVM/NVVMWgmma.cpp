@@ -19,9 +19,10 @@ void NVVMBuilder::commitWarpgroup() {
   NVVM::WgmmaGroupSyncAlignedOp::create(*this);
 }
 
-Value NVVMBuilder::waitWarpgroup(Value accumulators, int64_t pending,
-                                 bool isRead) {
-  NVVM::WgmmaWaitGroupSyncOp::create(*this, pending);
+Value NVVMBuilder::waitWarpgroup(Value accumulators,
+                                 std::optional<int64_t> pending, bool isRead) {
+  if (pending)
+    NVVM::WgmmaWaitGroupSyncOp::create(*this, *pending);
   if (!isRead)
     return accumulators;
   return makeVector(*this, tie(getElements(*this, accumulators), "f"));

@@ -128,9 +128,6 @@ public:
   /// Spins until the phase with this parity completes. With `cluster`, acquires
   /// at cluster scope, so writes before remote arrivals are visible.
   void wait(mlir::Value barrier, mlir::Value parity, bool cluster = false);
-  /// Returns true (i1) if this phase is complete, without waiting.
-  mlir::Value testWait(mlir::Value barrier, mlir::Value parity,
-                       bool cluster = false);
 
   // Cluster launch control (PTX ISA, clusterlaunchcontrol). `barrier` counts
   // the 16 bytes of the answer. With `multicast`, all CTAs receive the answer.
@@ -181,6 +178,9 @@ public:
   /// and lane t receives word t % 4 of row t / 4 of each matrix (i32).
   llvm::SmallVector<mlir::Value> loadMatrices(mlir::Value pointer,
                                               int64_t count);
+  /// Stores 1, 2 or 4 matrices, distributed as loadMatrices distributes them
+  /// (PTX ISA, stmatrix).
+  void storeMatrices(mlir::Value pointer, llvm::ArrayRef<mlir::Value> words);
 
   // tcgen05 (PTX ISA, TensorCore 5th Generation Family Instructions). Either
   // all or none of a kernel's instructions are for CTA pairs.
@@ -215,11 +215,11 @@ public:
                            llvm::ArrayRef<WgmmaBlock> blocks);
   /// Commits the wgmmas since the last commit as a group.
   void commitWarpgroup();
-  /// Waits until at most `pending` groups are in flight and returns
+  /// Waits until at most `pending` groups, if given, are in flight and returns
   /// `accumulators`. With `isRead`, instructions other than wgmma use the
   /// result, so the result must depend on the wait.
-  mlir::Value waitWarpgroup(mlir::Value accumulators, int64_t pending,
-                            bool isRead);
+  mlir::Value waitWarpgroup(mlir::Value accumulators,
+                            std::optional<int64_t> pending, bool isRead);
 
   // mma.sync (PTX ISA, mma), executed by all lanes of a warp.
   /// Returns the registers (i32) of a vector.

@@ -101,10 +101,14 @@ static bool isRead(MmaWaitOp op) {
   });
 }
 
+/// Emits no wait for a fragment that threads computed. The result then only
+/// orders this computation before later MMAs.
 static Values lowerMmaWait(NVVMBuilder &builder, MmaWaitOp op,
                            MmaWaitOp::Adaptor adaptor) {
-  return {builder.waitWarpgroup(adaptor.getAccumulator(), op.getPending(),
-                                isRead(op))};
+  std::optional<int64_t> pending = op.getPending();
+  if (op.getAccumulator().getDefiningOp<FromRowsOp>())
+    pending.reset();
+  return {builder.waitWarpgroup(adaptor.getAccumulator(), pending, isRead(op))};
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,9 @@
 !rows = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 !rows_out = !mxgpu.ring<1 x (c: smem<16x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !rows_c = !mxgpu.buffer<smem<16x32xf32, sw128>>
+!halves = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!halves_out = !mxgpu.ring<1 x (c: smem<2x16x32xbf16, sw64>), producer = threads(32), consumer = bulk_store, scope = warp>
+!halves_c = !mxgpu.buffer<smem<2x16x32xbf16, sw64>>
 !shared = !mxgpu.fragment<8x128xf32, #mxgpu.fragment_layout<threads = [32: 4 columns, 4: 2 rows], values = [4: 1 column, 2: 1 row]>>
 !shared_out = !mxgpu.ring<1 x (c: smem<2x128xf32>), producer = threads(32), consumer = bulk_store, scope = warp>
 !shared_c = !mxgpu.buffer<smem<2x128xf32>>
@@ -141,6 +144,44 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       %v = "wgmma"() : () -> !rows
       %stage, %c = mxgpu.producer_acquire %out : !rows_out
       mxgpu.store_shared %v, %c : !rows, !rows_c
+    }
+  }
+
+  // Lane 8 * i + j stores row j of matrix i of four: the second matrix is 8 rows below the first, the third
+  // 16 bytes to the right. Each panel has 64 bytes per row and two groups of matrices.
+  // STORE-LABEL: llvm.func @store_matrices(
+  // STORE:       %[[OWN:.*]] = arith.muli %{{.*}}, %c2048_i32
+  // STORE:       %[[LANE:.*]] = arith.andi %{{.*}}, %c31_i32
+  // STORE-NEXT:  %[[J:.*]] = arith.andi %[[LANE]], %c7_i32
+  // STORE-NEXT:  %[[FIRST:.*]] = arith.muli %[[J]], %c64_i32
+  // STORE-NEXT:  %[[I:.*]] = arith.shrui %[[LANE]], %c3_i32
+  // STORE-NEXT:  %[[BELOW:.*]] = arith.andi %[[I]], %c1_i32
+  // STORE-NEXT:  %[[SECOND:.*]] = arith.muli %[[BELOW]], %c512_i32
+  // STORE-NEXT:  %[[ROW:.*]] = arith.addi %[[FIRST]], %[[SECOND]]
+  // STORE-NEXT:  %[[BITS:.*]] = arith.shrui %[[ROW]], %c3_i32
+  // STORE-NEXT:  %[[MASKED:.*]] = arith.andi %[[BITS]], %c48_i32
+  // STORE-NEXT:  %[[SWIZZLED:.*]] = arith.xori %[[ROW]], %[[MASKED]]
+  // STORE-NEXT:  %[[RIGHT:.*]] = arith.shrui %[[LANE]], %c4_i32
+  // STORE-NEXT:  %[[BYTES:.*]] = arith.muli %[[RIGHT]], %c16_i32
+  // STORE-NEXT:  %[[PLACE:.*]] = arith.xori %[[SWIZZLED]], %[[BYTES]]
+  // STORE-COUNT-4: vector.extract
+  // STORE:       %[[SUM:.*]] = arith.addi %[[OWN]], %[[PLACE]]
+  // STORE-NEXT:  %[[AT:.*]] = llvm.getelementptr %{{.*}}[%[[SUM]]]
+  // STORE-NEXT:  nvvm.stmatrix %[[AT]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {
+  // STORE:       %[[NEXT:.*]] = arith.xori %[[PLACE]], %c32_i32
+  // STORE:       nvvm.stmatrix
+  // STORE:       %[[PANEL:.*]] = llvm.getelementptr %{{.*}}[1024]
+  // STORE-NEXT:  %[[AT:.*]] = llvm.getelementptr %[[PANEL]][%[[PLACE]]]
+  // STORE-NEXT:  nvvm.stmatrix %[[AT]]
+  // STORE:       %[[AT:.*]] = llvm.getelementptr %[[PANEL]][%[[NEXT]]]
+  // STORE-NEXT:  nvvm.stmatrix %[[AT]]
+  // STORE-NOT:   nvvm.stmatrix
+  mxgpu.kernel @store_matrices() {
+    %out = mxgpu.ring "out" : !halves_out
+    mxgpu.role @hold warps(4) {
+      %v = "wgmma"() : () -> !halves
+      %stage, %c = mxgpu.producer_acquire %out : !halves_out
+      mxgpu.store_shared %v, %c : !halves, !halves_c
     }
   }
 

@@ -435,6 +435,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // CHECK:           %[[NEXT:.*]] = arith.addi %[[SO_FAR]],
 // CHECK-NEXT:      scf.yield %[[NEXT]] : index
 // CHECK:         memref.store %[[SUM]]
+// With `unroll`, the loop contains several steps, and another loop the remaining steps.
+// CHECK:         scf.for {{.*}} step %[[TWO:[^ ]+]] iter_args
+// CHECK-COUNT-2:   arith.addi %{{.*}} : index
+// CHECK:           scf.yield
+// CHECK:         scf.for {{.*}} to %{{.*}} step %c64_i32
+// CHECK:           arith.addi %{{.*}} : index
 
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @reduce(%k: index, %out: memref<1xindex>) {
@@ -453,6 +459,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
         mxgpu.yield %next : index
       }
       memref.store %sum, %out[%c0] : memref<1xindex>
+      %unrolled = mxgpu.for_each_k (%at, %extent, %first) from %c5 to %k step 64 iter_args(%so_far = %c0 : index) {
+        %next = arith.addi %so_far, %extent : index
+        mxgpu.yield %next : index
+      } {unroll = 2 : i64}
+      memref.store %unrolled, %out[%c0] : memref<1xindex>
     }
   }
 }

@@ -142,11 +142,23 @@ static Value startAtUse(NVVMBuilder &builder, Value pointer) {
   return builder.clone(*start)->getResult(0);
 }
 
+/// Returns the address of a column, `bytes` behind the first column, and of a
+/// row in the first panel of `buffer` at the swizzled offset `permuted`.
+static Value getPlace(NVVMBuilder &builder, Value start, BufferType buffer,
+                      Value permuted, int64_t bytes) {
+  int64_t elementBytes = buffer.getElementType().getIntOrFloatBitWidth() / 8;
+  ArrayRef<int64_t> panel = buffer.getShape().take_back(2);
+  int64_t rowBytes = panel.back() * elementBytes;
+  Value place = builder.xorBits(permuted, bytes % rowBytes);
+  int64_t first = bytes / rowBytes * panel.front() * rowBytes;
+  return builder.offset(first ? builder.offset(start, first) : start, place);
+}
+
 /// Adds the constant column offsets by exclusive or, so all stages share
 /// the swizzled offset `permuted`. This is correct because columns and rows
 /// occupy disjoint bits, and stages are aligned to the period of the swizzle.
-static void storeRow(NVVMBuilder &builder, Value buffer, Value permuted,
-                     Value values, FragmentLayoutAttr layout) {
+static void storeRow(NVVMBuilder &builder, Value start, BufferType buffer,
+                     Value permuted, Value values, FragmentLayoutAttr layout) {
   auto type = cast<VectorType>(values.getType());
   int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   int64_t taken = 0;
@@ -154,9 +166,55 @@ static void storeRow(NVVMBuilder &builder, Value buffer, Value permuted,
     int64_t piece = std::min(run.size, kChunkBytes / elementBytes);
     for (int64_t i = 0; i < run.size; i += piece, taken += piece) {
       SmallVector<Value> words = getWords(builder, values, taken, piece);
-      Value place = builder.xorBits(permuted, (run.column + i) * elementBytes);
-      builder.storeShared(builder.offset(buffer, place), words);
+      builder.storeShared(getPlace(builder, start, buffer, permuted,
+                                   (run.column + i) * elementBytes),
+                          words);
     }
+  }
+}
+
+/// Rows and columns of a matrix of stmatrix.
+static constexpr int64_t kMatrixRows = 8;
+
+/// Returns the distance of a thread's rows if stmatrix can store them by twos:
+/// registers are distributed over the lanes like its matrices of 16-bit
+/// elements (PTX ISA, stmatrix). Returns 0 otherwise.
+static int64_t getMatrixDistance(FragmentLayoutAttr layout,
+                                 int64_t elementBytes) {
+  ArrayRef<FragmentMode> threads = layout.getThreads();
+  SmallVector<int64_t> rows(layout.getRowOffsets());
+  SmallVector<FragmentRun> runs(layout.getRuns());
+  if (elementBytes != 2 || threads.size() < 2 ||
+      !(threads[0] == columns(4, 2) && threads[1] == mxgpu::rows(8, 1)) ||
+      rows.size() != 2 || rows[0] || rows[1] % kMatrixRows || runs.size() % 2)
+    return 0;
+  for (auto [i, run] : llvm::enumerate(runs))
+    if (run.size != 2 || run.column != static_cast<int64_t>(i) * kMatrixRows)
+      return 0;
+  return rows[1];
+}
+
+/// Stores four matrices at a time: rows 0 and `distance`, and two chunks of 16
+/// bytes. Lane 8 * i + j passes the address of row j of matrix i.
+static void storeMatrices(NVVMBuilder &builder, Value start, BufferType buffer,
+                          ValueRange rows, FragmentLayoutAttr layout,
+                          int64_t distance, int64_t rowBytes, int64_t mask) {
+  Value lane = builder.andBits(builder.threadId(), 31);
+  Value row = builder.mul(builder.andBits(lane, kMatrixRows - 1), rowBytes);
+  Value isSecond = builder.andBits(builder.shiftRight(lane, 3), 1);
+  row = builder.add(row, builder.mul(isSecond, distance * rowBytes));
+  Value place =
+      builder.xorBits(row, builder.andBits(builder.shiftRight(row, 3), mask));
+  place = builder.xorBits(
+      place, builder.mul(builder.shiftRight(lane, 4), kChunkBytes));
+  int64_t chunks = static_cast<int64_t>(layout.getRuns().size());
+  for (int64_t chunk = 0; chunk < chunks; chunk += 2) {
+    SmallVector<Value> words;
+    for (int64_t i = chunk; i < chunk + 2; ++i)
+      for (Value values : rows)
+        llvm::append_range(words, getWords(builder, values, 2 * i, 2));
+    builder.storeMatrices(
+        getPlace(builder, start, buffer, place, chunk * kChunkBytes), words);
   }
 }
 
@@ -174,10 +232,22 @@ static LogicalResult lowerStoreShared(StoreSharedOp op,
   BufferType buffer = op.getBuffer().getType();
   FragmentLayoutAttr layout = fragment.getLayout();
   int64_t elementBytes = fragment.getElementType().getIntOrFloatBitWidth() / 8;
-  int64_t rowBytes = buffer.getShape()[1] * elementBytes;
+  int64_t rowBytes = buffer.getShape().back() * elementBytes;
   int64_t mask = 0;
   if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
     mask = static_cast<int64_t>(buffer.getSwizzle()) - kChunkBytes;
+  // Build words of 16-bit values from the rows before their conversion.
+  SmallVector<Value> rows;
+  if (auto made = op.getValue().getDefiningOp<FromRowsOp>())
+    rows = made.getRows();
+  else
+    rows = takeRows(builder, adaptor.getValue(), fragment);
+  if (int64_t distance = getMatrixDistance(layout, elementBytes)) {
+    storeMatrices(builder, adaptor.getBuffer(), buffer, rows, layout, distance,
+                  rowBytes, mask);
+    rewriter.eraseOp(op);
+    return success();
+  }
   Value lane = builder.andBits(builder.threadId(), 31);
   auto addModes = [&](auto step) {
     return addThreadModes(builder, lane, mx::target::kWarpSize, layout, step);
@@ -187,12 +257,6 @@ static LogicalResult lowerStoreShared(StoreSharedOp op,
     row = builder.i32(0);
   Value column =
       addModes([&](auto &mode) { return mode.columns * elementBytes; });
-  // Build words of 16-bit values from the rows before their conversion.
-  SmallVector<Value> rows;
-  if (auto made = op.getValue().getDefiningOp<FromRowsOp>())
-    rows = made.getRows();
-  else
-    rows = takeRows(builder, adaptor.getValue(), fragment);
   for (auto [offset, values] : llvm::zip(layout.getRowOffsets(), rows)) {
     Value inRow = row;
     if (offset)
@@ -201,7 +265,7 @@ static LogicalResult lowerStoreShared(StoreSharedOp op,
     Value permuted = builder.xorBits(inRow, permutation);
     if (column)
       permuted = builder.xorBits(permuted, column);
-    storeRow(builder, adaptor.getBuffer(), permuted, values, layout);
+    storeRow(builder, adaptor.getBuffer(), buffer, permuted, values, layout);
   }
   rewriter.eraseOp(op);
   return success();

@@ -42,7 +42,7 @@ static bool isFence(Operation *op) {
 /// Returns true if `later` is redundant after `earlier` without a memory access
 /// between them.
 static bool isRedundant(Operation *earlier, Operation *later) {
-  if (!isFence(later) && !(isa<WaitOp>(later) && later->use_empty()))
+  if (!isFence(later) && !isa<WaitOp>(later))
     return false;
   return OperationEquivalence::isEquivalentTo(
       earlier, later, OperationEquivalence::IgnoreLocations);
@@ -255,10 +255,8 @@ static Values lowerLeaderBarrier(NVVMBuilder &builder, LeaderBarrierOp,
 
 static Values lowerWait(NVVMBuilder &builder, WaitOp op,
                         WaitOp::Adaptor adaptor) {
-  Value barrier = atUse(builder, adaptor.getBarrier());
-  if (op.getDone())
-    return {builder.testWait(barrier, adaptor.getParity(), op.getPair())};
-  builder.wait(barrier, adaptor.getParity(), op.getPair());
+  builder.wait(atUse(builder, adaptor.getBarrier()), adaptor.getParity(),
+               op.getPair());
   return {};
 }
 

@@ -52,12 +52,8 @@ public:
     SmallVector<Value> start = {first, builder.i32(isProducer)};
     // The stages with a deferred release, latest first, each with a flag (i1)
     // that is true if the stage exists.
-    readReleases();
-    for (int64_t i = 0; i < depth; ++i)
+    for (int64_t i = 0, depth = getDepth(); i < depth; ++i)
       start.append({first, builder.i1(false)});
-    // Last, whether the next stage is known to be full.
-    if (peeks)
-      start.push_back(builder.i1(false));
     auto isChange = [&](Operation *op) {
       return (isProducer ? isa<ProducerAcquireOp>(op)
                          : isa<ConsumerWaitOp, ConsumerTailOp>(op)) &&
@@ -79,37 +75,25 @@ public:
   }
 
 private:
-  /// Finds the maximum number of stages by which a release is deferred, and
-  /// whether a release tests the next stage.
-  void readReleases() {
+  /// Returns the maximum number of stages by which a release is deferred.
+  int64_t getDepth() {
+    uint64_t depth = 0;
     role.walk([&](ConsumerReleaseOp release) {
       Operation *take = release.getStage().getDefiningOp();
-      if (isProducer || take->getOperand(0) != ring)
-        return;
-      depth = std::max(depth, static_cast<int64_t>(release.getDeferred()));
-      peeks |= release.getPeek();
+      if (!isProducer && take->getOperand(0) == ring)
+        depth = std::max(depth, release.getDeferred());
     });
+    return depth;
   }
 
   SmallVector<Value> advance(ValueRange at) {
     SmallVector<Value> next(
         AdvanceOp::create(builder, at[0], at[1], first, end)->getResults());
-    ValueRange deferred = at.drop_front(2).drop_back(peeks);
-    if (!deferred.empty()) {
+    if (at.size() > 2) {
       next.append({at[0], builder.i1(true)});
-      llvm::append_range(next, deferred.drop_back(2));
+      llvm::append_range(next, at.drop_front(2).drop_back(2));
     }
-    if (peeks)
-      next.push_back(builder.i1(false));
     return next;
-  }
-
-  /// Tests whether the stage at `next` is full, and records the result there.
-  void peek(SmallVectorImpl<Value> &next) {
-    auto barriers = StageBarriersOp::create(builder, ring, next[0]);
-    next.back() = WaitOp::create(builder, builder.getI1Type(),
-                                 barriers.getFull(), next[1], isClusterWide())
-                      .getDone();
   }
 
   /// Releases the stage acquired `distance` stages earlier.
@@ -125,16 +109,13 @@ private:
     builder.setInsertionPoint(tail);
     builder.setLoc(tail->getLoc());
     SmallVector<Value> next(at);
-    for (int64_t distance = depth; distance > 0; --distance) {
+    for (size_t distance = at.size() / 2 - 1; distance > 0; --distance) {
       releaseDeferred(at, distance);
       next[2 * distance + 1] = builder.i1(false);
     }
     tail->erase();
     return next;
   }
-
-  /// Returns true if the other CTA of a pair arrives at the barriers too.
-  bool isClusterWide() const { return type.isPair() && !type.isFilledByBoth(); }
 
   void wait(ValueRange at) {
     Value awaited = at[0], parity = at[1];
@@ -148,17 +129,10 @@ private:
       parity = previous.getPreviousParity();
     }
     auto waitNow = [&] {
-      OpBuilder::InsertionGuard guard(builder);
-      if (peeks) {
-        Value isUnknown =
-            arith::XOrIOp::create(builder, at.back(), builder.i1(true));
-        auto ifOp = scf::IfOp::create(builder, isUnknown, /*withElse=*/false);
-        builder.setInsertionPointToStart(ifOp.thenBlock());
-      }
       auto barriers = StageBarriersOp::create(builder, ring, awaited);
-      WaitOp::create(builder, /*done=*/Type(),
+      WaitOp::create(builder,
                      isProducer ? barriers.getEmpty() : barriers.getFull(),
-                     parity, isClusterWide());
+                     parity, type.isPair() && !type.isFilledByBoth());
     };
     // Only the leader waits, because it fills the stages of both CTAs after
     // both have emptied them.
@@ -201,7 +175,7 @@ private:
       else if (auto load = dyn_cast<TmaLoadOp>(user))
         lowerLoad(load);
     for (Operation *give : gives)
-      lowerGive(give, at, next);
+      lowerGive(give, at);
     replaceTake(take, at[0], buffers);
     return next;
   }
@@ -272,7 +246,7 @@ private:
                      builder.getI64IntegerAttr(type.getTransactionBytes()));
   }
 
-  void lowerGive(Operation *give, ValueRange at, SmallVectorImpl<Value> &next) {
+  void lowerGive(Operation *give, ValueRange at) {
     builder.setInsertionPoint(give);
     builder.setLoc(give->getLoc());
     if (auto commit = dyn_cast<ProducerCommitOp>(give))
@@ -281,9 +255,6 @@ private:
       releaseDeferred(at, distance);
     else
       lowerRelease(at[0]);
-    if (auto release = dyn_cast<ConsumerReleaseOp>(give);
-        release && release.getPeek())
-      peek(next);
     give->erase();
   }
 
@@ -404,8 +375,6 @@ private:
   RingType type;
   RoleOp role;
   bool isProducer;
-  int64_t depth = 0;  ///< of deferred releases
-  bool peeks = false; ///< a release tests the next stage
   NVVMBuilder builder;
   Value first, end;
   /// Buffers of the last acquired stage, and the full barrier of its copies.

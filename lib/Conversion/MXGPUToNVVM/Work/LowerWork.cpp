@@ -14,6 +14,7 @@
 #include "WorkTiles.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 
@@ -122,7 +123,10 @@ void WorkLowering::lower(ForEachKOp op) {
   rewriter.setInsertionPoint(yield);
   rewriter.replaceOpWithNewOp<scf::YieldOp>(yield, yield.getValues());
   rewriter.mergeBlocks(&op.getBody().front(), body, arguments);
+  uint64_t unroll = op.getUnroll();
   rewriter.replaceOp(op, loop.getResults());
+  if (unroll > 1)
+    (void)loopUnrollByFactor(loop, unroll);
 }
 
 void WorkLowering::lower(ForEachWorkTileOp op) {

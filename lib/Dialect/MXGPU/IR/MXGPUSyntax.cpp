@@ -276,5 +276,8 @@ void ForEachKOp::print(OpAsmPrinter &printer) {
   }
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
                       /*printBlockTerminators=*/!getInits().empty());
-  printer.printOptionalAttrDict((*this)->getAttrs(), {getStepAttrName()});
+  SmallVector<StringRef> elided = {getStepAttrName()};
+  if (getUnroll() == 1)
+    elided.push_back(getUnrollAttrName());
+  printer.printOptionalAttrDict((*this)->getAttrs(), elided);
 }

@@ -100,13 +100,14 @@ static LogicalResult verifyWarpRows(StoreSharedOp op, BufferType buffer,
     return op.emitOpError(
                "expected a fragment with adjacent rows in each warp, found ")
            << type;
-  if (buffer.getShape() != ArrayRef<int64_t>{rows, type.getColumns()} ||
+  if (ArrayRef(getMatrixShape(buffer, type.getElementType())) !=
+          ArrayRef<int64_t>{rows, type.getColumns()} ||
       buffer.getElementType() != type.getElementType()) // store_shared C4
     return op.emitOpError("expected a buffer with the ")
            << rows << " rows per warp, the columns and the element type of "
            << type << ", found " << buffer;
   int64_t bits = type.getElementType().getIntOrFloatBitWidth();
-  int64_t rowBytes = buffer.getSizeInBytes() / rows;
+  int64_t rowBytes = getRowBytes(buffer);
   for (const FragmentRun &run : layout.getRuns()) {
     int64_t bytes = run.size * bits / 8;
     // store_shared C5

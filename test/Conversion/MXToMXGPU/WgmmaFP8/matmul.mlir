@@ -1,23 +1,26 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
 // Each step overwrites a partial sum, waits for it, and adds it to the accumulator with the scales of A's rows. Two
-// slices of B take turns. The scales of B's rows multiply the accumulator after the loop.
+// slices of B take turns and share the registers of their partial sum. The scales of B's rows multiply the accumulator after the loop.
 
 // CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = async_threads(256)>
 // CHECK-DAG: ![[$SCALES:bulk_copy_ring[0-9]*]] = !mxgpu.ring<2 x (sfb: smem<2x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
 
 // CHECK-LABEL: mxgpu.kernel @wide_matmul(
 // CHECK:         mxgpu.role @multiply warps(8)
-// CHECK:             %[[SUMS:.*]]:2 = mxgpu.for_each_k (%[[K:.*]], %{{.*}}, %{{.*}}) from {{.*}} step 128 iter_args(%[[SUM0:.*]] = %{{.*}}, %[[SUM1:.*]] = %{{.*}} :
+// CHECK:             %[[SUMS:.*]]:3 = mxgpu.for_each_k (%[[K:.*]], %{{.*}}, %{{.*}}) from {{.*}} step 128 iter_args(%[[SUM0:.*]] = %{{.*}}, %[[SUM1:.*]] = %{{.*}}, %[[OLD:.*]] = %{{.*}} :
 // CHECK:               mxgpu.consumer_wait %in : ![[$IN]]
 // CHECK:               %[[SCALES:.*]] = mxgpu.load_fragment_scales {{.*}} block(128)
-// CHECK:               %[[PARTIAL:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 32, warpgroups = 2> %[[A:.*]], %[[B:.*]] row(0) into %{{.*}} accumulate(%false)
-// CHECK-NEXT:          mxgpu.mma_wait %[[PARTIAL]] pending(0)
+// CHECK:               %[[PARTIAL:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 32, warpgroups = 2> %[[A:.*]], %[[B:.*]] row(0) into %[[OLD]] accumulate(%false)
+// CHECK-NEXT:          %[[SUM:.*]] = mxgpu.mma_wait %[[PARTIAL]] pending(0)
 // CHECK:               math.fma
-// CHECK:               mxgpu.mma {{.*}} %[[A]], %[[B]] row(128) into %{{.*}} accumulate(%false)
+// CHECK:               %[[ADDED:.*]] = mxgpu.from_rows
+// CHECK-NEXT:          mxgpu.mma_wait %[[ADDED]] pending(0)
+// CHECK:               mxgpu.mma {{.*}} %[[A]], %[[B]] row(128) into %[[SUM]] accumulate(%false)
 // CHECK-NEXT:          mxgpu.mma_wait
 // CHECK-NEXT:          mxgpu.consumer_release
 // CHECK:               math.fma
+// CHECK:             } {unroll = 4 : i64}
 // CHECK:             mxgpu.consumer_wait %tile_scales : ![[$SCALES]]
 // CHECK:             arith.mulf
 // CHECK:         mxgpu.role @load warps(1) elected
@@ -198,7 +201,7 @@ func.func @quantized(%a: !a, %as: !as, %b: !b, %bs: !bs, %ends: memref<2xi32>, %
 // CHECK-LABEL: mxgpu.kernel @squares_grouped_matmul(
 // CHECK:         mxgpu.role @multiply warps(8)
 // CHECK-COUNT-3:     mxgpu.load_scale {{.*}} : memref<8x4xf32>
-// CHECK:             mxgpu.for_each_k {{.*}} step 128 iter_args(%{{.*}} = %{{.*}}, %[[F0:.*]] = %{{.*}}, %[[F1:.*]] = %{{.*}}, %[[F2:.*]] = %{{.*}} :
+// CHECK:             mxgpu.for_each_k {{.*}} step 128 iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[F0:.*]] = %{{.*}}, %[[F1:.*]] = %{{.*}}, %[[F2:.*]] = %{{.*}} :
 // CHECK-COUNT-2:       mxgpu.load_shared
 // CHECK:               %[[SCALE:.*]] = vector.extract
 // CHECK-COUNT-3:       memref.load {{.*}} : memref<8x4xf32>

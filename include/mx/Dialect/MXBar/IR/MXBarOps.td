@@ -296,21 +296,14 @@ def MXBar_WaitOp : MXBar_BarrierOp<"wait"> {
     immediately. With `pair`, writes that both CTAs issue before they arrive are
     visible after the wait (PTX ISA, mbarrier.try_wait).
 
-    With a result, the op does not wait but tests whether the phase is complete
-    (PTX ISA, mbarrier.test_wait).
-
     Example:
 
     ```mlir
     mxbar.wait %full parity(%parity)
-    %is_full = mxbar.wait %full parity(%parity) : i1
     ```
   }];
   let arguments = (ins MXBar_LocalBarrier:$barrier, I32:$parity, UnitAttr:$pair);
-  let results = (outs Optional<I1>:$done);
-  let assemblyFormat = [{
-    $barrier `parity` `(` $parity `)` (`pair` $pair^)? attr-dict (`:` type($done)^)?
-  }];
+  let assemblyFormat = "$barrier `parity` `(` $parity `)` (`pair` $pair^)? attr-dict";
 }
 
 def MXBar_ArriveOp : MXBar_BarrierOp<"arrive"> {

@@ -319,7 +319,8 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
     < end.
 
     Main loops of matmuls use this op, and other ordered loops over tiles use it
-    too, such as a quantizer's loop over the rows of a tile.
+    too, such as a quantizer's loop over the rows of a tile. The lowered loop
+    contains `unroll` tiles in straight-line code.
 
     Examples:
 
@@ -333,7 +334,8 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
     ```
   }];
   let arguments = (ins Index:$start, Index:$end, Variadic<AnyType>:$inits,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$step);
+                       ConfinedAttr<I64Attr, [IntPositive]>:$step,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<64>]>, "1">:$unroll);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

@@ -104,17 +104,13 @@ def MXGPU_ConsumerReleaseOp : MXGPU_GiveStageOp<"consumer_release"> {
     any, so that matrix instructions can still read the current stage while the
     next ones start. `mxgpu.consumer_tail` releases the last n stages after the
     loop.
-
-    With `peek` the op also tests whether the next stage is full. Other
-    instructions hide the latency of the test, and the next wait returns at once
-    if it succeeded.
   }];
   let arguments = (ins MXGPU_StageType:$stage,
-      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$deferred,
-      UnitAttr:$peek);
-  let assemblyFormat = [{
-    $stage (`deferred` `(` $deferred^ `)`)? (`peek` $peek^)? attr-dict `:` type($stage)
-  }];
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$deferred);
+  let assemblyFormat = "$stage (`deferred` `(` $deferred^ `)`)? attr-dict `:` type($stage)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$stage), [{
+    build($_builder, $_state, stage, /*deferred=*/0);
+  }]>];
 }
 
 def MXGPU_ConsumerTailOp : MXGPU_Op<"consumer_tail", [
@@ -305,6 +301,8 @@ def MXGPU_MmaWaitOp : MXGPU_Op<"mma_wait", [
     returns the accumulator (PTX ISA, wgmma.wait_group). The accumulator is
     complete if `pending` is 0, or if at least `pending` MMAs were started after
     the `mxgpu.mma` that computes it, in this block or the previous iteration.
+    For the result of `mxgpu.from_rows`, the op emits no wait: it keeps the
+    computation of the fragment before later MMAs.
 
     Example: the first of two MMAs is complete.
 

@@ -95,19 +95,15 @@ def MXGPUPipelineMmas
 def MXGPUUnrollK : Pass<"mxgpu-unroll-k", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Unroll loops over K";
   let description = [{
-    Replaces a loop over K with a loop that executes `factor` steps per
-    iteration, and a loop for the remaining steps. Each step acquires and
-    releases its own stages, so the sizes of rings are unchanged. The loops of
-    all roles are unrolled equally, as required by `mxgpu-verify-pipelines`.
-
-    Runs after `mxgpu-pipeline-mmas`: waits count instructions and releases
-    count stages, so both remain valid between the steps of an unrolled body.
+    Sets `unroll` of all loops over K, so that `mxgpu-lower-work` emits a loop
+    with `factor` steps per iteration and a loop for the remaining steps. Each
+    step acquires and releases its own stages, so the sizes of rings are
+    unchanged.
   }];
   let options = [
     Option<"factor", "factor", "int64_t", /*default=*/"2",
            "Steps per iteration; 1 disables unrolling">,
   ];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def MXGPUVerifyPipelines

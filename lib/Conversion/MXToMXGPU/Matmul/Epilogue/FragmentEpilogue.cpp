@@ -259,6 +259,33 @@ void StagedEpilogue::requireNoRest(Value rest, StringRef what) {
       ValueRange{rest});
 }
 
+/// Views a matrix as panels of `columns` columns, so that a box contains
+/// several panels.
+static Value splitColumns(KernelBuilder &host, Value matrix, int64_t columns) {
+  auto type = cast<MemRefType>(matrix.getType());
+  int64_t rank = type.getRank(), panels = type.getShape().back() / columns;
+  SmallVector<int64_t> shape(type.getShape().drop_back());
+  SmallVector<OpFoldResult> sizes =
+      memref::getMixedSizes(host, host.getLoc(), matrix);
+  sizes.pop_back();
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t dim = 0; dim + 1 < rank; ++dim)
+    groups.push_back({dim});
+  groups.push_back({rank - 1, rank});
+  for (int64_t size : {panels, columns}) {
+    shape.push_back(size);
+    sizes.push_back(host.getIndexAttr(size));
+  }
+  Value split =
+      memref::ExpandShapeOp::create(host, shape, matrix, groups, sizes);
+  auto order = llvm::to_vector(llvm::seq<unsigned>(0, rank + 1));
+  std::swap(order[rank - 2], order[rank - 1]);
+  return memref::TransposeOp::create(
+      host, split,
+      AffineMapAttr::get(
+          AffineMap::getPermutationMap(order, type.getContext())));
+}
+
 /// Requires rows and data aligned to 16 bytes (CUDA Driver API,
 /// cuTensorMapEncodeTiled).
 Value StagedEpilogue::encodeResult() {
@@ -277,6 +304,8 @@ Value StagedEpilogue::encodeResult() {
   BufferType rows = getStaged();
   SmallVector<int64_t> box(rows.getShape());
   box.insert(box.begin(), cast<MemRefType>(stored.getType()).getRank() - 2, 1);
+  if (hasPanels())
+    stored = splitColumns(host, stored, box.back());
   auto map = TensorMapType::get(op->getContext(), box, rows.getElementType(),
                                 rows.getSwizzle());
   return EncodeTensorMapOp::create(host, map, stored);
@@ -323,6 +352,11 @@ void StagedEpilogue::storeRuns(ForEachWorkTileOp workTile, ArrayRef<Run> runs,
     origin.hasAllRows = origin.hasAllRows
                             ? body.both(origin.hasAllRows, kernel.isNarrow)
                             : kernel.isNarrow;
+  if (hasPanels()) {
+    Value column = std::exchange(origin.coordinates.back(), body.index(0));
+    origin.coordinates.insert(origin.coordinates.end() - 2,
+                              body.div(column, getStaged().getShape().back()));
+  }
   auto stage = ProducerAcquireOp::create(body, staging);
   StoreSharedOp::create(body, joinRuns(runs, accumulator), stage.getBuffer("c"),
                         ValueRange());

@@ -110,7 +110,8 @@ public:
 
 private:
   int64_t getFragmentColumns() override {
-    return getStaged().getShape().back();
+    llvm::ArrayRef<int64_t> shape = getStaged().getShape();
+    return hasPanels() ? shape.front() * shape.back() : shape.back();
   }
   bool asksForColumns() override { return elements.region.usesColumns(); }
   mlir::Value finish(mlir::ValueRange accumulators, ThreadRow &row,
@@ -121,7 +122,8 @@ private:
   mlir::Value joinRuns(llvm::ArrayRef<Run> runs, FragmentType accumulator);
   /// Requires `rest`, the remainder of a division by 16 bytes, to be 0.
   void requireNoRest(mlir::Value rest, llvm::StringRef what);
-  /// Returns the staging buffer of a warp.
+  bool hasPanels() const { return getStaged().getShape().size() > 2; }
+  /// Returns the staging buffer of a warp: rows, or panels of all rows.
   BufferType getStaged() const {
     return matmul.buffers.staging.getBuffers().front();
   }

@@ -101,7 +101,8 @@ ResultRow RowsWork::getRow(ForEachWorkTileOp workTile, Value inTile) {
 StoreOrigin RowsWork::getStoreOrigin(ForEachWorkTileOp workTile, Value inTile,
                                      Value column) {
   Value row = body.add(getFirstRow(workTile), inTile);
-  int64_t staged = matmul.buffers.staging.getBuffers().front().getShape()[0];
+  BufferType buffer = matmul.buffers.staging.getBuffers().front();
+  int64_t staged = buffer.getShape().take_back(2).front();
   Value hasAll =
       arith::CmpIOp::create(body, arith::CmpIPredicate::ule,
                             body.add(row, staged), workTile.getEnd());

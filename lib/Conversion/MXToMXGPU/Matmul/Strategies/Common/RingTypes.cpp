@@ -111,16 +111,21 @@ int64_t RingTypes::getScaleTiles() const {
   return ceilDiv(tileK, problem.getScaleTileK());
 }
 
-RingType RingTypes::getStaging(FragmentLayoutAttr accumulator) const {
+RingType RingTypes::getStaging(FragmentLayoutAttr accumulator,
+                               bool joins) const {
   bool isPartial = fields.splitK > 1 && !fields.strategy.getClusterSplit();
   Type out = isPartial ? Type(Float32Type::get(context)) : problem.out;
   int64_t bits = out.getIntOrFloatBitWidth();
-  int64_t columns = getStagedColumns(tileN / problem.numB, bits);
-  auto rows = BufferType::get(context, Space::Smem,
-                              {accumulator.getWarpRows(), columns}, out,
+  int64_t width = tileN / problem.numB;
+  int64_t columns = getStagedColumns(width, bits), stages = fields.staging;
+  SmallVector<int64_t> shape = {accumulator.getWarpRows(), columns};
+  if (joins && !problem.where && stages > 1 && stages * columns == width &&
+      !ShapedType::isDynamic(problem.n) &&
+      problem.n % (columns * problem.numB) == 0)
+    shape.insert(shape.begin(), std::exchange(stages, 1));
+  auto rows = BufferType::get(context, Space::Smem, shape, out,
                               getSwizzle(columns * bits / 8));
-  return getRing(fields.staging, {"c"}, {rows},
-                 {AsyncKind::Threads, target::kWarpSize},
+  return getRing(stages, {"c"}, {rows}, {AsyncKind::Threads, target::kWarpSize},
                  {AsyncKind::BulkStore}, Scope::Warp);
 }
 
@@ -137,12 +142,12 @@ RingType RingTypes::getWorkTiles() const {
 }
 
 void RingTypes::addEpilogue(MatmulBuffers &buffers,
-                            FragmentLayoutAttr accumulator,
-                            int64_t warps) const {
+                            FragmentLayoutAttr accumulator, int64_t warps,
+                            bool joins) const {
   buffers.accumulatorLayout = accumulator;
   buffers.epilogueWarps = warps;
   if (fields.epilogue == Epilogue::TmaStore &&
       explainDirectStores(problem).empty())
-    buffers.staging = getStaging(accumulator);
+    buffers.staging = getStaging(accumulator, joins);
   buffers.workTiles = getWorkTiles();
 }

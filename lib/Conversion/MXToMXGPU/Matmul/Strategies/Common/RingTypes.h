@@ -60,14 +60,15 @@ struct RingTypes {
   RingType getAccumulators(int64_t stages, int64_t overlap = 0) const;
   FragmentLayoutAttr getTmemAccumulator() const;
 
-  /// Sets the accumulator fragment, the staging ring for bulk stores and the
-  /// ring of work tiles. Unneeded rings stay null.
+  /// Sets the accumulator fragment and the rings for bulk stores and for work
+  /// tiles, or leaves them null. With `joins`, a bulk store contains all columns
+  /// of a tile if memory permits, unless only a class of elements is stored.
   void addEpilogue(MatmulBuffers &buffers, FragmentLayoutAttr accumulator,
-                   int64_t warps) const;
+                   int64_t warps, bool joins = false) const;
 
 private:
   /// Returns the staging ring. Split reductions stage f32 accumulators.
-  RingType getStaging(FragmentLayoutAttr accumulator) const;
+  RingType getStaging(FragmentLayoutAttr accumulator, bool joins) const;
   RingType getWorkTiles() const;
 };
 

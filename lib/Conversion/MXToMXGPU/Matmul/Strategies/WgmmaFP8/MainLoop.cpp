@@ -133,7 +133,9 @@ FragmentLayoutAttr WgmmaFP8MainLoop::getAccumulator(int64_t columns) const {
 Value WgmmaFP8MainLoop::multiply(ForEachWorkTileOp workTile) {
   OpBuilder::InsertionGuard guard(body);
   auto [start, end] = getReduction(workTile);
-  SmallVector<Value> initial(slices, createZeroSlice());
+  // The last fragment contains the sum of a slice. All slices share its
+  // registers, because not more would fit beside the accumulators.
+  SmallVector<Value> initial(slices + !hasSeveralSteps(), createZeroSlice());
   if (hasSquares)
     llvm::append_range(initial,
                        loadBlocksOfB(workTile, start, /*mayBeEmpty=*/true));
@@ -143,6 +145,10 @@ Value WgmmaFP8MainLoop::multiply(ForEachWorkTileOp workTile) {
       hasSeveralSteps() ? SmallVector<Value>{addSteps(interval, end, workTile)}
                         : addSlices(interval, workTile);
   interval.getYield().getValuesMutable().assign(accumulators);
+  // Branches and the addresses of a stage delay MMAs. More steps would need
+  // more instruction cache.
+  if (!hasSeveralSteps())
+    interval.setUnroll(4);
   body.setInsertionPointAfter(interval);
   return scaleTile(joinSlices(interval.getResults().take_front(slices)),
                    workTile);
@@ -167,7 +173,8 @@ SmallVector<Value> WgmmaFP8MainLoop::addSlices(ForEachKOp interval,
   auto stage = ConsumerWaitOp::create(body, inputs);
   Value ofRows = loadFactorsOfA(stage, interval.getK(), workTile);
   SmallVector<Value> nextBlocks;
-  ValueRange blocks = interval.getRegionIterArgs().drop_front(slices);
+  Value sum = interval.getRegionIterArgs()[slices];
+  ValueRange blocks = interval.getRegionIterArgs().drop_front(slices + 1);
   if (hasSquares)
     nextBlocks = loadBlocksOfB(
         workTile, body.add(interval.getK(), matmul.problem.promote),
@@ -176,13 +183,12 @@ SmallVector<Value> WgmmaFP8MainLoop::addSlices(ForEachKOp interval,
   ConsumerWaitOp converted;
   for (int64_t slice = 0; slice < slices; ++slice) {
     Value accumulator = interval.getRegionIterArgs()[slice];
-    Value sum = startSlice(stage, slice);
+    sum = startSlice(stage, slice, sum);
     if (promotesBlocks && !slice)
       converted = ConsumerWaitOp::create(body, factors);
     sum = MmaWaitOp::create(body, sum, /*pending=*/0);
     if (slice == slices - 1)
-      ConsumerReleaseOp::create(body, stage.getStage(), /*deferred=*/0,
-                                /*peek=*/true);
+      ConsumerReleaseOp::create(body, stage.getStage());
     accumulators.push_back(
         promotesBlocks
             ? promoteBlocks(accumulator, sum, converted, workTile, slice)
@@ -190,7 +196,10 @@ SmallVector<Value> WgmmaFP8MainLoop::addSlices(ForEachKOp interval,
             ? promoteSquares(accumulator, sum, ofRows,
                              blocks.slice(slice * blocksOfSlice, blocksOfSlice))
             : promote(accumulator, sum, ofRows));
+    // The next slice overwrites the sum.
+    accumulators.back() = MmaWaitOp::create(body, accumulators.back(), 0);
   }
+  accumulators.push_back(sum);
   llvm::append_range(accumulators, nextBlocks);
   if (promotesBlocks)
     ConsumerReleaseOp::create(body, converted.getStage());
@@ -226,10 +235,11 @@ Value WgmmaFP8MainLoop::addSteps(ForEachKOp interval, Value end,
   return accumulator;
 }
 
-Value WgmmaFP8MainLoop::startSlice(ConsumerWaitOp stage, int64_t slice) {
+Value WgmmaFP8MainLoop::startSlice(ConsumerWaitOp stage, int64_t slice,
+                                   Value overwritten) {
   Value accumulate = arith::ConstantOp::create(body, body.getBoolAttr(false));
-  Value sum = start(mma, stage.getBuffer("a"), stage.getBuffer("b"),
-                    /*overwritten=*/createZeroSlice());
+  Value sum =
+      start(mma, stage.getBuffer("a"), stage.getBuffer("b"), overwritten);
   auto op = sum.getDefiningOp<MmaOp>();
   op.getAccumulateMutable().assign(accumulate);
   if (slices > 1)

@@ -68,7 +68,8 @@ private:
     return matmul.problem.promote > schedule.getTileK();
   }
   /// Starts MMAs of a slice of B that overwrite the previous sum.
-  mlir::Value startSlice(ConsumerWaitOp stage, int64_t slice);
+  mlir::Value startSlice(ConsumerWaitOp stage, int64_t slice,
+                         mlir::Value overwritten);
   /// Loads the scales of a fragment's rows as a vector of f32 factors.
   mlir::Value loadFactors(mlir::Value buffer, mlir::Value row,
                           mlir::Value block, FragmentType type,

@@ -144,7 +144,7 @@ public:
     types.addEpilogue(
         buffers,
         FragmentLayoutAttr::get(types.context, modes.threads, modes.values),
-        threads / target::kWarpSize);
+        threads / target::kWarpSize, /*joins=*/true);
     return buffers;
   }
 
@@ -216,14 +216,22 @@ public:
 
   /// The MMAs of a step begin late because the warpgroup waits for the previous
   /// step, and later after a promotion, which multiplies twice if both operands
-  /// have blocks. Fitted to sustained rates of 8192^3 on an H200.
+  /// have blocks. The CTAs of a pair wait for each other, and columns of a
+  /// slice in different blocks of B have different factors. Fitted to sustained
+  /// rates of 24 matmuls on an H200.
   int64_t getStepCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields, const MatmulBuffers &,
                         const target::Rates &) const override {
-    constexpr int64_t kWait = 115, kPercentOfColumns = 28;
+    constexpr int64_t kWait = 115, kPercentOfColumns = 28, kPair = 12,
+                      kBlocks = 25;
     int64_t operations = problem.promotesBlocks() ? 2 : 1;
-    return kWait + operations * kPercentOfColumns * fields.tile[1] *
-                       target::kFoldedTileK / (100 * problem.promote);
+    int64_t cycles = kWait + operations * kPercentOfColumns * fields.tile[1] *
+                                 target::kFoldedTileK / (100 * problem.promote);
+    if (fields.strategy.getCtas() > 1)
+      cycles += kPair;
+    if (problem.bBlockRows > 1 && fields.tile[1] % problem.bBlockRows)
+      cycles += kBlocks;
+    return cycles;
   }
 
   int64_t getPortCycles(const MatmulProblem &, const ScheduleFields &fields,
