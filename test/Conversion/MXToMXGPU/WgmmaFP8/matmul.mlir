@@ -193,22 +193,35 @@ func.func @quantized(%a: !a, %as: !as, %b: !b, %bs: !bs, %ends: memref<2xi32>, %
 
 // -----
 
-// Scales in f32: those of A's rows are loaded with the elements, from the last multiple of 4 rows, and the scale of each
-// 128 x 128 block of B an interval ahead.
+// Scales in f32: those of A's rows are loaded with the elements, from the last multiple of 4 rows. A warp loads the
+// scales of 128 x 128 blocks of B for 64 intervals at a time.
 
 // CHECK-DAG: !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<192x128xf8E4M3FN, sw128>, sfa: smem<1x132xf32>), producer = bulk_copy, consumer = async_threads(256)>
+// CHECK-DAG: !mxgpu.ring<2 x (fb: smem<3x64xf32>), producer = threads(32), consumer = threads(256)>
 
 // CHECK-LABEL: mxgpu.kernel @squares_grouped_matmul(
 // CHECK:         mxgpu.role @multiply warps(8)
-// CHECK-COUNT-3:     mxgpu.load_scale {{.*}} : memref<8x4xf32>
-// CHECK:             mxgpu.for_each_k {{.*}} step 128 iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[F0:.*]] = %{{.*}}, %[[F1:.*]] = %{{.*}}, %[[F2:.*]] = %{{.*}} :
-// CHECK-COUNT-2:       mxgpu.load_shared
-// CHECK:               %[[SCALE:.*]] = vector.extract
-// CHECK-COUNT-3:       memref.load {{.*}} : memref<8x4xf32>
-// CHECK:               mxgpu.mma_wait
-// CHECK:               arith.mulf %{{.*}}, %[[F0]] : f32
-// CHECK:               math.fma {{.*}} : vector<16xf32>
-// CHECK:               arith.mulf %{{.*}}, %[[F2]] : f32
+// CHECK:             mxgpu.for_each_k (%[[FIRST:.*]], %{{.*}}, %{{.*}}) from {{.*}} step 8192 iter_args
+// CHECK:               %[[FACTORS:.*]], %fb = mxgpu.consumer_wait %factors
+// CHECK:               mxgpu.for_each_k (%[[K:.*]], %{{.*}}, %{{.*}}) from %[[FIRST]] {{.*}} step 128 iter_args
+// CHECK:                 %[[IN_STAGE:.*]] = arith.subi %[[K]], %[[FIRST]]
+// CHECK:                 %[[INTERVAL:.*]] = arith.divui %[[IN_STAGE]], %c128
+// CHECK:                 mxgpu.load_shared %fb at[%c0, %[[INTERVAL]]]
+// CHECK-NEXT:            %[[F0:.*]] = vector.extract
+// CHECK:                 mxgpu.load_shared %fb at[%c2, %[[INTERVAL]]]
+// CHECK-NEXT:            %[[F2:.*]] = vector.extract
+// CHECK-COUNT-2:         mxgpu.load_shared %sfa
+// CHECK:                 mxgpu.mma_wait
+// CHECK:                 arith.mulf %{{.*}}, %[[F0]] : f32
+// CHECK:                 math.fma {{.*}} : vector<16xf32>
+// CHECK:                 arith.mulf %{{.*}}, %[[F2]] : f32
+// CHECK:               mxgpu.consumer_release %[[FACTORS]]
+// CHECK:         mxgpu.role @load warps(1) elected
+// CHECK:             mxgpu.for_each_k {{.*}} step 8192
+// CHECK:               mxgpu.for_each_k {{.*}} step 128
+// CHECK:         mxgpu.role @blocks warps(1) {
+// CHECK:             mxgpu.for_each_k {{.*}} step 8192
+// CHECK-COUNT-6:       mxgpu.load_scale {{.*}} : memref<8x4xf32>
 // CHECK-NOT:         mxgpu.role @convert
 !a = memref<300x512xf8E4M3FN>
 !as = memref<4x75x4xf32>

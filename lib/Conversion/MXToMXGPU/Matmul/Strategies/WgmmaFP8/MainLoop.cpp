@@ -58,7 +58,7 @@ void WgmmaFP8MainLoop::createRings() {
   inputs = body.ring(matmul.buffers.inputs, "in");
   if (matmul.buffers.tileScales)
     tileScales = body.ring(matmul.buffers.tileScales, "tile_scales");
-  if (promotesBlocks)
+  if (promotesBlocks || hasSquares)
     factors = body.ring(matmul.buffers.factors, "factors");
 }
 
@@ -68,6 +68,8 @@ void WgmmaFP8MainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildLoads();
   if (promotesBlocks && !isExact)
     buildConvert();
+  if (hasSquares)
+    buildBlocks();
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,12 +85,13 @@ void WgmmaFP8MainLoop::buildLoads() {
   if (!promotesBlocks && tileScales)
     loadTileScales(origin);
   auto [start, end] = getReduction(workTile);
-  ForEachKOp step = body.forEachK(start, end, matmul.problem.promote);
+  ForEachKOp step = body.forEachK(
+      start, end, hasSquares ? getReductionOfBlocks() : matmul.problem.promote);
   if (promotesBlocks && isExact)
     loadExactScales(workTile, step.getK());
   else if (promotesBlocks)
     loadTileScales(origin, step.getK());
-  if (hasSeveralSteps())
+  if (hasSeveralSteps() || hasSquares)
     step = forEachStep(step, end);
   Value k = step.getK();
   auto stage = ProducerAcquireOp::create(body, inputs);
@@ -136,20 +139,33 @@ Value WgmmaFP8MainLoop::multiply(ForEachWorkTileOp workTile) {
   // The last fragment contains the sum of a slice. All slices share its
   // registers, because not more would fit beside the accumulators.
   SmallVector<Value> initial(slices + !hasSeveralSteps(), createZeroSlice());
-  if (hasSquares)
-    llvm::append_range(initial,
-                       loadBlocksOfB(workTile, start, /*mayBeEmpty=*/true));
-  ForEachKOp interval =
-      body.forEachK(start, end, matmul.problem.promote, initial);
+  ForEachKOp all, interval;
+  ConsumerWaitOp stage;
+  SmallVector<Value> blocks;
+  if (hasSquares) {
+    all = body.forEachK(start, end, getReductionOfBlocks(), initial);
+    stage = ConsumerWaitOp::create(body, factors);
+    interval = forEachStep(all, end, all.getRegionIterArgs());
+    blocks = takeBlocks(
+        stage, arith::SubIOp::create(body, interval.getK(), all.getK()));
+  } else {
+    interval = body.forEachK(start, end, matmul.problem.promote, initial);
+  }
   SmallVector<Value> accumulators =
       hasSeveralSteps() ? SmallVector<Value>{addSteps(interval, end, workTile)}
-                        : addSlices(interval, workTile);
+                        : addSlices(interval, blocks, workTile);
   interval.getYield().getValuesMutable().assign(accumulators);
   // Branches and the addresses of a stage delay MMAs. More steps would need
   // more instruction cache.
   if (!hasSeveralSteps())
     interval.setUnroll(4);
   body.setInsertionPointAfter(interval);
+  if (hasSquares) {
+    ConsumerReleaseOp::create(body, stage.getStage());
+    all.getYield().getValuesMutable().assign(interval.getResults());
+    body.setInsertionPointAfter(all);
+    interval = all;
+  }
   return scaleTile(joinSlices(interval.getResults().take_front(slices)),
                    workTile);
 }
@@ -158,7 +174,7 @@ ForEachKOp WgmmaFP8MainLoop::forEachStep(ForEachKOp interval, Value end,
                                          ValueRange initial) {
   Value first = interval.getK();
   Value last = arith::MinSIOp::create(
-      body, body.add(first, matmul.problem.promote), end);
+      body, body.add(first, static_cast<int64_t>(interval.getStep())), end);
   return body.forEachK(first, last, schedule.getTileK(), initial);
 }
 
@@ -168,17 +184,12 @@ Value WgmmaFP8MainLoop::createZeroSlice() {
 }
 
 SmallVector<Value> WgmmaFP8MainLoop::addSlices(ForEachKOp interval,
+                                               ValueRange blocks,
                                                ForEachWorkTileOp workTile) {
   SmallVector<Value> accumulators;
   auto stage = ConsumerWaitOp::create(body, inputs);
   Value ofRows = loadFactorsOfA(stage, interval.getK(), workTile);
-  SmallVector<Value> nextBlocks;
   Value sum = interval.getRegionIterArgs()[slices];
-  ValueRange blocks = interval.getRegionIterArgs().drop_front(slices + 1);
-  if (hasSquares)
-    nextBlocks = loadBlocksOfB(
-        workTile, body.add(interval.getK(), matmul.problem.promote),
-        /*mayBeEmpty=*/false);
   size_t blocksOfSlice = blocks.size() / slices;
   ConsumerWaitOp converted;
   for (int64_t slice = 0; slice < slices; ++slice) {
@@ -189,18 +200,15 @@ SmallVector<Value> WgmmaFP8MainLoop::addSlices(ForEachKOp interval,
     sum = MmaWaitOp::create(body, sum, /*pending=*/0);
     if (slice == slices - 1)
       ConsumerReleaseOp::create(body, stage.getStage());
-    accumulators.push_back(
+    Value added =
         promotesBlocks
             ? promoteBlocks(accumulator, sum, converted, workTile, slice)
-        : hasSquares
-            ? promoteSquares(accumulator, sum, ofRows,
-                             blocks.slice(slice * blocksOfSlice, blocksOfSlice))
-            : promote(accumulator, sum, ofRows));
+            : promote(accumulator, sum, ofRows,
+                      blocks.slice(slice * blocksOfSlice, blocksOfSlice));
     // The next slice overwrites the sum.
-    accumulators.back() = MmaWaitOp::create(body, accumulators.back(), 0);
+    accumulators.push_back(MmaWaitOp::create(body, added, /*pending=*/0));
   }
   accumulators.push_back(sum);
-  llvm::append_range(accumulators, nextBlocks);
   if (promotesBlocks)
     ConsumerReleaseOp::create(body, converted.getStage());
   return accumulators;
@@ -247,43 +255,38 @@ Value WgmmaFP8MainLoop::startSlice(ConsumerWaitOp stage, int64_t slice,
   return sum;
 }
 
-Value WgmmaFP8MainLoop::promote(Value accumulator, Value sum, Value factors) {
-  SmallVector<Value> rows;
-  auto to = ToRowsOp::create(body, accumulator);
-  auto from = ToRowsOp::create(body, sum);
-  for (auto [i, old, added] : llvm::enumerate(to.getRows(), from.getRows())) {
-    if (!factors) {
-      rows.push_back(arith::AddFOp::create(body, old, added));
-      continue;
-    }
-    Value factor =
-        vector::ExtractOp::create(body, factors, static_cast<int64_t>(i));
-    factor = vector::BroadcastOp::create(body, old.getType(), factor);
-    rows.push_back(math::FmaOp::create(body, added, factor, old));
-  }
-  return FromRowsOp::create(body, accumulator.getType(), rows);
+/// Adds the products of `factor` and the sums from `first` on to a row.
+static Value addProducts(KernelBuilder &body, Value row, Value sums,
+                         int64_t first, Value factor) {
+  SmallVector<int64_t> at = {first}, step = {1},
+                       size(cast<VectorType>(factor.getType()).getShape());
+  Value added =
+      vector::ExtractStridedSliceOp::create(body, sums, at, size, step);
+  Value old = vector::ExtractStridedSliceOp::create(body, row, at, size, step);
+  return vector::InsertStridedSliceOp::create(
+      body, math::FmaOp::create(body, added, factor, old), row, at, step);
 }
 
-Value WgmmaFP8MainLoop::promoteSquares(Value accumulator, Value sum,
-                                       Value ofRows, ValueRange ofColumns) {
+Value WgmmaFP8MainLoop::promote(Value accumulator, Value sum, Value ofRows,
+                                ValueRange ofColumns) {
   SmallVector<Value> rows(ToRowsOp::create(body, accumulator).getRows());
   SmallVector<Value> sums(ToRowsOp::create(body, sum).getRows());
   for (auto [i, row] : llvm::enumerate(rows)) {
+    if (!ofRows) {
+      row = arith::AddFOp::create(body, row, sums[i]);
+      continue;
+    }
     Value ofRow =
         vector::ExtractOp::create(body, ofRows, static_cast<int64_t>(i));
-    int64_t own = cast<VectorType>(row.getType()).getDimSize(0) /
-                  static_cast<int64_t>(ofColumns.size());
-    for (auto [block, ofBlock] : llvm::enumerate(ofColumns)) {
-      SmallVector<int64_t> at = {static_cast<int64_t>(block) * own},
-                           size = {own}, step = {1};
-      Value added =
-          vector::ExtractStridedSliceOp::create(body, sums[i], at, size, step);
-      Value old =
-          vector::ExtractStridedSliceOp::create(body, row, at, size, step);
-      Value factor = vector::BroadcastOp::create(
-          body, added.getType(), arith::MulFOp::create(body, ofRow, ofBlock));
-      row = vector::InsertStridedSliceOp::create(
-          body, math::FmaOp::create(body, added, factor, old), row, at, step);
+    int64_t blocks = std::max<int64_t>(ofColumns.size(), 1),
+            own = cast<VectorType>(row.getType()).getDimSize(0) / blocks;
+    for (int64_t block = 0; block < blocks; ++block) {
+      Value factor = ofRow;
+      if (!ofColumns.empty())
+        factor = arith::MulFOp::create(body, factor, ofColumns[block]);
+      factor = vector::BroadcastOp::create(
+          body, VectorType::get(own, body.getF32Type()), factor);
+      row = addProducts(body, row, sums[i], block * own, factor);
     }
   }
   return FromRowsOp::create(body, accumulator.getType(), rows);
@@ -301,18 +304,12 @@ Value WgmmaFP8MainLoop::promoteBlocks(Value accumulator, Value sum,
   for (int64_t chunk = 0; chunk < mma.getN() / columns; ++chunk) {
     Value ofColumns = loadConverted(converted.getBuffer("fb"), places,
                                     slice * mma.getN() + chunk * columns);
-    SmallVector<int64_t> at = {chunk * own}, size = {own}, step = {1};
     for (auto [i, row] : llvm::enumerate(rows)) {
       Value factor = vector::BroadcastOp::create(
           body, ofColumns.getType(),
           vector::ExtractOp::create(body, ofRows, static_cast<int64_t>(i)));
-      Value added =
-          vector::ExtractStridedSliceOp::create(body, sums[i], at, size, step);
-      Value old =
-          vector::ExtractStridedSliceOp::create(body, row, at, size, step);
       factor = arith::MulFOp::create(body, factor, ofColumns);
-      row = vector::InsertStridedSliceOp::create(
-          body, math::FmaOp::create(body, added, factor, old), row, at, step);
+      row = addProducts(body, row, sums[i], chunk * own, factor);
     }
   }
   return FromRowsOp::create(body, accumulator.getType(), rows);

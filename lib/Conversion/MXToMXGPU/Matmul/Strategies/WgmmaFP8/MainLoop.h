@@ -44,6 +44,13 @@ private:
   mlir::Value getRowOfBlocks(mlir::Value matrix, mlir::Value k);
   /// Builds the role that converts the scales of both operands to f32.
   void buildConvert();
+  /// Builds the role that loads factors of blocks of several rows of B.
+  void buildBlocks();
+  /// Returns the reduction elements of a stage of such factors.
+  int64_t getReductionOfBlocks();
+  /// Loads such factors for the interval at element `k` of a stage.
+  llvm::SmallVector<mlir::Value> takeBlocks(ConsumerWaitOp stage,
+                                            mlir::Value k);
   /// Converts the scales of `count` rows for the interval that starts at `k`.
   void convertScales(ConsumerWaitOp scales, llvm::StringRef from,
                      ProducerAcquireOp factors, llvm::StringRef to,
@@ -53,14 +60,15 @@ private:
   /// Returns the accumulator of a work tile.
   mlir::Value multiply(ForEachWorkTileOp workTile);
   /// Adds the products of an interval of one step to the accumulators of the
-  /// slices.
+  /// slices, with the factors `blocks` of blocks of several rows of B, if any.
   llvm::SmallVector<mlir::Value> addSlices(ForEachKOp interval,
+                                           mlir::ValueRange blocks,
                                            ForEachWorkTileOp workTile);
   /// Adds the products of an interval of several steps, up to `end`, to the
   /// accumulator.
   mlir::Value addSteps(ForEachKOp interval, mlir::Value end,
                        ForEachWorkTileOp workTile);
-  /// Iterates over the steps of an interval, up to `end`.
+  /// Iterates over the steps of an iteration of another loop, up to `end`.
   ForEachKOp forEachStep(ForEachKOp interval, mlir::Value end,
                          mlir::ValueRange initial = {});
   mlir::Value createZeroSlice();
@@ -104,17 +112,13 @@ private:
   /// Returns a number of columns of a tile within one block of several rows of
   /// B.
   int64_t getColumnsOfBlock() const;
-  /// Loads the factors of all such columns for the interval that starts at `k`.
-  /// Without a reduction, which only the first load permits, they are unused.
+  /// Loads the factors of all such columns for a block along K.
   llvm::SmallVector<mlir::Value> loadBlocksOfB(ForEachWorkTileOp workTile,
-                                               mlir::Value k, bool mayBeEmpty);
+                                               mlir::Value block);
   /// Adds a partial sum of a slice, multiplied by factors of rows and of blocks
-  /// of columns, to an accumulator.
-  mlir::Value promoteSquares(mlir::Value accumulator, mlir::Value sum,
-                             mlir::Value ofRows, mlir::ValueRange ofColumns);
-  /// Adds a partial sum, multiplied by row factors if any, to an accumulator.
+  /// of columns, if any, to an accumulator.
   mlir::Value promote(mlir::Value accumulator, mlir::Value sum,
-                      mlir::Value factors);
+                      mlir::Value ofRows, mlir::ValueRange ofColumns = {});
   /// Adds a partial sum of a slice, multiplied by the factors of rows and of
   /// columns, to an accumulator.
   mlir::Value promoteBlocks(mlir::Value accumulator, mlir::Value sum,

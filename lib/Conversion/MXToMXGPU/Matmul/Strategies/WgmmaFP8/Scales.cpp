@@ -288,17 +288,15 @@ int64_t WgmmaFP8MainLoop::getColumnsOfBlock() const {
   return std::gcd(matmul.getTileColumns(), matmul.problem.bBlockRows);
 }
 
+int64_t WgmmaFP8MainLoop::getReductionOfBlocks() {
+  return getInput(matmul.buffers.factors, "fb").getShape().back() *
+         matmul.problem.promote;
+}
+
 SmallVector<Value> WgmmaFP8MainLoop::loadBlocksOfB(ForEachWorkTileOp workTile,
-                                                   Value k, bool mayBeEmpty) {
+                                                   Value block) {
   Value scales = arguments.get(Arg::BScales);
   int64_t tile = matmul.getTileColumns(), rows = matmul.problem.bBlockRows;
-  auto clamp = [&](Value index, int64_t dim) -> Value {
-    Value last =
-        arith::SubIOp::create(body, body.dim(scales, dim), body.index(1));
-    return arith::MinUIOp::create(body, index, last);
-  };
-  // Columns behind the last and intervals behind the reduction are not used.
-  Value block = clamp(body.div(k, matmul.problem.bBlockSize), 1);
   Value columns = work.getScheduler().getColumns();
   Value matrix = work.getMatrices(workTile).b;
   SmallVector<Value> factors;
@@ -316,13 +314,8 @@ SmallVector<Value> WgmmaFP8MainLoop::loadBlocksOfB(ForEachWorkTileOp workTile,
       row = body.add(
           row, body.mul(matrix, body.mul(body.ceilDiv(columns, rows),
                                          body.index(matmul.problem.numB))));
-    Value scale;
-    if (mayBeEmpty)
-      scale =
-          LoadScaleOp::create(body, matmul.problem.scales, scales, row, block);
-    else
-      scale = memref::LoadOp::create(body, scales,
-                                     ValueRange{clamp(row, 0), block});
+    Value scale =
+        LoadScaleOp::create(body, matmul.problem.scales, scales, row, block);
     if (!isExact) {
       auto byte = VectorType::get({1}, body.getI8Type());
       scale = decodeBytes(
@@ -334,6 +327,41 @@ SmallVector<Value> WgmmaFP8MainLoop::loadBlocksOfB(ForEachWorkTileOp workTile,
     factors.push_back(scale);
   }
   return factors;
+}
+
+void WgmmaFP8MainLoop::buildBlocks() {
+  OpBuilder::InsertionGuard guard(body);
+  body.role("blocks", 1, /*elected=*/false);
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
+  auto [start, end] = getReduction(workTile);
+  Value k = body.forEachK(start, end, getReductionOfBlocks()).getK();
+  auto stage = ProducerAcquireOp::create(body, factors);
+  Value buffer = stage.getBuffer("fb"), lane = ThreadIdOp::create(body);
+  int64_t intervals = cast<BufferType>(buffer.getType()).getShape().back();
+  for (int64_t first = 0; first < intervals; first += target::kWarpSize) {
+    Value column = body.add(lane, first);
+    Value block = body.add(body.div(k, matmul.problem.promote), column);
+    for (auto [row, factor] : llvm::enumerate(loadBlocksOfB(workTile, block)))
+      StoreSharedOp::create(
+          body,
+          vector::BroadcastOp::create(
+              body, VectorType::get(1, body.getF32Type()), factor),
+          buffer, ValueRange{body.index(static_cast<int64_t>(row)), column},
+          /*thread=*/Value());
+  }
+  ProducerCommitOp::create(body, stage.getStage(), Value());
+}
+
+SmallVector<Value> WgmmaFP8MainLoop::takeBlocks(ConsumerWaitOp stage, Value k) {
+  Value buffer = stage.getBuffer("fb");
+  Value column = body.div(k, matmul.problem.promote);
+  int64_t blocks = cast<BufferType>(buffer.getType()).getShape().front();
+  return llvm::map_to_vector(llvm::seq(blocks), [&](int64_t row) -> Value {
+    Value factor =
+        LoadSharedOp::create(body, VectorType::get(1, body.getF32Type()),
+                             buffer, body.index(row), column, /*rows=*/Value());
+    return vector::ExtractOp::create(body, factor, int64_t(0));
+  });
 }
 
 //===----------------------------------------------------------------------===//

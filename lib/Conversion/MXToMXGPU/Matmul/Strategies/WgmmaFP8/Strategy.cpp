@@ -14,6 +14,7 @@
 #include "MainLoop.h"
 #include "mx/Target/Wgmma.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mx;
@@ -37,6 +38,8 @@ static constexpr int64_t kMostFP8Columns = 192;
 static constexpr int64_t kFP8Columns[] = {64, 96, 128, 160, 192, 256};
 /// Stages of scales: intervals or work tiles that the loads are ahead.
 static constexpr int64_t kScaleStages = 2;
+/// Intervals per stage of scales of blocks of several rows of B.
+static constexpr int64_t kIntervalsOfBlocks = 64;
 
 /// Returns the most columns of a tile. A partial sum of several steps covers
 /// all columns.
@@ -139,6 +142,15 @@ public:
                          getFactors(matrices, types.tileN / matrices)},
                         producer, consumer, Scope::Cta);
       buffers.otherWarps += !isExact; // converts scales
+    }
+    if (problem.bBlockRows > 1) {
+      int64_t blocks = types.tileN /
+                       std::gcd(types.tileN / problem.numB, problem.bBlockRows);
+      buffers.factors = types.getRing(
+          kScaleStages, {"fb"}, {getFactors(blocks, kIntervalsOfBlocks)},
+          {AsyncKind::Threads, target::kWarpSize},
+          {AsyncKind::Threads, threads}, Scope::Cta);
+      ++buffers.otherWarps; // loads these scales
     }
     FragmentModes modes = mma.getAccumulatorModes(types.tileN);
     types.addEpilogue(
