@@ -1,6 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Tests mx_compiler.torch.fold_report: spreads equal those of numpy's quantizers, and folded elements satisfy the
+"""Tests mx_compiler.torch.fold_report: spreads agree with numpy's quantizers, and folded elements satisfy the
 bound."""
 
 import re

@@ -145,8 +145,8 @@ private:
   /// Returns the number of stages that fit, or 0. Requires fields that pass
   /// checkRules().
   int64_t countStages(const ScheduleFields &fields);
-  /// Returns the largest number of staging buffers beside the stages, up to
-  /// those of a whole tile of the result.
+  /// Returns the largest number of staging buffers beside the stages, at most
+  /// as many as a whole tile of the result occupies.
   int64_t countStaging(ScheduleFields fields);
   /// Returns true if there is an error, and records the first error.
   bool refuses(std::optional<ScheduleError> error) {

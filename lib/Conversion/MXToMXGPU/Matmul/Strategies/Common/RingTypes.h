@@ -61,8 +61,8 @@ struct RingTypes {
   FragmentLayoutAttr getTmemAccumulator() const;
 
   /// Sets the accumulator fragment and the rings for bulk stores and for work
-  /// tiles, or leaves them null. With `joins`, a bulk store contains all columns
-  /// of a tile if memory permits, unless only a class of elements is stored.
+  /// tiles, or leaves them null. With `joins`, a bulk store contains a tile's
+  /// columns if memory permits, unless only a class of elements is stored.
   void addEpilogue(MatmulBuffers &buffers, FragmentLayoutAttr accumulator,
                    int64_t warps, bool joins = false) const;
 
