@@ -156,7 +156,7 @@ public:
     types.addEpilogue(
         buffers,
         FragmentLayoutAttr::get(types.context, modes.threads, modes.values),
-        threads / target::kWarpSize, /*joins=*/true);
+        threads / target::kWarpSize, /*joins=*/stagesWholeTiles());
     return buffers;
   }
 
