@@ -66,7 +66,6 @@ public:
           const CompileOptions &options);
   virtual ~Program();
 
-  llvm::ArrayRef<ArrayType> argumentTypes() const { return arguments; }
   llvm::ArrayRef<ArrayType> resultTypes() const { return results; }
 
   /// Returns this program for a rank. Each rank runs in a separate thread, and

@@ -40,10 +40,7 @@ TileThreads mx::mxgpu::forEachTile(KernelBuilder &body, StringRef role,
 
 Value mx::mxgpu::forEachElement(KernelBuilder &body, StringRef role,
                                 Value count) {
-  Value work = TileSchedulerOp::create(
-      body, body.index(1), count, /*reduction=*/body.index(0),
-      ArrayRef<int64_t>{1, kElementThreads},
-      RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
+  Value work = body.scheduleTiles(body.index(1), count, {1, kElementThreads});
   body.role(role, kElementThreads / target::kWarpSize, /*elected=*/false);
   Value thread = ThreadIdOp::create(body);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work);

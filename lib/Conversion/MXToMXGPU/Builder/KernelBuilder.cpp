@@ -89,6 +89,13 @@ RoleOp KernelBuilder::role(StringRef name, int64_t warps, bool elected,
   return role;
 }
 
+Value KernelBuilder::scheduleTiles(Value rows, Value columns,
+                                   ArrayRef<int64_t> tile) {
+  return TileSchedulerOp::create(
+      *this, rows, columns, /*reduction=*/index(0), tile,
+      RasterAttr::get(getContext(), RasterOrder::Linear, 1));
+}
+
 ForEachWorkTileOp KernelBuilder::forEachWorkTile(Value work) {
   auto loop = ForEachWorkTileOp::create(*this, work);
   Block &body = loop.getBody().emplaceBlock();

@@ -52,6 +52,9 @@ public:
     return mlir::gpu::SubgroupReduceOp::create(
         *this, value, mlir::gpu::AllReduceOperation::MAXUI, /*uniform=*/true);
   }
+  /// Creates a scheduler of work tiles of this size, row by row.
+  mlir::Value scheduleTiles(mlir::Value rows, mlir::Value columns,
+                            llvm::ArrayRef<int64_t> tile);
   /// Creates a loop over work tiles. A loop fed by a ring advances to the next
   /// work tile at the end of its body.
   ForEachWorkTileOp forEachWorkTile(mlir::Value work);

@@ -226,10 +226,7 @@ void ReduceBuilder::buildBody() {
     region.capture(value, inKernel(value));
   columns = inKernel(columnsOnHost);
   Value rows = body.dim(result, 0);
-  Value work = TileSchedulerOp::create(
-      body, rows, body.index(1), /*reduction=*/body.index(0),
-      ArrayRef<int64_t>{kWarps, 1},
-      RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
+  Value work = body.scheduleTiles(rows, body.index(1), {kWarps, 1});
   body.role("reduce", kWarps, /*elected=*/false);
   auto [warp, lane] = body.warpAndLane();
   ForEachWorkTileOp workTile = body.forEachWorkTile(work);

@@ -253,10 +253,8 @@ void InOrderBuilder::sumRows() {
 
 void InOrderBuilder::buildSum(Arguments given) {
   Value out = given[1], counts = given[2], starts = given[3];
-  Value work = TileSchedulerOp::create(
-      body, body.dim(out, 0), body.dim(out, 1),
-      /*reduction=*/body.index(0), ArrayRef<int64_t>{kTokens, getColumns()},
-      RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
+  Value work = body.scheduleTiles(body.dim(out, 0), body.dim(out, 1),
+                                  {kTokens, getColumns()});
   body.role("combine", kTokens, /*elected=*/false);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work);
   auto [warp, lane] = body.warpAndLane();

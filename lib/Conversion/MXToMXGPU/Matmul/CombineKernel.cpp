@@ -51,10 +51,8 @@ private:
     Block &entry = kernel.getBody().front();
     body.setInsertionPointToStart(&entry);
     Value input = entry.getArgument(0), out = entry.getArgument(2);
-    Value work = TileSchedulerOp::create(
-        body, body.dim(input, 0), body.dim(input, 1),
-        /*reduction=*/body.index(0), ArrayRef<int64_t>{kRows, kCombineColumns},
-        RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
+    Value work = body.scheduleTiles(body.dim(input, 0), body.dim(input, 1),
+                                    {kRows, kCombineColumns});
     body.role("combine", kRows, /*elected=*/false);
     ForEachWorkTileOp workTile = body.forEachWorkTile(work);
     Value thread = ThreadIdOp::create(body);

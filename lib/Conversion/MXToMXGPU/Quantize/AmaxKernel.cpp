@@ -25,10 +25,8 @@ static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
   Block &entry = kernel.getBody().front();
   body.setInsertionPointToStart(&entry);
   Value input = entry.getArgument(0), result = entry.getArgument(1);
-  Value work = TileSchedulerOp::create(
-      body, body.index(1), body.dim(input, 1), /*reduction=*/body.index(0),
-      ArrayRef<int64_t>{1, kThreads * kAmaxLoads * vector},
-      RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
+  Value work = body.scheduleTiles(body.index(1), body.dim(input, 1),
+                                  {1, kThreads * kAmaxLoads * vector});
   body.role("amax", kThreads / 32, /*elected=*/false);
   Value first = body.mul(ThreadIdOp::create(body), body.index(vector));
   ForEachWorkTileOp tile = body.forEachWorkTile(work);

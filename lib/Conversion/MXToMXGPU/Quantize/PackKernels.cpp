@@ -75,10 +75,7 @@ static void buildKernel(KernelOp kernel, Location loc) {
   Value bytes = kernel.getBody().getArgument(0);
   Value packed = kernel.getBody().getArgument(1);
   Value rows = body.dim(bytes, 0), columns = body.dim(bytes, 1);
-  Value work = TileSchedulerOp::create(
-      body, rows, columns, /*reduction=*/body.index(0),
-      ArrayRef<int64_t>{kTile, kTile},
-      RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
+  Value work = body.scheduleTiles(rows, columns, {kTile, kTile});
   body.role("pack", kTile / 32, /*elected=*/false);
   Value thread = ThreadIdOp::create(body);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work);
@@ -169,10 +166,8 @@ public:
     Value matrices = body.div(body.dim(bytes, 0), matrixRows);
     Value rows =
         body.mul(body.mul(matrices, rowTiles), body.index(kWeightTileRows));
-    Value work = TileSchedulerOp::create(
-        body, rows, body.dim(bytes, 1), /*reduction=*/body.index(0),
-        ArrayRef<int64_t>{kWeightTileRows, getTileBytes()},
-        RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
+    Value work = body.scheduleTiles(rows, body.dim(bytes, 1),
+                                    {kWeightTileRows, getTileBytes()});
     body.role("pack", kWeightTileThreads / target::kWarpSize,
               /*elected=*/false);
     Value thread = ThreadIdOp::create(body);

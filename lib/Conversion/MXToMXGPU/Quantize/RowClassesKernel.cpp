@@ -122,10 +122,7 @@ static void buildKernel(KernelOp kernel, RowClassesOp op) {
   Value all = countWords(body, outs.front());
   for (Value out : outs.drop_front())
     all = body.add(all, countWords(body, out));
-  Value work = TileSchedulerOp::create(
-      body, all, body.index(1), /*reduction=*/body.index(0),
-      ArrayRef<int64_t>{kWarps, 1},
-      RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
+  Value work = body.scheduleTiles(all, body.index(1), {kWarps, 1});
   body.role("classes", kWarps, /*elected=*/false);
   auto [warp, lane] = body.warpAndLane();
   ForEachWorkTileOp tile = body.forEachWorkTile(work);

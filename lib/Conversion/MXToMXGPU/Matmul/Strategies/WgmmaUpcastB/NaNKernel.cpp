@@ -201,10 +201,7 @@ void NaNKernel::lookAt(const Operand &operand, Value isNeeded, Value tile) {
 void NaNKernel::build(const Operand &a, const Operand &b) {
   Value ofA = body.dim(a.table, 0);
   Value tiles = body.add(ofA, body.dim(b.table, 0));
-  Value work = TileSchedulerOp::create(
-      body, tiles, body.index(1), /*reduction=*/body.index(0),
-      ArrayRef<int64_t>{1, 1},
-      RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
+  Value work = body.scheduleTiles(tiles, body.index(1), {1, 1});
   body.role("look", kNaNWarps, /*elected=*/false);
   std::tie(warp, lane) = body.warpAndLane();
   Value some = someNeedBF16(a.table), ofB = someNeedBF16(b.table);

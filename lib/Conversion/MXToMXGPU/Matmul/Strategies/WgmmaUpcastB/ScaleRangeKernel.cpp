@@ -210,8 +210,7 @@ Value ScaleRangeTiles::createScheduler(KernelBuilder &body) const {
         body, body.dim(operand.elements, 0), one, /*reduction=*/body.index(0),
         ArrayRef<int64_t>{kScaleTileRows, 1}, raster, /*single=*/true,
         /*work_tiles=*/Value(), /*counter=*/Value(), operand.offsets);
-  return TileSchedulerOp::create(body, tiles, one, /*reduction=*/body.index(0),
-                                 ArrayRef<int64_t>{1, 1}, raster);
+  return body.scheduleTiles(tiles, one, {1, 1});
 }
 
 /// Sets the rows of a stacked matrix. Matrices occupy whole scale tiles.
