@@ -80,13 +80,14 @@ void NVVMBuilder::arriveAt(Value barrier, int64_t rank, bool isOrdered) {
 }
 
 void NVVMBuilder::wait(Value barrier, Value parity, bool cluster) {
-  // Repeat try_wait, because it may return before the phase completes.
+  // Repeat try_wait, because it may return before the phase completes: without
+  // a limit, about every 100 cycles, which costs power.
+  Value limit = i32(mx::target::kTryWaitNs);
   scf::WhileOp::create(
       *this, TypeRange(), ValueRange(),
       [&](OpBuilder &builder, Location loc, ValueRange) {
         Value done = NVVM::MBarrierTryWaitOp::create(
-            builder, loc, builder.getI1Type(), barrier, parity,
-            /*ticks=*/Value(),
+            builder, loc, builder.getI1Type(), barrier, parity, limit,
             cluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA);
         Value yes =
             arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));

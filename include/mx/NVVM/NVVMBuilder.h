@@ -125,7 +125,7 @@ public:
   void arriveInCluster(mlir::Value barrier, int64_t count = 1);
   void arriveExpectBytesInCluster(mlir::Value barrier, int64_t bytes);
   void arriveAt(mlir::Value barrier, int64_t rank, bool isOrdered = true);
-  /// Spins until the phase with this parity completes. With `cluster`, acquires
+  /// Waits until the phase with this parity completes. With `cluster`, acquires
   /// at cluster scope, so writes before remote arrivals are visible.
   void wait(mlir::Value barrier, mlir::Value parity, bool cluster = false);
 

@@ -79,6 +79,7 @@ inline constexpr unsigned kNamedBarriers = 16;
 /// Maximum non-portable cluster size. Clusters of 8 are portable to all chips.
 inline constexpr unsigned kMaxClusterSize = 16;
 inline constexpr uint32_t kMBarrierBytes = 8;
+inline constexpr int64_t kTryWaitNs = 10'000'000; ///< limit, as in CUTLASS
 /// PTX ISA, setmaxnreg: the immediate is a multiple of 8 in this range.
 inline constexpr unsigned kSetMaxNRegMin = 24;
 inline constexpr unsigned kSetMaxNRegMax = 256;

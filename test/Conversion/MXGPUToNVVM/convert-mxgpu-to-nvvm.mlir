@@ -29,7 +29,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK:           %[[FULL:.*]] = llvm.getelementptr %[[STAGE]][16896]
   // CHECK:           %[[EMPTY:.*]] = llvm.getelementptr %[[STAGE]][16904]
   // CHECK-NEXT:      scf.while : () -> () {
-  // CHECK-NEXT:        %[[DONE:.*]] = nvvm.mbarrier.try_wait %[[EMPTY]], %[[PARITY]] :
+  // CHECK-NEXT:        %[[DONE:.*]] = nvvm.mbarrier.try_wait %[[EMPTY]], %[[PARITY]], %c10000000_i32 :
   // CHECK:             %[[AGAIN:.*]] = arith.xori %[[DONE]], %true
   // CHECK-NEXT:        scf.condition(%[[AGAIN]])
   // CHECK:           %[[NEXT:.*]] = llvm.getelementptr %[[STAGE]][17408]
@@ -122,7 +122,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-DAG:     %[[EMPTY:.*]] = llvm.getelementptr %[[STAGE]][16904]
   // CHECK-DAG:     %[[BITS:.*]] = llvm.ptrtoint %[[STAGE]]
   // CHECK-DAG:     arith.andi %[[BITS]], %c4278190079_i64
-  // CHECK:         nvvm.mbarrier.try_wait %[[EMPTY]], %{{.*}} {scope = #nvvm.mem_scope<cluster>}
+  // CHECK:         nvvm.mbarrier.try_wait %[[EMPTY]], %{{.*}}, %{{.*}} {scope = #nvvm.mem_scope<cluster>}
   // CHECK:         nvvm.mbarrier.arrive.expect_tx %[[LEADER:.*]], %c16896_i32 {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7>
   // CHECK-NEXT:    nvvm.mbarrier.arrive %[[LEADER]] {scope = #nvvm.mem_scope<cluster>}
   // CHECK:         %[[OF0:.*]] = nvvm.mapa %[[EMPTY]], %c0_i32
