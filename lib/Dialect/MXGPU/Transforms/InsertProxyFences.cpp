@@ -42,24 +42,34 @@ bool isUsedByThreads(Operation *take) {
   });
 }
 
-/// Returns true if all reads of the stage complete before `give`, because MMAs
-/// or stores that depend on the reads precede it.
+/// Returns true if the reads that `op` depends on complete before `give`, by
+/// MMAs or stores that use all its results. One use of a `scalar` suffices,
+/// also in arithmetic on the result of an MMA that another MMA overwrites.
+bool isUsedBefore(Operation *op, Operation *give, bool scalar = false) {
+  Operation *use = give->getBlock()->findAncestorOpInBlock(*op);
+  if (!use || !use->isBeforeInBlock(give))
+    return false;
+  if (isa<MmaOp, StoreSharedOp>(op))
+    return true;
+  if (scalar && isa<MmaWaitOp>(op))
+    for (; use != give; use = use->getNextNode())
+      if (isa<MmaOp>(use))
+        return true;
+  if (op->use_empty())
+    return false;
+  scalar |= op->getResult(0).getType().isFloat();
+  auto isUsed = [&](Operation *user) {
+    return isUsedBefore(user, give, scalar);
+  };
+  return scalar ? llvm::any_of(op->getUsers(), isUsed)
+                : llvm::all_of(op->getUsers(), isUsed);
+}
+
+/// Returns true if all reads of the stage by threads complete before `give`.
 bool isReadBefore(Operation *take, Operation *give) {
-  SmallVector<Operation *> uses;
-  for (Operation *user : take->getUsers())
-    if (!isHandover(user) && !isAsync(user))
-      uses.push_back(user);
-  for (size_t i = 0; i < uses.size(); ++i) {
-    Operation *use = give->getBlock()->findAncestorOpInBlock(*uses[i]);
-    if (!use || !use->isBeforeInBlock(give))
-      return false;
-    if (isa<MmaOp, StoreSharedOp>(uses[i]))
-      continue;
-    if (uses[i]->use_empty())
-      return false;
-    llvm::append_range(uses, uses[i]->getUsers());
-  }
-  return true;
+  return llvm::all_of(take->getUsers(), [&](Operation *user) {
+    return isHandover(user) || isAsync(user) || isUsedBefore(user, give);
+  });
 }
 
 /// Returns the first wait for MMAs after all reads of the stage, so that the

@@ -20,7 +20,7 @@
 // CHECK-NEXT:          mxgpu.mma_wait
 // CHECK-NEXT:          mxgpu.consumer_release
 // CHECK:               math.fma
-// CHECK:             } {unroll = 4 : i64}
+// CHECK:             } {unroll = 8 : i64}
 // CHECK:             mxgpu.consumer_wait %tile_scales : ![[$SCALES]]
 // CHECK:             arith.mulf
 // CHECK:         mxgpu.role @load warps(1) elected

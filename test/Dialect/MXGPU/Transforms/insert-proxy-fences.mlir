@@ -133,6 +133,34 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
+  // Arithmetic on the first sum needs the values read, and the next MMA overwrites the sum, so the reads are complete.
+  // CHECK-LABEL: mxgpu.kernel @promoted(
+  // CHECK-NOT:     nvvm.fence
+  mxgpu.kernel @promoted(%i: index, %map: !map) {
+    %ring = mxgpu.ring "ring" : !loaded
+    mxgpu.role @multiply warps(4) {
+      %a = "make"() : () -> !a
+      %zero = mxgpu.zero_fragment : !acc
+      %stage, %b = mxgpu.consumer_wait %ring : !loaded
+      %x = mxgpu.load_shared %b at [%i, %i] : !b -> vector<2xbf16>
+      %factor = vector.extract %x[0] : bf16 from vector<2xbf16>
+      %other = vector.extract %x[1] : bf16 from vector<2xbf16>
+      %first = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !acc -> !acc
+      %sum = mxgpu.mma_wait %first pending(0) : !acc
+      %scaled = "scale"(%sum, %factor, %other) : (!acc, bf16, bf16) -> !acc
+      %kept = mxgpu.mma_wait %scaled pending(0) : !acc
+      %second = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %sum : !a, !b, !acc -> !acc
+      %done = mxgpu.mma_wait %second pending(0) : !acc
+      mxgpu.consumer_release %stage : !loaded_stage
+      "use"(%kept, %done, %factor, %other) : (!acc, !acc, bf16, bf16) -> ()
+    }
+    mxgpu.role @load warps(1) elected {
+      %stage, %b = mxgpu.producer_acquire %ring : !loaded
+      mxgpu.tma_load %map[%i, %i] into %b for %stage : !map, !b, !loaded_stage
+      mxgpu.producer_commit %stage : !loaded_stage
+    }
+  }
+
   // The deferred release and the tail follow reads of earlier steps, so each needs a fence.
   // CHECK-LABEL: mxgpu.kernel @deferred(
   // CHECK:           mxgpu.load_shared

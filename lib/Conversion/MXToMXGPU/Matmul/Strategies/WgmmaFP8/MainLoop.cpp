@@ -155,10 +155,9 @@ Value WgmmaFP8MainLoop::multiply(ForEachWorkTileOp workTile) {
       hasSeveralSteps() ? SmallVector<Value>{addSteps(interval, end, workTile)}
                         : addSlices(interval, blocks, workTile);
   interval.getYield().getValuesMutable().assign(accumulators);
-  // Branches and the addresses of a stage delay MMAs. More steps would need
-  // more instruction cache.
+  // Branches delay MMAs. More steps would need more instruction cache.
   if (!hasSeveralSteps())
-    interval.setUnroll(4);
+    interval.setUnroll(8);
   body.setInsertionPointAfter(interval);
   if (hasSquares) {
     ConsumerReleaseOp::create(body, stage.getStage());
