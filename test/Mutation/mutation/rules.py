@@ -135,7 +135,7 @@ def only_read(trace, k):
         s = trace.statement(j)
         if s.starts("fence.proxy.async"):
             return True
-        is_store = s.starts("st", "atom", "red") and not s.has("global")
+        is_store = s.starts("st", "stmatrix", "atom", "red") and not s.has("global")
         is_answer = s.starts("ld") and trace.events[j].value in trace.answers
         if is_store or is_answer or s.starts("cp.async") and not s.has("bulk"):
             return False

@@ -32,6 +32,7 @@ TRACED = TENSOR_ACCESS + (
     "clusterlaunchcontrol.try_cancel",
     "ld",
     "st",
+    "stmatrix",
     "atom",
     "red",
 )
