@@ -61,7 +61,7 @@ expect("TargetInfo::dieCount")
 change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned scales = 0;")
 expect("TargetInfo::scales")
 # The new field is read from a variable, from a call result, and by the struct itself.
-other = work / "lib/Dialect/MXGPU/Transforms/Allocate.cpp"
+other = work / "lib/Dialect/MXGPU/Transforms/VerifyMmas.cpp"
 clean[other] = other.read_text()
 for use in ("unsigned get(const target::TargetInfo &chip) { return chip.scales; }",
             'unsigned i = target::lookupTarget("sm_90a")->scales;',
