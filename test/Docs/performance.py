@@ -46,14 +46,6 @@ def weight_only():
                           for r in rows("weight-only"))
 
 
-def fp8():
-    text = header("M × N × K", "implementation", "µs", "TFLOP/s")
-    for r in rows("fp8"):
-        m, n, k = (r[extent] for extent in "mnk")
-        text += row(f"{m} × {n} × {k}", r["implementation"], us(r, "us"), f"{2 * m * n * k / r['us'] * 1e-6:.0f}")
-    return text
-
-
 def experts():
     text = header("system", "forward, ms", "backward, ms", "both, ms", "to mx", "MB out of a GPU, a pass")
     found = rows("experts")
@@ -104,7 +96,7 @@ compare("docs/performance/Results.md",
          *(surface.table([r for r in rows("shapes") if r["card"] == card]) for card in ("H200", "H100")),
          load(root / "benchmarks/quantize/report.py").tables(rows("quantizers")),
          load(root / "benchmarks/torch/steps.py").table(rows("layers")),
-         weight_only(), fp8(), experts(), collectives(), instructions()], (*OTHERS, *COMPUTED))
+         weight_only(), experts(), collectives(), instructions()], (*OTHERS, *COMPUTED))
 times = [tables.of_matmul(rows("modelled-matmul", SIMULATOR)), tables.of_kernels(rows("modelled-kernels", SIMULATOR))]
 headers = {first for text in times for first, _ in blocks(text)}
 for page in ("simulator/docs/TimeModel.md", "simulator/docs/TimeModelDesign.md"):
