@@ -171,14 +171,14 @@ class Case(Matmul):
 CHOSEN = [
     Case(40, 24, 128),
     Case(130, 72, 384, schedule=tile(128, 64)),
-    Case(200, 300, 256, schedule=tile(128, 256)),
-    Case(250, 140, 640, schedule=tile(192, 128)),
+    Case(200, 300, 1152, schedule=tile(128, 256)),
+    Case(250, 140, 1280, schedule=tile(192, 128)),
     Case(130, 200, 384, schedule=tile(128, 192)),
     Case(300, 300, 256, schedule=tile(256, 256)),
     Case(100, 60, 768, blocks=(256, None), promote=256),
     Case(200, 200, 1536, blocks=(512, None), promote=512, schedule=tile(256, 192)),
     Case(250, 140, 896, blocks=(None, None), promote=512, schedule=tile(192, 128), data="special"),
-    Case(200, 300, 384, blocks=(128, 128), schedule=tile(128, 256)),
+    Case(200, 300, 1408, blocks=(128, 128), schedule=tile(128, 256)),
     Case(130, 200, 640, blocks=(128, 128), schedule=tile(128, 192), data="special"),
     Case(250, 140, 512, blocks=(128, 256), schedule=tile(192, 128)),
     Case(300, 300, 1024, blocks=(512, 128), schedule=tile(256, 256), data="wild"),
@@ -205,7 +205,7 @@ CHOSEN = [
     Case(64, 64, 256, alpha=True, accumulate=True),
     Case(26, 28, 256, schedule=tile(128, 64), alpha=True, accumulate=True),
     Case((100, 0, 130, 100), 72, 256, "rows"),
-    Case((0, 7, 133, 0, 160), 140, 384, "rows", schedule=tile(128, 128)),
+    Case((0, 7, 133, 0, 160), 140, 1152, "rows", schedule=tile(128, 128)),
     Case((129, 127, 44), 200, 256, "rows", blocks=(None, None), schedule=tile(128, 256)),
     Case((3, 128, 129), 64, 512, "rows", blocks=(512, None)),
     Case((0, 7, 140, 0, 360), 200, 1024, "rows", blocks=(512, None), promote=512, schedule=tile(256, 128)),
@@ -215,7 +215,7 @@ CHOSEN = [
     Case((50, 0, 140), 128, 256, "rows", pairs=True, epilogue=True, result="f8E4M3FN"),
     Case((50, 0, 140), 40, 256, "rows", result="scatter"),
     Case((1, 130), 256, 256, "masked", epilogue=True),
-    Case(140, 200, (100, 0, 256, 1), "reduction", blocks=(128, 128)),
+    Case(140, 200, (100, 0, 1200, 1), "reduction", blocks=(128, 128)),
     Case(130, 72, (0, 300, 128, 0), "reduction", blocks=(128, 128), accumulate=True, schedule=tile(128, 128)),
     Case(200, 300, (129, 127, 40), "reduction", blocks=(128, 128), schedule=tile(256, 256), data="special"),
     Case(40, 24, 128, elements=EXPANDED, blocks=(128, 32)),
@@ -237,10 +237,11 @@ SQUARES = {**BLOCKS_OF_BOTH, "squares": True}
 CHOSEN += [
     Case(130, 200, 384, schedule=tile(128, 64) + ", epilogue = tma_store", **SQUARES),
     Case((50, 0, 141), 40, 256, "rows", result="scatter", **SQUARES),
-    Case(250, 300, 640, schedule=tile(192, 128), data="special", **SQUARES),
+    Case(250, 300, 1152, schedule=tile(192, 128), data="special", **SQUARES),
+    Case(40, 72, 8448, schedule=tile(128, 64), **SQUARES),
     Case(130, 500, 384, schedule=tile(128, 192), data="special", **SQUARES),
     Case(130, 300, 384, schedule=tile(256, 160) + ", epilogue = tma_store", data="special", **SQUARES),
-    Case(300, 300, 512, schedule=tile(256, 256), data="wild", **SQUARES),
+    Case(300, 300, 1280, schedule=tile(256, 256), data="wild", **SQUARES),
     Case(200, 130, 256, schedule=tile(128, 256), elements=("f8E5M2", "f8E4M3FN"), alpha=True, accumulate=True, **SQUARES),
     Case(130, 200, 384, blocks=(128, 128), squares=True, data="special"),
     Case(130, 200, 512, blocks=(256, 128), squares=True, schedule=tile(256, 192)),
@@ -251,7 +252,7 @@ CHOSEN += [
     Case(71, 140, 256, "batched", **SQUARES),
     Case(130, 200, 384, schedule=tile(128, 192), data="special", **BLOCKS_OF_BOTH),
     Case(130, 200, 384, schedule=tile(128, 96), **BLOCKS_OF_BOTH),
-    Case(250, 300, 512, schedule=tile(256, 256), data="wild", **BLOCKS_OF_BOTH),
+    Case(250, 300, 1152, schedule=tile(256, 256), data="wild", **BLOCKS_OF_BOTH),
     Case((1, 131), 256, 256, "masked", pairs=True, **BLOCKS_OF_BOTH),
     Case(141, 200, (100, 0, 256, 1), "reduction", data="special", **BLOCKS_OF_BOTH),
     Case(130, 72, (0, 300, 128, 0), "reduction", accumulate=True, schedule=tile(128, 128), **BLOCKS_OF_BOTH),
@@ -278,7 +279,7 @@ def draw_case(index):
     of_a = longer(BLOCKS)
     blocks = of_a, longer(BLOCKS)
     multiple = max(block or pick(rng, (16, 128)) for block in blocks)
-    k = multiple * int(rng.integers(1, 1 + max(1, 768 // multiple)))
+    k = multiple * int(rng.integers(1, 1 + max(1, 1536 // multiple)))
     case = Case(int(pick(rng, [1, 31, 128, 129, rng.integers(1, 300)])),
                 int(pick(rng, [1, 24, 128, 200, rng.integers(1, 300)])), k, kind,
                 elements=(pick(rng, ELEMENTS), pick(rng, ELEMENTS)), blocks=blocks, promote=promote,
@@ -311,7 +312,7 @@ def draw_blocks(index):
         index += 1000
         case = draw_case(index)
     squares = case.kind != "reduction" and rng.random() < 0.7
-    k = case.k if case.kind == "reduction" else 128 * int(rng.integers(1, 7))
+    k = case.k if case.kind == "reduction" else 128 * int(rng.integers(1, 13))
     schedule = case.schedule
     if rng.random() < 0.4:
         schedule = re.sub(r"(\[(?:128|256)), \d+", rf"\1, {pick(rng, (96, 160))}", schedule)
