@@ -21,7 +21,8 @@ func.func @dense(%a: !a, %as: !as, %bs: !bs, %y: !y) -> !y {
   return %0 : !y
 }
 
-// With blocks of both operands the steps take longer, so the CTAs of a pair wait less for each other, and rings hold the scales of intervals and their values in f32.
+// With blocks of both operands the steps take longer, so the CTAs of a pair wait less for each other, and rings hold the
+// scales of intervals and their values in f32.
 
 // CHECK-LABEL: mx.matmul in @gradient: 8192 x 8192 x 8192, e4m3 x e4m3 in blocks of 128 (wgmma.mma_async) to bf16
 // CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [256, 256, 128], stages = 3, strategy = #mxgpu.wgmma_fp8<ctas = 2>,
