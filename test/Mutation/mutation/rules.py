@@ -38,7 +38,8 @@ def everywhere(test):
 
 
 LOADS = ("ld", "ldmatrix")
-ACCESSES = (*LOADS, "st", "stmatrix", "atom", "red")
+STORES = ("st", "stmatrix", "atom", "red")
+ACCESSES = (*LOADS, *STORES)
 RELEASES = ("mbarrier.arrive", "mbarrier.arrive_drop", "tcgen05.commit", "cp.async", "cp.reduce")
 ACQUIRES = WAITS + ("cp.async.bulk.wait_group", "cp.async.wait_group", "cp.async.wait_all")
 
@@ -135,7 +136,7 @@ def only_read(trace, k):
         s = trace.statement(j)
         if s.starts("fence.proxy.async"):
             return True
-        is_store = s.starts("st", "stmatrix", "atom", "red") and not s.has("global")
+        is_store = s.starts(*STORES) and not s.has("global")
         is_answer = s.starts("ld") and trace.events[j].value in trace.answers
         if is_store or is_answer or s.starts("cp.async") and not s.has("bulk"):
             return False

@@ -28,8 +28,9 @@ bool isAsync(Operation *op) {
   return isa<TmaLoadOp, MmaOp, CopyScalesOp, TmaStoreOp, BulkStoreOp>(op);
 }
 
-bool isHandover(Operation *op) {
-  return isa<ProducerCommitOp, ConsumerReleaseOp>(op);
+/// Returns true if threads access a buffer of the stage by `user`.
+bool isByThreads(Operation *user) {
+  return !isa<ProducerCommitOp, ConsumerReleaseOp>(user) && !isAsync(user);
 }
 
 bool isUsedAsync(Operation *take) {
@@ -37,9 +38,7 @@ bool isUsedAsync(Operation *take) {
 }
 
 bool isUsedByThreads(Operation *take) {
-  return llvm::any_of(take->getUsers(), [](Operation *user) {
-    return !isHandover(user) && !isAsync(user);
-  });
+  return llvm::any_of(take->getUsers(), isByThreads);
 }
 
 /// Returns true if the reads that `op` depends on complete before `give`, by
@@ -68,7 +67,7 @@ bool isUsedBefore(Operation *op, Operation *give, bool scalar = false) {
 /// Returns true if all reads of the stage by threads complete before `give`.
 bool isReadBefore(Operation *take, Operation *give) {
   return llvm::all_of(take->getUsers(), [&](Operation *user) {
-    return isHandover(user) || isAsync(user) || isUsedBefore(user, give);
+    return !isByThreads(user) || isUsedBefore(user, give);
   });
 }
 
@@ -78,7 +77,7 @@ Operation *getPlaceOfFence(Operation *take, Operation *release) {
   Operation *place = release;
   for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {
     if (llvm::any_of(take->getUsers(), [&](Operation *user) {
-          return !isHandover(user) && !isAsync(user) && op->isAncestor(user);
+          return isByThreads(user) && op->isAncestor(user);
         }))
       break;
     if (isa<MmaWaitOp>(op))

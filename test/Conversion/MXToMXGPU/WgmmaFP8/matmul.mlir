@@ -1,7 +1,8 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
 // Each step overwrites a partial sum, waits for it, and adds it to the accumulator with the scales of A's rows. Two
-// slices of B take turns and share the registers of their partial sum. The scales of B's rows multiply the accumulator after the loop.
+// slices of B take turns and share the registers of their partial sum. The scales of B's rows multiply the accumulator
+// after the loop.
 
 // CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = async_threads(256)>
 // CHECK-DAG: ![[$SCALES:bulk_copy_ring[0-9]*]] = !mxgpu.ring<2 x (sfb: smem<2x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
