@@ -57,6 +57,10 @@ for name, text in texts.items():
     found = list(check(text))
     assert not found, (name, found)
 
+# Only tested commits and installed wheels are published, under the tag of their version.
+release = texts["release.yml"]
+assert 'scripts/release --tag "$TAG"' in release and "needs: [test, install]" in release, release
+
 # Each single mistake is reported.
 for name, old, new, said in (
         ("suite.yml", "permissions: {}", "permissions: read-all", "for the whole workflow"),
