@@ -47,6 +47,7 @@ struct MatmulProblem {
   int64_t aBlockSize = 0, bBlockSize = 0;
   int64_t bBlockRows = 1; ///< rows of B that share a scale
   int64_t promote = 0;    ///< elements added in reduced precision, or 0
+  bool inOrder = false;   ///< a result is one sum in ascending order of k
   /// True if an epilogue region computes the result.
   bool hasEpilogue = false;
   /// Number of B matrices, each with an accumulator for the epilogue, and

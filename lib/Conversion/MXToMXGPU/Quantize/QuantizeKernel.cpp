@@ -39,11 +39,11 @@ StringRef mx::mxgpu::getKernelName(FusedQuantizeOp op) {
 
 Value mx::mxgpu::isRequested(KernelBuilder &body, KernelOp kernel,
                              FusedQuantizeOp op) {
+  WaitDependenciesOp::create(body);
+  LaunchDependentsOp::create(body);
   size_t count = op.getIfAny().size();
   if (!count)
     return {};
-  WaitDependenciesOp::create(body);
-  LaunchDependentsOp::create(body);
   auto arguments = kernel.getBody().getArguments();
   return isAnySet(body, ValueRange(arguments).take_back(count));
 }

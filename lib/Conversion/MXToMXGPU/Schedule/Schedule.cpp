@@ -120,6 +120,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
     problem.bOrder = getOrderOfB(op);
   problem.isPackedB = isa_and_present<Fragment64x64Attr>(problem.bOrder);
   problem.promote = static_cast<int64_t>(op.getPromote().value_or(0));
+  problem.inOrder = op.getInOrder();
   if (!types || !matchStrategies(problem, *types, target))
     return std::nullopt;
   for (Value scales : {op.getAScales(), op.getBScales()})
@@ -288,6 +289,26 @@ static std::optional<ScheduleError> checkSplit(const MatmulProblem &problem,
       tiles, fields.splitK);
 }
 
+/// Checks the rules for `in_order`: one sum per result, of steps of adjacent
+/// products, of operands in bf16.
+static std::optional<ScheduleError> checkOrder(const MatmulProblem &problem,
+                                               const ScheduleFields &fields) {
+  if (!problem.inOrder)
+    return std::nullopt;
+  if (fields.splitK > 1)
+    return refuse("expected no split_k with in_order, found {0}",
+                  fields.splitK);
+  if (Workspace permuted = getPermuted(fields); permuted != Workspace::None)
+    return refuse("expected no permuted_{0} with in_order, found it: leave out "
+                  "permuted_{0}",
+                  stringifyWorkspace(permuted));
+  // Its steps take 16 of 64 elements that are not adjacent.
+  if (isa<WgmmaUpcastBAttr>(fields.strategy) && problem.hasScalesOfA())
+    return refuse("expected workspace = ab with in_order, found {0} without",
+                  fields.strategy);
+  return std::nullopt;
+}
+
 /// Checks the rules for expert groups. Only the device can compute their work
 /// tiles and the number of work tiles.
 static std::optional<ScheduleError> checkExperts(const MatmulProblem &problem,
@@ -377,6 +398,8 @@ mx::mxgpu::checkRules(const MatmulProblem &problem,
     return error;
   const Strategy &strategy = getStrategy(problem, fields);
   if (auto error = strategy.checkSchedule(problem, fields, target))
+    return error;
+  if (auto error = checkOrder(problem, fields))
     return error;
   if (auto error = checkExperts(problem, fields))
     return error;

@@ -94,6 +94,8 @@ getSplitChoices(const Strategy &strategy, const MatmulProblem &problem,
                 ScheduleFields fields, const target::TargetInfo &target) {
   SmallVector<std::pair<int64_t, StrategyAttrInterface>> choices = {
       {1, fields.strategy}};
+  if (problem.inOrder)
+    return choices;
   if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.n) ||
       ShapedType::isDynamic(problem.k))
     return choices;

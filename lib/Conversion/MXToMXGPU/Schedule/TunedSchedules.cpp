@@ -44,6 +44,7 @@ std::string mx::mxgpu::getMatmulForm(MatmulOpInterface op,
        << stringifyScaleRounding(op.getResultScaleRounding());
   for (auto [has, name] :
        {std::pair(op.isMasked(), " masked"),
+        std::pair(op.getInOrder(), " in_order"),
         std::pair(op.getAlpha() != nullptr, " alpha"),
         std::pair(op.getScatterRows() != nullptr, " scatter"),
         std::pair(op.getWhere() == RowClass::Wide, " wide"),

@@ -63,7 +63,8 @@ void MatmulOp::build(OpBuilder &builder, OperationState &state, Value a,
   build(builder, state, TypeRange(), a, aScales, b, bScales, alpha,
         /*row_classes=*/ValueRange(), out,
         getBlockSizeOfScales(aScales, bScales), /*b_block_size=*/{},
-        /*promote=*/{}, /*where=*/{}, accumulate, /*a_order=*/{},
+        /*promote=*/{}, /*in_order=*/false, /*where=*/{}, accumulate,
+        /*a_order=*/{},
         /*b_order=*/{}, /*epilogueCount=*/0);
   addResultsAndEpilogue(builder, state, out, /*numB=*/1, epilogue);
 }
@@ -76,8 +77,8 @@ void GroupedMatmulOp::build(OpBuilder &builder, OperationState &state, Value a,
   build(builder, state, TypeRange(), a, aScales, b, bScales, offsets, alpha,
         /*scatter=*/Value(), /*row_classes=*/ValueRange(), outs, ragged,
         /*masked=*/false, getBlockSizeOfScales(aScales, bScales),
-        /*b_block_size=*/{}, /*promote=*/{}, numB, /*where=*/{}, accumulate,
-        ScaleRounding::Ceil, /*a_order=*/{},
+        /*b_block_size=*/{}, /*promote=*/{}, /*in_order=*/false, numB,
+        /*where=*/{}, accumulate, ScaleRounding::Ceil, /*a_order=*/{},
         /*b_order=*/{},
         /*epilogueCount=*/0);
   addResultsAndEpilogue(builder, state, outs, numB, epilogue);

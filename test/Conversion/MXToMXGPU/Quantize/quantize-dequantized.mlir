@@ -6,7 +6,7 @@
 // CHECK-SAME:    %[[X:.*]]: memref<256x64xbf16>)
 // CHECK:         %[[Y:.*]] = memref.alloc() : memref<256x64xbf16>
 // CHECK:         mxgpu.launch @kernels::@numbers_quantize_dequantize grid(%{{.*}}) args(%[[X]], %[[Y]] :
-// CHECK-NOT:     mxgpu.launch
+// CHECK-NOT:     mxgpu.launch @
 // CHECK-LABEL: mxgpu.kernel @numbers_quantize_dequantize(
 // CHECK:         %[[Q:.*]], %[[S:.*]] = mxgpu.quantize_block
 // CHECK:         %[[N:.*]] = mxgpu.dequantize_block %[[Q]] by %[[S]] : vector<16xf8E4M3FN>, f8E8M0FNU -> vector<16xbf16>
@@ -24,7 +24,7 @@ func.func @numbers(%x: memref<256x64xbf16>) -> memref<256x64xbf16> {
 
 // CHECK-LABEL: func.func @numbers_of_groups(
 // CHECK:         mxgpu.launch @kernels::@numbers_of_groups_quantize_dequantize
-// CHECK-NOT:     mxgpu.launch
+// CHECK-NOT:     mxgpu.launch @
 func.func @numbers_of_groups(%x: memref<256x64xbf16>, %o: memref<2xi32>, %y: memref<256x64xbf16>) {
   mx.fused_quantize ragged = rows ins(%x : memref<256x64xbf16>) offsets(%o : memref<2xi32>) outs(%y : memref<256x64xbf16>) dequantized = [f8E4M3FN]
   return
@@ -44,7 +44,7 @@ func.func @numbers_of_groups(%x: memref<256x64xbf16>, %o: memref<2xi32>, %y: mem
 // CHECK:         %[[ROWS:.*]] = mxgpu.encode_tensor_map %[[Y]] : memref<256x128xbf16> -> [[$ROWS]]
 // CHECK:         %[[COLUMNS:.*]] = mxgpu.encode_tensor_map %[[Z]] : memref<128x256xf16> -> [[$COLUMNS]]
 // CHECK:         mxgpu.launch @kernels::@numbers_of_both_quantize_dequantize grid(%{{.*}}) args(%{{.*}}, %[[ROWS]], %[[COLUMNS]], %c256, %c128 :
-// CHECK-NOT:     mxgpu.launch
+// CHECK-NOT:     mxgpu.launch @
 // CHECK-LABEL: mxgpu.kernel @numbers_of_both_quantize_dequantize(
 // CHECK:         mxgpu.ring "rows" : [[$OF_ROWS]]
 // CHECK:         mxgpu.ring "columns" : [[$OF_COLUMNS]]
@@ -72,7 +72,7 @@ func.func @numbers_of_both(%x: memref<256x128xbf16>) -> (memref<256x128xbf16>, m
 // CHECK-DAG: [[$OF_COLUMNS:!threads_ring[0-9]*]] = !mxgpu.ring<1 x (columns: smem<128x128xf8E4M3FN, sw128>, columns_scales: smem<1x1x512xf8E8M0FNU>),
 // CHECK-LABEL: func.func @numbers_of_rows(
 // CHECK:         mxgpu.launch @kernels::@numbers_of_rows_quantize_dequantize
-// CHECK-NOT:     mxgpu.launch
+// CHECK-NOT:     mxgpu.launch @
 // CHECK-LABEL: mxgpu.kernel @numbers_of_rows_quantize_dequantize(
 // CHECK:         mxgpu.ring "rows" : [[$OF_ROWS]]
 // CHECK:         mxgpu.ring "columns" : [[$OF_COLUMNS]]

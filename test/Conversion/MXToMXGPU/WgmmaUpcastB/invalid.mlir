@@ -131,3 +131,35 @@ func.func @main(%a: !a, %s: !s, %r: !r, %y: !y) {
 
 // SET schedule = tile = [128, 128, 64], stages = 4, split_k = 2
 // expected-error @below {{expected no split_k with 'where', found 2}}
+
+// -----
+
+// TEMPLATE order
+// SET schedule = none
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!x = memref<256x256xbf16>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %x: !x, %y: !y) {
+  // BLOCK error
+  // END
+  mx.matmul ins(%x, %a, %s : !x, !a, !s) outs(%y : !y) in_order {mxgpu.schedule = #mxgpu.schedule<${schedule}>}
+  return
+}
+
+// -----
+
+// CASES order error
+// SET schedule = tile = [128, 128, 64], stages = 4, split_k = 2
+// expected-error @below {{expected no split_k with in_order, found 2}}
+
+// -----
+
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{expected workspace = ab with in_order, found #mxgpu.wgmma_upcast_b without}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) in_order {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4>}
+  return
+}

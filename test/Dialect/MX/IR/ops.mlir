@@ -214,13 +214,13 @@ func.func @pack_operand(%w: tensor<128x512xf4E2M1FN>, %ws: tensor<128x16xf8E8M0F
 // CHECK:         mx.matmul
 // CHECK-SAME:      block_size = 128 b_block_size = row promote = 128 -> tensor<256x128xbf16>
 // CHECK:         mx.matmul
-// CHECK-SAME:      block_size = row promote = 256 accumulate
+// CHECK-SAME:      block_size = row promote = 256 in_order accumulate
 func.func @matmul_promoted(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x4xf8E8M0FNU>, %ra: tensor<256x1xf8E8M0FNU>,
                            %b: tensor<128x512xf8E5M2>, %sb: tensor<128x1xf8E8M0FNU>, %c: tensor<256x128xbf16>) {
   %x = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x4xf8E8M0FNU>, tensor<128x512xf8E5M2>, tensor<128x1xf8E8M0FNU>)
       outs(%c : tensor<256x128xbf16>) block_size = 128 b_block_size = row promote = 128 -> tensor<256x128xbf16>
   %y = mx.matmul ins(%a, %ra, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x1xf8E8M0FNU>, tensor<128x512xf8E5M2>, tensor<128x1xf8E8M0FNU>)
-      outs(%c : tensor<256x128xbf16>) block_size = row promote = 256 accumulate -> tensor<256x128xbf16>
+      outs(%c : tensor<256x128xbf16>) block_size = row promote = 256 in_order accumulate -> tensor<256x128xbf16>
   return
 }
 

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp8-e4m3-fast --cse | FileCheck %s
+// RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp8-fast --cse | FileCheck %s
 
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>

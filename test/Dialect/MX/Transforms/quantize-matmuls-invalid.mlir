@@ -7,7 +7,7 @@ func.func @four_bits(%a: tensor<64x96xbf16>, %b: tensor<96x96xbf16>, %c: tensor<
   // expected-remark @below {{not quantized: its reduction dimension of 96 is not a multiple of 64}}
   %0 = linalg.matmul {mx.recipe = "mxfp4"} ins(%a, %b : tensor<64x96xbf16>, tensor<96x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
   // expected-remark @below {{not quantized: its reduction dimension of 96 is not a multiple of 128}}
-  %1 = linalg.matmul {mx.recipe = ["mxfp4", "mxfp8-e4m3"]} ins(%a, %b : tensor<64x96xbf16>, tensor<96x96xbf16>) outs(%0 : tensor<64x96xf32>) -> tensor<64x96xf32>
+  %1 = linalg.matmul {mx.recipe = ["mxfp4", "mxfp8"]} ins(%a, %b : tensor<64x96xbf16>, tensor<96x96xbf16>) outs(%0 : tensor<64x96xf32>) -> tensor<64x96xf32>
   return %1 : tensor<64x96xf32>
 }
 
@@ -67,13 +67,13 @@ func.func @matmul(%a: ${a}, %b: ${b}, %c: ${c}) -> ${c} {
 // expected-remark @below {{not quantized: its operands are not tensors of f32, bf16 or f16 without encoding}}
 
 // SET op = linalg.matmul {mx.recipe = "fp8"}
-// expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or one or two of the recipes mxfp8-e4m3, mxfp8-e5m2, mxfp6-e3m2, mxfp6-e2m3, mxfp4, nvfp4, mxfp8-e4m3-fast, mxfp8-e5m2-fast; found "fp8"}}
+// expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or one or two of the recipes mxfp8, mxfp8-e5m2, mxfp6-e3m2, mxfp6-e2m3, mxfp4, nvfp4, mxfp8-fast, mxfp8-e5m2-fast; found "fp8"}}
 
 // SET op = linalg.matmul {mx.recipe = ["nvfp4", "mxfp4"]}
 // expected-error @below {{'linalg.matmul' op expected recipes of one block size for both operands, found nvfp4 and mxfp4}}
 
-// SET op = linalg.matmul {mx.recipe = ["mxfp8-e5m2-fast", "mxfp8-e4m3"]}
-// expected-error @below {{'linalg.matmul' op expected recipes of one block size for both operands, found mxfp8-e5m2-fast and mxfp8-e4m3}}
+// SET op = linalg.matmul {mx.recipe = ["mxfp8-e5m2-fast", "mxfp8"]}
+// expected-error @below {{'linalg.matmul' op expected recipes of one block size for both operands, found mxfp8-e5m2-fast and mxfp8}}
 
 // Only 8-bit formats can be folded.
 // SET op = linalg.matmul {mx.recipe = "mxfp4-fast"}
@@ -82,7 +82,7 @@ func.func @matmul(%a: ${a}, %b: ${b}, %c: ${c}) -> ${c} {
 // Quantized, but not folded.
 // SET a = tensor<64x192xbf16>
 // SET b = tensor<192x96xbf16>
-// SET op = linalg.matmul {mx.recipe = "mxfp8-e4m3-fast"}
+// SET op = linalg.matmul {mx.recipe = "mxfp8-fast"}
 // expected-remark @below {{not folded: its reduction dimension of 192 is not a multiple of 128}}
 
 // -----

@@ -101,7 +101,7 @@ func.func @batch(%a: tensor<3x64x128xbf16>, %b: tensor<3x128x96xbf16>) -> tensor
 func.func @own(%a: tensor<64x128xbf16>, %b: tensor<96x128xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
   %0 = linalg.matmul indexing_maps = [#mk, #nk, #mn] {mx.recipe = "none"} ins(%a, %b : tensor<64x128xbf16>, tensor<96x128xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
   %1 = linalg.matmul indexing_maps = [#mk, #nk, #mn] {mx.recipe = "mxfp4"} ins(%a, %b : tensor<64x128xbf16>, tensor<96x128xbf16>) outs(%0 : tensor<64x96xf32>) -> tensor<64x96xf32>
-  %2 = linalg.matmul indexing_maps = [#mk, #nk, #mn] {mx.recipe = ["mxfp8-e5m2", "mxfp8-e4m3"]} ins(%a, %b : tensor<64x128xbf16>, tensor<96x128xbf16>) outs(%1 : tensor<64x96xf32>) -> tensor<64x96xf32>
+  %2 = linalg.matmul indexing_maps = [#mk, #nk, #mn] {mx.recipe = ["mxfp8-e5m2", "mxfp8"]} ins(%a, %b : tensor<64x128xbf16>, tensor<96x128xbf16>) outs(%1 : tensor<64x96xf32>) -> tensor<64x96xf32>
   return %2 : tensor<64x96xf32>
 }
 

@@ -81,7 +81,7 @@ func.func @which(%a: !e, %as: !s, %b: !e, %bs: !s, %y: !y) -> !y {
   %0 = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%c, %d : !x, !x) outs(%y : !y) -> !y
   %1 = linalg.matmul indexing_maps = [#mk, #kn, #mn] ins(%c, %d : !x, !x) outs(%0 : !y) -> !y
   %2 = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%c, %h : !x, !h) outs(%1 : !y) -> !y
-  %3 = linalg.matmul indexing_maps = [#mk, #nk, #mn] {mx.recipe = ["mxfp8-e4m3", "mxfp8-e5m2"]} ins(%c, %d : !x, !x) outs(%2 : !y) -> !y
+  %3 = linalg.matmul indexing_maps = [#mk, #nk, #mn] {mx.recipe = ["mxfp8", "mxfp8-e5m2"]} ins(%c, %d : !x, !x) outs(%2 : !y) -> !y
   return %3 : !y
 }
 

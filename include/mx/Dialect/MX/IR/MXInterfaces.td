@@ -49,11 +49,14 @@ def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
               "Elements of B that share a scale, if not those of A.">,
     MX_Getter<"std::optional<uint64_t>", "getPromote",
               "Reduction elements that may be added in reduced precision.">,
-    InterfaceMethod<"Sets the block sizes and the accumulation of `op`.",
+    MX_Getter<"bool", "getInOrder",
+              "Returns true if a result is one sum in ascending order of k.">,
+    InterfaceMethod<"Sets the block sizes and the order of sums of `op`.",
       "void", "copyReduction", (ins "::mx::MatmulOpInterface":$op), "", [{
         $_op.setBlockSize(op.getBlockSize());
         $_op.setBBlockSize(op.getBBlockSize());
         $_op.setPromote(op.getPromote());
+        $_op.setInOrder(op.getInOrder());
       }]>,
     MX_Getter<"bool", "getAccumulate", "Returns true to add the result to `outs`.">,
     MX_Getter<"bool", "readsOuts", "Returns true if `outs` is read.">,

@@ -37,6 +37,10 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     the order afterwards. Results do not depend on the order. The order of A
     must keep the shape.
 
+    With `in_order` a result is one sum in ascending order of k, so its bits
+    depend on its rows of A and B only: not on the number of rows, their place
+    or the schedule. Schedules that split or permute the reduction are refused.
+
     With `where` only the elements of a class are computed, and the other
     elements of `outs` stay. The operands are the `mx.row_classes` of A and B.
     An element is *wide* if its row of A or its row of B is wide, otherwise
@@ -76,6 +80,7 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     MX_FloatTensorOrMemRef:$out,
     DefaultValuedAttr<MX_BlockShapeAttr, "::mx::BlockShape(32)">:$block_size,
     OptionalAttr<MX_BlockShapeAttr>:$b_block_size, OptionalAttr<I64Attr>:$promote,
+    UnitAttr:$in_order,
     OptionalAttr<MX_RowClassAttr>:$where,
     UnitAttr:$accumulate,
     OptionalAttr<MX_OperandOrderAttrInterface>:$a_order,
@@ -90,7 +95,7 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     `outs` `(` $out `:` type($out) `)`
     (`block_size` `=` custom<BlockSize>($block_size)^)?
     (`b_block_size` `=` custom<BlockSize>($b_block_size)^)?
-    (`promote` `=` $promote^)?
+    (`promote` `=` $promote^)? (`in_order` $in_order^)?
     (`accumulate` $accumulate^)? (`a_order` `=` $a_order^)?
     (`b_order` `=` $b_order^)? attr-dict (`->` type($result)^)?
     (`epilogue` $epilogue^)?
@@ -218,6 +223,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     UnitAttr:$masked,
     DefaultValuedAttr<MX_BlockShapeAttr, "::mx::BlockShape(32)">:$block_size,
     OptionalAttr<MX_BlockShapeAttr>:$b_block_size, OptionalAttr<I64Attr>:$promote,
+    UnitAttr:$in_order,
     DefaultValuedAttr<I64Attr, "1">:$num_b,
     OptionalAttr<MX_RowClassAttr>:$where,
     UnitAttr:$accumulate,
@@ -237,7 +243,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     `outs` `(` $outs `:` type($outs) `)`
     (`block_size` `=` custom<BlockSize>($block_size)^)?
     (`b_block_size` `=` custom<BlockSize>($b_block_size)^)?
-    (`promote` `=` $promote^)? (`num_b` `=` $num_b^)?
+    (`promote` `=` $promote^)? (`in_order` $in_order^)? (`num_b` `=` $num_b^)?
     (`accumulate` $accumulate^)? (`scale_rounding` `=` $scale_rounding^)?
     (`a_order` `=` $a_order^)? (`b_order` `=` $b_order^)?
     attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?

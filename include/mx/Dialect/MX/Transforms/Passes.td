@@ -349,8 +349,8 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
 
     | recipe | elements | scales |
     |---|---|---|
-    | `mxfp8-e4m3`, `mxfp8-e5m2` | `f8E4M3FN`, `f8E5M2` | `f8E8M0FNU` per 32 elements |
-    | `mxfp8-e4m3-fast`, `mxfp8-e5m2-fast` | as above | folded by [mx-fold-operands](#-mx-fold-operands) with its default options |
+    | `mxfp8`, `mxfp8-e5m2` | `f8E4M3FN`, `f8E5M2` | `f8E8M0FNU` per 32 elements |
+    | `mxfp8-fast`, `mxfp8-e5m2-fast` | as above | folded by [mx-fold-operands](#-mx-fold-operands) with its default options |
     | `mxfp6-e2m3`, `mxfp6-e3m2` | `f6E2M3FN`, `f6E3M2FN` | `f8E8M0FNU` per 32 elements |
     | `mxfp4` | `f4E2M1FN` | `f8E8M0FNU` per 32 elements |
     | `nvfp4` | `f4E2M1FN` | `f8E4M3FN` per 16 elements, with the factor `global-scale` |
@@ -364,7 +364,7 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
     times are read once, and tensors that are only quantized are not stored.
   }];
   let options = [
-    Option<"recipe", "recipe", "std::string", /*default=*/"\"mxfp8-e4m3\"",
+    Option<"recipe", "recipe", "std::string", /*default=*/"\"mxfp8\"",
            "Formats of both operands">,
     Option<"lhsRecipe", "lhs-recipe", "std::string", /*default=*/"\"\"",
            "Formats of the first operand, if different">,

@@ -222,6 +222,7 @@ public:
           fields.strategy = WgmmaFP8Attr::get(problem.out.getContext(), ctas);
           fields.tile = {tile.rows * ctas, columns, target::kFoldedTileK};
           fields.registers = getRegisters(problem, fields);
+          fields.pdl = true;
           add(fields);
         }
   }
