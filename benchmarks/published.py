@@ -63,8 +63,7 @@ def layer_rows(data):
     """Yields a row for each shape, from torch/steps.py."""
     for layer, shapes in data["rows"].items():
         for shape, result in shapes.items():
-            mx, peer = (result["implementations"][name] for name in ("mx", "torch bf16"))
-            mx, peer = map(time_of, (mx, peer))
+            mx, peer = map(time_of, result["implementations"].values())
             yield dict(seed=data["seed"], layer=layer, shape=shape, mx_us=mx, torch_us=peer,
                        quantizer_bytes=result["quantizer_bytes"],
                        copy_gb_s=round(data["about"]["copy_gb_s"], 1))

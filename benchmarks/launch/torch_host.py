@@ -103,7 +103,7 @@ def operations(mxt, device):
     x, w = (torch.ones(shape, dtype=torch.bfloat16, device=device) for shape in ((M, K), (N, K)))
     a, b = (torch.ones(shape, dtype=torch.bfloat16, device=device) for shape in
             ((tiny[0], tiny[2]), (tiny[2], tiny[1])))
-    weights = mxt.quantize(w, "mxfp8_e4m3")
+    weights = mxt.quantize(w, "mxfp8")
     linear, linear_both = forward_backward(torch.nn.functional.linear, *tiny, device=device)
     mm, mm_both = forward_backward(mxt.mxfp8_mm, M, N, K, device=device)
     return {
@@ -113,8 +113,8 @@ def operations(mxt, device):
         "mxfp8_mm without gradients": lambda: mxt.mxfp8_mm(x, w),
         "mxfp8_mm, forward": mm,
         "mxfp8_mm, forward and backward": mm_both,
-        "quantize": lambda: mxt.quantize(x, "mxfp8_e4m3"),
-        "weight_only_mm": lambda: mxt.weight_only_mm(x, *weights, "mxfp8_e4m3"),
+        "quantize": lambda: mxt.quantize(x, "mxfp8"),
+        "weight_only_mm": lambda: mxt.weight_only_mm(x, *weights, "mxfp8"),
     }
 
 

@@ -91,7 +91,7 @@ class MxPrograms:
     def __init__(self, problem, group, ids):
         self.problem, self.group, self.ids = problem, group, ids
         self.layer = group.find_layer(problem.own * group.size, problem.hidden, problem.inner,
-                                      ids.shape[1], ("mxfp8_e4m3",) * 3)
+                                      ids.shape[1], ("mxfp8",) * 3)
 
     def forward(self):
         p = self.problem

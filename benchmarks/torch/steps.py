@@ -12,10 +12,14 @@ A training layer is first checked against PyTorch. Then both are captured as CUD
 replayed in turn (../matmul/timing.py), sustained. The bound is PyTorch's time plus the time of
 the bytes that quantizers must move, at the rate of a large copy: x and the weight are read and
 written as bf16 in both passes, and dy is read once and written twice. `to bound` is the time of mx
-divided by the bound, `to bf16` is PyTorch's time divided by that of mx."""
+divided by the bound, `to bf16` is PyTorch's time divided by that of mx, and `to bytes` is the time
+of mx divided by that of the bytes that a layer of FP8 operands must move, at the rate of a copy: 8
+bytes for each element of the weight (read in bf16, written and read twice in FP8, its gradient
+written), 8 for each of x and dy (read in bf16, written and read twice in FP8; y and dx written)."""
 
 import argparse
 import dataclasses
+import functools
 import json
 import pathlib
 import random
@@ -32,6 +36,8 @@ from surface import DENSE_MODELS, MOE_MODELS, MOST_WEIGHTS, log_uniform, multipl
 
 # Size of all operand sets together; the L2 of an H200 has 50 MB.
 SETS_BYTES = 256 << 20
+# Bytes read and written for each weight by a refit of MXFP4.
+REFIT_BYTES = 2 + 17 / 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +64,10 @@ class Shape:
         weight = max(self.groups, 1) * self.outputs * self.inputs
         return 2 * (4 * x + 4 * weight + 3 * dy)
 
+    @property
+    def fp8_bytes(self):
+        return 8 * self.operand_elements
+
 
 def draw_linear(source, index):
     _, (hidden, inner) = source.choice(list(DENSE_MODELS.items()))
@@ -72,6 +82,21 @@ def draw_grouped(source, index):
     return Shape(multiple(log_uniform(source, 4096, 131072), 8), n, k, groups, ("uniform", "zipf")[index % 2])
 
 
+def draw_fast(source, index):
+    shape = draw_linear(source, index)
+    return dataclasses.replace(shape, rows=multiple(shape.rows, 128))
+
+
+def draw_experts(source, index, low, high):
+    """Draws experts with `low` to `high` rows on average."""
+    while True:
+        shape = draw_grouped(source, index)
+        groups = min(shape.groups, 64)
+        rows = multiple(groups * log_uniform(source, low, high), 8)
+        if shape.outputs % 128 == 0 and shape.inputs % 128 == 0 and rows * shape.outputs <= 3 << 30:
+            return dataclasses.replace(shape, rows=rows, groups=groups)
+
+
 def draw_known(source, index):
     return Shape(2048, 2048, 2048)
 
@@ -80,23 +105,34 @@ def draw_small(source, index):
     return Shape(*(multiple(log_uniform(source, 512, 2560), 128) for _ in range(3)))
 
 
-def draw_weights(source, index):
+def draw_weights(source, index, low=1, high=8192):
     _, (hidden, inner) = source.choice(list(DENSE_MODELS.items()))
     n, k = source.choice([(2 * inner, hidden), (hidden, inner), (hidden, hidden)])
-    return Shape(round(log_uniform(source, 1, 8192)), n, k)
+    return Shape(round(log_uniform(source, low, high)), n, k)
+
+
+def draw_refit(source, index):
+    """Draws experts of MXFP4 with 1 GB of weights in bf16 and of quantized bytes."""
+    _, (hidden, inner) = source.choice(list(MOE_MODELS.items()))
+    n, k = source.choice([(2 * inner, hidden), (hidden, inner)])
+    return Shape(1, n, k, max(1, round((1 << 30) / (n * k * REFIT_BYTES))))
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
     """Family of layers. `wanted` is the required median and worst: an upper limit on the ratio
-    to the bound, or a lower limit on the ratio to bf16; empty without requirements. `most`
-    limits the number of shapes."""
+    to the bound or to bytes, or a lower limit on the ratio to bf16; empty without requirements.
+    `most` limits the number of shapes."""
     name: str
     title: str
     draw: object
     key: str
     wanted: tuple = ()
     most: int = 1000
+    recipe: str = "mxfp8"
+
+    def bytes_of(self, shape):
+        return shape.fp8_bytes if self.key == "to_bytes" else shape.quantizer_bytes
 
     def shapes(self, seed, count):
         """Returns the shapes of a seed; a smaller count returns the first of them."""
@@ -113,6 +149,24 @@ ROWS = [
         (1.08, 1.15)),
     Row("known", "`mxfp8_mm`, forward and backward, 2048 x 2048 x 2048", draw_known, "to_bf16", (0.70, 0.70), 1),
     Row("small", "`mxfp8_mm`, forward and backward, 512 to 2560 of each size", draw_small, "to_bf16"),
+    *(row for recipe in ("mxfp8_fast", "fp8_block") for row in (
+        Row(f"{recipe}-linear", f"`{recipe}`, linear, forward and backward, from 4096 rows", draw_fast, "to_bf16",
+            (1.25, 1.10), recipe=recipe),
+        Row(f"{recipe}-experts-4096", f"`{recipe}`, experts of 4096 to 16384 rows, forward and backward",
+            functools.partial(draw_experts, low=4096, high=16384), "to_bf16", (1.15, 1.05), recipe=recipe),
+        Row(f"{recipe}-experts-1024", f"`{recipe}`, experts of 1024 to 4096 rows, forward and backward",
+            functools.partial(draw_experts, low=1024, high=4096), "to_bf16", (1.05, 0.95), recipe=recipe),
+        Row(f"{recipe}-experts-32", f"`{recipe}`, experts of 32 to 1024 rows, forward and backward",
+            functools.partial(draw_experts, low=32, high=1024), "to_bytes", (1.10, 1.10), recipe=recipe),
+        Row(f"{recipe}-known", f"`{recipe}`, linear, forward and backward, 2048 x 2048 x 2048", draw_known, "to_bf16",
+            (0.95, 0.95), 1, recipe),
+        Row(f"{recipe}-small", f"`{recipe}`, linear, forward and backward, 512 to 2560 of each size", draw_small,
+            "to_bf16", (0.75, 0.0), recipe=recipe))),
+    Row("invariant-1", "`mxfp4_weight_only`, 1 to 511 rows, batch_invariant beside without",
+        functools.partial(draw_weights, high=511), "to_peer", (0.87, 0.0)),
+    Row("invariant-512", "`mxfp4_weight_only`, 512 to 8192 rows, batch_invariant beside without",
+        functools.partial(draw_weights, low=512), "to_peer", (0.95, 0.0)),
+    Row("refit", "`refit` of 1 GB of MXFP4 experts beside a copy of its bytes", draw_refit, "to_peer", (0.8, 0.0)),
     Row("weights", "`MXWeightOnlyLinear` of MXFP4, 1 to 8192 rows", draw_weights, "to_bf16", (1.0, 0.9)),
 ]
 
@@ -145,11 +199,48 @@ class Inference:
             return self._layers[index](self._inputs[index]),
 
 
-def multiply_mx(x, weight, ends):
+class Refit:
+    name, count = "mx", 1
+
+    def __init__(self, module, weight):
+        self._module, self._weight = module, weight
+
+    def launch(self, index):
+        self._module.refit(w1=self._weight)
+
+
+class Copy:
+    """Copies half of the given bytes, so reads and writes them together."""
+    name, count = "copy", 1
+
+    def __init__(self, count):
+        import torch
+        self.source = torch.empty(count // 2, dtype=torch.uint8, device="cuda").random_()
+        self.result = torch.empty_like(self.source)
+
+    def launch(self, index):
+        self.result.copy_(self.source)
+
+
+def make_refit(shape):
     import mx_compiler.torch as mxt
-    if ends is None:
-        return mxt.mxfp8_mm(x, weight)
-    return mxt.mxfp8_grouped_mm(x, weight.transpose(-2, -1), ends)
+    dims = shape.groups, shape.outputs, shape.inputs
+    experts = mxt.MXWeightOnlyExperts(shape.inputs, shape.outputs, shape.groups, device="cuda")
+    return Refit(experts, normal("cuda", *dims)), Copy(int(REFIT_BYTES * shape.groups * shape.outputs * shape.inputs))
+
+
+def multiply_mx(recipe):
+    """Returns the multiplication of a recipe's modules."""
+    import mx_compiler.torch as mxt
+    scales = mxt.RECIPES[recipe].fp8_scales
+    functions = ((mxt.mxfp8_mm, mxt.mxfp8_grouped_mm) if scales is None else
+                 [functools.partial(one, scales=scales) for one in (mxt.fp8_mm, mxt.fp8_grouped_mm)])
+
+    def multiply(x, weight, ends):
+        if ends is None:
+            return functions[0](x, weight)
+        return functions[1](x, weight.transpose(-2, -1), ends)
+    return multiply
 
 
 def multiply_torch(x, weight, ends):
@@ -168,14 +259,20 @@ def make(row, shape, device, most_sets=16):
     """Returns our implementation and PyTorch's, on the same values."""
     import torch
     dims = (shape.groups,) * bool(shape.groups) + (shape.outputs, shape.inputs)
-    if row.name == "weights":
+    if row.name == "refit":
+        return make_refit(shape)
+    if row.name == "weights" or row.name.startswith("invariant"):
         import mx_compiler.torch as mxt
         count = max(1, min(most_sets, -(-SETS_BYTES // (shape.outputs * shape.inputs))))
         linears = [torch.nn.Linear(shape.inputs, shape.outputs, bias=False, device=device, dtype=torch.bfloat16)
                    for _ in range(count)]
         inputs = [normal(device, shape.rows, shape.inputs) for _ in linears]
-        ours = [mxt.MXWeightOnlyLinear.from_linear(linear, "mxfp4_weights") for linear in linears]
-        return Inference("mx", ours, inputs), Inference("torch bf16", linears, inputs)
+        ours = [mxt.MXWeightOnlyLinear.from_linear(linear, "mxfp4_weight_only") for linear in linears]
+        if row.name == "weights":
+            return Inference("mx", ours, inputs), Inference("torch bf16", linears, inputs)
+        fixed = [mxt.MXWeightOnlyLinear.from_linear(linear, "mxfp4_weight_only", batch_invariant=True)
+                 for linear in linears]
+        return Inference("mx", fixed, inputs), Inference("without", ours, inputs)
     count = max(1, min(8, most_sets, -(-SETS_BYTES // (2 * shape.operand_elements))))
     sets = [(normal(device, shape.rows, shape.inputs).requires_grad_(),
              normal(device, *dims).requires_grad_(),
@@ -184,16 +281,19 @@ def make(row, shape, device, most_sets=16):
     if shape.groups:
         ends = torch.tensor(cases.group_ends(shape.rows, shape.groups, shape.load), dtype=torch.int32,
                             device=device)
-    return (Training("mx", multiply_mx, sets, ends), Training("torch bf16", multiply_torch, sets, ends))
+    return (Training("mx", multiply_mx(row.recipe), sets, ends), Training("torch bf16", multiply_torch, sets, ends))
 
 
 # Largest relative norm of the difference: four roundings to E4M3 and their sums, or
 # one rounding to E2M1.
-MOST_ERROR = {"weights": 0.16}
+MOST_ERROR = {"weights": 0.16, "invariant-1": 0.01, "invariant-512": 0.01}
 
 
 def error_of(row, ours, peer):
     """Returns the largest relative error of a result; a wrong scale or row gives about 1."""
+    if row.name == "refit":
+        return 0.0  # test/Torch/refit.py compares bytes
+
     def relative(a, b):
         a, b = a.float(), b.float()
         return ((a - b).norm() / b.norm().clamp_min(1e-30)).item()
@@ -211,19 +311,8 @@ def compare(row, shape, pair):
 def ceiling():
     """Returns the rate of a 2 GB copy, bytes read and written in a second."""
     import timing
-    import torch
 
-    class Copy:
-        name, count = "copy", 1
-
-        def __init__(self):
-            self.source = torch.empty(1 << 30, dtype=torch.uint8, device="cuda").random_()
-            self.result = torch.empty_like(self.source)
-
-        def launch(self, index):
-            self.result.copy_(self.source)
-
-    one = Copy()
+    one = Copy(2 << 30)
     return 2 * one.source.nbytes / timing.sustained(one, 0.5, 1e-3)[0]
 
 
@@ -267,8 +356,8 @@ def run(options):
             torch.manual_seed(options.seed)
             pair = make(row, shape, "cuda")
             error = compare(row, shape, pair)
-            times = timing.measure_graphs(pair, options.seconds, sustained=row.name != "weights")
-            measured[shape.name] = dict(error=round(error, 4), quantizer_bytes=shape.quantizer_bytes,
+            times = timing.measure_graphs(pair, options.seconds, sustained=row.key in ("to_bound", "to_bytes", "to_bf16") and row.name != "weights")
+            measured[shape.name] = dict(error=round(error, 4), quantizer_bytes=row.bytes_of(shape),
                                         implementations=times)
             options.results.write_text(json.dumps(data, indent=1) + "\n")
             print(row.name, shape.name, [ratios(entry) for entry in published.layer_rows(
@@ -293,9 +382,10 @@ def check(options):
 
 def ratios(entry):
     """Returns the ratios of a row in the published table."""
-    bound = entry["torch_us"] + entry["quantizer_bytes"] / (entry["copy_gb_s"] * 1e3)
-    return dict(to_bound=round(entry["mx_us"] / bound, 3),
-                to_bf16=round(entry["torch_us"] / entry["mx_us"], 3))
+    moved = entry["quantizer_bytes"] / (entry["copy_gb_s"] * 1e3)
+    return dict(to_bound=round(entry["mx_us"] / (entry["torch_us"] + moved), 3),
+                to_bytes=round(entry["mx_us"] / moved, 3),
+                **dict.fromkeys(("to_bf16", "to_peer"), round(entry["torch_us"] / entry["mx_us"], 3)))
 
 
 def table(rows):
@@ -305,9 +395,12 @@ def table(rows):
                  for entry in rows if entry["layer"] == row.name}
         if not found:
             continue
-        for key in ("to_bound", "to_bf16"):
+        shown = [row.key, "to_bf16"]
+        if row.recipe == "mxfp8" and row.key != "to_peer":
+            shown[0] = "to_bound"
+        for key in dict.fromkeys(shown if row.key != "to_peer" else shown[:1]):
             values = {name: one[key] for name, one in found.items()}
-            is_bound = key == "to_bound"
+            is_bound = key in ("to_bound", "to_bytes")
             worst = (max if is_bound else min)(values, key=values.get)
             median = statistics.median(values.values())
             met = "–"
