@@ -21,8 +21,7 @@ import sys
 import tempfile
 
 import torch
-from mx_compiler.torch import gpt_oss
-from mx_compiler.torch.gpt_oss_experts import BF16Experts, MXFP4Experts
+from mx_compiler.torch import MXWeightOnlyGptOssExperts, gpt_oss
 
 from gpt_oss_like.config import SIZES, Config
 from gpt_oss_like.decoder import Decoder, read_dense
@@ -104,10 +103,14 @@ def make_prompt(parser, args, config):
 def load(checkpoint, config, device):
     """Returns the dense weights, and a list with the MXFP4 experts of each layer."""
     dense = read_dense(checkpoint, config, device)
-    experts = [MXFP4Experts.from_checkpoint(checkpoint, layer, device=device,
-                                            limit=config.swiglu_limit)
+    experts = [MXWeightOnlyGptOssExperts.from_checkpoint(checkpoint, layer, device=device,
+                                                         limit=config.swiglu_limit)
                for layer in range(config.num_hidden_layers)]
     return dense, experts
+
+
+def weight_bytes(module):
+    return sum(x.nbytes for x in (*module.parameters(), *module.buffers()))
 
 
 def time_steps(decoder, prompt, count, graph):
@@ -155,7 +158,7 @@ def run(parser, args, checkpoint, config):
     dense, quantized = load(checkpoint, config, device)
     length = prompt.shape[1] + args.tokens + 2
 
-    kinds = {"mxfp4": lambda: quantized, "bf16": lambda: [BF16Experts(e) for e in quantized]}
+    kinds = {"mxfp4": lambda: quantized, "bf16": lambda: [e.to_plain() for e in quantized]}
     figures, tokens, logits = {}, {}, {}
     for kind, make in kinds.items():
         if args.experts not in ("both", kind):
@@ -164,7 +167,7 @@ def run(parser, args, checkpoint, config):
         decoder = Decoder(config, dense, experts, args.batch, length)
         if args.compile:
             decoder.step = torch.compile(decoder.forward, **COMPILE)
-        found = {"experts_bytes": sum(e.weight_bytes() for e in experts)}
+        found = {"experts_bytes": sum(map(weight_bytes, experts))}
         graph = device.type == "cuda" and not args.no_graph
         timed = [torch.compile(e, **COMPILE) for e in experts] if args.compile else experts
         found["experts_ms"] = time_experts(timed, config, args.batch, device, graph)

@@ -1,4 +1,4 @@
-// mx-opt --mx-quantize-matmuls=recipe=mxfp8-e4m3
+// mx-opt --mx-quantize-matmuls=recipe=mxfp8
 #x = affine_map<(m, n, k) -> (m, k)>
 #w = affine_map<(m, n, k) -> (n, k)>
 #y = affine_map<(m, n, k) -> (m, n)>

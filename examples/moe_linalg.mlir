@@ -2,7 +2,7 @@
 // with ops of linalg, tensor and scf, and with a loop over the experts for each grouped
 // matmul. Block formats are not used.
 //
-//   mx-opt --mx-quantize-matmuls=recipe=mxfp8-e4m3 --cse --canonicalize
+//   mx-opt --mx-quantize-matmuls=recipe=mxfp8 --cse --canonicalize
 //
 // converts this file to the launches of moe_layer.mlir plus launches that quantize the
 // weights (docs/guide/Import.md). The sum over a token's experts is mx.combine, because

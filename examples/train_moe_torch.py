@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains a small language model with mixtures of experts on text of an artificial language. The
-model is trained in bf16 or, after mx_compiler.torch.convert, in a block-scaled format.
+model is trained in bf16 or, after mx_compiler.torch.convert_, in a block-scaled format.
 
     python3 examples/train_moe_torch.py --recipe=mxfp8 --log=mxfp8.jsonl
     python3 examples/train_moe_torch.py --all --out=runs --time-limit=580

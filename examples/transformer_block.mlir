@@ -11,7 +11,7 @@
 // with a scale for every 32 elements along the reduction. The projections multiply bf16
 // activations by these weights. The experts' activations are quantized to MXFP8:
 //
-//   mx-opt --mx-import-scaled --mx-quantize-matmuls=recipe=mxfp8-e4m3 --cse --canonicalize
+//   mx-opt --mx-import-scaled --mx-quantize-matmuls=recipe=mxfp8 --cse --canonicalize
 //
 // converts the projections and experts to matmuls of mx (docs/guide/MoE.md). The scores,
 // the weighted sums of values and the router stay in bf16 because of mx.recipe = "none".

@@ -90,7 +90,7 @@ class Run:
             self.model = Model(self.size)
             self.model.reset_parameters()
         if self.options.recipe != "bf16":
-            mxt.convert(self.model, self.options.recipe, filter=lambda module, name: not (
+            mxt.convert_(self.model, self.options.recipe, filter=lambda module, name: not (
                 stays_bf16(name) or self.options.routed and name.endswith("experts")))
         if self.options.routed:
             self.ranks.divide(self.model, self.options.recipe,

@@ -36,8 +36,8 @@ private:
     if (!weight.hasStaticShape())
       op->emitRemark("has weights of a dynamic size: they become MXFP8");
     else if (weight.getNumElements() >= minElements)
-      return builder.getStrArrayAttr({"mxfp8-e4m3", "mxfp4"});
-    return builder.getStringAttr("mxfp8-e4m3");
+      return builder.getStrArrayAttr({"mxfp8", "mxfp4"});
+    return builder.getStringAttr("mxfp8");
   }
 };
 

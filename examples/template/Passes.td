@@ -12,7 +12,7 @@ def MyChooseRecipes : InterfacePass<"my-choose-recipes", "mlir::FunctionOpInterf
     `linalg.matmul` and other contractions. The second operand is the weight. A
     weight of at least `min-elements` elements is bound by memory and becomes
     MXFP4, half the bytes of MXFP8. Existing attributes are kept. A weight of
-    dynamic size becomes `mxfp8-e4m3`, with a remark.
+    dynamic size becomes `mxfp8`, with a remark.
   }];
   let options = [
     Option<"minElements", "min-elements", "int64_t", /*default=*/"1 << 20",

@@ -3,7 +3,7 @@
 
     import mx_compiler as mx
     mx.set_device("sim")
-    q = mx.quantize(x, "mxfp8_e4m3")
+    q = mx.quantize(x, "mxfp8")
     y = mx.matmul(q, mx.quantize(w, "mxfp4"))
 
     program = mx.compile(mx.Template(pathlib.Path("layer.mlir")), hidden=384)

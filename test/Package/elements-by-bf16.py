@@ -17,7 +17,7 @@ ends = np.array([0, 70, 71, 150], np.int32)
 x = rng.standard_normal((150, 192)).astype(ml_dtypes.bfloat16)
 w = rng.standard_normal((4, 80, 192)).astype(ml_dtypes.bfloat16)
 
-for device, name in itertools.product(("cpu", "sim"), ("mxfp8_e4m3", "mxfp6_e2m3", "nvfp4")):
+for device, name in itertools.product(("cpu", "sim"), ("mxfp8", "mxfp6_e2m3", "nvfp4")):
     os.environ["MX_CHIP"] = "sm_90a"
     import mx_compiler as mx
     mx.set_device(device)

@@ -32,7 +32,7 @@ columns = mx.quantize(x, axis=-2, offsets=ends)
 launches = mx.simulator_counters()["launches"]
 
 for kind, text, call in (
-        (ValueError, "format: expected one of mxfp8_e4m3, ", lambda: mx.quantize(x, "mxfp9")),
+        (ValueError, "format: expected one of mxfp8, ", lambda: mx.quantize(x, "mxfp9")),
         (ValueError, "axis: expected -1, -2 or \\(-1, -2\\), found 0", lambda: mx.quantize(x, axis=0)),
         (ValueError, "layout: expected one of sf_128x4, linear, found 'rows'", lambda: mx.quantize(x, layout="rows")),
         (ValueError, "scale_rounding: expected one of ceil", lambda: mx.quantize(x, scale_rounding="up")),
@@ -41,7 +41,7 @@ for kind, text, call in (
         (ValueError, "x: expected 2 dimensions or more, found shape \\(64,\\)", lambda: mx.quantize(x[0])),
         (ValueError, "x: expected a multiple of 32 columns, .* found 48; pad to 64", lambda: mx.quantize(x[:, :48])),
         (ValueError, "x: expected a multiple of 32 rows, .* found 5; pad to 32", lambda: mx.quantize(x[:5], axis=-2)),
-        (ValueError, "global_scale: expected None, .* found a global scale for mxfp8_e4m3", lambda: mx.quantize(x, global_scale=1.0)),
+        (ValueError, "global_scale: expected None, .* found a global scale for mxfp8", lambda: mx.quantize(x, global_scale=1.0)),
         (TypeError, "offsets: expected an array of i32 or i64, found f32", lambda: mx.quantize(x, offsets=ends.astype(np.float32))),
         (ValueError, "x: expected 2 dimensions with expert groups", lambda: mx.quantize(matrix(2, 4, 32), offsets=ends)),
         (ValueError, "scale_rounding: expected ceil with nvfp4", lambda: mx.quantize(x, "nvfp4", scale_rounding="floor")),
@@ -72,7 +72,7 @@ for kind, text, call in (
         (ValueError, "offsets: expected None, unless q has expert groups of rows, found an array", lambda: mx.dequantize(q, offsets=ends)),
         (TypeError, "dtype: expected one of f32, bf16, f16, found i8", lambda: mx.dequantize(q, "int8")),
         (ValueError, "b: expected K = 64, the last dimension of a, found shape \\(32, 96\\)", lambda: mx.matmul(q, other)),
-        (ValueError, "b: expected a format with scales of f8E8M0FNU, like mxfp8_e4m3, found nvfp4", lambda: mx.matmul(q, nvfp4)),
+        (ValueError, "b: expected a format with scales of f8E8M0FNU, like mxfp8, found nvfp4", lambda: mx.matmul(q, nvfp4)),
         (TypeError, "b: expected an mx_compiler.Quantized if 'a' is quantized and mode is \"reduction\", found an array: quantize both operands or neither", lambda: mx.grouped_matmul(columns, x, ends, mode="reduction")),
         (ValueError, "b: expected the batch \\(\\) of a, found \\(2,\\)", lambda: mx.matmul(q, w)),
         (ValueError, "a: expected a format that supports matmuls, found mxint8", lambda: mx.matmul(mxint8, q)),

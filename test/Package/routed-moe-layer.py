@@ -187,7 +187,7 @@ for layer, group in zip(layers, groups):
 
 # The ranks then create a new group.
 groups = make_groups()
-layers = make_layers(groups, activations="mxfp8_e4m3", weights="mxfp4", gradients="mxfp8_e5m2") if (
+layers = make_layers(groups, activations="mxfp8", weights="mxfp4", gradients="mxfp8_e5m2") if (
     DEVICE == "cpu") else make_layers(groups)
 given = draw((9, 2))
 found = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2)[0])

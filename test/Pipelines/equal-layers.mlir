@@ -1,9 +1,9 @@
 // Eight equal linear layers share their kernels: a matmul, a quantizer of weights and a quantizer of activations.
-// RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp8-e4m3 --mx-to-mxgpu=chip=sm_90a | FileCheck %s
-// RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp8-e4m3 --mx-to-mxgpu=chip=sm_100a | FileCheck %s
+// RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp8 --mx-to-mxgpu=chip=sm_90a | FileCheck %s
+// RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp8 --mx-to-mxgpu=chip=sm_100a | FileCheck %s
 // RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp4 --mx-to-mxgpu=chip=sm_120a | FileCheck %s
 // RUN: sed s/512x512/1024x1024/g %s > %t.mlir
-// RUN: mx-opt %t.mlir --mx-quantize-matmuls=recipe=mxfp8-e4m3 --mx-to-mxgpu=chip=sm_90a | FileCheck %s
+// RUN: mx-opt %t.mlir --mx-quantize-matmuls=recipe=mxfp8 --mx-to-mxgpu=chip=sm_90a | FileCheck %s
 
 // CHECK-LABEL:    func.func @main
 // CHECK-COUNT-24: mxgpu.launch @
@@ -12,7 +12,7 @@
 // CHECK-NOT:      mxgpu.kernel @
 
 // The .loc of a kernel refers to the first layer; a comment lists the other layers.
-// RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp8-e4m3 --mx-to-nvvm=chip=sm_90a --mlir-print-debuginfo -o %t.nvvm.mlir
+// RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp8 --mx-to-nvvm=chip=sm_90a --mlir-print-debuginfo -o %t.nvvm.mlir
 // RUN: mx-translate --mx-to-ptx %t.nvvm.mlir | FileCheck %s --check-prefix=PTX
 // PTX: // .loc "{{.*}}equal-layers.mlir" [[#@LINE+8]] 9 in main_matmul is also "{{.*}}equal-layers.mlir" [[#@LINE+10]] 9, "{{.*}}equal-layers.mlir" [[#@LINE+12]] 9,
 // PTX: .entry main_matmul(

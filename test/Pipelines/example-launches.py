@@ -61,9 +61,9 @@ LAUNCHES = {
 
 # Passes that run before --mx-to-mxgpu, by file.
 BEFORE = {
-    "linalg_matmul": ["--mx-quantize-matmuls=recipe=mxfp8-e4m3"],
-    "moe_linalg": ["--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse"],
-    "transformer_block": ["--mx-import-scaled", "--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse", "--canonicalize"],
+    "linalg_matmul": ["--mx-quantize-matmuls=recipe=mxfp8"],
+    "moe_linalg": ["--mx-quantize-matmuls=recipe=mxfp8", "--cse"],
+    "transformer_block": ["--mx-import-scaled", "--mx-quantize-matmuls=recipe=mxfp8", "--cse", "--canonicalize"],
 }
 
 

@@ -34,7 +34,7 @@ def refused_or(step, formats, found, names, call):
 def linear(inputs, outputs, **fields):
     torch.manual_seed(2)
     plain = torch.nn.Linear(inputs, outputs, bias=False)
-    return mxt.convert(plain, mxt.Recipe(**fields), strict=True)
+    return mxt.convert_(plain, mxt.Recipe(**fields), strict=True)
 
 
 def check(y, x, layer):
@@ -45,8 +45,8 @@ def check(y, x, layer):
 
 
 for step, formats, fields in (
-        (128, "mxfp8_e4m3 and mxfp4", {"weights": "mxfp4"}),
-        (128, "mxfp4 and mxfp8_e4m3", {"activations": "mxfp4"}),
+        (128, "mxfp8 and mxfp4", {"weights": "mxfp4"}),
+        (128, "mxfp4 and mxfp8", {"activations": "mxfp4"}),
         (64, "mxfp4", {"activations": "mxfp4", "weights": "mxfp4"})):
     layer, x = linear(step // 2, 64, **fields), ref.tensor((16, step // 2), 3, spread=1)
     y = refused_or(step, formats, f"a weight of shape (64, {step // 2}), which is summed over its columns", "x, weight",
@@ -59,10 +59,10 @@ for step, formats, fields in (
 # The gradient of x is summed over the outputs.
 layer, x = linear(128, 64, weights="mxfp4"), ref.tensor((16, 128), 3, spread=1).requires_grad_()
 y = layer(x)
-refused_or(128, "mxfp8_e4m3 and mxfp4", "a weight of shape (64, 128), which is summed over its rows", "gradient, weight",
+refused_or(128, "mxfp8 and mxfp4", "a weight of shape (64, 128), which is summed over its rows", "gradient, weight",
            lambda: y.float().sum().backward())
 
 tokens, probs, ends = mxt.route(torch.tensor([[0, 1]] * 8), torch.full((8, 2), 0.5), 2)
-refused_or(128, "mxfp8_e4m3 and mxfp4", "64 and 64", "hidden, intermediate",
+refused_or(128, "mxfp8 and mxfp4", "64 and 64", "hidden, intermediate",
            lambda: mxt.moe_layer(ref.tensor((8, 64)), ref.tensor((2, 128, 64)),
                                  ref.tensor((2, 64, 64)), tokens, probs, ends, weights="mxfp4"))

@@ -26,7 +26,7 @@ def check(model):
 
 
 torch.manual_seed(1)
-for recipe in ("mxfp8", "mxfp4_weights"):
+for recipe in ("mxfp8", "mxfp4_weight_only"):
     for make in all_models():
         check(converted(make(), recipe))
 for make in all_layers():

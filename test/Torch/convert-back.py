@@ -1,6 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Converts models back with mx_compiler.torch.convert(model, "bf16"). After training recipes, weights have the original
+"""Converts models back with mx_compiler.torch.convert_(model, "bf16"). After training recipes, weights have the original
 bits; after weight-only recipes, they are dequantized. Covers state dicts, optimizers, hooks, PyTorch's fast paths,
 unconverted modules and errors."""
 
@@ -17,7 +17,7 @@ from refuses import refuses
 
 BF16, F32 = torch.bfloat16, torch.float32
 TRAIN = "mxfp8", "mxfp8_wgrad_with_hp", "mxfp8_e5m2_gradients", "mxfp8_floor"
-WEIGHTS = "mxfp8_weights", "mxfp6_weights", "mxfp4_weights"
+WEIGHTS = "mxfp8_weight_only", "mxfp6_weight_only", "mxfp4_weight_only"
 
 
 class Experts(mxt.GroupedExperts):
@@ -70,9 +70,9 @@ def round_trip():
         model, plain = make(), make()
         wanted, parameters = plain(*batch()), dict(model.named_parameters())
         for recipe in recipes:
-            mxt.convert(model, recipe)
+            mxt.convert_(model, recipe)
             assert not torch.equal(model(*batch()), wanted)
-        assert mxt.convert(model, "bf16", strict=True) is model
+        assert mxt.convert_(model, "bf16", strict=True) is model
         assert [type(m) for m in model.modules()] == [type(m) for m in plain.modules()]
         assert all(vars(a).keys() == vars(b).keys()
                    for a, b in zip(model.modules(), plain.modules()))
@@ -86,7 +86,7 @@ def round_trip():
         assert repr(model) == repr(plain)
         # Existing modules are kept.
         same = [*model.modules()]
-        mxt.convert(model, "bf16")
+        mxt.convert_(model, "bf16")
         assert [*model.modules()] == same
 
 
@@ -94,14 +94,14 @@ def optimizers():
     """After the conversion, an existing optimizer makes the same steps as without the conversion."""
     model, plain = make(), make()
     own, other = (torch.optim.AdamW(m.parameters(), lr=1e-2) for m in (model, plain))
-    mxt.convert(model)
-    mxt.convert(model, "bf16")
+    mxt.convert_(model)
+    mxt.convert_(model, "bf16")
     assert [step(model, own) for _ in range(3)] == [step(plain, other) for _ in range(3)]
     # The conversion back returns the trained weights.
-    mxt.convert(model)
+    mxt.convert_(model)
     step(model, own)
     state = copy.deepcopy(model.state_dict())
-    mxt.convert(model, "bf16")
+    mxt.convert_(model, "bf16")
     assert all(torch.equal(t, state[n]) for n, t in model.state_dict().items())
 
 
@@ -112,9 +112,9 @@ def dequantized():
         plain = make()
         for dtype in (F32, BF16, torch.float16):
             before = copy.deepcopy(plain).to(dtype)
-            model = mxt.convert(copy.deepcopy(before), recipe)
+            model = mxt.convert_(copy.deepcopy(before), recipe)
             bias = model.inner[2].bias
-            mxt.convert(model, "bf16", strict=True)
+            mxt.convert_(model, "bf16", strict=True)
             assert list(model.state_dict()) == list(before.state_dict())
             assert [type(m) for m in model.modules()] == [type(m) for m in before.modules()]
             assert model.inner[2].bias is bias
@@ -127,15 +127,15 @@ def dequantized():
             assert model.head.weight is not model.embedding.weight
         # Weights follow the module to another device. A second conversion preserves the numbers, but it may halve a
         # scale if the largest number was rounded down.
-        model = mxt.convert(copy.deepcopy(plain), recipe)
+        model = mxt.convert_(copy.deepcopy(plain), recipe)
         numbers = model.head.dequantized()
-        mxt.convert(model.to(BF16), "bf16")
+        mxt.convert_(model.to(BF16), "bf16")
         assert {p.dtype for p in model.parameters()} == {BF16}
-        again = mxt.convert(model, recipe).head.dequantized()
+        again = mxt.convert_(model, recipe).head.dequantized()
         assert torch.equal(again, numbers), recipe
         # The converted module can be trained.
-        mxt.convert(model, "bf16")
-        mxt.convert(model, "mxfp8")
+        mxt.convert_(model, "bf16")
+        mxt.convert_(model, "mxfp8")
         step(model, torch.optim.SGD(model.parameters()))
 
 
@@ -150,7 +150,7 @@ def made_here():
     ):
         module.eval()
         wanted = module(*given)
-        plain = mxt.convert(copy.deepcopy(module), "bf16")
+        plain = mxt.convert_(copy.deepcopy(module), "bf16")
         assert type(plain) is kind and not plain.training
         y = plain(*given)
         assert y.dtype == wanted.dtype and (y - wanted).norm() <= 0.1 * wanted.norm()
@@ -160,30 +160,13 @@ def made_here():
         assert vars(new).keys() == vars(plain).keys()
 
 
-def gpt_oss():
-    from mx_compiler.torch import gpt_oss as of_gpt_oss
-    from mx_compiler.torch.gpt_oss_experts import BF16Experts, MXFP4Experts
-    experts = MXFP4Experts(of_gpt_oss.Sizes(experts=2, hidden=64, intermediate=32))
-    state = {name: torch.randint(118, 124, t.shape, dtype=torch.uint8)
-             if t.dtype == torch.uint8 else torch.randn(t.shape).to(t.dtype)
-             for name, t in experts.state_dict().items()}
-    experts.load_state_dict(state)
-    model = nn.Sequential(experts).to(DEVICE)
-    given = (ref.tensor((6, 64), spread=0), torch.tensor([[0, 1]] * 6, device=DEVICE),
-             torch.full((6, 2), 0.5, device=DEVICE))
-    wanted = model[0](*given)
-    mxt.convert(model, "bf16")
-    assert type(model[0]) is BF16Experts
-    assert (model[0](*given) - wanted).norm() < 0.01 * wanted.norm()
-
-
 def hooks():
-    for recipe in ("mxfp8", "mxfp4_weights"):
+    for recipe in ("mxfp8", "mxfp4_weight_only"):
         model, x = make(), ref.tensor((3, 32), dtype=F32, spread=0)
         before = model.inner[2].register_forward_hook(lambda m, i, o: o + 100)
-        mxt.convert(model, recipe)
+        mxt.convert_(model, recipe)
         between = model.experts.register_forward_hook(lambda m, i, o: o + 100)
-        mxt.convert(model, "bf16")
+        mxt.convert_(model, "bf16")
         counts = torch.tensor([1, 2], device=DEVICE)
         assert (model.inner(x) > 50).all() and (model.experts(x, counts) > 50).all()
         before.remove()
@@ -200,7 +183,7 @@ def fast_paths():
         plain = nn.TransformerEncoder(layer, 2).to(DEVICE).eval()
         model = copy.deepcopy(plain)
         for recipe in ("mxfp8", "mxfp8_floor", "bf16"):
-            mxt.convert(model, recipe)
+            mxt.convert_(model, recipe)
             is_back = recipe == "bf16"
             assert model.use_nested_tensor == is_back
             assert all((m.activation_relu_or_gelu > 0) == is_back for m in model.layers)
@@ -211,8 +194,8 @@ def fast_paths():
 
 
 def filtered():
-    model = mxt.convert(make())
-    mxt.convert(model, "bf16", filter=lambda module, name: name.startswith("inner"))
+    model = mxt.convert_(make())
+    mxt.convert_(model, "bf16", filter=lambda module, name: name.startswith("inner"))
     assert type(model.inner[0]) is nn.Linear and type(model.head) is mxt.MXLinear
 
 
@@ -225,32 +208,32 @@ def errors():
     derived = nn.Sequential(nn.Linear(32, 32), Derived(32, 32))
     for kind, text, call in (
         (ValueError, "model: expected modules of mx_compiler.torch to convert back, found none",
-         lambda: mxt.convert(nn.Sequential(nn.ReLU()), "bf16")),
+         lambda: mxt.convert_(nn.Sequential(nn.ReLU()), "bf16")),
         (ValueError, "that the filter accepts, found none",
-         lambda: mxt.convert(mxt.convert(make()), "bf16", filter=lambda m, name: False)),
+         lambda: mxt.convert_(mxt.convert_(make()), "bf16", filter=lambda m, name: False)),
         (ValueError, "1 (Derived: expected a class of mx_compiler.torch itself",
-         lambda: mxt.convert(derived, "bf16", strict=True)),
-        (ValueError, "mxfp4_weights_fp8, bf16, found 'bfloat16'",
-         lambda: mxt.convert(make(), "bfloat16")),
-        (ValueError, "mxfp4_weights_fp8, found 'bf16'", lambda: mxt.MXLinear(32, 32, recipe="bf16")),
-        (ValueError, "convert this model to 'bf16' first", lambda: mxt.convert(
-            mxt.convert(make(), "mxfp4_weights"), "mxfp8")),
+         lambda: mxt.convert_(derived, "bf16", strict=True)),
+        (ValueError, "w4a8, bf16, found 'bfloat16'",
+         lambda: mxt.convert_(make(), "bfloat16")),
+        (ValueError, "w4a8, found 'bf16'", lambda: mxt.MXLinear(32, 32, recipe="bf16")),
+        (ValueError, "convert this model to 'bf16' first", lambda: mxt.convert_(
+            mxt.convert_(make(), "mxfp4_weight_only"), "mxfp8")),
         (TypeError, "strict: expected True or False, found 1",
-         lambda: mxt.convert(make(), strict=1)),
+         lambda: mxt.convert_(make(), strict=1)),
     ):
         refuses(kind, text, call)
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        mxt.convert(derived, "bf16")
+        mxt.convert_(derived, "bf16")
     assert len(found) == 1 and type(derived[1]) is Derived
     # Results of register_experts functions are kept.
     mxt.register_experts(Others, lambda module, recipe: nn.Identity())
-    model = mxt.convert(nn.Sequential(Others(), nn.Linear(32, 32)))
+    model = mxt.convert_(nn.Sequential(Others(), nn.Linear(32, 32)))
     mxt.register_experts(Others, None)
-    assert type(mxt.convert(model, "bf16")[0]) is nn.Identity
+    assert type(mxt.convert_(model, "bf16")[0]) is nn.Identity
 
 
-for part in (round_trip, optimizers, dequantized, made_here, gpt_oss, hooks, fast_paths, filtered,
+for part in (round_trip, optimizers, dequantized, made_here, hooks, fast_paths, filtered,
              errors):
     part()
     print(part.__name__, "right")

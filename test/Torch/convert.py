@@ -1,6 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Tests mx_compiler.torch.convert: replaced and unconverted modules, errors, preserved parameters and optimizers, and
+"""Tests mx_compiler.torch.convert_: replaced and unconverted modules, errors, preserved parameters and optimizers, and
 state dicts in both directions."""
 
 import copy
@@ -16,7 +16,7 @@ from refuses import refuses
 
 
 class Experts(nn.Module):
-    """Experts like torchtitan's. `convert` recognizes them by their parameters and their forward method."""
+    """Experts like torchtitan's. `convert_` recognizes them by their parameters and their forward method."""
 
     def __init__(self, dim=32, hidden=64):
         super().__init__()
@@ -71,7 +71,7 @@ def kinds(model):
 def replaced():
     model = make()
     parameters = dict(model.named_parameters())
-    assert mxt.convert(model) is model
+    assert mxt.convert_(model) is model
     assert kinds(model) == ["MXLinear", "MXLinear", "MXGroupedExperts", "MXLinear"]
     after = dict(model.named_parameters())
     assert after.keys() == parameters.keys()
@@ -79,30 +79,30 @@ def replaced():
     assert model.head.weight is model.embedding.weight
     # A second conversion changes nothing; another recipe replaces the first.
     same = [*model.modules()]
-    mxt.convert(model, mxt.Recipe())
+    mxt.convert_(model, mxt.Recipe())
     assert [*model.modules()] == same
-    mxt.convert(model, "mxfp8_e5m2_gradients")
+    mxt.convert_(model, "mxfp8_e5m2_gradients")
     assert str(model.experts.recipe) == str(model.head.recipe) == "mxfp8_e5m2_gradients"
     assert model.head.weight is parameters["embedding.weight"]
     step(model, torch.optim.SGD(model.parameters()))
-    mxt.convert(model, "mxfp4_weights")
+    mxt.convert_(model, "mxfp4_weight_only")
     assert kinds(model) == ["MXWeightOnlyLinear", "MXWeightOnlyLinear",
                             "MXWeightOnlyExperts", "MXWeightOnlyLinear"]
     assert [*dict(model.named_parameters())] == ["embedding.weight", "inner.2.bias"]
     with torch.no_grad():
         assert model(*batch()).shape == (40, 64)
     same = [*model.modules()]
-    mxt.convert(model, "mxfp4_weights")
+    mxt.convert_(model, "mxfp4_weight_only")
     assert [*model.modules()] == same
-    refuses(ValueError, "expected floating-point weights, found weights of mxfp4_weights",
-            mxt.convert, model, "mxfp8")
+    refuses(ValueError, "expected floating-point weights, found weights of mxfp4_weight_only",
+            mxt.convert_, model, "mxfp8")
 
 
 def of_the_root():
     linear = nn.Linear(32, 64, device=DEVICE).eval()
     calls = []
     linear.register_forward_hook(lambda *_: calls.append(1))
-    new = mxt.convert(linear)
+    new = mxt.convert_(linear)
     assert type(new) is mxt.MXLinear and new.weight is linear.weight
     assert not new.training
     new(ref.tensor((3, 32)))
@@ -112,12 +112,12 @@ def of_the_root():
 
 def hooks():
     """Hooks survive the conversion with every recipe, and handles created before the conversion still remove them."""
-    for recipe in ("mxfp8", "mxfp4_weights"):
+    for recipe in ("mxfp8", "mxfp4_weight_only"):
         model, x = make(), ref.tensor((3, 32), dtype=torch.float32, spread=0)
         of_linear = model.inner[2].register_forward_hook(lambda m, i, o: o + 100)
         of_inputs = model.inner[0].register_forward_pre_hook(lambda m, i: (i[0] * 0,))
         of_experts = model.experts.register_forward_hook(lambda m, i, o: o + 100)
-        mxt.convert(model, recipe)
+        mxt.convert_(model, recipe)
         y = model.inner(x)
         assert (y > 50).all() and torch.equal(y[0], y[1])
         counts = torch.tensor([1, 2], device=DEVICE)
@@ -132,11 +132,11 @@ def hooks():
 def compiled_layers():
     """After Module.compile, a layer would still call the replaced layer, so the conversion must update it."""
     x = ref.tensor((3, 32))
-    for recipe in ("mxfp8", "mxfp4_weights"):
+    for recipe in ("mxfp8", "mxfp4_weight_only"):
         plain = nn.Sequential(nn.Linear(32, 64)).to(DEVICE)
-        wanted = mxt.convert(copy.deepcopy(plain), recipe)(x)
+        wanted = mxt.convert_(copy.deepcopy(plain), recipe)(x)
         plain[0].compile(backend="eager")
-        assert torch.equal(mxt.convert(plain, recipe)(x), wanted)
+        assert torch.equal(mxt.convert_(plain, recipe)(x), wanted)
 
 
 def computed_weights():
@@ -147,13 +147,13 @@ def computed_weights():
                         for _ in range(2))
     x = ref.tensor((3, 32), dtype=torch.float32)
     wanted = plain(x)
-    trains = mxt.convert(plain)
+    trains = mxt.convert_(plain)
     assert (trains(x) - wanted).norm() < 0.1 * wanted.norm()
     with torch.no_grad():
         trains[0].weight_g.mul_(4)
     assert (trains(x) - wanted).norm() > wanted.norm()
     refuses(ValueError, "weight: expected a parameter, found a tensor that a hook computes",
-            mxt.convert, other, "mxfp4_weights")
+            mxt.convert_, other, "mxfp4_weight_only")
 
 
 def transformer():
@@ -161,12 +161,12 @@ def transformer():
     x = ref.tensor((2, 5, 32), dtype=torch.float32, spread=0)
     mask = torch.zeros((2, 5), dtype=torch.bool, device=DEVICE)
     mask[1, 3:] = True
-    for recipe in ("mxfp8", "mxfp4_weights"):
+    for recipe in ("mxfp8", "mxfp4_weight_only"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")     # warns about unconverted attention
             layer = nn.TransformerEncoderLayer(32, 2, 64, 0.0, batch_first=True)
             plain = nn.TransformerEncoder(layer, 2).to(DEVICE)
-            model = mxt.convert(copy.deepcopy(plain), recipe)
+            model = mxt.convert_(copy.deepcopy(plain), recipe)
             for how in ({}, {"src_key_padding_mask": mask}):
                 with torch.no_grad():
                     trains = model.train()(x, **how)[0]
@@ -180,7 +180,7 @@ def transformer():
 
 def shared():
     linear = nn.Linear(32, 32, device=DEVICE)
-    model = mxt.convert(nn.ModuleList([linear, nn.Sequential(linear)]))
+    model = mxt.convert_(nn.ModuleList([linear, nn.Sequential(linear)]))
     assert model[0] is model[1][0] and type(model[0]) is mxt.MXLinear
 
 
@@ -190,7 +190,7 @@ def filtered():
     def filter(module, name):
         seen.append((type(module).__name__, name))
         return name != "head"
-    mxt.convert(model, filter=filter)
+    mxt.convert_(model, filter=filter)
     assert seen == [("Linear", "inner.0"), ("Linear", "inner.2"), ("Experts", "experts"),
                     ("Linear", "head")]
     assert kinds(model) == ["MXLinear", "MXLinear", "MXGroupedExperts", "Linear"]
@@ -202,7 +202,7 @@ def left_alone():
                            "experts": Experts(32, 40)})
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        mxt.convert(model)
+        mxt.convert_(model)
     assert len(found) == 1 and found[0].category is UserWarning
     assert found[0].filename == __file__
     message = str(found[0].message)
@@ -223,7 +223,7 @@ def reasons():
                           *(nn.Linear(33, 32) for _ in range(40))])
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        mxt.convert(ones)
+        mxt.convert_(ones)
     message = str(found[0].message)
     for text in ("1 (Linear: weight: expected float32, bfloat16 or float16, found float64: call "
                  ".float() on the model before)",
@@ -239,11 +239,11 @@ def reasons():
     nn.utils.parametrize.remove_parametrizations(ones[3], "weight")
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("always")
-        mxt.convert(ones)
+        mxt.convert_(ones)
     assert [type(m) for m in ones[:5]] == [mxt.MXLinear] * 4 + [nn.Linear]
     experts = Experts().double()
     refuses(ValueError, "(Experts: w1: expected float32, bfloat16 or float16, found "
-            "float64", mxt.convert, experts)
+            "float64", mxt.convert_, experts)
 
 
 def registered():
@@ -259,14 +259,14 @@ def registered():
 
     mxt.register_experts(Others, from_others)
     model = nn.ModuleDict({"a": Others(), "b": nn.Linear(32, 32)})
-    mxt.convert(model)
+    mxt.convert_(model)
     assert type(model["a"]) is nn.Identity and type(model["b"]) is mxt.MXLinear
     mxt.register_experts(Others, lambda module, recipe: None)
     refuses(TypeError, "from_experts of Others: expected to return a torch.nn.Module, "
-            "found NoneType", mxt.convert, nn.ModuleDict({"a": Others()}))
+            "found NoneType", mxt.convert_, nn.ModuleDict({"a": Others()}))
     mxt.register_experts(Others, None)
     other = nn.ModuleDict({"a": Others()})
-    mxt.convert(other)
+    mxt.convert_(other)
     assert type(other["a"]) is Others and type(other["a"].gate) is mxt.MXLinear
 
 
@@ -281,32 +281,32 @@ def other_experts():
 
     advice = ("(Bank: expected experts of a known class, found an unknown class with "
               "parameters gate_up_proj, down_proj: register it with mx_compiler.torch.register_experts)")
-    refuses(ValueError, f"found none; left as they are: the model {advice}", mxt.convert, Bank())
+    refuses(ValueError, f"found none; left as they are: the model {advice}", mxt.convert_, Bank())
     model = nn.ModuleDict({"bank": Bank(), "linear": nn.Linear(32, 32)})
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        mxt.convert(model, filter=lambda module, name: name != "bank")
+        mxt.convert_(model, filter=lambda module, name: name != "bank")
         assert not found
-        mxt.convert(model)
+        mxt.convert_(model)
     assert len(found) == 1 and f"bank {advice}" in str(found[0].message), found
     # Modules that are not experts are not mistaken for experts.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        mxt.convert(nn.ModuleList([nn.Linear(32, 32), nn.Conv1d(4, 4, 3), nn.Bilinear(3, 4, 5), nn.RReLU()]))
+        mxt.convert_(nn.ModuleList([nn.Linear(32, 32), nn.Conv1d(4, 4, 3), nn.Bilinear(3, 4, 5), nn.RReLU()]))
     model = nn.ModuleList([nn.Linear(32, 32), nn.MultiheadAttention(32, 2, add_bias_kv=True)])
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        mxt.convert(model)
+        mxt.convert_(model)
     assert "register_experts" not in str([str(w.message) for w in found])
     mxt.register_experts(Bank, lambda module, recipe: nn.Identity())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert type(mxt.convert(Bank())) is nn.Identity
+        assert type(mxt.convert_(Bank())) is nn.Identity
     mxt.register_experts(Bank, None)
 
 
 def state_dicts():
-    plain, converted = make(), mxt.convert(make())
+    plain, converted = make(), mxt.convert_(make())
     assert plain.state_dict().keys() == converted.state_dict().keys()
     optimizers = [torch.optim.AdamW(m.parameters(), lr=1e-2) for m in (plain, converted)]
     for a, b in ((0, 1), (1, 0)):
@@ -333,7 +333,7 @@ def trains():
     plain, converted = make(), make()
     optimizers = [torch.optim.AdamW(m.parameters(), lr=3e-3)
                   for m in (plain, converted)]
-    mxt.convert(converted)
+    mxt.convert_(converted)
     losses = [[step(m, o) for _ in range(20)]
               for m, o in zip((plain, converted), optimizers)]
     for found in losses:
@@ -346,25 +346,25 @@ def trains():
 def errors():
     for kind, text, call in (
         (TypeError, "model: expected a torch.nn.Module, found dict",
-         lambda: mxt.convert({})),
-        (TypeError, "filter: expected a function", lambda: mxt.convert(make(), filter=1)),
+         lambda: mxt.convert_({})),
+        (TypeError, "filter: expected a function", lambda: mxt.convert_(make(), filter=1)),
         (ValueError, "recipe: expected an mx_compiler.torch.Recipe or one of",
-         lambda: mxt.convert(make(), "fp8")),
+         lambda: mxt.convert_(make(), "fp8")),
         (ValueError, "model: expected an nn.Linear or grouped experts to convert, found "
-         "none", lambda: mxt.convert(nn.Sequential(nn.ReLU()))),
-        (ValueError, "found none; no recipe converts Conv1d, LSTM", lambda: mxt.convert(
+         "none", lambda: mxt.convert_(nn.Sequential(nn.ReLU()))),
+        (ValueError, "found none; no recipe converts Conv1d, LSTM", lambda: mxt.convert_(
             nn.Sequential(nn.Conv1d(4, 4, 3), nn.ReLU(), nn.LSTM(4, 4), nn.Conv1d(4, 4, 3)))),
-        (ValueError, "bf16, found 'mxfp4': did you mean mxfp4_weights?",
-         lambda: mxt.convert(make(), "mxfp4")),
+        (ValueError, "bf16, found 'mxfp4': did you mean mxfp4_weight_only?",
+         lambda: mxt.convert_(make(), "mxfp4")),
         (ValueError, "found 'mxfp8-floor': did you mean mxfp8_floor",
-         lambda: mxt.convert(make(), "mxfp8-floor")),
+         lambda: mxt.convert_(make(), "mxfp8-floor")),
         (ValueError, "that the filter accepts, found none",
-         lambda: mxt.convert(make(), filter=lambda module, name: False)),
+         lambda: mxt.convert_(make(), filter=lambda module, name: False)),
         (ValueError, "found none; left as they are: 0 (Linear: in_features: expected a "
          "multiple of 32, at least 32, found 31)",
-         lambda: mxt.convert(nn.Sequential(nn.Linear(31, 32)))),
+         lambda: mxt.convert_(nn.Sequential(nn.Linear(31, 32)))),
         (TypeError, "cls: expected a class of torch.nn.Module",
-         lambda: mxt.register_experts(dict, mxt.convert)),
+         lambda: mxt.register_experts(dict, mxt.convert_)),
         (TypeError, "from_experts: expected a function",
          lambda: mxt.register_experts(Experts, 3)),
     ):
@@ -374,7 +374,7 @@ def errors():
 def warned(model, recipe, **options):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        mxt.convert(model, recipe, **options)
+        mxt.convert_(model, recipe, **options)
     return [str(each.message) for each in found]
 
 

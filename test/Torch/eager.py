@@ -33,7 +33,7 @@ CALLS = {
     "weight_only_grouped_mm": (lambda x: mxt.weight_only_grouped_mm(x, eq, es, offs, "mxfp4"), (x,)),
 }
 FORWARD_ONLY = {
-    "quantize": (lambda x: mxt.quantize(x, "mxfp8_e4m3"), (x,)),
+    "quantize": (lambda x: mxt.quantize(x, "mxfp8"), (x,)),
     "quantize_nvfp4": (mxt.quantize_nvfp4, (x,)),
 }
 ALL = {**CALLS, **FORWARD_ONLY}
@@ -154,8 +154,8 @@ for name, (call, given) in ALL.items():
     assert imaginary.is_neg()
     assert seen(call, imaginary.to(torch.float32) if name in FORWARD_ONLY else x, *given[1:]) == (
         [name] if name in FORWARD_ONLY else []), name
-assert torch.equal(mxt.quantize(imaginary, "mxfp8_e4m3")[0].view(torch.uint8),
-                   mxt.quantize((-x.float()), "mxfp8_e4m3")[0].view(torch.uint8))
+assert torch.equal(mxt.quantize(imaginary, "mxfp8")[0].view(torch.uint8),
+                   mxt.quantize((-x.float()), "mxfp8")[0].view(torch.uint8))
 with Dispatch() as mode:
     mxt.mxfp8_mm(x, w)
 assert "linear" in mode.names

@@ -52,7 +52,7 @@ WRONG = [
      lambda: mxt.pad_token_groups(x, offs, 0)),
     (ValueError, "scale_rounding: expected one of ceil, floor, even, fit, found 'up'",
      lambda: mxt.quantize_mxfp8(x, scale_rounding="up")),
-    (ValueError, "format: expected one of mxfp8_e4m3",
+    (ValueError, "format: expected one of mxfp8",
      lambda: mxt.quantize(x, "fp8")),
     (ValueError, "x: expected [..., K] with K of at least 1, found shape ()",
      lambda: mxt.mxfp8_mm(x[0, 0], w)),
@@ -100,8 +100,8 @@ WRONG = [
      lambda: mxt.mxfp8_mm(x, w, activations=3)),
     (TypeError, "offs: expected an array of i32 or i64, found f32",
      lambda: mxt.mxfp8_grouped_mm(x, turned, offs.float())),
-    (TypeError, "elements: expected f8E4M3FN for mxfp8_e4m3, or their bits as torch.uint8, found f32",
-     lambda: mxt.pack_weights(torch.zeros(64, 64), "mxfp8_e4m3")),
+    (TypeError, "elements: expected f8E4M3FN for mxfp8, or their bits as torch.uint8, found f32",
+     lambda: mxt.pack_weights(torch.zeros(64, 64), "mxfp8")),
     (TypeError, "wgrad_high_precision: expected True or False, found 'yes'",
      lambda: mxt.mxfp8_grouped_mm(x, turned, offs, wgrad_high_precision="yes")),
     (TypeError, "weight: expected no tangent, as operators of mx_compiler.torch have no "
@@ -188,7 +188,7 @@ for name, call in (
         ("offs", lambda to: mxt.weight_only_grouped_mm(x, eq, es, to(offs), "mxfp4")),
         ("offsets", lambda to: mxt.quantize_mxfp8(x, offsets=to(offs))),
         ("offs", lambda to: mxt.pad_token_groups(x, to(offs)))):
-    refuses(ValueError, f"{name}: expected a tensor on {x.device}, as ", call,
+    refuses(ValueError, f"{name}: expected a tensor on {x.device}, like ", call,
             lambda given: given.to("meta"))
 
 for kind, text, call in WRONG:

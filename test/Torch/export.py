@@ -44,7 +44,7 @@ def exported(model, sizes, shapes=(ROWS,), make=lambda n: (rows(n),), saves=True
 
 def models():
     torch.manual_seed(1)
-    for recipe in ("mxfp8", "mxfp4_weights"):
+    for recipe in ("mxfp8", "mxfp4_weight_only"):
         for make in all_models():
             exported(converted(make(), recipe), SIZES)
 
@@ -57,7 +57,7 @@ def layers():
 
 def no_rows():
     """Checks a batch without selected rows."""
-    for recipe in ("mxfp8", "mxfp4_weights"):
+    for recipe in ("mxfp8", "mxfp4_weight_only"):
         model = converted(Selected(), recipe)
         with torch.no_grad():
             model.router.bias.fill_(-1e9)

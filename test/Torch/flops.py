@@ -15,7 +15,7 @@ from reference import DEVICE
 
 OPS = torch.ops.mx
 T, K, N, G = 96, 64, 128, 4
-E4M3, E2M1, BF16 = "mxfp8_e4m3", "mxfp4", torch.bfloat16
+E4M3, E2M1, BF16 = "mxfp8", "mxfp4", torch.bfloat16
 
 
 def counted(call):
@@ -45,9 +45,9 @@ class Loop(nn.Module):
 
 def models():
     plain = nn.Sequential(nn.Linear(K, N), nn.GELU(), nn.Linear(N, 32)).to(DEVICE, BF16)
-    for recipe, times in (("mxfp8", 3), ("mxfp8_wgrad_with_hp", 3), ("mxfp4_weights", 2)):
+    for recipe, times in (("mxfp8", 3), ("mxfp8_wgrad_with_hp", 3), ("mxfp4_weight_only", 2)):
         # Quantized weights require no gradient, so each of them saves a matmul.
-        other = mxt.convert(copy.deepcopy(plain), recipe)
+        other = mxt.convert_(copy.deepcopy(plain), recipe)
         for shape in ((T, K), (2, T // 2, K)):
             forward = 2 * T * (K * N + N * 32)
             counts = []
@@ -73,8 +73,8 @@ def experts():
     x = ref.tensor((T, K)).requires_grad_()
     assert total(lambda: Loop(plain)(x, numbers)) == forward
     for recipe, times in ((None, 3), ("mxfp8", 3), ("mxfp8_wgrad_with_hp", 3),
-                          ("mxfp4_weights", 2)):
-        model = copy.deepcopy(plain) if recipe is None else mxt.convert(
+                          ("mxfp4_weight_only", 2)):
+        model = copy.deepcopy(plain) if recipe is None else mxt.convert_(
             copy.deepcopy(plain), recipe)
         assert total(lambda: model(x, numbers)) == forward, recipe
         found = total(lambda: model(x, numbers).backward(ref.tensor((T, K), 1)))
@@ -170,7 +170,7 @@ def all_matmuls():
     from torch.utils.flop_counter import flop_registry
     others = {name for name in names if getattr(OPS, name) not in flop_registry}
     assert others == {"quantize", "quantize_nvfp4", "dequantize", "group_rows", "pad_token_groups",
-                      "unpad_token_groups", "pack_weights", "unpack_weights"}, others
+                      "unpad_token_groups", "pack_weights", "unpack_weights", "fp8_quantize_weight"}, others
 
 
 for part in (models, first_gradient, experts, moe_layer, operators, pytorchs, all_matmuls):

@@ -50,7 +50,7 @@ def linear_layers():
     model = nn.Sequential(nn.Linear(1024, 40), nn.ReLU(), nn.Linear(40, 24)).to(DEVICE)
     weight, x = make_matrix(40, 1024, 1), make_matrix(2 * 9, 1024, 2)
     model[0].weight.data.copy_(weight)
-    for format in ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"):
+    for format in ("mxfp8", "mxfp8_e5m2", "mxfp4"):
         report = mxt.fold_report(model, x.to(DEVICE).reshape(2, 9, 1024), format=format)
         # 40 columns are no operand of a block-scaled matmul.
         assert [operand.name for operand in report.operands] == ["0.weight", "0.input"]
@@ -73,7 +73,7 @@ def calls_add_up():
     only = mxt.fold_report(model, dict(x=x, scale=0.0)).operands[1]
     twice = [x.cpu(), torch.zeros_like(model.inner(x)).cpu()]
     assert only.name == "inner.input" and only.rows == 16
-    wanted = find_spreads(twice[0], "mxfp8_e4m3", 128)
+    wanted = find_spreads(twice[0], "mxfp8", 128)
     rows = only.widths[128].rows
     assert int(rows.sum()) == 16 and int(rows[0]) >= 8 and only.widths[128].largest == wanted.max()
 
@@ -86,12 +86,12 @@ def experts():
     plain = mxt.fold_report(model)
     assert [(x.name, x.rows, x.columns) for x in plain.operands] == [
         ("w1", 768, 128), ("w2", 384, 256), ("w3", 768, 128)]
-    check(plain.operands[1], model.w2.detach().cpu(), "mxfp8_e4m3")
+    check(plain.operands[1], model.w2.detach().cpu(), "mxfp8")
     # Weights that exist only quantized are dequantized.
-    model = mxt.convert(model, "mxfp8_weights")
+    model = mxt.convert_(model, "mxfp8_weight_only")
     converted = mxt.fold_report(model)
     assert [x.name for x in converted.operands] == ["w1", "w2", "w3"]
-    check(converted.operands[1], mxt.convert(model, "bf16").w2.detach().cpu(), "mxfp8_e4m3")
+    check(converted.operands[1], mxt.convert_(model, "bf16").w2.detach().cpu(), "mxfp8")
 
 
 def bound_holds():
@@ -108,7 +108,7 @@ def bound_holds():
     loss = np.abs(folded - exact).max(-1) / np.maximum(np.abs(exact).max(-1), 1e-300)
     spreads = found.widths[128]
     assert 0 < loss.max() <= spreads.bound() and spreads.bound(0) == 0
-    rows = find_spreads(x, "mxfp8_e4m3", 128).max(1) <= 4
+    rows = find_spreads(x, "mxfp8", 128).max(1) <= 4
     assert rows.any() and loss[rows].max() <= spreads.bound(4)
 
 

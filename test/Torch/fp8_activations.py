@@ -22,7 +22,7 @@ sys.path.append(os.path.join(os.path.dirname(__file__), "..", "Integration", "Ru
 import promoted_sums as sums
 
 BF16, F32 = torch.bfloat16, torch.float32
-RECIPE = "mxfp4_weights_fp8"
+RECIPE = "w4a8"
 
 
 def multiply(x, elements, scales, factors):
@@ -76,7 +76,7 @@ def layers():
     for rows, columns in ((72, 256), (64, 128)):
         layer = layer_of(rows, columns)
         assert "fp8=weight" in repr(layer) and not layer._is_packed("weight")
-        plain = layer_of(rows, columns, "mxfp4_weights")
+        plain = layer_of(rows, columns, "mxfp4_weight_only")
         bias, layer.bias = layer.bias, None
         x = reference.tensor((LEAST_FP8_ROWS, columns), 2, spread=2)
         found = layer(x)
@@ -92,7 +92,7 @@ def layers():
 def gradients():
     x = reference.tensor((LEAST_FP8_ROWS, 256), 2, spread=2)
     found = []
-    for recipe in (RECIPE, "mxfp4_weights"):
+    for recipe in (RECIPE, "mxfp4_weight_only"):
         own = x.clone().requires_grad_()
         layer_of(64, 256, recipe)(own).backward(reference.tensor((len(x), 64), 3))
         found.append(own.grad)
@@ -110,12 +110,12 @@ def experts():
     wanted = [multiply(part, elements[i], own[i], factors) for i, part in enumerate(x.split(counts)) if len(part)]
     assert torch.equal(found.cpu(), torch.cat(wanted))
     y, plain = (one(x, torch.tensor(counts, device=DEVICE)) for one in (
-        layer, mxt.MXWeightOnlyExperts.from_experts(given, "mxfp4_weights")))
+        layer, mxt.MXWeightOnlyExperts.from_experts(given, "mxfp4_weight_only")))
     assert 0 < (y - plain).float().norm() / plain.float().norm() < 0.1
 
 
 def modules():
-    layer, plain = layer_of(96, 256), layer_of(96, 256, "mxfp4_weights")
+    layer, plain = layer_of(96, 256), layer_of(96, 256, "mxfp4_weight_only")
     state = layer.state_dict()
     assert state.keys() == plain.state_dict().keys()
     assert all(torch.equal(value, plain.state_dict()[key]) for key, value in state.items())
@@ -134,7 +134,7 @@ def modules():
 
 def refusals():
     refuses(ValueError, "fp8_activations: expected False without weight_only and weights of mxfp4, which are exact",
-            mxt.Recipe, weights="mxfp8_e4m3", weight_only=True, fp8_activations=True)
+            mxt.Recipe, weights="mxfp8", weight_only=True, fp8_activations=True)
     x = reference.tensor((LEAST_FP8_ROWS, 128), 2, spread=1)
     elements, scales = mxt.quantize_mxfp4(reference.tensor((64, 128), 1, spread=1))
     fp8 = mxt.normalize_scales(elements, scales)

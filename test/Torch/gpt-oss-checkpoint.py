@@ -1,6 +1,6 @@
 """Loads expert weights from a checkpoint in gpt-oss's layout. This test writes the checkpoint byte by byte. Loaded
-weights match a table of E2M1 values, state dicts load in both directions, and errors name the file and the key. The
-test takes 10 s.
+weights match a table of E2M1 values, a module returns the bytes of the checkpoint, and errors name the file and the
+key. The test takes 10 s.
 
 REQUIRES: torch
 RUN: rm -rf %t && mkdir %t && %python_torch %s %t
@@ -19,8 +19,7 @@ import ml_dtypes
 import numpy as np
 import torch
 
-from mx_compiler.torch import dequantize, gpt_oss
-from mx_compiler.torch.gpt_oss_experts import MXFP4Experts
+from mx_compiler.torch import MXWeightOnlyGptOssExperts, gpt_oss
 
 from gpt_oss_oracle import unpack
 from reference import DEVICE
@@ -31,6 +30,7 @@ WORK = pathlib.Path(sys.argv[1])
 RNG = np.random.default_rng(0)
 E, H, I = 3, 192, 160  # numbers of rows are not multiples of 128
 PREFIX = "model.layers.1.mlp.experts."
+load = MXWeightOnlyGptOssExperts.from_checkpoint
 
 
 def bits(*shape, low=0, high=256):
@@ -60,78 +60,68 @@ def keyed(found):
 GOOD = tensors()
 
 
+def is_good(experts):
+    """Returns True if the tensors are those of the checkpoint, bit for bit."""
+    found = gpt_oss.checkpoint_tensors(experts)
+    return found.keys() == GOOD.keys() and all(
+        np.array_equal(found[name].cpu().view(torch.uint8).numpy(), array.view(np.uint8))
+        for name, array in GOOD.items())
+
+
 def test_values():
     file = WORK / "good.safetensors"
     write(file, keyed(GOOD))
-    experts = MXFP4Experts.from_checkpoint(file, 1)
-    assert experts.sizes == gpt_oss.Sizes(E, H, I), experts.sizes
-    for name, (rows, columns) in {"gate_up_proj": (2 * I, H), "down_proj": (H, I)}.items():
-        elements, scales = experts.weight(name)
-        assert elements.dtype == torch.float4_e2m1fn_x2 and elements.shape == (E, rows, columns // 2)
-        assert scales.dtype == torch.float8_e8m0fnu
-        assert scales.shape == (E, -(-rows // 128) * 128, -(-columns // 128) * 4), scales.shape
+    experts = load(file, 1, device=DEVICE)
+    for name, rows in {"gate_up_proj": 2 * I, "down_proj": H}.items():
+        plain = GOOD[f"{name}_scales"][1]
         wanted = unpack(GOOD[f"{name}_blocks"], GOOD[f"{name}_scales"])
         assert len(np.unique(wanted)) > 1000
-        found = dequantize(elements.to(DEVICE), scales.to(DEVICE), "mxfp4", torch.float32).cpu().numpy()
-        assert np.array_equal(found, wanted), name
+        assert np.array_equal(experts.dequantized(name, torch.float32).cpu().numpy(), wanted), name
         # Tiles of 128 rows and 4 scales: row r, scale c is at (r % 32) 16 + (r // 32) 4 + c.
-        tile = scales.view(torch.uint8)[1].flatten()[:512].numpy()
-        plain = GOOD[f"{name}_scales"][1]
+        tile = getattr(experts, f"{name}_scales")[1].flatten()[:512].cpu().numpy()
         for r in range(min(128, rows)):
             for c in range(min(4, plain.shape[1])):
                 assert tile[(r % 32) * 16 + (r // 32) * 4 + c] == plain[r, c]
-        bias = getattr(experts, f"{name}_bias").float().numpy()
-        assert np.array_equal(bias, GOOD[f"{name}_bias"].astype(np.float32))
+        assert np.array_equal(getattr(experts, f"{name}_bias").detach().float().cpu().numpy(),
+                              GOOD[f"{name}_bias"].astype(np.float32))
 
 
 def test_state_dict():
-    """A state dict contains the checkpoint's tensors bit for bit and can be loaded again."""
-    experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
-    state = experts.state_dict()
-    assert set(state) == set(GOOD), set(state)
-    for name, array in GOOD.items():
-        assert np.array_equal(state[name].view(torch.uint8).numpy(), array.view(np.uint8)), name
-    other = MXFP4Experts(experts.sizes)
-    other.load_state_dict(state)
-    for name, tensor in experts.named_buffers():
-        assert torch.equal(getattr(other, name).view(torch.uint8), tensor.view(torch.uint8)), name
-    # The module's state dict is part of a model's state dict and uses the checkpoint's keys. Conversion to another
-    # dtype keeps the bits.
-    model = torch.nn.ModuleDict({"experts": other})
-    assert set(model.state_dict()) == {f"experts.{name}" for name in GOOD}
-    model.load_state_dict(model.state_dict())
-    model.to(torch.float32)
-    assert torch.equal(model.state_dict()["experts.down_proj_scales"], state["down_proj_scales"])
-    refuses(ValueError, ("down_proj_scales", [E, H, I // 32], [E, H - 1, I // 32]),
-            other.load_state_dict, {**state, "down_proj_scales": state["down_proj_scales"][:, 1:]})
-    less = {name: x for name, x in state.items() if name != "down_proj_scales"}
-    refuses(RuntimeError, "down_proj_scales", lambda: other.load_state_dict(less))
-    # If a load is refused, neither the module nor the state dict changes.
-    assert state["down_proj_scales"].shape == (E, H, I // 32)
+    """The module returns the checkpoint's tensors, also after a state dict is loaded."""
+    experts = load(WORK / "good.safetensors", 1)
+    assert is_good(experts)
+    other = MXWeightOnlyGptOssExperts(E, H, I)
+    other.load_state_dict(experts.state_dict())
+    assert is_good(other)
+    # Conversion to another dtype keeps the bits of elements and scales.
+    for name, tensor in gpt_oss.checkpoint_tensors(other.to(torch.float32)).items():
+        assert np.array_equal(tensor.numpy(), GOOD[name].astype(np.float32 if "bias" in name else np.uint8)), name
+    for wrong in torch.nn.Linear(32, 32), MXWeightOnlyGptOssExperts(1, 32, 32, "mxfp8_weight_only"):
+        refuses(TypeError, "module: expected an mx_compiler.torch.MXWeightOnlyGptOssExperts with weights in mxfp4",
+                gpt_oss.checkpoint_tensors, wrong)
 
 
 def test_without_contents():
     """A module created on meta equals the original after a state dict is loaded."""
-    experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1).to(DEVICE)
+    experts = load(WORK / "good.safetensors", 1, device=DEVICE)
     x = torch.from_numpy(RNG.standard_normal((5, H))).to(DEVICE, torch.bfloat16)
     chosen = torch.tensor([[0, 2], [1, 0], [2, 1], [0, 1], [2, 0]], device=DEVICE)
     shares = torch.ones(5, 2, device=DEVICE)
     wanted = experts(x, chosen, shares)
     for assign in (False, True):
-        other = MXFP4Experts(experts.sizes, device="meta")
+        other = MXWeightOnlyGptOssExperts(E, H, I, device="meta")
         if not assign:
             other.to_empty(device=DEVICE)
-            other._numbers.fill_(7)             # arbitrary memory contents
         other.load_state_dict(experts.state_dict(), assign=assign)
-        found = other(x, chosen, shares)
-        assert torch.equal(found.view(torch.int16), wanted.view(torch.int16))
+        assert torch.equal(other(x, chosen, shares).view(torch.int16), wanted.view(torch.int16))
 
 
 def test_saved_file():
-    """The safetensors library writes the state dict. The bytes of its file match the format above."""
+    """The safetensors library writes the tensors. The bytes of its file match the format above."""
     from safetensors.torch import save_file
-    experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
-    save_file({PREFIX + name: x for name, x in experts.state_dict().items()}, WORK / "saved.safetensors")
+    experts = load(WORK / "good.safetensors", 1)
+    save_file({PREFIX + name: x for name, x in gpt_oss.checkpoint_tensors(experts).items()},
+              WORK / "saved.safetensors")
     found = read(WORK / "saved.safetensors")
     assert set(found) == set(keyed(GOOD))
     for key, array in keyed(GOOD).items():
@@ -146,17 +136,17 @@ def test_folder():
     for number, part in enumerate((names[:2], names[2:])):
         write(folder / f"model-{number}.safetensors",
               {PREFIX + name: GOOD[name] for name in part})
-    MXFP4Experts.from_checkpoint(folder, 1)
+    load(folder, 1)
     index = {PREFIX + name: f"model-{int(name not in names[:2])}.safetensors" for name in names}
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
-    MXFP4Experts.from_checkpoint(folder, 1)
+    load(folder, 1)
     config = {"num_local_experts": E, "hidden_size": H, "intermediate_size": I + 32}
     (folder / "config.json").write_text(json.dumps(config))
     refuses(ValueError, ("model-0.safetensors", PREFIX + "gate_up_proj_blocks",
                          [E, 2 * I + 64, H // 32, 16], [E, 2 * I, H // 32, 16]),
-            lambda: MXFP4Experts.from_checkpoint(folder, 1))
+            lambda: load(folder, 1))
     (folder / "config.json").write_text(json.dumps({**config, "intermediate_size": 161}))
-    refuses(ValueError, ("intermediate", "multiple of 32", "161"), lambda: MXFP4Experts.from_checkpoint(folder, 1))
+    refuses(ValueError, ("intermediate", "multiple of 32", "161"), lambda: load(folder, 1))
     (folder / "config.json").write_text("{")
     refuses(ValueError, (folder / "config.json", "JSON"), lambda: gpt_oss.Checkpoint(folder))
     (folder / "config.json").unlink()
@@ -180,7 +170,7 @@ def test_folder():
     (folder / "linked.safetensors").symlink_to(outside)
     (folder / "model.safetensors.index.json").write_text(json.dumps(
         {"weight_map": {key: name.replace("model-0", "linked") for key, name in index.items()}}))
-    MXFP4Experts.from_checkpoint(folder, 1)
+    load(folder, 1)
     (folder / "link").unlink()
     shutil.rmtree(folder / "inner")
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
@@ -229,16 +219,19 @@ def test_tensors():
     ]
     for changed, *parts in cases:
         file = broken(**changed)
-        refuses(ValueError, (file, *parts), lambda: MXFP4Experts.from_checkpoint(file, 1))
+        refuses(ValueError, (file, *parts), lambda: load(file, 1))
     refuses(ValueError, ("model.layers.7.mlp.experts.gate_up_proj_blocks", "found no tensor with this key"),
-            lambda: MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 7))
+            lambda: load(WORK / "good.safetensors", 7))
     # Some programs write f32 biases. They stay f32.
     file = broken(down_proj_bias=bias.astype(np.float32))
-    assert MXFP4Experts.from_checkpoint(file, 1).down_proj_bias.dtype == torch.float32
+    assert load(file, 1).down_proj_bias.dtype == torch.float32
+    refuses(ValueError, "recipe: expected weights in mxfp4, the format of the checkpoint, found mxfp8_weight_only",
+            lambda: load(file, 1, recipe="mxfp8_weight_only"))
+    assert str(load(file, 1, recipe="w4a8").recipe) == "w4a8"
     # gpt-oss's own layout uses other keys.
     own = WORK / "own.safetensors"
     write(own, {"block.1.mlp.mlp1_weight.blocks": GOOD["gate_up_proj_blocks"]})
-    refuses(ValueError, (own, "Transformers' layout"), lambda: MXFP4Experts.from_checkpoint(own, 1))
+    refuses(ValueError, (own, "Transformers' layout"), lambda: load(own, 1))
 
 
 def test_damaged():
@@ -258,7 +251,7 @@ def test_without_safetensors():
     sys.modules.update(dict.fromkeys(["safetensors", *hidden]))
     importlib.reload(gpt_oss)
     for read_it in (lambda: gpt_oss.Checkpoint(WORK / "good.safetensors"),
-                    lambda: MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)):
+                    lambda: load(WORK / "good.safetensors", 1)):
         refuses(ImportError, "expected the package safetensors to read a checkpoint, found no such package: "
                 "pip install safetensors",
                 read_it)
@@ -268,18 +261,15 @@ def test_without_safetensors():
 
 
 def test_packed():
-    """State dicts and `weight` return the values that other tests read, even if elements are packed."""
-    experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
+    """Elements are packed if the rows and columns of all experts fill tiles."""
+    experts = load(WORK / "good.safetensors", 1)
     assert "packed=gate_up_proj" in repr(experts)
-    assert experts.gate_up_proj_blocks.shape == (E, 2 * I // 64, H // 64, 128, 16)
-    assert experts.down_proj_blocks.shape == GOOD["down_proj_blocks"].shape
-    other = MXFP4Experts(experts.sizes, device="meta")
+    assert experts.gate_up_proj_elements.shape == (E, 2 * I // 64, H // 64, 128, 16)
+    assert experts.down_proj_elements.shape == (E, H, I // 2)
+    other = MXWeightOnlyGptOssExperts(E, H, I, device="meta")
     assert "packed" not in repr(other)
     other.load_state_dict(experts.state_dict(), assign=True)
-    assert torch.equal(other.gate_up_proj_blocks, experts.gate_up_proj_blocks)
-    blocks = experts.state_dict()["gate_up_proj_blocks"]
-    refuses(ValueError, ("gate_up_proj_blocks: expected plain elements", list(blocks.shape)),
-            other.load_state_dict, {**experts.state_dict(), "gate_up_proj_blocks": blocks[:, 2:]})
+    assert torch.equal(other.gate_up_proj_elements, experts.gate_up_proj_elements)
 
 
 everything = (test_values, test_state_dict, test_without_contents, test_saved_file, test_folder, test_tensors,

@@ -1,5 +1,6 @@
-"""Compares gpt-oss experts with MXFP4 and with bf16 weights with float64 results. Covers experts with many, few and no
-tokens, sizes that are not multiples of 128, and errors for wrong arguments. The test takes 25 s.
+"""Compares gpt-oss experts with MXFP4 weights, and the same experts converted to bf16, with float64 results. Covers
+experts with many, few and no tokens, sizes that are not multiples of 128, and errors for wrong arguments. The test
+takes 25 s.
 
 REQUIRES: torch
 RUN: %python_torch %s
@@ -14,10 +15,11 @@ import sys
 import numpy as np
 import torch
 
+import mx_compiler.torch as mxt
 from mx_compiler.torch import gpt_oss
-from mx_compiler.torch.gpt_oss_experts import BF16Experts, MXFP4Experts, clamped_swiglu
 
 from gpt_oss_oracle import Experts
+from gpt_oss_weights import make_experts
 from reference import DEVICE, exact
 from refuses import refuses
 
@@ -26,21 +28,11 @@ SIZES = gpt_oss.Sizes(experts=5, hidden=192, intermediate=160)
 WIDE = gpt_oss.Sizes(experts=2, hidden=2880, intermediate=96)
 
 
-def make(sizes, seed=0):
+def make(sizes, **options):
     """Creates experts with random weights. Returns them and their tensors. Rows are unit vectors, and some elements
     exceed the limits of the SwiGLU."""
-    generator = torch.Generator().manual_seed(seed)
-    tensors = {}
-    for name, (shape, dtypes) in gpt_oss.expert_tensors(sizes).items():
-        if name.endswith("_bias"):
-            tensors[name] = torch.randn(shape, generator=generator).bfloat16()
-        else:
-            low, high = (120, 127) if name.endswith("_scales") else (0, 256)
-            tensors[name] = torch.randint(low, high, shape, generator=generator,
-                                          dtype=torch.uint8)
-    experts = MXFP4Experts(sizes, device=DEVICE)
-    experts.load_state_dict(tensors)
-    return experts, {name: x.float().numpy() if name.endswith("_bias") else x.numpy()
+    experts, tensors = make_experts(sizes, (120, 127), DEVICE, **options)
+    return experts, {name: x.cpu().float().numpy() if name.endswith("_bias") else x.cpu().numpy()
                      for name, x in tensors.items()}
 
 
@@ -66,19 +58,11 @@ def check(experts, oracle, arguments, bound=6e-3):
     return error
 
 
-def test_swiglu():
-    """Compares values at the limits with results computed by hand."""
-    x = torch.tensor([[9.0, 0.0, 7.0, 0.0, -20.0, 0.0, 1.0, 9.0, 1.0, -9.0, 1.0, -1.0]])
-    gated = 1 / (1 + np.exp(-1.702))
-    limit = 7 / (1 + np.exp(-1.702 * 7))
-    wanted = [limit, limit, -20 / (1 + np.exp(34.04)), gated * 8, gated * -6, 0]
-    assert np.allclose(clamped_swiglu(x).numpy(), [wanted], rtol=1e-5)
-
-
 def test_values():
     experts, tensors = make(SIZES)
     oracle = Experts(tensors)
-    reference = BF16Experts(experts)
+    reference = mxt.convert_(torch.nn.Sequential(experts), "bf16")[0]
+    assert type(reference).__name__ == "GptOssExperts" and reference.gate_up_proj.dtype == torch.bfloat16
     limits = Experts(tensors, limit=1e9)
     for tokens, k, only in ((1, 4, None), (1, 1, None), (7, 2, None), (150, 4, None),
                             (9, 2, [1, 3]), (3, 1, [4]), (3, 1, [0])):
@@ -99,9 +83,7 @@ def test_values():
 
 
 def test_limit():
-    experts, tensors = make(SIZES)
-    low = MXFP4Experts(SIZES, alpha=1.0, limit=0.5, device=DEVICE)
-    low.load_state_dict(experts.state_dict())
+    low, tensors = make(SIZES, alpha=1.0, limit=0.5)
     check(low, Experts(tensors, limit=0.5, alpha=1.0), inputs(SIZES, 9, 2))
 
 
@@ -117,13 +99,34 @@ def test_no_tokens():
 
 def test_memory():
     """Weights need 4 bits plus 8/32 bits for scales, slightly more than an eighth of f32."""
-    sizes = gpt_oss.Sizes(2, 512, 256)
-    experts, _ = make(sizes)
+    experts, _ = make(gpt_oss.Sizes(2, 512, 256))
     elements = 2 * 3 * 512 * 256
-    biases = 2 * (512 + 512) * 2
-    numbers = 2 * 4
-    assert experts.weight_bytes() == elements // 2 + elements // 32 + biases + numbers
-    assert BF16Experts(experts).weight_bytes() == elements * 2 + biases + numbers
+    assert sum(x.nbytes for x in experts.buffers()) == elements // 2 + elements // 32
+    assert sum(x.nbytes for x in experts.parameters()) == 2 * (512 + 512) * 2
+
+
+def test_training():
+    """The plain module trains with mx. Choices without an expert change neither results nor gradients, although
+    matmuls leave their rows undefined."""
+    experts = mxt.convert_(make(SIZES)[0].to_plain(), "mxfp8")
+    x, indices, weights = inputs(SIZES, 9, 2)
+    multiply = experts._matmul
+
+    def undefined(name, rows, ends):
+        unused = torch.arange(int(ends[-1]), len(rows), device=DEVICE)
+        rows.register_hook(lambda gradient: gradient.index_fill(0, unused, np.nan))
+        return multiply(name, rows, ends).index_fill(0, unused, 1)
+
+    found = []
+    for chosen in indices[:, :1], torch.cat((indices[:, :1], torch.full_like(indices[:, :1], -1)), 1):
+        given = x.clone().requires_grad_()
+        experts.zero_grad()
+        y = experts(given, chosen, weights[:, :chosen.shape[1]])
+        y.float().square().sum().backward()
+        found.append([y, given.grad, *(p.grad.clone() for p in experts.parameters())])
+        experts._matmul = undefined
+    for a, b in zip(*found):
+        assert a.any() and (a - b).norm() < 4e-3 * a.norm()
 
 
 def test_tracing():
@@ -142,29 +145,22 @@ def test_errors():
     experts, _ = make(SIZES)
     x, indices, weights = inputs(SIZES, 7, 2)
     cases = [
-        (TypeError, (x.float(), indices, weights), "x", "bfloat16", "float32"),
-        (ValueError, (x[:, :160], indices, weights), "x", "[tokens, 192]", "[7, 160]"),
-        (ValueError, (x[0], indices, weights), "x", "[192]"),
-        (TypeError, (x, indices.float(), weights), "indices", "int32 or int64", "float32"),
-        (ValueError, (x, indices[:5], weights), "indices", "[7, experts of a token]", "[5, 2]"),
-        (ValueError, (x, indices.flatten(), weights), "indices", "[14]"),
-        (TypeError, (x, indices, indices), "weights", "floating point", "int64"),
-        (ValueError, (x, indices, weights[:, :1]), "weights", "[7, 2]", "[7, 1]"),
-        (ValueError, (x.to("meta"), indices, weights), "x", DEVICE, "meta"),
-        (TypeError, (None, indices, weights), "x", "torch.Tensor", "NoneType"),
-        (TypeError, (x, indices.tolist(), weights), "indices", "torch.Tensor", "list"),
-        (TypeError, (x, indices, weights.float().cpu().numpy()), "weights", "torch.Tensor", "ndarray"),
+        (TypeError, (x.double(), indices, weights), "hidden_states", "bfloat16", "float64"),
+        (ValueError, (x[:, :160], indices, weights), "hidden_states", "[..., 192]", "(7, 160)"),
+        (ValueError, (x[0], indices, weights), "indices", "(1, k)", "(7, 2)"),
+        (ValueError, (x, indices.flatten(), weights), "indices", "(14,)"),
+        (TypeError, (x, indices.tolist(), weights), "indices", "a tensor", "list"),
+        (TypeError, (x, indices, weights.float().cpu().numpy()), "weights", "a tensor", "ndarray"),
     ]
-    if DEVICE == "cpu":         # invalid ids, which destroy the context on a GPU
-        cases += [((IndexError, RuntimeError), (x, indices + SIZES.experts, weights), "index"),
-                  ((IndexError, RuntimeError), (x, indices - SIZES.experts, weights), "index")]
     for kind, arguments, *parts in cases:
         refuses(kind, parts, lambda: experts(*arguments))
-    refuses(TypeError, ("sizes", "gpt_oss.Sizes", "tuple"), lambda: MXFP4Experts((4, 64, 64)))
-    refuses(ValueError, ("limit", "above 0", "None"), lambda: MXFP4Experts(SIZES, limit=None))
-    refuses(ValueError, ("alpha", "above 0", "-1"), lambda: MXFP4Experts(SIZES, alpha=-1))
-    refuses(ValueError, ("projection", "down_proj", "'up'"), lambda: experts.weight("up"))
-    refuses(TypeError, ("experts", "MXFP4Experts", "NoneType"), lambda: BF16Experts(None))
+    create = mxt.MXWeightOnlyGptOssExperts
+    refuses(ValueError, ("experts", "at least 1", "0"), lambda: create(0, 64, 64))
+    refuses(ValueError, ("hidden", "multiple of 32", "100"), lambda: create(4, 100, 64))
+    refuses(ValueError, ("intermediate", "multiple of 32", "48"), lambda: create(4, 64, 48))
+    refuses(ValueError, ("limit", "above 0", "None"), lambda: create(4, 64, 64, limit=None))
+    refuses(ValueError, ("alpha", "above 0", "-1"), lambda: create(4, 64, 64, alpha=-1))
+    refuses(ValueError, ("recipe", "weight-only", "mxfp8"), lambda: create(4, 64, 64, "mxfp8"))
     refuses(ValueError, ("hidden", "multiple of 32", "100"), lambda: gpt_oss.Sizes(4, 100, 64))
     refuses(ValueError, ("intermediate", "48"), lambda: gpt_oss.Sizes(4, 64, 48))
     refuses(ValueError, ("experts", "at least 1", "0"), lambda: gpt_oss.Sizes(0, 64, 64))
@@ -179,8 +175,7 @@ def test_short():
     test_wide()
 
 
-everything = (test_swiglu, test_values, test_limit, test_wide, test_no_tokens, test_memory, test_tracing,
-              test_errors)
+everything = (test_values, test_limit, test_wide, test_no_tokens, test_memory, test_training, test_tracing, test_errors)
 for test in (test_short,) if sys.argv[1:] == ["short"] else everything:
     test()
     print(f"{test.__name__}: passed")

@@ -11,25 +11,11 @@ RUN: %python_torch %S/generate-mxfp4.py %t %examples/generate_mxfp4.py
 import torch
 
 from mx_compiler.torch import gpt_oss
-from mx_compiler.torch.gpt_oss_experts import BF16Experts, MXFP4Experts
+
+from gpt_oss_weights import make_experts
 
 SIZES = gpt_oss.Sizes(experts=8, hidden=2880, intermediate=2880)
 K = 4
-
-
-def make(sizes):
-    generator = torch.Generator("cuda").manual_seed(0)
-    experts = MXFP4Experts(sizes, device="cuda")
-    tensors = {}
-    for name, (shape, dtypes) in gpt_oss.expert_tensors(sizes).items():
-        if name.endswith("_bias"):
-            tensors[name] = torch.randn(shape, generator=generator, device="cuda").bfloat16()
-        else:
-            low, high = (118, 121) if name.endswith("_scales") else (0, 256)
-            tensors[name] = torch.randint(low, high, shape, generator=generator, device="cuda",
-                                          dtype=torch.uint8)
-    experts.load_state_dict(tensors)
-    return experts, tensors
 
 
 def dequantize(blocks, scales):
@@ -77,7 +63,7 @@ def check(found, wanted):
 
 
 def test_values(experts, oracle):
-    reference = BF16Experts(experts)
+    reference = experts.to_plain()
     for tokens in (1, 2, 33, 300):
         arguments = inputs(tokens, tokens)
         wanted = oracle(*arguments)
@@ -99,7 +85,7 @@ def test_no_wait(experts, oracle):
 
 def test_graph(experts, oracle):
     """Replays the graph after overwriting its tokens and expert choices."""
-    for kind in (experts, BF16Experts(experts)):
+    for kind in (experts, experts.to_plain()):
         places = inputs(4, 0)
         kind(*places)
         graph = torch.cuda.CUDAGraph()
@@ -126,7 +112,7 @@ def test_memory(experts, _):
 
 
 with torch.inference_mode():
-    made, tensors = make(SIZES)
+    made, tensors = make_experts(SIZES, (118, 121), "cuda")
     for test in (test_values, test_no_wait, test_graph, test_memory):
         test(made, Oracle(tensors))
         print(f"{test.__name__}: passed")

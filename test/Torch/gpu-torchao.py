@@ -31,7 +31,7 @@ MX, BLOCKED = ScalingType.BlockWise1x32, SwizzleType.SWIZZLE_32_4_4
 
 def operands(m=256, n=128, k=256):
     rng = np.random.default_rng(0)
-    return [Matrix(rng, rows, k, "mxfp8_e4m3", DEVICE) for rows in (m, n)]
+    return [Matrix(rng, rows, k, "mxfp8", DEVICE) for rows in (m, n)]
 
 
 def block_scaled(a, b):
@@ -94,8 +94,8 @@ def compiled():
 
 
 def groups(rng, ends, rows, n, k):
-    a = Matrix(rng, rows, k, "mxfp8_e4m3", DEVICE)
-    b = [Matrix(rng, n, k, "mxfp8_e4m3", DEVICE) for _ in ends]
+    a = Matrix(rng, rows, k, "mxfp8", DEVICE)
+    b = [Matrix(rng, n, k, "mxfp8", DEVICE) for _ in ends]
     weights = torch.stack([m.elements.view(torch.uint8) for m in b]).view(
         torch.float8_e4m3fn).transpose(-2, -1)
     scales = b[0].scale_tensor(np.stack([to_blocked(m.scale_bits) for m in b]))

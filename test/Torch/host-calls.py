@@ -113,11 +113,11 @@ ran = functools.partial(tried, is_copied=False)
 for _ in range(2):
     ran("mxfp8_mm", lambda: [mxt.mxfp8_mm(a, w)])
     ran("batch", lambda: [mxt.mxfp8_mm(a.view(2, 64, 256), w)])
-    ran("quantize", lambda: mxt.quantize(a, "mxfp8_e4m3"))
+    ran("quantize", lambda: mxt.quantize(a, "mxfp8"))
     ran("quantize, padded", lambda: mxt.quantize_mxfp8(a[:50]))
     ran("nvfp4", lambda: mxt.quantize_nvfp4(a))
     ran("groups", lambda: mxt.quantize_mxfp8(a, (-1, -2), offsets=ends)[1])
-    ran("weights alone", lambda: [mxt.weight_only_mm(a[:8], q, s, "mxfp8_e4m3")])
+    ran("weights alone", lambda: [mxt.weight_only_mm(a[:8], q, s, "mxfp8")])
     ran("grouped", lambda: [mxt.mxfp8_grouped_mm(a, torch.stack([w, w]).transpose(-2, -1), ends)])
 leaves = a.clone().requires_grad_(), w.clone().requires_grad_()
 for _ in range(2):
@@ -155,7 +155,7 @@ def peak(count):
     for _ in range(count):
         copy(x)
         mxt.mxfp8_mm(a, w)
-        mxt.quantize(a, "mxfp8_e4m3")
+        mxt.quantize(a, "mxfp8")
     log()
     for bad in (x[:, :2], 3):
         try:

@@ -96,14 +96,14 @@ def experts():
         assert len(found) == 2 or cls is not GptOssForCausalLM
         for name, module in list(found.items())[:1]:
             wanted = run(oracle(module), arguments(), torch.float64)
-            model = mxt.convert(copy.deepcopy(module), "mxfp8", strict=True)
+            model = mxt.convert_(copy.deepcopy(module), "mxfp8", strict=True)
             assert type(model).__module__.startswith("mx_compiler.torch")
             for a, b in zip(run(model, arguments()), wanted):
                 assert distance(a, b) < 0.1, (cls, name, distance(a, b))
             # Weight-only recipes return the dequantized weights.
-            model = mxt.convert(copy.deepcopy(module), "mxfp4_weights", strict=True)
+            model = mxt.convert_(copy.deepcopy(module), "mxfp4_weight_only", strict=True)
             y, dx, *_ = run(model, arguments())
-            back = mxt.convert(model, "bf16")
+            back = mxt.convert_(model, "bf16")
             assert type(back) is type(module)
             wanted = run(oracle(back), arguments(), torch.float64)
             for a, b in zip((y, dx), wanted):
@@ -116,7 +116,7 @@ def models():
         symbols = torch.arange(40, device=DEVICE).view(2, 20) * 37 % SYMBOLS
         with torch.no_grad():
             wanted = plain(symbols).logits
-        model = mxt.convert(copy.deepcopy(plain), "mxfp8", strict=True)
+        model = mxt.convert_(copy.deepcopy(plain), "mxfp8", strict=True)
         kinds = {type(m).__name__ for m in model.modules()}
         assert not any(kind.endswith("Experts") and not kind.startswith("MX") for kind in kinds)
         state = model.state_dict()
@@ -135,11 +135,11 @@ def models():
         assert all(g is None or torch.isfinite(g).all() for g in gradients)
         assert len([g for g in gradients if g is not None and g.norm() > 0]) >= 4
         model.zero_grad()
-        mxt.convert(model, "bf16", strict=True)
+        mxt.convert_(model, "bf16", strict=True)
         assert [type(m) for m in model.modules()] == [type(m) for m in plain.modules()]
         with torch.no_grad():
             assert torch.equal(model(symbols).logits, wanted)
-        quantized = mxt.convert(model, "mxfp8_weights", strict=True)
+        quantized = mxt.convert_(model, "mxfp8_weight_only", strict=True)
         with torch.no_grad():
             found = quantized(symbols).logits
         assert 0.005 < distance(found, wanted) < 0.4, (cls, distance(found, wanted))
@@ -173,15 +173,15 @@ def stored():
             if part == "by hand":
                 model.lm_head = mxt.MXWeightOnlyLinear.from_linear(model.lm_head)
             elif part == "lm_head":
-                model.lm_head = mxt.convert(model.lm_head, "mxfp4_weights")
+                model.lm_head = mxt.convert_(model.lm_head, "mxfp4_weight_only")
             else:
-                mxt.convert(model.get_submodule(part), "mxfp4_weights", strict=True,
+                mxt.convert_(model.get_submodule(part), "mxfp4_weight_only", strict=True,
                             filter=lambda module, name: name != "lm_head")
             with tempfile.TemporaryDirectory() as folder:
                 refused(cls, copy.deepcopy(model), folder)
             with torch.no_grad():
                 wanted = model(symbols).logits
-            mxt.convert(model, "bf16")
+            mxt.convert_(model, "bf16")
             # The head then stores separate values.
             model.config.tie_word_embeddings = model.lm_head.weight is model.get_input_embeddings().weight
             with tempfile.TemporaryDirectory() as folder:
@@ -200,7 +200,7 @@ def hub():
             super().__init__()
             self.inner = torch.nn.Linear(64, 64)
     with tempfile.TemporaryDirectory() as folder:
-        mxt.convert(Model().to(DEVICE), "mxfp4_weights").save_pretrained(folder)
+        mxt.convert_(Model().to(DEVICE), "mxfp4_weight_only").save_pretrained(folder)
         refuses(RuntimeError, "size mismatch for inner.weight", Model.from_pretrained, folder)
 
 

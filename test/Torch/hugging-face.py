@@ -74,7 +74,7 @@ def reference(module, x, chosen, weights, matmul, dtype, as_multiplied=lambda w:
 
 def trains():
     for name, plain in fused().items():
-        model = mxt.convert(copy.deepcopy(plain), "mxfp8")
+        model = mxt.convert_(copy.deepcopy(plain), "mxfp8")
         assert type(model).__module__.startswith("mx_compiler.torch"), model
         x, chosen, weights = inputs(name)
         x, weights = x.requires_grad_(), weights.requires_grad_()
@@ -95,15 +95,15 @@ def trains():
             assert apart[0] < 0.01, (name, what, apart)
             assert what == "down_proj_bias" or 0.015 < apart[1] < 0.12, (name, what, apart)
         assert model.state_dict().keys() == plain.state_dict().keys()
-        assert all(a is b for a, b in zip(mxt.convert(model, "bf16").parameters(),
+        assert all(a is b for a, b in zip(mxt.convert_(model, "bf16").parameters(),
                                           model.parameters()))
 
 
 def weight_only():
-    for recipe in ("mxfp8_weights", "mxfp4_weights"):
+    for recipe in ("mxfp8_weight_only", "mxfp4_weight_only"):
         of = mxt.RECIPES[recipe].weights
         for name, plain in fused().items():
-            model = mxt.convert(copy.deepcopy(plain), recipe)
+            model = mxt.convert_(copy.deepcopy(plain), recipe)
             x, chosen, weights = inputs(name)
             x = x.to(BF16).requires_grad_()
             y = model(x, chosen, weights)
@@ -120,11 +120,15 @@ def weight_only():
                 assert distance(a, b) < 0.01, (recipe, name, distance(a, b))
             # A state dict of floats is quantized, in the layout of Transformers.
             state = copy.deepcopy(model.state_dict())
-            other = mxt.convert(_zeros(plain), recipe)
+            other = mxt.convert_(_zeros(plain), recipe)
             other.load_state_dict(plain.state_dict())
             assert all(torch.equal(t, state[n]) for n, t in other.state_dict().items())
+            if name == "gpt-oss":           # created without a module of Transformers
+                other = mxt.MXWeightOnlyGptOssExperts(EXPERTS, HIDDEN, INNER, recipe, device=DEVICE)
+                other.load_state_dict(state)
+                assert distance(other(x, chosen, weights), y) < 0.01
             # The conversion back returns the dequantized weights in the original dtype.
-            back = mxt.convert(model, "bf16")
+            back = mxt.convert_(model, "bf16")
             assert type(back) is type(plain)
             assert {n: p.shape for n, p in back.named_parameters()} == {
                 n: p.shape for n, p in plain.named_parameters()}
@@ -152,8 +156,8 @@ def without_experts():
     for name, plain in fused().items():
         if name == "gpt-oss 4":
             continue                # these experts take one weight per expert
-        for recipe in ("mxfp8", "mxfp4_weights"):
-            model = mxt.convert(copy.deepcopy(plain), recipe)
+        for recipe in ("mxfp8", "mxfp4_weight_only"):
+            model = mxt.convert_(copy.deepcopy(plain), recipe)
             x, chosen, weights = inputs(name)
             chosen[:, 1] = EXPERTS
             chosen[5] = EXPERTS
@@ -172,20 +176,20 @@ def all_chosen():
     """Each token selects all experts, so only the release determines whether a weight belongs to a choice or an
     expert."""
     for name, plain in fused().items():
-        model = mxt.convert(copy.deepcopy(plain), "mxfp8")
+        model = mxt.convert_(copy.deepcopy(plain), "mxfp8")
         given = inputs(name, EXPERTS)
         assert distance(model(*given), plain(*given)) < 0.1, name
         model(*inputs(name))
     new, old = (fused()[name] for name in ("gpt-oss", "gpt-oss 4"))
     x, chosen, weights = inputs("gpt-oss", EXPERTS)
     of_experts = torch.zeros_like(weights).scatter(1, chosen, weights)
-    a, b = (mxt.convert(m, "mxfp8") for m in (new, old))
+    a, b = (mxt.convert_(m, "mxfp8") for m in (new, old))
     assert torch.equal(a(x, chosen, weights), b(x, chosen, of_experts))
 
 
 def more_dimensions():
     """Before release 5, gpt-oss's experts take tensors with batch and sequence dimensions."""
-    model = mxt.convert(fused()["gpt-oss 4"], "mxfp8")
+    model = mxt.convert_(fused()["gpt-oss 4"], "mxfp8")
     x, chosen, weights = inputs("gpt-oss 4")
     y = model(x.view(4, 10, HIDDEN), router_indices=chosen, routing_weights=weights)
     assert torch.equal(y.view(TOKENS, HIDDEN), model(x, chosen, weights))
@@ -197,9 +201,9 @@ def lists():
     for cls in (hf.MixtralSparseMoeBlock, hf.Qwen3MoeSparseMoeBlock):
         # The number of experts equals the block size, so the router could also be quantized.
         plain = hf.randomize(cls(HIDDEN, INNER, 32, K)).to(DEVICE)
-        for recipe, bound in (("mxfp8", 0.1), ("mxfp4_weights", 0.4)):
+        for recipe, bound in (("mxfp8", 0.1), ("mxfp4_weight_only", 0.4)):
             seen = []
-            model = mxt.convert(copy.deepcopy(plain), recipe, strict=True,
+            model = mxt.convert_(copy.deepcopy(plain), recipe, strict=True,
                                 filter=lambda module, name: not seen.append(name))
             assert type(model.gate) is nn.Linear and "gate" not in seen
             assert len(seen) == 3 * 32
@@ -210,10 +214,10 @@ def lists():
                 (y, logits), (wanted, same) = model(x), plain(x)
             assert torch.equal(logits, same)
             assert 0.01 < distance(y, wanted) < bound, (cls, recipe, distance(y, wanted))
-        back = mxt.convert(mxt.convert(copy.deepcopy(plain), "mxfp8"), "bf16")
+        back = mxt.convert_(mxt.convert_(copy.deepcopy(plain), "mxfp8"), "bf16")
         assert torch.equal(back(x)[0], plain(x)[0])
         # Gradients reach each selected expert.
-        model = mxt.convert(copy.deepcopy(plain), "mxfp8")
+        model = mxt.convert_(copy.deepcopy(plain), "mxfp8")
         dy = ref.tensor(x.shape, 5, F32, spread=1)
         for m in (model, plain):
             m(x)[0].backward(dy)
@@ -230,16 +234,16 @@ def replaced():
     given = inputs("mixtral")
     calls = []
     model["experts"].register_forward_hook(lambda *_: calls.append(1))
-    mxt.convert(model, "mxfp8")
-    mxt.convert(model, "mxfp8_floor", strict=True)
+    mxt.convert_(model, "mxfp8")
+    mxt.convert_(model, "mxfp8_floor", strict=True)
     assert str(model["experts"].recipe) == "mxfp8_floor"
     assert "experts=5, hidden=64, recipe=mxfp8_floor" in repr(model)
     copied = copy.deepcopy(model)
     assert torch.equal(copied["experts"](*given), model["experts"](*given)) and len(calls) == 2
     same = [*model.modules()]
-    mxt.convert(model, "mxfp8_floor")
+    mxt.convert_(model, "mxfp8_floor")
     assert [*model.modules()] == same
-    mxt.convert(model, "bf16")
+    mxt.convert_(model, "bf16")
     assert type(model["experts"]) is hf.MixtralExperts
     assert torch.equal(model["experts"](*given), plain["experts"](*given)) and len(calls) == 3
     assert vars(model["experts"]).keys() == vars(plain["experts"]).keys()
@@ -271,12 +275,12 @@ def left_alone():
         (patched, "forward: expected the method of the class, found a function that was set on"),
     ):
         model = nn.ModuleDict({"mlp": module, "head": nn.Linear(32, 32)})
-        refuses(ValueError, "nothing was replaced", mxt.convert, model, strict=True)
+        refuses(ValueError, "nothing was replaced", mxt.convert_, model, strict=True)
         assert type(model["head"]) is nn.Linear
-        refuses(ValueError, text, mxt.convert, model, strict=True)
+        refuses(ValueError, text, mxt.convert_, model, strict=True)
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
-            mxt.convert(model)
+            mxt.convert_(model)
         assert len(found) == 1 and f"mlp ({type(module).__name__}" in str(found[0].message)
         assert text in str(found[0].message), found[0].message
         assert model["mlp"] is module and type(model["head"]) is mxt.MXLinear
@@ -285,18 +289,18 @@ def left_alone():
         warnings.simplefilter("ignore", FutureWarning)      # the function is deprecated
         convolution = nn.utils.weight_norm(nn.Conv1d(8, 8, 3))
     model = nn.ModuleList([convolution, nn.Linear(32, 32)])
-    mxt.convert(model, strict=True)
+    mxt.convert_(model, strict=True)
     # A filter silences the warning, and register_experts replaces the modules.
     model = nn.ModuleDict({"mlp": hf.UnknownExperts(*SIZES), "head": nn.Linear(32, 32)})
-    mxt.convert(copy.deepcopy(model), strict=True, filter=lambda module, name: name != "mlp")
+    mxt.convert_(copy.deepcopy(model), strict=True, filter=lambda module, name: name != "mlp")
     mxt.register_experts(hf.UnknownExperts, lambda module, recipe: nn.Identity())
-    mxt.convert(model, strict=True)
+    mxt.convert_(model, strict=True)
     mxt.register_experts(hf.UnknownExperts, None)
     assert type(model["mlp"]) is nn.Identity
 
 
 def errors():
-    model = mxt.convert(fused()["gpt-oss"], "mxfp8")
+    model = mxt.convert_(fused()["gpt-oss"], "mxfp8")
     x, chosen, weights = inputs("gpt-oss")
     for kind, text, call in (
         (ValueError, "hidden_states: expected [..., 64]", lambda: model(x[:, :32], chosen, weights)),

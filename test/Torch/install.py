@@ -47,8 +47,8 @@ def outcome(call):
 
 
 rng = np.random.default_rng(0)
-a = Matrix(rng, 48, 64, "mxfp8_e4m3", "cpu")
-b = Matrix(rng, 32, 64, "mxfp8_e4m3", "cpu")
+a = Matrix(rng, 48, 64, "mxfp8", "cpu")
+b = Matrix(rng, 32, 64, "mxfp8", "cpu")
 offs = torch.tensor([16, 48], dtype=torch.int32)
 weights = torch.stack([b.elements.view(torch.uint8)] * 2).view(b.elements.dtype)
 scales_a, scales_b = torch.stack([a.blocked] * 2), torch.stack([b.blocked] * 2)
@@ -167,7 +167,7 @@ with torch.inference_mode():
 
 # --- Fake tensors with sizes and formats refused by PyTorch's own fake kernel.
 with FakeTensorMode() as mode:
-    for format in ("mxfp8_e4m3", "mxfp4"):
+    for format in ("mxfp8", "mxfp4"):
         x = Matrix(rng, 70, 96, format, "cpu")
         y = scaled_mm(*(fake(mode, t) for t in (x.elements, x.elements.t())),
                       fake(mode, x.blocked), MX, fake(mode, x.blocked), MX, BLOCKED,
@@ -196,7 +196,7 @@ def matmul(elements, scales):
 
 compiled = torch.compile(matmul, backend="aot_eager", fullgraph=True, dynamic=True)
 for count in (48, 70, 9):
-    x = Matrix(rng, count, 64, "mxfp8_e4m3", "cpu")
+    x = Matrix(rng, count, 64, "mxfp8", "cpu")
     assert torch.equal(compiled(x.elements, x.blocked), ours(x) * 2), count
 
 # --- torch.compile traces the functions of mx_compiler.torch.

@@ -12,13 +12,13 @@ import mx_compiler.torch as mxt
 assert set(dir(mxt)) == {*mxt.__all__, "__doc__"}, dir(mxt)
 reference = pathlib.Path(sys.argv[1])
 page = reference.read_text()
-assert "matmul_options" not in page and page.count("mxt.convert(") == 1
+assert "multiply_grouped" not in page and page.count("mxt.convert_(") == 1
 found = 0
 for page in (reference, *sorted(pathlib.Path(sys.argv[2]).rglob("*.md"))):
     for name in set(re.findall(r"\bmxt\.([A-Za-z_]\w*)", page.read_text())):
         assert hasattr(mxt, name), f"{page.name}: mx_compiler.torch has no {name}"
         found += 1
-    for name in re.findall(r'"(mxfp\w+_(?:weights|gradients|with_hp|floor))"',
+    for name in re.findall(r'"((?:mxfp\w+_(?:weight_only|gradients|with_hp|floor|fast))|fp8_block|w4a8)"',
                            page.read_text()):
         assert name in mxt.RECIPES, f"{page.name}: no recipe is called {name}"
 assert found > 20, found

@@ -9,7 +9,7 @@ from torch.library import opcheck
 import mx_compiler.torch as mxt
 import reference as ref
 
-FORMATS = ("mxfp8_e4m3", "mxfp8_e4m3", "mxfp8_e4m3")
+FORMATS = ("mxfp8", "mxfp8", "mxfp8")
 DENSE = (*FORMATS, "ceil", False)
 
 
@@ -38,7 +38,7 @@ y_t = byte(*mxt.quantize_mxfp8(y, -2, offsets=offs))
 w8_q = byte(*mxt.quantize_mxfp8(w))
 experts8_q = byte(*mxt.quantize_mxfp8(experts))
 half = torch.bfloat16
-e4m3, e2m1 = "mxfp8_e4m3", "mxfp4"
+e4m3, e2m1 = "mxfp8", "mxfp4"
 tokens = torch.arange(96, dtype=torch.int32, device=ref.DEVICE)
 probs = torch.ones(96, device=ref.DEVICE)
 w1, w2 = ref.tensor((4, 128, 128), 4, spread=1), ref.tensor((4, 128, 64), 5, spread=1)
@@ -112,7 +112,7 @@ print(len(CASES), "cases of", len(names), "operators")
 
 def everything(x, w, experts, w1, w2, offs, tokens, probs):
     q, s, _, _ = mxt.quantize_mxfp8(x, (-1, -2), offsets=offs)
-    values = mxt.dequantize(q, s, "mxfp8_e4m3", torch.float32, offsets=offs)
+    values = mxt.dequantize(q, s, "mxfp8", torch.float32, offsets=offs)
     padded, _ = mxt.pad_token_groups(x, offs)
     back = mxt.unpad_token_groups(padded, offs, x.shape[0])
     plain = mxt.quantize_mxfp8(x, blocked=False)[1]

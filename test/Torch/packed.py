@@ -25,7 +25,7 @@ from reference import DEVICE, blocked, exact, near
 from refuses import refuses
 
 BF16, F32 = torch.bfloat16, torch.float32
-RECIPE = "mxfp4_weights"
+RECIPE = "mxfp4_weight_only"
 
 
 def place(format):
@@ -62,7 +62,7 @@ def check(found, a, b, what):
 
 
 def operators():
-    for format in ("mxfp4", "nvfp4", "mxfp6_e2m3", "mxfp8_e4m3", "mxfp8_e5m2"):
+    for format in ("mxfp4", "nvfp4", "mxfp6_e2m3", "mxfp8", "mxfp8_e5m2"):
         for shape in ((64, 128), (3, 128, 64), (0, 64), (2, 2, 64, 64)):
             kind = torch.uint8
             plain = torch.randint(0, 256, (*shape[:-1], shape[-1] // (
@@ -101,7 +101,7 @@ def layouts():
     for device, chip, on, name, shape, wanted in (
             ("sim", "sm_90a", "cpu", "mxfp4", (64, 128), "packed"),
             ("sim", "sm_90a", "cpu", "nvfp4", (5, 128, 64), "packed"),
-            ("sim", "sm_90a", "cpu", "mxfp8_e4m3", (64, 64), "packed"),
+            ("sim", "sm_90a", "cpu", "mxfp8", (64, 64), "packed"),
             ("sim", "sm_90a", "cpu", "mxint8", (64, 128), "plain"),
             ("sim", "sm_90a", "cpu", "mxfp4", (96, 128), "plain"),
             ("sim", "sm_90a", "cpu", "mxfp4", (128, 96), "plain"),
@@ -214,7 +214,7 @@ def state_dicts():
 
 
 def copies():
-    layer = mxt.convert(linear_of(128, 64), RECIPE)
+    layer = mxt.convert_(linear_of(128, 64), RECIPE)
     own, kept = layer.state_dict(), dict(layer.named_buffers())
     size = sum(x.nbytes for x in layer.buffers())
     assert size == 128 * 64 // 2 + 128 * 4 * 1  # elements, and one tile row of scales
@@ -236,13 +236,13 @@ def copies():
     assert_same(other[0].state_dict(), own)
     # Convert the weights back to floats.
     wanted = layer.dequantized(dtype=F32)
-    back = mxt.convert(layer, "bf16")
+    back = mxt.convert_(layer, "bf16")
     assert type(back) is torch.nn.Linear and torch.equal(back.weight, wanted)
 
 
 def moves():
     """Moves a module to a device without packed weights, and back."""
-    layer = mxt.convert(linear_of(128, 64), RECIPE)
+    layer = mxt.convert_(linear_of(128, 64), RECIPE)
     own, kept = layer.state_dict(), dict(layer.named_buffers())
     x = ref.tensor((5, 64), spread=2)
     y = layer(x)

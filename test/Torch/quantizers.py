@@ -31,8 +31,8 @@ for shape in ((96, 160), (3, 64, 128), (130, 32)):
                        spread=3 if dtype == torch.float16 else 8)
         x[..., :32] = 0
         given = ref.exact(x)
-        for format, rounding, blocked in (("mxfp8_e4m3", "ceil", True),
-                                          ("mxfp8_e4m3", "floor", False),
+        for format, rounding, blocked in (("mxfp8", "ceil", True),
+                                          ("mxfp8", "floor", False),
                                           ("mxfp8_e5m2", "ceil", False),
                                           ("mxfp4", "floor", True),
                                           ("mxfp4", "ceil", False)):
@@ -67,14 +67,14 @@ x, offsets = ref.tensor((300, 64), seed=5), ref.ends(7, 7, 150, 300)
 given, places = ref.exact(x), ref.group_rows(offsets)
 for blocked in (True, False):
     q, s, qt, st = mxt.quantize_mxfp8(x, (-1, -2), blocked=blocked, offsets=offsets)
-    check(given, q, s, "mxfp8_e4m3", "ceil", blocked, places if blocked else None)
+    check(given, q, s, "mxfp8", "ceil", blocked, places if blocked else None)
     assert qt.shape == (64, (300 + 127 * 4 + 127) // 128 * 128)
     start, begin = 0, 0
     for end in (7, 7, 150, 300):
         size = end - begin
         part = turn(given[begin:end])
         padded = np.pad(part, [(0, 0), (0, -size % 128)])
-        whole = ref.codes(qt, "mxfp8_e4m3") * np.repeat(
+        whole = ref.codes(qt, "mxfp8") * np.repeat(
             ref.scales(st, 64, qt.shape[1] // 32, blocked), 32, -1)
         assert (whole[:, start:start + padded.shape[1]] ==
                 ref.blocked(padded)).all(), (blocked, end)
@@ -103,7 +103,7 @@ for blocked in (True, False):
 
 # With deterministic algorithms, PyTorch fills new memory, which must also work for packed types.
 torch.use_deterministic_algorithms(True)
-for format in ("mxfp8_e4m3", "mxfp4", "nvfp4"):
+for format in ("mxfp8", "mxfp4", "nvfp4"):
     make = mxt.quantize_nvfp4 if format == "nvfp4" else lambda x: mxt.quantize(x, format)
     assert all(torch.equal(a.view(torch.uint8), b.view(torch.uint8))
                for a, b in zip(make(x)[:2], make(x)[:2]))

@@ -1,15 +1,14 @@
 # REQUIRES: torch
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %t
-"""Tests ways to store a model with weight-only modules. Either the loaded model has the same bits as the stored model,
-or loading is refused. No weight silently keeps its initial value."""
+"""Tests ways to store a model with weight-only modules. Either the loaded model equals the stored model bit for bit, or
+loading is refused. No weight silently keeps its initial value."""
 
 import copy
 import io
 import pathlib
 import pickle
 import sys
-import types
 
 import safetensors.torch
 import torch
@@ -21,13 +20,11 @@ from torch.distributed.checkpoint.state_dict import (StateDictOptions, get_model
 import hugging_face as hf
 import mx_compiler.torch as mxt
 import reference as ref
-from mx_compiler.torch import gpt_oss
-from mx_compiler.torch.gpt_oss_experts import MXFP4Experts
 from reference import DEVICE
 from refuses import refuses
 
 FOLDER = pathlib.Path(sys.argv[1])
-RECIPES = "mxfp8_weights", "mxfp6_weights", "mxfp4_weights"
+RECIPES = "mxfp8_weight_only", "mxfp6_weight_only", "mxfp4_weight_only"
 COUNTS = torch.tensor([5, 8, 3], device=DEVICE)
 
 
@@ -49,7 +46,7 @@ class Model(nn.Module):
 
 def models(recipe):
     """Returns the model to store, and its result."""
-    model = mxt.convert(Model(), recipe)
+    model = mxt.convert_(Model(), recipe)
     return model, model(ref.tensor((16, 64)))
 
 
@@ -59,7 +56,7 @@ def is_same(model, wanted):
 
 def refuses_floats(load, *kinds):
     """Checks that models with float weights (PyTorch models and training modules) refuse the stored model."""
-    for model in Model(2), mxt.convert(Model(2), "mxfp8"):
+    for model in Model(2), mxt.convert_(Model(2), "mxfp8"):
         try:
             load(model)
         except kinds as error:
@@ -78,7 +75,7 @@ def copies():
                       torch.load(buffer, weights_only=False)):
             assert is_same(other, wanted) and other.first.weight is None
             assert str(other) == str(model)
-            back = mxt.convert(other, "bf16", strict=True)
+            back = mxt.convert_(other, "bf16", strict=True)
             assert [*back.state_dict()] == [*Model().state_dict()]
 
 
@@ -88,26 +85,17 @@ def state_dicts():
         torch.save(model.state_dict(), FOLDER / "state.pt")
         state = torch.load(FOLDER / "state.pt", weights_only=True)
         for assign in False, True:
-            new = mxt.convert(Model(2), recipe)
+            new = mxt.convert_(Model(2), recipe)
             assert not is_same(new, wanted)
             new.load_state_dict(state, assign=assign)
             assert is_same(new, wanted)
             for strict in False, True:
                 refuses_floats(lambda m, strict=strict, assign=assign: m.load_state_dict(
                     state, strict=strict, assign=assign), RuntimeError)
-        # Earlier versions stored the format's name under NAME_format.
-        older = {name + "_format" * (x.dtype == torch.uint8 and x.dim() == 1): x
-                 for name, x in state.items()}
-        assert older.keys() & {"first.weight_format", "experts.w1_format",
-                               "routed.down_proj_format"} and "first.weight" not in older
-        new = mxt.convert(Model(2), recipe)
-        new.load_state_dict(older)
-        assert is_same(new, wanted)
-        other = mxt.convert(Model(), RECIPES[RECIPES.index(recipe) - 1])
-        for given in state, older:
-            refuses(RuntimeError, f"expected {other.first.recipe.weights}, the format of the "
-                    f"module's recipe, found {model.first.recipe.weights}",
-                    other.load_state_dict, given, strict=False)
+        other = mxt.convert_(Model(), RECIPES[RECIPES.index(recipe) - 1])
+        refuses(RuntimeError, f"expected {other.first.recipe.weights}, the format of the "
+                f"module's recipe, found {model.first.recipe.weights}",
+                other.load_state_dict, state, strict=False)
 
 
 def safetensors_files():
@@ -116,7 +104,7 @@ def safetensors_files():
         safetensors.torch.save_model(model, FOLDER / "a.safetensors")
         safetensors.torch.save_file(model.state_dict(), FOLDER / "b.safetensors")
         for file in FOLDER / "a.safetensors", FOLDER / "b.safetensors":
-            new = mxt.convert(Model(2), recipe)
+            new = mxt.convert_(Model(2), recipe)
             assert safetensors.torch.load_model(new, file) == (set(), [])
             assert is_same(new, wanted)
             for strict in False, True:
@@ -130,7 +118,7 @@ def distributed_checkpoints():
         model, wanted = models(recipe)
         folder = FOLDER / recipe
         dcp.save({"model": get_model_state_dict(model)}, checkpoint_id=folder, no_dist=True)
-        new = mxt.convert(Model(2), recipe)
+        new = mxt.convert_(Model(2), recipe)
         state = {"model": get_model_state_dict(new)}
         dcp.load(state, checkpoint_id=folder, no_dist=True)
         set_model_state_dict(new, state["model"])
@@ -147,7 +135,7 @@ def distributed_checkpoints():
 def other_packages():
     """Packages that load weights into floats get an error instead of a state dict to save. Packages that store adapters
     get a state dict. The stand-ins have the names of the packages and functions."""
-    model, wanted = models("mxfp4_weights")
+    model, wanted = models("mxfp4_weight_only")
 
     def saver(package):
         scope = {"__name__": package}
@@ -155,25 +143,15 @@ def other_packages():
         return scope["save_pretrained"]
     for given, key in (model, "first.weight"), (model.routed, "gate_up_proj"):
         refuses(ValueError, f"{key}: expected floats, which from_pretrained reads, found "
-                "mxfp4: save the result of mx_compiler.torch.convert(model, \"bf16\")",
+                "mxfp4: save the result of mx_compiler.torch.convert_(model, \"bf16\")",
                 saver("diffusers.models.modeling_utils"), given)
     for package in "peft.peft_model", "users", "transformers_of_users":
         assert saver(package)(model).keys() == model.state_dict().keys()
-    saver("transformers.modeling_utils")(mxt.convert(copy.deepcopy(model), "bf16"))
-    saver("transformers.modeling_utils")(mxt.convert(Model(), "mxfp8"))
+    saver("transformers.modeling_utils")(mxt.convert_(copy.deepcopy(model), "bf16"))
+    saver("transformers.modeling_utils")(mxt.convert_(Model(), "mxfp8"))
     scope = {"__name__": "transformers.modeling_utils", "inner": saver("peft.peft_model")}
     exec("def save_pretrained(model):\n  return inner(model)", scope)
     assert scope["save_pretrained"](model).keys() == model.state_dict().keys()
-    # A config may declare tensors of a gpt-oss checkpoint.
-    scope = {"__name__": "transformers.modeling_utils"}
-    exec("def save_pretrained(self):\n  return self.state_dict()", scope)
-    whole = nn.ModuleDict({"experts": MXFP4Experts(gpt_oss.Sizes(2, 64, 32), device=DEVICE)})
-    for config in None, types.SimpleNamespace(quantization_config=None):
-        whole.config = config
-        refuses(ValueError, "experts.gate_up_proj: expected floats, which from_pretrained "
-                "reads without a quantization_config", scope["save_pretrained"], whole)
-    whole.config = types.SimpleNamespace(quantization_config={"quant_method": "mxfp4"})
-    assert scope["save_pretrained"](whole).keys() == whole.state_dict().keys()
 
 
 for part in copies, state_dicts, safetensors_files, distributed_checkpoints, other_packages:

@@ -34,7 +34,7 @@ def compare(rows, inputs, outputs, ends, kind, saves, options):
     """Checks a layer. Without `ends`, the layer is a single matrix."""
     what = rows, inputs, outputs, ends, kind, saves, options
     groups = len(ends or [rows])
-    of_x, of_w, of_dy = (options.get(name, "mxfp8_e4m3") for name in ("activations", "weights", "gradients"))
+    of_x, of_w, of_dy = (options.get(name, "mxfp8") for name in ("activations", "weights", "gradients"))
     rule = options.get("scale_rounding", "ceil")
     x = ref.tensor((rows, inputs), 1, spread=2).requires_grad_()
     w = ref.tensor((groups, outputs, inputs), 2, kind, spread=2)
@@ -68,16 +68,16 @@ for index in range(CASES):
 print("random layers right")
 
 # Only one row count gets its own kernels. Other row counts use the kernels for any number of rows.
-training.MOST_ROWS = 1
+specialize.MOST_ROWS = 1
 for rows in (64, 96, 33, 64):
     compare(rows, 64, 32, None, torch.bfloat16, False, {})
-known, = (rows for (_, layer), rows in training._rows_of.items()
+known, = (rows for (_, layer), rows in specialize._rows_of.items()
           if (layer.inputs, layer.outputs, layer.rows) == (64, 32, None))
 assert known == {64}, known
 print("any rows right")
 
 # The padding in the saved quantizer result is zero, so operators with equal inputs return equal bytes.
-options = ("mxfp8_e4m3",) * 3 + ("ceil",)
+options = ("mxfp8",) * 3 + ("ceil",)
 for rows, ends in ((32, None), (160, None), (96, (10, 50, 50, 96)), (40, (40,))):
     x = ref.tensor((rows, 64), 1, spread=2)
     if ends is None:

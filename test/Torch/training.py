@@ -127,7 +127,7 @@ train("--batch-tokens=500", error="--batch-tokens: expected a multiple of 64")
 for wrong in (["--all"], ["--all", "--out=x", "--seed=1"], ["--out=x"], ["--steps=0"],
               ["--batch-tokens=-64"], ["--seed=-1"], ["--seed=99999999999"],
               ["--rate=nan"], ["--rate=-1"], ["--time-limit=59"], ["--recipe=mxfp9"],
-              ["--recipe=mxfp4_weights"], ["--all", "--out=x", "--recipes=bf16,"],
+              ["--recipe=mxfp4_weight_only"], ["--all", "--out=x", "--recipes=bf16,"],
               ["--device=foo"], ["--device=meta"], ["--device=cuda:99"],
               ["--device=cpu", "--graph"], ["--log=x", "--checkpoint=x"]):
     train(*wrong, code=2)

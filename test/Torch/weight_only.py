@@ -18,7 +18,7 @@ from reference import DEVICE, blocked, exact, near
 from refuses import refuses
 
 BF16, F32 = torch.bfloat16, torch.float32
-RECIPES = ("mxfp8_weights", "mxfp6_weights", "mxfp4_weights",
+RECIPES = ("mxfp8_weight_only", "mxfp6_weight_only", "mxfp4_weight_only",
            mxt.Recipe(weights="mxfp4", scale_rounding="floor", weight_only=True))
 
 
@@ -65,10 +65,10 @@ def any_outputs():
     """Any number of outputs is valid, because outputs are not a reduction dimension. Each number needs its own
     program."""
     for recipe in RECIPES:
-        for outputs in (50, 33, 1) if recipe == "mxfp4_weights" else (33,):
+        for outputs in (50, 33, 1) if recipe == "mxfp4_weight_only" else (33,):
             given = linear_of(outputs, 64)
             torch.nn.init.zeros_(given.bias)
-            layer = mxt.convert(given, recipe, strict=True)
+            layer = mxt.convert_(given, recipe, strict=True)
             W = values(given.weight, layer.recipe)
             assert (exact(layer.dequantized(dtype=F32)) == W).all(), (recipe, outputs)
             loaded = mxt.MXWeightOnlyLinear(64, outputs, recipe=recipe, device=DEVICE)
@@ -176,10 +176,10 @@ def in_a_model():
     plain = make()
     state = plain.state_dict()
     names = list(state)
-    converted = mxt.convert(make(), "mxfp4_weights")
+    converted = mxt.convert_(make(), "mxfp4_weight_only")
     converted.load_state_dict(state)
     assert list(state) == names and state["0.weight"].dtype == F32
-    same = mxt.convert(copy.deepcopy(plain), "mxfp4_weights")
+    same = mxt.convert_(copy.deepcopy(plain), "mxfp4_weight_only")
     x = ref.tensor((4, 64))
     assert torch.equal(converted(x), same(x))
     assert [p.shape for p in converted.parameters()] == [(96,), (32,)]
@@ -206,10 +206,10 @@ def errors():
         (ValueError, "name: expected one of weight, found 'w1'",
          lambda: layer.dequantized("w1")),
         # Shapes are the same, but formats differ.
-        (RuntimeError, "weight: expected mxfp8_e4m3, the format of the module's "
+        (RuntimeError, "weight: expected mxfp8, the format of the module's "
          "recipe, found mxfp6_e2m3",
-         lambda: mxt.MXWeightOnlyLinear(64, 32, recipe="mxfp8_weights").load_state_dict(
-             mxt.MXWeightOnlyLinear(64, 32, recipe="mxfp6_weights").state_dict())),
+         lambda: mxt.MXWeightOnlyLinear(64, 32, recipe="mxfp8_weight_only").load_state_dict(
+             mxt.MXWeightOnlyLinear(64, 32, recipe="mxfp6_weight_only").state_dict())),
         (RuntimeError, "weight: expected a torch.Tensor, found list",
          lambda: layer.load_state_dict({"bias": torch.zeros(32), "weight": [1.0]})),
         (ValueError, "x: expected [..., 64], in_features of the layer",

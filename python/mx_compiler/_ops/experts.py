@@ -162,8 +162,8 @@ class MoELayer(_Layer):
     examples/moe_layer.mlir, with 9 launches in the forward pass and 12 in the backward pass. The
     rows of a token are added in order, so results are bitwise reproducible."""
 
-    def __init__(self, experts, hidden, intermediate, *, activations="mxfp8_e4m3",
-                 weights="mxfp8_e4m3", gradients=None, chip=None, cache=True):
+    def __init__(self, experts, hidden, intermediate, *, activations="mxfp8",
+                 weights="mxfp8", gradients=None, chip=None, cache=True):
         self._begin(experts, hidden, intermediate, activations, weights, gradients)
         self._compile(template_text(experts, hidden, intermediate, *self._elements()),
                       "moe_layer", chip, cache)
@@ -242,7 +242,7 @@ class RoutedMoELayer(_Layer):
     rank that owns some of its experts, and each of these ranks returns a bf16 sum."""
 
     def __init__(self, experts, hidden, intermediate, choices, group=None, *, tokens,
-                 activations="mxfp8_e4m3", weights="mxfp8_e4m3", gradients=None,
+                 activations="mxfp8", weights="mxfp8", gradients=None,
                  capacity=None, chip=None, cache=True):
         if group is not None and not isinstance(group, Group):
             raise TypeError(f"group: expected an mx_compiler.Group or None, found {group!r}")

@@ -12,7 +12,7 @@ MODES = ("rows", "masked", "reduction")
 RAGGED = dict(zip(MODES, (("rows", None), (None, None), ("reduction", "reduction"))))
 
 
-def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
+def matmul(a, b, dtype="bfloat16", *, alpha=None, in_order=False, stream=None):
     """Computes c[m, n] = sum over k of a[m, k] * b[n, k] with f32 accumulation.
 
     a         a Quantized, [batch..., M, K], or a bf16 array, which is not quantized
@@ -23,16 +23,18 @@ def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
     dtype     element type of the result: bf16, f16 or f32
     alpha     factor of the result: a number, or an f32 array without dimensions in
               device memory. The global scales of NVFP4 are applied in addition
+    in_order  True: a row of the result has the same bits for any number of rows
+              (docs/reference/Spec.md, Order of sums)
 
     Returns an array [batch..., M, N]. Raises TypeError or ValueError before any launch. The error
     names the argument."""
     arrays, about = _take_apart(a, b, None, alpha)
-    entry, signature = find_plan(_plan_matmul, (dtype, *about), arrays,
-                                 (a, b, alpha, dtype))
+    entry, signature = find_plan(_plan_matmul, (dtype, in_order, *about), arrays,
+                                 (a, b, alpha, dtype, in_order))
     return entry.call(arrays, signature, stream)[0]
 
 
-def _plan_matmul(a, b, alpha, dtype):
+def _plan_matmul(a, b, alpha, dtype, in_order):
     to = check.element("dtype", dtype, check.MATRICES)
     left, right = _Side("a", a), _Side("b", b)
     _check_pair(left, right)
@@ -45,11 +47,11 @@ def _plan_matmul(a, b, alpha, dtype):
         raise ValueError(f"b: expected the batch {left.shape[:-2]} of a, found "
                          f"{right.shape[:-2]}")
     return _find_matmul(_matmul_text, left, right, len(left.shape) == 2, to.mlir,
-                        _factor_types(a, b, alpha))
+                        _factor_types(a, b, alpha), in_order)
 
 
 def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
-                   stream=None):
+                   in_order=False, stream=None):
     """Computes a matmul for each expert group, as in a mixture of experts.
 
     offsets   i32 or i64, [groups], in device memory; the host does not read them
@@ -61,16 +63,16 @@ def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
               "reduction": `a` is [M, T] and `b` is [N, T], both quantized along axis -2
               with these offsets. The result is [G, M, N]; matrix g is the sum over the
               part of T that belongs to group g
-    dtype, alpha  as in `matmul`
+    dtype, alpha, in_order  as in `matmul`
 
     Raises TypeError or ValueError before any launch. The error names the argument."""
     arrays, about = _take_apart(a, b, offsets, alpha)
-    entry, signature = find_plan(_plan_grouped, (dtype, mode, *about), arrays,
-                                 (a, b, offsets, alpha, dtype, mode))
+    entry, signature = find_plan(_plan_grouped, (dtype, mode, in_order, *about), arrays,
+                                 (a, b, offsets, alpha, dtype, mode, in_order))
     return entry.call(arrays, signature, stream)[0]
 
 
-def _plan_grouped(a, b, offsets, alpha, dtype, mode):
+def _plan_grouped(a, b, offsets, alpha, dtype, mode, in_order):
     to = check.element("dtype", dtype, check.MATRICES)
     check.one_of("mode", mode, MODES)
     left, right = _Side("a", a), _Side("b", b)
@@ -88,7 +90,7 @@ def _plan_grouped(a, b, offsets, alpha, dtype, mode):
             raise ValueError(f"{side.name}: expected one matrix for each of {groups} "
                              f"expert groups of offsets, found {side.shape[0]}")
     return _find_matmul(_grouped_text, left, right, mode == "rows", to.mlir,
-                        _factor_types(a, b, alpha), mode, groups,
+                        _factor_types(a, b, alpha), in_order, mode, groups,
                          check.index_type("offsets", offsets))
 
 
@@ -226,12 +228,12 @@ def _operands(types):
             f"{', '.join(type for _, type in types)})")
 
 
-def _block(*abouts):
-    blocks = {about[3].block for about in abouts if about[3]}
-    return f"block_size = {blocks.pop()} " if blocks else ""
+def _form(left, right, in_order):
+    blocks = {about[3].block for about in (left, right) if about[3]}
+    return (f"block_size = {blocks.pop()} " if blocks else "") + "in_order " * in_order
 
 
-def _matmul_text(left, right, to, factors):
+def _matmul_text(left, right, to, factors, in_order):
     body, types = Body(), _types(left) + _types(right)
     dims = (*left[1][:-1], right[1][-2])
     result = tensor(dims, to)
@@ -240,11 +242,11 @@ def _matmul_text(left, right, to, factors):
     arguments, alpha = _alpha(body, factors)
     out = body.empty(result, sizes)
     value = body.add(f"mx.matmul {_operands(types)} {alpha}outs({out} : {result}) "
-                     f"{_block(left, right)}-> {result}")
+                     f"{_form(left, right, in_order)}-> {result}")
     return body.function(types + arguments, [result], [value])
 
 
-def _grouped_text(left, right, to, factors, mode, groups, index):
+def _grouped_text(left, right, to, factors, in_order, mode, groups, index):
     body, types = Body(), _types(left) + _types(right)
     dims = {"rows": (None, right[1][-2]),
             "masked": (*left[1][:-1], right[1][-2]),
@@ -257,5 +259,5 @@ def _grouped_text(left, right, to, factors, mode, groups, index):
     out = body.empty(result, sizes)
     value = body.add(f"mx.grouped_matmul ragged = {kind} {_operands(types)} "
                      f"offsets(%offsets : {ends}) {alpha}outs({out} : {result}) "
-                     f"{_block(left, right)}-> {result}")
+                     f"{_form(left, right, in_order)}-> {result}")
     return body.function([*types, ("offsets", ends), *arguments], [result], [value])

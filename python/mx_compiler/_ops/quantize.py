@@ -13,7 +13,7 @@ from .specialize import find_entry, find_plan
 ROUNDINGS = ("ceil", "floor", "even", "fit")
 
 
-def quantize(x, format="mxfp8_e4m3", *, axis=-1, scale_rounding="ceil",
+def quantize(x, format="mxfp8", *, axis=-1, scale_rounding="ceil",
              layout="sf_128x4", global_scale=None, offsets=None, gather=None,
              stream=None):
     """Quantizes a matrix or a batch of matrices in blocks along an axis.
@@ -44,7 +44,7 @@ def quantize(x, format="mxfp8_e4m3", *, axis=-1, scale_rounding="ceil",
                      offsets, gather, stream, is_swiglu=False)
 
 
-def swiglu_quantize(gate_up, format="mxfp8_e4m3", *, probs=None, axis=-1,
+def swiglu_quantize(gate_up, format="mxfp8", *, probs=None, axis=-1,
                     scale_rounding="ceil", layout="sf_128x4", global_scale=None,
                     offsets=None, stream=None):
     """Quantizes silu(gate) * up * probs without storing the unquantized values.

@@ -83,10 +83,10 @@ def quantize_text(batch, rows, columns, source, format, axes, rounding, layout,
 
 
 def add_quantize(body, x: Matrix, format: Format, axes, rounding, groups=None,
-                 layout="sf_128x4", factor=""):
-    """Adds an mx.quantize of `x` and returns an Operand for each axis. The operation reads `x` once.
-    `factor` is the global_scale clause for NVFP4."""
-    count = groups.count if groups else None
+                 layout=None, factor=""):
+    """Adds a quantization of `x` and returns an Operand for each axis. The operation reads `x` once.
+    `factor` is the global_scale clause for NVFP4. The default layout is that of the format."""
+    count, layout = groups.count if groups else None, layout or format.layout
     outs, types = [], []
     for axis in axes:
         ragged = None if not groups else "rows" if axis == -1 else "reduction"
@@ -107,10 +107,14 @@ def add_quantize(body, x: Matrix, format: Format, axes, rounding, groups=None,
         types += own
     kind = "ragged = rows " if groups else ""
     ends = f"offsets(%offsets : {groups.type}) " if groups else ""
+    name, options = "mx.quantize", "" if rounding is None else f"scale_rounding = {rounding} "
+    if format.block > 32:
+        rows = f"{format.rows}x" if format.rows > 1 else ""
+        name, options = "mx.fused_quantize", f"block_size = {rows}{format.block} {options}"
     results = body.add(
-        f"mx.quantize {kind}ins({x.value} : {x.type}) {factor}{ends}"
+        f"{name} {kind}ins({x.value} : {x.type}) {factor}{ends}"
         f"outs({', '.join(outs)} : {', '.join(types)}) "
-        f"axes = [{', '.join(str(2 + axis) for axis in axes)}] scale_rounding = {rounding} "
+        f"axes = [{', '.join(str(2 + axis) for axis in axes)}] {options}"
         f"-> {', '.join(types)}", results=len(types))
     return [Operand(tuple(results[i:i + 2]), tuple(types[i:i + 2]))
             for i in range(0, len(types), 2)]

@@ -9,6 +9,8 @@ from .formats import Format
 from .mlir_text import tensor
 
 LAYOUTS = ("sf_128x4", "linear")
+# Adjacent rows in the layout mn_major.
+_MN_MAJOR_ROWS = 4
 
 
 class Quantized(NamedTuple):
@@ -60,9 +62,11 @@ class Quantized(NamedTuple):
 def scales_shape(shape, format, layout, ragged=None, groups=None):
     """Returns the shape of the scales array of a matrix (docs/reference/Spec.md, Scales)."""
     *batch, rows, columns = shape
-    blocks = columns // format.block
+    rows, blocks = -(-rows // format.rows), columns // format.block
     if layout == "linear":
         return (*batch, rows, blocks)
+    if layout == "mn_major":
+        return (*batch, blocks, -(-rows // _MN_MAJOR_ROWS), _MN_MAJOR_ROWS)
     return (*batch, *scale_tiles.tiles_shape(rows, blocks,
                                              groups if ragged == "rows" else None))
 
@@ -86,9 +90,11 @@ def elements_type(dims, format, ragged=None, groups=None, is_packed=False):
 
 def scales_type(dims, format, layout, ragged=None, groups=None):
     """Returns the MLIR type of the scales of a matrix with dimensions `dims`."""
-    last = None if dims[-1] is None else dims[-1] // format.block
+    *batch, rows, last = dims
+    last = None if last is None else last // format.block
+    rows = None if rows is None else -(-rows // format.rows)
     encoding = ""
     if layout != "linear" or groups:
         of_groups = f", ragged = {ragged}, groups = {groups}" if groups else ""
         encoding = f"#mx.scale_layout<{layout}{of_groups}>"
-    return tensor((*dims[:-1], last), format.scales, encoding)
+    return tensor((*batch, rows, last), format.scales, encoding)

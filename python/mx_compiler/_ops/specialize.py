@@ -4,11 +4,15 @@
 from .._compile.compile import compile
 from .._programs.calls import sign
 from .._arrays.interop import place_of
-from .._runtime.device import device_key, on_device
+from .._runtime.device import HOST, device_key, device_name, on_device
 
 # Number of plans of all functions at which the cache is cleared.
 MOST_PLANS = 4096
-_entries, _plans = {}, {}
+# Number of row counts for which a layer has programs with static sizes; later row counts share a
+# program with a dynamic size. With static sizes, the compiler chooses the output of quantizers, such
+# as bf16 for a bf16 matmul. A training run has only a few row counts.
+MOST_ROWS = 8
+_entries, _plans, _rows_of = {}, {}, {}
 
 
 def find_plan(make, about, arrays, given):
@@ -39,3 +43,15 @@ def find_entry(make_text, *about):
     if entry is None:
         entry = _entries[key] = compile(make_text(*about))["main"]
     return entry
+
+
+def own_rows(layer, rows):
+    """Returns `rows` if the layer has programs for this row count, or None for the programs with
+    a dynamic row count. Both must have the same order of sums. The reference path always uses a
+    dynamic row count."""
+    if device_name() == HOST:
+        return None
+    known = _rows_of.setdefault((device_key(), layer), set())
+    if rows not in known and len(known) < MOST_ROWS:
+        known.add(rows)
+    return rows if rows in known else None

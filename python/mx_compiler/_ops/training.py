@@ -7,21 +7,14 @@ single expert group."""
 from typing import NamedTuple
 
 from .._arrays.interop import find_library
-from .._runtime.device import HOST, device_key, device_name
 from . import checks as check
 from . import scale_tiles
 from .chip_sizes import named_reductions
 from .formats import Format
 from .quantize_text import ExpertGroups
 from .scale_tiles import round_up
-from .specialize import find_entry, find_plan
+from .specialize import find_entry, find_plan, own_rows
 from .training_text import Layer, backward_text, forward_text
-
-# Number of row counts for which a layer has programs with static sizes; later row counts share a
-# program with a dynamic size. With static sizes, the compiler chooses the output of quantizers, such
-# as bf16 for a bf16 matmul. A training run has only a few row counts.
-MOST_ROWS = 8
-_rows_of = {}
 
 
 class Formats(NamedTuple):
@@ -110,16 +103,4 @@ def _layer(rows, weight, offsets, formats):
     if groups is not None:
         groups = ExpertGroups(groups, check.index_type("offsets", offsets))
     layer = Layer(None, outputs, inputs, element.mlir, weight_element.mlir, *formats, groups)
-    return layer._replace(rows=_own_rows(layer, shape[0]))
-
-
-def _own_rows(layer, rows):
-    """Returns `rows` if the layer has programs for this row count, or None for the programs with
-    a dynamic row count. The choice for a row count never changes, because the order of sums may
-    differ between programs. The reference path always uses a dynamic row count."""
-    if device_name() == HOST:
-        return None
-    known = _rows_of.setdefault((device_key(), layer), set())
-    if rows not in known and len(known) < MOST_ROWS:
-        known.add(rows)
-    return rows if rows in known else None
+    return layer._replace(rows=own_rows(layer, shape[0]))

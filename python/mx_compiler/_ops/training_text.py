@@ -6,6 +6,9 @@ matmul reads.
     y  = q(x)   q(w)^T     blocks along K
     dx = q(dy)  q(w)       blocks along N
     dw = q(dy)^T q(x)      blocks along T, the rows of x
+
+Sums are in order, so results depend neither on the number of rows nor on the choice between programs
+with static and with dynamic rows.
 """
 
 from typing import NamedTuple, Optional
@@ -127,7 +130,7 @@ def _multiply_reduction(body, layer, a, b):
 def _multiply(body, name, a, b, clauses, out, result):
     value = body.add(
         f"{name} ins({', '.join((*a.values, *b.values))} : {', '.join((*a.types, *b.types))}) "
-        f"{clauses}outs({out} : {result}) block_size = 32 -> {result}")
+        f"{clauses}outs({out} : {result}) block_size = 32 in_order -> {result}")
     return value, result
 
 

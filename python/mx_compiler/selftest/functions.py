@@ -179,7 +179,7 @@ def matmuls():
 
 def grouped_matmuls():
     groups, ends = 4, np.array([10, 10, 150, 170], np.int32)
-    for name in ("mxfp8_e4m3", "mxfp4", "nvfp4"):
+    for name in ("mxfp8", "mxfp4", "nvfp4"):
         x, w = matrix(180, 128), matrix(groups, 64, 128)
         a = mx.quantize(x, name, offsets=ends)
         b = mx.quantize(w, name)
@@ -253,7 +253,7 @@ def layer():
             few = 3.0 if name == "dprobs" else 0.0
             assert ratio is not None and ratio > least - few, (sizes, formats, name, ratio)
         one_call = mx.moe_layer(x, w1, w2, tokens, probs, ends,
-                                **{"weights": formats.get("weights", "mxfp8_e4m3")})
+                                **{"weights": formats.get("weights", "mxfp8")})
         # There are two rows for each token, so the order of additions does not matter.
         assert np.array_equal(np.asarray(one_call), np.asarray(y))
 

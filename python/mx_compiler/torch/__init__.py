@@ -8,13 +8,15 @@ requirements.check()
 
 from ._install.install import install, uninstall
 from ._install.scaled_mm import scaled_grouped_mm, scaled_mm
-from ._modules.convert import convert, register_experts
-from ._modules.experts import GroupedExperts, MXGroupedExperts, MXWeightOnlyExperts
+from ._modules.convert import convert_, register_experts
+from ._modules.experts import (GroupedExperts, MXGroupedExperts, MXWeightOnlyExperts,
+                               MXWeightOnlyGptOssExperts)
 from ._modules.fold_report import fold_report
 from ._modules.linear import MXLinear
 from ._modules.recipes import RECIPES, Recipe
 from ._modules.weight_only import MXWeightOnlyLinear
 from ._ops.experts import moe_layer, route
+from ._ops.fp8_mm import fp8_grouped_mm, fp8_mm, fp8_quantize_weight
 from ._ops.mxfp8_mm import mxfp8_grouped_mm, mxfp8_mm
 from ._ops.normalize_scales import normalize_scales
 from ._ops.pack_weights import pack_weights, unpack_weights
@@ -27,12 +29,13 @@ from ._install import at_exit as _at_exit
 
 _at_exit.register()
 
-__all__ = ["convert", "dequantize", "fold_report", "GroupedExperts", "install", "moe_layer",
+__all__ = ["convert_", "dequantize", "fold_report", "fp8_grouped_mm", "fp8_mm",
+           "fp8_quantize_weight", "GroupedExperts", "install", "moe_layer",
            "mxfp8_grouped_mm", "mxfp8_mm", "MXGroupedExperts", "MXLinear",
-           "MXWeightOnlyExperts", "MXWeightOnlyLinear", "normalize_scales", "pack_weights",
-           "pad_token_groups", "quantize", "quantize_mxfp4", "quantize_mxfp8", "quantize_nvfp4",
-           "rearrange_scales", "Recipe", "RECIPES", "register_experts", "route",
-           "scaled_grouped_mm", "scaled_mm", "uninstall", "unpack_weights",
+           "MXWeightOnlyExperts", "MXWeightOnlyGptOssExperts", "MXWeightOnlyLinear",
+           "normalize_scales", "pack_weights", "pad_token_groups", "quantize", "quantize_mxfp4",
+           "quantize_mxfp8", "quantize_nvfp4", "rearrange_scales", "Recipe", "RECIPES",
+           "register_experts", "route", "scaled_grouped_mm", "scaled_mm", "uninstall", "unpack_weights",
            "unpad_token_groups", "weight_only_grouped_mm", "weight_only_mm"]
 
 

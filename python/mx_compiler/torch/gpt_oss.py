@@ -17,7 +17,8 @@ intermediate size I:
 Rows 0, 2, 4, ... of gate_up_proj are the gate, and rows 1, 3, 5, ... are up.
 
 The bytes of elements are the same as in mx. The scales are plain, while the matmuls of mx read them
-in tiles (`mx_compiler.torch.rearrange_scales`).
+in tiles (`mx_compiler.torch.rearrange_scales`). `MXWeightOnlyGptOssExperts.from_checkpoint` reads
+these tensors, and `checkpoint_tensors` returns them.
 """
 
 import dataclasses
@@ -28,8 +29,9 @@ import pathlib
 import torch
 
 from .._compile.files import check_file, is_beside, read_bytes
+from ._ops.token_groups import from_tiles
 
-BLOCK = 32
+FORMAT, BLOCK = "mxfp4", 32
 PROJECTIONS = ("gate_up_proj", "down_proj")
 DTYPES = {"U8": torch.uint8, "BF16": torch.bfloat16, "F16": torch.float16, "F32": torch.float32}
 BITS = (torch.uint8,)
@@ -242,4 +244,24 @@ def read_experts(checkpoint, layer, device="cpu"):
             raise ValueError(f"{checkpoint.files[prefix + name]}: {prefix}{name}: expected scales "
                              f"of at most {NAN_SCALE - 1}, found {NAN_SCALE}, which is a NaN, "
                              f"in {bad} places")
+    return tensors
+
+
+def checkpoint_tensors(module):
+    """Returns the tensors of a layer's experts in the layout of a checkpoint, keyed by name. For a
+    module of `from_checkpoint`, these are the tensors of the checkpoint, byte for byte.
+
+    module: an mx_compiler.torch.MXWeightOnlyGptOssExperts with weights in MXFP4.
+    """
+    from ._modules.experts import MXWeightOnlyGptOssExperts
+
+    if not isinstance(module, MXWeightOnlyGptOssExperts) or module.recipe.weights != FORMAT:
+        raise TypeError("module: expected an mx_compiler.torch.MXWeightOnlyGptOssExperts with "
+                        f"weights in {FORMAT}, found {module}")
+    state, tensors = module.state_dict(), {}
+    for name in PROJECTIONS:
+        blocks = state[f"{name}_elements"].unflatten(2, (-1, BLOCK // 2))
+        tensors[f"{name}_blocks"] = blocks
+        tensors[f"{name}_scales"] = from_tiles(state[f"{name}_scales"], *blocks.shape[1:3]).contiguous()
+        tensors[f"{name}_bias"] = state[f"{name}_bias"]
     return tensors

@@ -4,7 +4,7 @@ import numpy as np
 
 from .rewrite_programs import FLOATS, Expected, Programs, affine_map, reference, tensor
 
-RECIPES = {"mxfp8-e4m3": "f8E4M3FN", "mxfp8-e5m2": "f8E5M2", "mxfp6-e2m3": "f6E2M3FN", "mxfp6-e3m2": "f6E3M2FN",
+RECIPES = {"mxfp8": "f8E4M3FN", "mxfp8-e5m2": "f8E5M2", "mxfp6-e2m3": "f6E2M3FN", "mxfp6-e3m2": "f6E3M2FN",
            "mxfp4": "f4E2M1FN", "nvfp4": "f4E2M1FN"}
 
 
@@ -24,7 +24,7 @@ def numbers(rng, shape, dtype):
 
 def make_options(rng):
     """Chooses pass options, including the recipes for cases that specify no recipe."""
-    recipes = [pick(rng, ["mxfp8-e4m3"] * 3 + list(RECIPES)) for _ in range(2)]
+    recipes = [pick(rng, ["mxfp8"] * 3 + list(RECIPES)) for _ in range(2)]
     if "nvfp4" in recipes or chance(rng, 0.5):
         recipes[1] = recipes[0]
     rounding = pick(rng, ["ceil", "ceil", "floor", "even", "fit"])

@@ -203,11 +203,11 @@ func.func @main(%x: {types[0]}, %w: {types[1]}, %g: {types[2]}) -> ({y}, {d}) {{
   %3 = linalg.fill ins(%zero : f32) outs(%1 : {d}) -> {d}
   %y = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
     ins(%x, %w : {types[0]}, {types[1]}) outs(%2 : {y}) -> {y}
-  %d = linalg.matmul {{mx.recipe = ["mxfp8-e5m2-fast", "mxfp8-e4m3-fast"]}} ins(%g, %w : {types[2]}, {types[1]}) outs(%3 : {d}) -> {d}
+  %d = linalg.matmul {{mx.recipe = ["mxfp8-e5m2-fast", "mxfp8-fast"]}} ins(%g, %w : {types[2]}, {types[1]}) outs(%3 : {d}) -> {d}
   return %y, %d : {y}, {d}
 }}
 """
-    module = rewrite("recipes", text, 2, "--mx-quantize-matmuls=recipe=mxfp8-e4m3-fast", "--cse", "--mx-fuse-prologues")
+    module = rewrite("recipes", text, 2, "--mx-quantize-matmuls=recipe=mxfp8-fast", "--cse", "--mx-fuse-prologues")
     test.require("recipes: one quantization for both axes", module.count("mx.fused_quantize") == 3)
     sizes = SIZES["128"], SIZES["row"]
     y, d = test.run(module, [x, w, g], 2, chip="cpu")

@@ -39,7 +39,7 @@ def count(what, text, **expected):
 
 
 plain = os.path.join(test.examples, "moe_linalg.mlir")
-quantized = test.rewrite(plain, "--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse", "--canonicalize")
+quantized = test.rewrite(plain, "--mx-quantize-matmuls=recipe=mxfp8", "--cse", "--canonicalize")
 count("all matmuls in groups", quantized, **{"scf.for": 0, "linalg.matmul": 0, " mx.grouped_matmul": 6, " gather(": 4})
 count("quantizations and matmuls and one reduction",
       test.rewrite(quantized, "--mx-fuse-prologues", "--mx-fuse-epilogues", "--canonicalize", "--cse"),

@@ -17,7 +17,7 @@ MAPS = "\n".join(f"#{name} = affine_map<(m, n, k) -> ({name[0]}, {name[1]})>" fo
 MAPS += "\n#all = affine_map<(r, c) -> (r, c)>"
 # Signal-to-noise ratio of each recipe in dB. For 8-bit formats the noise is the sum of two noises of docs/guide/MoE.md.
 # For other formats the ratio was measured, because small numbers in a block have fewer significant bits.
-RATIOS = {"mxfp8-e4m3": 28.5, "mxfp8-e5m2": 22.5, "mxfp6-e2m3": 27.8, "mxfp6-e3m2": 22.5, "mxfp4": 15.7, "nvfp4": 17.4}
+RATIOS = {"mxfp8": 28.5, "mxfp8-e5m2": 22.5, "mxfp6-e2m3": 27.8, "mxfp6-e3m2": 22.5, "mxfp4": 15.7, "nvfp4": 17.4}
 
 
 def normal(*sizes):
@@ -130,7 +130,7 @@ def reduction_arguments():
     return [normal(480, 64), normal(480, 96), ends, rng.standard_normal((5, 96, 64)).astype(np.float32)]
 
 
-def check(name, text, arguments, recipe="mxfp8-e4m3", added=0, devices=("cpu", "sim"), options=""):
+def check(name, text, arguments, recipe="mxfp8", added=0, devices=("cpu", "sim"), options=""):
     """Checks a program and returns its rewritten text. `added` is the part of the exact result that matmuls do not
     compute, so it contains no noise."""
     module = test.rewrite(text, f"--mx-quantize-matmuls=recipe={recipe} {options}", "--cse", "--canonicalize")

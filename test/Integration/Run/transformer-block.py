@@ -24,7 +24,7 @@ from harness import Harness
 
 test = Harness("mx_opt", "mx_run", "mx_compile", "mx_launch", "examples", "folder", "chip", "*given")
 chip, example = test.chip, os.path.join(test.examples, "transformer_block.mlir")
-IMPORT = ["--mx-import-scaled", "--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse", "--canonicalize"]
+IMPORT = ["--mx-import-scaled", "--mx-quantize-matmuls=recipe=mxfp8", "--cse", "--canonicalize"]
 
 
 # Limits the number of schedules for each matmul; compiling all schedules would take a minute.

@@ -18,7 +18,7 @@ class Format:
 
 
 FORMATS = {
-    "mxfp8_e4m3": Format(E4M3, torch.float8_e4m3fn, torch.float8_e8m0fnu, 32, 1),
+    "mxfp8": Format(E4M3, torch.float8_e4m3fn, torch.float8_e8m0fnu, 32, 1),
     "mxfp8_e5m2": Format(E5M2, torch.float8_e5m2, torch.float8_e8m0fnu, 32, 1),
     "mxfp4": Format(E2M1, torch.float4_e2m1fn_x2, torch.float8_e8m0fnu, 32, 2),
     "nvfp4": Format(E2M1, torch.float4_e2m1fn_x2, torch.float8_e4m3fn, 16, 2),

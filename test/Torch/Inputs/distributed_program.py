@@ -1,4 +1,4 @@
-"""A converted model under torchrun, written like any PyTorch program: `convert` is the only call of mx. Runs tasks
+"""A converted model under torchrun, written like any PyTorch program: `convert_` is the only call of mx. Runs tasks
 one after another. For each step, prints a line with the task, the step and the loss over all ranks.
 
 usage: torchrun --nproc-per-node=N distributed_program.py STEPS FOLDER TASK...
@@ -50,7 +50,7 @@ class Model(nn.Module):
 
 def make_model(mode, recomputes, device, world):
     torch.manual_seed(0)
-    model = mxt.convert(Model(recomputes).to(device), "mxfp8", strict=True)
+    model = mxt.convert_(Model(recomputes).to(device), "mxfp8", strict=True)
     assert all(isinstance(layer, LAYERS) for layer in model.children()), model
     if mode == "ddp":
         return DistributedDataParallel(model)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 DEVICE = os.environ.get("MX_TORCH_DEVICE", "cpu")
-ELEMENTS = {"mxfp8_e4m3": "f8E4M3FN", "mxfp8_e5m2": "f8E5M2", "mxfp4": "f4E2M1FN",
+ELEMENTS = {"mxfp8": "f8E4M3FN", "mxfp8_e5m2": "f8E5M2", "mxfp4": "f4E2M1FN",
             "nvfp4": "f4E2M1FN", "mxfp6_e3m2": "f6E3M2FN", "mxfp6_e2m3": "f6E2M3FN"}
 E2M1 = ref.decode(np.arange(16, dtype=np.uint8), "f4E2M1FN")
 
@@ -31,7 +31,7 @@ def exact(x):
     return x.detach().to("cpu").to(torch.float64).numpy()
 
 
-def blocked(x, format="mxfp8_e4m3", rounding="ceil", groups=None):
+def blocked(x, format="mxfp8", rounding="ceil", groups=None):
     """Quantizes the NumPy array x along its last dimension and dequantizes the result. `groups` contains the first
     column of each group; blocks do not cross groups."""
     element = ELEMENTS[format]

@@ -12,8 +12,8 @@ from torch.nn.functional import scaled_grouped_mm, scaled_mm
 MX, NV = ScalingType.BlockWise1x32, ScalingType.BlockWise1x16
 FACTOR = ScalingType.TensorWise
 BLOCKED, PLAIN = SwizzleType.SWIZZLE_32_4_4, SwizzleType.NO_SWIZZLE
-PAIRS = (("mxfp8_e4m3", "mxfp8_e4m3"), ("mxfp8_e5m2", "mxfp8_e4m3"), ("mxfp4", "mxfp4"),
-         ("mxfp8_e4m3", "mxfp4"), ("nvfp4", "nvfp4"))
+PAIRS = (("mxfp8", "mxfp8"), ("mxfp8_e5m2", "mxfp8"), ("mxfp4", "mxfp4"),
+         ("mxfp8", "mxfp4"), ("nvfp4", "nvfp4"))
 
 
 # Chips on which K must be a multiple of 64 if both operands are E2M1.
@@ -46,7 +46,7 @@ def matrices(device):
                       recipe(right), PLAIN, BLOCKED, output_dtype=torch.float32)
         check(f"{left} {right}, plain scales of mat_a", y, wanted, bound)
     bias = torch.randn(48, device=device, dtype=torch.bfloat16) * 1000
-    a, b = (Matrix(rng, rows, 96, "mxfp8_e4m3", device) for rows in (130, 48))
+    a, b = (Matrix(rng, rows, 96, "mxfp8", device) for rows in (130, 48))
     wanted, bound = matmul(a.values, b.values)
     y = scaled_mm(a.elements, b.elements.t(), a.blocked, MX, b.blocked, MX, BLOCKED,
                   BLOCKED, bias=bias, output_dtype=torch.bfloat16)
@@ -69,7 +69,7 @@ def factors(device):
 def older_operators(device):
     """Tests operators without recipes and operators with `out`."""
     rng = np.random.default_rng(3)
-    a, b = (Matrix(rng, rows, 128, "mxfp8_e4m3", device) for rows in (64, 96))
+    a, b = (Matrix(rng, rows, 128, "mxfp8", device) for rows in (64, 96))
     wanted, bound = matmul(a.values, b.values)
     operands = a.elements, b.elements.t(), a.blocked, b.blocked
     y = torch._scaled_mm(*operands, out_dtype=torch.float32)
@@ -88,7 +88,7 @@ def groups_of_rows(device):
     """Tests 2-D x 3-D matmuls with empty groups, one-row groups, and rows after the last group."""
     rng = np.random.default_rng(4)
     for ends in ([3, 3, 131, 260], [0, 200, 201, 260], [128, 256, 256, 256]):
-        for format in ("mxfp8_e4m3", "mxfp4", "nvfp4"):
+        for format in ("mxfp8", "mxfp4", "nvfp4"):
             rows, n, k = 300, 48, reduction(format)
             a = Matrix(rng, rows, k, format, device)
             b = [Matrix(rng, n, k, format, device) for _ in ends]
@@ -110,7 +110,7 @@ def groups_of_rows(device):
                     output_dtype=torch.float32)
                 assert y.shape == (rows, n)
                 check(f"{format} rows {ends} {swizzle}", y[:ends[-1]], wanted, bound)
-            if format == "mxfp8_e4m3":
+            if format == "mxfp8":
                 y = torch._scaled_grouped_mm(a.elements, weights, blocked, scales,
                                              offs=offs)
                 assert y.dtype == torch.bfloat16
@@ -121,7 +121,7 @@ def groups_along_k(device):
     """Tests 2-D x 2-D matmuls. K is divided into segments: multiples of 32, some of them 0."""
     rng = np.random.default_rng(5)
     for ends in ([32, 32, 224, 384], [160, 320, 352, 416], [128, 256, 384, 512]):
-        for format in ("mxfp8_e4m3", "mxfp4", "nvfp4"):
+        for format in ("mxfp8", "mxfp4", "nvfp4"):
             m, n, total = 130, 48, 512
             a = Matrix(rng, m, total, format, device)
             b = Matrix(rng, n, total, format, device)
@@ -173,8 +173,8 @@ def factors_of_groups(device):
 def sizes(device):
     """Tests empty matrices, single rows and columns, and rows with gaps between them."""
     rng = np.random.default_rng(8)
-    a = Matrix(rng, 40, 64, "mxfp8_e4m3", device)
-    b = Matrix(rng, 48, 64, "mxfp8_e4m3", device)
+    a = Matrix(rng, 40, 64, "mxfp8", device)
+    b = Matrix(rng, 48, 64, "mxfp8", device)
     offs = torch.tensor([0, 0], dtype=torch.int32, device=device)
     weights = torch.stack([b.elements.view(torch.uint8)] * 2).view(b.elements.dtype)
     scales = torch.stack([b.blocked] * 2)
@@ -196,7 +196,7 @@ def sizes(device):
     for rows in (0, 64):
         zeros = grouped(a.elements[:, :rows], b.elements[:, :rows], a.blocked, b.blocked)
         assert zeros.shape == (2, 40, 48) and not zeros.any()
-    one = Matrix(rng, 1, 64, "mxfp8_e4m3", device)
+    one = Matrix(rng, 1, 64, "mxfp8", device)
     for left, right in ((one, b), (a, one)):
         check("one", scaled_mm(left.elements, right.elements.t(), left.blocked, MX,
                                right.blocked, MX, BLOCKED, BLOCKED),
@@ -208,8 +208,8 @@ def sizes(device):
 def errors(device):
     """Checks that invalid block-scaled calls raise mx errors that name the argument."""
     rng = np.random.default_rng(7)
-    a = Matrix(rng, 40, 96, "mxfp8_e4m3", device)
-    b = Matrix(rng, 48, 96, "mxfp8_e4m3", device)
+    a = Matrix(rng, 40, 96, "mxfp8", device)
+    b = Matrix(rng, 48, 96, "mxfp8", device)
     offs = torch.tensor([40], dtype=torch.int32, device=device)
 
     def mm(mat_a=a.elements, mat_b=b.elements.t(), scale_a=a.blocked, scale_b=b.blocked,
@@ -224,7 +224,7 @@ def errors(device):
         (mm(scale_a=a.blocked[:-1].clone()), "scale_a", "512 scales in all", "511"),
         (mm(scale_b=b.scales), "scale_b", "512 scales", "(48, 3)"),
         (mm(scale_a=a.blocked, swizzle_a=PLAIN), "scale_a", "(40, 3)", "(512,)"),
-        (mm(mat_b=Matrix(rng, 48, 128, "mxfp8_e4m3", device).elements.t()), "mat_b",
+        (mm(mat_b=Matrix(rng, 48, 128, "mxfp8", device).elements.t()), "mat_b",
          "K = 96", "128"),
         (mm(mat_b=b.elements.t().contiguous()), "mat_b", "dense columns", "(48, 1)"),
         (mm(mat_a=a.elements[:, :48], mat_b=b.elements[:, :48].t()), "mat_a",

@@ -94,13 +94,13 @@ class MLP(nn.Module):
 def check_parallelize(is_first):
     """Calls parallelize_module before and after convert, and makes three optimizer steps."""
     torch.manual_seed(5)
-    plain = mxt.convert(MLP().to(DEVICE), "mxfp8")
+    plain = mxt.convert_(MLP().to(DEVICE), "mxfp8")
     torch.manual_seed(5)
     model = MLP().to(DEVICE)
-    model = mxt.convert(model, "mxfp8") if is_first else model
+    model = mxt.convert_(model, "mxfp8") if is_first else model
     parallelize_module(model, MESH, {"up": ColwiseParallel(), "down": RowwiseParallel()})
     weight = model.up.weight
-    model = model if is_first else mxt.convert(model, "mxfp8")
+    model = model if is_first else mxt.convert_(model, "mxfp8")
     assert model.up.weight is weight and type(model.up) is mxt.MXLinear and weight.placements == (Shard(0),)
     for one in plain, model:
         optimizer = torch.optim.AdamW(one.parameters(), lr=1e-3, foreach=False)
@@ -121,7 +121,7 @@ def check_experts():
     experts = mxt.GroupedExperts(64, 64, 4, device=DEVICE)
     for name, weight in whole.named_parameters():
         setattr(experts, name, nn.Parameter(distribute_tensor(weight.detach(), MESH, [Shard(0)])))
-    experts, own = mxt.convert(experts, "mxfp8"), slice(RANK * 4 // SIZE, (RANK + 1) * 4 // SIZE)
+    experts, own = mxt.convert_(experts, "mxfp8"), slice(RANK * 4 // SIZE, (RANK + 1) * 4 // SIZE)
     part = mxt.MXGroupedExperts(64, 64, 4 // SIZE, device=DEVICE)
     with torch.no_grad():
         for name, weight in part.named_parameters():
@@ -142,7 +142,7 @@ def check_refused():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         refuses(ValueError, "weight: expected a plain tensor, found a DTensor, such as those of parallelize_module and fully_shard",
-                lambda: mxt.convert(linear, "mxfp4_weights"))
+                lambda: mxt.convert_(linear, "mxfp4_weight_only"))
 
 
 def main():

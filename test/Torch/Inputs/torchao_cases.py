@@ -79,7 +79,7 @@ def one_grouped(device, ends, rows, padded, rounding, high):
     how = {RCEIL: "ceil", FLOOR: "floor"}[rounding]
 
     def quantized(x):
-        return ref.blocked(x, "mxfp8_e4m3", how)
+        return ref.blocked(x, "mxfp8", how)
     starts, last = [0, *ends[:-1]], ends[-1]
     x, g, weights = exact(a), exact(dy), exact(w)
     parts = [(x[s:e], g[s:e], weights[i]) for i, (s, e) in enumerate(zip(starts, ends))]
@@ -176,7 +176,7 @@ def modules(device):
 def layouts(device):
     """Tests scales rearranged by torchao's reference functions."""
     rng = np.random.default_rng(10)
-    a, b = (Matrix(rng, rows, 128, "mxfp8_e4m3", device) for rows in (224, 48))
+    a, b = (Matrix(rng, rows, 128, "mxfp8", device) for rows in (224, 48))
     wanted, bound = matmul(a.values, b.values)
     scales = [to_blocked(m.scales) for m in (a, b)]
     y = scaled_mm(a.elements, b.elements.t(), scales[0], MX, scales[1], MX, BLOCKED,
@@ -185,7 +185,7 @@ def layouts(device):
 
     ends = [32, 32, 192, 224]
     offs = torch.tensor(ends, dtype=torch.int32, device=device)
-    experts = [Matrix(rng, 48, 128, "mxfp8_e4m3", device) for _ in ends]
+    experts = [Matrix(rng, 48, 128, "mxfp8", device) for _ in ends]
     weights = tensor(np.stack([m.elements.view(torch.uint8).cpu() for m in experts]),
                      torch.float8_e4m3fn, device)
     weight_scales = torch_to_blocked_per_group_3d(
@@ -198,7 +198,7 @@ def layouts(device):
              for s, e, m in zip([0, *ends[:-1]], ends, experts)]
     check("to_blocked of M groups", y, *map(np.concatenate, zip(*parts)))
 
-    c, d = (Matrix(rng, rows, 224, "mxfp8_e4m3", device) for rows in (130, 48))
+    c, d = (Matrix(rng, rows, 224, "mxfp8", device) for rows in (130, 48))
     scales = [torch_to_blocked_2d_K_groups(m.scales, offs // 32)[0] for m in (c, d)]
     y = torch._scaled_grouped_mm(c.elements, d.elements.t(), *scales, offs=offs,
                                  out_dtype=torch.bfloat16)
@@ -228,7 +228,7 @@ def tensors(device):
 def inference(device):
     """Tests linear layers with weights quantized once by torchao."""
     x = normal((40, 128), device, 16)
-    for dtype, format in ((torch.float8_e4m3fn, "mxfp8_e4m3"),
+    for dtype, format in ((torch.float8_e4m3fn, "mxfp8"),
                           (torch.float4_e2m1fn_x2, "mxfp4")):
         model = torch.nn.Sequential(torch.nn.Linear(128, 64, dtype=torch.bfloat16,
                                                     device=device))

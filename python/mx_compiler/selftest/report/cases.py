@@ -242,7 +242,7 @@ def swiglu(place, name, rows, columns):
 
 
 # Smallest accepted signal-to-noise ratio in dB, keyed by weight format (docs/guide/MoE.md).
-_LEAST_DB = {"mxfp8_e4m3": 22.0, "mxfp4": 11.0}
+_LEAST_DB = {"mxfp8": 22.0, "mxfp4": 11.0}
 
 
 def moe_layer(place, name, experts, hidden, intermediate, tokens):
@@ -341,10 +341,10 @@ TABLE = (
         {"m": 40, "n": 64, "k": 128}),
     Row("weight_only", weight_only, _MATMULS, {"m": 16, "n": 4096, "k": 8192},
         {"m": 16, "n": 64, "k": 128}),
-    Row("grouped_matmul", grouped, ("mxfp8_e4m3", "mxfp4", "nvfp4"),
+    Row("grouped_matmul", grouped, ("mxfp8", "mxfp4", "nvfp4"),
         {"groups": 8, "rows": 8192, "n": 2048, "k": 2048},
         {"groups": 3, "rows": 40, "n": 64, "k": 128}),
-    Row("swiglu_quantize", swiglu, ("mxfp8_e4m3",), {"rows": 4096, "columns": 2048},
+    Row("swiglu_quantize", swiglu, ("mxfp8",), {"rows": 4096, "columns": 2048},
         {"rows": 20, "columns": 64}),
     Row("moe_layer", moe_layer, tuple(_LEAST_DB),
         {"experts": 8, "hidden": 2048, "intermediate": 1024, "tokens": 4096},

@@ -18,7 +18,7 @@ _NV_WITH_FACTOR = (*_NV, ScalingType.TensorWise.value)
 
 # Formats, keyed by recipe, element type and scale type.
 _FORMATS = {
-    (_MX, torch.float8_e4m3fn, torch.float8_e8m0fnu): "mxfp8_e4m3",
+    (_MX, torch.float8_e4m3fn, torch.float8_e8m0fnu): "mxfp8",
     (_MX, torch.float8_e5m2, torch.float8_e8m0fnu): "mxfp8_e5m2",
     (_MX, torch.float4_e2m1fn_x2, torch.float8_e8m0fnu): "mxfp4",
     (_NV, torch.float4_e2m1fn_x2, torch.float8_e4m3fn): "nvfp4",

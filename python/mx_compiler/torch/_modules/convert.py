@@ -19,13 +19,13 @@ _registered = {}
 
 
 def register_experts(cls, from_experts):
-    """Registers a function that `convert` uses for a class of experts.
+    """Registers a function that `convert_` uses for a class of experts.
 
     cls           a class; its subclasses are not included
     from_experts  function of a module and a Recipe that returns the replacement;
                   None unregisters the class
 
-    from_experts raises ValueError if the sizes of the module are not supported. `convert` then keeps
+    from_experts raises ValueError if the sizes of the module are not supported. `convert_` then keeps
     the module and names it in a warning."""
     if not (isinstance(cls, type) and issubclass(cls, torch.nn.Module)):
         raise TypeError(f"cls: expected a class of torch.nn.Module, found {cls!r}")
@@ -38,7 +38,7 @@ def register_experts(cls, from_experts):
                         f"None, found {type(from_experts).__name__}")
 
 
-def convert(model, recipe="mxfp8", *, filter=None, strict=False):
+def convert_(model, recipe="mxfp8", *, filter=None, strict=False, batch_invariant=False):
     """Replaces, in place, the modules of `model` that have block-scaled counterparts.
 
     model   a torch.nn.Module. If `model` itself is replaced, the result is the new module
@@ -46,6 +46,7 @@ def convert(model, recipe="mxfp8", *, filter=None, strict=False):
     filter  function of such a module and its name in the model ("" for the model). If
             the function returns False, the module is kept. Default: replace all
     strict  True: instead of issuing a warning, raise ValueError and replace nothing
+    batch_invariant  True: set this field of the recipe
 
     The replaced modules are layers of the exact class nn.Linear, and these experts:
 
@@ -82,10 +83,12 @@ def convert(model, recipe="mxfp8", *, filter=None, strict=False):
     if filter is not None and not callable(filter):
         raise TypeError("filter: expected a function of a module and its name, or None, "
                         f"found {type(filter).__name__}")
-    if not isinstance(strict, bool):
-        raise TypeError(f"strict: expected True or False, found {strict!r}")
+    for name, flag in (("strict", strict), ("batch_invariant", batch_invariant)):
+        if not isinstance(flag, bool):
+            raise TypeError(f"{name}: expected True or False, found {flag!r}")
     is_back = isinstance(recipe, str) and recipe == PLAIN
-    recipe = None if is_back else find_recipe(recipe, others=(PLAIN,))
+    recipe = None if is_back else find_recipe(recipe, others=(PLAIN,),
+                                              batch_invariant=batch_invariant)
     find = _find_back if is_back else _find
     new, left, done, inside = {}, {}, 0, set() if is_back else routers(model)
     # A module with several names is replaced by the same module under all of them.
@@ -116,12 +119,12 @@ def convert(model, recipe="mxfp8", *, filter=None, strict=False):
     untied = _find_untied(model, new)
     model = _replace(model, new)
     if untied:
-        warnings.warn("mx_compiler.torch.convert: expected each quantized parameter to "
+        warnings.warn("mx_compiler.torch.convert_: expected each quantized parameter to "
                       f"belong to one module, found shared parameters of {_shorten(untied)}: each "
                       "module now has its own weight. A filter that excludes these modules "
                       "keeps them tied", stacklevel=2)
     if left:
-        warnings.warn(f"mx_compiler.torch.convert: left as they are: {names}; they "
+        warnings.warn(f"mx_compiler.torch.convert_: left as they are: {names}; they "
                       "keep their own dtype", stacklevel=2)
     return model
 
@@ -247,7 +250,7 @@ def _convert_linear(module, recipe):
     if type(module) not in (torch.nn.Linear, MXLinear):
         raise ValueError(f"expected the class nn.Linear itself{_advise(module)}")
     _check_floats(module)
-    check_linear(module, not recipe.weight_only)
+    check_linear(module, recipe)
     cls = MXWeightOnlyLinear if recipe.weight_only else MXLinear
     return cls.from_linear(module, recipe)
 
@@ -278,6 +281,6 @@ def _convert_routed(module, recipe):
 
 def _convert_experts(module, recipe):
     _check_floats(module)
-    check_experts(module)
+    check_experts(module, recipe)
     cls = MXWeightOnlyExperts if recipe.weight_only else MXGroupedExperts
     return cls.from_experts(module, recipe)

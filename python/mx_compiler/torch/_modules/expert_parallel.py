@@ -232,8 +232,8 @@ def _exchange_over(store, rank, size, timeout, name):
 
 
 def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
-                   activations="mxfp8_e4m3", weights_format="mxfp8_e4m3",
-                   gradients="mxfp8_e4m3"):
+                   activations="mxfp8", weights_format="mxfp8",
+                   gradients="mxfp8"):
     """Computes SwiGLU experts, which are divided among the ranks of a rank group, for the tokens of
     all ranks:
 
@@ -632,7 +632,7 @@ class MXRoutedExperts(MXGroupedExperts):
 
     Raises TypeError or ValueError, which names the argument, mx_compiler.CapacityError if more rows
     arrived than fit, and mx_compiler.Error if the rank group fails."""
-    is_divided = True  # `convert` reads this attribute and does not import this module
+    is_divided = True  # `convert_` reads this attribute and does not import this module
 
     def __init__(self, dim, hidden_dim, num_experts, group, recipe="mxfp8", *,
                  capacity=None, mesh=None, device=None, dtype=None):
@@ -751,6 +751,9 @@ class MXRoutedExperts(MXGroupedExperts):
 
 def _routed_recipe(recipe):
     found = training_recipe(recipe, "MXRoutedExperts", "MXWeightOnlyExperts")
+    if found.batch_invariant or found.fp8_scales:
+        raise ValueError("recipe: expected no batch_invariant and no fp8_scales with experts on "
+                         f"several ranks, found {found}: use MXGroupedExperts")
     if found.scale_rounding != "ceil" or found.wgrad_high_precision:
         raise ValueError("recipe: expected scale_rounding \"ceil\" and quantized gradients of "
                          f"weights for MXRoutedExperts, found {found}")

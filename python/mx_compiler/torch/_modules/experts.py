@@ -3,20 +3,19 @@
 Transformers (Mixtral, Qwen3-MoE and gpt-oss), which take a router's choices. The replacements keep
 attributes and parameters. Only the matmuls differ: they are block-scaled."""
 
+import functools
+
 import torch
 from torch.nn import functional as F
 
+from .. import gpt_oss
 from ..._ops import checks as check
-from .._ops.experts import INTEGERS, sort_by_expert
-from .._ops.mxfp8_mm import mxfp8_grouped_mm
-from .._ops.weight_only_mm import weight_only_grouped_mm
+from .._ops.experts import INTEGERS, group_rows
+from .._ops.token_groups import rearrange_scales
 from .parameters import (Replacement, adopt, adopt_experts, check_last, check_plain,
                          dtype_name, local, result_dtype, to_bf16, without)
 from .recipes import training_recipe, weight_only_recipe
 from .weight_only import Quantized
-
-_PROJECTIONS = ("gate_up_proj", "down_proj")
-
 
 # --- Rows sorted by expert ------------------------------------------------------------
 
@@ -71,16 +70,16 @@ class GroupedExperts(torch.nn.Module):
         # If the parameters are DTensors, the rows belong to this rank's experts.
         w1, w2, w3 = local(self.w1), local(self.w2), local(self.w3)
         rows, ends = check_rows(x, num_tokens_per_expert, w1.shape[0], w1.shape[-1])
-        # Gate and up are one matmul, so the gradient of x is one sum.
-        gate_up = self._matmul(rows, (w1, w3), ends)
-        gate, up = gate_up.chunk(2, -1)
-        y = self._matmul(F.silu(gate) * up, (w2,), ends)
+        # Gate and up are one operation, so the gradient of x is one sum.
+        gate, up = self._multiply(rows, (w1, w3), ends)
+        y, = self._multiply(F.silu(gate) * up, (w2,), ends)
         return y.to(result_dtype(x))
 
-    def _matmul(self, x, weights, ends):
-        """Multiplies x by the concatenated `weights`."""
+    def _multiply(self, x, weights, ends):
+        """Returns a list with the product of x and each weight."""
         weight = weights[0] if len(weights) == 1 else torch.cat(weights, 1)
-        return F.grouped_mm(x, to_bf16("weight", weight).transpose(-2, -1), offs=ends)
+        y = F.grouped_mm(x, to_bf16("weight", weight).transpose(-2, -1), offs=ends)
+        return y.chunk(len(weights), -1)
 
     def extra_repr(self):
         experts, hidden, dim = self.w1.shape
@@ -90,7 +89,7 @@ class GroupedExperts(torch.nn.Module):
 class MXGroupedExperts(Replacement, GroupedExperts):
     """GroupedExperts with block-scaled matmuls in the forward and backward pass.
 
-    dim, hidden_dim  multiples of 32
+    dim, hidden_dim  multiples of 32, or of 128 with fp8_scales
     recipe    an mx_compiler.torch.Recipe for training, or its name
 
     The other arguments and the parameters are described in GroupedExperts. Parameters may be float32
@@ -99,19 +98,19 @@ class MXGroupedExperts(Replacement, GroupedExperts):
     plain_class = GroupedExperts
 
     def __init__(self, dim, hidden_dim, num_experts, recipe="mxfp8", device=None,
-                 dtype=None):
-        check.size("dim", dim, 32)
-        check.size("hidden_dim", hidden_dim, 32)
-        recipe = training_recipe(recipe, "MXGroupedExperts", "MXWeightOnlyExperts")
+                 dtype=None, *, batch_invariant=False):
+        recipe = training_recipe(recipe, "MXGroupedExperts", "MXWeightOnlyExperts", batch_invariant)
+        check.size("dim", dim, recipe.block)
+        check.size("hidden_dim", hidden_dim, recipe.block)
         super().__init__(dim, hidden_dim, num_experts, device, dtype)
         self.recipe = recipe
 
     @classmethod
-    def from_experts(cls, module, recipe="mxfp8"):
+    def from_experts(cls, module, recipe="mxfp8", *, batch_invariant=False):
         """Creates the module from a module with parameters w1, w2 and w3. The modules share
         parameters and hooks, and have the same mode."""
-        check_experts(module)
-        recipe = training_recipe(recipe, "MXGroupedExperts", "MXWeightOnlyExperts")
+        recipe = training_recipe(recipe, "MXGroupedExperts", "MXWeightOnlyExperts", batch_invariant)
+        check_experts(module, recipe)
         return adopt_experts(cls, module, recipe)
 
     def to_plain(self):
@@ -119,9 +118,8 @@ class MXGroupedExperts(Replacement, GroupedExperts):
         parameters, hooks and mode."""
         return without(adopt(self.plain_class, self), "recipe", "plain_class")
 
-    def _matmul(self, x, weights, ends):
-        return mxfp8_grouped_mm(x, [weight.transpose(-2, -1) for weight in weights], ends,
-                                **self.recipe.matmul_options())
+    def _multiply(self, x, weights, ends):
+        return self.recipe.multiply_grouped(x, weights, ends)
 
     def extra_repr(self):
         return f"{super().extra_repr()}, recipe={self.recipe}"
@@ -136,8 +134,7 @@ class _Quantized(Quantized):
         return self._give(self.plain_class)
 
     def _matmul(self, name, x, ends):
-        return weight_only_grouped_mm(x, *self._parts(name), ends, self.recipe.weights,
-                                      packed=self._is_packed(name), fp8=self._fp8(name))
+        return self._multiply(name, x, ends)
 
 
 class MXWeightOnlyExperts(_Quantized):
@@ -157,12 +154,12 @@ class MXWeightOnlyExperts(_Quantized):
     _weights = ("w1", "w2", "w3")
     plain_class = GroupedExperts
 
-    def __init__(self, dim, hidden_dim, num_experts, recipe="mxfp4_weights",
-                 device=None):
-        for name, size, multiple in (("dim", dim, 32), ("hidden_dim", hidden_dim, 32),
+    def __init__(self, dim, hidden_dim, num_experts, recipe="mxfp4_weight_only",
+                 device=None, *, batch_invariant=False):
+        recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts", batch_invariant)
+        for name, size, multiple in (("dim", dim, recipe.block), ("hidden_dim", hidden_dim, recipe.block),
                                      ("num_experts", num_experts, 1)):
             check.size(name, size, multiple)
-        recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts")
         super().__init__()
         self.recipe, self.float_dtype = recipe, torch.get_default_dtype()
         for name, shape in (("w1", (hidden_dim, dim)), ("w2", (dim, hidden_dim)),
@@ -171,11 +168,11 @@ class MXWeightOnlyExperts(_Quantized):
         self._arrange(*self._weights)
 
     @classmethod
-    def from_experts(cls, module, recipe="mxfp4_weights"):
+    def from_experts(cls, module, recipe="mxfp4_weight_only", *, batch_invariant=False):
         """Creates the module from a module with parameters w1, w2 and w3, and quantizes them.
         Forward and backward hooks are kept."""
-        check_experts(module)
-        recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts")
+        recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts", batch_invariant)
+        check_experts(module, recipe)
         return adopt_experts(cls, module, recipe)._take(cls._weights)
 
     @property
@@ -226,8 +223,8 @@ def has_experts(module):
                and getattr(module, name).dim() == 3 for name in ("w1", "w2", "w3"))
 
 
-def check_experts(module):
-    """Raises TypeError or ValueError if no MX module can replace `module`."""
+def check_experts(module, recipe):
+    """Raises TypeError or ValueError if no module of the recipe can replace `module`."""
     if not isinstance(module, torch.nn.Module) or not has_experts(module):
         raise TypeError("module: expected a module with parameters w1, w2 and w3 of 3 "
                         f"dimensions, found {type(module).__name__}")
@@ -237,8 +234,8 @@ def check_experts(module):
         if found != shape:
             raise ValueError(f"{name}: expected shape {shape} for w1 of shape "
                              f"{tuple(module.w1.shape)}, found {found}")
-    check.size("dim", dim, 32)
-    check.size("hidden_dim", hidden, 32)
+    check.size("dim", dim, recipe.block)
+    check.size("hidden_dim", hidden, recipe.block)
 
 
 # --- Transformers: tokens with a router's choices --------------------------------------
@@ -252,35 +249,59 @@ class _Routed(torch.nn.Module):
                weight[t, e] (down_proj[e] inner(gate_up_proj[e] x[t]))
 
     Subclasses define the weight layout (_k_major) and the function between the matmuls
-    (_inner), or the matmuls (_matmul)."""
+    (_inner), or the matmuls (_matmul) and the shape of a weight (_shape)."""
 
-    _weights = _PROJECTIONS
+    _weights = gpt_oss.PROJECTIONS
 
     def _compute(self, x, chosen, weights):
         rows = to_bf16("hidden_states", x)
-        experts, hidden = self._sizes()
+        experts, _, hidden = self._shape("gate_up_proj")
         check_last("hidden_states", x, hidden, "hidden size of the experts")
         rows = rows.reshape(-1, hidden)
         weights = _check_choice(chosen, weights, rows.shape[0], experts,
                                 hasattr(self, "is_transposed"))
         count, k = chosen.shape
-        tokens, order, sorted_experts, ends = sort_by_expert(chosen, experts)
-        # Rows without an expert are last. Their results and gradients would be undefined.
-        is_used = (sorted_experts < experts)[:, None]
-        numbers = sorted_experts.clamp(max=experts - 1)
-        rows = rows.index_select(0, tokens).where(is_used, 0)
-        inner = self._inner(self._projected("gate_up_proj", rows, ends, numbers))
-        y = self._projected("down_proj", inner.to(torch.bfloat16), ends, numbers)
-        y = y.where(is_used, 0).float() * weights.reshape(-1, 1).float().index_select(
-            0, order)
-        back = torch.empty_like(order).index_copy(0, order.long(), torch.arange(
-            order.shape[0], device=order.device, dtype=order.dtype))
-        y = y.index_select(0, back).view(count, k, hidden).sum(1)
-        return y.to(result_dtype(x)).view(x.shape)
+        if chosen.dtype != torch.int64:
+            chosen = chosen.to(torch.int32)
+        # Row p is choice slots[p] of all choices. Rows without an expert are last, with -1 as token
+        # and slot. Matmuls leave their results and gradients undefined.
+        tokens, slots, ends = group_rows(chosen, experts)
+        slots = slots.long()
+        is_used = (slots >= 0)[:, None] if torch.is_grad_enabled() else None
+        biases = self._biases(chosen, slots)
+        rows = _mask(rows.index_select(0, tokens.clamp(min=0)), is_used)
+        inner = self._inner(self._projected("gate_up_proj", rows, ends, biases)).to(torch.bfloat16)
+        y = self._projected("down_proj", _mask(inner, is_used), ends, biases)
+        # The additional row at index -1 receives the undefined results.
+        choices = y.new_zeros((count * k + 1, hidden), dtype=torch.float32)
+        choices[slots] = y.float()
+        y = choices[:-1].view(count, k, hidden) * weights.float()[..., None]
+        return self._sum(y).to(result_dtype(x)).view(x.shape)
 
-    def _projected(self, name, x, ends, numbers):
-        y, bias = self._matmul(name, x, ends), getattr(self, f"{name}_bias", None)
-        return y if bias is None else y.float() + bias.float().index_select(0, numbers)
+    def _sum(self, choices):
+        """Returns the sum over each token's choices, [T, k, H]. PyTorch's sum adds in an order that
+        depends on T."""
+        if not choices.shape[1] or not getattr(self, "recipe", None) or not self.recipe.batch_invariant:
+            return choices.sum(1)
+        return functools.reduce(torch.add, choices.unbind(1))
+
+    def _biases(self, chosen, slots):
+        """Returns the f32 biases of each row, keyed by projection."""
+        if not hasattr(self, "gate_up_proj_bias"):
+            return {}
+        parts = self.gate_up_proj_bias, self.down_proj_bias
+        both = torch.cat(parts, 1).float()
+        numbers = chosen.reshape(-1)[slots].clamp(0, both.shape[0] - 1)
+        rows = both.index_select(0, numbers).split([part.shape[1] for part in parts], 1)
+        return dict(zip(self._weights, rows))
+
+    def _projected(self, name, x, ends, biases):
+        y = self._matmul(name, x, ends)
+        return y + biases[name] if biases else y
+
+
+def _mask(x, is_used):
+    return x if is_used is None else x.where(is_used, 0)
 
 
 def _check_choice(chosen, weights, rows, experts, is_new):
@@ -332,15 +353,21 @@ class _Interleaved(_Routed):
 
     def _inner(self, gate_up):
         gate, up = gate_up[..., ::2].clamp(max=self.limit), gate_up[..., 1::2]
-        return gate * torch.sigmoid(self.alpha * gate) * (
-            up.clamp(-self.limit, self.limit) + 1)
+        gate = gate * torch.sigmoid(self.alpha * gate)
+        # gate * (up + 1) in one operation
+        return torch.addcmul(gate, gate, up.clamp(-self.limit, self.limit))
 
     @staticmethod
     def _k_major(weight):
         return weight.transpose(-2, -1)
 
 
-class _Trained(Replacement, torch.nn.Module):
+class _Floats(torch.nn.Module):
+    def _shape(self, name):
+        return self._k_major(getattr(self, name)).shape
+
+
+class _Trained(Replacement, _Floats):
     """Experts that share the parameters of the replaced module."""
 
     @classmethod
@@ -351,14 +378,8 @@ class _Trained(Replacement, torch.nn.Module):
         """Returns a module of the original class in Transformers, with the same parameters."""
         return without(adopt(self.plain_class, self), "recipe", "plain_class")
 
-    def _sizes(self):
-        experts, _, hidden = self._k_major(self.gate_up_proj).shape
-        return experts, hidden
-
     def _matmul(self, name, x, ends):
-        weight = self._k_major(getattr(self, name))
-        return mxfp8_grouped_mm(x, weight.transpose(-2, -1), ends,
-                                **self.recipe.matmul_options())
+        return self.recipe.multiply_grouped(x, [self._k_major(getattr(self, name))], ends)[0]
 
     def extra_repr(self):
         return _describe(self)
@@ -371,16 +392,12 @@ class _WeightOnly(_Quantized):
     def from_experts(cls, module, recipe):
         return adopt_experts(cls, module, recipe)._take(cls._weights)
 
-    def _sizes(self):
-        experts, _, hidden = self._shape("gate_up_proj")
-        return experts, hidden
-
     def extra_repr(self):
         return _describe(self) + self._describe_layout()
 
 
 def _describe(module):
-    experts, hidden = module._sizes()
+    experts, _, hidden = module._shape("gate_up_proj")
     return f"experts={experts}, hidden={hidden}, recipe={module.recipe}"
 
 
@@ -396,8 +413,87 @@ class MXGptOssExperts(_Interleaved, _Trained):
     """Experts of gpt-oss for training."""
 
 
+class GptOssExperts(_Interleaved, _Floats):
+    """Experts of gpt-oss in bf16, with PyTorch's grouped_mm and the parameters of the class in
+    Transformers."""
+
+    def _matmul(self, name, x, ends):
+        return F.grouped_mm(x, to_bf16(name, getattr(self, name)), offs=ends)
+
+
 class MXWeightOnlyGptOssExperts(_Interleaved, _WeightOnly):
-    """Experts of gpt-oss with quantized weights."""
+    """Experts of gpt-oss with quantized weights in buffers gate_up_proj_elements,
+    gate_up_proj_scales, and so on. The biases are parameters. With the outputs gate (even columns)
+    and up (odd columns) of gate_up_proj, down_proj multiplies
+
+        gate * sigmoid(alpha * gate) * (up + 1)
+
+    after gate is clamped to at most `limit` and up to [-limit, limit].
+
+    experts   number of experts
+    hidden, intermediate  multiples of 32
+    recipe    an mx_compiler.torch.Recipe with weight_only, or its name
+    alpha, limit  numbers above 0
+    device    device of the buffers and biases
+
+    Weights are zeros until a state dict is loaded. A state dict of GptOssExperts of Transformers is
+    quantized when loaded, and a state dict of this class is loaded directly.
+
+    forward(hidden_states, router_indices, routing_weights): hidden states, [..., hidden], and for
+    each token, [tokens, k], the numbers of its experts and their weights. Indices outside
+    [0, experts) are ignored. The host never reads them, so CUDA graphs can replay with other indices.
+    The result has the shape and dtype of hidden_states. Differentiable in hidden states, weights and
+    biases.
+
+    Raises TypeError or ValueError. Errors name the argument."""
+
+    plain_class = GptOssExperts
+
+    def __init__(self, experts, hidden, intermediate, recipe="mxfp4_weight_only", alpha=1.702,
+                 limit=7.0, device=None):
+        for name, size, multiple in (("experts", experts, 1), ("hidden", hidden, 32),
+                                     ("intermediate", intermediate, 32)):
+            check.size(name, size, multiple)
+        for name, number in (("alpha", alpha), ("limit", limit)):
+            if isinstance(number, bool) or not isinstance(number, (int, float)) or number <= 0:
+                raise ValueError(f"{name}: expected a number above 0, found {number!r}")
+        recipe = weight_only_recipe(recipe, "MXWeightOnlyGptOssExperts", "convert_")
+        super().__init__()
+        self.recipe, self.float_dtype = recipe, torch.bfloat16
+        self.alpha, self.limit = alpha, limit
+        self.is_transposed = True           # weights of choices, as in Transformers 5
+        for name, shape in (("gate_up_proj", (2 * intermediate, hidden)),
+                            ("down_proj", (hidden, intermediate))):
+            self._add(name, (experts, *shape), device)
+            self.register_parameter(f"{name}_bias", torch.nn.Parameter(torch.zeros(
+                experts, shape[0], device=device, dtype=torch.bfloat16)))
+        self._arrange(*self._weights)
+
+    @classmethod
+    def from_checkpoint(cls, checkpoint, layer, *, recipe="mxfp4_weight_only", device=None,
+                        **options):
+        """Creates the experts of a layer from a gpt-oss checkpoint with its exact weights.
+
+        checkpoint  an mx_compiler.torch.gpt_oss.Checkpoint, or its path
+        layer       number of the layer
+        recipe      a weight-only recipe with weights in MXFP4
+        options     alpha and limit
+
+        Raises the errors of gpt_oss.read_experts."""
+        if not isinstance(checkpoint, gpt_oss.Checkpoint):
+            checkpoint = gpt_oss.Checkpoint(checkpoint)
+        sizes = checkpoint.sizes(layer)
+        new = cls(sizes.experts, sizes.hidden, sizes.intermediate, recipe, device="meta", **options)
+        if new.recipe.weights != gpt_oss.FORMAT:
+            raise ValueError(f"recipe: expected weights in {gpt_oss.FORMAT}, the format of the "
+                             f"checkpoint, found {new.recipe}")
+        state = gpt_oss.read_experts(checkpoint, layer, device or torch.get_default_device())
+        for name in cls._weights:
+            state[f"{name}_elements"] = state.pop(f"{name}_blocks").flatten(2)
+            state[f"{name}_scales"] = rearrange_scales(state[f"{name}_scales"])
+        # Tensors are assigned, so an f32 bias stays f32.
+        new.load_state_dict(state, assign=True)
+        return new
 
 
 # Training class, weight-only class, and the values of the layout attributes in releases of
@@ -426,7 +522,7 @@ def from_routed(module, recipe):
         if (found := getattr(module, name, wanted)) != wanted:
             raise ValueError(f"{name}: expected {wanted}, found {found}: convert does not "
                              "support the experts of this release of Transformers")
-    _check_structure(module, trains._k_major, flags["has_bias"])
+    _check_structure(module, trains._k_major, flags["has_bias"], recipe.block)
     return (weight_only if recipe.weight_only else trains).from_experts(module, recipe)
 
 
@@ -436,11 +532,11 @@ def k_major_weights(module):
         yield from ((name, getattr(module, name)) for name in ("w1", "w2", "w3"))
     else:
         cls = _KINDS[getattr(module, "plain_class", type(module)).__name__][0]
-        yield from ((name, cls._k_major(getattr(module, name))) for name in _PROJECTIONS)
+        yield from ((name, cls._k_major(getattr(module, name))) for name in gpt_oss.PROJECTIONS)
 
 
-def _check_structure(module, k_major, has_bias):
-    names = [*_PROJECTIONS, *(f"{name}_bias" for name in _PROJECTIONS)][:4 if has_bias else 2]
+def _check_structure(module, k_major, has_bias, block):
+    names = [*gpt_oss.PROJECTIONS, *(f"{name}_bias" for name in gpt_oss.PROJECTIONS)][:4 if has_bias else 2]
     parameters = {name: module._parameters.get(name) for name in names}
     others = [name for name, x in module._parameters.items() if x is not None
               and name not in names]
@@ -450,7 +546,7 @@ def _check_structure(module, k_major, has_bias):
                          f"{', '.join(module._parameters) or 'none'}")
     for name, parameter in parameters.items():
         check_plain(name, parameter)
-    gate_up, down = (parameters[name] for name in _PROJECTIONS)
+    gate_up, down = (parameters[name] for name in gpt_oss.PROJECTIONS)
     shapes = [tuple(k_major(x).shape) if x.dim() == 3 else () for x in (gate_up, down)]
     experts, rows, hidden = shapes[0] or (0, 0, 0)
     if not shapes[0] or rows % 2 or shapes[1] != (experts, hidden, rows // 2):
@@ -466,8 +562,8 @@ def _check_structure(module, k_major, has_bias):
         if not hasattr(module, name):
             raise ValueError(f"{name}: expected an attribute of {type(module).__name__}, "
                              "found none")
-    check.size("hidden size", hidden, 32)
-    check.size("intermediate size", rows // 2, 32)
+    check.size("hidden size", hidden, block)
+    check.size("intermediate size", rows // 2, block)
 
 
 def routers(model):

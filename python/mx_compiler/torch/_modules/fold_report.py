@@ -18,7 +18,7 @@ _MOST = 1 << 24      # elements of a step, to limit temporary memory
 # Per format: the largest magnitude of an element, the smallest magnitude of the largest element
 # of a block with scale_rounding "ceil", the largest error in units of the folded scale, and the
 # largest spread of a lossless fold. MXFP4 folds to E4M3, where its largest element is 6 * 2^6.
-_FORMATS = {"mxfp8_e4m3": (448., 224., 2. ** -10, 0), "mxfp8_e5m2": (57344., 28672., 2. ** -17, 0),
+_FORMATS = {"mxfp8": (448., 224., 2. ** -10, 0), "mxfp8_e5m2": (57344., 28672., 2. ** -17, 0),
             "mxfp4": (6., 3., 2. ** -16, 14)}
 
 
@@ -97,7 +97,7 @@ class FoldReport:
         return self.table()
 
 
-def fold_report(model, inputs=None, *, format="mxfp8_e4m3", filter=None):
+def fold_report(model, inputs=None, *, format="mxfp8", filter=None):
     """Measures the share of each layer's operands with a small loss by folding to FP8 blocks of 128,
     256, 512 or whole rows, for a decision about the recipes with reduced precision.
 
@@ -105,7 +105,7 @@ def fold_report(model, inputs=None, *, format="mxfp8_e4m3", filter=None):
             converted, and the inputs of these modules, along the reduction of the forward pass
     inputs  arguments of a call of the model without gradients, to measure activations: a
             tensor, a tuple of positional or a dict of keyword arguments. Default: weights only
-    format  "mxfp8_e4m3", "mxfp8_e5m2", or "mxfp4" for weights of W4A8 matmuls
+    format  "mxfp8", "mxfp8_e5m2", or "mxfp4" for weights of W4A8 matmuls
     filter  function of a module and its name; modules are left out if it returns False
 
     Rows not divisible by 32 are left out, because no recipe quantizes them. Weights divided among ranks count the part of this rank.

@@ -4,7 +4,6 @@
 import torch
 
 from ..._ops import checks as check
-from .._ops.mxfp8_mm import mxfp8_mm
 from .parameters import Replacement, adopt, check_last, result_dtype, to_bf16, without
 from .recipes import training_recipe
 
@@ -13,7 +12,7 @@ class MXLinear(Replacement, torch.nn.Linear):
     """Linear layer y = x weight^T + bias. The operands of its matmul, and of the matmuls for both
     gradients, are quantized according to `recipe`.
 
-    in_features, out_features  multiples of 32
+    in_features, out_features  multiples of 32, or of 128 with fp8_scales
     bias      True to add a bias in bf16
     recipe    an mx_compiler.torch.Recipe for training, or its name
     device, dtype  device and dtype (float32 for master weights, bfloat16 or float16) of
@@ -27,19 +26,19 @@ class MXLinear(Replacement, torch.nn.Linear):
     Raises TypeError or ValueError. Errors name the argument."""
 
     def __init__(self, in_features, out_features, bias=True, recipe="mxfp8",
-                 device=None, dtype=None):
-        check.size("in_features", in_features, 32)
-        check.size("out_features", out_features, 32)
-        recipe = training_recipe(recipe, "MXLinear", "MXWeightOnlyLinear")
+                 device=None, dtype=None, *, batch_invariant=False):
+        recipe = training_recipe(recipe, "MXLinear", "MXWeightOnlyLinear", batch_invariant)
+        check.size("in_features", in_features, recipe.block)
+        check.size("out_features", out_features, recipe.block)
         super().__init__(in_features, out_features, bias, device, dtype)
         self.recipe = recipe
 
     @classmethod
-    def from_linear(cls, linear, recipe="mxfp8"):
+    def from_linear(cls, linear, recipe="mxfp8", *, batch_invariant=False):
         """Creates the module from an nn.Linear. The modules share parameters and hooks, and have the
         same mode."""
-        check_linear(linear)
-        recipe = training_recipe(recipe, "MXLinear", "MXWeightOnlyLinear")
+        recipe = training_recipe(recipe, "MXLinear", "MXWeightOnlyLinear", batch_invariant)
+        check_linear(linear, recipe)
         new = adopt(cls, linear)
         new.recipe = recipe
         return new
@@ -52,18 +51,17 @@ class MXLinear(Replacement, torch.nn.Linear):
         operand = to_bf16("x", x)
         check_last("x", x, self.in_features, "in_features of the layer")
         # f32 weights are quantized without rounding to bf16, and their gradients are f32 sums.
-        y = mxfp8_mm(operand, self.weight, self.bias, **self.recipe.matmul_options())
-        return y.to(result_dtype(x))
+        return self.recipe.multiply(operand, self.weight, self.bias).to(result_dtype(x))
 
     def extra_repr(self):
         return f"{super().extra_repr()}, recipe={self.recipe}"
 
 
-def check_linear(linear, trains=True):
-    """Raises TypeError or ValueError if no MX module can replace `linear`. The gradient of x is a sum
-    over the outputs in blocks, so their number is checked for training."""
+def check_linear(linear, recipe):
+    """Raises TypeError or ValueError if no module of the recipe can replace `linear`. The gradient of x
+    is a sum over the outputs in blocks, so their number is checked for training."""
     if not isinstance(linear, torch.nn.Linear):
         raise TypeError("linear: expected a torch.nn.Linear, found "
                         f"{type(linear).__name__}")
-    check.size("in_features", linear.in_features, 32)
-    check.size("out_features", linear.out_features, 32 if trains else 1)
+    check.size("in_features", linear.in_features, recipe.block)
+    check.size("out_features", linear.out_features, recipe.block if recipe.fp8_scales or not recipe.weight_only else 1)

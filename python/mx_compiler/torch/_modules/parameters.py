@@ -41,7 +41,7 @@ def check_last(name, x, size, what):
 
 
 class Replacement:
-    """Module that `convert` inserts into a model and can convert back."""
+    """Module that `convert_` inserts into a model and can convert back."""
 
     def to_plain(self):
         """Returns a PyTorch module, or a module of the original class, with the same parameters. If
@@ -127,16 +127,16 @@ def check_parameter(module, name):
 _OF_FLOATS = ("transformers", "diffusers")
 
 
-def find_save_pretrained():
-    """Returns the frame of the save_pretrained of these packages that requests the current state
-    dict, or None. A module reads this while its state dict is created, because the saved model may
-    differ from the converted model."""
+def in_save_pretrained():
+    """Returns True if save_pretrained of these packages requests the current state dict. A module
+    calls this function while its state dict is created, because the saved model may differ from the
+    converted model."""
     frame = sys._getframe(1)
     while frame is not None:
         package = frame.f_globals.get("__name__", "").partition(".")[0]
         if package == "peft":
-            return None         # peft stores only adapters
+            return False        # peft stores only adapters
         if package in _OF_FLOATS and frame.f_code.co_name == "save_pretrained":
-            return frame
+            return True
         frame = frame.f_back
-    return None
+    return False

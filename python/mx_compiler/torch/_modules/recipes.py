@@ -3,10 +3,14 @@
 
 import dataclasses
 import difflib
+from typing import Optional
 
 from ..._ops import checks as check
+from ..._ops.fp8_text import BLOCK, SCALES
 from ..._ops.quantize import ROUNDINGS
 from ..._runtime.internal import internal
+from .._ops.fp8_mm import ELEMENTS, fp8_grouped_mm, fp8_mm
+from .._ops.mxfp8_mm import mxfp8_grouped_mm, mxfp8_mm
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,26 +27,36 @@ class Recipe:
                     weight gradient reads. With MXFP8, this form takes 33 bytes for 32
                     values. The results do not change
     weight_only     True: quantize weights once, when the module is created. Activations
-                    stay bf16, and weights have no gradient
+                    stay bf16 without fp8_scales, and weights have no gradient
     fp8_activations True: weight-only matmuls of MXFP4 with many rows quantize activations to
                     FP8 (docs/guide/TorchTraining.md, FP8 activations)
+    fp8_scales      "e8m0" or "f32": multiply with FP8 tensor cores, with these scales for 128
+                    elements of activations and gradients and for 128 x 128 weights, and with a
+                    bound on sums (`fp8_mm`); x is always saved quantized. With weight_only,
+                    weights are stored this way, and modules have the bits of training. None:
+                    multiply blocks of 32 exactly
+    batch_invariant  True: a row of a result has the same bits in any batch, at any place and with
+                    any expert groups. Training recipes always do (docs/guide/TorchTraining.md)
 
     Raises TypeError or ValueError. Errors name the field."""
-    activations: str = "mxfp8_e4m3"
-    weights: str = "mxfp8_e4m3"
-    gradients: str = "mxfp8_e4m3"
+    activations: str = "mxfp8"
+    weights: str = "mxfp8"
+    gradients: str = "mxfp8"
     scale_rounding: str = "ceil"
     wgrad_high_precision: bool = False
     weight_only: bool = False
     save_quantized: bool = False
     fp8_activations: bool = False
+    fp8_scales: Optional[str] = None
+    batch_invariant: bool = False
 
     def __post_init__(self):
         for field in ("activations", "weights", "gradients"):
             format = check.training_format(field, getattr(self, field))
             object.__setattr__(self, field, format.name)
         check.one_of("scale_rounding", self.scale_rounding, ROUNDINGS)
-        for field in ("wgrad_high_precision", "weight_only", "save_quantized", "fp8_activations"):
+        for field in ("wgrad_high_precision", "weight_only", "save_quantized", "fp8_activations",
+                      "batch_invariant"):
             if not isinstance(getattr(self, field), bool):
                 raise TypeError(f"{field}: expected True or False, found "
                                 f"{getattr(self, field)!r}")
@@ -57,10 +71,44 @@ class Recipe:
         if self.fp8_activations and not (self.weight_only and self.weights == "mxfp4"):
             raise ValueError("fp8_activations: expected False without weight_only and weights of "
                              f"mxfp4, which are exact in FP8, found True with {self.weights}")
+        if self.fp8_scales is not None:
+            self._check_fp8()
+
+    def _check_fp8(self):
+        check.one_of("fp8_scales", self.fp8_scales, (None, *SCALES))
+        for field, known in (("activations", ELEMENTS[:1]), ("weights", ELEMENTS[:1]),
+                             ("gradients", ELEMENTS), ("scale_rounding", ("ceil",)),
+                             ("wgrad_high_precision", (False,)), ("save_quantized", (False,)),
+                             ("fp8_activations", (False,))):
+            if (found := getattr(self, field)) not in known:
+                raise ValueError(f"{field}: expected {' or '.join(map(str, known))} with fp8_scales, "
+                                 f"found {found}")
+
+    @property
+    @internal
+    def block(self):
+        """Number that divides the sizes of layers."""
+        return BLOCK if self.fp8_scales else 32
 
     @internal
-    def matmul_options(self):
-        """Returns the keyword arguments of mxfp8_mm and mxfp8_grouped_mm."""
+    def multiply(self, x, weight, bias):
+        """Computes x weight^T + bias, [..., N]."""
+        if self.fp8_scales:
+            return fp8_mm(x, weight, bias, scales=self.fp8_scales, gradients=self.gradients)
+        return mxfp8_mm(x, weight, bias, **self._options())
+
+    @internal
+    def multiply_grouped(self, x, weights, ends):
+        """Multiplies the rows of each expert by its matrix in each of `weights`, [G, N, K]. Returns a
+        list of results, [T, N]."""
+        transposed = [weight.transpose(-2, -1) for weight in weights]
+        if self.fp8_scales:
+            return fp8_grouped_mm(x, transposed, ends, scales=self.fp8_scales,
+                                  gradients=self.gradients)
+        y = mxfp8_grouped_mm(x, transposed, ends, **self._options())
+        return y.split([weight.shape[-2] for weight in weights], -1)
+
+    def _options(self):
         return {"activations": self.activations, "weights": self.weights,
                 "gradients": self.gradients, "scale_rounding": self.scale_rounding,
                 "wgrad_high_precision": self.wgrad_high_precision,
@@ -68,9 +116,10 @@ class Recipe:
 
     def __str__(self):
         """Returns the name of the recipe, or its non-default fields if it is unnamed."""
+        plain = dataclasses.replace(self, batch_invariant=False)
         for name, recipe in RECIPES.items():
-            if recipe == self:
-                return name
+            if recipe == plain:
+                return name + ", batch_invariant" * self.batch_invariant
         others = [f"{field.name}={getattr(self, field.name)!r}"
                   for field in dataclasses.fields(self)
                   if getattr(self, field.name) != field.default]
@@ -79,21 +128,27 @@ class Recipe:
 
 RECIPES = {
     "mxfp8": Recipe(),
+    "mxfp8_fast": Recipe(fp8_scales="e8m0"),
+    "fp8_block": Recipe(fp8_scales="f32"),
     "mxfp8_wgrad_with_hp": Recipe(wgrad_high_precision=True),
     "mxfp8_e5m2_gradients": Recipe(gradients="mxfp8_e5m2"),
     "mxfp8_save_quantized": Recipe(save_quantized=True),
     "mxfp8_floor": Recipe(scale_rounding="floor"),
-    "mxfp8_weights": Recipe(weight_only=True),
-    "mxfp6_weights": Recipe(weights="mxfp6_e2m3", weight_only=True),
-    "mxfp4_weights": Recipe(weights="mxfp4", weight_only=True),
-    "mxfp4_weights_fp8": Recipe(weights="mxfp4", weight_only=True, fp8_activations=True),
+    "mxfp8_weight_only": Recipe(weight_only=True),
+    "mxfp6_weight_only": Recipe(weights="mxfp6_e2m3", weight_only=True),
+    "mxfp8_fast_weight_only": Recipe(fp8_scales="e8m0", weight_only=True),
+    "fp8_block_weight_only": Recipe(fp8_scales="f32", weight_only=True),
+    "mxfp4_weight_only": Recipe(weights="mxfp4", weight_only=True),
+    "w4a8": Recipe(weights="mxfp4", weight_only=True, fp8_activations=True),
 }
-"""Recipes by name. `convert` and the modules accept these names."""
+"""Recipes by name. `convert_` and the modules accept these names."""
 
 
-def find_recipe(recipe, argument="recipe", others=()):
+def find_recipe(recipe, argument="recipe", others=(), batch_invariant=False):
     """Returns a Recipe, which is given directly or by name. Raises TypeError or ValueError. The error also
-    lists `others`, names that the caller handles."""
+    lists `others`, names that the caller handles. `batch_invariant` sets this field."""
+    if batch_invariant:
+        return dataclasses.replace(find_recipe(recipe, argument, others), batch_invariant=batch_invariant)
     if isinstance(recipe, Recipe):
         return recipe
     if not isinstance(recipe, str):
@@ -115,20 +170,20 @@ def _suggest(name, known):
     return f": did you mean {' or '.join(close)}?" if close else ""
 
 
-def training_recipe(recipe, module, weight_only):
+def training_recipe(recipe, module, weight_only, batch_invariant=False):
     """Returns a training Recipe for the class `module`. Raises an error that suggests the class
     `weight_only` if the recipe is weight-only."""
-    found = find_recipe(recipe)
+    found = find_recipe(recipe, batch_invariant=batch_invariant)
     if found.weight_only:
         raise ValueError(f"recipe: expected a training recipe for {module}, found "
                          f"{found}: use mx_compiler.torch.{weight_only}")
     return found
 
 
-def weight_only_recipe(recipe, module, training):
+def weight_only_recipe(recipe, module, training, batch_invariant=False):
     """Returns a weight-only Recipe for the class `module`. Raises an error that suggests the class
     `training` if the recipe is for training."""
-    found = find_recipe(recipe)
+    found = find_recipe(recipe, batch_invariant=batch_invariant)
     if not found.weight_only:
         raise ValueError(f"recipe: expected a weight-only recipe for {module}, found "
                          f"{found}: use mx_compiler.torch.{training}")

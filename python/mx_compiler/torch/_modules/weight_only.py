@@ -2,19 +2,26 @@
 """Modules with weights quantized once and multiplied by bf16 activations, and the linear layer
 of this kind."""
 
+import functools
+
 import torch
 
 from ..._ops import checks as check
+from ..._ops import scale_tiles
 from ..._ops.formats import find_format
+from ..._ops.refit import quantize_into
 from .._ops import tensors
 from .._ops.normalize_scales import normalize_scales
 from .._ops.pack_weights import pack_weights, unpack_weights
 from .._ops.quantize import dequantize, quantize
-from .._ops.weight_only_mm import weight_only_mm
+from ..._ops.fp8_text import weight_format
+from .._ops import fp8_mm
+from .._ops.checks import add_bias, as_rows, check_tensor, like_rows
+from .._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
 from .linear import check_linear
 from .parameters import (FLOATS, Replacement, adopt, check_last,
-                         check_parameter, dtype_name, find_save_pretrained,
-                         forget_state_hooks, result_dtype, to_bf16, without)
+                         check_parameter, check_plain, dtype_name, forget_state_hooks,
+                         in_save_pretrained, result_dtype, to_bf16, without)
 from .recipes import weight_only_recipe
 from .weight_layout import arrange, multiplies_fp8
 
@@ -48,7 +55,9 @@ class Quantized(Replacement, torch.nn.Module):
         format = self._format
         # Distributed checkpoints access each key of a state dict as an attribute.
         self.register_parameter(name, None)
-        for part, dims in zip(_PARTS, tensors.shapes(shape, format, True)):
+        shapes = (fp8_mm.stored_shapes(shape, self.recipe.fp8_scales) if self.recipe.fp8_scales
+                  else tensors.shapes(shape, format, True))
+        for part, dims in zip(_PARTS, shapes):
             # Zero bytes represent a matrix of zeros.
             self.register_buffer(f"{name}_{part}", torch.zeros(
                 dims, dtype=torch.uint8, device=device))
@@ -92,7 +101,9 @@ class Quantized(Replacement, torch.nn.Module):
 
     @property
     def _format(self):
-        return find_format(self.recipe.weights)
+        format = find_format(self.recipe.weights)
+        scales = self.recipe.fp8_scales
+        return weight_format(format.elements, scales) if scales else format
 
     def _parts(self, name):
         return tuple(getattr(self, f"{name}_{part}") for part in _PARTS)
@@ -137,24 +148,107 @@ class Quantized(Replacement, torch.nn.Module):
         """Quantizes a matrix. Returns the bytes of its elements and scales on the module's device."""
         elements, scales = self._parts(name)
         to = weight.device if elements.is_meta else elements.device
-        q = quantize(to_bf16(name, weight.detach()).to(to), self.recipe.weights,
-                     scale_rounding=self.recipe.scale_rounding)
+        weight = to_bf16(name, weight.detach()).to(to)
+        if self.recipe.fp8_scales:
+            return fp8_mm.quantize_stored(weight, self.recipe.fp8_scales)
+        q = quantize(weight, self.recipe.weights, scale_rounding=self.recipe.scale_rounding)
         return tuple(part.contiguous().view(torch.uint8) for part in q)
 
     def _set(self, name, weight):
         for part, value in zip(_PARTS, self._quantize(name, weight)):
             setattr(self, f"{name}_{part}", value)
 
+    def refit(self, *weights, **named):
+        """Quantizes new weights into the memory of the present weights, so CUDA graphs that contain
+        the module multiply by the new weights. A graph may contain the call itself.
+
+        weights  float32, bfloat16 or float16 tensors of the shapes of the original parameters: the
+                 weight of a linear layer; for experts by name, such as w1=..., w2=..., w3=...
+                 Other weights stay
+
+        Equal weights give the bytes that creating the module gives. With fp8_activations the call
+        waits for the device and is refused if weights would be rounded in FP8. Raises TypeError or
+        ValueError, and then changes nothing. Errors name the argument."""
+        if len(weights) > (len(self._weights) == 1):
+            raise TypeError(f"weights: expected {' and '.join(self._weights)} by name, found "
+                            f"{len(weights)} without a name")
+        given = {**dict(zip(self._weights, weights)), **named}
+        if not given:
+            raise TypeError(f"weights: expected {' or '.join(self._weights)}, found none")
+        for name, weight in given.items():
+            check.one_of("weights", name, self._weights)
+            self._check_refit(name, weight)
+        for name, weight in given.items():
+            self._refit(name, self._k_major(weight.detach()))
+
+    def _check_refit(self, name, weight):
+        wanted = tuple(self._k_major(torch.empty(self._shape(name), device="meta")).shape)
+        check_plain(name, weight)
+        check_tensor(name, weight)
+        if weight.dtype not in FLOATS:
+            raise TypeError(f"{name}: expected float32, bfloat16 or float16, found "
+                            f"{dtype_name(weight)}")
+        if tuple(weight.shape) != wanted:
+            raise ValueError(f"{name}: expected shape {wanted}, found {tuple(weight.shape)}")
+        if self._fp8(name) and normalize_scales(*self._quantize(name, self._k_major(weight))) is None:
+            raise ValueError(f"{name}: expected weights with scales that span at most 14 powers of two "
+                             "in a row, as fp8_activations requires, found others: create a new "
+                             "module")
+
+    def _refit(self, name, weight):
+        elements, scales = self._parts(name)
+        weight = to_bf16(name, weight).to(elements.device).contiguous()
+        is_packed = self._is_packed(name)
+        if elements.is_cuda:
+            # A matrix at a time, so its unpacked elements stay in the L2 cache.
+            parts = zip(weight, elements, scales) if is_packed and weight.dim() == 3 else (
+                (weight, elements, scales),)
+            for part in parts:
+                quantize_into(part[0], *self._typed(*part[1:]), is_packed,
+                              functools.partial(elements.new_empty, dtype=torch.uint8))
+        else:
+            found, of_scales = self._quantize(name, weight)
+            elements.copy_(pack_weights(found, self._format.name) if is_packed else found)
+            scales.copy_(of_scales)
+        if self._fp8(name):
+            for buffer, value in zip(self._fp8(name), normalize_scales(*self._plain_parts(name))):
+                buffer.copy_(value)
+
+    def _typed(self, elements, scales):
+        """Returns the format, the rounding of scales, and the arrays of a program."""
+        format, f32 = self._format, self.recipe.fp8_scales == "f32"
+        if format.layout == "sf_128x4":
+            *batch, rows, columns = scales.shape
+            scales = scales.view(*batch, *scale_tiles.tiles_shape(rows, columns))
+        elif f32:
+            scales = scales.view(torch.float32)
+        return (format, None if f32 else self.recipe.scale_rounding,
+                tensors.typed(elements, format.elements), tensors.typed(scales, format.scales))
+
     def dequantized(self, name="weight", dtype=torch.bfloat16):
         """Returns the dequantized weight `name`."""
         check.one_of("name", name, self._weights)
-        return dequantize(*self._plain_parts(name), self.recipe.weights, dtype)
+        parts, scales = self._plain_parts(name), self.recipe.fp8_scales
+        if scales:
+            return fp8_mm.dequantize_stored(*parts, scales, dtype)
+        return dequantize(*parts, self.recipe.weights, dtype)
+
+    def _multiply(self, name, x, ends=None):
+        """Multiplies x, [T, K] in bf16, by the weight. With `ends`, rows have experts."""
+        parts, scales = self._parts(name), self.recipe.fp8_scales
+        if scales:
+            return fp8_mm.multiply_stored(x, *parts, ends, scales)
+        options = dict(packed=self._is_packed(name), fp8=self._fp8(name),
+                       batch_invariant=self.recipe.batch_invariant)
+        if ends is None:
+            return weight_only_mm(x, *parts, self.recipe.weights, **options)
+        return weight_only_grouped_mm(x, *parts, ends, self.recipe.weights, **options)
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        if find_save_pretrained():
+        if in_save_pretrained():
             raise ValueError(
                 f"{prefix}{self._weights[0]}: expected floats, which from_pretrained reads, "
-                f"found {self.recipe.weights}: save the result of mx_compiler.torch.convert("
+                f"found {self._format.name}: save the result of mx_compiler.torch.convert_("
                 'model, "bf16"), or save the bytes with torch.save(model.state_dict(), ...) '
                 "and load them into a new model that is converted to "
                 f"{self.recipe}")
@@ -163,7 +257,7 @@ class Quantized(Replacement, torch.nn.Module):
             if self._is_packed(name):
                 destination[f"{prefix}{name}_elements"] = self._plain_parts(name)[0]
             destination[prefix + name] = torch.tensor(
-                [*self.recipe.weights.encode()], dtype=torch.uint8, device="cpu")
+                [*self._format.name.encode()], dtype=torch.uint8, device="cpu")
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *args):
         for name in self._weights:
@@ -208,20 +302,15 @@ class Quantized(Replacement, torch.nn.Module):
         state_dict[key] = pack_weights(given, self.recipe.weights)
 
     def _check_format(self, key, state_dict, errors):
-        """Checks the name of the format in a state dict, if it is present. Earlier versions stored
-        the name as NAME_format."""
-        found = state_dict.pop(f"{key}_format", None)
-        if found is None and _is_name(state_dict.get(key)):
-            found = state_dict.pop(key)
-        if found is None or isinstance(found, torch.Tensor) and found.is_meta:
+        """Checks the name of the format in a state dict, if it is present."""
+        if not _is_name(state_dict.get(key)):
             return
-        if not isinstance(found, torch.Tensor) or found.dtype != torch.uint8:
-            errors.append(f"{key}: expected the name of a format as torch.uint8, found "
-                          f"{getattr(found, 'dtype', type(found).__name__)}")
+        found = state_dict.pop(key)
+        if found.is_meta:
             return
         found = bytes(found.tolist()).decode(errors="replace")
-        if found != self.recipe.weights:
-            errors.append(f"{key}: expected {self.recipe.weights}, the format of the module's "
+        if found != self._format.name:
+            errors.append(f"{key}: expected {self._format.name}, the format of the module's "
                           f"recipe, found {found}")
 
     def _shape(self, name):
@@ -253,11 +342,11 @@ class MXWeightOnlyLinear(Quantized):
 
     _weights = ("weight",)
 
-    def __init__(self, in_features, out_features, bias=True, recipe="mxfp4_weights",
-                 device=None, dtype=None):
-        check.size("in_features", in_features, 32)
-        check.size("out_features", out_features, 1)
-        recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear")
+    def __init__(self, in_features, out_features, bias=True, recipe="mxfp4_weight_only",
+                 device=None, dtype=None, *, batch_invariant=False):
+        recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear", batch_invariant)
+        check.size("in_features", in_features, recipe.block)
+        check.size("out_features", out_features, recipe.block if recipe.fp8_scales else 1)
         super().__init__()
         self.recipe, self.float_dtype = recipe, dtype or torch.get_default_dtype()
         self.in_features, self.out_features = in_features, out_features
@@ -267,11 +356,11 @@ class MXWeightOnlyLinear(Quantized):
         self._arrange("weight")
 
     @classmethod
-    def from_linear(cls, linear, recipe="mxfp4_weights"):
+    def from_linear(cls, linear, recipe="mxfp4_weight_only", *, batch_invariant=False):
         """Creates the module from an nn.Linear and quantizes its weight. The modules share the bias,
         and forward and backward hooks are kept."""
-        check_linear(linear, trains=False)
-        recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear")
+        recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear", batch_invariant)
+        check_linear(linear, recipe)
         for name in ("weight", "bias"):
             check_parameter(linear, name)
         new = adopt(cls, linear)
@@ -285,10 +374,8 @@ class MXWeightOnlyLinear(Quantized):
     def forward(self, x):
         operand = to_bf16("x", x)
         check_last("x", x, self.in_features, "in_features of the layer")
-        y = weight_only_mm(operand, *self._parts("weight"), self.recipe.weights,
-                           self.bias, packed=self._is_packed("weight"),
-                           fp8=self._fp8("weight"))
-        return y.to(result_dtype(x))
+        y = like_rows(self._multiply("weight", as_rows(operand)), operand)
+        return add_bias(y, self.bias).to(result_dtype(x))
 
     def extra_repr(self):
         return (f"in_features={self.in_features}, out_features={self.out_features}, "

@@ -20,8 +20,8 @@ from .checks import check_one_device, check_tensor, refuse_second_order
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
-def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
-              weights="mxfp8_e4m3", gradients="mxfp8_e4m3"):
+def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8",
+              weights="mxfp8", gradients="mxfp8"):
     """Computes SwiGLU experts for rows sorted by expert, with nine launches:
 
         y[t] = sum over the rows p of token t:  w2[g] (silu(gate) * up * probs[p])
@@ -69,23 +69,15 @@ def route(chosen, weights, experts):
     if not weights.is_floating_point():
         raise TypeError("weights: expected floating point, found "
                         f"{weights.dtype}")
-    tokens, order, _, ends = sort_by_expert(chosen, experts)
-    return tokens, weights.reshape(-1).to(torch.float32)[order], ends
-
-
-def sort_by_expert(chosen, experts):
-    """Sorts choices by expert with a stable counting sort. Returns i32 tensors: for each position,
-    the token, the index into the flattened `chosen`, and the expert (`experts` if there is none);
-    and for each expert, the end of its positions."""
+    weights = weights.reshape(-1).to(torch.float32)
     if chosen.dtype != torch.int64:
         chosen = chosen.to(torch.int32)
     chosen = torch.where((chosen >= 0) & (chosen < experts), chosen, experts).to(torch.int32)
     if not chosen.shape[1]:
-        none = chosen.reshape(-1)
-        return none, none, none, chosen.new_zeros(experts)
+        return chosen.reshape(-1), weights, chosen.new_zeros(experts)
     # Choices without an expert are assigned to an additional expert.
     tokens, order, ends = group_rows(chosen, experts + 1)
-    return tokens, order, chosen.reshape(-1)[order], ends[:experts]
+    return tokens, weights[order], ends[:experts]
 
 
 @tensors.operator("group_rows")

@@ -31,22 +31,22 @@ def _forward(x, weight, *_, out_shape=None):
     return 2 * x[0] * weight[-2] * weight[-1]
 
 
-def _count_linear(name, weight_at, has_more=False):
-    """Registers counts for an operator and its backward operator. `weight_at` is the index of the
-    weight in the arguments of the backward operator. If `has_more`, a second weight follows offs."""
-    def sum_up(arguments, at, factor):
-        weights = [arguments[at]] + ([arguments[at + 2]] if has_more else [])
-        return factor * sum(_forward(arguments[0], one) for one in weights if one is not None)
+def _count_linear(name, weights, weights_of_backward):
+    """Registers counts for an operator and its backward operator, with the indices of the weights in
+    their arguments. A second weight is optional."""
+    def sum_up(arguments, indices, factor):
+        given = [arguments[index] for index in indices]
+        return factor * sum(_forward(arguments[0], one) for one in given if one is not None)
 
     counts(getattr(torch.ops.mx, name))(lambda *arguments, out_shape=None: sum_up(
-        arguments, 1, 1))
+        arguments, weights, 1))
     counts(getattr(torch.ops.mx, f"{name}_backward"))(lambda *arguments, out_shape=None: sum_up(
-        arguments, weight_at, sum([x for x in arguments if isinstance(x, bool)][:2])))
+        arguments, weights_of_backward, sum([x for x in arguments if isinstance(x, bool)][:2])))
 
 
-for _name, _weight_at in (("linear", 2), ("grouped_linear", 2), ("linear_saving", 3)):
-    _count_linear(_name, _weight_at)
-_count_linear("grouped_linear_saving", 3, has_more=True)
+for _name, *_weights in (("linear", [1], [2]), ("grouped_linear", [1], [2]), ("linear_saving", [1], [3]),
+                         ("grouped_linear_saving", [1, 3], [3, 5]), ("fp8_multiply", [2, 7], [5, 8])):
+    _count_linear(_name, *_weights)
 
 
 @counts(torch.ops.mx.moe_layer)

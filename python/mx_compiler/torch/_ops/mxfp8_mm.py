@@ -10,6 +10,8 @@ Each operand is quantized along the reduction dimension of its matmul, from high
 So the forward pass saves w unquantized, and saves x unquantized or in the form that the matmul for dw
 reads (save_quantized)."""
 
+import functools
+
 import torch
 from torch import Tensor
 
@@ -24,8 +26,8 @@ from .checks import (add_bias, as_rows, assume_expert_groups, check_flag, check_
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
-def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
-             gradients="mxfp8_e4m3", scale_rounding="ceil", wgrad_high_precision=False,
+def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8", weights="mxfp8",
+             gradients="mxfp8", scale_rounding="ceil", wgrad_high_precision=False,
              save_quantized=False):
     """Computes x weight^T + bias in MXFP8, or in other formats with blocks of 32.
 
@@ -53,8 +55,8 @@ def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e
     return add_bias(like_rows(y, x), bias)
 
 
-def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
-                     gradients="mxfp8_e4m3", scale_rounding="ceil",
+def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8", weights="mxfp8",
+                     gradients="mxfp8", scale_rounding="ceil",
                      wgrad_high_precision=False, save_quantized=False):
     """Multiplies the rows of each expert group g in A by B_t[g], like torch.nn.functional.grouped_mm,
     in MXFP8 or in other formats with blocks of 32.
@@ -93,8 +95,22 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e
     return grouped_linear(A, weight, offs, *formats, wgrad_high_precision)
 
 
-def _check_options(activations, weights, gradients, scale_rounding, wgrad_high_precision,
-                   save_quantized):
+_right = set()
+
+
+def _check_options(*options):
+    """Raises TypeError or ValueError unless the options agree. Eager calls repeat them."""
+    try:
+        is_right = options in _right
+    except TypeError:       # an option that is not hashable is wrong
+        is_right = False
+    if not is_right:
+        _check_new_options(*options)
+        _right.add(options)
+
+
+def _check_new_options(activations, weights, gradients, scale_rounding, wgrad_high_precision,
+                       save_quantized):
     check_names(activations=activations, weights=weights, gradients=gradients,
                 scale_rounding=scale_rounding)
     check_flag("wgrad_high_precision", wgrad_high_precision)
@@ -156,6 +172,7 @@ _check_dense_once = tensors.once(_check)
 _check_grouped_once = tensors.once(_check_grouped)
 
 
+@functools.cache
 def _formats(activations, weights, gradients, scale_rounding):
     return training.Formats(find_format(activations), find_format(weights),
                             find_format(gradients), scale_rounding)
@@ -235,8 +252,7 @@ def _backward(dy, x, weight, offs, needs_dx, needs_dw, options, wgrad_high_preci
         dx, dw = _multiply(dy, x, weight, offs, formats, needs_dx, is_quantized)
     if needs_dw and wgrad_high_precision:
         dw = _multiply_as_given(dy, tensors.plain(x), offs).to(weight.dtype)
-    no_dx, no_dw = _gradients(dy, weight, False, False)
-    return no_dx if dx is None else dx, no_dw if dw is None else dw
+    return dy.new_empty(0) if dx is None else dx, weight.new_empty(0) if dw is None else dw
 
 
 def _multiply(dy, x, weight, offs, formats, needs_dx, needs_dw):
@@ -339,6 +355,8 @@ def _define(name, is_grouped, saves):
         weight, *more = (one if one is None or needs_dx else _without_contents(one)
                          for one in (weight, *of_experts[1:]))
         ctx.save_for_backward(*kept, weight, *of_experts[:1], *more)
+        # Otherwise backward would fill gradients of the saved bytes with zeros.
+        ctx.set_materialize_grads(False)
         ctx.options = inputs[count:]
 
     def differentiate(ctx, dy, *_):

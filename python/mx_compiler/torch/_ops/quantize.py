@@ -32,8 +32,9 @@ def quantize_mxfp8(x, axis=-1, *, element="e4m3", scale_rounding="ceil", blocked
 
     Returns elements and scales (float8_e8m0fnu). For both axes, returns elements and scales of each
     axis. Not differentiable. Raises TypeError or ValueError. Errors name the argument."""
-    check.one_of("element", element, ("e4m3", "e5m2"))
-    return quantize(x, f"mxfp8_{element}", axis, scale_rounding, blocked, offsets)
+    formats = {"e4m3": "mxfp8", "e5m2": "mxfp8_e5m2"}
+    check.one_of("element", element, tuple(formats))
+    return quantize(x, formats[element], axis, scale_rounding, blocked, offsets)
 
 
 def quantize_mxfp4(x, axis=-1, *, scale_rounding="ceil", blocked=True, offsets=None):

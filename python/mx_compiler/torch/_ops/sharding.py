@@ -2,8 +2,8 @@
 """Sharding rules of linear-layer matmuls for DTensors, as used by PyTorch's tensor parallelism
 (parallelize_module, Shard and Replicate).
 
-    linear           x [T, K], weight [N, K] -> y [T, N]
-    linear_backward  dy, x, weight -> dx, dw
+    linear, fp8_multiply   x [T, K], weight [N, K] -> y [T, N]
+    their gradients        dy, x, weight -> dx, dw
 
 A sharding is accepted if the ranks together compute the same results as one rank. Rows of x may be sharded
 in any way, and columns if every rank gets whole blocks of 32. A sum over a sharded dimension is
@@ -82,18 +82,68 @@ def _linear_saving_backward(dy, elements, scales, weight, needs_dx, needs_dw, *o
          [_ALL, _ROWS, _ROWS, _COLUMNS]))
 
 
+# --- FP8 tensor cores: blocks of 128 x 128 weights ------------------------------------
+
+
+def _fp8_weight(weight, scales, both):
+    turned = [_COLUMNS, _ROWS] if both else [_ALL, _ALL]
+    return _rules(
+        4, 1, 2,
+        (_divides(weight, 0, _TILE), [_ROWS] * 2 + turned[:1] * 2, [_ROWS]),
+        (_divides(weight, 1, _TILE), [_COLUMNS] * 2 + turned[1:] * 2, [_COLUMNS]))
+
+
+def _of(placement, given):
+    """Returns the placements of optional and empty tensors."""
+    return [placement if one is not None and one.shape[0] else None if one is None else _ALL
+            for one in given]
+
+
+def _fp8(x, offs, weight, elements, weight_scales, et, st, *others):
+    scales, _, saves = others[-3:]
+    turned, rest = (et, st), [None] * len(others)
+    saved = [_ROWS if saves else _ALL] * 2
+
+    def given(of_x, of_weight, of_turned):
+        return [of_x, None, *[of_weight] * 3, *_of(of_turned, turned), *rest]
+    found = [([_ALL] * 4, given(_ALL, _ALL, _ALL))]
+    if _divides(weight, 0, _TILE):
+        found.append(([_COLUMNS, _ALL, _ALL, _ALL], given(_ALL, _ROWS, _COLUMNS)))
+    # Saved f32 scales are a vector, which is not divided by columns of x.
+    if _divides(weight, 1, _TILE) and (scales != "f32" or not saves):
+        found.append(([_SUM, _ALL, *saved], given(_COLUMNS, _COLUMNS, _ROWS)))
+    return found
+
+
+def _fp8_backward(dy, more_dy, offs, x_elements, x_scales, weight, et, st, *others):
+    scales, _, needs_dx, needs_dw = others[-4:]
+    results, rest = _gradients(needs_dx, needs_dw), [None] * len(others)
+
+    def given(of_dy, of_x, of_weight, of_turned):
+        return [of_dy, None, None, *[of_x if needs_dw else _ALL] * 2, of_weight, *_of(of_turned, (et, st)), *rest]
+    found = [([_ALL] * 3, given(_ALL, _ALL, _ALL, _ALL))]
+    if _divides(weight, 0, _TILE):
+        found.append(([*results(_SUM, _ROWS), _ALL], given(_COLUMNS, _ALL, _ROWS, _COLUMNS)))
+    if _divides(weight, 1, _TILE) and (scales != "f32" or not needs_dw):
+        found.append(([*results(_COLUMNS, _COLUMNS), _ALL], given(_ALL, _ROWS, _COLUMNS, _ROWS)))
+    return found
+
+
 def _register(name, rule):
     overload = getattr(torch.ops.mx, name).default
     register_sharding(overload)(rule)
     # PyTorch caches its decision for an operator, keyed by the tensors and by the arguments at index
     # static_argnum and later (default: the first integer). Here, flags and formats also determine shapes.
     known = DTensor._op_dispatcher.sharding_propagator.op_to_schema_info
+    kind = torch._C.OptionalType(torch._C.TensorType.get())
     tensors = [argument.name for argument in overload._schema.arguments
-               if argument.type.isSubtypeOf(torch._C.TensorType.get())]
+               if argument.type.isSubtypeOf(kind)]
     known[overload].static_argnum = len(tensors)
 
 
 for _name, _rule in (("linear", _linear), ("linear_backward", _linear_backward),
                      ("linear_saving", _linear_saving),
-                     ("linear_saving_backward", _linear_saving_backward)):
+                     ("linear_saving_backward", _linear_saving_backward),
+                     ("fp8_quantize_weight", _fp8_weight), ("fp8_multiply", _fp8),
+                     ("fp8_multiply_backward", _fp8_backward)):
     _register(_name, _rule)

@@ -23,7 +23,7 @@ LEAST_FP8_ROWS = 1024
 
 
 def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
-                   global_scale=None, packed=False, fp8=None):
+                   global_scale=None, packed=False, fp8=None, batch_invariant=False):
     """Computes x w^T with unquantized activations x and quantized weights w.
 
     x         bf16, [..., K]
@@ -38,6 +38,8 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
               products at a time in reduced precision (docs/reference/Spec.md, Folded operands).
               Requires unpacked MXFP4 weights, blocked scales and a multiple of 128 as K, on
               "sm_90a" or the reference path
+    batch_invariant  True: a row of the result has the same bits for any number of rows. With
+              fp8, x is then quantized for any number of rows
 
     Returns [..., N] in bf16, accumulated in f32. Differentiable in x and bias. The gradient of x is
     computed with the weights in bf16. These are exact, except for NVFP4 with a global_scale that is
@@ -46,32 +48,33 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
     rows = as_rows(x)
     check_tensor("elements", elements)
     check_tensor("scales", scales)
-    _check_options(format, blocked, global_scale, packed, fp8)
-    y = _call(rows, elements, scales, format, blocked, global_scale, packed, *(fp8 or (None, None)))
+    _check_options(format, blocked, global_scale, packed, fp8, batch_invariant)
+    y = _call(rows, elements, scales, format, blocked, global_scale, packed, *(fp8 or (None, None)),
+              bool(batch_invariant))
     return add_bias(like_rows(y, x), bias)
 
 
 def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
-                           global_scale=None, packed=False, fp8=None):
+                           global_scale=None, packed=False, fp8=None, batch_invariant=False):
     """Multiplies the rows of each expert group g in x by the transpose of w[g].
 
     x         bf16, [T, K]: the rows of group g end at offs[g]
     elements, scales  elements and scales of w, [G, N, K], which is quantized along K to
               `format`
     offs      i32 or i64, [G], in device memory
-    blocked, global_scale, packed, fp8  as in weight_only_mm
+    blocked, global_scale, packed, fp8, batch_invariant  as in weight_only_mm
 
     Returns [T, N] in bf16. Rows past the last group are undefined. Differentiable in x, like
     weight_only_mm. Raises TypeError or ValueError. Errors name the argument."""
     for name, given in (("x", x), ("elements", elements), ("scales", scales),
                         ("offs", offs)):
         check_tensor(name, given)
-    _check_options(format, blocked, global_scale, packed, fp8)
+    _check_options(format, blocked, global_scale, packed, fp8, batch_invariant)
     return _call_grouped(x, elements, scales, offs, format, blocked, global_scale, packed,
-                         *(fp8 or (None, None)))
+                         *(fp8 or (None, None)), bool(batch_invariant))
 
 
-def _check_options(format, blocked, global_scale, packed, fp8):
+def _check_options(format, blocked, global_scale, packed, fp8, batch_invariant):
     check_tensors(global_scale=global_scale)
     if fp8 is not None:
         if not isinstance(fp8, tuple) or len(fp8) != 2:
@@ -81,6 +84,7 @@ def _check_options(format, blocked, global_scale, packed, fp8):
     check_names(format=format)
     check_flag("blocked", blocked)
     check_flag("packed", packed)
+    check_flag("batch_invariant", batch_invariant)
 
 
 def _check_ends(offs, rows):
@@ -222,29 +226,30 @@ def _check_scales(scales, weights, format, blocked):
 
 
 def _multiply(x, elements, scales, offs, format, blocked=True, global_scale=None,
-              packed=False, fp8_scales=None, fp8_factors=None):
+              packed=False, fp8_scales=None, fp8_factors=None, batch_invariant=False):
     _check_weight_only_once(x, elements, scales, format, blocked, global_scale, packed, fp8_scales,
                             fp8_factors, offs)
     if not x.shape[0]:
         return _empty(x, elements, format, packed, -2)
     matrices = 1 if offs is None else offs.shape[0]
-    if fp8_scales is not None and x.shape[0] >= LEAST_FP8_ROWS * matrices:
+    if fp8_scales is not None and (batch_invariant or x.shape[0] >= LEAST_FP8_ROWS * matrices):
         if offs is not None and not offs.is_cuda:
             _check_ends(offs, x.shape[0])
         weights = tensors.quantized("elements", elements, fp8_scales, format, True)
         return expanded_matmul(tensors.plain(x), weights, tensors.plain(fp8_factors),
                                tensors.plain(offs))
-    about = dict(blocked_b=blocked, global_scale_b=global_scale, packed_b=packed)
+    x = tensors.plain(x)
+    weights = _side("b", elements, scales, format, blocked, global_scale, is_packed=packed)
     if offs is None:
-        return _matmul._init_fn(x, elements, None, scales, None, format, torch.bfloat16, **about)
+        return matmuls.matmul(x, weights, torch.bfloat16, in_order=batch_invariant)
     if not offs.is_cuda:
         _check_ends(offs, x.shape[0])
-    return _grouped._init_fn(x, elements, None, scales, offs, None, format, torch.bfloat16,
-                             **about)
+    return matmuls.grouped_matmul(x, weights, tensors.plain(offs), torch.bfloat16,
+                                  in_order=batch_invariant)
 
 
 def _fake_multiply(x, elements, scales, offs, format, blocked=True, global_scale=None,
-                   packed=False, fp8_scales=None, fp8_factors=None):
+                   packed=False, fp8_scales=None, fp8_factors=None, batch_invariant=False):
     assume_expert_groups(offs)
     check_one_device(x=x, elements=elements, scales=scales, offs=offs,
                      global_scale=global_scale, fp8_scales=fp8_scales, fp8_factors=fp8_factors)
@@ -294,7 +299,7 @@ def _(dy, elements, scales, offs, format, blocked, global_scale, packed=False):
 
 
 def _keep_weights(ctx, inputs, output):
-    *weights, ctx.format, ctx.blocked, factor, ctx.packed = inputs[1:-2]
+    *weights, ctx.format, ctx.blocked, factor, ctx.packed = inputs[1:-3]
     ctx.save_for_backward(*weights, factor)
 
 
@@ -305,14 +310,14 @@ def _differentiate(ctx, dy):
         dx = dy @ _dequantize(*weights, ctx.format, dy.dtype, *about[1:])
     else:
         dx = torch.ops.mx.weight_only_grouped_mm_backward(dy, *weights, *about)
-    return dx, *[None] * (len(weights) + 6)
+    return dx, *[None] * (len(weights) + 7)
 
 
 def _define(name, offs, change):
     definition = tensors.define(
         name, f"(Tensor x, Tensor elements, Tensor scales, {offs}str format, bool blocked=True, "
         "Tensor? global_scale=None, bool packed=False, Tensor? fp8_scales=None, "
-        "Tensor? fp8_factors=None) -> Tensor",
+        "Tensor? fp8_factors=None, bool batch_invariant=False) -> Tensor",
         change(_multiply), change(_fake_multiply))
     return eager.operator(definition, _differentiate, _keep_weights)
 
