@@ -161,12 +161,12 @@ ROWS = [
         Row(f"{recipe}-known", f"`{recipe}`, linear, forward and backward, 2048 x 2048 x 2048", draw_known, "to_bf16",
             (0.95, 0.95), 1, recipe),
         Row(f"{recipe}-small", f"`{recipe}`, linear, forward and backward, 512 to 2560 of each size", draw_small,
-            "to_bf16", (0.75, 0.0), recipe=recipe))),
+            "to_bf16", (0.75,), recipe=recipe))),
     Row("invariant-1", "`mxfp4_weight_only`, 1 to 511 rows, batch_invariant beside without",
-        functools.partial(draw_weights, high=511), "to_peer", (0.87, 0.0)),
+        functools.partial(draw_weights, high=511), "to_peer", (0.87,)),
     Row("invariant-512", "`mxfp4_weight_only`, 512 to 8192 rows, batch_invariant beside without",
-        functools.partial(draw_weights, low=512), "to_peer", (0.95, 0.0)),
-    Row("refit", "`refit` of 1 GB of MXFP4 experts beside a copy of its bytes", draw_refit, "to_peer", (0.8, 0.0)),
+        functools.partial(draw_weights, low=512), "to_peer", (0.95,)),
+    Row("refit", "`refit` of 1 GB of MXFP4 experts beside a copy of its bytes", draw_refit, "to_peer", (0.8,)),
     Row("weights", "`MXWeightOnlyLinear` of MXFP4, 1 to 8192 rows", draw_weights, "to_bf16", (1.0, 0.9)),
 ]
 
@@ -407,7 +407,7 @@ def table(rows):
             if key == row.key and row.wanted:
                 pairs = zip((median, values[worst]), row.wanted)
                 met = "met" if all(a <= b if is_bound else a >= b for a, b in pairs) else "missed"
-                met += f" ({row.wanted[0]}, {row.wanted[1]})"
+                met += f" ({', '.join(map(str, row.wanted))})"
             text += published.row(row.title, len(values), key.replace("_", " "), f"{median:.2f}",
                                   f"{values[worst]:.2f}", worst, met)
     return text
