@@ -1,7 +1,7 @@
 """A converted model under torchrun, written like any PyTorch program: `convert_` is the only call of mx. Runs tasks
 one after another. For each step, prints a line with the task, the step and the loss over all ranks.
 
-usage: torchrun --nproc-per-node=N distributed_program.py STEPS FOLDER TASK...
+usage: torchrun --nproc-per-node=N distributed_program.py RECIPE STEPS FOLDER TASK...
 
 A task is a way to divide the model (ddp, fsdp1, fsdp2 or none), with optional suffixes. With `none`, a single process
 processes the batch parts of two ranks one after another. The suffixes are: -recompute for activation checkpointing,
@@ -25,7 +25,7 @@ from torch.utils.checkpoint import checkpoint
 
 import mx_compiler.torch as mxt
 
-ROWS, WIDTH, PARTS, EXPERTS = 32, 64, 2, 4
+ROWS, WIDTH, PARTS, EXPERTS = 32, 128, 2, 4
 LAYERS = mxt.MXLinear, mxt.MXGroupedExperts
 
 
@@ -48,9 +48,9 @@ class Model(nn.Module):
         return self.last(y)
 
 
-def make_model(mode, recomputes, device, world):
+def make_model(recipe, mode, recomputes, device, world):
     torch.manual_seed(0)
-    model = mxt.convert_(Model(recomputes).to(device), "mxfp8", strict=True)
+    model = mxt.convert_(Model(recomputes).to(device), recipe, strict=True)
     assert all(isinstance(layer, LAYERS) for layer in model.children()), model
     if mode == "ddp":
         return DistributedDataParallel(model)
@@ -83,9 +83,9 @@ def load(model, optimizer, folder):
                    optim_state_dict=state["optimizer"])
 
 
-def run(task, steps, folder, device, rank, world):
+def run(recipe, task, steps, folder, device, rank, world):
     mode, _, more = task.partition("-")
-    model = make_model(mode, more == "recompute", device, world)
+    model = make_model(recipe, mode, more == "recompute", device, world)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     mine, first = range(PARTS) if mode == "none" else [rank], 0
     if more.startswith("load="):
@@ -108,7 +108,7 @@ def run(task, steps, folder, device, rank, world):
 
 
 def main():
-    steps, folder, tasks = int(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3:]
+    recipe, steps, folder, tasks = sys.argv[1], int(sys.argv[2]), pathlib.Path(sys.argv[3]), sys.argv[4:]
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     on_gpu = torch.cuda.is_available()
     if on_gpu:
@@ -116,7 +116,7 @@ def main():
     device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
     dist.init_process_group("nccl" if on_gpu else "gloo")
     for task in tasks:
-        run(task, steps, folder, device, rank, world)
+        run(recipe, task, steps, folder, device, rank, world)
     # Destroying the group can hang in PyTorch 2.11: the caller holds Python's lock and joins gloo's thread, which needs
     # that lock to free its last tensor. So the process ends here.
     sys.stdout.flush()

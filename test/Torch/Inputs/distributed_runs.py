@@ -37,9 +37,9 @@ def torchrun(processes, device, program, *arguments):
     return done.stdout
 
 
-def losses(processes, steps, device, folder, *tasks):
+def losses(processes, steps, device, folder, *tasks, recipe="mxfp8"):
     """Returns the losses of all steps, keyed by task."""
-    printed = torchrun(processes, device, PROGRAM, steps, folder, *tasks)
+    printed = torchrun(processes, device, PROGRAM, recipe, steps, folder, *tasks)
     found = {task: [] for task in tasks}
     for line in printed.splitlines():
         if line.startswith("loss "):    # gloo also prints lines

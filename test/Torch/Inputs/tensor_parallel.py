@@ -55,18 +55,19 @@ def check_linear(recipe, rows, inputs, outputs):
         for a, b in ((given.grad, wanted_x.grad), (other.weight.grad, layer.weight.grad),
                      (other.bias.grad, layer.bias.grad)):
             same(a, b, not a.placements[0].is_partial())
-        blocks = 128 if layer.recipe.save_quantized else 32
-        is_row_wise = of_weight.is_shard(1) and inputs % (blocks * SIZE) == 0
+        blocks = 128 if layer.recipe.save_quantized or layer.recipe.fp8_scales else 32
+        # Saved f32 scales are not divided by columns of x.
+        is_row_wise = of_weight.is_shard(1) and inputs % (blocks * SIZE) == 0 and layer.recipe.fp8_scales != "f32"
         if of_weight.is_shard(0) and of_x.is_replicate():  # no gather
             assert found.placements == (Shard(1),) and other.weight.grad.placements == (Shard(0),)
         if is_row_wise and of_x.is_shard(1):
             assert found.placements == (Partial(),) and given.grad.placements == (Shard(1),)
 
 
-def check_needs(recipe):
+def check_needs(recipe, outputs=64):
     """A gradient that is not requested has a placeholder shape, which PyTorch must not use as a real shape."""
-    layer = mxt.MXLinear(256, 64, recipe=recipe, device=DEVICE)
-    x, dy = torch.randn(64, 256, device=DEVICE), torch.randn(64, 64, device=DEVICE)
+    layer = mxt.MXLinear(256, outputs, recipe=recipe, device=DEVICE)
+    x, dy = torch.randn(64, 256, device=DEVICE), torch.randn(64, outputs, device=DEVICE)
     for needs_x, needs_weight in itertools.product((True, False), repeat=2):
         results = []
         for one in layer, divided(layer, Shard(0), Shard(0)):
@@ -151,6 +152,9 @@ def main():
         check_linear(recipe, 40, 96, 128)   # blocks that cross ranks are gathered
         check_needs(recipe)
     check_linear("mxfp8_wgrad_with_hp", 64, 256, 64)
+    for recipe in "mxfp8_fast", "fp8_block":
+        check_linear(recipe, 64, 256, 256)
+        check_needs(recipe, 256)
     check_parallelize(True)
     check_parallelize(False)
     check_experts()

@@ -339,8 +339,7 @@ def _backward(dy, more_dy, offs, x_elements, x_scales, weight, et, st, more, mor
     dx = found.pop(0) if needs_dx else dy.new_empty(0)
     if needs_dx and dx.shape[0] != rows:
         dx = dx[:rows].clone()
-    none = weight.new_empty(0)
-    return dx, *found, *[none] * (2 - len(found))
+    return dx, *found, *(weight.new_empty(0) for _ in range(2 - len(found)))
 
 
 def _fake_backward(dy, more_dy, offs, x_elements, x_scales, weight, et, st, more, more_et, more_st,
