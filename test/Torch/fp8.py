@@ -143,6 +143,33 @@ def modules(recipe):
     assert all(p.grad.abs().sum() > 0 for p in experts.parameters())
 
 
+def once():
+    """In the context a weight is quantized once, until it changes."""
+    model = nn.Sequential(nn.Linear(128, 128), mxt.GroupedExperts(128, 128, 2)).to(DEVICE, torch.bfloat16)
+    mxt.convert_(model, "fp8_block")
+    x, counts = tensor((40, 128), 1), torch.tensor([10, 30], device=DEVICE)
+
+    def run(x):
+        model.zero_grad()
+        y = model[1](model[0](x), counts)
+        y.float().square().sum().backward()
+        return y, *[p.grad for p in model.parameters()]
+
+    wanted = [run(x), run(2 * x)]
+    with mxt.quantize_weights_once(model):
+        for batch, expected in zip((x, 2 * x), wanted):
+            assert all(map(torch.equal, run(batch), expected))
+            kept = [module.quantized_once for module in model]
+            assert [len(one) for one in kept] == [1, 3]
+        before = {**kept[0]}
+        with torch.no_grad():
+            model[0].weight.mul_(2)
+        assert not torch.equal(run(x)[0], wanted[0][0])
+        assert all(before[key] is not value for key, value in kept[0].items())
+    assert model[0].quantized_once is None and "quantized_once" not in model[0].state_dict()
+    refuses(TypeError, "model: expected a torch.nn.Module, found list", lambda: mxt.quantize_weights_once([]).__enter__())
+
+
 def only_needed():
     """Gradients that are not needed are not computed, and x is then not saved."""
     x, w = tensor((32, 128), 1), tensor((128, 128), 2)
@@ -189,5 +216,6 @@ for scales in ("e8m0", "f32"):
 for recipe in ("mxfp8_fast", "fp8_block"):
     modules(recipe)
 only_needed()
+once()
 if DEVICE == "cpu":
     errors()

@@ -14,6 +14,7 @@ from ._modules.experts import (GroupedExperts, MXGroupedExperts, MXWeightOnlyExp
 from ._modules.fold_report import fold_report
 from ._modules.linear import MXLinear
 from ._modules.recipes import RECIPES, Recipe
+from ._modules.weights_once import quantize_weights_once
 from ._modules.weight_only import MXWeightOnlyLinear
 from ._ops.experts import moe_layer, route
 from ._ops.fp8_mm import fp8_grouped_mm, fp8_mm, fp8_quantize_weight
@@ -34,8 +35,8 @@ __all__ = ["convert_", "dequantize", "fold_report", "fp8_grouped_mm", "fp8_mm",
            "mxfp8_grouped_mm", "mxfp8_mm", "MXGroupedExperts", "MXLinear",
            "MXWeightOnlyExperts", "MXWeightOnlyGptOssExperts", "MXWeightOnlyLinear",
            "normalize_scales", "pack_weights", "pad_token_groups", "quantize", "quantize_mxfp4",
-           "quantize_mxfp8", "quantize_nvfp4", "rearrange_scales", "Recipe", "RECIPES",
-           "register_experts", "route", "scaled_grouped_mm", "scaled_mm", "uninstall", "unpack_weights",
+           "quantize_mxfp8", "quantize_nvfp4", "quantize_weights_once", "rearrange_scales", "Recipe",
+           "RECIPES", "register_experts", "route", "scaled_grouped_mm", "scaled_mm", "uninstall", "unpack_weights",
            "unpad_token_groups", "weight_only_grouped_mm", "weight_only_mm"]
 
 

@@ -95,7 +95,7 @@ class MXGroupedExperts(Replacement, GroupedExperts):
     The other arguments and the parameters are described in GroupedExperts. Parameters may be float32
     (master weights), bfloat16 or float16. Experts may have any number of rows without padding."""
 
-    plain_class = GroupedExperts
+    plain_class, quantized_once = GroupedExperts, None
 
     def __init__(self, dim, hidden_dim, num_experts, recipe="mxfp8", device=None,
                  dtype=None, *, batch_invariant=False):
@@ -119,7 +119,7 @@ class MXGroupedExperts(Replacement, GroupedExperts):
         return without(adopt(self.plain_class, self), "recipe", "plain_class")
 
     def _multiply(self, x, weights, ends):
-        return self.recipe.multiply_grouped(x, weights, ends)
+        return self.recipe.multiply_grouped(x, weights, ends, self.quantized_once)
 
     def extra_repr(self):
         return f"{super().extra_repr()}, recipe={self.recipe}"
@@ -370,6 +370,8 @@ class _Floats(torch.nn.Module):
 class _Trained(Replacement, _Floats):
     """Experts that share the parameters of the replaced module."""
 
+    quantized_once = None
+
     @classmethod
     def from_experts(cls, module, recipe):
         return adopt_experts(cls, module, recipe)
@@ -379,7 +381,8 @@ class _Trained(Replacement, _Floats):
         return without(adopt(self.plain_class, self), "recipe", "plain_class")
 
     def _matmul(self, name, x, ends):
-        return self.recipe.multiply_grouped(x, [self._k_major(getattr(self, name))], ends)[0]
+        weight = self._k_major(getattr(self, name))
+        return self.recipe.multiply_grouped(x, [weight], ends, self.quantized_once)[0]
 
     def extra_repr(self):
         return _describe(self)

@@ -25,6 +25,8 @@ class MXLinear(Replacement, torch.nn.Linear):
 
     Raises TypeError or ValueError. Errors name the argument."""
 
+    quantized_once = None
+
     def __init__(self, in_features, out_features, bias=True, recipe="mxfp8",
                  device=None, dtype=None, *, batch_invariant=False):
         recipe = training_recipe(recipe, "MXLinear", "MXWeightOnlyLinear", batch_invariant)
@@ -45,13 +47,14 @@ class MXLinear(Replacement, torch.nn.Linear):
 
     def to_plain(self):
         """Returns an nn.Linear with the same parameters, hooks and mode."""
-        return without(adopt(torch.nn.Linear, self), "recipe")
+        return without(adopt(torch.nn.Linear, self), "recipe", "quantized_once")
 
     def forward(self, x):
         operand = to_bf16("x", x)
         check_last("x", x, self.in_features, "in_features of the layer")
         # f32 weights are quantized without rounding to bf16, and their gradients are f32 sums.
-        return self.recipe.multiply(operand, self.weight, self.bias).to(result_dtype(x))
+        return self.recipe.multiply(operand, self.weight, self.bias,
+                                    self.quantized_once).to(result_dtype(x))
 
     def extra_repr(self):
         return f"{super().extra_repr()}, recipe={self.recipe}"

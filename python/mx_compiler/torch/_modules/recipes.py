@@ -11,6 +11,7 @@ from ..._ops.quantize import ROUNDINGS
 from ..._runtime.internal import internal
 from .._ops.fp8_mm import ELEMENTS, fp8_grouped_mm, fp8_mm
 from .._ops.mxfp8_mm import mxfp8_grouped_mm, mxfp8_mm
+from .weights_once import find_quantized
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,20 +92,22 @@ class Recipe:
         return BLOCK if self.fp8_scales else 32
 
     @internal
-    def multiply(self, x, weight, bias):
-        """Computes x weight^T + bias, [..., N]."""
+    def multiply(self, x, weight, bias, kept=None):
+        """Computes x weight^T + bias, [..., N]. `kept` is that of quantize_weights_once."""
         if self.fp8_scales:
-            return fp8_mm(x, weight, bias, scales=self.fp8_scales, gradients=self.gradients)
+            return fp8_mm(x, weight, bias, scales=self.fp8_scales, gradients=self.gradients,
+                          quantized=find_quantized(kept, weight, self.fp8_scales))
         return mxfp8_mm(x, weight, bias, **self._options())
 
     @internal
-    def multiply_grouped(self, x, weights, ends):
+    def multiply_grouped(self, x, weights, ends, kept=None):
         """Multiplies the rows of each expert by its matrix in each of `weights`, [G, N, K]. Returns a
         list of results, [T, N]."""
         transposed = [weight.transpose(-2, -1) for weight in weights]
         if self.fp8_scales:
-            return fp8_grouped_mm(x, transposed, ends, scales=self.fp8_scales,
-                                  gradients=self.gradients)
+            return fp8_grouped_mm(
+                x, transposed, ends, scales=self.fp8_scales, gradients=self.gradients,
+                quantized=[find_quantized(kept, weight, self.fp8_scales) for weight in weights])
         y = mxfp8_grouped_mm(x, transposed, ends, **self._options())
         return y.split([weight.shape[-2] for weight in weights], -1)
 

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Quantizes weights once for several forward passes."""
+
+import contextlib
+
+import torch
+
+from .._ops.fp8_mm import fp8_quantize_weight
+
+
+@contextlib.contextmanager
+def quantize_weights_once(model):
+    """Context in which modules with fp8_scales quantize each weight at its first use only, for the
+    batches of an optimizer step:
+
+        with mxt.quantize_weights_once(model):
+            for batch in batches:
+                loss(model(batch)).backward()
+        optimizer.step()
+
+    Results do not change. Until the end of the context, each such weight takes two more bytes per
+    element. A weight that changes, or that FSDP gathers again, is quantized again. Other modules are
+    not affected. Raises TypeError if `model` is not a torch.nn.Module."""
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"model: expected a torch.nn.Module, found {type(model).__name__}")
+    modules = [module for module in model.modules() if hasattr(module, "quantized_once")]
+    for module in modules:
+        module.quantized_once = {}
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.quantized_once = None
+
+
+def find_quantized(kept, weight, scales):
+    """Returns the quantized weight of a module, or None outside of the context."""
+    if kept is None:
+        return None
+    found = kept.get(weight.data_ptr())
+    if found is None or found[0] != weight._version:
+        quantized = fp8_quantize_weight(weight.detach(), scales=scales)
+        found = kept[weight.data_ptr()] = weight._version, quantized
+    return found[1]
