@@ -15,7 +15,7 @@ import torch
 
 import mx_compiler.torch as mxt
 import reference as ref
-from mx_compiler._ops import training
+from mx_compiler._ops import specialize
 from reference import blocked, exact, near
 
 SEED = int((sys.argv[1:] or ["11"])[0])
