@@ -25,7 +25,7 @@ STORED = ["mxfp4_weight_only", "mxfp8_weight_only", "w4a8", "mxfp8_fast_weight_o
 
 
 def draw(rng, *shape):
-    """Draws values over many binades, whose sums depend on the order."""
+    """Draws values over many binades: their sums depend on the order."""
     x = rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 7, shape)
     return torch.from_numpy(x).to(torch.bfloat16).to(DEVICE)
 

@@ -112,7 +112,7 @@ def rows_alone(scales):
 
 
 def modules(recipe):
-    """Modules compute what the operators compute, also compiled, checkpointed and with stored weights."""
+    """Modules equal the operators, also compiled, checkpointed and with stored weights."""
     scales = mxt.RECIPES[recipe].fp8_scales
     model = nn.Sequential(nn.Linear(256, 128), nn.GELU(), nn.Linear(128, 256, bias=False)).to(DEVICE)
     x = tensor((70, 256), 3, torch.float32)
@@ -166,6 +166,10 @@ def once():
             model[0].weight.mul_(2)
         assert not torch.equal(run(x)[0], wanted[0][0])
         assert all(before[key] is not value for key, value in kept[0].items())
+    wrapped = torch.nn.Module()
+    wrapped._fsdp_wrapped_module = model[0]
+    with mxt.quantize_weights_once(wrapped):
+        assert model[0].quantized_once is None
     assert model[0].quantized_once is None and "quantized_once" not in model[0].state_dict()
     refuses(TypeError, "model: expected a torch.nn.Module, found list", lambda: mxt.quantize_weights_once([]).__enter__())
 

@@ -61,7 +61,7 @@ GOOD = tensors()
 
 
 def is_good(experts):
-    """Returns True if the tensors are those of the checkpoint, bit for bit."""
+    """Returns True if the tensors equal the checkpoint, bit for bit."""
     found = gpt_oss.checkpoint_tensors(experts)
     return found.keys() == GOOD.keys() and all(
         np.array_equal(found[name].cpu().view(torch.uint8).numpy(), array.view(np.uint8))

@@ -13,9 +13,7 @@ import functools
 import math
 
 import torch
-from torch import Tensor
 
-from ..._arrays.elements import OF_MLIR
 from ..._ops import checks as check
 from ..._ops import fp8, scale_tiles
 from ..._ops.formats import find_format
