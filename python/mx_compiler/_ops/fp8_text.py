@@ -11,14 +11,17 @@ Folded operands). A second weight shares x; its result and gradients are separat
 from typing import NamedTuple, Optional
 
 from .formats import Format
-from .mlir_text import Body, tensor
+from .layer_text import (add_reduction_matmul, add_rows_matmul, function_text, pairs, rows_argument,
+                         saved_argument, weight_batch)
+from .mlir_text import Body
 from .quantize_text import ExpertGroups, Matrix, Operand, add_quantize
 from .quantized import elements_type, scales_type
-from .scale_tiles import capacity
 
 BLOCK = 128
 # Types of scales by name. Scales of type f32 divide the largest magnitude exactly.
 SCALES = {"e8m0": "f8E8M0FNU", "f32": "f32"}
+_ROWS_FORM = f"block_size = {BLOCK} b_block_size = {BLOCK}x{BLOCK} promote = {BLOCK}"
+_REDUCTION_FORM = f"block_size = {BLOCK} b_block_size = {BLOCK} promote = {BLOCK}"
 
 
 def rows_format(element, scales):
@@ -46,9 +49,7 @@ class Layer(NamedTuple):
     gradients: Format
     groups: Optional[ExpertGroups] = None
 
-    @property
-    def batch(self):
-        return (self.groups.count,) if self.groups else ()
+    batch = property(weight_batch)
 
 
 def weight_text(batch, outputs, inputs, weight_type, format, axes):
@@ -56,7 +57,7 @@ def weight_text(batch, outputs, inputs, weight_type, format, axes):
     body = Body()
     weight = Matrix("%weight", batch, outputs, inputs, weight_type)
     found = add_quantize(body, weight, format, axes, _rounding(format))
-    values, types = zip(*_parts(found))
+    values, types = zip(*pairs(found))
     return body.function([("weight", weight.type)], types, values)
 
 
@@ -64,15 +65,15 @@ def forward_text(layer, saves):
     """Returns @main(x, elements, scales of each weight[, offsets]) with a result for each weight. If
     `saves`, the function also returns the elements and scales of x, quantized along its rows."""
     body = Body()
-    x = _rows(body, "x", layer, layer.inputs)
+    x = rows_argument(body, "x", layer, layer.inputs)
     by_k, *saved = add_quantize(body, x, layer.activations, (-1, -2)[:1 + saves],
                                 _rounding(layer.activations), layer.groups)
     arguments, results = [(x.value, x.type)], []
     for index, outputs in enumerate(layer.outputs):
         weight = _weight(layer, index, (outputs, layer.inputs))
         arguments += zip(*weight)
-        results.append(_multiply_rows(body, layer, by_k, weight, outputs, x.count))
-    return _function(body, layer, arguments, [*results, *_parts(saved)])
+        results.append(add_rows_matmul(body, layer, by_k, weight, outputs, x.count, _ROWS_FORM))
+    return function_text(body, layer, arguments, [*results, *pairs(saved)])
 
 
 def backward_text(layer, needs_dx, needs_dw):
@@ -82,42 +83,31 @@ def backward_text(layer, needs_dx, needs_dw):
     axes = (-1,) * needs_dx + (-2,) * needs_dw
     arguments, operands = [], []
     for index, outputs in enumerate(layer.outputs):
-        dy = _rows(body, f"dy{index}", layer, outputs)
+        dy = rows_argument(body, f"dy{index}", layer, outputs)
         arguments.append((dy.value, dy.type))
         operands.append(dict(zip(axes, add_quantize(
             body, dy, layer.gradients, axes, _rounding(layer.gradients), layer.groups))))
     results = []
     if needs_dx:
-        sum_ = None
+        sum_, last = None, len(layer.outputs) - 1
         for index, outputs in enumerate(layer.outputs):
             weight = _weight(layer, index, (layer.inputs, outputs))
             arguments += zip(*weight)
-            sum_ = _multiply_rows(body, layer, operands[index][-1], weight, layer.inputs,
-                                  dy.count, sum_, index + 1 < len(layer.outputs))
+            sum_ = add_rows_matmul(body, layer, operands[index][-1], weight, layer.inputs, dy.count,
+                                   _ROWS_FORM, "f32" if index < last else None,
+                                   _epilogue(layer, *sum_) if sum_ else "")
         results.append(sum_)
     if needs_dw:
-        x = _x_by_rows(layer)
+        x = saved_argument(layer, "%x", "%x_scales")
         arguments += zip(*x)
-        results += [_multiply_reduction(body, layer, operand[-2], x, outputs)
+        results += [add_reduction_matmul(body, layer, operand[-2], x, outputs, _REDUCTION_FORM)
                     for operand, outputs in zip(operands, layer.outputs)]
-    return _function(body, layer, arguments, results)
+    return function_text(body, layer, arguments, results)
 
 
 def _rounding(format):
     """Returns the rounding of scales, or None for quotients."""
     return None if format.scales == "f32" else "ceil"
-
-
-def _parts(operands):
-    """Returns the (value, type) of the elements and the scales of all operands."""
-    return [pair for one in operands for pair in zip(*one)]
-
-
-def _rows(body, name, layer, columns):
-    matrix = Matrix(f"%{name}", (), layer.rows, columns, layer.x_type)
-    if layer.rows is not None:
-        return matrix
-    return matrix._replace(count=body.dim(matrix.value, matrix.type, 0))
 
 
 def _weight(layer, index, dims):
@@ -126,66 +116,15 @@ def _weight(layer, index, dims):
         elements_type(dims, layer.weights), scales_type(dims, layer.weights, layer.weights.layout)))
 
 
-def _x_by_rows(layer):
-    kind, groups, rows = None, None, layer.rows
-    if layer.groups:
-        kind, groups = "reduction", layer.groups.count
-        rows = None if rows is None else capacity(rows, groups)
-    dims = layer.inputs, rows
-    return Operand(("%x", "%x_scales"), (
-        elements_type(dims, layer.activations, kind, groups),
-        scales_type(dims, layer.activations, layer.activations.layout, kind, groups)))
-
-
-def _multiply_rows(body, layer, a, b, columns, count, earlier=None, is_partial=False):
-    """Adds a matmul a b^T over all rows, plus `earlier`. Returns its (value, type). A partial sum is
-    f32."""
-    result = tensor((layer.rows, columns), "f32" if is_partial else layer.x_type)
-    out = body.empty(result, [] if count is None else [count])
-    name, ends = "mx.matmul", ""
-    if layer.groups:
-        name, ends = "mx.grouped_matmul ragged = rows", _ends(layer)
-    epilogue = ""
-    if earlier:
-        value, type = earlier
-        total, rounding = "%total", ""
-        if layer.x_type != "f32":
-            total, rounding = "%rounded", f"%rounded = arith.truncf %total : f32 to {layer.x_type}"
-        epilogue = f""" epilogue {{
+def _epilogue(layer, value, type):
+    """Returns the epilogue of a matmul that adds `value` to the result. Partial sums are f32."""
+    total, rounding = "%total", ""
+    if layer.x_type != "f32":
+        total, rounding = "%rounded", f"%rounded = arith.truncf %total : f32 to {layer.x_type}"
+    return f""" epilogue {{
   ^bb0(%sum: f32, %row: index, %column: index):
     %earlier = tensor.extract {value}[%row, %column] : {type}
     %total = arith.addf %sum, %earlier : f32
     {rounding}
     mx.yield {total} : {layer.x_type}
   }}"""
-    return _multiply(body, name, a, b, ends, out, result, "128x128", epilogue)
-
-
-def _multiply_reduction(body, layer, a, b, outputs):
-    """Adds a matmul a b^T over the rows, for each expert group. Returns its (value, type)."""
-    result = tensor((*layer.batch, outputs, layer.inputs), layer.weight_type)
-    out = body.empty(result)
-    name, ends = "mx.matmul", ""
-    if layer.groups:
-        name, ends = "mx.grouped_matmul ragged = reduction", _ends(layer)
-    return _multiply(body, name, a, b, ends, out, result, "128")
-
-
-def _multiply(body, name, a, b, ends, out, result, block, epilogue=""):
-    value = body.add(
-        f"{name} ins({', '.join((*a.values, *b.values))} : {', '.join((*a.types, *b.types))}) "
-        f"{ends}outs({out} : {result}) block_size = {BLOCK} b_block_size = {block} "
-        f"promote = {BLOCK} -> {result}{epilogue}")
-    return value, result
-
-
-def _ends(layer):
-    return f"offsets(%offsets : {layer.groups.type}) "
-
-
-def _function(body, layer, arguments, results):
-    """Returns the text of the function. `arguments` and `results` are (value, type) pairs."""
-    if layer.groups:
-        arguments = [*arguments, ("%offsets", layer.groups.type)]
-    return body.function([(value.removeprefix("%"), type) for value, type in arguments],
-                         [type for _, type in results], [value for value, _ in results])

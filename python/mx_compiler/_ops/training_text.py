@@ -13,11 +13,13 @@ with static and with dynamic rows.
 
 from typing import NamedTuple, Optional
 
-from . import scale_tiles
 from .formats import Format
-from .mlir_text import Body, tensor
-from .quantize_text import ExpertGroups, Matrix, Operand, add_quantize
-from .quantized import elements_type, scales_type
+from .layer_text import (add_reduction_matmul, add_rows_matmul, function_text, pairs, rows_argument,
+                         saved_argument, weight_batch)
+from .mlir_text import Body
+from .quantize_text import ExpertGroups, Matrix, add_quantize
+
+_FORM = "block_size = 32 in_order"
 
 
 class Layer(NamedTuple):
@@ -36,9 +38,7 @@ class Layer(NamedTuple):
     rounding: str
     groups: Optional[ExpertGroups] = None
 
-    @property
-    def batch(self):
-        return (self.groups.count,) if self.groups else ()
+    batch = property(weight_batch)
 
 
 def forward_text(layer, saves):
@@ -46,14 +46,14 @@ def forward_text(layer, saves):
     the elements and scales of x, quantized along its rows, which backward_text accepts instead of
     x."""
     body = Body()
-    x = _rows(body, "x", layer, layer.inputs)
+    x = rows_argument(body, "x", layer, layer.inputs)
     weight = _weight(layer)
     x_by_k, *saved = add_quantize(body, x, layer.activations, (-1, -2)[:1 + saves],
                                   layer.rounding, layer.groups)
     weight_by_k, = add_quantize(body, weight, layer.weights, (-1,), layer.rounding)
-    y = _multiply_rows(body, layer, x_by_k, weight_by_k, layer.outputs, x.count)
-    return _function(body, layer, [(x.value, x.type), (weight.value, weight.type)],
-                     [y, *(pair for one in saved for pair in zip(*one))])
+    y = add_rows_matmul(body, layer, x_by_k, weight_by_k, layer.outputs, x.count, _FORM)
+    return function_text(body, layer, [(x.value, x.type), (weight.value, weight.type)],
+                         [y, *pairs(saved)])
 
 
 def backward_text(layer, needs_dx, needs_dw, is_saved):
@@ -61,7 +61,7 @@ def backward_text(layer, needs_dx, needs_dw, is_saved):
     `weight` exists if dx is computed, and `x` if dw is computed. If `is_saved`, the arguments are
     the saved elements and scales of x instead of x."""
     body = Body()
-    dy = _rows(body, "dy", layer, layer.outputs)
+    dy = rows_argument(body, "dy", layer, layer.outputs)
     arguments, results = [(dy.value, dy.type)], []
     axes = (-1,) * needs_dx + (-2,) * needs_dw
     of_dy = dict(zip(axes, add_quantize(body, dy, layer.gradients, axes, layer.rounding,
@@ -70,20 +70,12 @@ def backward_text(layer, needs_dx, needs_dw, is_saved):
         weight = _weight(layer)
         arguments.append((weight.value, weight.type))
         by_n, = add_quantize(body, weight, layer.weights, (-2,), layer.rounding)
-        results.append(_multiply_rows(body, layer, of_dy[-1], by_n, layer.inputs, dy.count))
+        results.append(add_rows_matmul(body, layer, of_dy[-1], by_n, layer.inputs, dy.count, _FORM))
     if needs_dw:
         x, given = _x_by_rows(body, layer, is_saved, dy.count)
         arguments += given
-        results.append(_multiply_reduction(body, layer, of_dy[-2], x))
-    return _function(body, layer, arguments, results)
-
-
-def _rows(body, name, layer, columns):
-    """Returns the Matrix of argument x or dy. Both have the same element type."""
-    matrix = Matrix(f"%{name}", (), layer.rows, columns, layer.x_type)
-    if layer.rows is not None:
-        return matrix
-    return matrix._replace(count=body.dim(matrix.value, matrix.type, 0))
+        results.append(add_reduction_matmul(body, layer, of_dy[-2], x, layer.outputs, _FORM))
+    return function_text(body, layer, arguments, results)
 
 
 def _weight(layer):
@@ -96,51 +88,5 @@ def _x_by_rows(body, layer, is_saved, count):
         x = Matrix("%x", (), layer.rows, layer.inputs, layer.x_type, count)
         operand, = add_quantize(body, x, layer.activations, (-2,), layer.rounding, layer.groups)
         return operand, [(x.value, x.type)]
-    rows, kind, groups = layer.rows, None, None
-    if layer.groups:
-        kind, groups = "reduction", layer.groups.count
-        rows = None if rows is None else scale_tiles.capacity(rows, groups)
-    dims = layer.inputs, rows
-    types = (elements_type(dims, layer.activations, kind, groups),
-             scales_type(dims, layer.activations, "sf_128x4", kind, groups))
-    operand = Operand(("%elements", "%scales"), types)
-    return operand, list(zip(*operand))
-
-
-def _multiply_rows(body, layer, a, b, columns, count):
-    """Adds the matmul a b^T over all rows. Returns its (value, type)."""
-    result = tensor((layer.rows, columns), layer.x_type)
-    out = body.empty(result, [] if count is None else [count])
-    if not layer.groups:
-        return _multiply(body, "mx.matmul", a, b, "", out, result)
-    return _multiply(body, "mx.grouped_matmul ragged = rows", a, b, _ends(layer), out, result)
-
-
-def _multiply_reduction(body, layer, a, b):
-    """Adds a matmul a b^T for each expert group, which sums over the group's rows. Returns its
-    (value, type)."""
-    result = tensor((*layer.batch, layer.outputs, layer.inputs), layer.weight_type)
-    out = body.empty(result)
-    if not layer.groups:
-        return _multiply(body, "mx.matmul", a, b, "", out, result)
-    return _multiply(body, "mx.grouped_matmul ragged = reduction", a, b, _ends(layer), out,
-                     result)
-
-
-def _multiply(body, name, a, b, clauses, out, result):
-    value = body.add(
-        f"{name} ins({', '.join((*a.values, *b.values))} : {', '.join((*a.types, *b.types))}) "
-        f"{clauses}outs({out} : {result}) block_size = 32 in_order -> {result}")
-    return value, result
-
-
-def _ends(layer):
-    return f"offsets(%offsets : {layer.groups.type}) "
-
-
-def _function(body, layer, arguments, results):
-    """Returns the text of the function. `arguments` and `results` are (value, type) pairs."""
-    if layer.groups:
-        arguments = [*arguments, ("%offsets", layer.groups.type)]
-    return body.function([(value.removeprefix("%"), type) for value, type in arguments],
-                         [type for _, type in results], [value for value, _ in results])
+    operand = saved_argument(layer, "%elements", "%scales")
+    return operand, pairs([operand])
