@@ -255,8 +255,11 @@ static TrafficStep countLaunch(mxgpu::LaunchOp op, Sizes &sizes) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<mxgpu::KernelOp>(
       op, op.getKernelAttr());
   StepCounter counter(sizes, kernel.getSymName(), /*isLaunch=*/true);
+  SmallVector<BlockArgument> arguments;
+  for (mxgpu::KernelOp part : mxgpu::getParts(kernel))
+    llvm::append_range(arguments, part.getBody().getArguments());
   for (auto [operand, argument] :
-       llvm::zip_equal(op.getArgs(), kernel.getBody().getArguments())) {
+       llvm::zip_equal(op.getArgs().take_back(arguments.size()), arguments)) {
     Value shown = operand;
     if (auto map = operand.getDefiningOp<mxgpu::EncodeTensorMapOp>())
       shown = map.getSource();

@@ -174,6 +174,8 @@ static void addMXToMXGPU(OpPassManager &pm, const MXToNVVMOptions &options) {
 
 static void addMXToPlan(OpPassManager &pm, const MXToNVVMOptions &options) {
   addMXToMXGPU(pm, options);
+  // Only plans launch joined kernels; gpu.launch_func launches functions.
+  pm.addPass(mxgpu::createMXGPUJoinLaunches({options.chip}));
   // Host code is sequential.
   OpPassManager &host = pm.nest<func::FuncOp>();
   host.addPass(createLowerAffinePass());

@@ -28,7 +28,7 @@ static FailureOr<plan::Kernel> describeKernel(Operation *op) {
   kernel.name = kernelOp.getSymName();
   kernel.block[0] = kernelOp.getNumThreads();
   kernel.dynamicSharedMemory = mxgpu::getSharedBytes(kernelOp);
-  kernelOp.walk([&](mxgpu::WaitDependenciesOp) { kernel.programmatic = true; });
+  kernel.programmatic = kernelOp.waitsForDependencies();
   if (mxgpu::ScheduleAttr schedule = kernelOp.getScheduleAttr())
     llvm::raw_string_ostream(kernel.schedule) << schedule;
   return kernel;
@@ -81,6 +81,10 @@ FailureOr<HostPart> mx::buildHostPart(ModuleOp module) {
                                  "all kernel modules");
     manifest.target = target.getChip();
     for (Operation &op : *kernels.getBody()) {
+      // Other operations use no private kernel.
+      if (auto kernel = dyn_cast<mxgpu::KernelOp>(op);
+          kernel && kernel.isPrivate())
+        continue;
       FailureOr<plan::Kernel> kernel = describeKernel(&op);
       if (failed(kernel))
         return failure();

@@ -45,12 +45,27 @@ struct ConvertMXGPUToNVVMPass final
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
       if (failed(convert(function)))
         return signalPassFailure();
+    for (auto kernel :
+         llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
+      lowerJoined(kernel);
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<LLVM::LLVMFuncOp>()))
+      if (function.isPrivate() && !function.isExternal())
+        function.erase(); // only part of joined kernels
+  }
+
+  static bool areFunctions(KernelOp joined) {
+    return llvm::all_of(*joined.getJoined(), [&](Attribute name) {
+      return SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(
+          joined, cast<SymbolRefAttr>(name));
+    });
   }
 
   LogicalResult verifyLowered() {
     for (auto kernel : getOperation().getOps<KernelOp>())
-      return kernel.emitOpError("expected kernels to be lowered to functions: "
-                                "run mxgpu-lower-kernels first");
+      if (!kernel.getJoinedAttr() || !areFunctions(kernel))
+        return kernel.emitOpError("expected kernels to be lowered to "
+                                  "functions: run mxgpu-lower-kernels first");
     WalkResult columns = getOperation().walk([](ExtractColumnsOp extract)
                                                  -> WalkResult {
       if (matchPattern(extract.getColumn(), m_Constant()))

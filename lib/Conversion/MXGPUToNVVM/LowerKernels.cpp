@@ -267,6 +267,8 @@ static LLVM::LLVMFuncOp createFunction(NVVMBuilder &builder, KernelOp kernel) {
     function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                       builder.getDenseI32ArrayAttr({ctas, 1, 1}));
   boundRegisters(builder, kernel, function);
+  SymbolTable::setSymbolVisibility(function,
+                                   SymbolTable::getSymbolVisibility(kernel));
   return function;
 }
 
@@ -359,6 +361,8 @@ struct LowerKernelsPass final
   void runOnOperation() override {
     for (auto kernel :
          llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
+      if (kernel.getJoinedAttr())
+        continue;
       if (failed(verify(kernel)))
         return signalPassFailure();
       lower(kernel);

@@ -64,6 +64,15 @@ mlir::Value tileScales(KernelBuilder &host, mlir::gpu::GPUModuleOp module,
 llvm::LogicalResult convertPackOperand(PackOperandOp op,
                                        mlir::gpu::GPUModuleOp module);
 
+/// Requires `outs` at run time to have the shape of the input in its order.
+void requirePackedShape(KernelBuilder &host, PackOperandOp op);
+/// Returns the only use of quantized elements if a kernel can quantize and pack
+/// them at once, or null.
+PackOperandOp findPackedUse(FusedQuantizeOp op);
+/// Replaces both operations by a kernel.
+void buildPackedQuantizer(FusedQuantizeOp op, PackOperandOp pack,
+                          mlir::gpu::GPUModuleOp module);
+
 /// Launches a kernel to pack 6-bit elements, and returns the packed rows in
 /// device memory. The caller frees them.
 mlir::Value packSixBits(KernelBuilder &host, mlir::Value operand,

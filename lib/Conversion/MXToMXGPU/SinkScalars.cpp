@@ -10,9 +10,9 @@
 
 #include "../Utils/HostCode.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
+#include "mx/Dialect/MXGPU/IR/LaunchArrays.h"
 
 using namespace mlir;
 using namespace mx;
@@ -27,52 +27,6 @@ namespace mx::mxgpu {
 // Equivalence of kernel and host loads
 //===----------------------------------------------------------------------===//
 
-/// Returns the array underlying a view or tensor map, or null if the array is
-/// unknown. Arguments of an entry do not overlap, but a call within the module
-/// may pass the same array twice.
-static Value findArray(Value memref) {
-  if (auto map = memref.getDefiningOp<EncodeTensorMapOp>())
-    memref = map.getSource();
-  while (true) {
-    if (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
-      memref = view.getViewSource();
-    else if (auto bytes = memref.getDefiningOp<UnrealizedConversionCastOp>();
-             bytes && bytes.getNumOperands() == 1)
-      memref = bytes.getOperand(0); // mx-store-as-bytes removes the cast
-    else
-      break;
-  }
-  if (auto argument = dyn_cast<BlockArgument>(memref)) {
-    Block *block = argument.getOwner();
-    auto function = dyn_cast<FunctionOpInterface>(block->getParentOp());
-    bool isOfEntry = function && function.isPublic() && block->isEntryBlock();
-    return isOfEntry ? memref : Value();
-  }
-  return memref.getDefiningOp<memref::AllocOp>() ||
-                 memref.getDefiningOp<memref::GetGlobalOp>()
-             ? memref
-             : Value();
-}
-
-/// Returns true if an operand may alias `array`.
-static bool mayBe(Value operand, Value array) {
-  if (!isa<BaseMemRefType, TensorMapType>(operand.getType()))
-    return false;
-  Value touched = findArray(operand);
-  return !touched || touched == array;
-}
-
-/// Returns true if a memref and its views are only read.
-static bool isOnlyRead(Value memref) {
-  return llvm::all_of(memref.getUsers(), [&](Operation *user) {
-    if (isa<ViewLikeOpInterface>(user))
-      return isOnlyRead(user->getResult(0));
-    auto effects = dyn_cast<MemoryEffectOpInterface>(user);
-    return effects && !effects.getEffectOnValue<MemoryEffects::Write>(memref) &&
-           effects.getEffectOnValue<MemoryEffects::Read>(memref);
-  });
-}
-
 /// Returns true if a kernel may write `array`.
 static bool mayWrite(LaunchOp launch, Value array) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
@@ -80,8 +34,7 @@ static bool mayWrite(LaunchOp launch, Value array) {
   // Arguments added by this pass, not yet in the launch, are only read.
   for (auto [operand, argument] :
        llvm::zip(launch.getArgs(), kernel.getBody().getArguments()))
-    if (mayBe(operand, array) &&
-        (isa<TensorMapType>(operand.getType()) || !isOnlyRead(argument)))
+    if (mayBe(operand, array) && mxgpu::mayWrite(argument))
       return true;
   return false;
 }

@@ -3,7 +3,7 @@
 // RUN: split-file %s %t
 // RUN: mx-test-opt %t/cpu.mlir --mx-to-cpu | mlir-runner -e main -entry-point-result=void \
 // RUN:   -shared-libs=%mlir_libs/libmlir_runner_utils%shlibext,%mlir_libs/libmlir_c_runner_utils%shlibext | FileCheck %t/cpu.mlir
-// RUN: mx-test-opt %t/gpu.mlir --mx-to-plan=chip=sm_90a -o %t/plan.mlir
+// RUN: mx-test-opt %t/gpu.mlir --mx-to-mxgpu=chip=sm_90a --convert-mxgpu-host-to-plan --canonicalize --cse -o %t/plan.mlir
 // RUN: mkdir %t/out
 // RUN: mx-translate --mx-to-manifest %t/plan.mlir -o %t/out/manifest.json
 // RUN: mx-test-opt %t/gpu.mlir --mx-to-nvvm=chip=sm_90a | mx-translate --mx-to-ptx -o %t/out/kernels.ptx

@@ -97,7 +97,8 @@ def MXGPULowerKernels : Pass<"mxgpu-lower-kernels", "::mlir::gpu::GPUModuleOp"> 
   let summary = "Lower kernels to functions with set-up, roles and tear-down";
   let description = [{
     Each `mxgpu.kernel` becomes an `llvm.func`: set-up of barriers and tensor
-    memory, branches on the warp number to the roles, and tear-down.
+    memory, branches on the warp number to the roles, and tear-down. Joined
+    kernels remain until `convert-mxgpu-to-nvvm`.
 
     A tensor map is passed as a `byval` array of 128 bytes, a memref as its
     pointer followed by an i64 for each dynamic size, and an index as i64.
@@ -129,7 +130,9 @@ def ConvertMXGPUToNVVM
   let description = [{
     Last pass on kernels, after `mxgpu-lower-kernels` has converted them to
     functions. Control flow in `scf`, arithmetic in `arith` and vectors in
-    `vector` are left to upstream's conversions.
+    `vector` are left to upstream's conversions. Finally, joined kernels become
+    a function that branches on the CTA number to a copy of each kernel, and
+    private kernels are erased.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

@@ -128,6 +128,16 @@ rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
                    const target::TargetInfo &target,
                    llvm::MutableArrayRef<StageMemo> memos = {});
 
+/// Returns the next matmul of the block if its kernel can share the launch of
+/// `op` (mxgpu-join-launches), or null.
+MatmulOpInterface findJoinable(MatmulOpInterface op);
+/// Moves the schedules to the front of the candidates of two such matmuls that
+/// take the least time together, with equal threads, clusters and registers if
+/// one launch is faster than two.
+void preferJoined(const MatmulProblem &first, std::vector<Candidate> &ofFirst,
+                  const MatmulProblem &second, std::vector<Candidate> &ofSecond,
+                  const target::TargetInfo &target);
+
 /// A matmul after its workspace operands are dequantized.
 struct Remainder {
   MatmulProblem problem;

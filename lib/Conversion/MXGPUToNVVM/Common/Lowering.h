@@ -23,6 +23,10 @@ const target::TargetInfo *getKernelTarget(mlir::Operation *op);
 /// Returns the L2 cache policy word (i64) of a hint, or null for `none`.
 mlir::Value getCachePolicy(NVVMBuilder &builder, CacheHint hint);
 
+/// Replaces joined kernels, now functions with one block, by a function that
+/// branches on the CTA number.
+void lowerJoined(KernelOp joined);
+
 using Values = llvm::SmallVector<mlir::Value>;
 
 /// Replaces an operation with its first operand after type conversion.

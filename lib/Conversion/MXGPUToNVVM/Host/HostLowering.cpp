@@ -245,6 +245,10 @@ struct ConvertMXGPUHostToGPUPass final
           "expected a launch plan for operations that involve several ranks, "
           "found host code that calls the runtime: compile with mx-compile, or "
           "run mx-to-plan");
+    if (auto kernel = dyn_cast<KernelOp>(op); kernel && kernel.getJoinedAttr())
+      return op->emitOpError("expected a launch plan for joined kernels, found "
+                             "host code that calls the runtime: compile with "
+                             "mx-compile, or run mx-to-plan");
     if (auto encode = dyn_cast<EncodeTensorMapOp>(op))
       return mx::verifyMapElements(encode);
     if (auto launch = dyn_cast<LaunchOp>(op)) {

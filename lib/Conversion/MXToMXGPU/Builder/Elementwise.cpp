@@ -23,15 +23,11 @@ TileThreads TileThreads::get(KernelBuilder &body, int64_t threads,
 TileThreads mx::mxgpu::forEachTile(KernelBuilder &body, StringRef role,
                                    Value rows, Value columns,
                                    ArrayRef<int64_t> tile, int64_t threads,
-                                   int64_t vector, RasterAttr raster,
-                                   RoleOp shared) {
+                                   int64_t vector, RasterAttr raster) {
   Value work =
       TileSchedulerOp::create(body, rows, columns,
                               /*reduction=*/body.index(0), tile, raster);
-  if (shared)
-    body.setInsertionPointToEnd(&shared.getBody().front());
-  else
-    body.role(role, threads / 32, /*elected=*/false);
+  body.role(role, threads / 32, /*elected=*/false);
   auto inTile = TileThreads::get(body, threads, tile[1], vector);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work);
   Value row = body.add(workTile.getRow(), inTile.row);

@@ -23,13 +23,12 @@ struct TileThreads {
                          int64_t vector);
 };
 
-/// Creates a role with a loop over matrix tiles (the work tiles), or the loop
-/// at the end of `shared`. Leaves the builder in the loop. The returned `row`
-/// and `column` are matrix indices.
+/// Creates a role with a loop over matrix tiles (the work tiles). Leaves the
+/// builder in the loop. The returned `row` and `column` are matrix indices.
 TileThreads forEachTile(KernelBuilder &body, llvm::StringRef role,
                         mlir::Value rows, mlir::Value columns,
                         llvm::ArrayRef<int64_t> tile, int64_t threads,
-                        int64_t vector, RasterAttr raster, RoleOp shared = {});
+                        int64_t vector, RasterAttr raster);
 
 /// Threads of a CTA in forEachElement, with one element each.
 inline constexpr int64_t kElementThreads = 256;

@@ -279,9 +279,7 @@ private:
 
 } // namespace
 
-/// Requires `out` at run time to have the shape of `input` in the order of
-/// `out`.
-static void requireStoredShape(KernelBuilder &host, PackOperandOp op) {
+void mx::mxgpu::requirePackedShape(KernelBuilder &host, PackOperandOp op) {
   OperandOrderAttrInterface order = op.getOutOrder();
   Value input = op.getInput(), out = op.getOuts()[0];
   int64_t batch = cast<MemRefType>(input.getType()).getRank() - 2;
@@ -328,7 +326,7 @@ static LogicalResult packFragments(PackOperandOp op, KernelBuilder &host,
   Type element = getElementTypeOrSelf(input.getType());
   int64_t rank = cast<MemRefType>(input.getType()).getRank();
   requireWords(host, input, kWordBytes * 8 / getStorageBits(element));
-  requireStoredShape(host, op);
+  requirePackedShape(host, op);
   Value matrixRows = host.dim(input, rank - 2);
   Value rows = collapseLeading(host, input, rank - 1);
   Value tiles = collapseLeading(host, out, rank + 1);
@@ -367,7 +365,7 @@ public:
                             "with 4-bit elements on the GPU, found ")
              << order;
     Value input = op.getInput(), out = op.getOuts()[0];
-    requireStoredShape(host, op);
+    requirePackedShape(host, op);
     requireWords(host, input, inByte);
     if (!order.keepsShape())
       clearMemory(host, toBytes(host, out));

@@ -87,9 +87,8 @@ public:
                /*padded=*/false),
         destinations(op.getNumDestinations()) {}
 
-  /// Builds and launches a kernel that quantizes tensors one after another.
-  using Builders = std::vector<std::unique_ptr<QuantizeRowsBuilder>>;
-  static void build(const Builders &builders);
+  /// Builds and launches the kernel.
+  void build();
 
 private:
   /// Kernel values: elements, scales and optional spreads, or the dequantized
@@ -130,9 +129,8 @@ private:
     return builder.mul(builder.ceilDiv(rows, rowMultiple),
                        builder.index(rowMultiple));
   }
-  /// Quantizes the tensor in `role`, or in a new role if null, and returns the
-  /// role. With `if_any`, does so if `isNeeded` is true.
-  RoleOp buildBody(KernelOp kernel, Value isNeeded, RoleOp role);
+  /// Quantizes the tensor. With `if_any`, does so if `isNeeded` is true.
+  void buildBody(Value isNeeded);
   Value getGrid();
   /// Returns true if all threads of a CTA, not of a warp, process a row.
   bool isByCta() const {
@@ -449,12 +447,7 @@ SmallVector<Value> QuantizeRowsBuilder::buildBlock(const TileThreads &threads) {
   return amax;
 }
 
-RoleOp QuantizeRowsBuilder::buildBody(KernelOp kernel, Value isNeeded,
-                                      RoleOp role) {
-  if (role)
-    body.setInsertionPoint(role);
-  else
-    body.setInsertionPointToEnd(&kernel.getBody().front());
+void QuantizeRowsBuilder::buildBody(Value isNeeded) {
   pieces.begin();
   columns = pieces.getColumns();
   if (op.getConcat())
@@ -463,11 +456,10 @@ RoleOp QuantizeRowsBuilder::buildBody(KernelOp kernel, Value isNeeded,
   Value workRows = padRows(body, pieces.getRows());
   if (isNeeded)
     workRows = body.select(isNeeded, workRows, body.index(0));
-  auto threads = forEachTile(
-      body, "quantize", workRows,
-      isWhole() ? body.index(tile[1]) : pieces.getColumns(), tile, workThreads,
-      schedule.getVector(), schedule.getRaster(), role);
-  role = body.getInsertionBlock()->getParentOp()->getParentOfType<RoleOp>();
+  auto threads =
+      forEachTile(body, "quantize", workRows,
+                  isWhole() ? body.index(tile[1]) : pieces.getColumns(), tile,
+                  workThreads, schedule.getVector(), schedule.getRaster());
   SmallVector<Value> known;
   for (Value magnitude : magnitudes)
     known.push_back(LoadRelaxedOp::create(body, magnitude));
@@ -485,12 +477,11 @@ RoleOp QuantizeRowsBuilder::buildBody(KernelOp kernel, Value isNeeded,
     store(piece, values);
   }
   if (magnitudes.empty())
-    return role;
+    return;
   for (auto [i, maximum] : llvm::enumerate(maxima)) {
     unsigned out = op.getConcat() ? 0 : i;
     AtomicMaxOp::create(body, maximum, known[out], magnitudes[out]);
   }
-  return role;
 }
 
 Value QuantizeRowsBuilder::getGrid() {
@@ -503,83 +494,20 @@ Value QuantizeRowsBuilder::getGrid() {
   return limitGrid(host, op, schedule, grid);
 }
 
-void QuantizeRowsBuilder::build(const Builders &builders) {
-  QuantizeRowsBuilder &last = *builders.back();
-  FusedQuantizeOp op = last.op;
-  SmallVector<Value> arguments;
-  for (auto &builder : builders)
-    llvm::append_range(arguments, builder->getArguments());
-  KernelOp kernel = last.host.kernel(last.module, getKernelName(op),
-                                     ValueRange(arguments).getTypes());
-  kernel.setQuantizeScheduleAttr(last.schedule);
-  kernel.setMinCtas(last.workThreads < last.schedule.getThreads()
-                        ? 1
-                        : last.schedule.getCtas());
-  last.body.setInsertionPointToStart(&kernel.getBody().front());
-  Value isNeeded = isRequested(last.body, kernel, op), grid;
+void QuantizeRowsBuilder::build() {
+  SmallVector<Value> arguments = getArguments();
+  KernelOp kernel =
+      host.kernel(module, getKernelName(op), ValueRange(arguments).getTypes());
+  kernel.setQuantizeScheduleAttr(schedule);
+  kernel.setMinCtas(workThreads < schedule.getThreads() ? 1
+                                                        : schedule.getCtas());
+  body.setInsertionPointToStart(&kernel.getBody().front());
+  Value isNeeded = isRequested(body, kernel, op);
   Block::args_iterator next = kernel.getBody().args_begin();
-  RoleOp role;
-  for (auto &builder : builders) {
-    builder->takeArguments(next);
-    role = builder->buildBody(kernel, isNeeded, role);
-    Value own = builder->getGrid();
-    grid = grid ? arith::MaxUIOp::create(last.host, grid, own) : own;
-  }
-  last.host.launch(kernel, grid, arguments);
-  for (auto &builder : builders)
-    builder->op.erase();
-}
-
-/// Returns true if both operations use only function arguments and allocations,
-/// and write only allocations that the other does not use.
-static bool areIndependent(FusedQuantizeOp a, FusedQuantizeOp b) {
-  auto isKnown = [](Value value) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    return argument
-               ? isa<FunctionOpInterface>(argument.getOwner()->getParentOp())
-               : isa<memref::AllocOp>(value.getDefiningOp());
-  };
-  auto isApart = [&](FusedQuantizeOp op, FusedQuantizeOp other) {
-    return llvm::all_of(op->getOperands(), isKnown) &&
-           llvm::all_of(op.getOuts(), [&](Value out) {
-             return out.getDefiningOp() &&
-                    !llvm::is_contained(other->getOperands(), out);
-           });
-  };
-  return isApart(a, b) && isApart(b, a);
-}
-
-/// Returns the next operation if it may share the kernel of `op`, or null.
-/// Without work, a kernel takes as long as its launch.
-static FusedQuantizeOp findSecond(FusedQuantizeOp op,
-                                  QuantizeScheduleAttr schedule) {
-  Operation *next = op->getNextNode();
-  while (isa_and_present<memref::AllocOp>(next) ||
-         (next && isMemoryEffectFree(next)))
-    next = next->getNextNode();
-  auto second = dyn_cast_or_null<FusedQuantizeOp>(next);
-  auto isShared = [](FusedQuantizeOp op) {
-    const BlockFormat &format =
-        getBlockFormat(op.getScaleType(0), op.getBlockSize());
-    return !isByTiles(op) && format.blockRows == 1 &&
-           format.blockSize != BlockFormat::kWhole;
-  };
-  if (!second || op.getIfAny().empty() || op.getIfAny() != second.getIfAny() ||
-      !isShared(op) || !isShared(second) || !areIndependent(op, second) ||
-      second->getAttr(kQuantizeScheduleAttrName) != schedule)
-    return {};
-  return second;
-}
-
-static LogicalResult prepare(FusedQuantizeOp op,
-                             QuantizeScheduleAttr schedule) {
-  if (failed(verifyQuantizeSchedule(op, schedule)))
-    return failure();
-  KernelBuilder host(op.getLoc(), op);
-  checkQuantizeSizes(host, op, schedule);
-  for (Value magnitude : op.getAmaxOuts())
-    clearMemory(host, magnitude);
-  return success();
+  takeArguments(next);
+  buildBody(isNeeded);
+  host.launch(kernel, getGrid(), arguments);
+  op.erase();
 }
 
 LogicalResult
@@ -592,21 +520,19 @@ mx::mxgpu::convertQuantize(FusedQuantizeOp op, gpu::GPUModuleOp module,
       op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
   if (!schedule)
     schedule = selectQuantizeSchedule(op, target);
-  if (failed(prepare(op, schedule)))
+  if (failed(verifyQuantizeSchedule(op, schedule)))
     return failure();
+  KernelBuilder host(op.getLoc(), op);
+  checkQuantizeSizes(host, op, schedule);
+  for (Value magnitude : op.getAmaxOuts())
+    clearMemory(host, magnitude);
+  if (PackOperandOp pack = findPackedUse(op)) {
+    done.insert(pack);
+    buildPackedQuantizer(op, pack, module);
+    return success();
+  }
   if (isByTiles(op))
     return buildQuantizeTileKernel(op, schedule, module);
-  QuantizeRowsBuilder::Builders builders;
-  builders.push_back(
-      std::make_unique<QuantizeRowsBuilder>(op, schedule, module));
-  if (FusedQuantizeOp second = findSecond(op, schedule)) {
-    if (failed(verifyQuantizeSupport(second)) ||
-        failed(prepare(second, schedule)))
-      return failure();
-    done.insert(second);
-    builders.push_back(
-        std::make_unique<QuantizeRowsBuilder>(second, schedule, module));
-  }
-  QuantizeRowsBuilder::build(builders);
+  QuantizeRowsBuilder(op, schedule, module).build();
   return success();
 }

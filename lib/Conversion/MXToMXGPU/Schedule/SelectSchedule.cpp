@@ -59,6 +59,7 @@ struct SelectSchedulePass final
     }
     if (failed(readTuned()))
       return signalPassFailure();
+    joined.clear();
     WalkResult result =
         getOperation().walk([&](MatmulOpInterface op) -> WalkResult {
           if (!target->rates)
@@ -74,6 +75,8 @@ struct SelectSchedulePass final
   /// Selects a schedule for `op`. Skips unsupported operations, because the
   /// conversion pass reports an error for them.
   LogicalResult select(MatmulOpInterface op, const target::TargetInfo &target) {
+    if (joined.contains(op))
+      return success();
     if (auto given = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName)) {
       FailureOr<ScheduleAttr> schedule = complete(op, given, target);
       if (failed(schedule))
@@ -96,8 +99,28 @@ struct SelectSchedulePass final
     std::vector<Candidate> candidates = rank(op, *problem, target);
     if (candidates.empty())
       return success();
+    MatmulOpInterface next = findJoinable(op);
+    std::optional<MatmulProblem> ofNext;
+    if (next && getUnknown(*problem).empty() && isChosen(next))
+      ofNext = getMatmulProblem(next, target);
+    std::vector<Candidate> others;
+    if (ofNext && getUnknown(*ofNext).empty())
+      others = rank(next, *ofNext, target);
+    if (!others.empty())
+      preferJoined(*problem, candidates, *ofNext, others, target);
     setSchedule(op, *problem, candidates, target);
+    if (!others.empty()) {
+      setSchedule(next, *ofNext, others, target);
+      joined.insert(next);
+    }
     return success();
+  }
+
+  /// Returns true if the model chooses the schedule of `op`.
+  bool isChosen(MatmulOpInterface op) {
+    return !op->hasAttr(kScheduleAttrName) &&
+           !op->hasAttr(kSchedulesAttrName) &&
+           !(measured && measured->find(op, maxSchedules));
   }
 
   /// Selects a schedule that dequantizes to bf16 first, for operands with
@@ -266,5 +289,7 @@ private:
   }
 
   std::optional<TunedSchedules> measured;
+  /// Matmuls whose schedules were chosen with those of earlier matmuls.
+  SmallPtrSet<Operation *, 4> joined;
 };
 } // namespace

@@ -112,6 +112,12 @@ LogicalResult KernelOp::verify() {
 }
 
 LogicalResult KernelOp::verifyRegions() {
+  if (getJoinedAttr()) {
+    if (!getBody().front().empty()) // kernel C76
+      return emitOpError("expected an empty body of joined kernels, found ")
+             << getBody().front().front().getName();
+    return success();
+  }
   if (getNumThreads() == 0) // kernel C10
     return emitOpError("expected at least 1 role, found none");
   if (getNumThreads() > target::kMaxThreadsPerCta) // kernel C11
@@ -136,7 +142,70 @@ LogicalResult KernelOp::verifyRegions() {
   return success();
 }
 
+/// Returns why kernels cannot be joined, or an empty string.
+std::string mx::mxgpu::explainNotJoined(KernelOp a, KernelOp b) {
+  auto explain = [](StringRef what, int64_t ofA, int64_t ofB) {
+    return llvm::formatv("{0}, found {1} and {2}", what, ofA, ofB).str();
+  };
+  if (a.getNumThreads() != b.getNumThreads())
+    return explain("numbers of threads", a.getNumThreads(), b.getNumThreads());
+  if (a.getClusterSize() != b.getClusterSize())
+    return explain("cluster sizes", a.getClusterSize(), b.getClusterSize());
+  int64_t ofA = a.getLaunchRegisters().value_or(0),
+          ofB = b.getLaunchRegisters().value_or(0);
+  return ofA == ofB ? "" : explain("registers at launch", ofA, ofB);
+}
+
+LogicalResult KernelOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  if (!getJoinedAttr())
+    return success();
+  if (getJoined()->size() < 2) // kernel C77
+    return emitOpError("expected at least 2 joined kernels, found ")
+           << getJoined()->size();
+  SmallVector<Type> types(getJoined()->size() - 1,
+                          IndexType::get(getContext()));
+  KernelOp first;
+  for (auto name : getJoined()->getAsRange<FlatSymbolRefAttr>()) {
+    Operation *found = symbolTable.lookupSymbolIn((*this)->getParentOp(), name);
+    auto kernel = dyn_cast_if_present<KernelOp>(found);
+    if (!kernel && isa_and_present<FunctionOpInterface>(found))
+      return success();                    // lowered
+    if (!kernel || kernel.getJoinedAttr()) // kernel C78
+      return emitOpError("expected an mxgpu.kernel with roles, found ")
+             << (found ? found->getName().getStringRef() : "nothing")
+             << " named " << name;
+    if (!first)
+      first = kernel;
+    // kernel C79
+    if (std::string why = explainNotJoined(first, kernel); !why.empty())
+      return emitOpError("expected joined kernels with equal ") << why;
+    llvm::append_range(types, kernel.getArgumentTypes());
+  }
+  if (getArgumentTypes() != ArrayRef(types)) // kernel C80
+    return emitOpError("expected arguments (")
+           << types << ") of the joined kernels, found (" << getArgumentTypes()
+           << ")";
+  return success();
+}
+
+SmallVector<KernelOp> mx::mxgpu::getParts(KernelOp kernel) {
+  if (!kernel.getJoinedAttr())
+    return {kernel};
+  return llvm::map_to_vector(
+      kernel.getJoined()->getAsRange<FlatSymbolRefAttr>(), [&](auto name) {
+        return SymbolTable::lookupNearestSymbolFrom<KernelOp>(kernel, name);
+      });
+}
+
+bool KernelOp::waitsForDependencies() {
+  return llvm::all_of(getParts(*this), [](KernelOp kernel) {
+    return !kernel.getBody().getOps<WaitDependenciesOp>().empty();
+  });
+}
+
 int64_t KernelOp::getNumThreads() {
+  if (getJoinedAttr())
+    return getParts(*this)[0].getNumThreads();
   int64_t warps = 0;
   ScheduleAttr schedule = getScheduleAttr();
   bool dividesRegisters = schedule && !schedule.getRegisters().empty();

@@ -127,6 +127,11 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
                                name.getValue(), result.attributes) ||
          parser.parseRParen()))
       return failure();
+  ArrayAttr joined;
+  if (succeeded(parser.parseOptionalKeyword("joined")) &&
+      parser.parseAttribute(joined, getJoinedAttrName(result.name),
+                            result.attributes))
+    return failure();
   SmallVector<Type> types;
   for (OpAsmParser::Argument &argument : arguments)
     types.push_back(argument.type);
@@ -166,11 +171,13 @@ void KernelOp::print(OpAsmPrinter &printer) {
     printer << " cluster_splits(" << getClusterSplits() << ')';
   if (getMinCtas())
     printer << " min_ctas(" << *getMinCtas() << ')';
+  if (getJoinedAttr())
+    printer << " joined " << getJoinedAttr();
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(),
       {getSymNameAttrName(), getFunctionTypeAttrName(), getScheduleAttrName(),
        getQuantizeScheduleAttrName(), getClusterAttrName(),
-       getClusterSplitsAttrName(), getMinCtasAttrName()});
+       getClusterSplitsAttrName(), getMinCtasAttrName(), getJoinedAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }

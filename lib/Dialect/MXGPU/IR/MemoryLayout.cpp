@@ -185,5 +185,8 @@ KernelMemory mx::mxgpu::placeMemory(KernelOp kernel) {
 }
 
 int64_t mx::mxgpu::getSharedBytes(KernelOp kernel) {
-  return placeMemory(kernel).layout.smem.getUsed();
+  int64_t most = 0;
+  for (KernelOp part : getParts(kernel))
+    most = std::max<int64_t>(most, placeMemory(part).layout.smem.getUsed());
+  return most;
 }

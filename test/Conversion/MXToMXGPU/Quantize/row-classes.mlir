@@ -30,29 +30,6 @@ func.func @columns(%x: memref<64x256xf32>, %e: memref<256x64xf8E4M3FN>, %f: memr
   return
 }
 
-// Two quantizations share a kernel, unless they use the same results.
-
-// CHECK-LABEL: mxgpu.kernel @two_quantize(
-// CHECK:         mxgpu.tile_scheduler
-// CHECK-NOT:     mxgpu.tile_scheduler
-// CHECK-LABEL: mxgpu.kernel @two_quantize_0(
-// CHECK:         gpu.all_reduce
-// CHECK-NOT:     gpu.all_reduce
-// CHECK-COUNT-2: mxgpu.tile_scheduler
-// CHECK:         mxgpu.role @quantize
-// CHECK-COUNT-2:   mxgpu.for_each_work_tile
-#schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, ctas = 2>
-func.func @two(%x: memref<64x256xbf16>, %y: memref<96x256xbf16>, %words: memref<3xi32>) {
-  %e = memref.alloc() : memref<64x256xf8E4M3FN>
-  %f = memref.alloc() : memref<64x8xf8E8M0FNU>
-  %g = memref.alloc() : memref<96x256xf8E4M3FN>
-  %h = memref.alloc() : memref<96x8xf8E8M0FNU>
-  mx.fused_quantize ins(%y : memref<96x256xbf16>) if_any(%words : memref<3xi32>) outs(%g, %h : memref<96x256xf8E4M3FN>, memref<96x8xf8E8M0FNU>) {mxgpu.quantize_schedule = #schedule}
-  mx.fused_quantize ins(%y : memref<96x256xbf16>) if_any(%words : memref<3xi32>) outs(%g, %h : memref<96x256xf8E4M3FN>, memref<96x8xf8E8M0FNU>) {mxgpu.quantize_schedule = #schedule}
-  mx.fused_quantize ins(%x : memref<64x256xbf16>) if_any(%words : memref<3xi32>) outs(%e, %f : memref<64x256xf8E4M3FN>, memref<64x8xf8E8M0FNU>) {mxgpu.quantize_schedule = #schedule}
-  return
-}
-
 // A warp finds the expert groups of the tiles of a CTA.
 
 // CHECK-LABEL: mxgpu.kernel @ragged_quantize(

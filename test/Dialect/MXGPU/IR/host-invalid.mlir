@@ -70,3 +70,66 @@ mxgpu.require %ok, "%n" (%n)
 // require C1
 // expected-error @below {{'mxgpu.require' op expected a message without zero bytes}}
 mxgpu.require %ok, "end \00 of text"
+
+// -----
+
+// TEMPLATE joined
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+  mxgpu.kernel @wide(%n: index) {
+    mxgpu.role @role warps(2) {
+    }
+  }
+  mxgpu.kernel @split(%n: index) cluster_splits(2) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+  mxgpu.kernel @group(%n: index) {
+    mxgpu.role @role warps(4) {
+    }
+  }
+  mxgpu.kernel @bound(%n: index) {
+    mxgpu.role @role warps(4) {
+    }
+    mxgpu.assign_warps @role from 0 registers(40)
+  }
+  // BLOCK joined
+  // END
+}
+
+// -----
+
+// CASES joined joined
+// kernel C76
+// expected-error @below {{'mxgpu.kernel' op expected an empty body of joined kernels, found mxgpu.role}}
+mxgpu.kernel @joined(%c: index, %n: index, %m: index) joined [@kernel, @kernel] {
+  mxgpu.role @role warps(1) {
+  }
+}
+
+// kernel C77
+// expected-error @below {{'mxgpu.kernel' op expected at least 2 joined kernels, found 1}}
+mxgpu.kernel @joined(%n: index) joined [@kernel] {}
+
+// kernel C78
+// expected-error @below {{'mxgpu.kernel' op expected an mxgpu.kernel with roles, found nothing named @missing}}
+mxgpu.kernel @joined(%c: index, %n: index, %m: index) joined [@kernel, @missing] {}
+
+// kernel C79
+// expected-error @below {{'mxgpu.kernel' op expected joined kernels with equal numbers of threads, found 32 and 64}}
+mxgpu.kernel @joined(%c: index, %n: index, %m: index) joined [@kernel, @wide] {}
+
+// kernel C79
+// expected-error @below {{'mxgpu.kernel' op expected joined kernels with equal cluster sizes, found 1 and 2}}
+mxgpu.kernel @joined(%c: index, %n: index, %m: index) joined [@kernel, @split] {}
+
+// kernel C79
+// expected-error @below {{'mxgpu.kernel' op expected joined kernels with equal registers at launch, found 0 and 40}}
+mxgpu.kernel @joined(%c: index, %n: index, %m: index) joined [@group, @bound] {}
+
+// kernel C80
+// expected-error @below {{'mxgpu.kernel' op expected arguments ('index', 'index', 'index') of the joined kernels, found ('index', 'index')}}
+mxgpu.kernel @joined(%n: index, %m: index) joined [@kernel, @kernel] {}

@@ -176,6 +176,12 @@ inline RoleOp getRole(mlir::Operation *op) {
 /// Returns the roles in warp order. Fails if a role has no assigned warps.
 llvm::FailureOr<llvm::SmallVector<RoleOp>> getRolesByWarp(KernelOp kernel);
 
+/// Returns the joined kernels, or the kernel itself. The joined kernels must
+/// not be lowered yet.
+llvm::SmallVector<KernelOp> getParts(KernelOp kernel);
+/// Returns why kernels cannot be joined, or an empty string.
+std::string explainNotJoined(KernelOp a, KernelOp b);
+
 } // namespace mx::mxgpu
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPU_H

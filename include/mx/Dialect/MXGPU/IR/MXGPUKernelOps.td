@@ -13,7 +13,8 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 
 def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     IsolatedFromAbove, FunctionOpInterface, SingleBlock, NoTerminator,
-    HasParent<"::mlir::gpu::GPUModuleOp">, MXGPU_NamesBlockArguments]> {
+    HasParent<"::mlir::gpu::GPUModuleOp">, MXGPU_NamesBlockArguments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "define a warp-specialized kernel";
   let description = [{
     Contains the rings, the tile scheduler and the roles of a kernel. Set-up
@@ -31,6 +32,18 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     mxgpu.kernel @scale(%x: memref<?x?xbf16>, %n: index) min_ctas(2) { ... }
     ```
 
+    With `joined`, the body is empty and the kernel runs other kernels, which
+    must not depend on each other: the first CTAs run the first kernel, the next
+    CTAs the next kernel, and each kernel sees its own CTAs as the whole grid.
+    The arguments are the number of CTAs of each kernel but the last, then the
+    arguments of each kernel. All have equal numbers of threads, cluster sizes
+    and registers at launch.
+
+    ```mlir
+    mxgpu.kernel @both(%ctas: index, %x: memref<?xf32>, %y: memref<?xf32>)
+      joined [@fill_x, @fill_y] {}
+    ```
+
     Arguments are tensor maps (passed by value), memrefs with strides (passed as
     a pointer and their dynamic sizes, strides and offset), indices, integers
     and floats. `gpu.func` does not fit: it lowers a memref to a full
@@ -44,6 +57,7 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     DefaultValuedAttr<I64Attr, "1">:$cluster,
     DefaultValuedAttr<I64Attr, "1">:$cluster_splits,
     OptionalAttr<I64Attr>:$min_ctas,
+    OptionalAttr<FlatSymbolRefArrayAttr>:$joined,
     OptionalAttr<DictArrayAttr>:$arg_attrs,
     OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
@@ -64,6 +78,9 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     /// Returns the registers per thread at launch, the average over warpgroups,
     /// if roles divide the registers.
     std::optional<int64_t> getLaunchRegisters();
+    /// Returns true if the kernel, or each joined kernel, waits for the
+    /// previous kernels.
+    bool waitsForDependencies();
     bool isPair() { return getCluster() == 2; }
     int64_t getClusterSize() { return getCluster() * getClusterSplits(); }
   }];

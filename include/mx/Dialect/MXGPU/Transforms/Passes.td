@@ -22,6 +22,37 @@ def MXGPUMergeKernels : Pass<"mxgpu-merge-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
 }
 
+def MXGPUJoinLaunches : Pass<"mxgpu-join-launches", "::mlir::ModuleOp"> {
+  let summary = "Join launches of small independent kernels";
+  let description = [{
+    Replaces launches of a block whose kernels do not access each other's
+    results by a launch of an `mxgpu.joined_kernel`:
+
+    ```mlir
+    mxgpu.launch @kernels::@dx grid(%a) args(%dy, %w, %dx : ...)
+    mxgpu.launch @kernels::@dw grid(%b) args(%dy_t, %x, %dw : ...)
+    ```
+
+    becomes
+
+    ```mlir
+    %both = arith.addi %a, %b : index
+    mxgpu.launch @kernels::@dx_and_dw grid(%both)
+      args(%a, %dy, %w, %dx, %dy_t, %x, %dw : ...)
+    ```
+
+    Kernels without other launches become private. Only launches with at most
+    1024 work tiles in total are joined: a launch costs a few microseconds,
+    which larger kernels hide.
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", "::mx::target::kDefaultChip",
+           "GPU whose number of SMs stands for unknown numbers of work tiles">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mx::mxgpu::MXGPUDialect"];
+}
+
 def MXGPUOverlapEpilogues
     : Pass<"mxgpu-overlap-epilogues", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Release accumulators before their last columns are read";
