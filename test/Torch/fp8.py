@@ -205,6 +205,18 @@ def errors():
     refuses(ValueError, "in_features: expected a multiple of 128", mxt.MXLinear, 96, 128, recipe="mxfp8_fast")
     refuses(ValueError, "weights: expected mxfp8 with fp8_scales, found mxfp4",
             lambda: mxt.Recipe(fp8_scales="e8m0", weights="mxfp4"))
+    q, grouped, u8 = mxt.fp8_quantize_weight(w), w.repeat(2, 1, 1).mT, torch.uint8
+    expected = f"quantized: expected {[(u8, (128, 128)), (u8, (1, 1))]}, found ["
+    for found, given in (("'tuple', 'tuple'", (q, q)), ("(torch.bfloat16, (128, 128))]: pass", w),
+                         ("(torch.uint8, (256, 128))", mxt.fp8_quantize_weight(w.repeat(2, 1))),
+                         (f"({u8}, (128, 128)), (torch.float32, (1, 1))", mxt.fp8_quantize_weight(w, scales="f32"))):
+        for _ in range(2):
+            refuses(ValueError, expected + found, mxt.fp8_mm, x, w, quantized=given)
+    refuses(ValueError, f"{(u8, (0,))}]: pass fp8_quantize_weight(weight, scales='e8m0', both=True)", mxt.fp8_mm,
+            x.requires_grad_(), w, quantized=mxt.fp8_quantize_weight(w, both=False))
+    refuses(TypeError, "quantized: expected a pair, like B_t, found Tensor", mxt.fp8_grouped_mm, x,
+            [grouped, grouped], torch.tensor([3, 32]), quantized=w)
+    refuses(TypeError, "weight: expected an array of f32, bf16, f16", mxt.fp8_mm, x, w.double())
     os.environ.pop("MX_CHIP", None)
     mx.set_device("sim")
     refuses(ValueError, "scales: expected a chip with FP8 sums in reduced precision, sm_90a", mxt.fp8_mm, x, w)

@@ -46,10 +46,12 @@ w1, w2 = ref.tensor((4, 128, 128), 4, spread=1), ref.tensor((4, 128, 64), 5, spr
 long, square = ref.tensor((128, 128), 6, spread=1), ref.tensor((256, 128), 7, spread=1)
 f32_parts = OPS.fp8_quantize_weight(square, "f32", True)
 FP8 = (*f32_parts, *(None,) * 5, "f32", "mxfp8")
-f32_x = OPS.fp8_multiply(long, None, square, *FP8, True)[2:]
+f32_x = OPS.fp8_multiply(long, None, square, *FP8, True, [])[2:4]
+FLOATS = (*(None,) * 9, "e8m0", "mxfp8_e5m2")
 CASES = [
     (OPS.fp8_quantize_weight, (square, "e8m0", True), ()),
-    (OPS.fp8_multiply, (long, None, square, *FP8, True), (0, 2)),
+    (OPS.fp8_multiply, (long, None, square, *FP8, True, []), (0, 2)),
+    (OPS.fp8_multiply, (long, None, square, *FLOATS, True, [-1, -2]), (0, 2)),
     (OPS.fp8_multiply_backward, (long.repeat(1, 2), None, None, *f32_x, square, *f32_parts[2:], None, None, None,
                                  "f32", "mxfp8", True, True), ()),
     (OPS.quantize, (x, e4m3, 0, "ceil", True), ()),

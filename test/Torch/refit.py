@@ -65,6 +65,14 @@ def experts(recipe):
     check(make, lambda module, seed: module.refit(**weights(seed)), [*shapes])
 
 
+def on_meta(recipe):
+    """Tensors without memory are refused."""
+    layers = [mxt.MXWeightOnlyLinear(256, 128, bias=False, recipe=recipe, device=device) for device in (DEVICE, "meta")]
+    for layer, weight in zip(layers, (draw(1, 128, 256).to("meta"), draw(1, 128, 256))):
+        refuses(ValueError, "weight: expected a tensor and a module with memory, found the device meta", layer.refit,
+                weight)
+
+
 def in_graph():
     """A graph with the call and a graph with the layer read the memory of new weights."""
     layer = mxt.MXWeightOnlyLinear.from_linear(nn.Linear(256, 128, bias=False, device=DEVICE), "mxfp4_weight_only")
@@ -92,5 +100,6 @@ for recipe in ("mxfp4_weight_only", "mxfp8_weight_only", "mxfp6_weight_only", "m
 linear("mxfp4_weight_only", 80)
 for recipe in ("mxfp4_weight_only", "fp8_block_weight_only"):
     experts(recipe)
+    on_meta(recipe)
 if DEVICE == "cuda":
     in_graph()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Linear layers for FP8 tensor cores, with or without expert groups: a program that quantizes a weight,
-one for the forward pass and one for the backward pass (fp8_text). The caller checks the arguments."""
+one for the forward pass and one for the backward pass (fp8_text). New arguments of the first two are
+checked; the caller checks those of the backward pass."""
 
 from .._runtime.device import device_name, is_host
 from .._compile.compile import default_chip
@@ -18,25 +19,51 @@ def pad_rows(rows):
     return round_up(rows, BLOCK)
 
 
+def check_weight(weight, known=check.MATRICES):
+    """Returns the shape of a weight. Raises TypeError or ValueError unless `quantize_weight` accepts it."""
+    _, shape = check.matrix("weight", weight, known)
+    if len(shape) > 3:
+        raise ValueError(f"weight: expected 2 or 3 dimensions, found shape {shape}")
+    check.multiple("weight", "columns (K)", shape[-1], BLOCK)
+    check.multiple("weight", "outputs (N)", shape[-2], BLOCK)
+    return shape
+
+
+def check_forward(x, weights, offsets):
+    """Raises TypeError or ValueError unless `forward` accepts x and `weights`, weights or their elements."""
+    _, columns = check.matrix("x", x, check.MATRICES)
+    shapes = [check_weight(weight, (*check.MATRICES, "f8E4M3FN", "ui8")) for weight in weights]
+    rank = 2 if offsets is None else 3
+    for shape in shapes:
+        if len(shape) != rank or shape[-1] != columns[-1] or len(columns) != 2:
+            raise ValueError(f"weight: expected {rank} dimensions and K = {columns[-1]}, the last "
+                             f"dimension of x, found shape {shape} and x of shape {columns}")
+    groups = check.vector("offs", offsets)
+    if groups is not None and {shape[0] for shape in shapes} != {groups}:
+        raise ValueError(f"offs: expected {shapes[0][0]} ends, one for each matrix of the weight, "
+                         f"found {groups} and weights of shape {', '.join(map(str, shapes))}")
+
+
 def quantize_weight(weight, format, both):
     """Returns the elements and scales of a weight, [N, K] or [G, N, K]. With `both`, elements and
-    scales of the transposed weight follow, with equal values."""
+    scales of the transposed weight follow, with equal values. Raises TypeError or ValueError."""
     entry, signature = find_plan(_plan_weight, (format, both), [weight], (weight, format, both))
     return entry.call([weight], signature, None)
 
 
-def forward(x, weights, offsets, formats, weight_type, saves, about, check_all):
-    """Returns a list of a result, [T, N], for each weight. x is [T, K].
+def forward(x, weights, offsets, formats, weight_type, saves, axes=()):
+    """Returns a list of a result, [T, N], for each weight. x is [T, K]. Raises TypeError or ValueError.
 
-    weights  for each weight, its elements and scales
-    about, check_all  `check_all` is called if a call with such arrays and `about` is new
+    weights  for each weight, its elements and scales, or with `axes` the weight alone
     saves    also return the elements and scales of x, quantized along its rows. Without
-             offsets, T must be a multiple of 128. Padding is not written"""
-    arrays = [x, *(part for pair in weights for part in pair)]
+             offsets, T must be a multiple of 128. Padding is not written
+    axes     (-1,): the program quantizes the weights; (-1, -2): and also returns the elements and scales
+             of each transposed weight"""
+    arrays = [x, *(part for parts in weights for part in parts)]
     arrays += [offsets] * (offsets is not None)
-    about = about, formats, weight_type, saves, len(weights), offsets is None
+    about = formats, weight_type, saves, len(weights), offsets is None, axes
     entry, signature = find_plan(_plan_forward, about, arrays,
-                                 (x, weights, offsets, formats, weight_type, saves, check_all))
+                                 (x, weights, offsets, formats, weight_type, saves, axes))
     return entry.call(arrays, signature, None)
 
 
@@ -67,17 +94,18 @@ def _check_chip():
 
 
 def _plan_weight(weight, format, both):
+    check_weight(weight)
     _check_chip()
     element, (*batch, outputs, inputs) = check.operand("weight", weight)
     return find_entry(weight_text, tuple(batch), outputs, inputs, element.mlir, format,
                       (-1, -2)[:1 + both])
 
 
-def _plan_forward(x, weights, offsets, formats, weight_type, saves, check_all):
-    check_all()
+def _plan_forward(x, weights, offsets, formats, weight_type, saves, axes):
+    check_forward(x, [parts[0] for parts in weights], offsets)
     outputs = tuple(check.operand("weight", pair[0])[1][-2] for pair in weights)
     layer = _layer(x, outputs, check.operand("x", x)[1][-1], weight_type, offsets, formats)
-    return find_entry(forward_text, layer, saves)
+    return find_entry(forward_text, layer, saves, axes)
 
 
 def _plan_backward(dys, offsets, formats, inputs, weight_type, needs):

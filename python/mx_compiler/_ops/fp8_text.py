@@ -61,18 +61,29 @@ def weight_text(batch, outputs, inputs, weight_type, format, axes):
     return body.function([("weight", weight.type)], types, values)
 
 
-def forward_text(layer, saves):
+def forward_text(layer, saves, axes=()):
     """Returns @main(x, elements, scales of each weight[, offsets]) with a result for each weight. If
-    `saves`, the function also returns the elements and scales of x, quantized along its rows."""
+    `saves`, the function also returns the elements and scales of x, quantized along its rows.
+
+    With `axes`, (-1,) or (-1, -2), the arguments are weights. The function quantizes each along `axes`
+    and, for -2, also returns its elements and scales."""
     body = Body()
     x = rows_argument(body, "x", layer, layer.inputs)
     by_k, *saved = add_quantize(body, x, layer.activations, (-1, -2)[:1 + saves],
                                 _rounding(layer.activations), layer.groups)
-    arguments, results = [(x.value, x.type)], []
+    arguments, weights = [(x.value, x.type)], []
     for index, outputs in enumerate(layer.outputs):
-        weight = _weight(layer, index, (outputs, layer.inputs))
-        arguments += zip(*weight)
-        results.append(add_rows_matmul(body, layer, by_k, weight, outputs, x.count, _ROWS_FORM))
+        if axes:
+            given = Matrix(f"%w{index}", layer.batch, outputs, layer.inputs, layer.weight_type)
+            arguments.append((given.value, given.type))
+            weight, *turned = add_quantize(body, given, layer.weights, axes, _rounding(layer.weights))
+            saved += turned
+        else:
+            weight = _weight(layer, index, (outputs, layer.inputs))
+            arguments += zip(*weight)
+        weights.append(weight)
+    results = [add_rows_matmul(body, layer, by_k, weight, outputs, x.count, _ROWS_FORM)
+               for weight, outputs in zip(weights, layer.outputs)]
     return function_text(body, layer, arguments, [*results, *pairs(saved)])
 
 

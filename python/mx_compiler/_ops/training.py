@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Linear layers for training, with or without expert groups. A layer has a program for the forward
-pass and a program for the backward pass (training_text). The caller checks the arguments. Rows are
+pass and a program for the backward pass (training_text). The caller checks the arguments of the latter. Rows are
 not padded; if their number is not a multiple of the block size, the caller passes the rows as a
 single expert group."""
 
@@ -27,7 +27,27 @@ class Formats(NamedTuple):
     def pad_rows(self, rows):
         """Returns the size of a reduction over `rows`, rounded up to whole blocks. With 4-bit
         elements, the size is rounded up to 128, the largest reduction step of any chip."""
-        return round_up(rows, 128 if any(format.bits == 4 for format in self[:3]) else 32)
+        bits = self.activations.bits, self.weights.bits, self.gradients.bits
+        return round_up(rows, 128 if 4 in bits else 32)
+
+
+def check_forward(x, weight, offsets):
+    """Raises TypeError or ValueError unless `forward` accepts the arguments. The number of rows of x is not
+    restricted. Errors use the names of mx_compiler.torch."""
+    names = ("x", "weight") if offsets is None else ("A", "B_t")
+    found = [check.matrix(name, given, check.MATRICES)[1] for name, given in zip(names, (x, weight))]
+    for name, shape, wanted in zip(names, found, (2, 2 if offsets is None else 3)):
+        if len(shape) != wanted:
+            raise ValueError(f"{name}: expected {wanted} dimensions, found shape {shape}")
+    (_, columns), (*groups, outputs, inputs) = found
+    if columns != inputs:
+        raise ValueError(f"{names[1]}: expected K = {columns}, the last dimension of {names[0]}, "
+                         f"found K = {inputs}")
+    check.multiple(names[0], "columns (K)", inputs, 32)
+    check.multiple(names[1], "outputs (N)", outputs, 32)
+    if groups and check.vector("offs", offsets) != groups[0]:
+        raise ValueError(f"offs: expected {groups[0]} ends, one for each matrix of B_t, found "
+                         f"{offsets.shape[0]}")
 
 
 def forward(x, weight, offsets, formats, saves):
@@ -78,6 +98,7 @@ def backward(dy, x, weight, offsets, formats, needs_dx, needs_dw):
 
 
 def _plan_forward(x, weight, offsets, formats, saves):
+    check_forward(x, weight, offsets)
     layer = _layer(x, weight, offsets, formats)
     with _named("x", layer.activations, layer, "columns"):
         return find_entry(forward_text, layer, saves)

@@ -95,7 +95,7 @@ class MXGroupedExperts(Replacement, GroupedExperts):
     The other arguments and the parameters are described in GroupedExperts. Parameters may be float32
     (master weights), bfloat16 or float16. Experts may have any number of rows without padding."""
 
-    plain_class, quantized_once = GroupedExperts, None
+    plain_class = GroupedExperts
 
     def __init__(self, dim, hidden_dim, num_experts, recipe="mxfp8", device=None,
                  dtype=None, *, batch_invariant=False):
@@ -132,9 +132,6 @@ class _Quantized(Quantized):
         """Returns a module of the experts' original class, or GroupedExperts, with dequantized
         weights."""
         return self._give(self.plain_class)
-
-    def _matmul(self, name, x, ends):
-        return self._multiply(name, x, ends)
 
 
 class MXWeightOnlyExperts(_Quantized):
@@ -369,8 +366,6 @@ class _Floats(torch.nn.Module):
 
 class _Trained(Replacement, _Floats):
     """Experts that share the parameters of the replaced module."""
-
-    quantized_once = None
 
     @classmethod
     def from_experts(cls, module, recipe):

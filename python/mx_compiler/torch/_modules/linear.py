@@ -4,7 +4,7 @@
 import torch
 
 from ..._ops import checks as check
-from .parameters import Replacement, adopt, check_last, result_dtype, to_bf16, without
+from .parameters import Replacement, adopt, as_dtype, check_last, result_dtype, to_bf16, without
 from .recipes import training_recipe
 
 
@@ -24,8 +24,6 @@ class MXLinear(Replacement, torch.nn.Linear):
     tensors.
 
     Raises TypeError or ValueError. Errors name the argument."""
-
-    quantized_once = None
 
     def __init__(self, in_features, out_features, bias=True, recipe="mxfp8",
                  device=None, dtype=None, *, batch_invariant=False):
@@ -47,14 +45,14 @@ class MXLinear(Replacement, torch.nn.Linear):
 
     def to_plain(self):
         """Returns an nn.Linear with the same parameters, hooks and mode."""
-        return without(adopt(torch.nn.Linear, self), "recipe", "quantized_once")
+        return without(adopt(torch.nn.Linear, self), "recipe")
 
     def forward(self, x):
         operand = to_bf16("x", x)
         check_last("x", x, self.in_features, "in_features of the layer")
         # f32 weights are quantized without rounding to bf16, and their gradients are f32 sums.
-        return self.recipe.multiply(operand, self.weight, self.bias,
-                                    self.quantized_once).to(result_dtype(x))
+        y = self.recipe.multiply(operand, self.weight, self.bias, self.quantized_once)
+        return as_dtype(y, result_dtype(x))
 
     def extra_repr(self):
         return f"{super().extra_repr()}, recipe={self.recipe}"

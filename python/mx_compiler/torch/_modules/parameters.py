@@ -18,7 +18,12 @@ def to_bf16(name, x):
     if x.dtype not in FLOATS:
         raise TypeError(f"{name}: expected float32, bfloat16 or float16, found "
                         f"{dtype_name(x)}")
-    return x.to(torch.bfloat16)
+    return as_dtype(x, torch.bfloat16)
+
+
+def as_dtype(x, dtype):
+    """Returns x.to(dtype), which takes a microsecond if x has this dtype."""
+    return x if x.dtype == dtype else x.to(dtype)
 
 
 def dtype_name(x):
@@ -28,9 +33,9 @@ def dtype_name(x):
 def result_dtype(x):
     """Returns the dtype of a module's result, which is autocast's dtype if autocast is enabled, else
     the dtype of the module's input."""
-    kind = x.device.type
-    if kind == "meta":          # autocast does not support this device
+    if x.is_meta or not torch._C._is_any_autocast_enabled():  # autocast does not support meta
         return x.dtype
+    kind = x.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
 
 
@@ -41,7 +46,10 @@ def check_last(name, x, size, what):
 
 
 class Replacement:
-    """Module that `convert_` inserts into a model and can convert back."""
+    """Module that `convert_` inserts into a model and can convert back. `quantized_once` contains the
+    quantized weights of a module inside quantize_weights_once."""
+
+    quantized_once = None
 
     def to_plain(self):
         """Returns a PyTorch module, or a module of the original class, with the same parameters. If
@@ -61,7 +69,7 @@ def adopt(cls, module):
     new.__dict__.update({name: copy.copy(value) if isinstance(value, (dict, set))
                          else value for name, value in module.__dict__.items()})
     # The compiled call stored by Module.compile is bound to the old module.
-    return keep_hooks(without(new, "_compiled_call_impl"), module)
+    return keep_hooks(without(new, "_compiled_call_impl", "quantized_once"), module)
 
 
 def adopt_experts(cls, module, recipe):

@@ -107,7 +107,8 @@ class Recipe:
         if self.fp8_scales:
             return fp8_grouped_mm(
                 x, transposed, ends, scales=self.fp8_scales, gradients=self.gradients,
-                quantized=[find_quantized(kept, weight, self.fp8_scales) for weight in weights])
+                quantized=kept if kept is None else [
+                    find_quantized(kept, weight, self.fp8_scales) for weight in weights])
         y = mxfp8_grouped_mm(x, transposed, ends, **self._options())
         return y.split([weight.shape[-2] for weight in weights], -1)
 

@@ -9,14 +9,13 @@ import torch
 from ..._ops import checks as check
 from ..._ops import scale_tiles
 from ..._ops.formats import find_format
+from ..._ops.fp8_text import weight_format
 from ..._ops.refit import quantize_into
-from .._ops import tensors
+from .._ops import fp8_mm, tensors
+from .._ops.checks import add_bias, as_rows, check_tensor, like_rows
 from .._ops.normalize_scales import normalize_scales
 from .._ops.pack_weights import pack_weights, unpack_weights
 from .._ops.quantize import dequantize, quantize
-from ..._ops.fp8_text import weight_format
-from .._ops import fp8_mm
-from .._ops.checks import add_bias, as_rows, check_tensor, like_rows
 from .._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
 from .linear import check_linear
 from .parameters import (FLOATS, Replacement, adopt, check_last,
@@ -175,13 +174,14 @@ class Quantized(Replacement, torch.nn.Module):
         given = {**dict(zip(self._weights, weights)), **named}
         if not given:
             raise TypeError(f"weights: expected {' or '.join(self._weights)}, found none")
-        for name, weight in given.items():
+        for name in given:
             check.one_of("weights", name, self._weights)
-            self._check_refit(name, weight)
-        for name, weight in given.items():
-            self._refit(name, self._k_major(weight.detach()))
+        # All weights are checked before any buffer changes.
+        for write in [self._prepare_refit(name, weight) for name, weight in given.items()]:
+            write()
 
-    def _check_refit(self, name, weight):
+    def _prepare_refit(self, name, weight):
+        """Checks a new weight. Returns a function that writes the quantized weight to the buffers."""
         wanted = tuple(self._k_major(torch.empty(self._shape(name), device="meta")).shape)
         check_plain(name, weight)
         check_tensor(name, weight)
@@ -190,29 +190,30 @@ class Quantized(Replacement, torch.nn.Module):
                             f"{dtype_name(weight)}")
         if tuple(weight.shape) != wanted:
             raise ValueError(f"{name}: expected shape {wanted}, found {tuple(weight.shape)}")
-        if self._fp8(name) and normalize_scales(*self._quantize(name, self._k_major(weight))) is None:
+        elements, scales = self._parts(name)
+        if weight.is_meta or elements.is_meta:
+            raise ValueError(f"{name}: expected a tensor and a module with memory, found the device meta: "
+                             "create both on another device, or call to_empty(device=...)")
+        weight, fp8 = self._k_major(weight.detach()), self._fp8(name)
+        if elements.is_cuda and not fp8:
+            return functools.partial(self._quantize_into, name, weight)
+        values = self._quantize(name, weight)
+        normalized = normalize_scales(*values) if fp8 else ()
+        if normalized is None:
             raise ValueError(f"{name}: expected weights with scales that span at most 14 powers of two "
                              "in a row, as fp8_activations requires, found others: create a new "
                              "module")
+        if self._is_packed(name):
+            values = pack_weights(values[0], self._format.name), values[1]
+        return lambda: [buffer.copy_(value) for buffer, value in zip(
+            (elements, scales, *(fp8 or ())), (*values, *normalized), strict=True)]
 
-    def _refit(self, name, weight):
+    def _quantize_into(self, name, weight):
+        """Quantizes a matrix into the buffers of a GPU without other results, which graphs can capture."""
         elements, scales = self._parts(name)
         weight = to_bf16(name, weight).to(elements.device).contiguous()
-        is_packed = self._is_packed(name)
-        if elements.is_cuda:
-            # A matrix at a time, so its unpacked elements stay in the L2 cache.
-            parts = zip(weight, elements, scales) if is_packed and weight.dim() == 3 else (
-                (weight, elements, scales),)
-            for part in parts:
-                quantize_into(part[0], *self._typed(*part[1:]), is_packed,
-                              functools.partial(elements.new_empty, dtype=torch.uint8))
-        else:
-            found, of_scales = self._quantize(name, weight)
-            elements.copy_(pack_weights(found, self._format.name) if is_packed else found)
-            scales.copy_(of_scales)
-        if self._fp8(name):
-            for buffer, value in zip(self._fp8(name), normalize_scales(*self._plain_parts(name))):
-                buffer.copy_(value)
+        quantize_into(weight, *self._typed(elements, scales), self._is_packed(name),
+                      functools.partial(elements.new_empty, dtype=torch.uint8))
 
     def _typed(self, elements, scales):
         """Returns the format, the rounding of scales, and the arrays of a program."""
@@ -233,7 +234,7 @@ class Quantized(Replacement, torch.nn.Module):
             return fp8_mm.dequantize_stored(*parts, scales, dtype)
         return dequantize(*parts, self.recipe.weights, dtype)
 
-    def _multiply(self, name, x, ends=None):
+    def _matmul(self, name, x, ends=None):
         """Multiplies x, [T, K] in bf16, by the weight. With `ends`, rows have experts."""
         parts, scales = self._parts(name), self.recipe.fp8_scales
         if scales:
@@ -374,7 +375,7 @@ class MXWeightOnlyLinear(Quantized):
     def forward(self, x):
         operand = to_bf16("x", x)
         check_last("x", x, self.in_features, "in_features of the layer")
-        y = like_rows(self._multiply("weight", as_rows(operand)), operand)
+        y = like_rows(self._matmul("weight", as_rows(operand)), operand)
         return add_bias(y, self.bias).to(result_dtype(x))
 
     def extra_repr(self):

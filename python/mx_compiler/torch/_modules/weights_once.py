@@ -6,6 +6,7 @@ import contextlib
 import torch
 
 from .._ops.fp8_mm import fp8_quantize_weight
+from .parameters import Replacement, without
 
 
 @contextlib.contextmanager
@@ -28,7 +29,7 @@ def quantize_weights_once(model):
     sharded = {inner for module in model.modules() if hasattr(module, "_fsdp_wrapped_module")
                for inner in module.modules()}
     modules = [module for module in model.modules()
-               if hasattr(module, "quantized_once") and module not in sharded
+               if isinstance(module, Replacement) and module not in sharded
                and not any(hasattr(p, "to_local") for p in module.parameters(recurse=False))]
     for module in modules:
         module.quantized_once = {}
@@ -36,7 +37,7 @@ def quantize_weights_once(model):
         yield
     finally:
         for module in modules:
-            module.quantized_once = None
+            without(module, "quantized_once")
 
 
 def find_quantized(kept, weight, scales):

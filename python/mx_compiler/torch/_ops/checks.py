@@ -61,11 +61,11 @@ def assume_expert_groups(ends):
 def as_rows(x):
     """Flattens all dimensions except the last. Raises TypeError or ValueError."""
     check_tensor("x", x)
-    if not x.shape or not x.shape[-1]:
-        raise ValueError("x: expected [..., K] with K of at least 1, found shape "
-                         f"{tuple(x.shape)}")
+    shape = x.shape
+    if not shape or not shape[-1]:
+        raise ValueError(f"x: expected [..., K] with K of at least 1, found shape {tuple(shape)}")
     # A view would add a step to the forward and backward pass.
-    return x if x.dim() == 2 else x.reshape(-1, x.shape[-1])
+    return x if len(shape) == 2 else x.reshape(-1, shape[-1])
 
 
 def like_rows(y, x):

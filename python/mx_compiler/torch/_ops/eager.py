@@ -25,29 +25,44 @@ def operator(definition, backward=None, setup_context=None):
     differentiable = None
     if backward:
         definition.register_autograd(backward, setup_context=setup_context)
-        differentiable = _function(overload, kernel, backward, setup_context)
+
+        def forward(ctx, *inputs):
+            output = kernel(*inputs)
+            setup_context(ctx, inputs, output)
+            return output
+        differentiable = function(definition, forward, backward)
+    return direct(overload._opname, kernel, differentiable, overload, tensors, tensors)
+
+
+def direct(name, kernel, differentiable, otherwise, tensors, read):
+    """Returns a function that calls `kernel`, or `differentiable` if gradients are recorded. It calls
+    `otherwise` if the dispatcher must select the kernel.
+
+    tensors  indices of arguments that are tensors or None
+    read     indices of tensors that the kernel reads and that no kernel of mx returned"""
     if not _IS_KNOWN:
-        return overload
+        return otherwise
+    tensors = [(index, index in read) for index in tensors]
 
     def call(*arguments):
         if is_compiling() or not _is_direct():
-            return overload(*arguments)
+            return otherwise(*arguments)
         needs_gradient = False
-        for index in tensors:
+        for index, is_read in tensors:
             x = arguments[index]
             if x is not None:
-                if type(x) not in _PLAIN or not _is_plain(x):
+                if type(x) not in _PLAIN or is_read and not _is_plain(x):
                     know_dtensors(type(x))
-                    return overload(*arguments)
+                    return otherwise(*arguments)
                 needs_gradient = needs_gradient or x.requires_grad
         if not needs_gradient or not is_grad_enabled():
             return kernel(*arguments)
         # An operator without a gradient reports the error.
         if differentiable is None or not _is_above_autograd():
-            return overload(*arguments)
+            return otherwise(*arguments)
         return differentiable(*arguments)
 
-    call.__name__ = call.__qualname__ = overload._opname
+    call.__name__ = call.__qualname__ = name
     return call
 
 
@@ -58,13 +73,9 @@ def know_dtensors(kind):
         from . import sharding  # noqa: F401
 
 
-def _function(overload, kernel, backward, setup_context):
-    """Returns a differentiable function. Its graph node is named like the operator's."""
-    def forward(ctx, *inputs):
-        output = kernel(*inputs)
-        setup_context(ctx, inputs=inputs, output=output)
-        return output
-
+def function(definition, forward, backward):
+    """Returns a differentiable function. Its graph node is named like that of `definition`."""
+    overload = definition._opoverload
     name = (f"GeneratedBackwardFor_{overload._namespace}_{overload._opname}_"
             f"{overload._overloadname}")
     kind = type(name, (Function,), {"forward": staticmethod(forward),
@@ -93,13 +104,13 @@ def _bits(*names):
 try:
     from torch._C._dynamo.eval_frame import get_eval_frame_callback
 
-    _included, _excluded = (_C._dispatch_tls_local_include_set,
-                            _C._dispatch_tls_local_exclude_set)
+    _included, _is_excluded = (_C._dispatch_tls_local_include_set,
+                               _C._dispatch_tls_is_dispatch_key_excluded)
     _function_modes, _profiled = (_C._len_torch_function_stack,
                                   torch.autograd._profiler_enabled)
     _keys = _C._dispatch_keys
     _INCLUDED = {_bits("BackendSelect", "ADInplaceOrView"), _bits("BackendSelect")}
-    _AUTOGRAD = _bits("AutogradOther")  # PyTorch excludes this key with all other autograd keys
+    _AUTOGRAD = _C.DispatchKey.AutogradOther  # PyTorch excludes this key with all other autograd keys
     _IS_KNOWN = True
 except (AttributeError, ImportError):
     _IS_KNOWN = False
@@ -116,15 +127,19 @@ def _is_direct():
 def _is_above_autograd():
     """Returns True if gradients are recorded. They are not recorded inside the kernel of an operator.
     Autocast excludes other keys. Those keys do not matter here."""
-    return not _excluded().raw_repr() & _AUTOGRAD
+    return not _is_excluded(_AUTOGRAD)
 
 
+_STRIDED = torch.strided
 _plain_keys = set()
 
 
 def _is_plain(x):
     """Returns True if the dispatcher would select a kernel by the tensor's device alone. This is not
-    the case for C++ wrappers, fake tensors, and tensors with a lazy conjugation or negation."""
+    the case for C++ wrappers, fake tensors, and tensors with a lazy conjugation or negation. The first
+    test is faster than a key set; wrappers and tensors of zeros without memory fail it."""
+    if (x.is_cuda or x.is_cpu) and x.layout is _STRIDED and x.data_ptr() and not (x.is_neg() or x.is_conj()):
+        return True
     found = _keys(x).raw_repr()
     if found in _plain_keys:
         return True

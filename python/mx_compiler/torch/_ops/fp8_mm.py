@@ -24,6 +24,8 @@ from .checks import (add_bias, as_rows, assume_expert_groups, check_flag, check_
                      check_one_device, check_tensor, check_tensors, like_rows, refuse_second_order)
 
 ELEMENTS = ("mxfp8", "mxfp8_e5m2")
+# Axes along which weights are quantized; the second for gradients of x.
+_AXES = -1, -2
 
 
 def fp8_mm(x, weight, bias=None, *, scales="e8m0", gradients="mxfp8", quantized=None):
@@ -47,7 +49,7 @@ def fp8_mm(x, weight, bias=None, *, scales="e8m0", gradients="mxfp8", quantized=
     Raises TypeError or ValueError. Errors name the argument."""
     rows = as_rows(x)
     check_tensor("weight", weight)
-    y, = _call(rows, (weight,), None, scales, gradients, [quantized])
+    y, = _call(rows, (weight,), None, scales, gradients, None if quantized is None else (quantized,))
     return add_bias(like_rows(y, x), bias)
 
 
@@ -75,8 +77,11 @@ def fp8_grouped_mm(A, B_t, offs, *, scales="e8m0", gradients="mxfp8", quantized=
         if one.dim() != 3:
             raise ValueError("B_t: expected [expert groups, K, N], found shape "
                              f"{tuple(one.shape)}")
-    found = _call(A, tuple(one.transpose(-2, -1) for one in given), offs, scales, gradients,
-                  quantized if is_pair and quantized is not None else [quantized] * len(given))
+    if given[0].dtype != given[-1].dtype:
+        raise ValueError(f"B_t: expected a pair with equal dtypes, found {given[0].dtype} and {given[1].dtype}")
+    if not is_pair and quantized is not None:
+        quantized = (quantized,)
+    found = _call(A, tuple([one.transpose(-2, -1) for one in given]), offs, scales, gradients, quantized)
     return found if is_pair else found[0]
 
 
@@ -89,20 +94,22 @@ def fp8_quantize_weight(weight, *, scales="e8m0", both=True):
     Returns the elements and scales of the weight and of its transpose, as bytes or f32. Raises
     TypeError or ValueError. Errors name the argument."""
     check_tensor("weight", weight)
-    check_names(scales=scales)
+    _check_options(scales, "mxfp8")
     check_flag("both", both)
     return quantize_weight(weight, scales, bool(both))
 
 
 def _call(x, weights, offs, scales, gradients, quantized):
-    """Returns a tuple with a result for each weight."""
-    check_names(scales=scales, gradients=gradients)
-    needs_dx = torch.is_grad_enabled() and x.requires_grad
-    parts = [given or quantize_weight(weight.detach(), scales, needs_dx)
-             for weight, given in zip(weights, quantized)]
-    saves = torch.is_grad_enabled() and any(weight.requires_grad for weight in weights)
-    more = (weights[1], *parts[1]) if len(weights) > 1 else (None,) * 5
-    return multiply(x, offs, weights[0], *parts[0], *more, scales, gradients, saves)[:len(weights)]
+    """Returns a tuple with a result for each weight. `quantized` is None, or contains a result of
+    `fp8_quantize_weight` or None for each weight."""
+    _check_options(scales, gradients)
+    records = torch.is_grad_enabled()
+    needs_dx = records and x.requires_grad
+    saves = records and any([weight.requires_grad for weight in weights])
+    if quantized is not None:
+        _check_quantized(weights[0], weights, quantized, scales, needs_dx)
+    weight, more = weights if len(weights) > 1 else (*weights, None)
+    return _linear(x, weight, more, offs, (quantized, scales, gradients, needs_dx, saves))
 
 
 # --- Stored weights, for inference: elements and scales as bytes -----------------------
@@ -132,9 +139,7 @@ def multiply_stored(x, elements, bytes_, offs, scales):
     """Multiplies the rows of x by a stored weight, as in `fp8_mm`, or with offs as in
     `fp8_grouped_mm`. Differentiable in x, by the dequantized weight in bf16."""
     found = bytes_.view(torch.float32) if scales == "f32" else bytes_
-    none = elements.new_empty(0)
-    return multiply(x, offs, elements, elements, found, none, none, *(None,) * 5, scales, "mxfp8",
-                    False)[0]
+    return multiply(x, offs, elements, elements, found, *(None,) * 7, scales, "mxfp8", False, ())[0]
 
 
 def _differentiate_stored(dy, elements, found, offs, scales):
@@ -148,54 +153,40 @@ def _differentiate_stored(dy, elements, found, offs, scales):
 # --- Checks ---------------------------------------------------------------------------
 
 
-def _check_weight(weight, scales, known=check.MATRICES):
-    _, shape = check.matrix("weight", weight, known)
+@tensors.once
+def _check_options(scales, gradients):
+    check_names(scales=scales, gradients=gradients)
     check.one_of("scales", scales, tuple(SCALES))
-    if len(shape) > 3:
-        raise ValueError(f"weight: expected 2 or 3 dimensions, found shape {shape}")
-    check.multiple("weight", "columns (K)", shape[-1], BLOCK)
-    check.multiple("weight", "outputs (N)", shape[-2], BLOCK)
-
-
-def _check_multiply(x, offs, weight, elements, weight_scales, more, more_elements, scales, gradients):
     check.one_of("gradients", gradients, ELEMENTS)
-    columns = check.matrix("x", x, check.MATRICES)[1]
-    rank = 2 if offs is None else 3
-    for one in (weight, more):
-        if one is None:
+
+
+@tensors.once
+def _check_quantized(_, weights, quantized, scales, needs_dx):
+    """Checks the results of `fp8_quantize_weight`, or None, for these weights."""
+    if not isinstance(quantized, (tuple, list)) or len(quantized) != len(weights):
+        raise TypeError(f"quantized: expected a pair, like B_t, found {type(quantized).__name__}")
+    for weight, given in zip(weights, quantized):
+        if given is None:
             continue
-        _check_weight(one, scales, (*check.MATRICES, "ui8"))
-        if one.dim() != rank or one.shape[-1] != columns[-1] or len(columns) != 2:
-            raise ValueError(f"weight: expected {rank} dimensions and K = {columns[-1]}, the last "
-                             f"dimension of x, found shape {tuple(one.shape)} and x of shape "
-                             f"{columns}")
-    if offs is not None and check.vector("offs", offs) != weight.shape[0]:
-        raise ValueError(f"offs: expected {weight.shape[0]} ends, one for each matrix of the "
-                         f"weight, found {offs.shape[0]}")
-    for one, found in ((weight, elements), (more, more_elements)):
-        if one is not None and found.shape != one.shape:
-            raise ValueError(f"quantized: expected elements of shape {tuple(one.shape)}, found "
-                             f"{tuple(found.shape)}")
-    if more is not None and (more.dtype, more.shape[0]) != (weight.dtype, weight.shape[0]):
-        raise ValueError("weight: expected a pair with equal dtypes and expert groups, found "
-                         f"{weight.dtype} of shape {tuple(weight.shape)} and {more.dtype} of shape "
-                         f"{tuple(more.shape)}")
-
-
-_check_weight_once = tensors.once(_check_weight)
+        if weight.dtype not in _TYPES:
+            fp8.check_weight(weight)  # raises an error
+        kind, wanted = torch.float32 if scales == "f32" else torch.uint8, []
+        for *batch, rows, columns in (weight.shape, weight.mT.shape)[:1 + needs_dx]:
+            wanted += [(torch.uint8, (*batch, rows, columns)), (kind, (*batch, rows // BLOCK, columns // BLOCK))]
+        parts = given if isinstance(given, (tuple, list)) else [given]
+        found = [(part.dtype, tuple(part.shape)) if isinstance(part, torch.Tensor) else type(part).__name__
+                 for part in parts]
+        if len(found) != 4 or found[:len(wanted)] != wanted:
+            raise ValueError(f"quantized: expected {wanted}, found {found}: pass "
+                             f"fp8_quantize_weight(weight, scales={scales!r}, both={needs_dx})")
 
 
 # --- Operators ------------------------------------------------------------------------
 
 
-def _formats(scales, gradients):
-    check.one_of("scales", scales, tuple(SCALES))
-    check.one_of("gradients", gradients, ELEMENTS)
-    return _formats_of(scales, gradients)
-
-
 @functools.cache
-def _formats_of(scales, gradients):
+def _formats(scales, gradients):
+    """Returns the formats of rows, weights and gradients."""
     e4m3 = find_format("mxfp8").elements
     return (rows_format(e4m3, scales), weight_format(e4m3, scales),
             rows_format(find_format(gradients).elements, scales))
@@ -208,7 +199,7 @@ def _stored(pair, format):
     scales = scales if format.scales == "f32" else scales.view(torch.uint8)
     if format.layout == "mn_major":
         scales = scales.view(-1)
-    return elements.view(torch.uint8), tensors.from_tiles(scales, format.layout == "sf_128x4")
+    return elements.view(torch.uint8), tensors.from_tiles(scales, format.layout == "sf_128x4" and scales.dim() > 2)
 
 
 def _empty(x, shape, format):
@@ -222,32 +213,32 @@ def _empty(x, shape, format):
     return x.new_empty(shape, dtype=torch.uint8), x.new_empty(dims, dtype=scales)
 
 
-def _typed(pair, format):
-    """Reverses _stored."""
+def _arrays(pair, format):
+    """Returns arrays for programs, which accept bytes. Only results of programs have other elements."""
+    if pair[0].dtype != torch.uint8:
+        return pair
     elements, scales = map(tensors.plain, pair)
-    if format.layout == "sf_128x4":
+    if format.layout == "sf_128x4" and scales.dim() == 2:
         scales = scales.view(scale_tiles.tiles_shape(*scales.shape))
-    elif format.layout == "mn_major":
+    elif format.layout == "mn_major" and scales.dim() == 1:
         scales = scales.view(scales_shape(elements.shape, format, format.layout))
-    return tensors.typed(elements, format.elements), tensors.typed(scales, format.scales)
-
-
-def _quantize_weight(weight, scales, both):
-    _check_weight_once(weight, scales)
-    format = _formats(scales, "mxfp8")[1]
-    found = fp8.quantize_weight(tensors.plain(weight), format, both)
-    return (*_stored(found[:2], format), *(_stored(found[2:], format) if both else _nothing(weight)))
+    return elements, scales
 
 
 def _nothing(x):
     return x.new_empty(0, dtype=torch.uint8), x.new_empty(0, dtype=torch.uint8)
 
 
-def _fake_quantize_weight(weight, scales, both):
-    _check_weight(weight, scales)
+def _quantize_weight(weight, scales, both):
     format = _formats(scales, "mxfp8")[1]
-    *batch, outputs, inputs = weight.shape
-    transposed = _empty(weight, (*batch, inputs, outputs), format) if both else _nothing(weight)
+    found = fp8.quantize_weight(tensors.plain(weight), format, both)
+    return (*_stored(found[:2], format), *(_stored(found[2:], format) if both else _nothing(weight)))
+
+
+def _fake_quantize_weight(weight, scales, both):
+    fp8.check_weight(weight)
+    format = _formats(scales, "mxfp8")[1]
+    transposed = _empty(weight, weight.mT.shape, format) if both else _nothing(weight)
     return (*_empty(weight, weight.shape, format), *transposed)
 
 
@@ -260,84 +251,88 @@ quantize_weight = eager.operator(tensors.define(
 _TYPES = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16", torch.uint8: "bf16"}
 
 
-def _saved_rows(rows, offs):
-    return fp8.pad_rows(rows) if offs is None else scale_tiles.capacity(rows, offs.shape[0])
+def _forward(x, parts, offs, kind, formats, saves, axes=()):
+    """Returns the results for weights of dtype `kind`, the elements and scales of x if `saves`, and those
+    of each weight along the second of `axes`. `parts` contains for each weight its elements and scales,
+    or with `axes` the weight."""
+    if x.dim() != 2 or not x.shape[0]:
+        weights = [one[0] for one in parts]
+        fp8.check_forward(x, weights, offs)
+        return _empty_forward(x, weights, offs, formats, saves, axes)
+    rows, offs = x.shape[0], tensors.plain(offs)
+    x = tensors.plain(x)
+    if saves and offs is None:
+        x = tensors.pad_rows(x, fp8.pad_rows(rows))
+    found = fp8.forward(x, parts, offs, formats, _TYPES.get(kind), saves, axes)
+    ys, others = found[:len(parts)], found[len(parts):]
+    if ys[0].shape[0] != rows:
+        ys = [y[:rows].clone() for y in ys]
+    turned = others[2 * saves:]
+    return ys, others[:2 * saves], [turned[i:i + 2] for i in range(0, len(turned), 2)]
 
 
-def _in_blocks(x):
-    """Pads the rows of x with zeros to whole blocks, which changes no sum and no scale."""
-    missing = fp8.pad_rows(x.shape[0]) - x.shape[0]
-    return torch.nn.functional.pad(x, (0, 0, 0, missing)) if missing else x
+def _empty_forward(x, weights, offs, formats, saves, axes=()):
+    """Returns uninitialized results of `_forward`."""
+    rows = fp8.pad_rows(x.shape[0]) if offs is None else scale_tiles.capacity(x.shape[0], offs.shape[0])
+    saved = _empty(x, (x.shape[1], rows), formats[0]) if saves else ()
+    turned = [_empty(x, one.mT.shape, formats[1]) for one in weights] if len(axes) > 1 else []
+    return [x.new_empty((x.shape[0], one.shape[-2])) for one in weights], saved, turned
 
 
-def _outputs(x, weight, more):
-    return [x.new_empty((x.shape[0], one.shape[-2])) for one in (weight, more) if one is not None]
+def _results(x, ys, saved, turned):
+    """Returns the results of the operator."""
+    parts = [saved or _nothing(x), *turned, *(_nothing(x) for _ in range(2 - len(turned)))]
+    return *ys, *(x.new_empty(0) for _ in range(2 - len(ys))), *(one for part in parts for one in part)
 
 
 def _multiply(x, offs, weight, elements, weight_scales, et, st, more, more_elements, more_scales,
-              more_et, more_st, scales, gradients, saves):
-    check_all = functools.partial(_check_multiply, x, offs, weight, elements, weight_scales, more,
-                                  more_elements, scales, gradients)
-    if x.dim() != 2 or not x.shape[0]:
-        check_all()
-    rows, inputs = x.shape
-    second = x.new_empty(0)
+              more_et, more_st, scales, gradients, saves, axes):
     formats = _formats(scales, gradients)
-    if not rows:
-        y, *others = _outputs(x, weight, more)
-        return (y, *(others or (second,)), *(_empty(x, (inputs, _saved_rows(0, offs)), formats[0])
-                                              if saves else _nothing(x)))
-    x, offs = tensors.plain(x), tensors.plain(offs)
-    if saves and offs is None:
-        x = _in_blocks(x)
-    pairs = [(elements, weight_scales), (more_elements, more_scales)][:1 + (more is not None)]
-    found = fp8.forward(x, [_typed(pair, formats[1]) for pair in pairs], offs, formats,
-                        _TYPES.get(weight.dtype), saves,
-                        (weight.shape, None if more is None else (more.shape, more.dtype)), check_all)
-    ys = [y if y.shape[0] == rows else y[:rows].clone() for y in found[:len(pairs)]]
-    return (ys[0], ys[1] if more is not None else second,
-            *(_stored(found[len(pairs):], formats[0]) if saves else _nothing(x)))
+    if elements is None:
+        parts = [(tensors.plain(one),) for one in (weight, more) if one is not None]
+    else:
+        parts = [_arrays(pair, formats[1]) for pair in
+                 [(elements, weight_scales), (more_elements, more_scales)][:1 + (more is not None)]]
+    ys, saved, turned = _forward(x, parts, offs, weight.dtype, formats, saves, tuple(axes))
+    return _results(x, ys, saved and _stored(saved, formats[0]), [_stored(one, formats[1]) for one in turned])
 
 
 def _fake_multiply(x, offs, weight, elements, weight_scales, et, st, more, more_elements, more_scales,
-                   more_et, more_st, scales, gradients, saves):
+                   more_et, more_st, scales, gradients, saves, axes):
     assume_expert_groups(offs)
-    _check_multiply(x, offs, weight, elements, weight_scales, more, more_elements, scales, gradients)
+    weights = [weight, more] if elements is None else [elements, more_elements]
+    if more is None:
+        weights.pop()
+    fp8.check_forward(x, weights, offs)
     check_one_device(x=x, weight=weight, elements=elements, offs=offs, more=more)
-    y, *others = _outputs(x, weight, more)
-    saved = _nothing(x)
-    if saves:
-        saved = _empty(x, (x.shape[1], _saved_rows(x.shape[0], offs)), _formats(scales, gradients)[0])
-    return (y, *(others or (x.new_empty(0),)), *saved)
+    return _results(x, *_empty_forward(x, weights, offs, _formats(scales, gradients), saves, axes))
 
 
 def _backward(dy, more_dy, offs, x_elements, x_scales, weight, et, st, more, more_et, more_st, scales,
               gradients, needs_dx, needs_dw):
-    """Returns the gradients of x, `weight` and `more`. An unneeded gradient is empty."""
+    """Returns the gradients of x, `weight` and `more`. An unneeded gradient is None."""
     rows, inputs = dy.shape[0], weight.shape[-1]
     if not rows:
         found = _fake_backward(dy, more_dy, offs, x_elements, x_scales, weight, et, st, more, more_et,
                                more_st, scales, gradients, needs_dx, needs_dw)
         return tuple(one.zero_() for one in found)
     if weight.dtype == torch.uint8:  # stored
-        none = weight.new_empty(0)
-        return _differentiate_stored(dy, et, st, offs, scales), none, none.clone()
+        return _differentiate_stored(dy, et, st, offs, scales), None, None
     formats = _formats(scales, gradients)
     dys = [tensors.plain(one) for one in ((dy,) if more is None else (dy, more_dy))]
     offs = tensors.plain(offs)
     if offs is None and needs_dw:
-        dys = [*map(_in_blocks, dys)]
+        dys = [tensors.pad_rows(one, fp8.pad_rows(rows)) for one in dys]
     weights = x = None
     if needs_dx:
-        pairs = [(et, st), (more_et, more_st)][:len(dys)]
-        weights = [_typed(pair, formats[1]) for pair in pairs]
+        weights = [_arrays(pair, formats[1]) for pair in [(et, st), (more_et, more_st)][:len(dys)]]
     if needs_dw:
-        x = _typed((x_elements, x_scales), formats[0])
+        x = _arrays((x_elements, x_scales), formats[0])
     found = fp8.backward(dys, weights, x, offs, formats, inputs, _TYPES[weight.dtype])
-    dx = found.pop(0) if needs_dx else dy.new_empty(0)
+    dx = found.pop(0) if needs_dx else None
     if needs_dx and dx.shape[0] != rows:
         dx = dx[:rows].clone()
-    return dx, *found, *(weight.new_empty(0) for _ in range(2 - len(found)))
+    return dx, *found, *(None,) * (2 - len(found))
 
 
 def _fake_backward(dy, more_dy, offs, x_elements, x_scales, weight, et, st, more, more_et, more_st,
@@ -347,44 +342,93 @@ def _fake_backward(dy, more_dy, offs, x_elements, x_scales, weight, et, st, more
                  for one in (weight, more))
 
 
-_of_backward = tensors.define(
+_backward_definition = tensors.define(
     "fp8_multiply_backward",
-    "(Tensor dy, Tensor? more_dy, Tensor? offs, Tensor x_elements, Tensor x_scales, Tensor weight, "
-    "Tensor et, Tensor st, Tensor? more, Tensor? more_et, Tensor? more_st, str scales, "
+    "(Tensor dy, Tensor? more_dy, Tensor? offs, Tensor? x_elements, Tensor? x_scales, Tensor weight, "
+    "Tensor? et, Tensor? st, Tensor? more, Tensor? more_et, Tensor? more_st, str scales, "
     "str gradients, bool needs_dx, bool needs_dw) -> (Tensor, Tensor, Tensor)",
-    _backward, _fake_backward)
-_call_backward = eager.operator(_of_backward)
+    tensors.without_none(_backward, 5), _fake_backward)
+_call_backward = eager.direct("fp8_multiply_backward", _backward, None, _backward_definition._opoverload,
+                              range(11), range(3))
 refuse_second_order("fp8_multiply_backward")
 
 
 def _keep(ctx, inputs, output):
     x, offs, weight, *stored, et, st, more, _, _, more_et, more_st = inputs[:12]
-    ctx.options = inputs[12:14]
     if weight.dtype == torch.uint8:
         et, st = stored
-    elif not ctx.needs_input_grad[0]:
-        et, st = _nothing(weight)
-        more_et, more_st = (None, None) if more is None else (et, st)
+    elif stored[0] is None:
+        et, st, more_et, more_st = output[4:]
     # Otherwise backward would fill gradients of the saved bytes with zeros.
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(offs, *output[2:], weight, et, st, more, more_et, more_st)
+    _save(ctx, (0, 2, 7), inputs[12:14], offs, output[2:4], weight, (et, st), more, (more_et, more_st))
 
 
-def _differentiate(ctx, dy, more_dy, *_):
-    needs_dx, needs_dw = ctx.needs_input_grad[0], ctx.needs_input_grad[2] or ctx.needs_input_grad[7]
+def _save(ctx, places, options, offs, x, weight, turned, more, more_turned):
+    """Saves tensors for `_differentiate`. `places` are the indices of x, `weight` and `more`."""
+    none, needs_dx = (None, None), ctx.needs_input_grad[0]
+    ctx.places, ctx.options = places, options
+    ctx.save_for_backward(offs, *(x or none), weight, *(turned if needs_dx else none), more,
+                          *(more_turned if needs_dx and more is not None else none))
+
+
+def _differentiate(ctx, dy, more_dy=None, *_):
+    needs, places = ctx.needs_input_grad, ctx.places
     offs, x_elements, x_scales, weight, et, st, more, *more_turned = ctx.saved_tensors
     if more is not None:
         dy, more_dy = (other.new_zeros((other.shape[0], own.shape[-2])) if one is None else one
                        for one, other, own in ((dy, more_dy, weight), (more_dy, dy, more)))
     found = _call_backward(dy, more_dy, offs, x_elements, x_scales, weight, et, st, more,
-                           *more_turned, *ctx.options, needs_dx, needs_dw)
-    of = dict(zip((0, 2, 7), found))
-    return tuple(of.get(i) if need else None for i, need in enumerate(ctx.needs_input_grad))
+                           *more_turned, *ctx.options, needs[0], needs[places[1]] or needs[places[2]])
+    gradients = [None] * len(needs)
+    for place, gradient in zip(places, found):
+        gradients[place] = gradient if needs[place] else None
+    return tuple(gradients)
 
 
-multiply = eager.operator(tensors.define(
+_definition = tensors.define(
     "fp8_multiply",
-    "(Tensor x, Tensor? offs, Tensor weight, Tensor elements, Tensor weight_scales, Tensor et, "
-    "Tensor st, Tensor? more, Tensor? more_elements, Tensor? more_scales, Tensor? more_et, "
-    "Tensor? more_st, str scales, str gradients, bool saves) -> (Tensor, Tensor, Tensor, Tensor)",
-    _multiply, _fake_multiply), _differentiate, _keep)
+    "(Tensor x, Tensor? offs, Tensor weight, Tensor? elements, Tensor? weight_scales, Tensor? et, "
+    "Tensor? st, Tensor? more, Tensor? more_elements, Tensor? more_scales, Tensor? more_et, "
+    "Tensor? more_st, str scales, str gradients, bool saves, int[] axes) -> (Tensor, Tensor, Tensor, "
+    "Tensor, Tensor, Tensor, Tensor, Tensor)",
+    _multiply, _fake_multiply)
+multiply = eager.operator(_definition, _differentiate, _keep)
+
+
+# --- Quantization and matmul ------------------------------------------------------------
+#
+# An eager call does not convert quantized operands to the bytes of operators. Unless a weight is given
+# quantized, one program quantizes x and all weights.
+
+
+def _run(ctx, x, weight, more, offs, options):
+    """Returns a tuple with a result for each weight. `ctx` is None if gradients are not recorded."""
+    quantized, scales, gradients, needs_dx, saves = options
+    formats, weights = _formats(scales, gradients), (weight,) if more is None else (weight, more)
+    if quantized is None:
+        parts, axes = [(tensors.plain(one),) for one in weights], _AXES[:1 + needs_dx]
+    else:
+        parts, axes = [fp8.quantize_weight(tensors.plain(one), formats[1], needs_dx) if given is None else
+                       [*map(tensors.plain, given)] for one, given in zip(weights, quantized)], ()
+    ys, saved, turned = _forward(x, [part[:2] for part in parts], offs, weight.dtype, formats, saves, axes)
+    if ctx is not None:
+        turned = turned or [part[2:4] for part in parts]
+        _save(ctx, (0, 1, 2), (scales, gradients), offs, saved, weight, turned[0], more, turned[-1])
+    return tuple(ys)
+
+
+def _run_operators(x, weight, more, offs, options):
+    """Returns the results of `_run` by operators."""
+    quantized, scales, gradients, needs_dx, saves = options
+    axes, parts = _AXES[:1 + needs_dx], [(None,) * 4] * 2
+    if quantized is not None:
+        axes, parts = (), [quantize_weight(one.detach(), scales, needs_dx) if given is None else given
+                           for one, given in zip((weight, more), quantized)]
+    others = (None,) * 5 if more is None else (more, *parts[1])
+    return multiply(x, offs, weight, *parts[0], *others, scales, gradients, saves, axes)[:1 + (more is not None)]
+
+
+_linear = eager.direct(
+    "fp8_linear", functools.partial(_run, None), eager.function(_definition, _run, _differentiate),
+    _run_operators, range(4), range(4))

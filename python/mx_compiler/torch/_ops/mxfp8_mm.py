@@ -46,12 +46,12 @@ def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8", weights="mxfp8",
     of their inputs. Raises TypeError or ValueError. Errors name the argument."""
     rows = as_rows(x)
     check_tensor("weight", weight)
-    formats = activations, weights, gradients, scale_rounding
-    _check_options(*formats, wgrad_high_precision, save_quantized)
+    options = activations, weights, gradients, scale_rounding, wgrad_high_precision
+    _check_options(*options, save_quantized)
     if save_quantized and _needs_gradient(weight):
-        y = linear_saving(rows, weight, *formats)[0]
+        y = _linear_saving(rows, weight, None, None, options[:4])
     else:
-        y = linear(rows, weight, *formats, wgrad_high_precision)
+        y = _linear(rows, weight, None, None, options)
     return add_bias(like_rows(y, x), bias)
 
 
@@ -81,8 +81,8 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8", weights="mxfp8",
         if one.dim() != 3:
             raise ValueError("B_t: expected [expert groups, K, N], found shape "
                              f"{tuple(one.shape)}")
-    formats = activations, weights, gradients, scale_rounding
-    _check_options(*formats, wgrad_high_precision, save_quantized)
+    options = activations, weights, gradients, scale_rounding, wgrad_high_precision
+    _check_options(*options, save_quantized)
     weight, *more = (one.transpose(-2, -1) for one in pair)
     if more:
         _check_pair(weight, *more)
@@ -90,27 +90,13 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8", weights="mxfp8",
             dtype = torch.promote_types(weight.dtype, more[0].dtype)
             weight, *more = weight.to(dtype), more[0].to(dtype)
     if save_quantized and any(map(_needs_gradient, (weight, *more))):
-        return grouped_linear_saving(A, weight, offs, *(more or (None,)), *formats)[0]
+        return _grouped_linear_saving(A, weight, offs, *(more or (None,)), options[:4])
     weight = _beside(weight, *(more or (None,)))
-    return grouped_linear(A, weight, offs, *formats, wgrad_high_precision)
+    return _grouped_linear(A, weight, offs, None, options)
 
 
-_right = set()
-
-
-def _check_options(*options):
-    """Raises TypeError or ValueError unless the options agree. Eager calls repeat them."""
-    try:
-        is_right = options in _right
-    except TypeError:       # an option that is not hashable is wrong
-        is_right = False
-    if not is_right:
-        _check_new_options(*options)
-        _right.add(options)
-
-
-def _check_new_options(activations, weights, gradients, scale_rounding, wgrad_high_precision,
-                       save_quantized):
+@tensors.once
+def _check_options(activations, weights, gradients, scale_rounding, wgrad_high_precision, save_quantized):
     check_names(activations=activations, weights=weights, gradients=gradients,
                 scale_rounding=scale_rounding)
     check_flag("wgrad_high_precision", wgrad_high_precision)
@@ -142,137 +128,90 @@ def _beside(weight, more):
     return weight if more is None else torch.cat((weight, more), 1)
 
 
-def _check(x, weight, rank, options):
-    """Checks the arguments of operators and fake kernels. The number of rows of `x` is not
-    restricted."""
-    *formats, scale_rounding = options
-    names = ("A", "B_t") if rank == 3 else ("x", "weight")
-    found = [check.matrix(name, x, check.MATRICES)[1] for name, x in zip(names, (x, weight))]
-    for name, shape, wanted in zip(names, found, (2, rank)):
-        if len(shape) != wanted:
-            raise ValueError(f"{name}: expected {wanted} dimensions, found shape {shape}")
-    if found[0][-1] != found[1][-1]:
-        raise ValueError(f"{names[1]}: expected K = {found[0][-1]}, the last dimension "
-                         f"of {names[0]}, found K = {found[1][-1]}")
-    for name, format in zip(("activations", "weights", "gradients"), formats):
-        check.training_format(name, format)
-    check.one_of("scale_rounding", scale_rounding, ROUNDINGS)
-    check.multiple(names[0], "columns (K)", found[1][-1], 32)
-    check.multiple(names[1], "outputs (N)", found[1][-2], 32)
-
-
-def _check_grouped(x, weight, offs, options):
-    _check(x, weight, 3, options)
-    if check.vector("offs", offs) != weight.shape[0]:
-        raise ValueError(f"offs: expected {weight.shape[0]} ends, one for each matrix of "
-                         f"B_t, found {offs.shape[0]}")
-
-
-_check_dense_once = tensors.once(_check)
-_check_grouped_once = tensors.once(_check_grouped)
-
-
 @functools.cache
-def _formats(activations, weights, gradients, scale_rounding):
-    return training.Formats(find_format(activations), find_format(weights),
-                            find_format(gradients), scale_rounding)
-
-
-def _in_blocks(x, formats):
-    """Pads the rows of x with zeros to whole blocks. The padding changes neither sums over rows nor
-    scales."""
-    missing = formats.pad_rows(x.shape[0]) - x.shape[0]
-    return torch.nn.functional.pad(x, (0, 0, 0, missing)) if missing else x
+def _formats(activations, weights, gradients, scale_rounding, wgrad_high_precision=False):
+    check.one_of("scale_rounding", scale_rounding, ROUNDINGS)
+    return training.Formats(
+        check.training_format("activations", activations), check.training_format("weights", weights),
+        check.training_format("gradients", gradients), scale_rounding)
 
 
 # --- Forward --------------------------------------------------------------------------
 
 
-def _forward(x, weight, offs, options, saves):
-    _check_once(x, weight, offs, options)
-    if not x.shape[0]:
-        y = x.new_empty((0, weight.shape[-2]))
-        return (y, *_saved_shapes(x, weight, offs, options)) if saves else y
-    formats = _formats(*options)
-    x, weight, offs = map(tensors.plain, (x, weight, offs))
+def _forward(x, weight, offs, more, options, saves):
+    """Returns a tuple of y and, if `saves`, the bytes of the elements and scales of x."""
+    formats, weight = _formats(*options), _beside(weight, more)
+    if x.dim() != 2 or not x.shape[0]:
+        training.check_forward(x, weight, offs)
+        return _empty_forward(x, weight, offs, formats, saves)
     rows = x.shape[0]
+    x, weight, offs = tensors.plain(x), tensors.plain(weight), tensors.plain(offs)
     if saves and offs is None:
-        x = _in_blocks(x, formats)
+        x = tensors.pad_rows(x, formats.pad_rows(rows))
     y, *saved = training.forward(x, weight, offs, formats, saves)
-    y = y if y.shape[0] == rows else y[:rows].clone()
-    return (y, *(one.view(torch.uint8) for one in saved)) if saves else y
+    return y if y.shape[0] == rows else y[:rows].clone(), *[one.view(torch.uint8) for one in saved]
 
 
-def _check_once(x, weight, offs, options):
-    if offs is None:
-        _check_dense_once(x, weight, 2, options)
-    else:
-        _check_grouped_once(x, weight, offs, options)
-
-
-def _saved_shapes(x, weight, offs, options):
-    """Returns uninitialized bytes for the saved elements and scales of x."""
-    format = find_format(options[0])
+def _empty_forward(x, weight, offs, formats, saves):
+    """Returns uninitialized results of `_forward`."""
+    y, format = x.new_empty((x.shape[0], weight.shape[-2])), formats.activations
+    if not saves:
+        return y,
     rows, columns = x.shape
-    groups = None if offs is None else offs.shape[0]
-    rows = (_formats(*options).pad_rows(rows) if groups is None
-            else scale_tiles.capacity(rows, groups))
+    rows = formats.pad_rows(rows) if offs is None else scale_tiles.capacity(rows, offs.shape[0])
     scales = scale_tiles.tiles_shape(columns, rows // format.block)
-    return (x.new_empty((columns, rows // format.per_byte), dtype=torch.uint8),
+    return (y, x.new_empty((columns, rows // format.per_byte), dtype=torch.uint8),
             x.new_empty(scales, dtype=torch.uint8))
 
 
-def _fake(x, weight, offs, options, saves):
-    if offs is None:
-        _check(x, weight, 2, options)
-        check_one_device(x=x, weight=weight)
-    else:
-        assume_expert_groups(offs)
-        _check_grouped(x, weight, offs, options)
-        check_one_device(A=x, B_t=weight, offs=offs)
-    y = x.new_empty((x.shape[0], weight.shape[-2]))
-    return (y, *_saved_shapes(x, weight, offs, options)) if saves else y
+def _fake_forward(x, weight, offs, more, options, saves):
+    weight = _beside(weight, more)
+    assume_expert_groups(offs)
+    training.check_forward(x, weight, offs)
+    check_one_device(**({"x": x, "weight": weight} if offs is None else {"A": x, "B_t": weight, "offs": offs}))
+    return _empty_forward(x, weight, offs, _formats(*options), saves)
 
 
 # --- Backward -------------------------------------------------------------------------
 
 
-def _backward(dy, x, weight, offs, needs_dx, needs_dw, options, wgrad_high_precision=False):
-    """Returns the gradients of x and the weight. `x` may be the saved pair."""
-    if not dy.shape[0]:
+def _backward(dy, x, scales, weight, offs, more, needs_dx, needs_dw, options):
+    """Returns the gradients of x, `weight` and `more`. An unneeded gradient is None. With `scales`, x is
+    saved elements. The gradients of both weights are computed if `needs_dw`."""
+    if more is None:
+        return *_backward_of(dy, x, scales, weight, offs, needs_dx, needs_dw, options), None
+    groups, outputs, inputs = weight.shape
+    # Only type and shape are read unless `needs_dx`.
+    both = _beside(weight, more) if needs_dx else _without_contents(
+        weight, (groups, outputs + more.shape[1], inputs))
+    dx, dw = _backward_of(dy, x, scales, both, offs, needs_dx, needs_dw, options)
+    return dx, *(dw if dw is None else part.clone(memory_format=torch.contiguous_format)
+                 for part in (dw.split((outputs, more.shape[1]), 1) if needs_dw else (None, None)))
+
+
+def _backward_of(dy, x, scales, weight, offs, needs_dx, needs_dw, options):
+    """Returns the gradients of x and the weight."""
+    rows, formats = dy.shape[0], _formats(*options)
+    if not rows:
         dx, dw = _gradients(dy, weight, needs_dx, needs_dw)
         return dx, dw.zero_()
-    formats = _formats(*options)
-    dy, offs = tensors.plain(dy), tensors.plain(offs)
+    dy, offs, dx, dw = tensors.plain(dy), tensors.plain(offs), None, None
     if needs_dx:
         weight = tensors.plain(weight)
-    is_quantized = needs_dw and not wgrad_high_precision
-    dx = dw = None
-    if needs_dx or is_quantized:
-        dx, dw = _multiply(dy, x, weight, offs, formats, needs_dx, is_quantized)
-    if needs_dw and wgrad_high_precision:
-        dw = _multiply_as_given(dy, tensors.plain(x), offs).to(weight.dtype)
-    return dy.new_empty(0) if dx is None else dx, weight.new_empty(0) if dw is None else dw
-
-
-def _multiply(dy, x, weight, offs, formats, needs_dx, needs_dw):
-    """Computes the gradients of x and the weight with block-scaled matmuls. A gradient that is not
-    needed is None."""
-    rows = dy.shape[0]
-    if type(x) is tuple:
-        format = formats.activations
-        x = tuple(tensors.typed(tensors.plain(one), mlir) for one, mlir in
-                  zip(x, (format.elements, format.scales)))
-    elif needs_dw:
+    if needs_dw:
         x = tensors.plain(x)
-    if needs_dw and offs is None and formats.pad_rows(rows) != rows:
-        dy = _in_blocks(dy, formats)
-        x = x if type(x) is tuple else _in_blocks(x, formats)
-    found = training.backward(dy, x, weight, offs, formats, needs_dx, needs_dw)
-    dx = found[0] if needs_dx else None
-    if needs_dx and dx.shape[0] != rows:
-        dx = dx[:rows].clone()
-    return dx, found[-1] if needs_dw else None
+        if options[4:] == (True,):
+            dw, needs_dw = _multiply_as_given(dy, x, offs).to(weight.dtype), False
+        elif offs is None:
+            padded = formats.pad_rows(rows)
+            dy = tensors.pad_rows(dy, padded)
+            x = tensors.pad_rows(x, padded) if scales is None else x
+    if needs_dx or needs_dw:
+        found = training.backward(dy, x if scales is None else (x, tensors.plain(scales)), weight, offs,
+                                  formats, needs_dx, needs_dw)
+        dx, dw = found[0] if needs_dx else None, found[-1] if needs_dw else dw
+    return dx[:rows].clone() if needs_dx and dx.shape[0] != rows else dx, dw
 
 
 def _multiply_as_given(dy, x, offs):
@@ -312,88 +251,89 @@ def _without_contents(x, shape=None):
 
 
 def _define(name, is_grouped, saves):
-    """Defines the operator mx::NAME and its backward operator. Returns the function that calls
-    them."""
-    of_experts = ", Tensor offs" * is_grouped + ", Tensor? more" * (is_grouped and saves)
+    """Defines the operator mx::NAME and its backward operator. Returns a function of x, weight, offs, more
+    and options that returns y. The operators take only the first `count` of weight, offs and more, and
+    each option as an argument."""
+    count = 1 + is_grouped + (is_grouped and saves)
+    experts = ", Tensor offs" * is_grouped + ", Tensor? more" * (count == 3)
     options = _OPTIONS + ", bool wgrad_high_precision" * (not saves)
-    count = 2 + is_grouped + (is_grouped and saves)  # number of tensors
 
-    def split(weight, *rest):
-        """Splits the arguments into weight, more, offs and the rest."""
-        offs, *rest = rest if is_grouped else (None, *rest)
-        more, *rest = rest if is_grouped and saves else (None, *rest)
-        return weight, more, offs, rest
+    def of_forward(compute):
+        def kernel(x, *arguments):
+            found = compute(x, *(*arguments[:count], None, None)[:3], arguments[count:], saves)
+            return found if saves else found[0]
+        return kernel
 
-    def forward(compute):
-        def run(x, *arguments):
-            weight, more, offs, given = split(*arguments)
-            return compute(x, _beside(weight, more), offs, tuple(given[:4]), saves)
-        return run
+    def of_backward(compute):
+        def kernel(dy, x, *arguments):
+            scales, arguments = (arguments[0], arguments[1:]) if saves else (None, arguments)
+            needs, options = arguments[count:count + 2], arguments[count + 2:]
+            found = compute(dy, x, scales, *(*arguments[:count], None, None)[:3], *needs, options)
+            return found[:2 + (count == 3)]
+        return kernel
 
-    def backward(compute):
-        def run(dy, *arguments):
-            x, arguments = ((arguments[:2], arguments[2:]) if saves
-                            else (arguments[0], arguments[1:]))
-            weight, more, offs, (needs_dx, needs_dw, *given) = split(*arguments)
-            found = compute(dy, x, weight, more, offs, needs_dx, needs_dw, given)
-            return found if is_grouped and saves else found[:2]
-        return run
-
-    results = "Tensor, Tensor, Tensor" if is_grouped and saves else "Tensor, Tensor"
-    of_backward = tensors.define(
+    backward = tensors.define(
         f"{name}_backward",
         f"(Tensor dy, {'Tensor elements, Tensor scales' if saves else 'Tensor x'}, Tensor weight"
-        f"{of_experts}, bool needs_dx, bool needs_dw, {options}) -> ({results})",
-        backward(_backward_of_pair), backward(_fake_backward))
-    call_backward = eager.operator(of_backward)
+        f"{experts}, bool needs_dx, bool needs_dw, {options}) -> (Tensor, Tensor{', Tensor' * (count == 3)})",
+        tensors.without_none(of_backward(_backward), 2 + saves), of_backward(_fake_backward))
     refuse_second_order(f"{name}_backward")
 
+    def backward_operator(dy, x, scales, weight, offs, more, needs_dx, needs_dw, options):
+        of_x = (x, scales) if saves else (x,)
+        return backward._opoverload(dy, *of_x, *(weight, offs, more)[:count], needs_dx, needs_dw, *options)
+
+    def differentiate(compute):
+        def run(ctx, dy, *_):
+            needs = ctx.needs_input_grad
+            dx, dw, *dmore = compute(dy, *ctx.saved_tensors, needs[0], any(needs[1::2]), ctx.options)
+            found = (dx, dw, None, *dmore, *(None,) * 6)
+            return tuple([gradient if need else None for gradient, need in zip(found, needs)])
+        return run
+
     def keep(ctx, inputs, output):
-        x, weight, *of_experts = inputs[:count]
-        needs_dx, needs_dw = ctx.needs_input_grad[:2]
-        kept = output[1:] if saves else (x if needs_dw else _without_contents(x),)
-        weight, *more = (one if one is None or needs_dx else _without_contents(one)
-                         for one in (weight, *of_experts[1:]))
-        ctx.save_for_backward(*kept, weight, *of_experts[:1], *more)
+        _save(ctx, inputs[0], *(*inputs[1:1 + count], None, None)[:3], inputs[1 + count:],
+              output[1:] if saves else ())
         # Otherwise backward would fill gradients of the saved bytes with zeros.
         ctx.set_materialize_grads(False)
-        ctx.options = inputs[count:]
 
-    def differentiate(ctx, dy, *_):
-        needs = ctx.needs_input_grad
-        needs_dw = needs[1] or is_grouped and saves and needs[3]
-        found = dict(zip((0, 1, 3), call_backward(dy, *ctx.saved_tensors, needs[0], needs_dw,
-                                                  *ctx.options)))
-        return tuple(found.get(i) if need else None for i, need in enumerate(needs))
+    definition = tensors.define(
+        name, f"(Tensor x, Tensor weight{experts}, {options}) -> "
+        f"{'(Tensor, Tensor, Tensor)' if saves else 'Tensor'}", of_forward(_forward), of_forward(_fake_forward))
+    definition.register_autograd(differentiate(backward_operator), setup_context=keep)
 
-    of_forward = tensors.define(
-        name, f"(Tensor x, Tensor weight{of_experts}, {options}) -> "
-        f"{'(Tensor, Tensor, Tensor)' if saves else 'Tensor'}", forward(_forward), forward(_fake))
-    return eager.operator(of_forward, differentiate, keep)
+    def forward(ctx, x, weight, offs, more, options):
+        y, *saved = _forward(x, weight, offs, more, options, saves)
+        if ctx is not None:
+            _save(ctx, x, weight, offs, more, options, saved)
+        return y
 
+    def forward_operator(x, weight, offs, more, options):
+        found = definition._opoverload(x, *(weight, offs, more)[:count], *options)
+        return found[0] if saves else found
 
-def _backward_of_pair(dy, x, weight, more, offs, needs_dx, needs_dw, options):
-    """Returns the gradients of x, `weight` and `more`. The gradients of both weights are computed if
-    `needs_dw`."""
-    both = weight
-    if more is not None and needs_dx:
-        both = _beside(weight, more)
-    elif more is not None:  # only type and shape are read
-        groups, outputs, inputs = weight.shape
-        both = _without_contents(weight, (groups, outputs + more.shape[1], inputs))
-    dx, dw = _backward(dy, x, both, offs, needs_dx, needs_dw, options[:4], *options[4:])
-    if more is None or not needs_dw:
-        return dx, dw, weight.new_empty(0)
-    return dx, *(part.clone(memory_format=torch.contiguous_format)
-                 for part in dw.split((weight.shape[1], more.shape[1]), 1))
+    call_backward = eager.direct(f"{name}_backward", _backward, None, backward_operator, range(6), (0,))
+    return eager.direct(name, functools.partial(forward, None), eager.function(
+        definition, forward, differentiate(call_backward)), forward_operator, range(4), range(4))
 
 
-def _fake_backward(dy, x, weight, more, offs, needs_dx, needs_dw, options):
+def _save(ctx, x, weight, offs, more, options, saved):
+    """Saves the tensors of `_backward`. `saved` contains the elements and scales of x, or nothing."""
+    needs = ctx.needs_input_grad
+    if not needs[0]:
+        weight, more = (one if one is None else _without_contents(one) for one in (weight, more))
+    if not saved:
+        saved = x if needs[1] else _without_contents(x), None
+    ctx.save_for_backward(*saved, weight, offs, more)
+    ctx.options = options
+
+
+def _fake_backward(dy, x, scales, weight, offs, more, needs_dx, needs_dw, options):
     dmore = weight.new_empty(more.shape if more is not None and needs_dw else 0)
     return *_gradients(dy, weight, needs_dx, needs_dw), dmore
 
 
-linear = _define("linear", False, False)
-grouped_linear = _define("grouped_linear", True, False)
-linear_saving = _define("linear_saving", False, True)
-grouped_linear_saving = _define("grouped_linear_saving", True, True)
+_linear = _define("linear", False, False)
+_grouped_linear = _define("grouped_linear", True, False)
+_linear_saving = _define("linear_saving", False, True)
+_grouped_linear_saving = _define("grouped_linear_saving", True, True)

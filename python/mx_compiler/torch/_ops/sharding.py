@@ -100,18 +100,22 @@ def _of(placement, given):
 
 
 def _fp8(x, offs, weight, elements, weight_scales, et, st, *others):
-    scales, _, saves = others[-3:]
-    turned, rest = (et, st), [None] * len(others)
+    scales, _, saves, axes = others[-4:]
+    given_turned, rest = (et, st), [None] * len(others)
     saved = [_ROWS if saves else _ALL] * 2
 
     def given(of_x, of_weight, of_turned):
-        return [of_x, None, *[of_weight] * 3, *_of(of_turned, turned), *rest]
-    found = [([_ALL] * 4, given(_ALL, _ALL, _ALL))]
+        return [of_x, None, of_weight, *_of(of_weight, (elements, weight_scales)),
+                *_of(of_turned, given_turned), *rest]
+
+    def results(y, saved, turned):
+        return [y, _ALL, *saved, *[turned if len(axes) > 1 else _ALL] * 2, _ALL, _ALL]
+    found = [(results(_ALL, [_ALL] * 2, _ALL), given(_ALL, _ALL, _ALL))]
     if _divides(weight, 0, _TILE):
-        found.append(([_COLUMNS, _ALL, _ALL, _ALL], given(_ALL, _ROWS, _COLUMNS)))
+        found.append((results(_COLUMNS, [_ALL] * 2, _COLUMNS), given(_ALL, _ROWS, _COLUMNS)))
     # Saved f32 scales are a vector, which is not divided by columns of x.
     if _divides(weight, 1, _TILE) and (scales != "f32" or not saves):
-        found.append(([_SUM, _ALL, *saved], given(_COLUMNS, _COLUMNS, _ROWS)))
+        found.append((results(_SUM, saved, _ROWS), given(_COLUMNS, _COLUMNS, _ROWS)))
     return found
 
 

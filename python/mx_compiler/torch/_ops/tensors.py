@@ -5,6 +5,7 @@ PyTorch stores blocked scales (SWIZZLE_32_4_4) as a matrix with rows and columns
 mx stores the same bytes as tiles."""
 
 import torch
+from torch.compiler import is_compiling
 
 from ..._arrays.elements import OF_MLIR
 from ..._programs.values import ALIGNMENT
@@ -43,25 +44,50 @@ def plain(x):
     return x.clone(memory_format=torch.contiguous_format)
 
 
+def pad_rows(x, rows):
+    """Pads x with zeros to `rows` rows, which changes no sum over rows and no scale of a whole block."""
+    missing = rows - x.shape[0]
+    return torch.nn.functional.pad(x, (0, 0, 0, missing)) if missing else x
+
+
+def without_none(backward, weight):
+    """Returns a kernel that returns an empty tensor instead of each None of `backward`. The first result has
+    the type of the first argument, and others have the type of the argument at index `weight`."""
+    def kernel(*arguments):
+        like = (arguments[0], *[arguments[weight]] * 2)
+        return tuple(one.new_empty(0) if x is None else x for x, one in zip(backward(*arguments), like))
+    return kernel
+
+
 _MOST_CHECKED = 4096
 
 
 def once(check):
-    """Returns a function that calls `check` unless equal arguments passed before, because kernels are
-    called repeatedly with the same types and shapes. Arguments are hashable values and tensors.
-    `check` must read only the dtype and shape of tensors."""
+    """Returns a function that calls `check` unless equal arguments passed before, because functions are
+    called repeatedly with the same types and shapes. `check` must read only the dtype and shape of
+    tensors, and refuse values that are not hashable. The first argument must be a tensor if any is."""
     right = set()
 
     def check_once(*arguments):
-        key = tuple([(x.dtype, x.shape) if isinstance(x, torch.Tensor) else x
-                     for x in arguments])
-        if key in right:
-            return
+        if is_compiling():  # a trace would depend on earlier calls
+            return check(*arguments)
+        key = _key(arguments) if isinstance(arguments[0], torch.Tensor) else arguments
+        try:
+            if key in right:
+                return
+        except TypeError:  # not hashable
+            return check(*arguments)
         check(*arguments)
         if len(right) >= _MOST_CHECKED:
             right.clear()
         right.add(key)
     return check_once
+
+
+def _key(x):
+    """Returns a key of a tuple of values, tensors and such tuples."""
+    return tuple([(x.dtype, x.shape) if isinstance(x, torch.Tensor) else
+                  _key(x) if isinstance(x, (tuple, list)) else x for x in x])
 
 
 def dtype_of(mlir):
