@@ -11,7 +11,8 @@
 //           earlier spans, in earlier chunks of its span, and earlier in its
 //           chunk
 //
-// The result is deterministic, because atomic operations only add counts.
+// The result is deterministic, because atomic operations only add counts. A
+// single kernel (few) compares all pairs if they fit in a chunk.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,6 +47,8 @@ public:
 private:
   using Arguments = Block::BlockArgListType;
 
+  void groupFew();
+  void groupMany();
   void countPairs();
   void sumSpans();
   void findEnds();
@@ -89,6 +92,92 @@ void GroupRowsBuilder::build() {
                 "token-expert pairs");
   ids = collapseLeading(host, op.getIds(), 2);
   first = op.getFirst() ? op.getFirst() : host.index(0);
+  Value isFew = host.isBelow(pairs, host.index(kPairsOfChunk + 1));
+  auto ifOp = scf::IfOp::create(host, isFew, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(host);
+  host.setInsertionPointToStart(ifOp.thenBlock());
+  groupFew();
+  host.setInsertionPointToStart(ifOp.elseBlock());
+  groupMany();
+}
+
+/// Thread i places pair i, finds the end of expert i, and clears row i if no
+/// pair occupies the row.
+void GroupRowsBuilder::groupFew() {
+  Value most = arith::MaxUIOp::create(
+      host, arith::MaxUIOp::create(host, pairs, places), experts);
+  Value choices = host.dim(op.getIds(), 1);
+  auto emit = [&](Arguments given, Value element) {
+    Value ids = given[0], rows = given[1], slots = given[2], ends = given[3],
+          experts = given[5], choices = given[6], first = given[7];
+    Value pairs = body.dim(ids, 0), places = body.dim(rows, 0);
+    auto getExpert = [&](Value pair) {
+      return body.sub(loadIndex(body, ids, pair), first);
+    };
+    Value isPair = body.isBelow(element, pairs);
+    auto known = scf::IfOp::create(body, TypeRange(body.getIndexType()), isPair,
+                                   /*withElse=*/true);
+    for (Block *block : {known.thenBlock(), known.elseBlock()}) {
+      OpBuilder::InsertionGuard guard(body);
+      body.setInsertionPointToStart(block);
+      bool exists = block == known.thenBlock();
+      scf::YieldOp::create(
+          body, ValueRange(exists ? getExpert(element) : body.index(-1)));
+    }
+    Value own = known.getResult(0);
+    // Pairs before the own pair, pairs up to expert i, and all pairs.
+    Value zero = body.index(0);
+    auto loop = scf::ForOp::create(body, zero, pairs, body.index(1),
+                                   ValueRange{zero, zero, zero});
+    {
+      OpBuilder::InsertionGuard guard(body);
+      body.setInsertionPointToStart(loop.getBody());
+      Value pair = loop.getInductionVar(), expert = getExpert(pair);
+      Value isValid = body.isBelow(expert, experts);
+      Value isSame =
+          body.both(body.isEqual(expert, own), body.isBelow(pair, element));
+      Value isBefore =
+          arith::OrIOp::create(body, isSame, body.isBelow(expert, own));
+      Value isUpTo = body.isBelow(expert, body.add(element, 1));
+      SmallVector<Value> sums;
+      for (auto [sum, counts] :
+           llvm::zip_equal(loop.getRegionIterArgs(),
+                           ValueRange{body.both(isValid, isBefore),
+                                      body.both(isValid, isUpTo), isValid}))
+        sums.push_back(
+            body.add(sum, body.select(counts, body.index(1), body.index(0))));
+      scf::YieldOp::create(body, sums);
+    }
+    Value before = loop.getResult(0), upTo = loop.getResult(1),
+          all = loop.getResult(2);
+    auto store = [&](Value condition, ArrayRef<std::pair<Value, Value>> numbers,
+                     ValueRange place) {
+      OpBuilder::InsertionGuard guard(body);
+      body.beginIf(condition);
+      for (auto [list, number] : numbers)
+        storeIndex(body, number, list, place);
+    };
+    Value isPlaced = body.both(isPair, body.both(body.isBelow(own, experts),
+                                                 body.isBelow(before, places)));
+    store(isPlaced,
+          {{rows, arith::DivUIOp::create(body, element, choices)},
+           {slots, element}},
+          before);
+    store(body.isBelow(element, experts), {{ends, body.min(upTo, places)}},
+          element);
+    store(body.isEqual(element, zero), {{given[4], all}}, {});
+    Value isFree =
+        arith::CmpIOp::create(body, arith::CmpIPredicate::uge, element, all);
+    store(body.both(isFree, body.isBelow(element, places)),
+          {{rows, body.index(-1)}, {slots, body.index(-1)}}, element);
+  };
+  launch("group_few", most,
+         {ids, op.getRows(), op.getSlots(), op.getEnds(), op.getCount(),
+          experts, choices, first},
+         emit);
+}
+
+void GroupRowsBuilder::groupMany() {
   spans = host.ceilDiv(pairs, kPairsOfSpan);
   auto allocateLines = [&](Value count) {
     return allocateList(host, host.mul(count, experts));

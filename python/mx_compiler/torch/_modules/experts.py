@@ -272,7 +272,9 @@ class _Routed(torch.nn.Module):
         # The additional row at index -1 receives the undefined results.
         choices = y.new_zeros((count * k + 1, hidden), dtype=torch.float32)
         choices[slots] = y.float()
-        y = choices[:-1].view(count, k, hidden) * weights.float()[..., None]
+        if weights.dtype == torch.float64:
+            weights = weights.float()  # as sums are f32
+        y = choices[:-1].view(count, k, hidden) * weights[..., None]
         return self._sum(y).to(result_dtype(x)).view(x.shape)
 
     def _sum(self, choices):
@@ -287,10 +289,8 @@ class _Routed(torch.nn.Module):
         if not hasattr(self, "gate_up_proj_bias"):
             return {}
         parts = self.gate_up_proj_bias, self.down_proj_bias
-        both = torch.cat(parts, 1).float()
-        numbers = chosen.reshape(-1)[slots].clamp(0, both.shape[0] - 1)
-        rows = both.index_select(0, numbers).split([part.shape[1] for part in parts], 1)
-        return dict(zip(self._weights, rows))
+        numbers = chosen.reshape(-1)[slots].clamp(0, parts[0].shape[0] - 1)
+        return {name: part.index_select(0, numbers).float() for name, part in zip(self._weights, parts)}
 
     def _projected(self, name, x, ends, biases):
         y = self._matmul(name, x, ends)
