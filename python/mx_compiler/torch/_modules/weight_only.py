@@ -105,7 +105,8 @@ class Quantized(Replacement, torch.nn.Module):
         return weight_format(format.elements, scales) if scales else format
 
     def _parts(self, name):
-        return tuple(getattr(self, f"{name}_{part}") for part in _PARTS)
+        buffers = self._buffers  # attributes of modules are slow
+        return buffers[f"{name}_elements"], buffers[f"{name}_scales"]
 
     def _is_packed(self, name):
         """Returns True if the elements are packed. Packed elements have two dimensions more than the
@@ -135,7 +136,7 @@ class Quantized(Replacement, torch.nn.Module):
 
     def _fp8(self, name):
         """Returns the argument `fp8` of matmuls."""
-        scales, factors = (getattr(self, f"{name}_{part}", None) for part in _FP8_PARTS)
+        scales, factors = (self._buffers.get(f"{name}_{part}") for part in _FP8_PARTS)
         return None if scales is None else (scales, factors)
 
     def _plain_parts(self, name):
@@ -236,14 +237,14 @@ class Quantized(Replacement, torch.nn.Module):
 
     def _matmul(self, name, x, ends=None):
         """Multiplies x, [T, K] in bf16, by the weight. With `ends`, rows have experts."""
-        parts, scales = self._parts(name), self.recipe.fp8_scales
-        if scales:
-            return fp8_mm.multiply_stored(x, *parts, ends, scales)
-        options = dict(packed=self._is_packed(name), fp8=self._fp8(name),
-                       batch_invariant=self.recipe.batch_invariant)
+        parts, recipe = self._parts(name), self.recipe
+        if recipe.fp8_scales:
+            return fp8_mm.multiply_stored(x, *parts, ends, recipe.fp8_scales)
+        options = dict(packed=parts[0].dim() > parts[1].dim(), fp8=self._fp8(name),
+                       batch_invariant=recipe.batch_invariant)
         if ends is None:
-            return weight_only_mm(x, *parts, self.recipe.weights, **options)
-        return weight_only_grouped_mm(x, *parts, ends, self.recipe.weights, **options)
+            return weight_only_mm(x, *parts, recipe.weights, **options)
+        return weight_only_grouped_mm(x, *parts, ends, recipe.weights, **options)
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         if in_save_pretrained():

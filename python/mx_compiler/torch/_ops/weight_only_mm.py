@@ -6,6 +6,7 @@ from typing import Optional
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from ..._arrays.elements import OF_MLIR
 from ..._ops import checks as check
@@ -225,6 +226,24 @@ def _check_scales(scales, weights, format, blocked):
                         f"{scales.dtype}")
 
 
+# Operands of weights, keyed by their elements: modules pass the same tensors in each call.
+_operands = WeakTensorKeyDictionary()
+
+
+def _operand(elements, scales, format, blocked, global_scale, packed):
+    """Returns the operand of a weight."""
+    about = (elements.data_ptr(), scales.data_ptr(), elements.shape, scales.shape, elements.dtype, scales.dtype,
+             format, blocked, packed)
+    known = _operands.get(elements)
+    if known is None or known[0] != about or global_scale is not None:
+        operand = _side("b", elements, scales, format, blocked, global_scale, is_packed=packed)
+        # A copy would miss later changes.
+        if global_scale is not None or about[:2] != (operand.elements.data_ptr(), operand.scales.data_ptr()):
+            return operand
+        known = _operands[elements] = about, operand
+    return known[1]
+
+
 def _multiply(x, elements, scales, offs, format, blocked=True, global_scale=None,
               packed=False, fp8_scales=None, fp8_factors=None, batch_invariant=False):
     _check_weight_only_once(x, elements, scales, format, blocked, global_scale, packed, fp8_scales,
@@ -239,7 +258,7 @@ def _multiply(x, elements, scales, offs, format, blocked=True, global_scale=None
         return expanded_matmul(tensors.plain(x), weights, tensors.plain(fp8_factors),
                                tensors.plain(offs))
     x = tensors.plain(x)
-    weights = _side("b", elements, scales, format, blocked, global_scale, is_packed=packed)
+    weights = _operand(elements, scales, format, blocked, global_scale, packed)
     if offs is None:
         return matmuls.matmul(x, weights, torch.bfloat16, in_order=batch_invariant)
     if not offs.is_cuda:
