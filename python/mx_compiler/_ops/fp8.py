@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Linear layers for FP8 tensor cores, with or without expert groups: a program that quantizes a weight,
-one for the forward pass and one for the backward pass (fp8_text). New arguments of the first two are
-checked; the caller checks those of the backward pass."""
+one for the forward pass and one for the backward pass (fp8_text). The first two check
+new arguments, and the caller checks the arguments of the backward pass."""
 
 from .._runtime.device import device_name, is_host
 from .._compile.compile import default_chip

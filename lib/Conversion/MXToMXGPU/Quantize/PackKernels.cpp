@@ -144,19 +144,13 @@ static constexpr int64_t kWordBytes = 4;
 static constexpr int64_t kPairColumns = 8;
 static constexpr int64_t kPairs = kWeightTileColumns / kPairColumns;
 
-/// Returns the bits per stored element. Two 4-bit elements share a byte, and
-/// each 6-bit element uses a byte.
-static int64_t getStorageBits(Type element) {
-  return isa<Float4E2M1FNType>(element) ? 4 : 8;
-}
-
 namespace {
 
 /// Packs a thread's part of a tile.
 class WeightPacker {
 public:
   WeightPacker(KernelBuilder &body, KernelOp kernel, Type element)
-      : body(body), bits(getStorageBits(element)),
+      : body(body), bits(getStoredBits(element)),
         bytes(kernel.getBody().getArgument(0)),
         packed(kernel.getBody().getArgument(1)),
         matrixRows(kernel.getBody().getArgument(2)),
@@ -307,7 +301,7 @@ static void requireWords(KernelBuilder &host, Value input, int64_t elements) {
 /// Fails unless the static row length is a multiple of a word.
 static LogicalResult verifyWords(PackOperandOp op) {
   auto type = cast<MemRefType>(op.getInput().getType());
-  int64_t inWord = kWordBytes * 8 / getStorageBits(type.getElementType());
+  int64_t inWord = kWordBytes * 8 / getStoredBits(type.getElementType());
   int64_t columns = type.getShape().back();
   if (ShapedType::isDynamic(columns) || columns % inWord == 0)
     return success();
@@ -325,7 +319,7 @@ static LogicalResult packFragments(PackOperandOp op, KernelBuilder &host,
   Value input = op.getInput(), out = op.getOuts()[0];
   Type element = getElementTypeOrSelf(input.getType());
   int64_t rank = cast<MemRefType>(input.getType()).getRank();
-  requireWords(host, input, kWordBytes * 8 / getStorageBits(element));
+  requireWords(host, input, kWordBytes * 8 / getStoredBits(element));
   requirePackedShape(host, op);
   Value matrixRows = host.dim(input, rank - 2);
   Value rows = collapseLeading(host, input, rank - 1);
@@ -356,8 +350,8 @@ public:
       : op(op), host(host), body(op.getLoc(), op.getContext()),
         order(op.getOutOrder()),
         batch(cast<MemRefType>(op.getInput().getType()).getRank() - 2),
-        inByte(getStorageBits(getElementTypeOrSelf(op.getInput())) == 4 ? 2
-                                                                        : 1) {}
+        inByte(getStoredBits(getElementTypeOrSelf(op.getInput())) == 4 ? 2
+                                                                       : 1) {}
 
   LogicalResult build(gpu::GPUModuleOp module) {
     if (inByte > 1 && !keepsPairs())

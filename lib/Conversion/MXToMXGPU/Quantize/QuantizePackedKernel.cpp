@@ -70,11 +70,8 @@ namespace {
 
 class PackedQuantizer {
 public:
-  PackedQuantizer(FusedQuantizeOp op, PackOperandOp pack, KernelBuilder &body,
-                  KernelOp kernel)
-      : op(op), body(body),
-        lanes(getBlockFormat(op.getScaleType(0), op.getBlockSize()).blockSize /
-              kPieceColumns),
+  PackedQuantizer(FusedQuantizeOp op, KernelBuilder &body, KernelOp kernel)
+      : op(op), body(body), lanes(op.getBlockSize() / kPieceColumns),
         hasTiles(hasLayout(op, ScaleLayoutKind::Sf128x4)),
         element(op.getElementType(0)), x(kernel.getBody().getArgument(0)),
         packed(kernel.getBody().getArgument(1)),
@@ -109,7 +106,7 @@ public:
                             body.mul(lane, body.index(kPieceColumns)));
     Value first = body.add(body.mul(inMatrix, body.index(kPackRows)),
                            body.mul(pair, body.index(2)));
-    Value loaded[2];
+    Value loaded[2], rows[2];
     for (int64_t i : {0, 1}) {
       Value row = body.add(first, i), exists = body.isBelow(row, matrixRows);
       row = body.add(body.mul(matrix, matrixRows), row);
@@ -123,8 +120,8 @@ public:
     for (int64_t i : {0, 1})
       words[i] = quantize(loaded[i], rows[i], body.add(first, i), matrix,
                           matrices, column);
-    // Rows of a packed tile are the fragments of threads; those of a pair of
-    // rows belong to four threads.
+    // Rows of a packed tile are the fragments of threads; a pair of rows
+    // belongs to four threads.
     Value rowTiles = body.ceilDiv(matrixRows, kWeightTileRows);
     Value columnTiles = body.ceilDiv(columns, kWeightTileColumns);
     Value columnTile = body.div(column, kWeightTileColumns);
@@ -164,10 +161,10 @@ private:
     StoreScalesOp::create(body, quantized.getScale(), scales, row,
                           body.div(column, op.getBlockSize()), scaleRows,
                           blocks, lanes);
-    int64_t count = kPieceColumns * getBits() / 32;
+    int64_t count = kPieceColumns * getStoredBits(element) / 32;
     auto wordType = VectorType::get(count, body.getI32Type());
     Value words =
-        isa<Float4E2M1FNType, Float6E2M3FNType, Float6E3M2FNType>(element)
+        element.getIntOrFloatBitWidth() < 8
             ? UnrealizedConversionCastOp::create(body, wordType,
                                                  quantized.getElements())
                   .getResult(0)
@@ -178,11 +175,9 @@ private:
     });
   }
 
-  int64_t getBits() const { return isa<Float4E2M1FNType>(element) ? 4 : 8; }
-
   /// Returns pair `pair` of eight pairs of columns, in the low bits of a word.
   Value getPair(ArrayRef<Value> words, int64_t pair) {
-    int64_t bits = 2 * getBits(), inWord = 32 / bits;
+    int64_t bits = 2 * getStoredBits(element), inWord = 32 / bits;
     Value shifted =
         body.shiftRight(words[pair / inWord], word(pair % inWord * bits));
     return body.andBits(shifted, word((1 << bits) - 1));
@@ -191,7 +186,7 @@ private:
   /// Stores the columns of two rows, which are part `part` of the fragments of
   /// four threads: pairs t and t + 4 of both rows for thread t.
   void store(Value row, Value part, ArrayRef<Value> even, ArrayRef<Value> odd) {
-    int64_t bits = 2 * getBits(), inWord = 32 / bits;
+    int64_t bits = 2 * getStoredBits(element), inWord = 32 / bits;
     int64_t bytes = 4 * bits / 8;
     Value column = body.mul(part, body.index(bytes));
     for (int64_t thread = 0; thread < kReductionLanes; ++thread) {
@@ -221,7 +216,6 @@ private:
   bool hasTiles;
   Type element;
   Value x, packed, scales, matrixRows;
-  Value rows[2];
 };
 
 } // namespace
@@ -243,7 +237,7 @@ void mx::mxgpu::buildPackedQuantizer(FusedQuantizeOp op, PackOperandOp pack,
   KernelBuilder body(op.getLoc(), kernel.getContext());
   body.setInsertionPointToStart(&kernel.getBody().front());
   isRequested(body, kernel, op);
-  PackedQuantizer(op, pack, body, kernel).build();
+  PackedQuantizer(op, body, kernel).build();
   Value tiles = PackedQuantizer::getTiles(host, op, matrixRows);
   Value grid = host.mul(host.mul(host.div(host.dim(x, 0), matrixRows), tiles),
                         host.ceilDiv(host.dim(x, 1), kPackColumns));

@@ -289,7 +289,7 @@ private:
   }
 
   std::optional<TunedSchedules> measured;
-  /// Matmuls whose schedules were chosen with those of earlier matmuls.
+  /// Matmuls with schedules chosen beside an earlier matmul.
   SmallPtrSet<Operation *, 4> joined;
 };
 } // namespace

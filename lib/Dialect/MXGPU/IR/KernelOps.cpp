@@ -142,7 +142,6 @@ LogicalResult KernelOp::verifyRegions() {
   return success();
 }
 
-/// Returns why kernels cannot be joined, or an empty string.
 std::string mx::mxgpu::explainNotJoined(KernelOp a, KernelOp b) {
   auto explain = [](StringRef what, int64_t ofA, int64_t ofB) {
     return llvm::formatv("{0}, found {1} and {2}", what, ofA, ofB).str();

@@ -114,7 +114,7 @@ static SmallVector<SmallVector<Candidate>> findSets(Block &block, int64_t sms) {
   return sets;
 }
 
-/// Returns the kernel that joins those of `set`, an existing one if possible.
+/// Returns the joined kernel of `set`, an existing kernel if possible.
 static KernelOp getJoined(ArrayRef<Candidate> set) {
   auto module = set[0].kernel->getParentOfType<gpu::GPUModuleOp>();
   auto builder = OpBuilder::atBlockEnd(module.getBody());

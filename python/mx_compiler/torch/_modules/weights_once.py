@@ -22,7 +22,8 @@ def quantize_weights_once(model):
     Results do not change. Until the end of the context, each such weight takes two more bytes per
     element. A weight changed in place is quantized again, except through `.data`, which PyTorch does not
     count as a change. Other modules are not affected, nor modules with DTensor parameters or inside
-    FullyShardedDataParallel: FSDP reuses the memory of gathered weights. Raises TypeError if `model` is not a torch.nn.Module."""
+    FullyShardedDataParallel: FSDP reuses the memory of gathered weights. Raises TypeError if `model` is
+    not a torch.nn.Module."""
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"model: expected a torch.nn.Module, found {type(model).__name__}")
     # By attributes of FullyShardedDataParallel and DTensor: some builds of PyTorch lack torch.distributed.

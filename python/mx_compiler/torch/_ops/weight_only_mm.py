@@ -232,8 +232,8 @@ _operands = WeakTensorKeyDictionary()
 
 def _operand(elements, scales, format, blocked, global_scale, packed):
     """Returns the operand of a weight."""
-    about = (elements.data_ptr(), scales.data_ptr(), elements.shape, scales.shape, elements.dtype, scales.dtype,
-             format, blocked, packed)
+    about = (elements.data_ptr(), scales.data_ptr(), elements.dtype, scales.dtype, elements.shape, scales.shape,
+             elements.stride(), scales.stride(), format, blocked, packed)
     known = _operands.get(elements)
     if known is None or known[0] != about or global_scale is not None:
         operand = _side("b", elements, scales, format, blocked, global_scale, is_packed=packed)

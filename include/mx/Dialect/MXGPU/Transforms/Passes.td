@@ -25,8 +25,8 @@ def MXGPUMergeKernels : Pass<"mxgpu-merge-kernels", "::mlir::ModuleOp"> {
 def MXGPUJoinLaunches : Pass<"mxgpu-join-launches", "::mlir::ModuleOp"> {
   let summary = "Join launches of small independent kernels";
   let description = [{
-    Replaces launches of a block whose kernels do not access each other's
-    results by a launch of an `mxgpu.joined_kernel`:
+    Replaces launches of independent kernels in a block by a launch of an
+    `mxgpu.kernel` with `joined` kernels:
 
     ```mlir
     mxgpu.launch @kernels::@dx grid(%a) args(%dy, %w, %dx : ...)
