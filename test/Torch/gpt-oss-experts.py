@@ -17,6 +17,7 @@ import torch
 
 import mx_compiler.torch as mxt
 from mx_compiler.torch import gpt_oss
+from torch.utils.flop_counter import FlopCounterMode
 
 from gpt_oss_oracle import Experts
 from gpt_oss_weights import make_experts
@@ -50,11 +51,13 @@ def check(experts, oracle, arguments, bound=6e-3):
     """Compares with float64. Four steps round to bf16, each by at most 2^-9 of a value. Sums of values with both signs
     are several times more accurate than this bound."""
     x, indices, weights = arguments
-    found = experts(*arguments)
-    assert found.dtype == torch.bfloat16 and found.shape == x.shape
     wanted = oracle(exact(x), indices.cpu().numpy(), exact(weights))
-    error = np.linalg.norm(exact(found) - wanted) / np.linalg.norm(wanted)
-    assert error < bound, error
+    for gradients in True, False:
+        with torch.set_grad_enabled(gradients):
+            found = experts(*arguments)
+        assert found.dtype == torch.bfloat16 and found.shape == x.shape
+        error = np.linalg.norm(exact(found) - wanted) / np.linalg.norm(wanted)
+        assert error < bound, (gradients, error)
     return error
 
 
@@ -75,8 +78,10 @@ def test_values():
     found = exact(experts(*arguments))
     assert np.linalg.norm(found - unlimited) > 0.05 * np.linalg.norm(found)
     # Other types of indices and weights.
-    other = experts(x, indices.int(), weights.double())
-    assert torch.equal(other, experts(*arguments))
+    for gradients in True, False:
+        with torch.set_grad_enabled(gradients):
+            other = experts(x, indices.int(), weights.double())
+            assert torch.equal(other, experts(*arguments))
     # The order of a token's experts does not matter.
     turned = experts(x, indices.flip(1), weights.flip(1))
     assert np.linalg.norm(exact(turned) - found) < 4e-3 * np.linalg.norm(found)
@@ -135,10 +140,16 @@ def test_tracing():
     arguments = inputs(SIZES, 7, 2)
     compiled = torch.compile(experts, backend="aot_eager", fullgraph=True)
     assert torch.equal(compiled(*arguments), experts(*arguments))
+    with torch.no_grad():
+        assert torch.equal(compiled(*arguments), experts(*arguments))
+        with FlopCounterMode(display=False) as counter:
+            experts(*arguments)
+    assert counter.get_total_flops() == 6 * 7 * 2 * SIZES.hidden * SIZES.intermediate
     from torch._subclasses import FakeTensorMode
-    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
-        fake = experts(*map(mode.from_tensor, arguments))
-    assert fake.shape == (7, SIZES.hidden) and fake.dtype == torch.bfloat16
+    for gradients in True, False:
+        with FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.set_grad_enabled(gradients):
+            fake = experts(*map(mode.from_tensor, arguments))
+        assert fake.shape == (7, SIZES.hidden) and fake.dtype == torch.bfloat16
 
 
 def test_errors():

@@ -116,7 +116,10 @@ def weight_only():
             _, rows, _, wanted = reference(plain, x, chosen, weights, exact_matmul, F64,
                                            multiplied)
             wanted.backward(torch.from_numpy(exact(dy)))
-            for a, b in ((y, wanted), (x.grad, rows.grad)):
+            with torch.no_grad():
+                quick = model(x.float(), chosen, weights.half())
+            assert quick.dtype == F32
+            for a, b in ((y, wanted), (quick, wanted), (x.grad, rows.grad)):
                 assert distance(a, b) < 0.01, (recipe, name, distance(a, b))
             # A state dict of floats is quantized, in the layout of Transformers.
             state = copy.deepcopy(model.state_dict())
@@ -164,12 +167,15 @@ def without_experts():
             x, weights = x.requires_grad_(), weights.requires_grad_()
             y = model(x, chosen, weights)
             y.sum().backward()
-            alone = model(x, chosen[:, :1], weights[:, :1])
-            assert torch.equal(y, alone) and (y[5] == 0).all()
+            for gradients in False, True:
+                with torch.set_grad_enabled(gradients):
+                    y = model(x, chosen, weights)
+                    alone = model(x, chosen[:, :1], weights[:, :1])
+                    empty = model(x[:0], chosen[:0], weights[:0])
+                assert empty.shape == (0, HIDDEN)
+                assert torch.equal(y, alone) and (y[5] == 0).all()
             assert (x.grad[5] == 0).all() and (weights.grad[:, 1] == 0).all()
             assert torch.isfinite(x.grad).all() and torch.isfinite(weights.grad).all()
-            empty = model(x[:0], chosen[:0], weights[:0])
-            assert empty.shape == (0, HIDDEN)
 
 
 def all_chosen():

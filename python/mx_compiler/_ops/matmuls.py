@@ -223,6 +223,11 @@ def _alpha(body, types):
     return arguments, f"alpha({product}) " if product else ""
 
 
+def operand_types(name, x):
+    """Returns the names and MLIR types of a Quantized operand."""
+    return tuple(_types(_Side(name, x).about()))
+
+
 def _operands(types):
     return (f"ins({', '.join('%' + name for name, _ in types)} : "
             f"{', '.join(type for _, type in types)})")

@@ -4,6 +4,7 @@ Transformers (Mixtral, Qwen3-MoE and gpt-oss), which take a router's choices. Th
 attributes and parameters. Only the matmuls differ: they are block-scaled."""
 
 import functools
+import math
 
 import torch
 from torch.nn import functional as F
@@ -12,7 +13,8 @@ from .. import gpt_oss
 from ..._ops import checks as check
 from .._ops.experts import INTEGERS, group_rows
 from .._ops.token_groups import rearrange_scales
-from .parameters import (Replacement, adopt, adopt_experts, check_last, check_plain,
+from .._ops.weight_only_experts import weight_only_experts
+from .parameters import (FLOATS, Replacement, adopt, adopt_experts, check_last, check_plain,
                          dtype_name, local, result_dtype, to_bf16, without)
 from .recipes import training_recipe, weight_only_recipe
 from .weight_only import Quantized
@@ -260,6 +262,11 @@ class _Routed(torch.nn.Module):
         count, k = chosen.shape
         if chosen.dtype != torch.int64:
             chosen = chosen.to(torch.int32)
+        if weights.dtype == torch.float64:
+            weights = weights.float()  # as sums are f32
+        program = None if torch.is_grad_enabled() else self._program()
+        if program:
+            return weight_only_experts(rows, chosen, weights, *program, result_dtype(x)).view(x.shape)
         # Row p is choice slots[p] of all choices. Rows without an expert are last, with -1 as token
         # and slot. Matmuls leave their results and gradients undefined.
         tokens, slots, ends = group_rows(chosen, experts)
@@ -272,10 +279,11 @@ class _Routed(torch.nn.Module):
         # The additional row at index -1 receives the undefined results.
         choices = y.new_zeros((count * k + 1, hidden), dtype=torch.float32)
         choices[slots] = y.float()
-        if weights.dtype == torch.float64:
-            weights = weights.float()  # as sums are f32
         y = choices[:-1].view(count, k, hidden) * weights[..., None]
         return self._sum(y).to(result_dtype(x)).view(x.shape)
+
+    def _program(self):
+        """Returns arguments of `weight_only_experts`, or None if the layer is computed by operators."""
 
     def _sum(self, choices):
         """Returns the sum over each token's choices, [T, k, H]. PyTorch's sum adds in an order that
@@ -325,12 +333,20 @@ def _check_choice(chosen, weights, rows, experts, is_new):
     return weights
 
 
+# Names of classes in PyTorch and in Transformers.
+_SILU = "SiLU", "SiLUActivation"
+
+
 class _Concatenated(_Routed):
     """Experts with gate_up_proj, [E, 2 I, H] (gate, then up), down_proj, [E, H, I], and act_fn, as in
     Mixtral and Qwen3-MoE."""
 
     def forward(self, hidden_states, top_k_index, top_k_weights):
         return self._compute(hidden_states, top_k_index, top_k_weights)
+
+    def _clamp(self):
+        """Returns alpha and limit of `weight_only_experts`, or None for another function."""
+        return (None, None) if type(self.act_fn).__name__ in _SILU else None
 
     def _inner(self, gate_up):
         gate, up = gate_up.chunk(2, -1)
@@ -347,6 +363,10 @@ class _Interleaved(_Routed):
 
     def forward(self, hidden_states, router_indices=None, routing_weights=None):
         return self._compute(hidden_states, router_indices, routing_weights)
+
+    def _clamp(self):
+        numbers = float(self.alpha), float(self.limit)
+        return numbers if all(map(math.isfinite, numbers)) else None
 
     def _inner(self, gate_up):
         gate, up = gate_up[..., ::2].clamp(max=self.limit), gate_up[..., 1::2]
@@ -389,6 +409,17 @@ class _WeightOnly(_Quantized):
     @classmethod
     def from_experts(cls, module, recipe):
         return adopt_experts(cls, module, recipe)._take(cls._weights)
+
+    def _program(self):
+        recipe, clamp = self.recipe, self._clamp()
+        biases = [self._parameters.get(f"{name}_bias") for name in self._weights]
+        # Invariant results equal those with gradients bit by bit.
+        if (clamp is None or recipe.batch_invariant or recipe.fp8_scales
+                or any(b is not None and b.dtype not in FLOATS for b in biases)
+                or any(self._fp8(name) for name in self._weights)):
+            return None
+        parts = [part for name in self._weights for part in self._parts(name)]
+        return *parts, *biases, recipe.weights, *map(self._is_packed, self._weights), *clamp
 
     def extra_repr(self):
         return _describe(self) + self._describe_layout()

@@ -9,6 +9,7 @@ import torch
 from torch.utils.flop_counter import flop_registry, register_flop_formula
 
 from ..._ops.formats import find_format
+from .tensors import matrix_shape
 
 
 def counts(packet, get_raw=False):
@@ -78,6 +79,13 @@ counts(torch.ops.mx.weight_only_grouped_mm)(_weight_only)
 @counts(torch.ops.mx.weight_only_grouped_mm_backward)
 def _(dy, *_, out_shape=None, **__):
     return 2 * dy[0] * dy[1] * out_shape[-1]
+
+
+@counts(torch.ops.mx.weight_only_experts)
+def _(x, ids, weights, gate_up, *rest, out_shape=None):
+    # down has half as many elements as gate_up.
+    rows = matrix_shape(gate_up, rest[5], rest[6])[-2]
+    return 3 * ids[0] * ids[1] * x[1] * rows
 
 
 @counts(torch.ops.mx.matmul)

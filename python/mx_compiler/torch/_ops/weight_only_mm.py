@@ -230,7 +230,7 @@ def _check_scales(scales, weights, format, blocked):
 _operands = WeakTensorKeyDictionary()
 
 
-def _operand(elements, scales, format, blocked, global_scale, packed):
+def operand(elements, scales, format, blocked, global_scale, packed):
     """Returns the operand of a weight."""
     about = (elements.data_ptr(), scales.data_ptr(), elements.dtype, scales.dtype, elements.shape, scales.shape,
              elements.stride(), scales.stride(), format, blocked, packed)
@@ -258,7 +258,7 @@ def _multiply(x, elements, scales, offs, format, blocked=True, global_scale=None
         return expanded_matmul(tensors.plain(x), weights, tensors.plain(fp8_factors),
                                tensors.plain(offs))
     x = tensors.plain(x)
-    weights = _operand(elements, scales, format, blocked, global_scale, packed)
+    weights = operand(elements, scales, format, blocked, global_scale, packed)
     if offs is None:
         return matmuls.matmul(x, weights, torch.bfloat16, in_order=batch_invariant)
     if not offs.is_cuda:

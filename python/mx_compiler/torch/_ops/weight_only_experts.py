@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Experts with quantized weights, for the tokens of a router and without gradients, as an operator."""
+
+from typing import Optional
+
+import torch
+from torch import Tensor
+
+from ..._ops import weight_only_experts as layers
+from . import eager, tensors
+from .checks import check_one_device
+from .weight_only_mm import operand
+
+
+def _compute(x, ids, weights, gate_up, gate_up_scales, down, down_scales, gate_up_bias, down_bias,
+             format, packed_gate_up, packed_down, alpha, limit, dtype):
+    if not ids.numel():
+        return x.new_zeros(x.shape, dtype=dtype)
+    return layers.weight_only_experts(
+        *map(tensors.plain, (x, ids, weights)),
+        operand(gate_up, gate_up_scales, format, True, None, packed_gate_up),
+        operand(down, down_scales, format, True, None, packed_down),
+        () if gate_up_bias is None else (tensors.plain(gate_up_bias), tensors.plain(down_bias)),
+        None if alpha is None else (alpha, limit), dtype)
+
+
+def _fake(x, ids, weights, gate_up, gate_up_scales, down, down_scales, gate_up_bias, down_bias, format,
+          packed_gate_up, packed_down, alpha, limit, dtype):
+    check_one_device(x=x, ids=ids, weights=weights, gate_up=gate_up, gate_up_scales=gate_up_scales,
+                     down=down, down_scales=down_scales, gate_up_bias=gate_up_bias, down_bias=down_bias)
+    return x.new_empty(x.shape, dtype=dtype)
+
+
+# The weights are buffers of a module. Other arguments are described in `layers.weight_only_experts`; alpha
+# and limit are None for silu.
+weight_only_experts = eager.operator(tensors.define(
+    "weight_only_experts", "(Tensor x, Tensor ids, Tensor weights, Tensor gate_up, Tensor gate_up_scales, "
+    "Tensor down, Tensor down_scales, Tensor? gate_up_bias, Tensor? down_bias, str format, "
+    "bool packed_gate_up, bool packed_down, float? alpha, float? limit, ScalarType dtype) -> Tensor",
+    _compute, _fake))
