@@ -247,8 +247,9 @@ class _Routed(torch.nn.Module):
         y[t] = sum over the experts e that t chose of
                weight[t, e] (down_proj[e] inner(gate_up_proj[e] x[t]))
 
-    Subclasses define the weight layout (_k_major) and the function between the matmuls
-    (_inner), or the matmuls (_matmul) and the shape of a weight (_shape)."""
+    Subclasses define the weight layout (_k_major) and the function between the matmuls (_inner,
+    _clamp), or the matmuls (_matmul), the shape of a weight (_shape) and the arguments of
+    `weight_only_experts` (_program), None if operators compute the layer."""
 
     _weights = gpt_oss.PROJECTIONS
 
@@ -281,9 +282,6 @@ class _Routed(torch.nn.Module):
         choices[slots] = y.float()
         y = choices[:-1].view(count, k, hidden) * weights[..., None]
         return self._sum(y).to(result_dtype(x)).view(x.shape)
-
-    def _program(self):
-        """Returns arguments of `weight_only_experts`, or None if the layer is computed by operators."""
 
     def _sum(self, choices):
         """Returns the sum over each token's choices, [T, k, H]. PyTorch's sum adds in an order that
@@ -380,6 +378,9 @@ class _Interleaved(_Routed):
 
 
 class _Floats(torch.nn.Module):
+    def _program(self):
+        return None
+
     def _shape(self, name):
         return self._k_major(getattr(self, name)).shape
 
@@ -415,11 +416,12 @@ class _WeightOnly(_Quantized):
         biases = [self._parameters.get(f"{name}_bias") for name in self._weights]
         # Invariant results equal those with gradients bit by bit.
         if (clamp is None or recipe.batch_invariant or recipe.fp8_scales
-                or any(b is not None and b.dtype not in FLOATS for b in biases)
-                or any(self._fp8(name) for name in self._weights)):
+                or recipe.fp8_activations and any(map(self._fp8, self._weights))
+                or any(b is not None and b.dtype not in FLOATS for b in biases)):
             return None
-        parts = [part for name in self._weights for part in self._parts(name)]
-        return *parts, *biases, recipe.weights, *map(self._is_packed, self._weights), *clamp
+        weights = [self._parts(name) for name in self._weights]
+        packed = [elements.dim() > scales.dim() for elements, scales in weights]
+        return *weights[0], *weights[1], *biases, recipe.weights, *packed, *clamp
 
     def extra_repr(self):
         return _describe(self) + self._describe_layout()
