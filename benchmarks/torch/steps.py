@@ -395,10 +395,7 @@ def table(rows):
                  for entry in rows if entry["layer"] == row.name}
         if not found:
             continue
-        shown = [row.key, "to_bf16"]
-        if row.recipe == "mxfp8" and row.key != "to_peer":
-            shown[0] = "to_bound"
-        for key in dict.fromkeys(shown if row.key != "to_peer" else shown[:1]):
+        for key in dict.fromkeys((row.key, "to_peer" if row.key == "to_peer" else "to_bf16")):
             values = {name: one[key] for name, one in found.items()}
             is_bound = key in ("to_bound", "to_bytes")
             worst = (max if is_bound else min)(values, key=values.get)
