@@ -7,8 +7,10 @@ and unknown experts."""
 import copy
 import warnings
 
+import numpy as np
 import torch
 from torch import nn
+from torch.nn.utils import prune
 
 import hugging_face as hf
 import mx_compiler.torch as mxt
@@ -178,6 +180,43 @@ def without_experts():
             assert torch.isfinite(x.grad).all() and torch.isfinite(weights.grad).all()
 
 
+def without_gradients():
+    """One program computes the experts that it knows: other functions, hooks, and biases that are not parameters or
+    not bf16 give the results of calls with gradients."""
+    kept = []
+    for name in "gpt-oss", "mixtral":
+        plain = fused()[name].to(BF16)
+        x, chosen, weights = inputs(name)
+        chosen[0, 1], weights[0, 1] = -1, torch.inf
+
+        def change(function):
+            model = mxt.convert_(copy.deepcopy(plain), "mxfp4_weight_only")
+            function(model)
+            y = model(x.to(BF16), chosen, weights)
+            with torch.no_grad():
+                kept.append(y[1:])
+                np.testing.assert_allclose(exact(model(x.to(BF16), chosen, weights)), exact(y), rtol=0.02, atol=0.02)
+
+        change(lambda model: None)
+        if name == "gpt-oss":
+            for value in (0.5, -1, torch.inf, 3, torch.tensor(2.0)):
+                change(lambda model: setattr(model, "limit", value))
+                change(lambda model: setattr(model, "alpha", value))
+            change(lambda model: [prune.identity(model, f"{part}_proj_bias") for part in
+                                  ("gate_up", "down")])
+            change(lambda model: model.double())
+            model = mxt.convert_(copy.deepcopy(plain), "mxfp4_weight_only")
+            with torch.no_grad():
+                compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+                for model.alpha in 1.5, 0.5:
+                    assert torch.equal(compiled(x, chosen, weights)[1:], model(x, chosen, weights)[1:])
+        else:
+            change(lambda model: setattr(model, "act_fn", nn.GELU()))
+            change(lambda model: model.act_fn.register_forward_hook(lambda *given: 2 * given[2]))
+    same = [torch.equal(kept[0], y) for y in kept[1:]]
+    assert sum(same) < 4, same
+
+
 def all_chosen():
     """Each token selects all experts, so only the release determines whether a weight belongs to a choice or an
     expert."""
@@ -312,11 +351,12 @@ def errors():
         (ValueError, "hidden_states: expected [..., 64]", lambda: model(x[:, :32], chosen, weights)),
         (TypeError, "hidden_states: expected a torch.Tensor", lambda: model([1], chosen, weights)),
         (TypeError, "indices of experts: expected a tensor, found NoneType", lambda: model(x)),
-        (ValueError, "indices of experts: expected integers of shape (40, k), found float32",
+        (ValueError, "indices of experts: expected integers of shape (40, k), k at least 1, found float32",
          lambda: model(x, weights, weights)),
-        (ValueError, "indices of experts: expected integers of shape (40, k), found int64 of "
-         "shape (39, 2)", lambda: model(x, chosen[1:], weights)),
-        (TypeError, "weights of experts: expected floating point, found int64",
+        (ValueError, "shape (40, k), k at least 1, found int64 of shape (39, 2)",
+         lambda: model(x, chosen[1:], weights)),
+        (ValueError, "found int64 of shape (40, 0)", lambda: model(x, chosen[:, :0], weights[:, :0])),
+        (TypeError, "weights of experts: expected float32, bfloat16, float16 or float64, found int64",
          lambda: model(x, chosen, chosen)),
         (ValueError, "weights of experts: expected shape (40, 2), one for each index, or "
          "(40, 5), one for each expert, found (40, 3)",
@@ -325,7 +365,7 @@ def errors():
         refuses(kind, text, call)
 
 
-for part in (trains, weight_only, without_experts, all_chosen, more_dimensions, lists,
+for part in (trains, weight_only, without_experts, without_gradients, all_chosen, more_dimensions, lists,
              replaced, left_alone, errors):
     part()
     print(part.__name__, "right")

@@ -18,23 +18,23 @@ def weight_only_experts(x, ids, weights, gate_up, down, biases, clamp, dtype, *,
     weights  f32, bf16 or f16, [T, k]
     gate_up, down  Quantized, [E, 2 I, H] and [E, H, I], without global scales
     biases   f32, bf16 or f16, [E, 2 I] and [E, H], or ()
-    clamp    None: h = silu(gate) * up, with all rows of gate before the rows of up; or
+    clamp    (): h = silu(gate) * up, with all rows of gate before the rows of up; or
              (alpha, limit): h = gate * sigmoid(alpha * gate) * (up + 1) with both clamped, as in
              gpt-oss, with rows of gate and up in turn
     dtype    element type of the result: f32, bf16 or f16
 
     Matmuls are computed by `grouped_matmul` with results in bf16. Other arithmetic is in f32, and h is
     rounded to bf16. Callers check the arguments. Returns [T, H]."""
-    arrays = [x, ids, weights, *gate_up[:2], *down[:2], *biases]
-    entry, signature = find_plan(_plan, (clamp, dtype, gate_up.about, down.about), arrays,
-                                 (arrays, gate_up, down, clamp, dtype))
-    return entry.call(arrays, signature, stream)[0]
+    given = [x, ids, weights, *gate_up[:2], *down[:2], *biases, *clamp]
+    entry, signature = find_plan(_plan, (dtype, gate_up.about, down.about), given,
+                                 (ids, (ids, weights, *biases), gate_up, down, bool(clamp), dtype))
+    return entry.call(given, signature, stream)[0]
 
 
-def _plan(arrays, gate_up, down, clamp, dtype):
-    elements = tuple(check.operand("array", x)[0].mlir for x in (*arrays[1:3], *arrays[7:]))
-    return find_entry(_text, arrays[1].shape[1], elements, clamp, check.element("dtype", dtype, check.MATRICES).mlir,
-                      tuple(down.shape),
+def _plan(ids, arrays, gate_up, down, is_clamped, dtype):
+    elements = tuple(check.operand("array", x)[0].mlir for x in arrays)
+    return find_entry(_text, ids.shape[1], elements, is_clamped,
+                      check.element("dtype", dtype, check.MATRICES).mlir, tuple(down.shape),
                       matmuls.operand_types("gate_up", gate_up), matmuls.operand_types("down", down))
 
 
@@ -47,12 +47,10 @@ _SILU = """
     %s = arith.truncf %silu : f32 to bf16
     %h = arith.mulf %s, %u : bf16"""
 _CLAMPED = """
-    %most = arith.constant {limit:e} : f32
-    %least = arith.constant -{limit:e} : f32
-    %alpha = arith.constant {alpha:e} : f32
-    %gm = arith.minimumf %gate, %most : f32
-    %um = arith.minimumf %up, %most : f32
-    %uc = arith.maximumf %um, %least : f32
+    %least = arith.negf %limit : f32
+    %gm = arith.minimumf %gate, %limit : f32
+    %um = arith.maximumf %up, %least : f32
+    %uc = arith.minimumf %um, %limit : f32
     %scaled = arith.mulf %gm, %alpha : f32
     %minus = arith.negf %scaled : f32
     %exp = math.exp %minus : f32
@@ -64,12 +62,14 @@ _CLAMPED = """
     %h = arith.truncf %sum : f32 to bf16"""
 
 
-def _text(k, elements, clamp, to, shape, gate_up, down):
+def _text(k, elements, is_clamped, to, shape, gate_up, down):
     index, weight, *of_biases = elements
     experts, hidden, inner = shape
     bias_types = [tensor((experts, n), element) for n, element in zip((2 * inner, hidden), of_biases)]
     arguments = ", ".join(f"%{name}: {type}" for name, type in (
-        ("x", "!x"), ("ids", "!ids"), ("weights", "!weights"), *gate_up, *down, *zip(("gate_up_bias", "down_bias"), bias_types)))
+        ("x", "!x"), ("ids", "!ids"), ("weights", "!weights"), *gate_up, *down,
+        *zip(("gate_up_bias", "down_bias"), bias_types),
+        *[("alpha", "f32"), ("limit", "f32")] * is_clamped))
 
     def convert(result, value, element, back=False):
         """Returns an operation that converts a value to f32, or `back` from f32."""
@@ -147,12 +147,12 @@ func.func @main({arguments}) -> !y {{
     %id = tensor.extract %ids[%t, %j] : !ids
     %expert = arith.index_cast %id : {index} to index
     %twice = arith.muli %column, %c2 : index
-    %even = arith.addi {"%twice, %c0" if clamp else "%column, %c0"} : index
-    %odd = arith.addi {"%twice, %c1" if clamp else "%column, %inner"} : index
+    %even = arith.addi {"%twice, %c0" if is_clamped else "%column, %c0"} : index
+    %odd = arith.addi {"%twice, %c1" if is_clamped else "%column, %inner"} : index
     %v = tensor.extract %gu[%p, %even] : !gu
     %u = tensor.extract %gu[%p, %odd] : !gu
     {add_bias("%gate", "%v", 0, "even")}
-    {add_bias("%up", "%u", 0, "odd")}{_CLAMPED.format(**dict(zip(("alpha", "limit"), clamp))) if clamp else _SILU}
+    {add_bias("%up", "%u", 0, "odd")}{_CLAMPED if is_clamped else _SILU}
     linalg.yield %h : bf16
   }} -> !hs
   {matmul("hs", "z", down)}
@@ -212,8 +212,8 @@ func.func @main({arguments}) -> !y {{
       {add_bias("%a", "%v", 1, "column")}
       %weight = tensor.extract %weights[%t, %j] : !weights
       {convert("%factor", "%weight", weight)}
-      %product = arith.mulf %a, %factor : f32
-      %term = arith.select %exists, %product, %zero : f32
+      %kept = arith.select %exists, %a, %zero : f32
+      %term = arith.mulf %kept, %factor : f32
       %new = arith.addf %old, %term : f32
       scf.yield %new : f32
     }}

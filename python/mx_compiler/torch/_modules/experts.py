@@ -4,7 +4,6 @@ Transformers (Mixtral, Qwen3-MoE and gpt-oss), which take a router's choices. Th
 attributes and parameters. Only the matmuls differ: they are block-scaled."""
 
 import functools
-import math
 
 import torch
 from torch.nn import functional as F
@@ -266,7 +265,7 @@ class _Routed(torch.nn.Module):
         if weights.dtype == torch.float64:
             weights = weights.float()  # as sums are f32
         program = None if torch.is_grad_enabled() else self._program()
-        if program:
+        if program is not None:
             return weight_only_experts(rows, chosen, weights, *program, result_dtype(x)).view(x.shape)
         # Row p is choice slots[p] of all choices. Rows without an expert are last, with -1 as token
         # and slot. Matmuls leave their results and gradients undefined.
@@ -315,11 +314,11 @@ def _check_choice(chosen, weights, rows, experts, is_new):
         if not isinstance(x, torch.Tensor):
             raise TypeError(f"{name} of experts: expected a tensor, found "
                             f"{type(x).__name__}")
-    if chosen.dim() != 2 or chosen.shape[0] != rows or chosen.dtype not in INTEGERS:
-        raise ValueError(f"indices of experts: expected integers of shape ({rows}, k), "
+    if chosen.dim() != 2 or chosen.shape[0] != rows or not chosen.shape[1] or chosen.dtype not in INTEGERS:
+        raise ValueError(f"indices of experts: expected integers of shape ({rows}, k), k at least 1, "
                          f"found {dtype_name(chosen)} of shape {tuple(chosen.shape)}")
-    if not weights.is_floating_point():
-        raise TypeError("weights of experts: expected floating point, found "
+    if weights.dtype not in (*FLOATS, torch.float64):
+        raise TypeError("weights of experts: expected float32, bfloat16, float16 or float64, found "
                         f"{dtype_name(weights)}")
     k, found = chosen.shape[1], tuple(weights.shape)
     if found == (rows, experts) and (k != experts or not is_new):
@@ -331,10 +330,6 @@ def _check_choice(chosen, weights, rows, experts, is_new):
     return weights
 
 
-# Names of classes in PyTorch and in Transformers.
-_SILU = "SiLU", "SiLUActivation"
-
-
 class _Concatenated(_Routed):
     """Experts with gate_up_proj, [E, 2 I, H] (gate, then up), down_proj, [E, H, I], and act_fn, as in
     Mixtral and Qwen3-MoE."""
@@ -343,8 +338,13 @@ class _Concatenated(_Routed):
         return self._compute(hidden_states, top_k_index, top_k_weights)
 
     def _clamp(self):
-        """Returns alpha and limit of `weight_only_experts`, or None for another function."""
-        return (None, None) if type(self.act_fn).__name__ in _SILU else None
+        """Returns the argument `clamp` of `weight_only_experts`, or None for another function."""
+        function = self.act_fn
+        is_silu = type(function) is torch.nn.SiLU or (
+            type(function).__name__ == "SiLUActivation" and type(function).__module__ == "transformers.activations")
+        is_changed = is_silu and (function._forward_hooks or function._forward_pre_hooks
+                                  or "forward" in function.__dict__)
+        return () if is_silu and not is_changed else None
 
     def _inner(self, gate_up):
         gate, up = gate_up.chunk(2, -1)
@@ -363,8 +363,8 @@ class _Interleaved(_Routed):
         return self._compute(hidden_states, router_indices, routing_weights)
 
     def _clamp(self):
-        numbers = float(self.alpha), float(self.limit)
-        return numbers if all(map(math.isfinite, numbers)) else None
+        numbers = self.alpha, self.limit
+        return numbers if all(isinstance(x, (int, float)) for x in numbers) else None
 
     def _inner(self, gate_up):
         gate, up = gate_up[..., ::2].clamp(max=self.limit), gate_up[..., 1::2]
@@ -413,15 +413,16 @@ class _WeightOnly(_Quantized):
 
     def _program(self):
         recipe, clamp = self.recipe, self._clamp()
-        biases = [self._parameters.get(f"{name}_bias") for name in self._weights]
+        biases = [getattr(self, f"{name}_bias", None) for name in self._weights]
+        has_biases = all(isinstance(bias, torch.Tensor) and bias.dtype in FLOATS
+                         and bias.shape == self._shape(name)[:2] for name, bias in zip(self._weights, biases))
         # Invariant results equal those with gradients bit by bit.
-        if (clamp is None or recipe.batch_invariant or recipe.fp8_scales
-                or recipe.fp8_activations and any(map(self._fp8, self._weights))
-                or any(b is not None and b.dtype not in FLOATS for b in biases)):
+        if (clamp is None or not (has_biases if clamp else biases == [None, None]) or recipe.batch_invariant
+                or recipe.fp8_scales or recipe.fp8_activations and any(map(self._fp8, self._weights))):
             return None
         weights = [self._parts(name) for name in self._weights]
         packed = [elements.dim() > scales.dim() for elements, scales in weights]
-        return *weights[0], *weights[1], *biases, recipe.weights, *packed, *clamp
+        return *weights[0], *weights[1], *biases, recipe.weights, *packed, *(clamp or (None, None))
 
     def extra_repr(self):
         return _describe(self) + self._describe_layout()

@@ -21,7 +21,7 @@ def _compute(x, ids, weights, gate_up, gate_up_scales, down, down_scales, gate_u
         operand(gate_up, gate_up_scales, format, True, None, packed_gate_up),
         operand(down, down_scales, format, True, None, packed_down),
         () if gate_up_bias is None else (tensors.plain(gate_up_bias), tensors.plain(down_bias)),
-        None if alpha is None else (alpha, limit), dtype)
+        () if alpha is None else (alpha, limit), dtype)
 
 
 def _fake(x, ids, weights, gate_up, gate_up_scales, down, down_scales, gate_up_bias, down_bias, format,
@@ -31,8 +31,8 @@ def _fake(x, ids, weights, gate_up, gate_up_scales, down, down_scales, gate_up_b
     return x.new_empty(x.shape, dtype=dtype)
 
 
-# The weights are buffers of a module. Other arguments are described in `layers.weight_only_experts`; alpha
-# and limit are None for silu.
+# The weights are buffers of a module. Other arguments are described in `layers.weight_only_experts`;
+# biases, alpha and limit are None for silu.
 weight_only_experts = eager.operator(tensors.define(
     "weight_only_experts", "(Tensor x, Tensor ids, Tensor weights, Tensor gate_up, Tensor gate_up_scales, "
     "Tensor down, Tensor down_scales, Tensor? gate_up_bias, Tensor? down_bias, str format, "
