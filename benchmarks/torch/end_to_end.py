@@ -95,7 +95,6 @@ def main():
         add("--results", type=pathlib.Path, metavar="FILE", help="file for raw results")
         add("--tiny", action="store_true", help="compare small sizes on the host")
         if name == "gpt-oss":
-            add("--compile", action="store_true", help="apply torch.compile to captured decode steps")
             add("--layers", type=int, default=24, help="number of layers (default: 24)")
     commands.add_parser("show").add_argument("files", type=pathlib.Path, nargs="+")
     options = parser.parse_args()

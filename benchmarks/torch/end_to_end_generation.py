@@ -81,13 +81,12 @@ class Cache:
 class Session:
     """Prefill of random prompts, and decode steps."""
 
-    def __init__(self, model, batch, length, room, compiled=False):
+    def __init__(self, model, batch, length, room):
         self.model, self.length, self.room = model, length, room
         self.cache = Cache(model.config, batch, length + room, model.device)
         self.prompt = torch.randint(model.config.vocab_size, (batch, length), device=model.device)
         self.position = torch.tensor([length], device=model.device)
         self.token = self.prompt[:, -1:].clone()
-        self.call = torch.compile(self.forward, dynamic=False) if compiled else self.forward
 
     def forward(self, tokens, positions, keep):
         self.cache.positions = positions
@@ -101,7 +100,7 @@ class Session:
 
     def step(self):
         """Generates a token. The position returns to the end of the prompt if the cache is full."""
-        logits = self.call(self.token, self.position, 1)
+        logits = self.forward(self.token, self.position, 1)
         self.token.copy_(logits.argmax(-1))
         self.position.copy_(self.length + (self.position - self.length + 1) % self.room)
         return logits
@@ -181,15 +180,12 @@ def time_passes(model, name, options, passes, decibels=None):
     for batch, kind in ((batch, kind) for batch in (1, 32) for kind in passes):
         if kind == PASSES[2] and batch > 1:
             continue
-        compiled = options.compile and kind == "decode"
-        torch.compiler.reset()
-        session = Session(model, batch, options.length, ROOM, compiled)
+        session = Session(model, batch, options.length, ROOM)
         fill(session, model, passes)
         function = session.prefill if kind == "prefill" else session.step
         times = time_call(function, options.seconds, captured=kind != PASSES[2])
-        yield dict(case=f"{kind}, batch {batch}", implementation=name + ", compiled" * compiled,
-                   layers=options.layers, tokens=batch * (options.length if kind == "prefill" else 1),
-                   decibels=decibels) | times
+        yield dict(case=f"{kind}, batch {batch}", implementation=name, layers=options.layers, decibels=decibels,
+                   tokens=batch * (options.length if kind == "prefill" else 1)) | times
 
 
 def measure(options, check):

@@ -33,9 +33,9 @@ def weight_only_experts(x, ids, weights, gate_up, down, biases, clamp, dtype, *,
 
 def _plan(ids, arrays, gate_up, down, is_clamped, dtype):
     elements = tuple(check.operand("array", x)[0].mlir for x in arrays)
-    return find_entry(_text, ids.shape[1], elements, is_clamped,
-                      check.element("dtype", dtype, check.MATRICES).mlir, tuple(down.shape),
-                      matmuls.operand_types("gate_up", gate_up), matmuls.operand_types("down", down))
+    operands = matmuls.operand_types("gate_up", gate_up), matmuls.operand_types("down", down)
+    to = check.element("dtype", dtype, check.MATRICES).mlir
+    return find_entry(_text, ids.shape[1], elements, is_clamped, to, tuple(down.shape), *operands)
 
 
 # %h of %gate and %up, which are f32. PyTorch rounds the result of silu to bf16.
@@ -71,25 +71,22 @@ def _text(k, elements, is_clamped, to, shape, gate_up, down):
         *zip(("gate_up_bias", "down_bias"), bias_types),
         *[("alpha", "f32"), ("limit", "f32")] * is_clamped))
 
-    def convert(result, value, element, back=False):
-        """Returns an operation that converts a value to f32, or `back` from f32."""
-        name = "bitcast" if element == "f32" else "truncf" if back else "extf"
-        of = ("f32", element) if back else (element, "f32")
-        return f"{result} = arith.{name} {value} : {of[0]} to {of[1]}"
+    def widen(result, value, element):
+        return f"{result} = arith.{'bitcast' if element == 'f32' else 'extf'} {value} : {element} to f32"
 
     def add_bias(result, value, number, column):
         if not of_biases:
-            return convert(result, value, "bf16")
-        return f"""%f{column} = arith.extf {value} : bf16 to f32
+            return widen(result, value, "bf16")
+        return f"""{widen(f"%f{column}", value, "bf16")}
     %b{column} = tensor.extract %{('gate_up', 'down')[number]}_bias[%expert, %{column}] : {bias_types[number]}
-    {convert(f"%w{column}", f"%b{column}", of_biases[number])}
+    {widen(f"%w{column}", f"%b{column}", of_biases[number])}
     {result} = arith.addf %f{column}, %w{column} : f32"""
 
-    def matmul(x, result, weights):
-        names, types = (", ".join(part) for part in zip(*((f"%{name}", type) for name, type in weights)))
-        return f"""%{result}_init = tensor.empty(%pairs) : !{result}
-  %{result} = mx.grouped_matmul ragged = rows ins(%{x}, {names} : !{x}, {types})
-      offsets(%g#2 : !ends) outs(%{result}_init : !{result}) -> !{result}"""
+    def matmul(x, x_type, weights, result, type):
+        names, types = (", ".join(part) for part in zip(*((f"%{name}", of) for name, of in weights)))
+        return f"""%{result}_init = tensor.empty(%pairs) : {type}
+  %{result} = mx.grouped_matmul ragged = rows ins(%{x}, {names} : {x_type}, {types})
+      offsets(%g#2 : !ends) outs(%{result}_init : {type}) -> {type}"""
 
     return f"""
 !x = {tensor((None, hidden), "bf16")}
@@ -97,20 +94,21 @@ def _text(k, elements, is_clamped, to, shape, gate_up, down):
 !weights = {tensor((None, k), weight)}
 !list = tensor<?xi32>
 !ends = tensor<{experts}xi32>
+!count = tensor<i32>
 !places = tensor<?x{k}xi32>
-!rows = {tensor((None, hidden), "bf16")}
 !gu = {tensor((None, 2 * inner), "bf16")}
 !hs = {tensor((None, inner), "bf16")}
-!z = {tensor((None, hidden), "bf16")}
 !y = {tensor((None, hidden), to)}
 #id = affine_map<(r, c) -> (r, c)>
-#row = affine_map<(r, c) -> (r)>
+#rows = {{indexing_maps = [affine_map<(r, c) -> (r)>, #id], iterator_types = ["parallel", "parallel"]}}
+#elements = {{indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}}
+#result = {{indexing_maps = [#id], iterator_types = ["parallel", "parallel"]}}
 func.func @main({arguments}) -> !y {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c2 = arith.constant 2 : index
   %k = arith.constant {k} : index
-  %inner = arith.constant {inner} : index
+  %stride = arith.constant {2 if is_clamped else 1} : index
+  %offset = arith.constant {1 if is_clamped else inner} : index
   %experts = arith.constant {experts} : index
   %one = arith.constant 1.0 : f32
   %zero = arith.constant 0.0 : f32
@@ -119,25 +117,22 @@ func.func @main({arguments}) -> !y {{
   %g0 = tensor.empty(%pairs) : !list
   %g1 = tensor.empty(%pairs) : !list
   %g2 = tensor.empty() : !ends
-  %g3 = tensor.empty() : tensor<i32>
-  %g:4 = mx.group_rows ins(%ids : !ids) outs(%g0, %g1, %g2, %g3 : !list, !list, !ends, tensor<i32>)
-      -> !list, !list, !ends, tensor<i32>
+  %g3 = tensor.empty() : !count
+  %g:4 = mx.group_rows ins(%ids : !ids) outs(%g0, %g1, %g2, %g3 : !list, !list, !ends, !count) -> !list, !list, !ends, !count
 
   // Rows without an expert read any token.
-  %rows_init = tensor.empty(%pairs) : !rows
-  %rows = linalg.generic {{indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}}
-      ins(%g#0 : !list) outs(%rows_init : !rows) {{
+  %rows_init = tensor.empty(%pairs) : !x
+  %rows = linalg.generic #rows ins(%g#0 : !list) outs(%rows_init : !x) {{
   ^bb0(%token: i32, %out: bf16):
     %t = arith.index_cast %token : i32 to index
     %column = linalg.index 1 : index
     %value = tensor.extract %x[%t, %column] : !x
     linalg.yield %value : bf16
-  }} -> !rows
-  {matmul("rows", "gu", gate_up)}
+  }} -> !x
+  {matmul("rows", "!x", gate_up, "gu", "!gu")}
 
   %hs_init = tensor.empty(%pairs) : !hs
-  %hs = linalg.generic {{indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}}
-      ins(%g#1 : !list) outs(%hs_init : !hs) {{
+  %hs = linalg.generic #rows ins(%g#1 : !list) outs(%hs_init : !hs) {{
   ^bb0(%slot: i32, %out: bf16):
     %p = linalg.index 0 : index
     %column = linalg.index 1 : index
@@ -146,21 +141,19 @@ func.func @main({arguments}) -> !y {{
     %j = arith.remsi %pair, %k : index
     %id = tensor.extract %ids[%t, %j] : !ids
     %expert = arith.index_cast %id : {index} to index
-    %twice = arith.muli %column, %c2 : index
-    %even = arith.addi {"%twice, %c0" if is_clamped else "%column, %c0"} : index
-    %odd = arith.addi {"%twice, %c1" if is_clamped else "%column, %inner"} : index
+    %even = arith.muli %column, %stride : index
+    %odd = arith.addi %even, %offset : index
     %v = tensor.extract %gu[%p, %even] : !gu
     %u = tensor.extract %gu[%p, %odd] : !gu
     {add_bias("%gate", "%v", 0, "even")}
     {add_bias("%up", "%u", 0, "odd")}{_CLAMPED if is_clamped else _SILU}
     linalg.yield %h : bf16
   }} -> !hs
-  {matmul("hs", "z", down)}
+  {matmul("hs", "!hs", down, "z", "!x")}
 
   // The row of each pair, found among the ascending slots of its expert, or -1.
   %places_init = tensor.empty(%tokens) : !places
-  %places = linalg.generic {{indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}}
-      ins(%ids : !ids) outs(%places_init : !places) {{
+  %places = linalg.generic #elements ins(%ids : !ids) outs(%places_init : !places) {{
   ^bb0(%id: {index}, %out: i32):
     %t = linalg.index 0 : index
     %j = linalg.index 1 : index
@@ -197,8 +190,7 @@ func.func @main({arguments}) -> !y {{
   }} -> !places
 
   %y_init = tensor.empty(%tokens) : !y
-  %y = linalg.generic {{indexing_maps = [#id], iterator_types = ["parallel", "parallel"]}}
-      outs(%y_init : !y) {{
+  %y = linalg.generic #result outs(%y_init : !y) {{
   ^bb0(%out: {to}):
     %t = linalg.index 0 : index
     %column = linalg.index 1 : index
@@ -208,16 +200,16 @@ func.func @main({arguments}) -> !y {{
       %exists = arith.cmpi sge, %p, %c0 : index
       %id = tensor.extract %ids[%t, %j] : !ids
       %expert = arith.index_cast %id : {index} to index
-      %v = tensor.extract %z[%p, %column] : !z
+      %v = tensor.extract %z[%p, %column] : !x
       {add_bias("%a", "%v", 1, "column")}
       %weight = tensor.extract %weights[%t, %j] : !weights
-      {convert("%factor", "%weight", weight)}
+      {widen("%factor", "%weight", weight)}
       %kept = arith.select %exists, %a, %zero : f32
       %term = arith.mulf %kept, %factor : f32
       %new = arith.addf %old, %term : f32
       scf.yield %new : f32
     }}
-    {convert("%stored", "%sum", to, True)}
+    %stored = arith.{"bitcast" if to == "f32" else "truncf"} %sum : f32 to {to}
     linalg.yield %stored : {to}
   }} -> !y
   return %y : !y

@@ -247,8 +247,7 @@ class _Routed(torch.nn.Module):
                weight[t, e] (down_proj[e] inner(gate_up_proj[e] x[t]))
 
     Subclasses define the weight layout (_k_major) and the function between the matmuls (_inner,
-    _clamp), or the matmuls (_matmul), the shape of a weight (_shape) and the arguments of
-    `weight_only_experts` (_program), None if operators compute the layer."""
+    _clamp), or the matmuls (_matmul) and the shape of a weight (_shape)."""
 
     _weights = gpt_oss.PROJECTIONS
 
@@ -264,8 +263,7 @@ class _Routed(torch.nn.Module):
             chosen = chosen.to(torch.int32)
         if weights.dtype == torch.float64:
             weights = weights.float()  # as sums are f32
-        program = None if torch.is_grad_enabled() else self._program()
-        if program is not None:
+        if not torch.is_grad_enabled() and isinstance(self, Quantized) and (program := self._program()):
             return weight_only_experts(rows, chosen, weights, *program, result_dtype(x)).view(x.shape)
         # Row p is choice slots[p] of all choices. Rows without an expert are last, with -1 as token
         # and slot. Matmuls leave their results and gradients undefined.
@@ -330,6 +328,9 @@ def _check_choice(chosen, weights, rows, experts, is_new):
     return weights
 
 
+_SILU = "torch.nn.modules.activation.SiLU", "transformers.activations.SiLUActivation"
+
+
 class _Concatenated(_Routed):
     """Experts with gate_up_proj, [E, 2 I, H] (gate, then up), down_proj, [E, H, I], and act_fn, as in
     Mixtral and Qwen3-MoE."""
@@ -339,12 +340,9 @@ class _Concatenated(_Routed):
 
     def _clamp(self):
         """Returns the argument `clamp` of `weight_only_experts`, or None for another function."""
-        function = self.act_fn
-        is_silu = type(function) is torch.nn.SiLU or (
-            type(function).__name__ == "SiLUActivation" and type(function).__module__ == "transformers.activations")
-        is_changed = is_silu and (function._forward_hooks or function._forward_pre_hooks
-                                  or "forward" in function.__dict__)
-        return () if is_silu and not is_changed else None
+        f = self.act_fn
+        is_silu = f"{type(f).__module__}.{type(f).__name__}" in _SILU and "forward" not in f.__dict__
+        return () if is_silu and not (f._forward_hooks or f._forward_pre_hooks) else None
 
     def _inner(self, gate_up):
         gate, up = gate_up.chunk(2, -1)
@@ -378,9 +376,6 @@ class _Interleaved(_Routed):
 
 
 class _Floats(torch.nn.Module):
-    def _program(self):
-        return None
-
     def _shape(self, name):
         return self._k_major(getattr(self, name)).shape
 
@@ -412,6 +407,7 @@ class _WeightOnly(_Quantized):
         return adopt_experts(cls, module, recipe)._take(cls._weights)
 
     def _program(self):
+        """Returns arguments of `weight_only_experts`, or None if operators compute the layer."""
         recipe, clamp = self.recipe, self._clamp()
         biases = [getattr(self, f"{name}_bias", None) for name in self._weights]
         has_biases = all(isinstance(bias, torch.Tensor) and bias.dtype in FLOATS

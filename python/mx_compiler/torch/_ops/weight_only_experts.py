@@ -24,15 +24,12 @@ def _compute(x, ids, weights, gate_up, gate_up_scales, down, down_scales, gate_u
         () if alpha is None else (alpha, limit), dtype)
 
 
-def _fake(x, ids, weights, gate_up, gate_up_scales, down, down_scales, gate_up_bias, down_bias, format,
-          packed_gate_up, packed_down, alpha, limit, dtype):
-    check_one_device(x=x, ids=ids, weights=weights, gate_up=gate_up, gate_up_scales=gate_up_scales,
-                     down=down, down_scales=down_scales, gate_up_bias=gate_up_bias, down_bias=down_bias)
-    return x.new_empty(x.shape, dtype=dtype)
+def _fake(x, *others):
+    check_one_device(x=x, **{f"argument {i}": tensor for i, tensor in enumerate(others[:8], 1)})
+    return x.new_empty(x.shape, dtype=others[-1])
 
 
-# The weights are buffers of a module. Other arguments are described in `layers.weight_only_experts`;
-# biases, alpha and limit are None for silu.
+# Weights are buffers of a module; biases, alpha and limit are None for silu.
 weight_only_experts = eager.operator(tensors.define(
     "weight_only_experts", "(Tensor x, Tensor ids, Tensor weights, Tensor gate_up, Tensor gate_up_scales, "
     "Tensor down, Tensor down_scales, Tensor? gate_up_bias, Tensor? down_bias, str format, "
