@@ -213,20 +213,20 @@ class Copy:
     """Copies half of the given bytes, so reads and writes them together."""
     name, count = "copy", 1
 
-    def __init__(self, count):
+    def __init__(self, count, device="cuda"):
         import torch
-        self.source = torch.empty(count // 2, dtype=torch.uint8, device="cuda").random_()
+        self.source = torch.empty(count // 2, dtype=torch.uint8, device=device).random_()
         self.result = torch.empty_like(self.source)
 
     def launch(self, index):
         self.result.copy_(self.source)
 
 
-def make_refit(shape):
+def make_refit(shape, device):
     import mx_compiler.torch as mxt
-    dims = shape.groups, shape.outputs, shape.inputs
-    experts = mxt.MXWeightOnlyExperts(shape.inputs, shape.outputs, shape.groups, device="cuda")
-    return Refit(experts, normal("cuda", *dims)), Copy(int(REFIT_BYTES * shape.groups * shape.outputs * shape.inputs))
+    weight = normal(device, shape.groups, shape.outputs, shape.inputs)
+    experts = mxt.MXWeightOnlyExperts(shape.inputs, shape.outputs, shape.groups, device=device)
+    return Refit(experts, weight), Copy(int(REFIT_BYTES * weight.numel()), device)
 
 
 def multiply_mx(recipe):
@@ -260,7 +260,7 @@ def make(row, shape, device, most_sets=16):
     import torch
     dims = (shape.groups,) * bool(shape.groups) + (shape.outputs, shape.inputs)
     if row.name == "refit":
-        return make_refit(shape)
+        return make_refit(shape, device)
     if row.name == "weights" or row.name.startswith("invariant"):
         import mx_compiler.torch as mxt
         count = max(1, min(most_sets, -(-SETS_BYTES // (shape.outputs * shape.inputs))))
@@ -372,9 +372,9 @@ def check(options):
     device = "cuda" if torch.cuda.is_available() else "cpu"
     for row in ROWS:
         for shape in row.shapes(options.seed, options.shapes):
-            small = dataclasses.replace(
-                shape, rows=-(-shape.rows // 128), groups=min(shape.groups, 4),
-                outputs=multiple(shape.outputs / 32, 32), inputs=multiple(shape.inputs / 32, 32))
+            outputs, inputs = (multiple(size / 32, 32 if row.recipe == "mxfp8" else 128)
+                               for size in (shape.outputs, shape.inputs))
+            small = Shape(-(-shape.rows // 128), outputs, inputs, min(shape.groups, 4), shape.load)
             torch.manual_seed(options.seed)
             error = compare(row, small, make(row, small, device))
             print(f"{row.name} {small.name}: error {error:.3f}", flush=True)

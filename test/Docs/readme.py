@@ -66,7 +66,7 @@ for begin, attributes, words in re.findall(r'<text x="([\d.]+)" y="[\d.]+"(.*?)>
     first = float(begin) - long * {"end": 1, "middle": 0.5}.get(anchor and anchor[1], 0)
     assert 0 <= first and first + long <= width, f"docs/Figures/speed.svg: expected '{words}' to fit into {width}"
 # The text beside the chart names the dates and the chip, and links the results.
-assert "2026-11-29" in text and "NVIDIA H200" in text and "](docs/performance/Results.md)" in text
+assert "2026-11-30" in text and "NVIDIA H200" in text and "](docs/performance/Results.md)" in text
 
 # Blocks of `sh` that need no separate build.
 blocks = [block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if not block.startswith("scripts/")]

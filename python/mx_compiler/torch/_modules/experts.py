@@ -328,9 +328,6 @@ def _check_choice(chosen, weights, rows, experts, is_new):
     return weights
 
 
-_SILU = "torch.nn.modules.activation.SiLU", "transformers.activations.SiLUActivation"
-
-
 class _Concatenated(_Routed):
     """Experts with gate_up_proj, [E, 2 I, H] (gate, then up), down_proj, [E, H, I], and act_fn, as in
     Mixtral and Qwen3-MoE."""
@@ -340,8 +337,8 @@ class _Concatenated(_Routed):
 
     def _clamp(self):
         """Returns the argument `clamp` of `weight_only_experts`, or None for another function."""
-        f = self.act_fn
-        is_silu = f"{type(f).__module__}.{type(f).__name__}" in _SILU and "forward" not in f.__dict__
+        f, silu = self.act_fn, ("torch.nn.modules.activation.SiLU", "transformers.activations.SiLUActivation")
+        is_silu = f"{type(f).__module__}.{type(f).__name__}" in silu and "forward" not in f.__dict__
         return () if is_silu and not (f._forward_hooks or f._forward_pre_hooks) else None
 
     def _inner(self, gate_up):
