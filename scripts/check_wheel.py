@@ -22,7 +22,7 @@ SIZES = {"mx_compiler_runtime-": 3, "mx_compiler-": 40}
 # C library and processor in a wheel's name.
 TAG = re.compile(r"manylinux_2_(?P<minor>\d+)_(?P<machine>\w+)\.whl")
 # Available on every machine; libmx and libmx_runtime are in the wheel.
-NEEDED = re.compile(r"libc\.so\.6|libm\.so\.6|libgcc_s\.so\.1|ld-linux.*|libmx(_runtime)?\.so")
+NEEDED = re.compile(r"libc\.so\.6|libm\.so\.6|libgcc_s\.so\.1|lib(pthread\.so\.0|dl\.so\.2)|ld-linux.*|libmx(_runtime)?\.so")
 # Exports: the C interfaces, main functions of tools, and Python's entry point of an extension.
 SHOWN = re.compile(r"(mx|mgpu|mxc(?!Register))[A-Z]\w*|PyInit_mx_calls")
 

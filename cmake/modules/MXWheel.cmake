@@ -69,7 +69,8 @@ function(mx_add_wheel_library target library folder map objects archives options
     LINKER:--gc-sections LINKER:-z,defs LINKER:--strip-all LINKER:--version-script=${map})
   target_link_libraries(${target} PRIVATE
     -Wl,--start-group ${files} ${archives} -Wl,--end-group
-    ${CMAKE_DL_LIBS} Threads::Threads m)
+    # Before glibc 2.34 these were separate.
+    -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 m)
   set_target_properties(${target} PROPERTIES
     LINKER_LANGUAGE CXX
     LINK_DEPENDS "${map};${files}"
@@ -81,6 +82,7 @@ endfunction()
 function(mx_add_wheel_tool target tool folder library)
   get_property(main GLOBAL PROPERTY MX_MAIN_OF_${tool})
   mx_add_main(${target} ${main} ${library})
+  target_link_libraries(${target} PRIVATE $<TARGET_OBJECTS:mx-older-start>)
   target_link_options(${target} PRIVATE LINKER:--strip-all)
   set_target_properties(${target} PROPERTIES
     EXCLUDE_FROM_ALL ON

@@ -131,6 +131,10 @@ static LogicalResult translateModule(gpu::GPUModuleOp module, raw_ostream &os) {
   gpu::TargetOptions options(/*toolkitPath=*/{}, /*librariesToLink=*/{},
                              /*cmdOptions=*/{}, /*elfSection=*/{},
                              gpu::CompilationTarget::Assembly);
+  // Kernels need no libdevice, so a missing CUDA toolkit is no error.
+  ScopedDiagnosticHandler handler(module.getContext(), [](Diagnostic &found) {
+    return success(StringRef(found.str()).starts_with("CUDA path: "));
+  });
   std::optional<SmallVector<char, 0>> object =
       target.serializeToObject(module, options);
   if (!object)

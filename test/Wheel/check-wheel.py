@@ -11,7 +11,7 @@ import sys
 import zipfile
 
 sources, build, work = map(pathlib.Path, sys.argv[1:])
-RUNTIME = "mx_compiler_runtime-0.1.0-py3-none-manylinux_2_36_x86_64.whl"
+RUNTIME = "mx_compiler_runtime-0.1.0-py3-none-manylinux_2_28_x86_64.whl"
 GOOD = build / "wheels/wheel-runtime/mx_compiler/libmx_runtime.so"
 
 
@@ -31,7 +31,7 @@ def check(name, library, stored=False):
 
 assert check(RUNTIME, GOOD) == ""
 assert "expected at most 3 MB, found 4." in check(RUNTIME, GOOD, stored=True)
-assert "expected files that run with manylinux_2_5_x86_64" in check(RUNTIME.replace("36", "5"), GOOD)
+assert "expected files that run with manylinux_2_5_x86_64" in check(RUNTIME.replace("28", "5"), GOOD)
 # The build's own library links to the C++ library and exports its symbols.
 ordinary = check(RUNTIME, build / "lib/libmx_runtime.so")
 assert "expected a dependence on the C library only, found libstdc++.so.6" in ordinary
