@@ -8,13 +8,13 @@
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
+#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/types.h>
 #include <time.h>
 
 #define HIDDEN __attribute__((visibility("hidden")))
@@ -97,11 +97,13 @@ HIDDEN struct mallinfo2 mallinfo2(void) {
   return unknown;
 }
 
-// std::random_device reads it.
+// std::random_device reads it. Like glibc, ends the program if the system has
+// no random numbers, since callers may need secret ones.
 HIDDEN uint32_t arc4random(void) {
   uint32_t number;
-  while (getrandom(&number, sizeof number, 0) != sizeof number) {
-  }
+  while (getrandom(&number, sizeof number, 0) != sizeof number)
+    if (errno != EINTR)
+      abort();
   return number;
 }
 

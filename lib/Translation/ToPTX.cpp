@@ -131,9 +131,11 @@ static LogicalResult translateModule(gpu::GPUModuleOp module, raw_ostream &os) {
   gpu::TargetOptions options(/*toolkitPath=*/{}, /*librariesToLink=*/{},
                              /*cmdOptions=*/{}, /*elfSection=*/{},
                              gpu::CompilationTarget::Assembly);
-  // Kernels need no libdevice, so a missing CUDA toolkit is no error.
+  // Kernels need no libdevice, so an incomplete CUDA toolkit is no error.
   ScopedDiagnosticHandler handler(module.getContext(), [](Diagnostic &found) {
-    return success(StringRef(found.str()).starts_with("CUDA path: "));
+    std::string text = found.str();
+    return success(StringRef(text).starts_with("CUDA path: ") ||
+                   StringRef(text).starts_with("LibDevice path: "));
   });
   std::optional<SmallVector<char, 0>> object =
       target.serializeToObject(module, options);

@@ -1,5 +1,6 @@
 // RUN: mx-translate --mx-to-ptx %s | FileCheck %s
 // RUN: env CUDA_ROOT=%t.none mx-translate --mx-to-ptx %s 2>&1 | FileCheck %s --implicit-check-not=error
+// RUN: env CUDA_ROOT=%S mx-translate --mx-to-ptx %s 2>&1 | FileCheck %s --implicit-check-not=error
 
 // The host code may contain index, math and ub operations left by size checks and
 // canonicalization.

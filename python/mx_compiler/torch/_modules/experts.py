@@ -413,9 +413,9 @@ class _WeightOnly(_Quantized):
         if (clamp is None or not (has_biases if clamp else biases == [None, None]) or recipe.batch_invariant
                 or recipe.fp8_scales or recipe.fp8_activations and any(map(self._fp8, self._weights))):
             return None
-        weights = [self._parts(name) for name in self._weights]
-        packed = [elements.dim() > scales.dim() for elements, scales in weights]
-        return *weights[0], *weights[1], *biases, recipe.weights, *packed, *(clamp or (None, None))
+        parts = [part for name in self._weights for part in self._parts(name)]
+        packed = map(self._is_packed, self._weights)
+        return *parts, *biases, recipe.weights, *packed, *(clamp or (None, None))
 
     def extra_repr(self):
         return _describe(self) + self._describe_layout()

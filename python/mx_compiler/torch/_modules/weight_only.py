@@ -240,7 +240,7 @@ class Quantized(Replacement, torch.nn.Module):
         parts, recipe = self._parts(name), self.recipe
         if recipe.fp8_scales:
             return fp8_mm.multiply_stored(x, *parts, ends, recipe.fp8_scales)
-        options = dict(packed=parts[0].dim() > parts[1].dim(), fp8=self._fp8(name),
+        options = dict(packed=self._is_packed(name), fp8=self._fp8(name),
                        batch_invariant=recipe.batch_invariant)
         if ends is None:
             return weight_only_mm(x, *parts, recipe.weights, **options)

@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Experts with quantized weights, for the tokens of a router and without gradients, as an operator."""
 
-from typing import Optional
-
-import torch
-from torch import Tensor
-
 from ..._ops import weight_only_experts as layers
 from . import eager, tensors
 from .checks import check_one_device
@@ -24,9 +19,12 @@ def _compute(x, ids, weights, gate_up, gate_up_scales, down, down_scales, gate_u
         () if alpha is None else (alpha, limit), dtype)
 
 
-def _fake(x, *others):
-    check_one_device(x=x, **{f"argument {i}": tensor for i, tensor in enumerate(others[:8], 1)})
-    return x.new_empty(x.shape, dtype=others[-1])
+_TENSORS = "x", "ids", "weights", "gate_up", "gate_up_scales", "down", "down_scales", "gate_up_bias", "down_bias"
+
+
+def _fake(*arguments):
+    check_one_device(**dict(zip(_TENSORS, arguments)))
+    return arguments[0].new_empty(arguments[0].shape, dtype=arguments[-1])
 
 
 # Weights are buffers of a module; biases, alpha and limit are None for silu.

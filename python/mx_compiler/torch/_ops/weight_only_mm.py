@@ -236,11 +236,11 @@ def operand(elements, scales, format, blocked, global_scale, packed):
              elements.stride(), scales.stride(), format, blocked, packed)
     known = _operands.get(elements)
     if known is None or known[0] != about or global_scale is not None:
-        operand = _side("b", elements, scales, format, blocked, global_scale, is_packed=packed)
+        found = _side("b", elements, scales, format, blocked, global_scale, is_packed=packed)
         # A copy would miss later changes.
-        if global_scale is not None or about[:2] != (operand.elements.data_ptr(), operand.scales.data_ptr()):
-            return operand
-        known = _operands[elements] = about, operand
+        if global_scale is not None or about[:2] != (found.elements.data_ptr(), found.scales.data_ptr()):
+            return found
+        known = _operands[elements] = about, found
     return known[1]
 
 
