@@ -88,7 +88,7 @@ class Scenario:
     def run_rank(self, rank, ready, results):
         """Works until the group fails, and writes the outcome to `results`."""
         lib = ranks.load(LIBRARY, "sim")
-        group = Worker(lib, "ep", rank, self.size, self.ports[0], TIMEOUT if self.is_early else 5)
+        group = Worker(lib, "ep", rank, self.size, self.ports[0], TIMEOUT if self.is_early else 10)
         if not self.is_early:
             # All processes have started before the group is created.
             assert group.status == 0, group.text
@@ -123,9 +123,12 @@ class Scenario:
         begin = time.time()
         pids = [fork(f"{self}: rank {rank}", self.run_rank, rank, ready_end, results_end) for rank in range(self.size)]
         os.close(results_end)
+        os.close(ready_end)
         count = 0
         while not self.is_early and count < self.size:
-            count += len(os.read(ready, self.size))
+            found = os.read(ready, self.size)
+            assert found, f"{self.size - count} ranks ended before the signal"
+            count += len(found)
         time.sleep(self.delay)
         hit = time.time()
         os.kill(pids[self.victim], self.signal)
