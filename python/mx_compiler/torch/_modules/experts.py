@@ -126,8 +126,15 @@ class MXGroupedExperts(Replacement, GroupedExperts):
         return f"{super().extra_repr()}, recipe={self.recipe}"
 
 
-class _Quantized(Quantized):
-    """Experts with quantized weights."""
+class QuantizedExperts(Quantized):
+    """Experts with quantized weights. `added` contains functions of rows and ends, keyed by weight name,
+    that return terms of the results, such as those of LoRA (mx_compiler.peft)."""
+
+    added = {}
+
+    def _matmul(self, name, x, ends):
+        y = super()._matmul(name, x, ends)
+        return y + self.added[name](x, ends) if name in self.added else y
 
     def to_plain(self):
         """Returns a module of the experts' original class, or GroupedExperts, with dequantized
@@ -135,7 +142,7 @@ class _Quantized(Quantized):
         return self._give(self.plain_class)
 
 
-class MXWeightOnlyExperts(_Quantized):
+class MXWeightOnlyExperts(QuantizedExperts):
     """GroupedExperts with quantized weights in buffers w1_elements, w1_scales, and so on.
     Differentiable in x.
 
@@ -396,7 +403,7 @@ class _Trained(Replacement, _Floats):
         return _describe(self)
 
 
-class _WeightOnly(_Quantized):
+class _WeightOnly(QuantizedExperts):
     """Experts with buffers gate_up_proj_elements, gate_up_proj_scales, and so on."""
 
     @classmethod
@@ -411,7 +418,8 @@ class _WeightOnly(_Quantized):
                          and bias.shape == self._shape(name)[:2] for name, bias in zip(self._weights, biases))
         # Invariant results equal those with gradients bit by bit.
         if (clamp is None or not (has_biases if clamp else biases == [None, None]) or recipe.batch_invariant
-                or recipe.fp8_scales or recipe.fp8_activations and any(map(self._fp8, self._weights))):
+                or self.added or recipe.fp8_scales
+                or recipe.fp8_activations and any(map(self._fp8, self._weights))):
             return None
         parts = [part for name in self._weights for part in self._parts(name)]
         packed = map(self._is_packed, self._weights)
