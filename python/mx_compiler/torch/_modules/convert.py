@@ -3,6 +3,7 @@
 
 import inspect
 import warnings
+from typing import Any, Callable
 
 import torch
 
@@ -11,14 +12,15 @@ from .experts import (GroupedExperts, MXGroupedExperts, MXWeightOnlyExperts, che
                       from_routed, has_experts, is_routed, looks_like_experts, routers)
 from .linear import MXLinear, check_linear
 from .parameters import FLOATS, Replacement, dtype_name
-from .recipes import find_recipe
+from .recipes import Recipe, find_recipe
 from .weight_only import MXWeightOnlyLinear, Quantized
 
 PLAIN = "bf16"
 _registered = {}
 
 
-def register_experts(cls, from_experts):
+def register_experts(cls: type[torch.nn.Module],
+                     from_experts: Callable[[Any, Recipe], torch.nn.Module] | None) -> None:
     """Registers a function that `convert_` uses for a class of experts.
 
     cls           a class; its subclasses are not included
@@ -38,7 +40,9 @@ def register_experts(cls, from_experts):
                         f"None, found {type(from_experts).__name__}")
 
 
-def convert_(model, recipe="mxfp8", *, filter=None, strict=False, batch_invariant=False):
+def convert_(model: torch.nn.Module, recipe: str | Recipe = "mxfp8", *,
+             filter: Callable[[torch.nn.Module, str], bool] | None = None, strict: bool = False,
+             batch_invariant: bool = False) -> torch.nn.Module:
     """Replaces, in place, the modules of `model` that have block-scaled counterparts.
 
     model   a torch.nn.Module. If `model` itself is replaced, the result is the new module

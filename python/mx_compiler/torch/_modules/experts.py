@@ -4,9 +4,12 @@ Transformers (Mixtral, Qwen3-MoE and gpt-oss), which take a router's choices. Th
 attributes and parameters. Only the matmuls differ: they are block-scaled."""
 
 import functools
+import os
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
+from torch.types import Device
 
 from .. import gpt_oss
 from ..._ops import checks as check
@@ -15,7 +18,7 @@ from .._ops.token_groups import rearrange_scales
 from .._ops.weight_only_experts import weight_only_experts
 from .parameters import (FLOATS, Replacement, adopt, adopt_experts, check_last, check_plain,
                          dtype_name, local, result_dtype, to_bf16, without)
-from .recipes import training_recipe, weight_only_recipe
+from .recipes import Recipe, training_recipe, weight_only_recipe
 from .weight_only import Quantized
 
 # --- Rows sorted by expert ------------------------------------------------------------
@@ -39,7 +42,8 @@ class GroupedExperts(torch.nn.Module):
 
     Raises TypeError or ValueError. Errors name the argument."""
 
-    def __init__(self, dim, hidden_dim, num_experts, device=None, dtype=None):
+    def __init__(self, dim: int, hidden_dim: int, num_experts: int, device: Device = None,
+                 dtype: torch.dtype | None = None) -> None:
         for name, size, multiple in (("dim", dim, 8), ("hidden_dim", hidden_dim, 8),
                                      ("num_experts", num_experts, 1)):
             check.size(name, size, multiple)
@@ -51,23 +55,23 @@ class GroupedExperts(torch.nn.Module):
         self.reset_parameters()
 
     @property
-    def num_experts(self):
+    def num_experts(self) -> int:
         return self.w1.shape[0]
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Initializes each expert like nn.Linear."""
         for weight in (self.w1, self.w2, self.w3):
             bound = weight.shape[-1]**-0.5
             torch.nn.init.uniform_(weight, -bound, bound)
 
-    def init_weights(self, init_std):
+    def init_weights(self, init_std: float) -> None:
         """Initializes like torchtitan, from truncated normal distributions. The standard deviation
         is 0.02 for w1, and init_std for w2 and w3."""
         for weight, deviation in ((self.w1, 0.02), (self.w2, init_std),
                                   (self.w3, init_std)):
             torch.nn.init.trunc_normal_(weight, mean=0.0, std=deviation)
 
-    def forward(self, x, num_tokens_per_expert):
+    def forward(self, x: Tensor, num_tokens_per_expert: Tensor) -> Tensor:
         # If the parameters are DTensors, the rows belong to this rank's experts.
         w1, w2, w3 = local(self.w1), local(self.w2), local(self.w3)
         rows, ends = check_rows(x, num_tokens_per_expert, w1.shape[0], w1.shape[-1])
@@ -82,7 +86,7 @@ class GroupedExperts(torch.nn.Module):
         y = F.grouped_mm(x, to_bf16("weight", weight).transpose(-2, -1), offs=ends)
         return y.chunk(len(weights), -1)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         experts, hidden, dim = self.w1.shape
         return f"dim={dim}, hidden_dim={hidden}, num_experts={experts}"
 
@@ -98,8 +102,9 @@ class MXGroupedExperts(Replacement, GroupedExperts):
 
     plain_class = GroupedExperts
 
-    def __init__(self, dim, hidden_dim, num_experts, recipe="mxfp8", device=None,
-                 dtype=None, *, batch_invariant=False):
+    def __init__(self, dim: int, hidden_dim: int, num_experts: int, recipe: str | Recipe = "mxfp8",
+                 device: Device = None, dtype: torch.dtype | None = None, *,
+                 batch_invariant: bool = False) -> None:
         recipe = training_recipe(recipe, "MXGroupedExperts", "MXWeightOnlyExperts", batch_invariant)
         check.size("dim", dim, recipe.block)
         check.size("hidden_dim", hidden_dim, recipe.block)
@@ -107,14 +112,15 @@ class MXGroupedExperts(Replacement, GroupedExperts):
         self.recipe = recipe
 
     @classmethod
-    def from_experts(cls, module, recipe="mxfp8", *, batch_invariant=False):
+    def from_experts(cls, module: torch.nn.Module, recipe: str | Recipe = "mxfp8", *,
+                     batch_invariant: bool = False) -> "MXGroupedExperts":
         """Creates the module from a module with parameters w1, w2 and w3. The modules share
         parameters and hooks, and have the same mode."""
         recipe = training_recipe(recipe, "MXGroupedExperts", "MXWeightOnlyExperts", batch_invariant)
         check_experts(module, recipe)
         return adopt_experts(cls, module, recipe)
 
-    def to_plain(self):
+    def to_plain(self) -> torch.nn.Module:
         """Returns a module of the experts' original class, or GroupedExperts, with the same
         parameters, hooks and mode."""
         return without(adopt(self.plain_class, self), "recipe", "plain_class")
@@ -122,7 +128,7 @@ class MXGroupedExperts(Replacement, GroupedExperts):
     def _multiply(self, x, weights, ends):
         return self.recipe.multiply_grouped(x, weights, ends, self.quantized_once)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{super().extra_repr()}, recipe={self.recipe}"
 
 
@@ -136,7 +142,7 @@ class QuantizedExperts(Quantized):
         y = super()._matmul(name, x, ends)
         return y + self.added[name](x, ends) if name in self.added else y
 
-    def to_plain(self):
+    def to_plain(self) -> torch.nn.Module:
         """Returns a module of the experts' original class, or GroupedExperts, with dequantized
         weights."""
         return self._give(self.plain_class)
@@ -159,8 +165,9 @@ class MXWeightOnlyExperts(QuantizedExperts):
     _weights = ("w1", "w2", "w3")
     plain_class = GroupedExperts
 
-    def __init__(self, dim, hidden_dim, num_experts, recipe="mxfp4_weight_only",
-                 device=None, *, batch_invariant=False):
+    def __init__(self, dim: int, hidden_dim: int, num_experts: int,
+                 recipe: str | Recipe = "mxfp4_weight_only", device: Device = None, *,
+                 batch_invariant: bool = False) -> None:
         recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts", batch_invariant)
         for name, size, multiple in (("dim", dim, recipe.block), ("hidden_dim", hidden_dim, recipe.block),
                                      ("num_experts", num_experts, 1)):
@@ -173,7 +180,8 @@ class MXWeightOnlyExperts(QuantizedExperts):
         self._arrange(*self._weights)
 
     @classmethod
-    def from_experts(cls, module, recipe="mxfp4_weight_only", *, batch_invariant=False):
+    def from_experts(cls, module: torch.nn.Module, recipe: str | Recipe = "mxfp4_weight_only", *,
+                     batch_invariant: bool = False) -> "MXWeightOnlyExperts":
         """Creates the module from a module with parameters w1, w2 and w3, and quantizes them.
         Forward and backward hooks are kept."""
         recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts", batch_invariant)
@@ -181,23 +189,23 @@ class MXWeightOnlyExperts(QuantizedExperts):
         return adopt_experts(cls, module, recipe)._take(cls._weights)
 
     @property
-    def num_experts(self):
+    def num_experts(self) -> int:
         return self.w1_elements.shape[0]
 
     @property
-    def dim(self):
+    def dim(self) -> int:
         return self._shape("w1")[-1]
 
     @property
-    def hidden_dim(self):
+    def hidden_dim(self) -> int:
         return self._shape("w2")[-1]
 
-    def forward(self, x, num_tokens_per_expert):
+    def forward(self, x: Tensor, num_tokens_per_expert: Tensor) -> Tensor:
         rows, ends = check_rows(x, num_tokens_per_expert, self.num_experts, self.dim)
         gate, up = (self._matmul(name, rows, ends) for name in ("w1", "w3"))
         return self._matmul("w2", F.silu(gate) * up, ends).to(result_dtype(x))
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (f"dim={self.dim}, hidden_dim={self.hidden_dim}, "
                 f"num_experts={self.num_experts}, recipe={self.recipe}"
                 f"{self._describe_layout()}")
@@ -361,7 +369,8 @@ class _Interleaved(_Routed):
     """Experts with gate_up_proj, [E, H, 2 I] (gate and up interleaved), down_proj, [E, I, H], biases,
     alpha and limit, as in gpt-oss."""
 
-    def forward(self, hidden_states, router_indices=None, routing_weights=None):
+    def forward(self, hidden_states: Tensor, router_indices: Tensor | None = None,
+                routing_weights: Tensor | None = None) -> Tensor:
         return self._compute(hidden_states, router_indices, routing_weights)
 
     def _clamp(self):
@@ -388,10 +397,10 @@ class _Trained(Replacement, _Floats):
     """Experts that share the parameters of the replaced module."""
 
     @classmethod
-    def from_experts(cls, module, recipe):
+    def from_experts(cls, module: torch.nn.Module, recipe: Recipe) -> torch.nn.Module:
         return adopt_experts(cls, module, recipe)
 
-    def to_plain(self):
+    def to_plain(self) -> torch.nn.Module:
         """Returns a module of the original class in Transformers, with the same parameters."""
         return without(adopt(self.plain_class, self), "recipe", "plain_class")
 
@@ -399,7 +408,7 @@ class _Trained(Replacement, _Floats):
         weight = self._k_major(getattr(self, name))
         return self.recipe.multiply_grouped(x, [weight], ends, self.quantized_once)[0]
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return _describe(self)
 
 
@@ -407,7 +416,7 @@ class _WeightOnly(QuantizedExperts):
     """Experts with buffers gate_up_proj_elements, gate_up_proj_scales, and so on."""
 
     @classmethod
-    def from_experts(cls, module, recipe):
+    def from_experts(cls, module: torch.nn.Module, recipe: Recipe) -> torch.nn.Module:
         return adopt_experts(cls, module, recipe)._take(cls._weights)
 
     def _program(self):
@@ -425,7 +434,7 @@ class _WeightOnly(QuantizedExperts):
         packed = map(self._is_packed, self._weights)
         return *parts, *biases, recipe.weights, *packed, *(clamp or (None, None))
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return _describe(self) + self._describe_layout()
 
 
@@ -482,8 +491,9 @@ class MXWeightOnlyGptOssExperts(_Interleaved, _WeightOnly):
 
     plain_class = GptOssExperts
 
-    def __init__(self, experts, hidden, intermediate, recipe="mxfp4_weight_only", alpha=1.702,
-                 limit=7.0, device=None):
+    def __init__(self, experts: int, hidden: int, intermediate: int,
+                 recipe: str | Recipe = "mxfp4_weight_only", alpha: float = 1.702, limit: float = 7.0,
+                 device: Device = None) -> None:
         for name, size, multiple in (("experts", experts, 1), ("hidden", hidden, 32),
                                      ("intermediate", intermediate, 32)):
             check.size(name, size, multiple)
@@ -503,8 +513,9 @@ class MXWeightOnlyGptOssExperts(_Interleaved, _WeightOnly):
         self._arrange(*self._weights)
 
     @classmethod
-    def from_checkpoint(cls, checkpoint, layer, *, recipe="mxfp4_weight_only", device=None,
-                        **options):
+    def from_checkpoint(cls, checkpoint: gpt_oss.Checkpoint | str | os.PathLike[str], layer: int, *,
+                        recipe: str | Recipe = "mxfp4_weight_only", device: Device = None,
+                        **options: float) -> "MXWeightOnlyGptOssExperts":
         """Creates the experts of a layer from a gpt-oss checkpoint with its exact weights.
 
         checkpoint  an mx_compiler.torch.gpt_oss.Checkpoint, or its path

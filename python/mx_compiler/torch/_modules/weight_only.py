@@ -5,6 +5,8 @@ of this kind."""
 import functools
 
 import torch
+from torch import Tensor
+from torch.types import Device
 
 from ..._ops import checks as check
 from ..._ops import scale_tiles
@@ -21,7 +23,7 @@ from .linear import check_linear
 from .parameters import (FLOATS, Replacement, adopt, check_last,
                          check_parameter, check_plain, dtype_name, forget_state_hooks,
                          in_save_pretrained, result_dtype, to_bf16, without)
-from .recipes import weight_only_recipe
+from .recipes import Recipe, weight_only_recipe
 from .weight_layout import arrange, multiplies_fp8
 
 
@@ -158,7 +160,7 @@ class Quantized(Replacement, torch.nn.Module):
         for part, value in zip(_PARTS, self._quantize(name, weight)):
             setattr(self, f"{name}_{part}", value)
 
-    def refit(self, *weights, **named):
+    def refit(self, *weights: Tensor, **named: Tensor) -> None:
         """Quantizes new weights into the memory of the present weights, so CUDA graphs that contain
         the module multiply by the new weights. A graph may contain the call itself.
 
@@ -227,7 +229,7 @@ class Quantized(Replacement, torch.nn.Module):
         return (format, None if f32 else self.recipe.scale_rounding,
                 tensors.typed(elements, format.elements), tensors.typed(scales, format.scales))
 
-    def dequantized(self, name="weight", dtype=torch.bfloat16):
+    def dequantized(self, name: str = "weight", dtype: torch.dtype = torch.bfloat16) -> Tensor:
         """Returns the dequantized weight `name`."""
         check.one_of("name", name, self._weights)
         parts, scales = self._plain_parts(name), self.recipe.fp8_scales
@@ -344,8 +346,9 @@ class MXWeightOnlyLinear(Quantized):
 
     _weights = ("weight",)
 
-    def __init__(self, in_features, out_features, bias=True, recipe="mxfp4_weight_only",
-                 device=None, dtype=None, *, batch_invariant=False):
+    def __init__(self, in_features: int, out_features: int, bias: bool = True,
+                 recipe: str | Recipe = "mxfp4_weight_only", device: Device = None,
+                 dtype: torch.dtype | None = None, *, batch_invariant: bool = False) -> None:
         recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear", batch_invariant)
         check.size("in_features", in_features, recipe.block)
         check.size("out_features", out_features, recipe.block if recipe.fp8_scales else 1)
@@ -358,7 +361,8 @@ class MXWeightOnlyLinear(Quantized):
         self._arrange("weight")
 
     @classmethod
-    def from_linear(cls, linear, recipe="mxfp4_weight_only", *, batch_invariant=False):
+    def from_linear(cls, linear: torch.nn.Linear, recipe: str | Recipe = "mxfp4_weight_only", *,
+                    batch_invariant: bool = False) -> "MXWeightOnlyLinear":
         """Creates the module from an nn.Linear and quantizes its weight. The modules share the bias,
         and forward and backward hooks are kept."""
         recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear", batch_invariant)
@@ -369,17 +373,17 @@ class MXWeightOnlyLinear(Quantized):
         new.recipe = recipe
         return new._take(cls._weights)
 
-    def to_plain(self):
+    def to_plain(self) -> torch.nn.Linear:
         """Returns an nn.Linear with the dequantized weight and the same bias."""
         return self._give(torch.nn.Linear)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         operand = to_bf16("x", x)
         check_last("x", x, self.in_features, "in_features of the layer")
         y = like_rows(self._matmul("weight", as_rows(operand)), operand)
         return add_bias(y, self.bias).to(result_dtype(x))
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (f"in_features={self.in_features}, out_features={self.out_features}, "
                 f"bias={self.bias is not None}, recipe={self.recipe}"
                 f"{self._describe_layout()}")

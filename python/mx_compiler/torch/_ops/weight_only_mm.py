@@ -23,8 +23,9 @@ from .checks import (add_bias, as_rows, assume_expert_groups, check_flag, check_
 LEAST_FP8_ROWS = 1024
 
 
-def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
-                   global_scale=None, packed=False, fp8=None, batch_invariant=False):
+def weight_only_mm(x: Tensor, elements: Tensor, scales: Tensor, format: str, bias: Tensor | None = None,
+                   *, blocked: bool = True, global_scale: Tensor | None = None, packed: bool = False,
+                   fp8: tuple[Tensor, Tensor] | None = None, batch_invariant: bool = False) -> Tensor:
     """Computes x w^T with unquantized activations x and quantized weights w.
 
     x         bf16, [..., K]
@@ -55,8 +56,10 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
     return add_bias(like_rows(y, x), bias)
 
 
-def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
-                           global_scale=None, packed=False, fp8=None, batch_invariant=False):
+def weight_only_grouped_mm(x: Tensor, elements: Tensor, scales: Tensor, offs: Tensor, format: str, *,
+                           blocked: bool = True, global_scale: Tensor | None = None,
+                           packed: bool = False, fp8: tuple[Tensor, Tensor] | None = None,
+                           batch_invariant: bool = False) -> Tensor:
     """Multiplies the rows of each expert group g in x by the transpose of w[g].
 
     x         bf16, [T, K]: the rows of group g end at offs[g]
