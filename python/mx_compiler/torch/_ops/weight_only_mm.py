@@ -21,6 +21,8 @@ from .checks import (add_bias, as_rows, assume_expert_groups, check_flag, check_
 
 # Number of rows, on average of all experts, from which matmuls with `fp8` multiply in FP8.
 LEAST_FP8_ROWS = 1024
+# Number of weights that the gradient of x dequantizes at least at once.
+LEAST_PART = 2**25
 
 
 def weight_only_mm(x: Tensor, elements: Tensor, scales: Tensor, format: str, bias: Tensor | None = None,
@@ -303,16 +305,34 @@ def _weight_only_grouped_dx(dy: Tensor, elements: Tensor, scales: Tensor, offs: 
                             global_scale: Optional[Tensor],
                             packed: bool = False) -> Tensor:
     """Computes the gradient of x. This is an operator, so traces do not depend on whether there
-    are rows."""
-    if not dy.shape[0]:         # grouped_mm does not support matrices without rows
+    are rows. Weights are dequantized in parts, because a layer in bf16 may take more memory than all
+    other tensors of a step. A part is larger than four times dy and dx, so copies of rows take less
+    time than the dequantization."""
+    count = dy.shape[0]
+    if not count:               # grouped_mm does not support matrices without rows
         return _empty(dy, elements, format, packed, -1)
-    weight = _dequantize(elements, scales, format, dy.dtype, blocked, global_scale, packed)
+    experts, n, k = tensors.matrix_shape(elements.shape, format, packed)
+    step = max(LEAST_PART, 4 * count * (n + k)) // (n * k) + 1
     # grouped_mm requires rows with a multiple of 16 bytes.
-    more = -dy.shape[1] % 8
-    return torch.nn.functional.grouped_mm(
-        torch.nn.functional.pad(dy, (0, more)) if more else dy.contiguous(),
-        torch.nn.functional.pad(weight, (0, 0, 0, more)) if more else weight,
-        offs=offs.to(torch.int32))
+    more = -n % 8
+    dy = torch.nn.functional.pad(dy, (0, more)) if more else dy.contiguous()
+    offs = offs.to(torch.int32)
+
+    def multiply(dy, ends, part):
+        weight = _dequantize(elements[part], scales[part], format, dy.dtype, blocked, global_scale, packed)
+        weight = torch.nn.functional.pad(weight, (0, 0, 0, more)) if more else weight
+        return torch.nn.functional.grouped_mm(dy, weight, offs=ends)
+
+    if step >= experts:
+        return multiply(dy, offs, slice(None))
+    rows = torch.arange(count, device=dy.device)
+    dx = dy.new_empty(count + 1, k)     # the last row receives rows of other parts
+    for first in range(0, experts, step):
+        part = slice(first, first + step)
+        places = rows + (offs[first - 1] if first else 0)
+        y = multiply(dy[places.clamp(max=count - 1)], offs[part] - places[0].int(), part)
+        dx[torch.where(places < offs[part][-1], places, count)] = y
+    return dx[:-1]
 
 
 @_weight_only_grouped_dx.register_fake
