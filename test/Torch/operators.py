@@ -100,7 +100,7 @@ CASES = [
     (OPS.group_rows, (torch.randint(-1, 5, (24, 3), dtype=torch.int32, device=ref.DEVICE), 4), ()),
     (OPS.moe_layer, (x, w1, w2, tokens, probs, offs, *FORMATS), (0, 1, 2, 4)),
     (OPS.weight_only_experts, (x, tokens[:, None] % 5, probs[:, None], *byte(*mxt.quantize_mxfp4(w1)),
-                               *byte(*mxt.quantize_mxfp4(w2)), None, None, e2m1, False, False, None, None, half), ()),
+                               *byte(*mxt.quantize_mxfp4(w2)), *[None] * 4, e2m1, False, False, None, None, half), ()),
 ]
 
 

@@ -95,10 +95,10 @@ def in_graph():
 
 
 for recipe in ("mxfp4_weight_only", "mxfp8_weight_only", "mxfp6_weight_only", "mxfp8_fast_weight_only",
-               "fp8_block_weight_only", "w4a8"):
+               "fp8_block_weight_only", "w4a8", "nvfp4_weight_only"):
     linear(recipe)
 linear("mxfp4_weight_only", 80)
-for recipe in ("mxfp4_weight_only", "fp8_block_weight_only"):
+for recipe in "mxfp4_weight_only", "fp8_block_weight_only", "nvfp4_weight_only":
     experts(recipe)
     on_meta(recipe)
 if DEVICE == "cuda":

@@ -24,7 +24,7 @@ from reference import DEVICE
 from refuses import refuses
 
 FOLDER = pathlib.Path(sys.argv[1])
-RECIPES = "mxfp8_weight_only", "mxfp6_weight_only", "mxfp4_weight_only"
+RECIPES = "mxfp8_weight_only", "mxfp6_weight_only", "mxfp4_weight_only", "nvfp4_weight_only"
 COUNTS = torch.tensor([5, 8, 3], device=DEVICE)
 
 

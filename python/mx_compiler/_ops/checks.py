@@ -139,6 +139,14 @@ def training_format(name, format):
     return found
 
 
+def matmul_format(name, format):
+    """Returns the Format with the name `format`. Matmuls with bf16 must support it."""
+    found = find_format(format, name)
+    if not found.has_matmul:
+        raise ValueError(f"{name}: expected a format that supports matmuls, found {found.name}")
+    return found
+
+
 def quantized(name, q):
     """Checks that the arrays of a Quantized match the size of its matrix, because programs compare
     only numbers of tiles."""

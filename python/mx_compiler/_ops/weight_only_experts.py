@@ -7,7 +7,7 @@ from .mlir_text import tensor
 from .specialize import find_entry, find_plan
 
 
-def weight_only_experts(x, ids, weights, gate_up, down, biases, clamp, dtype, *, stream=None):
+def weight_only_experts(x, ids, weights, gate_up, down, biases, factors, clamp, dtype, *, stream=None):
     """Computes
 
         y[t] = sum over j, in order:  weights[t, j] (down[e] h + bias),  e = ids[t, j]
@@ -18,6 +18,7 @@ def weight_only_experts(x, ids, weights, gate_up, down, biases, clamp, dtype, *,
     weights  f32, bf16 or f16, [T, k]
     gate_up, down  Quantized, [E, 2 I, H] and [E, H, I], without global scales
     biases   f32, bf16 or f16, [E, 2 I] and [E, H], or ()
+    factors  f32, [E, 2] (of gate and of up) and [E, 1], factors of gate_up x and down h, or ()
     clamp    (): h = silu(gate) * up, with all rows of gate before the rows of up; or
              (alpha, limit): h = gate * sigmoid(alpha * gate) * (up + 1) with both clamped, as in
              gpt-oss, with rows of gate and up in turn
@@ -25,27 +26,34 @@ def weight_only_experts(x, ids, weights, gate_up, down, biases, clamp, dtype, *,
 
     Matmuls are computed by `grouped_matmul` with results in bf16. Other arithmetic is in f32, and h is
     rounded to bf16. Callers check the arguments. Returns [T, H]."""
-    given = [x, ids, weights, *gate_up[:2], *down[:2], *biases, *clamp]
-    entry, signature = find_plan(_plan, (dtype, gate_up.about, down.about), given,
-                                 (ids, (ids, weights, *biases), gate_up, down, bool(clamp), dtype))
+    given = [x, ids, weights, *gate_up[:2], *down[:2], *biases, *factors, *clamp]
+    has = bool(factors), bool(clamp)
+    entry, signature = find_plan(_plan, (dtype, *has, gate_up.about, down.about), given,
+                                 (ids, (ids, weights, *biases), gate_up, down, *has, dtype))
     return entry.call(given, signature, stream)[0]
 
 
-def _plan(ids, arrays, gate_up, down, is_clamped, dtype):
+def _plan(ids, arrays, gate_up, down, has_factors, is_clamped, dtype):
     elements = tuple(check.operand("array", x)[0].mlir for x in arrays)
     operands = matmuls.operand_types("gate_up", gate_up), matmuls.operand_types("down", down)
     to = check.element("dtype", dtype, check.MATRICES).mlir
-    return find_entry(_text, ids.shape[1], elements, is_clamped, to, tuple(down.shape), *operands)
+    return find_entry(_text, ids.shape[1], elements, has_factors, is_clamped, to, tuple(down.shape),
+                      down.format.block, *operands)
 
 
-# %h of %gate and %up, which are f32. PyTorch rounds the result of silu to bf16.
+# %h of %gate and %up, which are f32. Without factors they are values of bf16, and PyTorch rounds the
+# result of silu to bf16.
 _SILU = """
     %minus = arith.negf %gate : f32
     %exp = math.exp %minus : f32
     %d = arith.addf %one, %exp : f32
-    %silu = arith.divf %gate, %d : f32
+    %silu = arith.divf %gate, %d : f32"""
+_ROUNDED = """
     %s = arith.truncf %silu : f32 to bf16
     %h = arith.mulf %s, %u : bf16"""
+_UNROUNDED = """
+    %product = arith.mulf %silu, %up : f32
+    %h = arith.truncf %product : f32 to bf16"""
 _CLAMPED = """
     %least = arith.negf %limit : f32
     %gm = arith.minimumf %gate, %limit : f32
@@ -62,31 +70,39 @@ _CLAMPED = """
     %h = arith.truncf %sum : f32 to bf16"""
 
 
-def _text(k, elements, is_clamped, to, shape, gate_up, down):
+def _text(k, elements, has_factors, is_clamped, to, shape, block, gate_up, down):
     index, weight, *of_biases = elements
     experts, hidden, inner = shape
     bias_types = [tensor((experts, n), element) for n, element in zip((2 * inner, hidden), of_biases)]
+    factor_types = tensor((experts, 2), "f32"), tensor((experts, 1), "f32")
     arguments = ", ".join(f"%{name}: {type}" for name, type in (
         ("x", "!x"), ("ids", "!ids"), ("weights", "!weights"), *gate_up, *down,
         *zip(("gate_up_bias", "down_bias"), bias_types),
+        *list(zip(("gate_up_factor", "down_factor"), factor_types)) * has_factors,
         *[("alpha", "f32"), ("limit", "f32")] * is_clamped))
 
     def widen(result, value, element):
         return f"{result} = arith.{'bitcast' if element == 'f32' else 'extf'} {value} : {element} to f32"
 
-    def add_bias(result, value, number, column):
-        if not of_biases:
-            return widen(result, value, "bf16")
-        return f"""{widen(f"%f{column}", value, "bf16")}
-    %b{column} = tensor.extract %{('gate_up', 'down')[number]}_bias[%expert, %{column}] : {bias_types[number]}
-    {widen(f"%w{column}", f"%b{column}", of_biases[number])}
-    {result} = arith.addf %f{column}, %w{column} : f32"""
+    def finish(result, value, number, column, section="%c0"):
+        """Multiplies a bf16 sum by its factor and adds its bias, in f32."""
+        name, loads, steps = ("gate_up", "down")[number], [], ["extf {} : bf16 to f32"]
+        if has_factors:
+            loads.append(f"%f{column} = tensor.extract %{name}_factor[%expert, {section}] : {factor_types[number]}")
+            steps.append(f"mulf {{}}, %f{column} : f32")
+        if of_biases:
+            loads += [f"%b{column} = tensor.extract %{name}_bias[%expert, %{column}] : {bias_types[number]}",
+                      widen(f"%w{column}", f"%b{column}", of_biases[number])]
+            steps.append(f"addf {{}}, %w{column} : f32")
+        names = [value, *[f"%s{i}{column}" for i in range(1, len(steps))], result]
+        return "\n    ".join(loads + [f"{new} = arith.{step.format(old)}"
+                                      for old, new, step in zip(names, names[1:], steps)])
 
     def matmul(x, x_type, weights, result, type):
         names, types = (", ".join(part) for part in zip(*((f"%{name}", of) for name, of in weights)))
         return f"""%{result}_init = tensor.empty(%pairs) : {type}
   %{result} = mx.grouped_matmul ragged = rows ins(%{x}, {names} : {x_type}, {types})
-      offsets(%g#2 : !ends) outs(%{result}_init : {type}) -> {type}"""
+      offsets(%g#2 : !ends) outs(%{result}_init : {type}) block_size = {block} -> {type}"""
 
     return f"""
 !x = {tensor((None, hidden), "bf16")}
@@ -145,8 +161,8 @@ func.func @main({arguments}) -> !y {{
     %odd = arith.addi %even, %offset : index
     %v = tensor.extract %gu[%p, %even] : !gu
     %u = tensor.extract %gu[%p, %odd] : !gu
-    {add_bias("%gate", "%v", 0, "even")}
-    {add_bias("%up", "%u", 0, "odd")}{_CLAMPED if is_clamped else _SILU}
+    {finish("%gate", "%v", 0, "even")}
+    {finish("%up", "%u", 0, "odd", "%c1")}{_CLAMPED if is_clamped else _SILU + (_UNROUNDED if has_factors else _ROUNDED)}
     linalg.yield %h : bf16
   }} -> !hs
   {matmul("hs", "!hs", down, "z", "!x")}
@@ -201,7 +217,7 @@ func.func @main({arguments}) -> !y {{
       %id = tensor.extract %ids[%t, %j] : !ids
       %expert = arith.index_cast %id : {index} to index
       %v = tensor.extract %z[%p, %column] : !x
-      {add_bias("%a", "%v", 1, "column")}
+      {finish("%a", "%v", 1, "column")}
       %weight = tensor.extract %weights[%t, %j] : !weights
       {widen("%factor", "%weight", weight)}
       %kept = arith.select %exists, %a, %zero : f32

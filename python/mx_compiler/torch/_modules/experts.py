@@ -203,7 +203,8 @@ class MXWeightOnlyExperts(QuantizedExperts):
     def forward(self, x: Tensor, num_tokens_per_expert: Tensor) -> Tensor:
         rows, ends = check_rows(x, num_tokens_per_expert, self.num_experts, self.dim)
         gate, up = (self._matmul(name, rows, ends) for name in ("w1", "w3"))
-        return self._matmul("w2", F.silu(gate) * up, ends).to(result_dtype(x))
+        inner = (F.silu(gate) * up).to(torch.bfloat16)
+        return self._matmul("w2", inner, ends).to(result_dtype(x))
 
     def extra_repr(self) -> str:
         return (f"dim={self.dim}, hidden_dim={self.hidden_dim}, "
@@ -360,6 +361,10 @@ class _Concatenated(_Routed):
         gate, up = gate_up.chunk(2, -1)
         return self.act_fn(gate) * up
 
+    def _sections(self, name, rows):
+        half = rows // 2
+        return [slice(half), slice(half, rows)] if name == "gate_up_proj" else [slice(None)]
+
     @staticmethod
     def _k_major(weight):
         return weight
@@ -382,6 +387,9 @@ class _Interleaved(_Routed):
         gate = gate * torch.sigmoid(self.alpha * gate)
         # gate * (up + 1) in one operation
         return torch.addcmul(gate, gate, up.clamp(-self.limit, self.limit))
+
+    def _sections(self, name, rows):
+        return [slice(0, None, 2), slice(1, None, 2)] if name == "gate_up_proj" else [slice(None)]
 
     @staticmethod
     def _k_major(weight):
@@ -431,8 +439,8 @@ class _WeightOnly(QuantizedExperts):
                 or recipe.fp8_activations and any(map(self._fp8, self._weights))):
             return None
         parts = [part for name in self._weights for part in self._parts(name)]
-        packed = map(self._is_packed, self._weights)
-        return *parts, *biases, recipe.weights, *packed, *(clamp or (None, None))
+        packed, factors = map(self._is_packed, self._weights), map(self._factors, self._weights)
+        return *parts, *biases, *factors, recipe.weights, *packed, *(clamp or (None, None))
 
     def extra_repr(self) -> str:
         return _describe(self) + self._describe_layout()

@@ -19,8 +19,9 @@ class Recipe:
     """Quantization of the operands of a module's matmuls.
 
     activations, weights, gradients
-                    formats with blocks of 32 (mx.FORMATS). `gradients` is the format of
-                    the results' gradients, which are operands of the backward matmuls
+                    formats with blocks of 32 (mx.FORMATS); with weight_only, weights may be
+                    nvfp4, with a global scale for each matrix. `gradients` is the format of the
+                    results' gradients, which are operands of the backward matmuls
     scale_rounding  "ceil" (torchao's RCEIL), "floor" (OCP MX 1.0), "even" or "fit"
     wgrad_high_precision
                     True: compute weight gradients with bf16 matmuls
@@ -53,7 +54,8 @@ class Recipe:
 
     def __post_init__(self):
         for field in ("activations", "weights", "gradients"):
-            format = check.training_format(field, getattr(self, field))
+            is_stored = field == "weights" and self.weight_only is True
+            format = (check.matmul_format if is_stored else check.training_format)(field, getattr(self, field))
             object.__setattr__(self, field, format.name)
         check.one_of("scale_rounding", self.scale_rounding, ROUNDINGS)
         for field in ("wgrad_high_precision", "weight_only", "save_quantized", "fp8_activations",
@@ -69,6 +71,9 @@ class Recipe:
                 raise ValueError(f"save_quantized: expected False with {other}, which does "
                                  "not quantize x along its rows, found True")
 
+        if self.weights == "nvfp4" and self.scale_rounding != "ceil":
+            raise ValueError("scale_rounding: expected ceil with weights of nvfp4, found "
+                             f"{self.scale_rounding}")
         if self.fp8_activations and not (self.weight_only and self.weights == "mxfp4"):
             raise ValueError("fp8_activations: expected False without weight_only and weights of "
                              f"mxfp4, which are exact in FP8, found True with {self.weights}")
@@ -143,6 +148,7 @@ RECIPES = {
     "mxfp8_fast_weight_only": Recipe(fp8_scales="e8m0", weight_only=True),
     "fp8_block_weight_only": Recipe(fp8_scales="f32", weight_only=True),
     "mxfp4_weight_only": Recipe(weights="mxfp4", weight_only=True),
+    "nvfp4_weight_only": Recipe(weights="nvfp4", weight_only=True),
     "w4a8": Recipe(weights="mxfp4", weight_only=True, fp8_activations=True),
 }
 """Recipes by name. `convert_` and the modules accept these names."""

@@ -3,6 +3,7 @@
 of this kind."""
 
 import functools
+import itertools
 
 import torch
 from torch import Tensor
@@ -17,8 +18,9 @@ from .._ops import fp8_mm, tensors
 from .._ops.checks import add_bias, as_rows, check_tensor, like_rows
 from .._ops.normalize_scales import normalize_scales
 from .._ops.pack_weights import pack_weights, unpack_weights
-from .._ops.quantize import dequantize, quantize
-from .._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
+from .._ops.quantize import dequantize, quantize, quantize_nvfp4
+from .._ops.token_groups import rearrange_scales
+from .._ops.weight_only_mm import multiply_grouped, weight_only_mm
 from .linear import check_linear
 from .parameters import (FLOATS, Replacement, adopt, check_last,
                          check_parameter, check_plain, dtype_name, forget_state_hooks,
@@ -37,8 +39,9 @@ def _is_name(x):
 
 
 class Quantized(Replacement, torch.nn.Module):
-    """Module with quantized weights. The weight NAME is stored in two byte buffers, NAME_elements
-    and NAME_scales (blocked). The buffers are bytes, because Module.to(dtype) would convert 8-bit
+    """Module with quantized weights. The weight NAME is stored in byte buffers: NAME_elements,
+    NAME_scales (blocked) and, for NVFP4, NAME_global_scale, the bits of f32 factors, [..., S]. Each of
+    S sections of rows has a factor (`_sections`). The buffers are bytes, because Module.to(dtype) would convert 8-bit
     floats. `float_dtype` is the dtype of dequantized weights, and the parameter NAME is None.
 
     A float matrix NAME in a state dict is quantized when loaded. In a state dict of bytes, NAME is a
@@ -58,7 +61,9 @@ class Quantized(Replacement, torch.nn.Module):
         self.register_parameter(name, None)
         shapes = (fp8_mm.stored_shapes(shape, self.recipe.fp8_scales) if self.recipe.fp8_scales
                   else tensors.shapes(shape, format, True))
-        for part, dims in zip(_PARTS, shapes):
+        if format.has_global_scale:
+            shapes = *shapes, (*shape[:-2], 4 * len(self._sections(name, shape[-2])))
+        for part, dims in zip(self._part_names, shapes):
             # Zero bytes represent a matrix of zeros.
             self.register_buffer(f"{name}_{part}", torch.zeros(
                 dims, dtype=torch.uint8, device=device))
@@ -82,11 +87,15 @@ class Quantized(Replacement, torch.nn.Module):
         for name in self._weights:
             floats = self._k_major(self.dequantized(name, self.float_dtype))
             weights[name] = torch.nn.Parameter(floats.contiguous())
-            for part in _PARTS + _FP8_PARTS * self.recipe.fp8_activations:
+            for part in self._part_names + _FP8_PARTS * self.recipe.fp8_activations:
                 del new._buffers[f"{name}_{part}"]
                 new._non_persistent_buffers_set.discard(f"{name}_{part}")
         new.__dict__["_parameters"] = {**new._parameters, **weights}
         return without(forget_state_hooks(new), "recipe", "plain_class", "float_dtype")
+
+    def _sections(self, name, rows):
+        """Returns slices of a weight's rows that have global scales of their own."""
+        return [slice(None)]
 
     def _k_major(self, weight):
         """Converts a weight between its float layout and its quantized layout, in both
@@ -105,6 +114,23 @@ class Quantized(Replacement, torch.nn.Module):
         format = find_format(self.recipe.weights)
         scales = self.recipe.fp8_scales
         return weight_format(format.elements, scales) if scales else format
+
+    @property
+    def _part_names(self):
+        return _PARTS + ("global_scale",) * self._format.has_global_scale
+
+    def _factors(self, name):
+        """Returns the global scales of NVFP4, [..., S] in f32, or None."""
+        factors = self._buffers.get(f"{name}_global_scale")
+        return factors if factors is None else factors.view(torch.float32)
+
+    def _row_factors(self, name):
+        """Returns the global scale of each row, [..., N]."""
+        factors, shape = self._factors(name), self._shape(name)
+        rows = factors.new_empty(shape[:-1])
+        for number, section in enumerate(self._sections(name, shape[-2])):
+            rows[..., section] = factors[..., number, None]
+        return rows
 
     def _parts(self, name):
         buffers = self._buffers  # attributes of modules are slow
@@ -147,17 +173,33 @@ class Quantized(Replacement, torch.nn.Module):
                 else elements), scales
 
     def _quantize(self, name, weight):
-        """Quantizes a matrix. Returns the bytes of its elements and scales on the module's device."""
+        """Quantizes a matrix. Returns the bytes of its parts on the module's device."""
         elements, scales = self._parts(name)
         to = weight.device if elements.is_meta else elements.device
         weight = to_bf16(name, weight.detach()).to(to)
         if self.recipe.fp8_scales:
             return fp8_mm.quantize_stored(weight, self.recipe.fp8_scales)
+        if self._format.has_global_scale:
+            return self._quantize_sections(name, weight)
         q = quantize(weight, self.recipe.weights, scale_rounding=self.recipe.scale_rounding)
         return tuple(part.contiguous().view(torch.uint8) for part in q)
 
+    def _quantize_sections(self, name, weight):
+        """Quantizes each matrix and each section of its rows to NVFP4 as quantize_nvfp4 does."""
+        *outer, rows, columns = weight.shape
+        sections = self._sections(name, rows)
+        elements, scales = (weight.new_empty(dims, dtype=torch.uint8) for dims in tensors.shapes(
+            weight.shape, self._format, False))
+        factors = weight.new_empty((*outer, len(sections)), dtype=torch.float32)
+        for place in itertools.product(*map(range, outer)):
+            for number, section in enumerate(sections):
+                part = quantize_nvfp4(weight[place][section], blocked=False)
+                elements[place][section], scales[place][section] = (x.view(torch.uint8) for x in part[:2])
+                factors[place][number] = part[2]
+        return elements, rearrange_scales(scales), factors.view(torch.uint8)
+
     def _set(self, name, weight):
-        for part, value in zip(_PARTS, self._quantize(name, weight)):
+        for part, value in zip(self._part_names, self._quantize(name, weight)):
             setattr(self, f"{name}_{part}", value)
 
     def refit(self, *weights: Tensor, **named: Tensor) -> None:
@@ -198,7 +240,7 @@ class Quantized(Replacement, torch.nn.Module):
             raise ValueError(f"{name}: expected a tensor and a module with memory, found the device meta: "
                              "create both on another device, or call to_empty(device=...)")
         weight, fp8 = self._k_major(weight.detach()), self._fp8(name)
-        if elements.is_cuda and not fp8:
+        if elements.is_cuda and not fp8 and not self._format.has_global_scale:
             return functools.partial(self._quantize_into, name, weight)
         values = self._quantize(name, weight)
         normalized = normalize_scales(*values) if fp8 else ()
@@ -207,9 +249,10 @@ class Quantized(Replacement, torch.nn.Module):
                              "in a row, as fp8_activations requires, found others: create a new "
                              "module")
         if self._is_packed(name):
-            values = pack_weights(values[0], self._format.name), values[1]
+            values = pack_weights(values[0], self._format.name), *values[1:]
+        buffers = *(self._buffers[f"{name}_{part}"] for part in self._part_names), *(fp8 or ())
         return lambda: [buffer.copy_(value) for buffer, value in zip(
-            (elements, scales, *(fp8 or ())), (*values, *normalized), strict=True)]
+            buffers, (*values, *normalized), strict=True)]
 
     def _quantize_into(self, name, weight):
         """Quantizes a matrix into the buffers of a GPU without other results, which graphs can capture."""
@@ -235,18 +278,30 @@ class Quantized(Replacement, torch.nn.Module):
         parts, scales = self._plain_parts(name), self.recipe.fp8_scales
         if scales:
             return fp8_mm.dequantize_stored(*parts, scales, dtype)
+        if self._format.has_global_scale:
+            one = torch.ones((), dtype=torch.float32, device=parts[0].device)
+            floats = dequantize(*parts, self.recipe.weights, torch.float32, global_scale=one)
+            return floats.mul_(self._row_factors(name)[..., None]).to(dtype)
         return dequantize(*parts, self.recipe.weights, dtype)
 
     def _matmul(self, name, x, ends=None):
-        """Multiplies x, [T, K] in bf16, by the weight. With `ends`, rows have experts."""
+        """Multiplies x, [T, K] in bf16, by the weight. With `ends`, rows have experts, and results for
+        NVFP4 are f32, the bf16 sums multiplied by the global scales."""
         parts, recipe = self._parts(name), self.recipe
         if recipe.fp8_scales:
             return fp8_mm.multiply_stored(x, *parts, ends, recipe.fp8_scales)
-        options = dict(packed=self._is_packed(name), fp8=self._fp8(name),
-                       batch_invariant=recipe.batch_invariant)
+        factors, packed, fp8 = self._factors(name), self._is_packed(name), self._fp8(name)
         if ends is None:
-            return weight_only_mm(x, *parts, recipe.weights, **options)
-        return weight_only_grouped_mm(x, *parts, ends, recipe.weights, **options)
+            return weight_only_mm(x, *parts, recipe.weights, packed=packed, fp8=fp8,
+                                  global_scale=None if factors is None else factors[0],
+                                  batch_invariant=recipe.batch_invariant)
+        y = multiply_grouped(x, *parts, ends, recipe.weights, True, None, packed, *(fp8 or (None, None)),
+                             recipe.batch_invariant)
+        if factors is None:
+            return y
+        places = torch.arange(len(x), device=x.device, dtype=ends.dtype)
+        experts = torch.searchsorted(ends, places, right=True).clamp(max=len(ends) - 1)
+        return y.float() * self._row_factors(name)[experts]
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         if in_save_pretrained():
@@ -282,7 +337,7 @@ class Quantized(Replacement, torch.nn.Module):
             errors.append(f"{prefix}{name}: expected a torch.Tensor, found "
                           f"{type(weight).__name__}")
         elif tuple(weight.shape) == shape and weight.dtype in FLOATS:
-            for part, value in zip(_PARTS, self._quantize(name, self._k_major(weight))):
+            for part, value in zip(self._part_names, self._quantize(name, self._k_major(weight))):
                 state_dict[f"{prefix}{name}_{part}"] = value
         else:
             errors.append(f"size mismatch for {prefix}{name}: expected floats of shape "

@@ -76,18 +76,20 @@ def weight_only_grouped_mm(x: Tensor, elements: Tensor, scales: Tensor, offs: Te
                         ("offs", offs)):
         check_tensor(name, given)
     _check_options(format, blocked, global_scale, packed, fp8, batch_invariant)
-    return _call_grouped(x, elements, scales, offs, format, blocked, global_scale, packed,
-                         *(fp8 or (None, None)), bool(batch_invariant))
+    return multiply_grouped(x, elements, scales, offs, format, blocked, global_scale, packed,
+                            *(fp8 or (None, None)), bool(batch_invariant))
 
 
 def _check_options(format, blocked, global_scale, packed, fp8, batch_invariant):
     check_tensors(global_scale=global_scale)
+    check_names(format=format)
+    if find_format(format).has_global_scale and global_scale is None:
+        raise ValueError("global_scale: expected an array, because the format is nvfp4, found None")
     if fp8 is not None:
         if not isinstance(fp8, tuple) or len(fp8) != 2:
             raise TypeError("fp8: expected a result of mx_compiler.torch.normalize_scales or None, "
                             f"found {type(fp8).__name__}")
         check_tensors(fp8_scales=fp8[0], fp8_factors=fp8[1])
-    check_names(format=format)
     check_flag("blocked", blocked)
     check_flag("packed", packed)
     check_flag("batch_invariant", batch_invariant)
@@ -199,11 +201,9 @@ def _check_weight_only(x, elements, scales, format, blocked, global_scale, packe
                        fp8_scales=None, fp8_factors=None, offs=None):
     check.matrix("x", x, ("bf16",))
     check.matrix("elements", elements, tuple(OF_MLIR))
-    of = find_format(format)
-    if not of.has_matmul:
-        raise ValueError(f"format: expected a format that supports matmuls, found {format}")
-    check.both_or_none("global_scale", global_scale, of.has_global_scale or None,
-                       "the format is nvfp4")
+    of = check.matmul_format("format", format)
+    if global_scale is not None and not of.has_global_scale:
+        raise ValueError("global_scale: expected None, unless the format is nvfp4, found an array")
     if packed:
         tensors.check_packed("elements", elements, of)
     weights = tensors.matrix_shape(elements.shape, of, packed)
@@ -231,19 +231,24 @@ def _check_scales(scales, weights, format, blocked):
                         f"{scales.dtype}")
 
 
+def _address(x):
+    return x if x is None else x.data_ptr()
+
+
 # Operands of weights, keyed by their elements: modules pass the same tensors in each call.
 _operands = WeakTensorKeyDictionary()
 
 
 def operand(elements, scales, format, blocked, global_scale, packed):
-    """Returns the operand of a weight."""
-    about = (elements.data_ptr(), scales.data_ptr(), elements.dtype, scales.dtype, elements.shape, scales.shape,
-             elements.stride(), scales.stride(), format, blocked, packed)
+    """Returns the operand of a weight. Without its global scale, which the caller then applies, products
+    are those of elements and block scales."""
+    about = (*map(_address, (elements, scales, global_scale)), elements.dtype, scales.dtype, elements.shape,
+             scales.shape, elements.stride(), scales.stride(), format, blocked, packed)
     known = _operands.get(elements)
-    if known is None or known[0] != about or global_scale is not None:
+    if known is None or known[0] != about:
         found = _side("b", elements, scales, format, blocked, global_scale, is_packed=packed)
         # A copy would miss later changes.
-        if global_scale is not None or about[:2] != (found.elements.data_ptr(), found.scales.data_ptr()):
+        if about[:3] != tuple(map(_address, (found.elements, found.scales, found.global_scale))):
             return found
         known = _operands[elements] = about, found
     return known[1]
@@ -296,6 +301,8 @@ def _without_offs(function):
 def _dequantize(elements, scales, format, dtype, blocked, global_scale, packed):
     if packed:
         elements = torch.ops.mx.unpack_weights(elements, format)
+    if global_scale is None and find_format(format).has_global_scale:
+        global_scale = torch.ones((), dtype=torch.float32, device=elements.device)
     return torch.ops.mx.dequantize(elements, scales, format, dtype, blocked, global_scale)
 
 
@@ -366,4 +373,5 @@ def _define(name, offs, change):
 
 refuse_second_order("weight_only_grouped_mm_backward")
 _call = _define("weight_only_mm", "", _without_offs)
-_call_grouped = _define("weight_only_grouped_mm", "Tensor offs, ", lambda function: function)
+# A global_scale of None, for NVFP4, leaves the global scales to the caller.
+multiply_grouped = _define("weight_only_grouped_mm", "Tensor offs, ", lambda function: function)
