@@ -42,6 +42,10 @@ class GroupedExperts(torch.nn.Module):
 
     Raises TypeError or ValueError. Errors name the argument."""
 
+    w1: torch.nn.Parameter
+    w2: torch.nn.Parameter
+    w3: torch.nn.Parameter
+
     def __init__(self, dim: int, hidden_dim: int, num_experts: int, device: Device = None,
                  dtype: torch.dtype | None = None) -> None:
         for name, size, multiple in (("dim", dim, 8), ("hidden_dim", hidden_dim, 8),
@@ -522,8 +526,8 @@ class MXWeightOnlyGptOssExperts(_Interleaved, _WeightOnly):
 
     @classmethod
     def from_checkpoint(cls, checkpoint: gpt_oss.Checkpoint | str | os.PathLike[str], layer: int, *,
-                        recipe: str | Recipe = "mxfp4_weight_only", device: Device = None,
-                        **options: float) -> "MXWeightOnlyGptOssExperts":
+                        recipe: str | Recipe = "mxfp4_weight_only",
+                        device: torch.device | str | None = None, **options: float) -> "MXWeightOnlyGptOssExperts":
         """Creates the experts of a layer from a gpt-oss checkpoint with its exact weights.
 
         checkpoint  an mx_compiler.torch.gpt_oss.Checkpoint, or its path
