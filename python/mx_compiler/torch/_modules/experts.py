@@ -527,7 +527,8 @@ class MXWeightOnlyGptOssExperts(_Interleaved, _WeightOnly):
     @classmethod
     def from_checkpoint(cls, checkpoint: gpt_oss.Checkpoint | str | os.PathLike[str], layer: int, *,
                         recipe: str | Recipe = "mxfp4_weight_only",
-                        device: torch.device | str | None = None, **options: float) -> "MXWeightOnlyGptOssExperts":
+                        device: torch.device | str | None = None,
+                        **options: float) -> "MXWeightOnlyGptOssExperts":
         """Creates the experts of a layer from a gpt-oss checkpoint with its exact weights.
 
         checkpoint  an mx_compiler.torch.gpt_oss.Checkpoint, or its path
