@@ -106,6 +106,12 @@ from importlib.util import find_spec
 sys.exit(not find_spec("transformers"))
 """
 
+PEFT_PROBE = """
+import sys
+from importlib.util import find_spec
+sys.exit(not (find_spec("peft") and find_spec("transformers")))
+"""
+
 features = config.available_features
 if can_kill:
     features.add("ends-hanging")
@@ -123,6 +129,8 @@ with open(torch_probe) as f:
 # Only located, because an import takes seconds.
 if mx_suite.probe(TRANSFORMERS_PROBE, torch_python) is not None:
     features.add("transformers")
+if mx_suite.probe(PEFT_PROBE, torch_python) is not None:
+    features.add("peft")
 if mx_suite.probe(TORCHAO_PROBE, torchao_python) is not None:
     features.add("torchao")
 if config.mx_build_compiler:
