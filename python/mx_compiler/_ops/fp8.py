@@ -19,13 +19,15 @@ def pad_rows(rows):
     return round_up(rows, BLOCK)
 
 
-def check_weight(weight, known=check.MATRICES):
-    """Returns the shape of a weight. Raises TypeError or ValueError unless `quantize_weight` accepts it."""
-    _, shape = check.matrix("weight", weight, known)
+def check_weight(weight, known=check.MATRICES, both=True):
+    """Returns the shape of a weight. Raises TypeError or ValueError unless `quantize_weight` accepts it.
+    Only gradients are sums over outputs, so any number of outputs may be stored."""
+    element, shape = check.matrix("weight", weight, known)
     if len(shape) > 3:
         raise ValueError(f"weight: expected 2 or 3 dimensions, found shape {shape}")
     check.multiple("weight", "columns (K)", shape[-1], BLOCK)
-    check.multiple("weight", "outputs (N)", shape[-2], BLOCK)
+    if both and element.mlir in check.MATRICES:
+        check.multiple("weight", "outputs (N)", shape[-2], BLOCK)
     return shape
 
 
@@ -94,7 +96,7 @@ def _check_chip():
 
 
 def _plan_weight(weight, format, both):
-    check_weight(weight)
+    check_weight(weight, both=both)
     _check_chip()
     element, (*batch, outputs, inputs) = check.operand("weight", weight)
     return find_entry(weight_text, tuple(batch), outputs, inputs, element.mlir, format,

@@ -357,13 +357,22 @@ class _Concatenated(_Routed):
 
     def _clamp(self):
         """Returns the argument `clamp` of `weight_only_experts`, or None for another function."""
+        if self._own_gate():
+            return None
         f, silu = self.act_fn, ("torch.nn.modules.activation.SiLU", "transformers.activations.SiLUActivation")
         is_silu = f"{type(f).__module__}.{type(f).__name__}" in silu and "forward" not in f.__dict__
         return () if is_silu and not (f._forward_hooks or f._forward_pre_hooks) else None
 
     def _inner(self, gate_up):
+        if own := self._own_gate():
+            return own(self, gate_up)
         gate, up = gate_up.chunk(2, -1)
         return self.act_fn(gate) * up
+
+    def _own_gate(self):
+        """Returns the function between the matmuls that the original class defines, or None."""
+        own = getattr(getattr(self, "plain_class", None), "_apply_gate", None)
+        return None if getattr(own, "__module__", "").startswith("transformers.integrations.") else own
 
     def _sections(self, name, rows):
         half = rows // 2
@@ -553,8 +562,8 @@ class MXWeightOnlyGptOssExperts(_Interleaved, _WeightOnly):
         return new
 
 
-# Training class, weight-only class, and the values of the layout attributes in releases of
-# Transformers that have them.
+# Training class, weight-only class, and the values of the layout attributes, which releases of Transformers
+# from 5 have. In these releases, any class of experts with one of these layouts is supported.
 _CONCATENATED = (MXRoutedExperts, MXWeightOnlyRoutedExperts, {
     "is_concatenated": True, "is_transposed": False, "has_bias": False, "has_gate": True,
     "has_post_expert_norm": False})
@@ -566,21 +575,36 @@ _KINDS = {"MixtralExperts": _CONCATENATED, "Qwen3MoeExperts": _CONCATENATED,
 CLASSES = tuple(cls for kind in (_CONCATENATED, _INTERLEAVED) for cls in kind[:2])
 
 
+def _find_kind(module):
+    """Returns the entry of _KINDS for a module, or None."""
+    name = getattr(module, "plain_class", type(module)).__name__
+    if name in _KINDS:
+        return _KINDS[name]
+    layouts = [kind for kind in (_CONCATENATED, _INTERLEAVED) if all(
+        module.__dict__.get(flag) == wanted for flag, wanted in kind[2].items() if flag != "has_post_expert_norm")]
+    return layouts[0] if layouts else None
+
+
 def is_routed(module):
     """Returns True if `from_routed` supports the class of the module."""
-    return type(module).__name__ in _KINDS or type(module) in CLASSES
+    return type(module) in CLASSES or _find_kind(module) is not None
 
 
 def from_routed(module, recipe):
     """Converts routed experts. Raises ValueError if the module does not match the known structure of
     its class, or if its sizes are not supported."""
-    trains, weight_only, flags = _KINDS[getattr(module, "plain_class", type(module)).__name__]
+    return routed_class(module, recipe).from_experts(module, recipe)
+
+
+def routed_class(module, recipe):
+    """Returns the class that replaces routed experts. Raises ValueError."""
+    trains, weight_only, flags = _find_kind(module)
     for name, wanted in flags.items():
         if (found := getattr(module, name, wanted)) != wanted:
             raise ValueError(f"{name}: expected {wanted}, found {found}: convert does not "
                              "support the experts of this release of Transformers")
     _check_structure(module, trains._k_major, flags["has_bias"], recipe.block)
-    return (weight_only if recipe.weight_only else trains).from_experts(module, recipe)
+    return weight_only if recipe.weight_only else trains
 
 
 def k_major_weights(module):
@@ -588,7 +612,7 @@ def k_major_weights(module):
     if has_experts(module):
         yield from ((name, getattr(module, name)) for name in ("w1", "w2", "w3"))
     else:
-        cls = _KINDS[getattr(module, "plain_class", type(module)).__name__][0]
+        cls = _find_kind(module)[0]
         yield from ((name, cls._k_major(getattr(module, name))) for name in gpt_oss.PROJECTIONS)
 
 

@@ -2,10 +2,12 @@
 """nn.Linear with block-scaled matmuls."""
 
 import torch
+from torch import Tensor
+from torch.types import Device
 
 from ..._ops import checks as check
 from .parameters import Replacement, adopt, as_dtype, check_last, result_dtype, to_bf16, without
-from .recipes import training_recipe
+from .recipes import Recipe, training_recipe
 
 
 class MXLinear(Replacement, torch.nn.Linear):
@@ -25,8 +27,9 @@ class MXLinear(Replacement, torch.nn.Linear):
 
     Raises TypeError or ValueError. Errors name the argument."""
 
-    def __init__(self, in_features, out_features, bias=True, recipe="mxfp8",
-                 device=None, dtype=None, *, batch_invariant=False):
+    def __init__(self, in_features: int, out_features: int, bias: bool = True,
+                 recipe: str | Recipe = "mxfp8", device: Device = None, dtype: torch.dtype | None = None,
+                 *, batch_invariant: bool = False) -> None:
         recipe = training_recipe(recipe, "MXLinear", "MXWeightOnlyLinear", batch_invariant)
         check.size("in_features", in_features, recipe.block)
         check.size("out_features", out_features, recipe.block)
@@ -34,7 +37,8 @@ class MXLinear(Replacement, torch.nn.Linear):
         self.recipe = recipe
 
     @classmethod
-    def from_linear(cls, linear, recipe="mxfp8", *, batch_invariant=False):
+    def from_linear(cls, linear: torch.nn.Linear, recipe: str | Recipe = "mxfp8", *,
+                    batch_invariant: bool = False) -> "MXLinear":
         """Creates the module from an nn.Linear. The modules share parameters and hooks, and have the
         same mode."""
         recipe = training_recipe(recipe, "MXLinear", "MXWeightOnlyLinear", batch_invariant)
@@ -43,18 +47,18 @@ class MXLinear(Replacement, torch.nn.Linear):
         new.recipe = recipe
         return new
 
-    def to_plain(self):
+    def to_plain(self) -> torch.nn.Linear:
         """Returns an nn.Linear with the same parameters, hooks and mode."""
         return without(adopt(torch.nn.Linear, self), "recipe")
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         operand = to_bf16("x", x)
         check_last("x", x, self.in_features, "in_features of the layer")
         # f32 weights are quantized without rounding to bf16, and their gradients are f32 sums.
         y = self.recipe.multiply(operand, self.weight, self.bias, self.quantized_once)
         return as_dtype(y, result_dtype(x))
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{super().extra_repr()}, recipe={self.recipe}"
 
 
@@ -65,4 +69,4 @@ def check_linear(linear, recipe):
         raise TypeError("linear: expected a torch.nn.Linear, found "
                         f"{type(linear).__name__}")
     check.size("in_features", linear.in_features, recipe.block)
-    check.size("out_features", linear.out_features, recipe.block if recipe.fp8_scales or not recipe.weight_only else 1)
+    check.size("out_features", linear.out_features, 1 if recipe.weight_only else recipe.block)

@@ -73,11 +73,17 @@ class Quantized(Replacement, torch.nn.Module):
         for name in names:
             check_parameter(self, name)
         for name in names:
-            weight = self._k_major(self._parameters[name])
-            self.float_dtype = weight.dtype
-            self._add(name, weight.shape, "meta")
-            self._set(name, weight)
-            self._arrange(name)
+            self.hold(name, lambda weight: self._quantize(name, weight))
+        return self
+
+    def hold(self, name, make_parts):
+        """Replaces the parameter `name` by its parts, which `make_parts` returns for the weight."""
+        weight = self._k_major(self._parameters[name])
+        self.float_dtype = weight.dtype
+        self._add(name, weight.shape, "meta")
+        for part, value in zip(self._part_names, make_parts(weight)):
+            setattr(self, f"{name}_{part}", value)
+        self._arrange(name)
         return forget_state_hooks(self)
 
     def _give(self, cls):
@@ -197,10 +203,6 @@ class Quantized(Replacement, torch.nn.Module):
                 elements[place][section], scales[place][section] = (x.view(torch.uint8) for x in part[:2])
                 factors[place][number] = part[2]
         return elements, rearrange_scales(scales), factors.view(torch.uint8)
-
-    def _set(self, name, weight):
-        for part, value in zip(self._part_names, self._quantize(name, weight)):
-            setattr(self, f"{name}_{part}", value)
 
     def refit(self, *weights: Tensor, **named: Tensor) -> None:
         """Quantizes new weights into the memory of the present weights, so CUDA graphs that contain
@@ -406,7 +408,7 @@ class MXWeightOnlyLinear(Quantized):
                  dtype: torch.dtype | None = None, *, batch_invariant: bool = False) -> None:
         recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear", batch_invariant)
         check.size("in_features", in_features, recipe.block)
-        check.size("out_features", out_features, recipe.block if recipe.fp8_scales else 1)
+        check.size("out_features", out_features, 1)
         super().__init__()
         self.recipe, self.float_dtype = recipe, dtype or torch.get_default_dtype()
         self.in_features, self.out_features = in_features, out_features

@@ -11,8 +11,10 @@ once, writes both of its operands, and saves the operand of dw."""
 
 import functools
 import math
+from typing import Any, Sequence, overload
 
 import torch
+from torch import Tensor
 
 from ..._ops import checks as check
 from ..._ops import fp8, scale_tiles
@@ -28,7 +30,8 @@ ELEMENTS = ("mxfp8", "mxfp8_e5m2")
 _AXES = -1, -2
 
 
-def fp8_mm(x, weight, bias=None, *, scales="e8m0", gradients="mxfp8", quantized=None):
+def fp8_mm(x: Tensor, weight: Tensor, bias: Tensor | None = None, *, scales: str = "e8m0",
+           gradients: str = "mxfp8", quantized: Sequence[Tensor] | None = None) -> Tensor:
     """Computes x weight^T + bias with FP8 tensor cores.
 
     x       f32, bf16 or f16, [..., K]
@@ -53,7 +56,14 @@ def fp8_mm(x, weight, bias=None, *, scales="e8m0", gradients="mxfp8", quantized=
     return add_bias(like_rows(y, x), bias)
 
 
-def fp8_grouped_mm(A, B_t, offs, *, scales="e8m0", gradients="mxfp8", quantized=None):
+@overload
+def fp8_grouped_mm(A: Tensor, B_t: Tensor, offs: Tensor, *, scales: str = ..., gradients: str = ...,
+                   quantized: Sequence[Tensor] | None = ...) -> Tensor: ...
+@overload
+def fp8_grouped_mm(A: Tensor, B_t: tuple[Tensor, ...] | list[Tensor], offs: Tensor, *, scales: str = ...,
+                   gradients: str = ..., quantized: Sequence[Any] | None = ...) -> tuple[Tensor, ...]: ...
+def fp8_grouped_mm(A: Tensor, B_t: Any, offs: Tensor, *, scales: str = "e8m0", gradients: str = "mxfp8",
+                   quantized: Sequence[Any] | None = None) -> Tensor | tuple[Tensor, ...]:
     """Multiplies the rows of each expert group g in A by B_t[g], like torch.nn.functional.grouped_mm,
     with FP8 tensor cores.
 
@@ -85,7 +95,8 @@ def fp8_grouped_mm(A, B_t, offs, *, scales="e8m0", gradients="mxfp8", quantized=
     return found if is_pair else found[0]
 
 
-def fp8_quantize_weight(weight, *, scales="e8m0", both=True):
+def fp8_quantize_weight(weight: Tensor, *, scales: str = "e8m0",
+                        both: bool = True) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Quantizes a weight, f32, bf16 or f16, [N, K] or [G, N, K], for `fp8_mm` and `fp8_grouped_mm`.
 
     scales  as in `fp8_mm`
@@ -236,7 +247,7 @@ def _quantize_weight(weight, scales, both):
 
 
 def _fake_quantize_weight(weight, scales, both):
-    fp8.check_weight(weight)
+    fp8.check_weight(weight, both=both)
     format = _formats(scales, "mxfp8")[1]
     transposed = _empty(weight, weight.mT.shape, format) if both else _nothing(weight)
     return (*_empty(weight, weight.shape, format), *transposed)
