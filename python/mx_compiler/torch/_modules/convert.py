@@ -108,7 +108,7 @@ def convert_(model: torch.nn.Module, recipe: str | Recipe = "mxfp8", *,
             inside.update(module.modules())
         except ValueError as error:
             left.setdefault((type(module).__name__, str(error)), []).append(name or "the model")
-    names = "; ".join(f"{_shorten(names)} ({kind}: {why})"
+    names = "; ".join(f"{shorten(names)} ({kind}: {why})"
                       for (kind, why), names in left.items())
     if not new and not done:
         wanted = ("modules of mx_compiler.torch to convert back" if is_back
@@ -121,10 +121,10 @@ def convert_(model: torch.nn.Module, recipe: str | Recipe = "mxfp8", *,
         raise ValueError("model: expected modules that can all be converted, as strict "
                          f"requires, found others: {names}; nothing was replaced")
     untied = _find_untied(model, new)
-    model = _replace(model, new)
+    model = replace(model, new)
     if untied:
         warnings.warn("mx_compiler.torch.convert_: expected each quantized parameter to "
-                      f"belong to one module, found shared parameters of {_shorten(untied)}: each "
+                      f"belong to one module, found shared parameters of {shorten(untied)}: each "
                       "module now has its own weight. A filter that excludes these modules "
                       "keeps them tied", stacklevel=2)
     if left:
@@ -148,7 +148,7 @@ def _find_untied(model, new):
 _MOST_NAMES = 8
 
 
-def _shorten(names):
+def shorten(names):
     more = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + f" and {more} more" * (more > 0)
 
@@ -160,7 +160,7 @@ def _name_others(model):
     others = {type(module).__name__: None for module in model.modules()
               if module not in found and any(x is not None
                                              for x in module._parameters.values())}
-    return f"; no recipe converts {_shorten([*others])}" * bool(others)
+    return f"; no recipe converts {shorten([*others])}" * bool(others)
 
 
 def _check_module(found, module):
@@ -171,7 +171,7 @@ def _check_module(found, module):
     return found
 
 
-def _replace(model, new):
+def replace(model, new):
     for parent in list(model.modules()):
         for name, child in parent._modules.items():
             if child in new:
