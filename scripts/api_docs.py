@@ -79,6 +79,8 @@ def document(name, tree, called, path):
     lines = [f"### {name}", ""]
     for node, after in zip(tree.body, [*tree.body[1:], None]):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            if "overload" in decorators(node):
+                continue
             text = ast.get_docstring(node)
             lines += ["```python", signature(called, node, tree), "```", ""]
         elif isinstance(node, ast.Assign | ast.AnnAssign) and ast.unparse(targets(node)[0]) == name:

@@ -21,7 +21,7 @@ set(MX_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" ${LLVM_LIBRARY_DIR})
 # from.
 function(mx_install_package folder)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/mx_compiler DESTINATION ${folder} ${ARGN}
-    FILES_MATCHING PATTERN "*.py")
+    FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
   install(FILES
     ${CMAKE_SOURCE_DIR}/examples/moe_layer.mlir ${CMAKE_SOURCE_DIR}/examples/moe_layer_ranks.mlir
     DESTINATION ${folder}/mx_compiler/templates ${ARGN})

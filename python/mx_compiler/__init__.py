@@ -12,6 +12,8 @@
 docs/guide/Python.md describes the package.
 """
 
+import typing
+
 from ._arrays.array import DeviceArray, array, empty, from_dlpack
 from ._arrays.elements import pack_fp4, unpack_fp4
 from ._compile.compile import compile
@@ -53,13 +55,17 @@ for _name in __all__:
         globals()[_name].__module__ = __name__
 
 
+__version__: str
+
+
 def __dir__():
     """Lists the public names. Modules start with an underscore or are imported by name."""
     return sorted([*__all__, "__doc__", "__version__"])
 
 
-def __getattr__(name):
-    """Loads the library for `__version__`, the version of the runtime."""
-    if name == "__version__":
-        return library.library().mxGetVersion().decode()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not typing.TYPE_CHECKING:  # or type checkers would accept any name
+    def __getattr__(name):
+        """Loads the library for `__version__`, the version of the runtime."""
+        if name == "__version__":
+            return library.library().mxGetVersion().decode()
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,6 +3,7 @@
 
 import ctypes
 import math
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class DeviceArray:
     `device` names the device, as for set_device, and `element` the element type. Arrays of
     f4E2M1FN have dtype uint8 and contain two elements per byte; their shape counts bytes."""
 
-    def __init__(self, shape, dtype, device=None):
+    def __init__(self, shape: Any, dtype: Any, device: str | None = None) -> None:
         self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
         self.shape = tuple(map(int, self.shape))
         self.element = find_element(dtype)
@@ -56,7 +57,8 @@ class DeviceArray:
         self._stream = None  # stream that produces the contents
 
     @staticmethod
-    def from_pointer(pointer, shape, dtype, owner=None, device=None):
+    def from_pointer(pointer: int, shape: Any, dtype: Any, owner: Any = None,
+                     device: str | None = None) -> "DeviceArray":
         """Wraps memory of another library at a device address, such as a tensor's `data_ptr()`.
         The memory must outlive the array, which keeps `owner` alive. Without `device`, the runtime
         looks up the device of the address."""
@@ -75,13 +77,13 @@ class DeviceArray:
         return array
 
     @property
-    def pointer(self):
+    def pointer(self) -> int:
         """Device address of the first element. Raises ValueError if the array was freed."""
         if self._pointer is None:
             raise ValueError(f"{self!r} was freed")
         return self._pointer
 
-    def view(self, dtype):
+    def view(self, dtype: Any) -> "DeviceArray":
         """Returns an array of the same memory with another dtype of the same size. For example,
         `view("u2")` reads the bits of bfloat16, and `view("f4E2M1FN")` interprets bytes as packed
         pairs. Raises TypeError if the sizes differ."""
@@ -95,7 +97,7 @@ class DeviceArray:
 
     # --- Copies -------------------------------------------------------------------
 
-    def copy_from(self, source, stream=None):
+    def copy_from(self, source: Any, stream: Any = None) -> "DeviceArray":
         """Copies from a NumPy array or a DeviceArray of the same shape. The source has the same
         dtype, or the dtype of its bits. The copy is stream-ordered. Returns the array."""
         to = self.pointer
@@ -121,7 +123,7 @@ class DeviceArray:
             wait(stream)
         return self
 
-    def numpy(self, out=None, stream=None, dtype=None):
+    def numpy(self, out: np.ndarray | None = None, stream: Any = None, dtype: Any = None) -> np.ndarray:
         """Copies to the host, waits for the copy, and returns a NumPy array. `dtype` reinterprets
         the bits as a dtype of the same size, such as "u2" for bfloat16. `out` is an optional
         contiguous destination."""
@@ -142,7 +144,7 @@ class DeviceArray:
             f"{self!r} is device memory, which NumPy cannot read: "
             "x.numpy() copies it to the host")
 
-    def fill(self, byte, stream=None):
+    def fill(self, byte: int, stream: Any = None) -> "DeviceArray":
         """Sets every byte to `byte` in stream order. Returns the array."""
         call("mxMemset", self.pointer, byte, self.nbytes, stream_handle(stream))
         self._stream = stream
@@ -220,7 +222,7 @@ class DeviceArray:
 
     # --- Lifetime -----------------------------------------------------------------
 
-    def free(self):
+    def free(self) -> None:
         """Frees the memory. Later use of the array is an error. May wait for kernels that use the
         memory."""
         pointer, self._pointer = self._pointer, None
@@ -234,10 +236,10 @@ class DeviceArray:
             raise ValueError(f"expected {what} to be {self.dtype}{self.shape}, "
                              f"found {other.dtype}{other.shape}")
 
-    def __enter__(self):
+    def __enter__(self) -> "DeviceArray":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self.free()
 
     def __del__(self):
@@ -250,7 +252,7 @@ class DeviceArray:
         return f"<mx_compiler.DeviceArray {self.element}{self.shape}>"
 
 
-def empty(shape, dtype):
+def empty(shape: Any, dtype: Any) -> DeviceArray:
     """Allocates an uninitialized array on the current device. `dtype` is a dtype of NumPy,
     ml_dtypes or PyTorch, or an MLIR name. The shape of an f4E2M1FN array counts bytes, each with
     two elements."""
@@ -262,7 +264,7 @@ def empty(shape, dtype):
     return array
 
 
-def array(source, stream=None, dtype=None):
+def array(source: Any, stream: Any = None, dtype: Any = None) -> DeviceArray:
     """Copies a NumPy array, or anything NumPy converts to one, to the device. `dtype`
     reinterprets the bits as a type of the same size. Arrays of ml_dtypes' float4_e2m1fn are
     packed, two elements per byte. Raises TypeError for dtypes that are not numeric."""
@@ -321,7 +323,7 @@ def _name(device):
     return names.get(device[0], f"DLPack's device {device}")
 
 
-def from_dlpack(source, stream=None):
+def from_dlpack(source: Any, stream: Any = None) -> Any:
     """Converts an object with `__dlpack__`, such as a PyTorch tensor or an array of CuPy or JAX. On
     a GPU, the result shares the memory and can be used on `stream`, by default the default stream.
     On the simulator, the result is a copy of host memory. On "cpu", the result is a NumPy array of

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Element types and their names in MLIR, NumPy, ml_dtypes, DLPack and PyTorch."""
 
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import ml_dtypes
 import numpy as np
@@ -113,7 +113,7 @@ def normalize_bools(array):
     return array if codes.max(initial=0) <= 1 else codes != 0
 
 
-def pack_fp4(array):
+def pack_fp4(array: Any) -> np.ndarray:
     """Packs an array of ml_dtypes.float4_e2m1fn along the last dimension. Its extent must be even.
     Each byte of the uint8 result contains two elements, the first in the low bits. Raises TypeError or
     ValueError."""
@@ -128,7 +128,7 @@ def pack_fp4(array):
     return (codes[..., 0::2] & 15) | (codes[..., 1::2] << 4)
 
 
-def unpack_fp4(array):
+def unpack_fp4(array: Any) -> np.ndarray:
     """Unpacks the result of pack_fp4 to an array of ml_dtypes.float4_e2m1fn. Its last extent is
     twice as large. Raises TypeError unless the array is uint8 and at least one-dimensional."""
     bits = as_numpy(array)

@@ -9,6 +9,7 @@ import os
 import threading
 import warnings
 import weakref
+from typing import Any, Sequence
 
 from .._programs.host import HostCode
 from .._programs.program import Loaded, Program, is_of_ranks, load_parts
@@ -47,8 +48,11 @@ class _Lock:
         self.lock = threading.Lock()
 
 
-def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
-            fuse=True, cache=True, tune=False, tune_rows=None, **sizes):
+def compile(source: str | os.PathLike[str] | Template, *, chip: str | None = None,
+            entries: list[str] | tuple[str, ...] | set[str] | None = None, pipeline: str | None = None,
+            ptxas: str | os.PathLike[str] | None = None, fuse: bool = True,
+            cache: bool | str | os.PathLike[str] = True, tune: bool | int = False,
+            tune_rows: Sequence[int] | None = None, **sizes: Any) -> Program:
     """Returns a Program that is compiled or read from the cache. The first access to an entry
     loads the program on the device. On "cpu", the program is compiled to host code, which is cached
     in memory only.

@@ -4,6 +4,7 @@
 import operator
 import os
 import string
+from typing import Any
 
 from .._arrays.elements import find_element
 from .files import read_bytes
@@ -24,7 +25,7 @@ class Template:
     an integer of at least 1, or "?" for an extent that may differ between calls. A type is a name of
     MLIR or NumPy, or a dtype of NumPy, ml_dtypes or PyTorch."""
 
-    def __init__(self, source, name=None):
+    def __init__(self, source: str | os.PathLike[str], name: str | None = None) -> None:
         if isinstance(source, os.PathLike):
             name = name or os.fspath(source)
             source = read_bytes(source).decode()
@@ -35,7 +36,7 @@ class Template:
         self._template = _Text(source)
         self.names = tuple(self._template.get_identifiers())
 
-    def substitute(self, **values):
+    def substitute(self, **values: Any) -> str:
         """Returns the text with `values` substituted. Raises TypeError for missing or unknown
         names, and TypeError or ValueError for a value that is neither a size nor a type."""
         missing = [name for name in self.names if name not in values]

@@ -4,6 +4,7 @@ expert, and exchanges rows between ranks."""
 
 import contextlib
 import functools
+import os
 import pathlib
 import re
 import sys
@@ -162,25 +163,28 @@ class MoELayer(_Layer):
     examples/moe_layer.mlir, with 9 launches in the forward pass and 12 in the backward pass. The
     rows of a token are added in order, so results are bitwise reproducible."""
 
-    def __init__(self, experts, hidden, intermediate, *, activations="mxfp8",
-                 weights="mxfp8", gradients=None, chip=None, cache=True):
+    def __init__(self, experts: int, hidden: int, intermediate: int, *, activations: str = "mxfp8",
+                 weights: str = "mxfp8", gradients: str | None = None, chip: str | None = None,
+                 cache: bool | str | os.PathLike[str] = True) -> None:
         self._begin(experts, hidden, intermediate, activations, weights, gradients)
         self._compile(template_text(experts, hidden, intermediate, *self._elements()),
                       "moe_layer", chip, cache)
 
-    def quantize_weights(self, w1, w2, *, stream=None):
+    def quantize_weights(self, w1: Any, w2: Any, *, stream: Any = None) -> MoEWeights:
         """Quantizes w1, bf16, [G, 2 I, H] (gate, then up), and w2, bf16, [G, H, I]. Must be called
         again after each change of the weights. Returns MoEWeights."""
         return self._quantize(w1, w2, stream)
 
-    def forward(self, x, weights, tokens, probs, ends, *, stream=None):
+    def forward(self, x: Any, weights: MoEWeights, tokens: Any, probs: Any, ends: Any, *,
+                stream: Any = None) -> tuple[Any, MoESaved]:
         """Returns y, f32, [T, H], and a MoESaved. x is bf16, [T, H]."""
         _check_kind("weights", weights, MoEWeights, "quantize_weights")
         y, *saved = self._program["forward"].call(
             (x, tokens, probs, ends, *weights.of_forward), None, stream, _PADDED)
         return y, MoESaved(*saved)
 
-    def backward(self, dy, weights, saved, tokens, probs, ends, *, stream=None):
+    def backward(self, dy: Any, weights: MoEWeights, saved: MoESaved, tokens: Any, probs: Any, ends: Any,
+                 *, stream: Any = None) -> tuple[Any, Any, Any, Any]:
         """Returns the gradients of x (f32, [T, H]), w1 (f32, [G, 2 I, H]), w2 (f32, [G, H, I])
         and probs (f32, [P]). `dy` is the gradient of y (bf16, [T, H]). The gradients of probs are
         undefined for rows that belong to no expert."""
@@ -193,7 +197,8 @@ class MoELayer(_Layer):
         return self._describe()
 
 
-def moe_layer(x, w1, w2, tokens, probs, ends, *, stream=None, **formats):
+def moe_layer(x: Any, w1: Any, w2: Any, tokens: Any, probs: Any, ends: Any, *, stream: Any = None,
+              **formats: str) -> Any:
     """Quantizes the weights and runs the forward pass of a MoELayer. Returns y, f32, [T, H].
 
     x, w1 and w2 are bf16, and w1 determines the sizes. The other arguments are described in MoELayer."""
@@ -241,9 +246,10 @@ class RoutedMoELayer(_Layer):
     bitwise reproducible. The program is examples/moe_layer_ranks.mlir. A token is sent once to each
     rank that owns some of its experts, and each of these ranks returns a bf16 sum."""
 
-    def __init__(self, experts, hidden, intermediate, choices, group=None, *, tokens,
-                 activations="mxfp8", weights="mxfp8", gradients=None,
-                 capacity=None, chip=None, cache=True):
+    def __init__(self, experts: int, hidden: int, intermediate: int, choices: int,
+                 group: Group | None = None, *, tokens: int, activations: str = "mxfp8",
+                 weights: str = "mxfp8", gradients: str | None = None, capacity: int | None = None,
+                 chip: str | None = None, cache: bool | str | os.PathLike[str] = True) -> None:
         if group is not None and not isinstance(group, Group):
             raise TypeError(f"group: expected an mx_compiler.Group or None, found {group!r}")
         self._begin(experts, hidden, intermediate, activations, weights, gradients)
@@ -272,16 +278,17 @@ class RoutedMoELayer(_Layer):
                 self._program.bind(GROUP, group)
 
     @property
-    def own_experts(self):
+    def own_experts(self) -> int:
         """Number of experts of this rank."""
         return self.experts // self.ranks
 
-    def quantize_weights(self, w1, w2, *, stream=None):
+    def quantize_weights(self, w1: Any, w2: Any, *, stream: Any = None) -> MoEWeights:
         """Quantizes the weights of this rank's E = experts / ranks experts: w1, bf16, [E, 2 I, H]
         (gate, then up), and w2, bf16, [E, H, I]. Returns MoEWeights. Not collective."""
         return self._quantize(w1, w2, stream)
 
-    def forward(self, x, ids, weights, quantized, *, capacity=None, stream=None):
+    def forward(self, x: Any, ids: Any, weights: Any, quantized: MoEWeights, *,
+                capacity: int | None = None, stream: Any = None) -> tuple[Any, RoutedSaved]:
         """Returns y, f32, [T, H], and a RoutedSaved. x is bf16, [T, H], and T may be 0. ids, i32,
         [T, k], are the experts of each token; ids outside [0, experts) are ignored. weights are
         f32, [T, k], and `quantized` is the result of quantize_weights. If an earlier call exceeded
@@ -297,7 +304,8 @@ class RoutedMoELayer(_Layer):
             self._counts.add(count, capacity)
         return y, RoutedSaved(rows, slots, ends, count, *rest)
 
-    def backward(self, dy, ids, quantized, saved, *, stream=None):
+    def backward(self, dy: Any, ids: Any, quantized: MoEWeights, saved: RoutedSaved, *,
+                 stream: Any = None) -> tuple[Any, Any, Any, Any]:
         """Returns the gradients of x (f32, [T, H]), of this rank's w1 (f32, [E, 2 I, H]) and w2
         (f32, [E, H, I]), and of the weights (f32, [T, k]). `dy` is the gradient of y (bf16, [T,
         H]). The gradients of w1 and w2 are sums over the tokens of all ranks."""
@@ -307,12 +315,12 @@ class RoutedMoELayer(_Layer):
         return tuple(self._program["backward"](
             dy, ids, *saved[:3], *saved[4:], *quantized.of_backward, stream=stream))
 
-    def check(self):
+    def check(self) -> None:
         """Waits for all calls. Raises CapacityError if a call exceeded its capacity. Not
         collective; other ranks are not notified."""
         self._counts.check()
 
-    def close(self):
+    def close(self) -> None:
         """Unloads the program, which shares ownership of the rank group."""
         self._program.close()
 
@@ -433,7 +441,8 @@ class GroupedRows(NamedTuple):
     count: Any
 
 
-def group_rows(ids, experts, *, capacity=None, stream=None):
+def group_rows(ids: Any, experts: int, *, capacity: int | None = None,
+               stream: Any = None) -> GroupedRows:
     """Sorts (token, expert) pairs by expert on the device.
 
     ids       i32 or i64, [T, k]: the experts of each token; ids outside
@@ -479,7 +488,7 @@ func.func @main(%ids: !ids, %capacity: index) -> (!list, !list, !ends, tensor<i3
 """
 
 
-def route(chosen, weights, experts):
+def route(chosen: Any, weights: Any, experts: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sorts the choices of a router by expert on the host.
 
     chosen   integers, [T, k]: the experts of each token; -1 for none

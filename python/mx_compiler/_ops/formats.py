@@ -17,18 +17,18 @@ class Format(NamedTuple):
     rows: int = 1
 
     @property
-    def layout(self):
+    def layout(self) -> str:
         """Layout of the scales that matmuls read."""
         if self.rows > 1:
             return "linear"
         return "mn_major" if self.scales == "f32" else "sf_128x4"
 
     @property
-    def per_byte(self):
+    def per_byte(self) -> int:
         return 2 if self.bits == 4 else 1
 
     @property
-    def has_global_scale(self):
+    def has_global_scale(self) -> bool:
         """True if a tensor needs a global scale in addition to the block scales."""
         return self.scales == "f8E4M3FN"
 

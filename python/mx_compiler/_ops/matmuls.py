@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Block-scaled matmuls. They may be batched or grouped by expert."""
 
+from typing import Any
+
 from . import checks as check
 from .chip_sizes import named_reductions
 from .mlir_text import Body, tensor
@@ -12,7 +14,8 @@ MODES = ("rows", "masked", "reduction")
 RAGGED = dict(zip(MODES, (("rows", None), (None, None), ("reduction", "reduction"))))
 
 
-def matmul(a, b, dtype="bfloat16", *, alpha=None, in_order=False, stream=None):
+def matmul(a: Any, b: Any, dtype: Any = "bfloat16", *, alpha: Any = None, in_order: bool = False,
+           stream: Any = None) -> Any:
     """Computes c[m, n] = sum over k of a[m, k] * b[n, k] with f32 accumulation.
 
     a         a Quantized, [batch..., M, K], or a bf16 array, which is not quantized
@@ -50,8 +53,8 @@ def _plan_matmul(a, b, alpha, dtype, in_order):
                         _factor_types(a, b, alpha), in_order)
 
 
-def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
-                   in_order=False, stream=None):
+def grouped_matmul(a: Any, b: Any, offsets: Any, dtype: Any = "bfloat16", *, mode: str = "rows",
+                   alpha: Any = None, in_order: bool = False, stream: Any = None) -> Any:
     """Computes a matmul for each expert group, as in a mixture of experts.
 
     offsets   i32 or i64, [groups], in device memory; the host does not read them

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Packs weights in the fragment order of matmul threads, and unpacks them."""
 
+from typing import Any
+
 from .._arrays.elements import OF_MLIR
 from .._arrays.interop import find_library
 from . import checks as check
@@ -10,7 +12,7 @@ from .quantized import Quantized, elements_type
 from .specialize import find_entry, find_plan
 
 
-def pack_weights(q, *, stream=None):
+def pack_weights(q: Quantized, *, stream: Any = None) -> Quantized:
     """Packs the elements of weights in the fragment order of matmul threads
     (docs/reference/Formats.md). Weights are packed once for all matmuls that read them.
 
@@ -25,7 +27,7 @@ def pack_weights(q, *, stream=None):
     return _rearrange(q, False, stream)
 
 
-def unpack_weights(q, *, stream=None):
+def unpack_weights(q: Quantized, *, stream: Any = None) -> Quantized:
     """Reverses `pack_weights`. Returns a Quantized with the original bytes."""
     return _rearrange(q, True, stream)
 

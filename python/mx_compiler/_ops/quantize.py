@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Quantizes and dequantizes matrices, and computes SwiGLU with quantization."""
 
+from typing import Any, overload
+
 from . import checks as check
 from . import scale_tiles
-from .formats import find_format
+from .formats import Format, find_format
 from .mlir_text import Body, tensor
 from .pack_weights import unpack_weights
 from .quantize_text import quantize_text
@@ -13,9 +15,18 @@ from .specialize import find_entry, find_plan
 ROUNDINGS = ("ceil", "floor", "even", "fit")
 
 
-def quantize(x, format="mxfp8", *, axis=-1, scale_rounding="ceil",
-             layout="sf_128x4", global_scale=None, offsets=None, gather=None,
-             stream=None):
+@overload
+def quantize(x: Any, format: str | Format = ..., *, axis: int = ..., scale_rounding: str = ...,
+             layout: str = ..., global_scale: Any = ..., offsets: Any = ..., gather: Any = ...,
+             stream: Any = ...) -> Quantized: ...
+@overload
+def quantize(x: Any, format: str | Format = ..., *, axis: tuple[int, int], scale_rounding: str = ...,
+             layout: str = ..., global_scale: Any = ..., offsets: Any = ..., gather: Any = ...,
+             stream: Any = ...) -> tuple[Quantized, Quantized]: ...
+def quantize(x: Any, format: str | Format = "mxfp8", *, axis: int | tuple[int, int] = -1,
+             scale_rounding: str = "ceil", layout: str = "sf_128x4", global_scale: Any = None,
+             offsets: Any = None, gather: Any = None,
+             stream: Any = None) -> Quantized | tuple[Quantized, Quantized]:
     """Quantizes a matrix or a batch of matrices in blocks along an axis.
 
     x         f32, bf16 or f16, [batch..., rows, columns]
@@ -44,9 +55,18 @@ def quantize(x, format="mxfp8", *, axis=-1, scale_rounding="ceil",
                      offsets, gather, stream, is_swiglu=False)
 
 
-def swiglu_quantize(gate_up, format="mxfp8", *, probs=None, axis=-1,
-                    scale_rounding="ceil", layout="sf_128x4", global_scale=None,
-                    offsets=None, stream=None):
+@overload
+def swiglu_quantize(gate_up: Any, format: str | Format = ..., *, probs: Any = ..., axis: int = ...,
+                    scale_rounding: str = ..., layout: str = ..., global_scale: Any = ...,
+                    offsets: Any = ..., stream: Any = ...) -> Quantized: ...
+@overload
+def swiglu_quantize(gate_up: Any, format: str | Format = ..., *, probs: Any = ..., axis: tuple[int, int],
+                    scale_rounding: str = ..., layout: str = ..., global_scale: Any = ...,
+                    offsets: Any = ..., stream: Any = ...) -> tuple[Quantized, Quantized]: ...
+def swiglu_quantize(gate_up: Any, format: str | Format = "mxfp8", *, probs: Any = None,
+                    axis: int | tuple[int, int] = -1, scale_rounding: str = "ceil",
+                    layout: str = "sf_128x4", global_scale: Any = None, offsets: Any = None,
+                    stream: Any = None) -> Quantized | tuple[Quantized, Quantized]:
     """Quantizes silu(gate) * up * probs without storing the unquantized values.
 
     gate_up   f32, bf16 or f16, [rows, 2 * columns]: gate, then up
@@ -58,7 +78,7 @@ def swiglu_quantize(gate_up, format="mxfp8", *, probs=None, axis=-1,
                      global_scale, offsets, None, stream, is_swiglu=True)
 
 
-def dequantize(q, dtype="bfloat16", *, offsets=None, stream=None):
+def dequantize(q: Quantized, dtype: Any = "bfloat16", *, offsets: Any = None, stream: Any = None) -> Any:
     """Dequantizes a matrix. Each element is multiplied by its scale and rounded once to `dtype`
     (f32, bf16 or f16).
 

@@ -34,7 +34,7 @@ class Quantized(NamedTuple):
               shape [batch..., ceil(rows / 64), ceil(columns / 64), 128, 32]"""
     elements: Any
     scales: Any
-    shape: tuple
+    shape: tuple[int, ...]
     format: Format
     layout: str = "sf_128x4"
     ragged: Optional[str] = None

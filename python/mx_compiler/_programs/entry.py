@@ -3,6 +3,7 @@
 
 import ctypes
 import math
+from typing import Any, MutableSequence, Sequence
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class Entry:
 
     workspace_element = find_element("ui8")
 
-    def __init__(self, program, handle):
+    def __init__(self, program: Any, handle: Any) -> None:
         info = library.INTERFACE.mxEntryInfo()
         call("mxEntryGetInfo", handle, info)
         self._program = program
@@ -68,7 +69,7 @@ class Entry:
         call("mxEntryIsSizeArgument", self.handle, index, answer)
         return bool(answer.value)
 
-    def __call__(self, *arguments, stream=None):
+    def __call__(self, *arguments: Any, stream: Any = None) -> list[Any]:
         """Calls the entry and returns a list of its results.
 
         If an argument is a PyTorch tensor on the GPU, the results are PyTorch tensors from PyTorch's
@@ -134,18 +135,18 @@ class Entry:
 
     # --- The steps of a call --------------------------------------------------------
 
-    def result_shapes(self, *arguments):
+    def result_shapes(self, *arguments: Any) -> list[tuple[int, ...] | None]:
         """Returns the shape of each result of a call with these arguments. The shape is () for a
         number, and None if the launch determines the shape."""
         with self._program.use():
             return list(self._prepare(arguments)[0].result_shapes)
 
-    def workspace_bytes(self, *arguments):
+    def workspace_bytes(self, *arguments: Any) -> int:
         """Returns the workspace size of a call with these arguments, in bytes."""
         with self._program.use():
             return self._prepare(arguments)[0].workspace_bytes
 
-    def make_results(self, *arguments):
+    def make_results(self, *arguments: Any) -> list[Any]:
         """Allocates the results of a call with these arguments. The list contains DeviceArrays,
         NumPy arrays without dimensions for numbers, and None for results that the launch
         allocates."""
@@ -155,12 +156,13 @@ class Entry:
                     else None if value.is_taken else empty(shape, value.element)
                     for shape, value in zip(shapes, self.results)]
 
-    def make_workspace(self, *arguments):
+    def make_workspace(self, *arguments: Any) -> DeviceArray:
         count = self.workspace_bytes(*arguments)
         with on_device(place_of(arguments)):
             return empty(count, np.uint8)
 
-    def launch(self, arguments, results, workspace=None, stream=None):
+    def launch(self, arguments: Sequence[Any], results: MutableSequence[Any], workspace: Any = None,
+               stream: Any = None) -> None:
         """Launches all steps of the entry on the stream. Arguments and `results` are device arrays
         of any library. The call neither allocates device memory nor waits, unless the entry reads
         numbers from the device. Results that are numbers are valid on return. If the launch

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import threading
+from typing import Iterator
 
 from .._runtime import library
 from .._runtime.closing import Closing
@@ -121,7 +122,7 @@ class Program(Closing):
     """Program loaded from a directory of mx-compile, or returned by mx.compile.
     `program[name]` is an entry, and `entries` maps names to all entries."""
 
-    def __init__(self, directory):
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._begin(Loaded(lambda: load_directory(directory)),
                     os.fspath(directory))
         self._open()
@@ -156,23 +157,23 @@ class Program(Closing):
                 self._entries[entry.name] = entry
 
     @property
-    def entries(self):
+    def entries(self) -> dict[str, Entry]:
         self._open()
         return self._entries
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Entry:
         if name not in self.entries:
             with self.use():
                 self._loaded.refuse(self._handle, name)
         return self._entries[name]
 
     @property
-    def groups(self):
+    def groups(self) -> dict[str, GroupInfo]:
         """Rank groups of the program: GroupInfos, keyed by name."""
         self._open()
         return {group.name: group for group in self._loaded.groups(self._handle)}
 
-    def bind(self, name, group):
+    def bind(self, name: str, group: Group) -> None:
         """Binds `group`, a Group of matching size, to the program's rank group `name`. A group must
         be bound before the first call, and another group may be bound later. Collective: every rank
         must call this method, and waits for the others. All ranks must have the same program.
@@ -186,7 +187,7 @@ class Program(Closing):
             for entry in entries:
                 entry.forget_calls()  # sizes may depend on the rank
 
-    def save(self, directory):
+    def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes the directory that mx-compile would write. mx-launch, the C interface and
         Program(directory) can load it. Raises ValueError unless mx.compile compiled the program for
         the simulator or a GPU."""
@@ -198,6 +199,7 @@ class Program(Closing):
         for name, data in self._parts.items():
             (directory / name).write_bytes(data)
 
+    @internal
     def note_place(self, place):
         self._loaded.places.add(place)
 
@@ -211,9 +213,11 @@ class Program(Closing):
             self._uses.pop()
             raise ValueError("the program was closed")
 
+    @internal
     def leave(self):
         self._uses.pop()
 
+    @internal
     @contextlib.contextmanager
     def use(self):
         self.enter()
@@ -222,7 +226,7 @@ class Program(Closing):
         finally:
             self.leave()
 
-    def close(self):
+    def close(self) -> None:
         """Waits for the device and unloads the program. Raises RuntimeError if calls are
         running."""
         with self._lock:

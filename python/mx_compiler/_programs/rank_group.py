@@ -4,7 +4,7 @@
 import contextlib
 import ctypes
 import threading
-from typing import NamedTuple
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class GroupInfo(NamedTuple):
     size: int
     tokens: int
     window_bytes: int
-    rank: int
+    rank: Optional[int]
 
 
 class GroupFailure(NamedTuple):
@@ -39,9 +39,9 @@ class GroupFailure(NamedTuple):
     collective in a program. For collectives outside of programs, they are "" and None."""
 
     name: str
-    rank: int
+    rank: Optional[int]
     entry: str
-    step: int
+    step: Optional[int]
     text: str
     status: int
 
@@ -98,8 +98,8 @@ class Group(Closing):
     Once a rank exits, stalls beyond the time-out or calls `abort`, every collective on every
     rank raises an Error that names this rank."""
 
-    def __init__(self, rank, size, exchange=None, *, name="ep", timeout=100.0,
-                 transport="auto"):
+    def __init__(self, rank: int, size: int, exchange: Callable[[bytes], Sequence[bytes]] | None = None,
+                 *, name: str = "ep", timeout: float = 100.0, transport: str = "auto") -> None:
         raised = []
 
         def gather(_, mine, count, place):
@@ -122,7 +122,8 @@ class Group(Closing):
             raise
 
     @classmethod
-    def connect(cls, address, rank, size, *, name="ep", timeout=100.0, transport="auto"):
+    def connect(cls, address: str, rank: int, size: int, *, name: str = "ep", timeout: float = 100.0,
+                transport: str = "auto") -> "Group":
         """Creates a rank group over TCP. Rank 0 listens on `address` ("host:port"), and the other
         ranks connect to it. All ranks must run as the same user on the same machine, or have the same
         MX_GROUP_SECRET."""
@@ -171,11 +172,11 @@ class Group(Closing):
         return self.shared.handle
 
     @property
-    def window_bytes(self):
+    def window_bytes(self) -> int:
         """Size of the memory reserved by `Program.bind` for windows, in bytes."""
         return self._info().window_bytes
 
-    def status(self):
+    def status(self) -> GroupFailure | None:
         """Returns None while the rank group works, and a GroupFailure afterwards. Never waits."""
         report = library.INTERFACE.mxGroupReport()
         call("mxGroupGetStatus", self.handle, report)
@@ -187,11 +188,11 @@ class Group(Closing):
             report.step if report.step >= 0 else None, report.text.decode(errors="replace"),
             report.status)
 
-    def abort(self, why):
+    def abort(self, why: str) -> None:
         """Ends the rank group on all ranks. Later collectives raise an Error with the text `why`."""
         call("mxGroupAbort", self.handle, why.encode())
 
-    def all_gather(self, array, *, stream=None):
+    def all_gather(self, array: Any, *, stream: Any = None) -> Any:
         """Gathers in place. The first dimension of the array is divided into a segment for each
         rank, and segment r receives segment r of rank r. Returns the array.
 
@@ -202,7 +203,7 @@ class Group(Closing):
         self.shared.gather_at(address, array.nbytes // self.size, stream)
         return array
 
-    def all_to_all(self, array, out, *, stream=None):
+    def all_to_all(self, array: Any, out: Any, *, stream: Any = None) -> Any:
         """Copies segment d of `array` to segment `rank` of `out` on rank d. `out` has the shape
         and type of `array` and must not overlap it. Returns `out`."""
         source, handle = self._read("array", array, stream)
@@ -246,7 +247,7 @@ class Group(Closing):
                              f"the number of ranks, found shape {x.shape}")
         return x.ctypes.data, 0
 
-    def close(self):
+    def close(self) -> None:
         """Releases this rank's handle. Programs bound to the rank group share its ownership
         and can be called until they are closed or bound to another group."""
         shared, self._shared = self._shared, None

@@ -2,7 +2,7 @@
 """Descriptions of the arguments and results of entries, and checks of the values passed for them."""
 
 import dataclasses
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
@@ -20,25 +20,25 @@ class Value:
     name: str
     type: str  # MLIR type
     element: Element
-    shape: Optional[tuple]  # None for a number; an extent is None if it is dynamic
+    shape: Optional[tuple[Optional[int], ...]]  # None for a number; an extent is None if it is dynamic
     is_taken: bool = False  # True if the launch allocates the result and determines its shape
     where: str = ""  # prefix of messages
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype:
         """Dtype of NumPy or ml_dtypes. For f4E2M1FN, it is uint8, with two elements in a byte."""
         return self.element.dtype
 
     @property
-    def storage(self):
+    def storage(self) -> np.dtype:
         """Dtype of the bits, such as uint16 for bfloat16. Dtypes of NumPy are unchanged."""
         return self.element.storage
 
     @property
-    def is_number(self):
+    def is_number(self) -> bool:
         return self.shape is None
 
-    def accepts(self, element):
+    def accepts(self, element: Any) -> bool:
         return element in (self.element, OF_DTYPE[self.storage])
 
     @internal

@@ -11,6 +11,7 @@ import itertools
 import os
 import platform
 import threading
+from typing import Any
 
 from . import library
 from .library import call
@@ -61,7 +62,7 @@ def _current():
     return _threads.over or _threads.own or _process
 
 
-def set_device(name="auto", target=None):
+def set_device(name: str = "auto", target: str | None = None) -> None:
     """Selects the device of this thread: `sim`, `sim:N`, `cuda`, `cuda:N`, `cpu` or `auto`.
     A thread that does not call set_device uses the device of the thread that called it first.
     `auto` is resolved by the first loaded program, or immediately if `target` ("sm_100a") is given,
@@ -145,12 +146,12 @@ class DeviceInfo:
     kind: str
     name: str
     multiprocessors: int
-    capability: tuple  # (0, 0) for cpu
+    capability: tuple[int, int]  # (0, 0) for cpu
     shared_memory_per_block: int
     global_memory: int
 
 
-def device_info():
+def device_info() -> DeviceInfo:
     """Returns the DeviceInfo of the current device."""
     if is_host():
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -188,25 +189,25 @@ def number_of(name):
     return int(name[5:]) if name.startswith("cuda:") else -1
 
 
-def device_name():
+def device_name() -> str:
     """Returns the name of the current device: "sim", "sim:1", "cuda:0", "cpu", ..."""
     return _current().name
 
 
-def set_simulator_option(option, value):
+def set_simulator_option(option: str, value: Any) -> None:
     """Sets an option of the simulator, such as "seed", "checks" or "sm-count" (mxSetSimulatorOption).
     Raises Error for an unknown option or an invalid value."""
     call("mxSetSimulatorOption", option.encode(), str(value).encode())
 
 
-def simulator_counters():
+def simulator_counters() -> dict[str, int]:
     """Returns the simulator's counters, summed over all launches of the process, as a dict."""
     counters = library.INTERFACE.mxSimulatorCounters()
     call("mxGetSimulatorCounters", counters)
     return {name: getattr(counters, name) for name, _ in counters._fields_[1:]}
 
 
-def synchronize():
+def synchronize() -> None:
     """Waits for all work on the current device."""
     if not is_host():
         call("mxSynchronize")

@@ -3,14 +3,14 @@
 
 import re
 import sys
-from typing import NamedTuple, Optional
+from typing import Iterable, NamedTuple, Optional
 
 
 class Error(RuntimeError):
     """Error of the runtime. `status` is the mxStatus, and `name` is the status in words ("not
     found", "check failed", ...)."""
 
-    def __init__(self, text, status, name):
+    def __init__(self, text: str, status: int, name: str) -> None:
         super().__init__(text)
         self.status = status
         self.name = name
@@ -25,7 +25,7 @@ class CapacityError(RuntimeError):
     """Error about too many rows for the experts of a rank. Rows were dropped, so
     the results of the call are wrong. `rank` received `needed` rows and had room for `available`."""
 
-    def __init__(self, rank, needed, available):
+    def __init__(self, rank: int, needed: int, available: int) -> None:
         super().__init__(
             f"rank {rank}: expected at most {available} rows for its experts, the capacity, "
             f"found {needed}: results are wrong, give a larger capacity")
@@ -43,7 +43,7 @@ class Diagnostic(NamedTuple):
     text: str
 
     @staticmethod
-    def read(severity, text):
+    def read(severity: str, text: str) -> "Diagnostic":
         """Parses a message with an optional location prefix."""
         place = re.match(r"([^\n]+?):(\d+):(\d+): ", text)
         if not place:
@@ -62,7 +62,7 @@ class CompileError(Error):
     """Error about a program that does not compile. `diagnostics` contains all compiler messages in
     order, and the text of the error lists them."""
 
-    def __init__(self, diagnostics, status):
+    def __init__(self, diagnostics: Iterable[Diagnostic], status: int) -> None:
         super().__init__("\n".join(map(str, diagnostics)), status, "compile")
         self.diagnostics = tuple(diagnostics)
 

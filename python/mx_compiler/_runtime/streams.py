@@ -2,6 +2,7 @@
 """Streams of the runtime and of other libraries."""
 
 import ctypes
+from typing import Any
 
 from .closing import Closing
 from .device import require_device
@@ -12,7 +13,7 @@ from .library import call
 class Stream(Closing):
     """Stream of the runtime. `handle` is the runtime's handle, a CUstream on a GPU."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._handle = None
         require_device("mx_compiler.Stream", "omit the stream, because calls on cpu are complete "
                        "when they return")
@@ -22,7 +23,7 @@ class Stream(Closing):
         call("mxStreamCreate", self._handle)
 
     @property
-    def handle(self):
+    def handle(self) -> ctypes.c_void_p:
         if self._handle is None:
             raise ValueError("the stream was closed")
         return self._handle
@@ -36,17 +37,17 @@ class Stream(Closing):
         """Keeps host memory alive until the stream is synchronized."""
         self._read.append(memory)
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         read = len(self._read)
         call("mxStreamSynchronize", self.handle)
         del self._read[:read]
 
-    def wait(self, other=None):
+    def wait(self, other: Any = None) -> None:
         """Orders later work on this stream after the current work on `other`, which may be any value
         that `stream_handle` accepts. The host does not wait."""
         call("mxStreamWait", self.handle, stream_handle(other))
 
-    def close(self):
+    def close(self) -> None:
         """Waits for the work on the stream and destroys the stream."""
         if self._handle is None:
             return

@@ -4,6 +4,7 @@ block-scaled matmuls."""
 
 import functools
 import threading
+from typing import Iterable
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -24,7 +25,7 @@ _overrides = []
 _devices = frozenset()
 
 
-def install(devices=("cuda",), torchao=False):
+def install(devices: str | Iterable[str] = ("cuda",), torchao: bool = False) -> None:
     """Implements PyTorch's functions for block-scaled matrices: scaled_mm and scaled_grouped_mm of
     torch.nn.functional, and their aten operators, which torchao and torch.compile call. Supported
     recipes are BlockWise1x32, and BlockWise1x16 with or without TensorWise. Scales are in
@@ -55,7 +56,7 @@ def install(devices=("cuda",), torchao=False):
             torchao_patches.add(serves)
 
 
-def uninstall():
+def uninstall() -> None:
     """Reverts `install` and restores PyTorch and torchao. Does nothing if nothing is installed."""
     with _lock:
         _remove()

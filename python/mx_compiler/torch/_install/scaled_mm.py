@@ -2,10 +2,11 @@
 """scaled_mm and scaled_grouped_mm with the signatures of torch.nn.functional."""
 
 import math
-from typing import Optional
+from typing import Optional, Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.functional import ScalingType, SwizzleType
 
 from ..._ops import scale_tiles
 from .._ops.checks import check_tensor, check_tensors
@@ -17,9 +18,13 @@ _LAYOUTS = {scaling.BLOCKED: "SWIZZLE_32_4_4", scaling.PLAIN: "NO_SWIZZLE"}
 _CONTRACTIONS = ((), (-1, -2), (1, 0))
 
 
-def scaled_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b,
-              swizzle_a=None, swizzle_b=None, bias=None, output_dtype=torch.bfloat16,
-              contraction_dim=(), use_fast_accum=False):
+def scaled_mm(mat_a: Tensor, mat_b: Tensor, scale_a: Tensor | list[Tensor],
+              scale_recipe_a: ScalingType | list[ScalingType], scale_b: Tensor | list[Tensor],
+              scale_recipe_b: ScalingType | list[ScalingType],
+              swizzle_a: SwizzleType | list[SwizzleType] | None = None,
+              swizzle_b: SwizzleType | list[SwizzleType] | None = None,
+              bias: Tensor | None = None, output_dtype: torch.dtype | None = torch.bfloat16,
+              contraction_dim: Sequence[int] = (), use_fast_accum: bool = False) -> Tensor:
     """Computes the matmul of mat_a and mat_b with f32 accumulation, like
     torch.nn.functional.scaled_mm for block-scaled matrices, on every chip that mx supports.
 
@@ -44,10 +49,14 @@ def scaled_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b,
                       contraction=contraction_dim))
 
 
-def scaled_grouped_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b,
-                      swizzle_a=None, swizzle_b=None, bias=None, offs=None,
-                      output_dtype=torch.bfloat16, contraction_dim=(),
-                      use_fast_accum=False):
+def scaled_grouped_mm(mat_a: Tensor, mat_b: Tensor, scale_a: Tensor | list[Tensor],
+                      scale_recipe_a: ScalingType | list[ScalingType], scale_b: Tensor | list[Tensor],
+                      scale_recipe_b: ScalingType | list[ScalingType],
+                      swizzle_a: SwizzleType | list[SwizzleType] | None = None,
+                      swizzle_b: SwizzleType | list[SwizzleType] | None = None,
+                      bias: Tensor | None = None, offs: Tensor | None = None,
+                      output_dtype: torch.dtype | None = torch.bfloat16,
+                      contraction_dim: Sequence[int] = (), use_fast_accum: bool = False) -> Tensor:
     """Computes a matmul for each expert group, like torch.nn.functional.scaled_grouped_mm for
     block-scaled matrices. `offs`, i32, [G], contains the ends of the groups in device memory.
 

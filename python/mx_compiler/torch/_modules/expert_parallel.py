@@ -6,13 +6,14 @@ import collections
 import datetime
 import itertools
 import weakref
-from typing import NamedTuple, Tuple
+from typing import Any, NamedTuple, Tuple
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.distributed_c10d import _get_process_group_store
 from torch.distributed.tensor import DTensor, Shard
+from torch.types import Device
 
 from ..._arrays.interop import place_of
 from ..._ops import checks as check
@@ -20,6 +21,7 @@ from ..._ops.experts import RoutedMoELayer, RoutedRows, RoutedSaved, most_rows
 from ..._programs import rank_group
 from ..._runtime.device import device_name, on_device
 from ..._runtime.errors import Error
+from ..._runtime.internal import internal
 from .._ops import tensors
 from .._ops.checks import check_one_device, check_tensors, refuse_second_order
 from .._ops.experts import (INTEGERS, as_bytes, check_weights, differentiate, empty_quantized,
@@ -27,7 +29,7 @@ from .._ops.experts import (INTEGERS, as_bytes, check_weights, differentiate, em
 from .._ops.flops import counts
 from .experts import MXGroupedExperts
 from .parameters import check_last, result_dtype, to_bf16
-from .recipes import training_recipe
+from .recipes import Recipe, training_recipe
 
 
 # --- Rank groups ----------------------------------------------------------------------
@@ -56,8 +58,8 @@ class Group:
     all ranks can create a new rank group. Raises TypeError or ValueError for a wrong argument, and
     mx_compiler.Error if a rank is missing."""
 
-    def __init__(self, process_group=None, *, tokens, timeout=100.0, transport=None,
-                 name="ep"):
+    def __init__(self, process_group: Any = None, *, tokens: int, timeout: float = 100.0,
+                 transport: str | None = None, name: str = "ep") -> None:
         check.size("tokens", tokens, 1)
         found = _find_process_group(process_group)
         if found is None:
@@ -75,7 +77,7 @@ class Group:
         self._begin(key, made, rank, size, place, tokens, dist.get_process_group_ranks(found))
 
     @classmethod
-    def alone(cls, *, tokens):
+    def alone(cls, *, tokens: int) -> "Group":
         """Creates a rank group of only this rank. The group uses the current CUDA device
         if there is a GPU, else the device of mx_compiler. This rank owns all experts, and nothing is
         sent."""
@@ -91,7 +93,7 @@ class Group:
         self._group, self._layers, self._is_closed = made, {}, False
         _known[key] = self
 
-    def describe(self):
+    def describe(self) -> str:
         """Describes the rank group in one line."""
         made = self._group
         how = "alone" if made is None else (
@@ -100,12 +102,12 @@ class Group:
         return (f"rank {self.rank} of {self.size} on {self.device}, at most {self.tokens} "
                 f"tokens per rank, {how}")
 
-    def status(self):
+    def status(self) -> rank_group.GroupFailure | None:
         """Returns None while the rank group works, and an mx_compiler.GroupFailure afterwards. Never
         waits."""
         return None if self._group is None else self._group.status()
 
-    def check(self):
+    def check(self) -> None:
         """Waits for the layers of this rank. Raises mx_compiler.Error if the rank group failed,
         and mx_compiler.CapacityError if a layer received more rows than its capacity. Not
         collective."""
@@ -115,13 +117,13 @@ class Group:
         for layer in self._layers.values():
             layer.check()
 
-    def abort(self, why):
+    def abort(self, why: str) -> None:
         """Ends the rank group on all ranks. Later calls raise an mx_compiler.Error with the text
         `why`."""
         if self._group is not None:
             self._group.abort(why)
 
-    def close(self):
+    def close(self) -> None:
         """Releases this rank's handle when the rank's work on streams is complete. Not
         collective."""
         if self._is_closed:
@@ -134,6 +136,7 @@ class Group:
         if self._group is not None:
             self._group.close()
 
+    @internal
     def find_layer(self, experts, hidden, intermediate, choices, formats):
         """Returns the RoutedMoELayer for these sizes and formats. The first call with these sizes and
         formats is collective."""
@@ -146,6 +149,7 @@ class Group:
                     activations=formats[0], weights=formats[1], gradients=formats[2])
         return found
 
+    @internal
     def find_program(self, key, make):
         """Returns the program for `key`, which the first call creates with `make(group)`. `group` is
         None for a single rank."""
@@ -155,15 +159,16 @@ class Group:
                 found = self._layers[key] = make(self._group)
         return found
 
+    @internal
     def refuse(self, error):
         """Ends the rank group and raises `error`, an error of this rank."""
         self.abort(str(error))
         raise error
 
-    def __enter__(self):
+    def __enter__(self) -> "Group":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self.close()
 
     def __repr__(self):
@@ -231,9 +236,9 @@ def _exchange_over(store, rank, size, timeout, name):
 # --- Experts --------------------------------------------------------------------------
 
 
-def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
-                   activations="mxfp8", weights_format="mxfp8",
-                   gradients="mxfp8"):
+def routed_experts(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, group: Group, *,
+                   capacity: int | None = None, activations: str = "mxfp8",
+                   weights_format: str = "mxfp8", gradients: str = "mxfp8") -> Tensor:
     """Computes SwiGLU experts, which are divided among the ranks of a rank group, for the tokens of
     all ranks:
 
@@ -442,7 +447,8 @@ class Dispatched(NamedTuple):
     count: Tensor
 
 
-def dispatch(x, ids, weights, experts, group, *, capacity=None):
+def dispatch(x: Tensor, ids: Tensor, weights: Tensor, experts: int, group: Group, *,
+             capacity: int | None = None) -> Dispatched:
     """Sends the tokens of each rank to the ranks that own their experts.
 
     x        bf16, [T, H]; T is at most group.tokens and may differ between ranks
@@ -467,7 +473,7 @@ def dispatch(x, ids, weights, experts, group, *, capacity=None):
     return Dispatched(rows, probs, tokens, slots, ends, count)
 
 
-def collect(z, slots, ids, experts, group):
+def collect(z: Tensor, slots: Tensor, ids: Tensor, experts: int, group: Group) -> Tensor:
     """Sums the results of all ranks' experts for each token.
 
     z       bf16, [P, H]; unused rows are not read
@@ -634,8 +640,10 @@ class MXRoutedExperts(MXGroupedExperts):
     arrived than fit, and mx_compiler.Error if the rank group fails."""
     is_divided = True  # `convert_` reads this attribute and does not import this module
 
-    def __init__(self, dim, hidden_dim, num_experts, group, recipe="mxfp8", *,
-                 capacity=None, mesh=None, device=None, dtype=None):
+    def __init__(self, dim: int, hidden_dim: int, num_experts: int, group: Group,
+                 recipe: str | Recipe = "mxfp8", *, capacity: int | None = None,
+                 mesh: dist.DeviceMesh | None = None, device: Device = None,
+                 dtype: torch.dtype | None = None) -> None:
         _check_rank_group(group)
         check.size("num_experts", num_experts, 1)
         if num_experts % group.size:
@@ -648,7 +656,8 @@ class MXRoutedExperts(MXGroupedExperts):
             self._distribute(mesh)
 
     @classmethod
-    def from_experts(cls, module, group, recipe="mxfp8", *, capacity=None):
+    def from_experts(cls, module: torch.nn.Module, group: Group, recipe: str | Recipe = "mxfp8", *,
+                     capacity: int | None = None) -> "MXRoutedExperts":
         """Creates the module from a module with parameters w1, w2 and w3. The parameters contain this rank's
         experts, or are DTensors of all experts with Shard(0) over the ranks of the rank group. The
         modules share parameters and hooks, and have the same mode."""
@@ -659,14 +668,14 @@ class MXRoutedExperts(MXGroupedExperts):
             new._local(name)  # raises ValueError if the parameter is divided differently
         return new
 
-    def with_recipe(self, recipe):
+    def with_recipe(self, recipe: str | Recipe) -> "MXRoutedExperts":
         """Returns a module with another recipe and with the same parameters, hooks and mode."""
         if type(self) is not MXRoutedExperts:
             raise ValueError("expected MXRoutedExperts itself, found a derived class, such as "
                              "those of fully_shard: convert the model before")
         return self.from_experts(self, self.group, recipe, capacity=self.capacity)
 
-    def to_plain(self):
+    def to_plain(self) -> torch.nn.Module:
         """Returns the experts of this rank as a module of their original class, or as
         GroupedExperts. The module takes sorted rows."""
         new = super().to_plain()
@@ -702,7 +711,7 @@ class MXRoutedExperts(MXGroupedExperts):
         super().__setattr__(name, value)
 
     @property
-    def num_experts(self):
+    def num_experts(self) -> int:
         """Number of experts on all ranks."""
         count = self.w1.shape[0]
         return count if isinstance(self.w1, DTensor) else count * self.group.size
@@ -726,7 +735,7 @@ class MXRoutedExperts(MXGroupedExperts):
                              f"{self.group.size}, the number of ranks, found {weight.shape[0]}")
         return local
 
-    def forward(self, x, ids, weights):
+    def forward(self, x: Tensor, ids: Tensor, weights: Tensor) -> Tensor:
         rows = to_bf16("x", x)
         w1, w2, w3 = (self._local(name) for name in _NAMES)
         check_last("x", x, w1.shape[-1], "dim of the experts")
@@ -743,7 +752,7 @@ class MXRoutedExperts(MXGroupedExperts):
             weights_format=self.recipe.weights, gradients=self.recipe.gradients)
         return y.to(result_dtype(x)).view(x.shape)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         _, hidden, dim = self.w1.shape
         return (f"dim={dim}, hidden_dim={hidden}, num_experts={self.num_experts}, "
                 f"recipe={self.recipe}, rank {self.group.rank} of {self.group.size}")

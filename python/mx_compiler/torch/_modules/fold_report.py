@@ -2,6 +2,7 @@
 """Reports the foldable share of a model's operands, and the bound on the loss by folding."""
 
 import dataclasses
+from typing import Any, Callable
 
 import torch
 
@@ -33,20 +34,20 @@ class Spreads:
     blocks: torch.Tensor
     rows: torch.Tensor
 
-    def share(self, limit=8):
+    def share(self, limit: int = 8) -> float:
         """Returns the share of the wider blocks with a spread of at most `limit`."""
         return _share(self.blocks, limit)
 
-    def row_share(self, limit=8):
+    def row_share(self, limit: int = 8) -> float:
         """Returns the share of the rows with spreads of at most `limit`."""
         return _share(self.rows, limit)
 
     @property
-    def largest(self):
+    def largest(self) -> int:
         """Returns the largest spread."""
         return int(self.blocks.nonzero().max()) if self.blocks.any() else 0
 
-    def bound(self, limit=None):
+    def bound(self, limit: int | None = None) -> float:
         """Returns the largest error of an element by folding, relative to the largest magnitude in its
         MX block, in rows with spreads of at most `limit` (default: in all rows). 0 if folding a
         spread of this size is lossless."""
@@ -71,7 +72,7 @@ class FoldedOperand:
     name: str
     rows: int
     columns: int
-    widths: dict
+    widths: dict[int | str, Spreads]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,9 +80,9 @@ class FoldReport:
     """Result of `fold_report`. Its text is a table for `limit = 8`.
 
     operands  list of FoldedOperand"""
-    operands: list
+    operands: list[FoldedOperand]
 
-    def table(self, limit=8):
+    def table(self, limit: int = 8) -> str:
         """Returns the report as text: for each width the share of the rows that fold with spreads of at
         most `limit`, and the bound on the loss in these rows."""
         lines = [["operand", "rows", "columns", *(f"to {width}" for width in WIDTHS)]]
@@ -97,7 +98,8 @@ class FoldReport:
         return self.table()
 
 
-def fold_report(model, inputs=None, *, format="mxfp8", filter=None):
+def fold_report(model: torch.nn.Module, inputs: Any = None, *, format: str = "mxfp8",
+                filter: Callable[[torch.nn.Module, str], bool] | None = None) -> FoldReport:
     """Measures the share of each layer's operands with a small loss by folding to FP8 blocks of 128,
     256, 512 or whole rows, for a decision about the recipes with reduced precision.
 

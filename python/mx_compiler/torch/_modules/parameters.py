@@ -4,10 +4,14 @@
 import copy
 import sys
 from collections import OrderedDict
+from typing import TYPE_CHECKING
 
 import torch
 
 from .._ops.checks import check_tensor
+
+if TYPE_CHECKING:
+    from .recipes import Recipe
 
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 
@@ -49,6 +53,7 @@ class Replacement:
     """Module that `convert_` inserts into a model and can convert back. `quantized_once` contains the
     quantized weights of a module inside quantize_weights_once."""
 
+    recipe: "Recipe"
     quantized_once = None
 
     def to_plain(self):

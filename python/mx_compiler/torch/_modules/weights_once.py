@@ -2,6 +2,7 @@
 """Quantizes weights once for several forward passes."""
 
 import contextlib
+from typing import Iterator
 
 import torch
 
@@ -10,7 +11,7 @@ from .parameters import Replacement, without
 
 
 @contextlib.contextmanager
-def quantize_weights_once(model):
+def quantize_weights_once(model: torch.nn.Module) -> Iterator[None]:
     """Context in which modules with fp8_scales quantize each weight at its first use only, for the
     batches of an optimizer step:
 

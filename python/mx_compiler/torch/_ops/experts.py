@@ -20,8 +20,8 @@ from .checks import check_one_device, check_tensor, refuse_second_order
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
-def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8",
-              weights="mxfp8", gradients="mxfp8"):
+def moe_layer(x: Tensor, w1: Tensor, w2: Tensor, tokens: Tensor, probs: Tensor, ends: Tensor, *,
+              activations: str = "mxfp8", weights: str = "mxfp8", gradients: str = "mxfp8") -> Tensor:
     """Computes SwiGLU experts for rows sorted by expert, with nine launches:
 
         y[t] = sum over the rows p of token t:  w2[g] (silu(gate) * up * probs[p])
@@ -46,7 +46,7 @@ def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8",
                                   gradients)[0]
 
 
-def route(chosen, weights, experts):
+def route(chosen: Tensor, weights: Tensor, experts: int) -> tuple[Tensor, Tensor, Tensor]:
     """Sorts a router's choices by expert on the device. Never waits for the device.
 
     chosen   integers, [T, k]: the experts of each token; ids outside [0, experts) are

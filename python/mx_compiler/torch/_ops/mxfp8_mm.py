@@ -11,6 +11,7 @@ So the forward pass saves w unquantized, and saves x unquantized or in the form 
 reads (save_quantized)."""
 
 import functools
+from typing import Sequence
 
 import torch
 from torch import Tensor
@@ -26,9 +27,9 @@ from .checks import (add_bias, as_rows, assume_expert_groups, check_flag, check_
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
-def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8", weights="mxfp8",
-             gradients="mxfp8", scale_rounding="ceil", wgrad_high_precision=False,
-             save_quantized=False):
+def mxfp8_mm(x: Tensor, weight: Tensor, bias: Tensor | None = None, *, activations: str = "mxfp8",
+             weights: str = "mxfp8", gradients: str = "mxfp8", scale_rounding: str = "ceil",
+             wgrad_high_precision: bool = False, save_quantized: bool = False) -> Tensor:
     """Computes x weight^T + bias in MXFP8, or in other formats with blocks of 32.
 
     x       f32, bf16 or f16, [..., K]
@@ -55,9 +56,10 @@ def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8", weights="mxfp8",
     return add_bias(like_rows(y, x), bias)
 
 
-def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8", weights="mxfp8",
-                     gradients="mxfp8", scale_rounding="ceil",
-                     wgrad_high_precision=False, save_quantized=False):
+def mxfp8_grouped_mm(A: Tensor, B_t: Tensor | Sequence[Tensor], offs: Tensor, *,
+                     activations: str = "mxfp8", weights: str = "mxfp8", gradients: str = "mxfp8",
+                     scale_rounding: str = "ceil", wgrad_high_precision: bool = False,
+                     save_quantized: bool = False) -> Tensor:
     """Multiplies the rows of each expert group g in A by B_t[g], like torch.nn.functional.grouped_mm,
     in MXFP8 or in other formats with blocks of 32.
 

@@ -2,6 +2,7 @@
 """Normalized scales of MXFP4 weights (docs/reference/Spec.md, Expanded operands)."""
 
 import torch
+from torch import Tensor
 
 from ..._ops import scale_tiles
 from . import tensors
@@ -14,7 +15,7 @@ LEAST, MOST, NAN = 119, 133, 255
 OF_ZEROS = 127
 
 
-def normalize_scales(elements, scales):
+def normalize_scales(elements: Tensor, scales: Tensor) -> tuple[Tensor, Tensor] | None:
     """Normalizes the scales of MXFP4 weights for multiplication in FP8.
 
     elements  MXFP4 elements, [..., N, K / 2], not packed

@@ -14,7 +14,7 @@ from . import tensors
 from .checks import check_names, check_tensor
 
 
-def pack_weights(elements, format):
+def pack_weights(elements: Tensor, format: str) -> Tensor:
     """Packs the elements of weights in the fragment order of matmul threads
     (docs/reference/Formats.md), for matmuls with packed=True. Scales are unchanged.
 
@@ -28,7 +28,7 @@ def pack_weights(elements, format):
     return torch.ops.mx.pack_weights(elements, format)
 
 
-def unpack_weights(elements, format):
+def unpack_weights(elements: Tensor, format: str) -> Tensor:
     """Reverses pack_weights. Returns the original bytes."""
     check_tensor("elements", elements)
     check_names(format=format)

@@ -14,8 +14,9 @@ from .checks import (assume_expert_groups, check_flag, check_names, check_one_de
                      check_tensor, check_tensors)
 
 
-def quantize_mxfp8(x, axis=-1, *, element="e4m3", scale_rounding="ceil", blocked=True,
-                   offsets=None):
+def quantize_mxfp8(x: Tensor, axis: int | tuple[int, int] = -1, *, element: str = "e4m3",
+                   scale_rounding: str = "ceil", blocked: bool = True,
+                   offsets: Tensor | None = None) -> tuple[Tensor, ...]:
     """Quantizes to MXFP8, with 8-bit elements and an E8M0 scale for every 32 elements.
 
     x         f32, bf16 or f16, [batch..., rows, columns]
@@ -37,13 +38,15 @@ def quantize_mxfp8(x, axis=-1, *, element="e4m3", scale_rounding="ceil", blocked
     return quantize(x, formats[element], axis, scale_rounding, blocked, offsets)
 
 
-def quantize_mxfp4(x, axis=-1, *, scale_rounding="ceil", blocked=True, offsets=None):
+def quantize_mxfp4(x: Tensor, axis: int | tuple[int, int] = -1, *, scale_rounding: str = "ceil",
+                   blocked: bool = True, offsets: Tensor | None = None) -> tuple[Tensor, ...]:
     """Quantizes to MXFP4, with E2M1 elements, two per byte (float4_e2m1fn_x2), and an E8M0
     scale for every 32 elements. Arguments and results are as in `quantize_mxfp8`."""
     return quantize(x, "mxfp4", axis, scale_rounding, blocked, offsets)
 
 
-def quantize_nvfp4(x, axis=-1, *, global_scale=None, blocked=True, offsets=None):
+def quantize_nvfp4(x: Tensor, axis: int | tuple[int, int] = -1, *, global_scale: Tensor | None = None,
+                   blocked: bool = True, offsets: Tensor | None = None) -> tuple[Tensor, ...]:
     """Quantizes to NVFP4, with E2M1 elements, an E4M3 scale for every 16 elements, and a global
     scale.
 
@@ -62,8 +65,9 @@ def quantize_nvfp4(x, axis=-1, *, global_scale=None, blocked=True, offsets=None)
     return (*_call(*given, global_scale), global_scale)
 
 
-def quantize(x, format, axis=-1, scale_rounding="ceil", blocked=True, offsets=None,
-             global_scale=None):
+def quantize(x: Tensor, format: str, axis: int | tuple[int, int] = -1, scale_rounding: str = "ceil",
+             blocked: bool = True, offsets: Tensor | None = None,
+             global_scale: Tensor | None = None) -> tuple[Tensor, ...]:
     """Quantizes to any format of mx.FORMATS. Each 6-bit element is stored in a byte. Arguments and
     results are as in `quantize_mxfp8`, or as in `quantize_nvfp4` for NVFP4."""
     check_tensor("x", x)
@@ -74,8 +78,9 @@ def quantize(x, format, axis=-1, scale_rounding="ceil", blocked=True, offsets=No
                        global_scale))
 
 
-def dequantize(elements, scales, format, dtype=torch.bfloat16, *, blocked=True,
-               global_scale=None, offsets=None):
+def dequantize(elements: Tensor, scales: Tensor, format: str, dtype: torch.dtype = torch.bfloat16, *,
+               blocked: bool = True, global_scale: Tensor | None = None,
+               offsets: Tensor | None = None) -> Tensor:
     """Dequantizes elements and scales to a matrix and rounds once to `dtype`.
 
     offsets   offsets of the quantization, which must have axis -1

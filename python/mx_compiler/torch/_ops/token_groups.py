@@ -16,7 +16,7 @@ from .checks import assume_expert_groups, check_one_device, check_tensor
 _MODES = (None, "rows", "reduction")
 
 
-def pad_token_groups(x, offs, alignment=32):
+def pad_token_groups(x: Tensor, offs: Tensor, alignment: int = 32) -> tuple[Tensor, Tensor]:
     """Moves each token group to a multiple of `alignment` and fills the gaps with zeros.
 
     x     [T, K]; the rows of group g end at offs[g]; rows past the last group are dropped
@@ -31,7 +31,7 @@ def pad_token_groups(x, offs, alignment=32):
     return torch.ops.mx.pad_token_groups(x, offs, alignment)
 
 
-def unpad_token_groups(x, offs, rows, alignment=32):
+def unpad_token_groups(x: Tensor, offs: Tensor, rows: int, alignment: int = 32) -> Tensor:
     """Reverses pad_token_groups. `offs` and `alignment` are the arguments of that function, and
     `rows` is the number of its rows, T. Rows past the last token group are zeros. Differentiable in
     x. Raises TypeError or ValueError. Errors name the argument."""
@@ -45,7 +45,7 @@ def unpad_token_groups(x, offs, rows, alignment=32):
     return torch.ops.mx.unpad_token_groups(x, offs, rows, alignment)
 
 
-def rearrange_scales(scales, offsets=None, mode=None):
+def rearrange_scales(scales: Tensor, offsets: Tensor | None = None, mode: str | None = None) -> Tensor:
     """Rearranges plain scales to the tiles read by tensor cores (PyTorch's SWIZZLE_32_4_4).
 
     scales   [batch..., rows, blocks], of any one-byte dtype; the matrices of a batch, such
