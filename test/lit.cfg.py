@@ -100,17 +100,8 @@ from importlib.util import find_spec
 sys.exit(not (find_spec("torch") and find_spec("torchao")))
 """
 
-TRANSFORMERS_PROBE = """
-import sys
-from importlib.util import find_spec
-sys.exit(not find_spec("transformers"))
-"""
-
-PEFT_PROBE = """
-import sys
-from importlib.util import find_spec
-sys.exit(not (find_spec("peft") and find_spec("transformers")))
-"""
+# Packages that a feature needs. Only located, because an import takes seconds.
+LOCATED = {"mypy": ["mypy"], "peft": ["peft", "transformers"], "transformers": ["transformers"]}
 
 features = config.available_features
 if can_kill:
@@ -126,11 +117,10 @@ torch_probe = os.path.join(config.mx_src_root, "scripts", "torch_probe.py")
 with open(torch_probe) as f:
     if mx_suite.probe(f.read(), torch_python) is not None:
         features.add("torch")
-# Only located, because an import takes seconds.
-if mx_suite.probe(TRANSFORMERS_PROBE, torch_python) is not None:
-    features.add("transformers")
-if mx_suite.probe(PEFT_PROBE, torch_python) is not None:
-    features.add("peft")
+for feature, packages in LOCATED.items():
+    probe = f"import sys\nfrom importlib.util import find_spec\nsys.exit(not all(map(find_spec, {packages})))"
+    if mx_suite.probe(probe, torch_python) is not None:
+        features.add(feature)
 if mx_suite.probe(TORCHAO_PROBE, torchao_python) is not None:
     features.add("torchao")
 if config.mx_build_compiler:
