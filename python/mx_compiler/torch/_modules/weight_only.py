@@ -14,6 +14,7 @@ from ..._ops import scale_tiles
 from ..._ops.formats import find_format
 from ..._ops.fp8_text import weight_format
 from ..._ops.refit import quantize_into
+from ..._runtime.internal import internal
 from .._ops import fp8_mm, tensors
 from .._ops.checks import add_bias, as_rows, check_tensor, like_rows
 from .._ops.normalize_scales import normalize_scales
@@ -76,6 +77,7 @@ class Quantized(Replacement, torch.nn.Module):
             self.hold(name, lambda weight: self._quantize(name, weight))
         return self
 
+    @internal
     def hold(self, name, make_parts):
         """Replaces the parameter `name` by its parts, which `make_parts` returns for the weight."""
         weight = self._k_major(self._parameters[name])
