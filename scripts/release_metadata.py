@@ -20,10 +20,13 @@ import zipfile
 from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 
+from wheel_metadata import BLOCKS, RELATIVE
+
 LICENSE = "Apache-2.0 WITH LLVM-exception"
 # Extras by project name.
 EXTRAS = {"mx-compiler": ["ptxas", "torch"], "mx-compiler-runtime": []}
 SCRIPTS = {"mx-compiler": "mx-opt", "mx-compiler-runtime": "mx-launch"}
+URLS = {"Homepage", "Documentation", "Source", "Issues", "Changelog"}
 # The backend reads pyproject.toml in the current folder.
 MAKE = """
 import sys
@@ -99,6 +102,10 @@ def check(files, version):
     if data.description_content_type != "text/markdown" or len(data.description or "") < 300:
         yield "expected the README as the description, in text/markdown, found " \
             f"{len(data.description or '')} characters of {data.description_content_type}"
+    for link in re.finditer(r"\]" + RELATIVE, BLOCKS.sub("", data.description or "")):
+        yield f"expected links with an address in the description, found {link[1]}"
+    if data.project_urls and set(data.project_urls) != URLS:
+        yield f"expected the URLs {', '.join(sorted(URLS))}, found {', '.join(sorted(data.project_urls))}"
     for field in "summary", "keywords", "author", "requires_python":
         if not getattr(data, field):
             yield f"expected {field.replace('_', '-')}, found none"

@@ -23,7 +23,7 @@ from release_metadata import files_of_project
 
 FILES = ["CMakeLists.txt", "CHANGELOG.md", "LICENSE", "README.md", "pyproject.toml", ".gitattributes",
          "cmake/commit.txt", "python/runtime/pyproject.toml", "python/runtime/README.md",
-         "python/runtime/LICENSE", "scripts/release", "scripts/release_metadata.py"]
+         "python/runtime/LICENSE", "scripts/release", "scripts/release_metadata.py", "scripts/wheel_metadata.py"]
 repo, out = work / "repo", work / "out"
 shutil.rmtree(work, ignore_errors=True)
 for name in FILES:
@@ -135,8 +135,8 @@ for old, new, said in (
         ('license = "Apache-2.0 WITH LLVM-exception"', 'license = "MIT"', "expected the license Apache-2.0 WITH LLVM-exception, found MIT"),
         ('license = "Apache-2.0 WITH LLVM-exception"', 'license = "Apache 2"', "Apache 2"),
         ('license-files = ["LICENSE"]', "license-files = []", "expected the text of the license"),
-        ('readme = "README.md"', 'readme = { text = "mx", content-type = "text/plain" }', "expected the README as the description"),
-        ('readme = "README.md"', 'readme = "README.txt"', "README.txt"),
+        ('"readme", "urls"', '"urls"', "'readme' must be listed in project.dynamic"),
+        ('"wheel_metadata"', '"wheel_data"', "wheel_data"),
         ('  "Development Status :: 3 - Alpha",', '  "License :: OSI Approved :: Apache Software License",', "License"),
         ("torch = [", "touch = [", "expected the extras ['ptxas', 'torch'], found ['ptxas', 'touch']"),
         ('torch = ["torch>=2.10", "safetensors>=0.5"]', "torch = []", "expected the extra torch to ask for a package"),

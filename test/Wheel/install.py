@@ -56,6 +56,7 @@ arguments = ["--arg=x.npy", "--arg=w.npy"]
 # All files come from the wheel.
 where = mx.run("python", "-c", "import mx_compiler as mx; print(mx.__file__, mx.library.compiler_path())")
 assert [pathlib.Path(word).parent for word in where.split()] == [mx.packages / "mx_compiler"] * 2, where
+assert (mx.packages / "mx_compiler/py.typed").exists()
 
 version = subprocess.run([build / "bin/mx-opt", "--version"], capture_output=True, text=True).stdout
 for tool in "mx-opt", "mx-translate", "mx-compile", "mx-run", "mx-sim":
