@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LoRA with Hugging Face's peft on quantized weights. Importing this module is all that is needed:
+"""LoRA of Hugging Face's peft on quantized weights. Requires only an import:
 
     import mx_compiler.peft, mx_compiler.torch as mxt, peft
 
@@ -9,26 +9,34 @@
         target_parameters=["experts.gate_up_proj", "experts.down_proj"]))
 
 The import registers a tuner for LoRA that also adapts the weight-only modules of mx_compiler.torch:
-linear layers by `target_modules`, and weights of experts by `target_parameters`. The layers are those
-of peft with other base layers, so adapters have the same names and shapes as with float weights, and
-can be loaded into either model. Weights stay quantized: experts multiply sorted rows by the factors of
-their adapters in two grouped matmuls, in bf16, and add the results.
+linear layers by `target_modules`, weights of experts by `target_parameters`. Names and shapes of the
+adapters are the same as with float weights, so quantized and float models share stored adapters.
+Weights stay quantized: experts add two grouped matmuls of their sorted rows by the factors, in bf16.
 
-Merging dequantizes, adds and quantizes again with the recipe of the module. Unmerging restores the
-bytes. `mx_compiler.torch.convert_(model, "bf16")` also accepts a model with adapters, which can then
-be merged without quantization."""
+Merging dequantizes, adds, and quantizes with the recipe of the module. Unmerging restores the bytes.
+For a merge in floats, call `mx_compiler.torch.convert_(model, "bf16")` on the model with adapters
+first."""
 
 import contextlib
 import dataclasses
 
-import peft
+try:
+    import peft
+except ModuleNotFoundError as error:
+    if error.name != "peft":
+        raise
+    raise ImportError("expected the package peft, release 0.21 or later, found no such package: "
+                      "pip install peft") from error
 import torch
 from peft.tuners.lora import layer
 from peft.tuners.tuners_utils import BaseTunerLayer, _maybe_include_all_linear_layers
+from torch import Tensor
 from torch.nn import functional as F
 
 from .torch._modules.experts import QuantizedExperts
 from .torch._modules.weight_only import MXWeightOnlyLinear, Quantized
+from .torch._ops import tensors
+from .torch._ops.checks import refuse_second_order
 
 __all__ = []
 
@@ -40,8 +48,8 @@ _REMEDY = 'convert the model with mx_compiler.torch.convert_(model, "bf16") befo
 
 
 @contextlib.contextmanager
-def _with_parameters(module, weights):
-    """Sets parameters of a quantized module, which are None otherwise."""
+def _with_weights(module, weights):
+    """Sets float weights of a quantized module as parameters. Outside of this context they are None."""
     module._parameters.update(weights)
     try:
         yield
@@ -50,13 +58,12 @@ def _with_parameters(module, weights):
 
 
 def _without_memory(module, name):
-    """Returns a parameter with the shape and dtype of a weight before quantization."""
-    weight = torch.empty(module._shape(name), dtype=module.float_dtype, device="meta")
-    return torch.nn.Parameter(module._k_major(weight), requires_grad=False)
+    """Returns an f32 tensor with the shape of a weight before quantization."""
+    return module._k_major(torch.empty(module._shape(name), dtype=torch.float32, device="meta"))
 
 
 class _OnQuantized:
-    """Replaces the methods of peft's layers that read the weight `parameter_name` of the base layer."""
+    """Methods of peft's layers that read the weight `parameter_name` of the base layer."""
 
     parameter_name = "weight"
 
@@ -79,9 +86,8 @@ class _OnQuantized:
         base, name, before = self.get_base_layer(), self.parameter_name, [*self.merged_adapters]
         if not isinstance(base, Quantized):
             return super().merge(safe_merge, adapter_names)
-        floats = base._k_major(base.dequantized(name, torch.float32)).contiguous()
-        weight = torch.nn.Parameter(floats, requires_grad=False)
-        with _with_parameters(base, {name: weight}):
+        weight = base._k_major(base.dequantized(name, torch.float32)).contiguous()
+        with _with_weights(base, {name: weight}):
             super().merge(safe_merge, adapter_names)
         if self.merged_adapters == before:
             return
@@ -142,16 +148,37 @@ class ParamWrapper(_OnQuantized, layer.ParamWrapper):
         a, b, scaling = self.get_delta_factors(adapter)
         if self.get_base_layer()._k_major(torch.empty(1, 2, device="meta")).shape[0] == 1:
             a, b = b.mT, a.mT       # the weight is [E, N, K], not [E, K, N]
-        # grouped_mm requires rows with a multiple of 16 bytes.
-        more = -a.shape[-1] % 8
-        return (F.pad(a, (0, more)).to(torch.bfloat16),
-                F.pad(b * scaling, (0, 0, 0, more)).to(torch.bfloat16).contiguous())
+        more = -a.shape[-1] % 8     # grouped_mm requires rows with a multiple of 16 bytes
+        return F.pad(a, (0, more)).to(torch.bfloat16), F.pad(b * scaling, (0, 0, 0, more)).to(torch.bfloat16)
 
 
-def _multiply(x, a, b, ends):
+# Inductor passes strides to grouped_mm that grouped_mm refuses, so these are operators.
+@tensors.operator("grouped_lora")
+def _multiply(x: Tensor, a: Tensor, b: Tensor, ends: Tensor) -> Tensor:
+    """Returns x a b for rows sorted by expert. Rows past the last expert are undefined."""
     if not x.shape[0]:          # grouped_mm does not support matrices without rows
-        return x.new_zeros(0, b.shape[-1])
+        return x.new_empty(0, b.shape[-1])
+    x, a, b = x.contiguous(), a.contiguous(), b.contiguous()
     return F.grouped_mm(F.grouped_mm(x, a, offs=ends), b, offs=ends)
+
+
+@tensors.operator("grouped_lora_backward")
+def _differentiate(dy: Tensor, x: Tensor, a: Tensor, b: Tensor, ends: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the gradients of x, a and b."""
+    if not x.shape[0]:
+        return torch.empty_like(x), torch.zeros_like(a), torch.zeros_like(b)
+    dy, x, a, b = dy.contiguous(), x.contiguous(), a.contiguous(), b.contiguous()
+    y, dx = F.grouped_mm(x, a, offs=ends), F.grouped_mm(dy, b.mT, offs=ends)
+    return (F.grouped_mm(dx, a.mT, offs=ends), F.grouped_mm(x.mT, dx, offs=ends),
+            F.grouped_mm(y.mT, dy, offs=ends))
+
+
+_multiply.register_fake(lambda x, a, b, ends: x.new_empty(x.shape[0], b.shape[-1]))
+_differentiate.register_fake(lambda dy, x, a, b, ends: tuple(t.new_empty(t.shape) for t in (x, a, b)))
+_multiply.register_autograd(
+    lambda ctx, dy: (*torch.ops.mx.grouped_lora_backward(dy, *ctx.saved_tensors), None),
+    setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
+refuse_second_order("grouped_lora_backward")
 
 
 class MXLoraModel(peft.LoraModel):
@@ -198,7 +225,7 @@ class MXLoraModel(peft.LoraModel):
         with contextlib.ExitStack() as stack:
             for module in model.modules():
                 if isinstance(module, QuantizedExperts):
-                    stack.enter_context(_with_parameters(module, {
+                    stack.enter_context(_with_weights(module, {
                         name: _without_memory(module, name) for name in module._weights}))
             return super()._inject_parameters(peft_config, model, adapter_name, low_cpu_mem_usage)
 

@@ -1,12 +1,15 @@
 # REQUIRES: torch, peft
-# RUN: env HF_HUB_OFFLINE=1 %python_torch %s
+# RUN: env HF_HUB_OFFLINE=1 %python_torch %s %examples
 # RUN: env HF_HUB_OFFLINE=1 MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s packed
-"""LoRA with peft on quantized weights. The oracle is peft in float64 with the dequantized weights, which computes
-without mx and reads the adapters that the quantized model stored. Covers all layouts of experts, adapters without an
-effect on the weights, checkpointing, torch.compile, several adapters, merging, conversion back, models of Transformers
-and refused options. With the argument `packed`, only gradients are tested, of packed weights."""
+"""LoRA with peft on quantized weights. The oracle is peft's own LoRA in float64 on the dequantized weights. It reads the
+adapters stored by the quantized model. Covers the layouts of experts, unchanged bytes, checkpointing, torch.compile,
+several adapters, merging, conversion back, a model of Transformers, refused options, and the example. With the argument
+`packed`, only gradients are tested."""
 
+import contextlib
 import copy
+import io
+import re
 import sys
 import tempfile
 import warnings
@@ -27,7 +30,6 @@ from refuses import refuses
 
 HIDDEN, INNER, EXPERTS, K, TOKENS = 64, 128, 5, 2, 40
 SIZES = HIDDEN, INNER, EXPERTS
-F64 = torch.float64
 RECIPES = "mxfp4_weight_only", "nvfp4_weight_only"
 PACKED = sys.argv[1:] == ["packed"]
 
@@ -35,51 +37,39 @@ PACKED = sys.argv[1:] == ["packed"]
 class SortedExperts(mxt.GroupedExperts):
     """Experts of torchtitan, also in float64, which grouped_mm does not support."""
 
-    def __init__(self, hidden, inner, experts):
-        super().__init__(hidden, inner, experts)
-
-    def _multiply(self, x, weights, ends):
-        rows = torch.tensor_split(x, ends[:-1].tolist())
-        return [torch.cat([r @ w.T for r, w in zip(rows, weight)]) for weight in weights]
-
     def forward(self, x, counts):
-        ends = torch.cumsum(counts, 0)
-        gate, up = self._multiply(x, (self.w1, self.w3), ends)
-        return self._multiply(nn.functional.silu(gate) * up, (self.w2,), ends)[0]
+        return torch.cat([(nn.functional.silu(rows @ w1.T) * (rows @ w3.T)) @ w2.T for rows, w1, w2, w3 in zip(
+            x.split(counts.tolist()), self.w1, self.w2, self.w3)])
 
 
 KINDS = {"mixtral": hf.MixtralExperts, "qwen3": hf.Qwen3MoeExperts, "gpt-oss": hf.GptOssExperts,
-         "gpt-oss 4": lambda *sizes: hf.GptOssExperts(*sizes, is_new=False), "sorted": SortedExperts}
+         "gpt-oss 4": lambda *sizes: hf.GptOssExperts(*sizes, is_new=False), "sorted": mxt.GroupedExperts}
 
 
 class Model(nn.Module):
     def __init__(self, kind):
         super().__init__()
-        self.kind = kind
         self.embedding = nn.Embedding(TOKENS, HIDDEN)
         self.first = nn.Linear(HIDDEN, HIDDEN)
         self.experts = KINDS[kind](*SIZES)
         self.last = nn.Linear(HIDDEN, 2 * HIDDEN, bias=False)
-
-    def forward(self, x):
         generator = torch.Generator().manual_seed(3)
         chosen = torch.stack([torch.randperm(EXPERTS - 1, generator=generator)[:K] for _ in range(TOKENS)])
         weights = torch.rand(TOKENS, K, generator=generator)
-        if self.kind == "gpt-oss 4":
+        if kind == "gpt-oss 4":
             weights = torch.zeros(TOKENS, EXPERTS).scatter(1, chosen, weights)
+        else:
+            chosen[5] = EXPERTS         # no expert
+        choice = [chosen, weights] if kind != "sorted" else [torch.tensor([3, 0, 11, 17, 9])]
+        self.choice = [x.to(DEVICE) for x in choice]
+
+    def forward(self, x):
         x = x + self.embedding.weight
-        choice = [chosen, weights] if self.kind != "sorted" else [torch.tensor([3, 0, 11, 17, 9])]
-        y = x + self.experts(self.first(x), *(c.to(DEVICE) for c in choice))
-        return self.last(y)
+        return self.last(x + self.experts(self.first(x), *self.choice))
 
 
 def make(kind="gpt-oss", recipe="mxfp4_weight_only"):
-    if kind == "sorted":        # convert_ identifies these experts by their signature
-        model = Model(kind)
-        model.experts = mxt.GroupedExperts(*SIZES)
-    else:
-        model = Model(kind)
-    return mxt.convert_(hf.randomize(model).bfloat16().to(DEVICE), recipe)
+    return mxt.convert_(hf.randomize(Model(kind)).bfloat16().to(DEVICE), recipe)
 
 
 def config(kind="gpt-oss", **options):
@@ -113,9 +103,7 @@ def oracle(model, folder, kind):
     """Returns peft's model in float64 with the dequantized weights and the stored adapters."""
     plain = mxt.convert_(copy.deepcopy(model.unload()), "bf16")
     if kind == "sorted":
-        experts = SortedExperts(*SIZES)
-        experts.load_state_dict(plain.experts.state_dict())
-        plain.experts = experts
+        plain.experts.__class__ = SortedExperts
     ours, peft.PEFT_TYPE_TO_TUNER_MAPPING[peft.PeftType.LORA] = mx_peft.MXLoraModel, peft.LoraModel
     try:
         return peft.PeftModel.from_pretrained(plain.double(), folder, is_trainable=True).double()
@@ -128,13 +116,10 @@ def weight_bytes(model):
 
 
 def training():
-    options = [{}, {"r": 16, "use_rslora": True}] if not PACKED else [{"r": 16}]
-    for kind, recipe, option in ((k, r, o) for k in KINDS for r in RECIPES for o in options):
-        if (PACKED and kind != "gpt-oss") or option and kind == "qwen3":
-            continue
-        model = adapt(kind, recipe, **option)
+    for kind, recipe in ((k, r) for k in KINDS for r in RECIPES if k == "gpt-oss" or not PACKED):
+        model = adapt(kind, recipe, **{"r": 16, "use_rslora": True} if kind == "mixtral" or PACKED else {})
         before = weight_bytes(model)
-        assert PACKED == ("packed=" in repr(model))
+        assert "packed=" in repr(model) or not PACKED
         found = gradients(model)
         wrong = [name for name in found if "." in name and "lora_" not in name]
         assert not wrong and sum("lora_" in name for name in found) == (8 if kind != "sorted" else 10), found.keys()
@@ -181,10 +166,11 @@ def checkpoints():
 
 
 def compiled():
-    model = adapt()
-    wanted = gradients(model)
-    found = gradients(model, torch.compile(model, backend="aot_eager"))
-    assert all(distance(x, wanted[name]) < 0.005 for name, x in found.items())
+    for kind in "gpt-oss", "sorted":
+        model = adapt(kind)
+        wanted = gradients(model)
+        found = gradients(model, torch.compile(model, backend="aot_eager", fullgraph=True))
+        assert all(torch.equal(x, wanted[name]) for name, x in found.items())
 
 
 def several():
@@ -204,25 +190,27 @@ def several():
 def merging():
     for kind, recipe in (("gpt-oss", RECIPES[0]), ("mixtral", RECIPES[1]), ("sorted", "mxfp8_weight_only"),
                          ("mixtral", "w4a8")):
-        model = adapt(kind, recipe, lora_bias=False)
+        model = adapt(kind, recipe)
         before, alone = weight_bytes(model), model(inputs())
         floats = mxt.convert_(copy.deepcopy(model), "bf16").double()
-        assert kind == "sorted" or distance(floats(inputs(F64)), alone) < 0.01
+        assert kind == "sorted" or distance(floats(inputs(torch.float64)), alone) < 0.01
         model.merge_adapter(safe_merge=kind == "gpt-oss")
         merged = model(inputs())
-        assert 0 < distance(merged, alone) < 0.3, distance(merged, alone)
+        assert not torch.equal(merged, alone)
         model.unmerge_adapter()
         assert all(torch.equal(x, before[name]) for name, x in weight_bytes(model).items())
         model = model.merge_and_unload()
         assert torch.equal(model(inputs()), merged) and not any("lora" in name for name in model.state_dict())
-        # Quantization of the merged float weights gives the same bytes.
-        if kind == "gpt-oss":
-            again = mxt.convert_(floats.merge_and_unload().bfloat16(), recipe)
-            assert distance(again(inputs()), merged) < 0.05, distance(again(inputs()), merged)
+        again = mxt.convert_(floats.merge_and_unload().bfloat16(), recipe)
+        if recipe == RECIPES[1]:    # these dequantized weights are not exact in bf16
+            assert distance(again(inputs()), merged) < 0.06
+        else:
+            wanted = weight_bytes(again)
+            assert all(torch.equal(x, wanted[name]) for name, x in weight_bytes(model).items())
 
 
 def released():
-    """A model of Transformers is trained with checkpoints, as its users do."""
+    """Trains a model of Transformers with checkpoints."""
     sizes = transformers.GptOssConfig(
         num_hidden_layers=2, hidden_size=64, intermediate_size=64, num_local_experts=4, num_experts_per_tok=2,
         num_attention_heads=2, num_key_value_heads=2, head_dim=32, vocab_size=96, rope_scaling=None)
@@ -254,7 +242,8 @@ def errors():
     refuses(ValueError, "modules_to_save: expected modules with float weights, found last with quantized", adapt,
             target_modules=["first"], modules_to_save=["last"])
     refuses(ValueError, "model: expected a parameter", peft.get_peft_model,
-            mxt.convert_(nn.Sequential(nn.Linear(32, 32, bias=False)), RECIPES[0]), peft.LoraConfig(target_modules=["0"]))
+            mxt.convert_(nn.Sequential(nn.Linear(32, 32, bias=False)).to(DEVICE), RECIPES[0]),
+            peft.LoraConfig(target_modules=["0"]))
     # A refused merge changes nothing: these scales span too many powers of two.
     model = adapt("mixtral", "w4a8", target_modules=["first"])
     down = next(m for m in model.modules() if isinstance(m, mx_peft.ParamWrapper))
@@ -265,7 +254,32 @@ def errors():
     assert not down.merged and all(torch.equal(x, before[name]) for name, x in weight_bytes(model).items())
 
 
-warnings.simplefilter("ignore", UserWarning)
-for part in (training,) if PACKED else (training, parts, checkpoints, compiled, several, merging, released, errors):
+def example():
+    sys.path.insert(0, sys.argv[1])
+    import lora_mxfp4
+
+    torch.manual_seed(0)
+    head = lora_mxfp4.Head(lora_mxfp4.make_config("small")).to(DEVICE)
+    for part in head.parts:
+        part.refit(torch.randn(part.out_features, part.in_features) / 8)
+    weight = torch.cat([part.dequantized() for part in head.parts]).double()
+    x = torch.randn(40, weight.shape[1]).bfloat16().to(DEVICE).requires_grad_()
+    labels = torch.randint(len(weight), (40,)).to(DEVICE)
+    found, = torch.autograd.grad(head.loss(x, labels), x)
+    wanted, = torch.autograd.grad(nn.functional.cross_entropy(x.double() @ weight.T, labels), x)
+    assert len(head.parts) == 2 and distance(found, wanted) < 0.01
+    # Of 16 GB, activations take the rest.
+    large = lora_mxfp4.memory(lora_mxfp4.build(lora_mxfp4.make_config("20b"), 16, torch.device("meta")))
+    assert sum(large.values()) - large["embedding on the host"] < 13.7e9, large
+    sys.argv[1:] = [f"--device={DEVICE}", "--tokens=48", "--steps=4"]
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        lora_mxfp4.main()
+    losses = [float(loss) for loss in re.findall("step .: loss ([0-9.]+), [0-9.]+ ms", said.getvalue())]
+    assert len(losses) == 4 and losses == sorted(losses, reverse=True) and losses[0] - losses[3] > 0.3, losses
+
+
+warnings.simplefilter("ignore")
+ALL = training, parts, checkpoints, compiled, several, merging, released, errors, example
+for part in ALL[:1] if PACKED else ALL:
     part()
     print(part.__name__, "right")
