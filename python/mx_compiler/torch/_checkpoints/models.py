@@ -22,7 +22,11 @@ _MATRICES = {name: place for names, place in (
 _OF_EXPERT = re.compile(r"(.+)\.(\d{1,6})\.(\w+)")
 
 
-def _find_places(model, checkpoint, found, rename):
+def _is_experts(module):
+    return module is not None and is_routed(module)
+
+
+def find_places(model, checkpoint, found, rename):
     """Returns the layouts and the names by place of the weights of each module, keyed by module and name of
     the weight, and the names that belong to no module."""
     modules, places, others = dict(model.named_modules(remove_duplicate=False)), {}, []
@@ -30,11 +34,11 @@ def _find_places(model, checkpoint, found, rename):
         to = rename(name)
         module, weight, place = modules.get(to), "weight", ()
         owner, _, last = to.rpartition(".")
-        if (match := _OF_EXPERT.fullmatch(to)) and is_routed(modules.get(match[1])) and match[3] in _MATRICES:
+        if (match := _OF_EXPERT.fullmatch(to)) and _is_experts(modules.get(match[1])) and match[3] in _MATRICES:
             module = modules[match[1]]
             weight, section = _MATRICES[match[3]]
             place = int(match[2]), section
-        elif layout.is_stacked and is_routed(modules.get(owner)):
+        elif layout.is_stacked and _is_experts(modules.get(owner)):
             module, weight = modules[owner], last
         elif not isinstance(module, torch.nn.Linear):
             others.append(name)
@@ -65,7 +69,7 @@ def _check_places(checkpoint, module, weight, layouts, names, sections):
                          + (f"none of expert {missing[0][0]}" if missing else f"expert {extra[0][0]}"))
 
 
-def _replacement(module, recipe):
+def replacement(module, recipe):
     """Returns a module of the recipe with the parameters of a linear layer or of routed experts."""
     if isinstance(module, torch.nn.Linear):
         new = adopt(MXWeightOnlyLinear, module)
@@ -92,7 +96,7 @@ def load_(model, checkpoint, *, device=None, rename=None, recipe=None):
     if not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
     names = {module: name for name, module in model.named_modules()}
-    places, others = _find_places(model, checkpoint, find_weights(checkpoint), rename or (lambda name: name))
+    places, others = find_places(model, checkpoint, find_weights(checkpoint), rename or (lambda name: name))
     if not places:
         raise ValueError(f"{checkpoint.path}: expected quantized weights of modules of the model, found "
                          + (f"weights of other modules, such as {others[0]}" if others else "none"))
@@ -100,7 +104,7 @@ def load_(model, checkpoint, *, device=None, rename=None, recipe=None):
     for (module, weight), (layouts, bases) in places.items():
         of = _find_recipe(recipe, layouts[0])
         if module not in new:
-            new[module] = _replacement(module, of)
+            new[module] = replacement(module, of)
             new[module].sources = {}
         layer = new[module]
         if layer.recipe != of:

@@ -598,7 +598,12 @@ def from_routed(module, recipe):
 
 def routed_class(module, recipe):
     """Returns the class that replaces routed experts. Raises ValueError."""
-    trains, weight_only, flags = _find_kind(module)
+    kind = _find_kind(module)
+    if kind is None:
+        flags = {flag: module.__dict__.get(flag) for flag in _CONCATENATED[2]}
+        raise ValueError(f"experts: expected the layout of Mixtral or of gpt-oss, found {type(module).__name__} with "
+                         + ", ".join(f"{flag}={value}" for flag, value in flags.items()))
+    trains, weight_only, flags = kind
     for name, wanted in flags.items():
         if (found := getattr(module, name, wanted)) != wanted:
             raise ValueError(f"{name}: expected {wanted}, found {found}: convert does not "
@@ -648,15 +653,21 @@ def _check_structure(module, k_major, has_bias, block):
 
 
 def routers(model):
-    """Returns the linear layers that choose among a list of experts, as in Transformers before 5.
-    These layers are not converted."""
+    """Returns the linear layers that choose among experts. These layers are not converted."""
     found = set()
     for module in model.modules():
         experts = getattr(module, "experts", None)
         if isinstance(experts, torch.nn.ModuleList):
+            count = len(experts)
+        elif isinstance(experts, torch.nn.Module) and is_routed(experts):
+            weights = experts._parameters.get("down_proj"), experts._buffers.get("down_proj_elements")
+            count = next((x.shape[0] for x in weights if x is not None), 0)
+        else:
+            count = 0
+        if count:
             found.update(x for x in (getattr(module, "gate", None),
                                      getattr(module, "router", None))
-                         if isinstance(x, torch.nn.Linear) and x.out_features == len(experts))
+                         if isinstance(x, torch.nn.Linear) and x.out_features == count)
     return found
 
 

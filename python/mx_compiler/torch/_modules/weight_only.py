@@ -55,19 +55,26 @@ class Quantized(Replacement, torch.nn.Module):
     contain normalized scales, outside of state dicts, unless weights would be rounded."""
 
     float_dtype = None
+    # The config of the model, which save_pretrained stores, describes the weights.
+    has_config = False
 
     def _add(self, name, shape, device):
-        format = self._format
         # Distributed checkpoints access each key of a state dict as an attribute.
         self.register_parameter(name, None)
-        shapes = (fp8_mm.stored_shapes(shape, self.recipe.fp8_scales) if self.recipe.fp8_scales
-                  else tensors.shapes(shape, format, True))
-        if format.has_global_scale:
-            shapes = *shapes, (*shape[:-2], 4 * len(self._sections(name, shape[-2])))
-        for part, dims in zip(self._part_names, shapes):
+        for part, dims in zip(self.part_names, self.part_shapes(name, shape)):
             # Zero bytes represent a matrix of zeros.
             self.register_buffer(f"{name}_{part}", torch.zeros(
                 dims, dtype=torch.uint8, device=device))
+
+    @internal
+    def part_shapes(self, name, shape):
+        """Returns the shapes of the parts of a weight of `shape`, in bytes."""
+        if self.recipe.fp8_scales:
+            return fp8_mm.stored_shapes(shape, self.recipe.fp8_scales)
+        shapes = tensors.shapes(shape, self._format, True)
+        if self._format.has_global_scale:
+            shapes = *shapes, (*shape[:-2], 4 * len(self._sections(name, shape[-2])))
+        return shapes
 
     def _take(self, names):
         """Quantizes the parameters with these names, and removes the parameters."""
@@ -83,7 +90,7 @@ class Quantized(Replacement, torch.nn.Module):
         weight = self._k_major(self._parameters[name])
         self.float_dtype = weight.dtype
         self._add(name, weight.shape, "meta")
-        for part, value in zip(self._part_names, make_parts(weight)):
+        for part, value in zip(self.part_names, make_parts(weight)):
             setattr(self, f"{name}_{part}", value)
         self._arrange(name)
         return forget_state_hooks(self)
@@ -95,7 +102,7 @@ class Quantized(Replacement, torch.nn.Module):
         for name in self._weights:
             floats = self._k_major(self.dequantized(name, self.float_dtype))
             weights[name] = torch.nn.Parameter(floats.contiguous())
-            for part in self._part_names + _FP8_PARTS * self.recipe.fp8_activations:
+            for part in self.part_names + _FP8_PARTS * self.recipe.fp8_activations:
                 del new._buffers[f"{name}_{part}"]
                 new._non_persistent_buffers_set.discard(f"{name}_{part}")
         new.__dict__["_parameters"] = {**new._parameters, **weights}
@@ -124,7 +131,8 @@ class Quantized(Replacement, torch.nn.Module):
         return weight_format(format.elements, scales) if scales else format
 
     @property
-    def _part_names(self):
+    @internal
+    def part_names(self):
         return _PARTS + ("global_scale",) * self._format.has_global_scale
 
     def _factors(self, name):
@@ -254,7 +262,7 @@ class Quantized(Replacement, torch.nn.Module):
                              "module")
         if self._is_packed(name):
             values = pack_weights(values[0], self._format.name), *values[1:]
-        buffers = *(self._buffers[f"{name}_{part}"] for part in self._part_names), *(fp8 or ())
+        buffers = *(self._buffers[f"{name}_{part}"] for part in self.part_names), *(fp8 or ())
         return lambda: [buffer.copy_(value) for buffer, value in zip(
             buffers, (*values, *normalized), strict=True)]
 
@@ -308,10 +316,11 @@ class Quantized(Replacement, torch.nn.Module):
         return y.float() * self._row_factors(name)[experts]
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        if in_save_pretrained():
+        if not self.has_config and in_save_pretrained():
             raise ValueError(
                 f"{prefix}{self._weights[0]}: expected floats, which from_pretrained reads, "
-                f"found {self._format.name}: save the result of mx_compiler.torch.convert_("
+                f"found {self._format.name}: load the model with mx_compiler.transformers.MXConfig "
+                "instead of convert_, save the result of mx_compiler.torch.convert_("
                 'model, "bf16"), or save the bytes with torch.save(model.state_dict(), ...) '
                 "and load them into a new model that is converted to "
                 f"{self.recipe}")
@@ -341,7 +350,7 @@ class Quantized(Replacement, torch.nn.Module):
             errors.append(f"{prefix}{name}: expected a torch.Tensor, found "
                           f"{type(weight).__name__}")
         elif tuple(weight.shape) == shape and weight.dtype in FLOATS:
-            for part, value in zip(self._part_names, self._quantize(name, self._k_major(weight))):
+            for part, value in zip(self.part_names, self._quantize(name, self._k_major(weight))):
                 state_dict[f"{prefix}{name}_{part}"] = value
         else:
             errors.append(f"size mismatch for {prefix}{name}: expected floats of shape "

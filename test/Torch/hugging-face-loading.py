@@ -1,0 +1,203 @@
+# REQUIRES: torch, transformers
+# RUN: rm -rf %t && mkdir %t
+# RUN: %python_torch %s %t
+"""Loads and saves models with from_pretrained, save_pretrained and mx_compiler.transformers, and compares logits with those of
+Transformers' own modules."""
+
+import copy
+import json
+import pathlib
+import sys
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import (AutoModelForCausalLM, DeepseekV3Config, GptOssConfig, LlamaConfig, MixtralConfig,
+                          Qwen3MoeConfig, logging)
+
+import mx_compiler.torch as mxt
+from checkpoint_writer import CONFIGS, Writer
+from mx_compiler.torch import checkpoints
+from mx_compiler.transformers import MXConfig, load
+from refuses import refuses
+
+FOLDER = pathlib.Path(sys.argv[1])
+BF16 = torch.bfloat16
+SIZES = dict(vocab_size=128, hidden_size=128, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
+             num_key_value_heads=2, head_dim=32, max_position_embeddings=64)
+CHOICES = dict(num_experts_per_tok=2)
+MODELS = {
+    "llama": LlamaConfig(**SIZES), "mixtral": MixtralConfig(**SIZES, **CHOICES, num_local_experts=3),
+    "qwen": Qwen3MoeConfig(**SIZES, **CHOICES, num_experts=3, moe_intermediate_size=128),
+    "gpt-oss": GptOssConfig(**SIZES, **CHOICES, num_local_experts=3),
+    "deepseek": DeepseekV3Config(**{**SIZES, "num_key_value_heads": 4}, **CHOICES, n_routed_experts=4, n_group=1,
+                                 topk_group=1, moe_intermediate_size=128, first_k_dense_replace=1, q_lora_rank=128,
+                                 kv_lora_rank=128, qk_rope_head_dim=32, qk_nope_head_dim=32, v_head_dim=32)}
+IDS = (torch.arange(32) * 7 % 128)[None]
+logging.set_verbosity_error()
+logging.disable_progress_bar()
+
+
+def logits(model):
+    with torch.no_grad():
+        return model(IDS).logits.double()
+
+
+def apart(a, b):
+    return float((a - b).norm() / b.norm())
+
+
+def make(name):
+    """Returns the path and the model of random weights."""
+    torch.manual_seed(1)
+    config = copy.deepcopy(MODELS[name])
+    model = AutoModelForCausalLM.from_config(config, dtype=BF16).eval()
+    model.save_pretrained(FOLDER / name)
+    return FOLDER / name, model
+
+
+def recipes():
+    """A model that is quantized while it is loaded has the bits of a converted one, also after it was stored."""
+    for name in "llama", "mixtral", "gpt-oss":
+        path, plain = make(name)
+        for recipe in mxt.RECIPES if name == "mixtral" else ("mxfp8", "mxfp4_weight_only", "nvfp4_weight_only"):
+            wanted = mxt.convert_(copy.deepcopy(plain), recipe, filter=lambda _, name: name != "lm_head")
+            model = AutoModelForCausalLM.from_pretrained(path, quantization_config=MXConfig(recipe), dtype=BF16)
+            assert torch.equal(logits(model), logits(wanted)), (name, recipe)
+            model.save_pretrained(FOLDER / "again")
+            stored = json.loads((FOLDER / "again" / "config.json").read_text())["quantization_config"]
+            assert stored == {"quant_method": "mx", "recipe": recipe, "modules_to_not_convert": None, "batch_invariant": False}
+            again = AutoModelForCausalLM.from_pretrained(FOLDER / "again", dtype=BF16)
+            assert torch.equal(logits(again), logits(model))
+            a, b = model.state_dict(), again.state_dict()
+            assert a.keys() == b.keys() and all(torch.equal(a[key], b[key]) for key in a), (name, recipe)
+    model = AutoModelForCausalLM.from_pretrained(path, quantization_config=MXConfig(
+        "nvfp4_weight_only", modules_to_not_convert=["self_attn"]), dtype=BF16)
+    kinds = {name.rpartition(".")[2]: type(module) for name, module in model.named_modules()}
+    assert kinds["q_proj"] is torch.nn.Linear and kinds["experts"] is mxt.MXWeightOnlyGptOssExperts
+    assert not any(name.startswith("MX") for name in (type(module).__name__ for module in model.dequantize().modules()))
+
+
+# Layouts of each model's checkpoints. DeepSeek's FP8 multiplies activations in FP8.
+FOREIGN = (("llama", "compressed-tensors nvfp4-pack-quantized", 0.02), ("llama", "torchao MXFP8", 0.02),
+           ("mixtral", "compressed-tensors mxfp4-pack-quantized", 0.02), ("qwen", "modelopt NVFP4", 0.02),
+           ("qwen", "modelopt MXFP8", 0.02), ("deepseek", "fp8 f32", 0.3), ("deepseek", "fp8 ue8m0", 0.3),
+           ("gpt-oss", "mxfp4", 0.02))
+
+
+def foreign():
+    """Weights of other tools: logits are those of a float model with the dequantized weights, and save_pretrained
+    writes the same tensors and config."""
+    for name, layout, bound in FOREIGN:
+        path, _ = make(name)
+        writer, kept = Writer(layout), {}
+        floats = load_file(path / "model.safetensors")
+        for key, value in list(floats.items()):
+            base = key if layout == "mxfp4" else key.removesuffix(".weight")
+            is_stacked = layout == "mxfp4" and value.dim() == 3 and "experts" in key
+            if is_stacked or layout != "mxfp4" and value.dim() == 2 and base.endswith(("_proj", ".w1", ".w2", ".w3", "_mqa")):
+                shape = tuple(value.mT.shape if is_stacked else value.shape)
+                values = torch.from_numpy(writer.add(base, *shape).values[base])
+                scale = value.double().std() / values.std()
+                floats[key] = (values.mT if is_stacked else values).float()
+                # Normal sizes of weights keep the model alive.
+                factor = 2.0 ** torch.round(torch.log2(scale)).item()
+                _scale(writer, base, layout, factor)
+                floats[key] = (floats[key] * factor).contiguous()
+            else:
+                kept[key] = value
+        writer.tensors |= kept
+        config = json.loads((path / "config.json").read_text())
+        folder = writer.write(FOLDER / "foreign", config)
+        save_file(floats, FOLDER / name / "model.safetensors", metadata={"format": "pt"})
+        oracle = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
+        model = load(folder, dtype=BF16)
+        error = apart(logits(model), logits(oracle))
+        assert error < bound, (name, layout, error)
+        model.save_pretrained(FOLDER / "foreign-again")
+        found = load_file(FOLDER / "foreign-again" / "model.safetensors")
+        assert found.keys() == writer.tensors.keys(), found.keys() ^ writer.tensors.keys()
+        for key, value in writer.tensors.items():
+            if key in kept:     # releases store some of these tensors in other dtypes
+                value = value.to(found[key].dtype)
+            assert found[key].dtype == value.dtype and torch.equal(
+                found[key].reshape(-1).view(torch.uint8), value.reshape(-1).view(torch.uint8)), key
+        stored = json.loads((FOLDER / "foreign-again" / "config.json").read_text())
+        assert stored["quantization_config"] == CONFIGS[layout]
+        assert torch.equal(logits(load(FOLDER / "foreign-again", dtype=BF16)), logits(model))
+
+
+def _scale(writer, base, layout, factor):
+    """Multiplies a matrix by a power of two."""
+    of = checkpoints.LAYOUTS[layout]
+    if of.factor and base + of.factor in writer.tensors:
+        writer.tensors[base + of.factor] *= 1 / factor if of.is_divisor else factor
+        return
+    scales = writer.tensors[base + of.scales[0]]
+    if scales.dtype == torch.float32:
+        scales *= factor
+    else:
+        bits = scales.view(torch.uint8)
+        bits[bits != 0] += torch.tensor(int(np.log2(factor)) % 256, dtype=torch.uint8)  # not the padding
+
+
+def experts():
+    """experts_implementation="mx" computes the experts of any model."""
+    for name in "mixtral", "qwen", "deepseek", "gpt-oss":
+        path, plain = make(name)
+        oracle = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
+        wanted = logits(oracle)
+        for implementation, recipe in (("mx", "mxfp8"), ("mx_mxfp8_fast", "mxfp8_fast"),
+                                       ("mx_mxfp8_weight_only", "mxfp8_weight_only")):
+            model = AutoModelForCausalLM.from_pretrained(path, dtype=BF16, experts_implementation=implementation)
+            converted = mxt.convert_(copy.deepcopy(plain), recipe, filter=lambda module, name: name.endswith("experts"))
+            assert torch.equal(logits(model), logits(converted)), (name, implementation)
+            assert apart(logits(model), wanted) < 0.3, (name, implementation, apart(logits(model), wanted))
+            assert torch.equal(logits(copy.deepcopy(model)), logits(model))
+            if recipe == "mxfp8":
+                model.train()(IDS, labels=IDS).loss.backward()
+                assert all(p.grad is not None for n, p in model.named_parameters() if "experts" in n), name
+                continue
+            before = logits(model)
+            with torch.no_grad():       # new weights are quantized again
+                for key, parameter in model.named_parameters():
+                    if "experts" in key and parameter.dim() == 3:
+                        parameter.mul_(2)
+            assert not torch.equal(logits(model), before)
+
+
+def errors():
+    refuses(ValueError, "recipe: expected an mx_compiler.torch.Recipe or one of mxfp8", lambda: MXConfig("mxfp9"))
+    refuses(TypeError, "recipe: expected a name in mx_compiler.torch.RECIPES, found Recipe", lambda: MXConfig(mxt.Recipe()))
+    refuses(TypeError, "modules_to_not_convert: expected a list of names or None, found 'x'",
+            lambda: MXConfig(modules_to_not_convert="x"))
+    path, plain = make("llama")
+    refuses(ValueError, "found mxfp4: load the model with mx_compiler.transformers.MXConfig", lambda: mxt.convert_(
+        plain, "mxfp4_weight_only").save_pretrained(FOLDER / "no"))
+    model = AutoModelForCausalLM.from_pretrained(path, quantization_config=MXConfig(), dtype=BF16)
+    model.save_pretrained(FOLDER / "damaged")
+    file = FOLDER / "damaged" / "model.safetensors"
+    tensors = load_file(file)
+    key = "model.layers.0.mlp.up_proj.weight_scales"
+    for change, wanted in (
+            (lambda: tensors.pop(key), f"expected a tensor {key}, found no tensor with this key"),
+            (lambda: tensors.update({key: torch.zeros(3, dtype=torch.uint8)}),
+             f"{file}: {key}: expected the shape [128, 4], found [3]"),
+            (lambda: tensors.update({key: torch.zeros(128, 4)}), f"{file}: {key}: expected the dtype uint8, found float32")):
+        change()
+        save_file(tensors, file, metadata={"format": "pt"})
+        refuses(ValueError, wanted, lambda: AutoModelForCausalLM.from_pretrained(FOLDER / "damaged"))
+    config = json.loads((FOLDER / "damaged" / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "compressed-tensors", "format": "marlin-24"}
+    (FOLDER / "damaged" / "config.json").write_text(json.dumps(config))
+    refuses(ValueError, "config.json: expected a quantization of compressed-tensors mxfp8-quantized",
+            lambda: load(FOLDER / "damaged"))
+    config["quantization_config"] = CONFIGS["mxfp8"]
+    (FOLDER / "damaged" / "config.json").write_text(json.dumps(config))
+    refuses(ValueError, "recipe: expected a weight-only recipe for quantized weights, found mxfp8",
+            lambda: load(FOLDER / "damaged", recipe="mxfp8"))
+
+
+for part in recipes, foreign, experts, errors:
+    part()
+    print(part.__name__, "right", flush=True)
