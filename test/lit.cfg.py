@@ -101,7 +101,8 @@ sys.exit(not (find_spec("torch") and find_spec("torchao")))
 """
 
 # Packages that a feature needs. Only located, because an import takes seconds.
-LOCATED = {"mypy": ["mypy"], "peft": ["peft", "transformers"], "transformers": ["transformers"]}
+LOCATED = {"compressed-tensors": ["compressed_tensors"], "mypy": ["mypy"], "peft": ["peft", "transformers"], "torchtitan": ["torchtitan"],
+           "transformers": ["transformers"]}
 
 features = config.available_features
 if can_kill:
