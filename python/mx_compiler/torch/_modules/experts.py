@@ -137,8 +137,8 @@ class MXGroupedExperts(Replacement, GroupedExperts):
 
 
 class QuantizedExperts(Quantized):
-    """Experts with quantized weights. `added` contains functions of rows and ends, keyed by weight name,
-    that return terms of the results, such as those of LoRA (mx_compiler.peft)."""
+    """Experts with quantized weights. `added` contains functions of rows and ends, keyed by weight name.
+    They return terms of the results, as in LoRA (mx_compiler.peft)."""
 
     added = {}
 
