@@ -8,9 +8,9 @@
         target_modules="all-linear",
         target_parameters=["experts.gate_up_proj", "experts.down_proj"]))
 
-The import registers a tuner for LoRA that also adapts the weight-only modules of mx_compiler.torch:
-linear layers by `target_modules`, weights of experts by `target_parameters`. Names and shapes of the
-adapters are the same as with float weights, so quantized and float models share stored adapters.
+The registered tuner also adapts the weight-only modules of mx_compiler.torch: linear layers by
+`target_modules`, weights of experts by `target_parameters`. Names and shapes of the adapters are the
+same as with float weights, so quantized and float models share stored adapters.
 Weights stay quantized: experts add two grouped matmuls of their sorted rows by the factors, in bf16.
 
 Merging dequantizes, adds, and quantizes with the recipe of the module. Unmerging restores the bytes.
@@ -63,7 +63,7 @@ def _without_memory(module, name):
 
 
 class _OnQuantized:
-    """Methods of peft's layers that read the weight `parameter_name` of the base layer."""
+    """Overrides for a base layer without the float weight `parameter_name`."""
 
     parameter_name = "weight"
 
@@ -152,7 +152,7 @@ class ParamWrapper(_OnQuantized, layer.ParamWrapper):
         return F.pad(a, (0, more)).to(torch.bfloat16), F.pad(b * scaling, (0, 0, 0, more)).to(torch.bfloat16)
 
 
-# Inductor passes strides to grouped_mm that grouped_mm refuses, so these are operators.
+# Operators, because inductor changes strides and grouped_mm then refuses them.
 @tensors.operator("grouped_lora")
 def _multiply(x: Tensor, a: Tensor, b: Tensor, ends: Tensor) -> Tensor:
     """Returns x a b for rows sorted by expert. Rows past the last expert are undefined."""
@@ -188,8 +188,8 @@ class MXLoraModel(peft.LoraModel):
         super()._prepare_model(peft_config, model)
         modules = dict(model.named_modules())
         if next(model.parameters(), None) is None:
-            raise ValueError("model: expected a parameter, whose device peft reads, found only buffers: "
-                             "adapt a model that contains this module")
+            raise ValueError("model: expected a parameter, for its device, found only buffers: "
+                             "adapt a model with more modules")
         for name in peft_config.modules_to_save or ():
             for key, module in modules.items():
                 if key.endswith(name) and any(isinstance(x, Quantized) for x in module.modules()):
