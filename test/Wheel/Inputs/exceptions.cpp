@@ -1,7 +1,7 @@
 //===- exceptions.cpp - Exceptions of a host of libmx ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The host has the shared C++ library, and libmx its own hidden copy.
+// The host links the shared C++ library, and libmx contains a hidden copy.
 //===----------------------------------------------------------------------===//
 
 #include "mx-c/Compiler.h"
@@ -42,7 +42,7 @@ int main() {
   int status = mxGroupCreate(&group, &config);
   std::printf("status %d: %s\n", status, mxGetThreadError());
 
-  // The compiler has no handlers, so exceptions pass its frames.
+  // The compiler contains no handlers, so exceptions pass its frames.
   mxcContext context = mxcContextCreate(tell, nullptr);
   crosses([&] { mxcModuleParse(context, "func.func", 9, "f"); });
   const char *text = "func.func private @f()";
