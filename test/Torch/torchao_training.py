@@ -1,7 +1,7 @@
 # REQUIRES: torch, torchao
 # RUN: %python_torchao %s
-"""Tests torchao's MXFP8 training after mx_compiler.torch.install(torchao=True). Other torchao versions are refused, and
-uninstall restores torchao."""
+"""Tests torchao's MXFP8 training after mx_compiler.torch.install(torchao=True), for torchao 0.17 and 0.18. Other torchao
+versions are refused, and uninstall restores torchao."""
 
 import sys
 
@@ -12,9 +12,9 @@ from refuses import refuses
 
 import mx_compiler.torch as mxt
 
-if torchao.__version__.partition("+")[0] != "0.18.0":
+if torchao.__version__.partition("+")[0] not in ("0.17.0", "0.18.0"):
     # Unknown versions are refused, so no further checks are possible.
-    refuses(ImportError, ("0.18.0", torchao.__version__), lambda: mxt.install(
+    refuses(ImportError, ("0.18.0 or 0.17.0", torchao.__version__), lambda: mxt.install(
         DEVICE, torchao=True))
     sys.exit(0)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs torchao's MXFP8 training on GPUs that torchao's kernels do not support, because they need
 compute capability 10.x. `mx_compiler.torch.install(torchao=True)` replaces functions of torchao by
-name, for one version of torchao, and `uninstall` restores them.
+name, for two releases of torchao, and `uninstall` restores them.
 
 The replacements cover `_to_mxfp8_then_scaled_grouped_mm`, `_to_mxfp8_then_scaled_mm`, and
 `quantize_` with `MXFP8TrainingOpConfig`, with KernelPreference.AUTO, on the devices of
@@ -14,31 +14,30 @@ import torch
 
 from .._ops import mxfp8_mm as linear
 
-VERSION = "0.18.0"
-
-_TRAINING = "torchao.prototype.moe_training"
 _ROUNDINGS = {"RCEIL": "ceil", "FLOOR": "floor", "EVEN": "even"}
 _originals = []     # module, name, original
 
 
 def check_version():
-    """Raises ImportError if torchao is missing or has another version."""
-    wanted = f"torchao: expected version {VERSION}, which mx_compiler.torch supports, found "
+    """Returns the version of torchao. Raises ImportError if torchao is missing or unsupported."""
+    wanted = (f"torchao: expected version {' or '.join(VERSIONS)}, which mx_compiler.torch supports, "
+              "found ")
     try:
         found = importlib.import_module("torchao").__version__
     except ModuleNotFoundError as error:
-        raise ImportError(f"{wanted}none: pip install torchao=={VERSION}") from error
-    if found.partition("+")[0] != VERSION:
-        raise ImportError(f"{wanted}{found}: pip install torchao=={VERSION}, or omit "
+        raise ImportError(f"{wanted}none: pip install torchao=={VERSIONS[0]}") from error
+    if (release := found.partition("+")[0]) not in VERSIONS:
+        raise ImportError(f"{wanted}{found}: pip install torchao=={VERSIONS[0]}, or omit "
                           "torchao=True")
+    return release
 
 
 def add(serves):
     """Replaces functions of torchao. `serves` returns True for supported devices."""
-    check_version()
-    found = []
-    for module, name, replacement in _REPLACEMENTS:
-        module = importlib.import_module(f"{_TRAINING}.{module}")
+    release, found = check_version(), []
+    layer = _LINEAR[release], "_to_mxfp8_then_scaled_mm", _linear
+    for module, name, replacement in (*_REPLACEMENTS, layer):
+        module = importlib.import_module(f"torchao.prototype.{module}")
         found.append((module, name, getattr(module, name), replacement))
     for module, name, original, replacement in found:
         _originals.append((module, name, original))
@@ -61,12 +60,11 @@ class _GroupedMM:
     def __getattr__(self, name):
         return getattr(self._original, name)
 
-    def apply(self, input_act, weight_t, offs, out_dtype, kernel_preference,
-              wgrad_with_hp, scale_calculation_mode, pad_token_groups_for_grouped_mm):
-        if not _is_ours(self._serves, input_act, kernel_preference):
-            return self._original.apply(
-                input_act, weight_t, offs, out_dtype, kernel_preference, wgrad_with_hp,
-                scale_calculation_mode, pad_token_groups_for_grouped_mm)
+    def apply(self, input_act, weight_t, offs, *options):
+        # Release 0.17 passes a block size first, and accepts only 32.
+        out_dtype, kernel_preference, wgrad_with_hp, scale_calculation_mode, _ = options[-5:]
+        if not _is_ours(self._serves, input_act, kernel_preference) or options[:-5] not in ((), (32,)):
+            return self._original.apply(input_act, weight_t, offs, *options)
         if offs is None:
             raise ValueError("offs: expected the ends of expert groups, i32, found None")
         if out_dtype not in (torch.bfloat16, torch.float32):
@@ -110,11 +108,13 @@ def _tensor_class(original, serves):
 
 
 _REPLACEMENTS = (
-    ("mxfp8_grouped_mm", "_MXFP8GroupedMM", _GroupedMM),
-    ("mxfp8_linear", "_to_mxfp8_then_scaled_mm", _linear),
-    ("tensor", "_to_mxfp8_then_scaled_mm", _linear),
-    ("conversion_utils", "_get_tensor_cls_for_config", _tensor_class),
+    ("moe_training.mxfp8_grouped_mm", "_MXFP8GroupedMM", _GroupedMM),
+    ("moe_training.tensor", "_to_mxfp8_then_scaled_mm", _linear),
+    ("moe_training.conversion_utils", "_get_tensor_cls_for_config", _tensor_class),
 )
+# Module of the linear layer in each supported release. Earlier releases have no MXFP8TrainingOpConfig.
+_LINEAR = {"0.18.0": "moe_training.mxfp8_linear", "0.17.0": "mx_formats.mx_linear"}
+VERSIONS = tuple(_LINEAR)
 
 
 def _is_ours(serves, x, kernel_preference):
