@@ -102,7 +102,7 @@ sys.exit(not (find_spec("torch") and find_spec("torchao")))
 
 # Packages that a feature needs. Only located, because an import takes seconds.
 LOCATED = {"compressed-tensors": ["compressed_tensors"], "mypy": ["mypy"], "peft": ["peft", "transformers"], "torchtitan": ["torchtitan"],
-           "transformers": ["transformers"]}
+           "transformers": ["transformers"], "vllm": ["vllm"]}
 
 features = config.available_features
 if can_kill:
