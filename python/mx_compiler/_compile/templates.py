@@ -34,7 +34,7 @@ class Template:
                             f"{type(source).__name__}")
         self.text, self.name = source, name or "template"
         self._template = _Text(source)
-        self.names = tuple(self._template.get_identifiers())
+        self.names = _names(source)
 
     def substitute(self, **values: Any) -> str:
         """Returns the text with `values` substituted. Raises TypeError for missing or unknown
@@ -74,6 +74,11 @@ def _as_text(where, value):
                         f"{value!r} ({error})") from None
 
 
+def _names(text):
+    """Returns the names in the text, like string.Template.get_identifiers of Python 3.11."""
+    return tuple(dict.fromkeys(found["braced"] for found in _Text.pattern.finditer(text)))
+
+
 def is_template(text):
     """Returns True if the text contains a `${name}`."""
-    return bool(_Text(text).get_identifiers())
+    return bool(_names(text))
