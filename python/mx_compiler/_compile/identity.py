@@ -50,9 +50,7 @@ def _identify_library(path, size, changed):
     if found:
         return found
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() \
-            if hasattr(hashlib, "file_digest") else \
-            hashlib.sha256(file.read()).hexdigest()
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def identify_library(path):
