@@ -45,7 +45,7 @@ if not hasattr(GroupedExperts, "_grouped_mm") or [*inspect.signature(GroupedExpe
 
 
 class MXLinear(mxt.MXLinear, Module):
-    """mx_compiler.torch.MXLinear that torchtitan builds from a config."""
+    """mx_compiler.torch.MXLinear, built from a config of torchtitan."""
 
     @dataclass(kw_only=True, slots=True)
     class Config(Linear.Config):
@@ -115,7 +115,7 @@ class _Converter(QuantizationConverter):
         """Parts of the names of converted modules. If empty, all modules are converted."""
 
         filter_fqns: list[str] = field(default_factory=list)
-        """Parts of the names of modules that are left as they are."""
+        """Parts of the names of modules to keep unchanged."""
 
     def __init__(self, config):
         self.config = config
@@ -188,8 +188,8 @@ class MXLinearConverter(_Converter):
 
 
 class MXGroupedExpertsConverter(_Converter):
-    """Replaces the matmuls of torchtitan's GroupedExperts, and of subclasses that call `_grouped_mm`,
-    such as the experts of gpt-oss. They may have any number of rows, so token dispatchers stay the same."""
+    """Replaces the matmuls of torchtitan's GroupedExperts, and of subclasses with calls of
+    `_grouped_mm`, such as the experts of gpt-oss. They may have any number of rows, so token dispatchers stay the same."""
 
     _kind, _sizes = GroupedExperts, ("dim", "hidden_dim")
 
