@@ -189,7 +189,8 @@ class MXLinearConverter(_Converter):
 
 class MXGroupedExpertsConverter(_Converter):
     """Replaces the matmuls of torchtitan's GroupedExperts, and of subclasses with calls of
-    `_grouped_mm`, such as the experts of gpt-oss. They may have any number of rows, so token dispatchers stay the same."""
+    `_grouped_mm`, such as the experts of gpt-oss. They may have any number of rows, so token
+    dispatchers stay the same."""
 
     _kind, _sizes = GroupedExperts, ("dim", "hidden_dim")
 
