@@ -4,7 +4,7 @@
 - the quantization config and quantizer "mx" (`MXConfig`), for from_pretrained and save_pretrained;
 - the experts implementations "mx" and "mx_RECIPE" for each name in mx_compiler.torch.RECIPES.
 
-`load` reads checkpoints of other tools. docs/guide/Transformers.md describes the module."""
+`load` reads checkpoints of other tools. docs/guide/Models.md describes the module."""
 
 import pathlib
 import re

@@ -18,7 +18,7 @@ from transformers import (AutoModelForCausalLM, DeepseekV3Config, GptOssConfig, 
 import mx_compiler.torch as mxt
 from checkpoint_writer import CONFIGS, Writer
 from mx_compiler.torch import checkpoints
-from mx_compiler.transformers import MXConfig, load
+from mx_compiler.transformers import MXConfig
 from refuses import refuses
 
 FOLDER = pathlib.Path(sys.argv[1])
@@ -111,7 +111,7 @@ def foreign():
         folder = writer.write(FOLDER / "foreign", config)
         save_file(floats, FOLDER / name / "model.safetensors", metadata={"format": "pt"})
         oracle = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
-        model = load(folder, dtype=BF16)
+        model = mxt.load(folder, dtype=BF16)
         error = apart(logits(model), logits(oracle))
         assert error < bound, (name, layout, error)
         model.save_pretrained(FOLDER / "foreign-again")
@@ -124,7 +124,7 @@ def foreign():
                 found[key].reshape(-1).view(torch.uint8), value.reshape(-1).view(torch.uint8)), key
         stored = json.loads((FOLDER / "foreign-again" / "config.json").read_text())
         assert stored["quantization_config"] == CONFIGS[layout]
-        assert torch.equal(logits(load(FOLDER / "foreign-again", dtype=BF16)), logits(model))
+        assert torch.equal(logits(mxt.load(FOLDER / "foreign-again", dtype=BF16)), logits(model))
 
 
 def _scale(writer, base, layout, factor):
@@ -191,11 +191,11 @@ def errors():
     config["quantization_config"] = {"quant_method": "compressed-tensors", "format": "marlin-24"}
     (FOLDER / "damaged" / "config.json").write_text(json.dumps(config))
     refuses(ValueError, "config.json: expected a quantization of compressed-tensors mxfp8-quantized",
-            lambda: load(FOLDER / "damaged"))
+            lambda: mxt.load(FOLDER / "damaged"))
     config["quantization_config"] = CONFIGS["mxfp8"]
     (FOLDER / "damaged" / "config.json").write_text(json.dumps(config))
     refuses(ValueError, "recipe: expected a weight-only recipe for quantized weights, found mxfp8",
-            lambda: load(FOLDER / "damaged", recipe="mxfp8"))
+            lambda: mxt.load(FOLDER / "damaged", recipe="mxfp8"))
 
 
 for part in recipes, foreign, experts, errors:

@@ -7,6 +7,7 @@ from . import requirements
 requirements.check()
 
 from ._install.install import install, uninstall
+from ._checkpoints.load import load
 from ._install.scaled_mm import scaled_grouped_mm, scaled_mm
 from ._modules.convert import convert_, register_experts
 from ._modules.experts import (GroupedExperts, MXGroupedExperts, MXWeightOnlyExperts,
@@ -31,7 +32,7 @@ from ._install import at_exit as _at_exit
 _at_exit.register()
 
 __all__ = ["convert_", "dequantize", "fold_report", "fp8_grouped_mm", "fp8_mm",
-           "fp8_quantize_weight", "GroupedExperts", "install", "moe_layer",
+           "fp8_quantize_weight", "GroupedExperts", "install", "load", "moe_layer",
            "mxfp8_grouped_mm", "mxfp8_mm", "MXGroupedExperts", "MXLinear",
            "MXWeightOnlyExperts", "MXWeightOnlyGptOssExperts", "MXWeightOnlyLinear",
            "normalize_scales", "pack_weights", "pad_token_groups", "quantize", "quantize_mxfp4",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checkpoints with quantized weights of other tools: compressed-tensors, ModelOpt, gpt-oss, DeepSeek and torchao.
-docs/guide/Checkpoints.md describes the module."""
+docs/guide/Models.md describes the module."""
 
 from ._checkpoints.files import Checkpoint
 from ._checkpoints.layouts import LAYOUTS, Layout
