@@ -5,13 +5,12 @@
 checkpoints of other tools and of mx, also for two ranks. Results are compared with the stored bytes in float64."""
 
 import contextlib
-import importlib
-import importlib.metadata
 import logging
 import os
 import sys
 import tomllib
 import types
+from importlib import import_module, metadata
 from pathlib import Path
 from unittest import mock
 
@@ -131,17 +130,17 @@ def others():
 
 def serve_others():
     for config, kernel, tensors, weight, fp8 in others():
-        for dtype in (BF16,) if FEW else (BF16, torch.float16):
-            with set_default_torch_dtype(dtype):
-                layer = layers.ReplicatedLinear(weight.shape[1], weight.shape[0], True, quant_config=config,
-                                                prefix="model.q", return_bias=False)
-            bias, x = torch.randn(weight.shape[0]).to(dtype), torch.randn(2, 5, weight.shape[1]).to(dtype)
-            load(layer, {**tensors, "bias": bias})
-            y = finish(layer, x, layer.bias)
-            holder = getattr(layer, "scheme", layer.quant_method)
-            assert type(getattr(holder, "fp8_linear", None) or holder.kernel).__name__ == kernel
-            assert layer.weight.dim() == (4 if FEW and not fp8 else 2)  # packed on sm_90a
-            check(y, x, weight, exact(bias), fp8)
+        dtype = BF16 if FEW else torch.float16
+        with set_default_torch_dtype(dtype):
+            layer = layers.ReplicatedLinear(weight.shape[1], weight.shape[0], True, quant_config=config,
+                                            prefix="model.q", return_bias=False)
+        bias, x = torch.randn(weight.shape[0]).to(dtype), torch.randn(2, 5, weight.shape[1]).to(dtype)
+        load(layer, {**tensors, "bias": bias})
+        y = finish(layer, x, layer.bias)
+        holder = getattr(layer, "scheme", layer.quant_method)
+        assert type(getattr(holder, "fp8_linear", None) or holder.kernel).__name__ == kernel
+        assert layer.weight.dim() == (4 if FEW and not fp8 else 2)  # packed on sm_90a
+        check(y, x, weight, exact(bias), fp8)
         assert FEW or torch.equal(torch.compile(layer.forward, fullgraph=True, backend="eager")(x), layer(x))
 
 
@@ -162,50 +161,39 @@ def saved(recipe, rows, columns, size=1.0, bias=True):
 
 def configure(recipe, skipped=()):
     """Returns the configuration of a checkpoint, as mx writes it."""
-    return get_quantization_config("mx").from_config({"quant_method": "mx", "recipe": recipe, "modules_to_not_convert":
-                                                      skipped, "batch_invariant": True})
+    return get_quantization_config("mx").from_config({
+        "quant_method": "mx", "recipe": recipe, "modules_to_not_convert": skipped, "batch_invariant": True})
 
 
 def serve_own(recipe, ranks):
-    fp8, columns, config = STORED[recipe], 256, configure(recipe)
+    """Serves fused and divided layers, with new weights in the memory of the former ones."""
+    fp8, columns, x = STORED[recipe], 256, torch.randn(3, 256, dtype=BF16)
     unit = 128 if mxt.RECIPES[recipe].fp8_scales else 48
-    given = {name: saved(recipe, unit * heads, columns, size)
-             for name, heads, size in (("q", 4, 1), ("k", 2, 8), ("v", 2, 0.2))}
     down, weight = saved(recipe, 200, columns, bias=False)
-    x = torch.randn(3, columns, dtype=BF16)
+    options = {"params_dtype": BF16, "quant_config": configure(recipe), "return_bias": False}
     for number in range(ranks):
         with rank(number, ranks):
-            options = {"params_dtype": BF16, "quant_config": config, "return_bias": False}
-            qkv = layers.QKVParallelLinear(columns, unit, 4, 2, **options)
             row = layers.RowParallelLinear(columns, 200, False, **options)
-            for name, (tensors, _) in given.items():
-                load(qkv, tensors, name)
             load(row, down)
-        weights = np.concatenate([np.split(own, ranks)[number] for _, own in given.values()])
-        bias = np.concatenate([np.split(exact(tensors["bias"]), ranks)[number] for tensors, _ in given.values()])
-        check(finish(qkv, x, qkv.bias), x, weights, bias, fp8)
-        part = x.chunk(ranks, 1)[number]
-        check(finish(row, part), part, np.split(weight, ranks, 1)[number], fp8=fp8)
-        if "nvfp4" in recipe:  # a global scale for each matrix
-            assert len(qkv.mx_parts) == 3 and len(row.mx_parts) == 1
+            part = x.chunk(ranks, 1)[number]
+            check(finish(row, part), part, np.split(weight, ranks, 1)[number], fp8=fp8)
+            qkv, places = layers.QKVParallelLinear(columns, unit, 4, 2, **options), []
+            model = torch.nn.Sequential(qkv)
+            reload.record_metadata_for_reloading(model)
+            for is_again in False, True:
+                if is_again:
+                    reload.initialize_layerwise_reload(model)
+                given = [saved(recipe, unit * heads, columns, size) for heads, size in ((4, 1), (2, 8), (2, 0.2))]
+                for name, (tensors, _) in zip("qkv", given):
+                    load(qkv, tensors, name)
+                reload.finalize_layerwise_reload(model, None) if is_again else finish(qkv, x)
+                weights, bias = (np.concatenate([np.split(own, ranks)[number] for own in of]) for of in (
+                    [own for _, own in given], [exact(tensors["bias"]) for tensors, _ in given]))
+                check(qkv(x), x, weights, bias, fp8)
+                places.append({name: param.data_ptr() for name, param in qkv.named_parameters()})
+            assert places[0] == places[1]
+            assert "nvfp4" not in recipe or len(qkv.mx_parts) == 3  # a global scale for each
     assert FEW or torch.equal(torch.compile(qkv.forward, fullgraph=True, backend="eager")(x), qkv(x))
-
-
-def load_again(recipe):
-    """Checks that vLLM loads new weights into the memory of the former weights."""
-    layer = layers.MergedColumnParallelLinear(256, [128, 128], False, params_dtype=BF16, quant_config=configure(recipe))
-    model, x, places = torch.nn.Sequential(layer), torch.randn(3, 256, dtype=BF16), []
-    reload.record_metadata_for_reloading(model)
-    for is_again in False, True:
-        if is_again:
-            reload.initialize_layerwise_reload(model)
-        given = [saved(recipe, 128, 256, size, bias=False) for size in (1, 2)]
-        for place, (tensors, _) in enumerate(given):
-            load(layer, tensors, place)
-        reload.finalize_layerwise_reload(model, None) if is_again else finish(layer, x)
-        check(layer.quant_method.apply(layer, x), x, np.concatenate([weight for _, weight in given]), fp8=STORED[recipe])
-        places.append({name: param.data_ptr() for name, param in layer.named_parameters()})
-    assert places[0] == places[1]
 
 
 def serve_head():
@@ -234,9 +222,8 @@ def serve_head():
 
 
 def refuse():
-    make = get_quantization_config("mx").from_config
-    refuses(ValueError, "quantization_config.recipe: expected one of mxfp8_weight_only, ", lambda: make({}))
-    refuses(ValueError, "found 'mxfp8'", lambda: make({"recipe": "mxfp8"}))
+    refuses(ValueError, ("quantization_config.recipe: expected one of mxfp8_weight_only, ", ", found 'mxfp8'"),
+            lambda: configure("mxfp8"))
 
     def create(recipe="mxfp4_weight_only", columns=64, rows=128, kind=layers.ReplicatedLinear):
         return kind(columns, rows, False, quant_config=configure(recipe), prefix="q")
@@ -289,8 +276,6 @@ def select(kernel_config):
     about = types.SimpleNamespace(weight_shape=(128, 192), activation_quant_key=quant_utils.kFp8Dynamic128Sym,
                                   weight_quant_key=quant_utils.kFp8Static128BlockSym)
     assert ours[3].can_implement(about) == (False, "mx: expected a multiple of 128 as K, found 192")
-    about.activation_quant_key = quant_utils.kFp8DynamicTokenSym
-    assert "mx: expected scales of (1, 128) activations" in ours[3].can_implement(about)[1]
 
 
 def registers():
@@ -304,7 +289,7 @@ def registers():
         register()
         register()
     (record,), = [call.args for call in emit.call_args_list]  # a single warning
-    assert record.getMessage().startswith(f"mx: expected vLLM 0.33, found {importlib.metadata.version('vllm')} (")
+    assert record.getMessage().startswith(f"mx: expected vLLM 0.33, found {metadata.version('vllm')} (")
     assert sizes() == before and "mx" not in linear._LINEAR_BACKEND_KERNEL_MAP
     register.cache_clear()
     register()
@@ -312,23 +297,22 @@ def registers():
     assert sizes() == [size + 1 for size in before]
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     (name, value), = project["entry-points"]["vllm.general_plugins"].items()
-    assert importlib.metadata.EntryPoint(name, value, "vllm.general_plugins").load() is register
+    assert metadata.EntryPoint(name, value, "vllm.general_plugins").load() is register
 
 
 def main():
     torch.manual_seed(1)
     # vLLM imports all methods, and some query the GPU.
     get_quantization_config("fp8")
-    importlib.import_module("vllm.model_executor.layers.quantization.online.fp8")
+    import_module("vllm.model_executor.layers.quantization.online.fp8")
     pose_as(9)
     registers()
     vllm_config = VllmConfig(device_config=DeviceConfig("cpu"))
     vllm_config.model_config = types.SimpleNamespace(dtype=BF16, quantization_config=None)
     with set_current_vllm_config(vllm_config), rank(0, 1), torch.no_grad():
         serve_others()
-        for recipe in ("nvfp4_weight_only", "w4a8") if FEW else STORED:
+        for recipe in ["w4a8"] if FEW else STORED:
             serve_own(recipe, 2)
-            load_again(recipe)
         if not FEW:
             serve_own("nvfp4_weight_only", 1)
             select(vllm_config.kernel_config)

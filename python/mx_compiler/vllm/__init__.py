@@ -5,7 +5,7 @@ of vLLM deselect the plugin or its kernels."""
 
 import functools
 import logging
-from importlib import metadata
+import sys
 
 SUPPORTED = "0.33"
 
@@ -20,10 +20,7 @@ def register():
         kernels.add()
         config.add()
     except Exception as error:  # of any kind, because vLLM does not catch errors of plugins
-        try:
-            found = metadata.version("vllm")
-        except metadata.PackageNotFoundError:
-            found = "none"
+        found = getattr(sys.modules.get("vllm"), "__version__", "none")
         logging.getLogger("vllm.mx_compiler").warning(
             "mx: expected vLLM %s, found %s (%s: %s): vLLM runs without mx; pip install 'vllm==%s.*'",
             SUPPORTED, found, type(error).__name__, error, SUPPORTED)

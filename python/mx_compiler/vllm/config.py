@@ -45,21 +45,10 @@ class MxConfig(QuantizationConfig):
         recipe = find_recipe(name, batch_invariant=config.get("batch_invariant", False))
         return cls(recipe, config.get("modules_to_not_convert"))
 
-    @classmethod
-    def get_name(cls):
-        return "mx"
-
-    @classmethod
-    def get_supported_act_dtypes(cls):
-        return [torch.bfloat16, torch.float16]
-
-    @classmethod
-    def get_min_capability(cls):
-        return CAPABILITY
-
-    @staticmethod
-    def get_config_filenames():
-        return []
+    get_name = classmethod(lambda cls: "mx")
+    get_supported_act_dtypes = classmethod(lambda cls: [torch.bfloat16, torch.float16])
+    get_min_capability = classmethod(lambda cls: CAPABILITY)
+    get_config_filenames = staticmethod(lambda: [])
 
     def apply_vllm_mapper(self, hf_to_vllm_mapper):
         self.skipped = self.skipped and hf_to_vllm_mapper.apply_list(self.skipped)

@@ -5,7 +5,6 @@ bf16 activations, also if the checkpoint suggests quantized activations."""
 import functools
 import sys
 
-import torch
 from vllm.model_executor.kernels import linear
 from vllm.model_executor.utils import replace_parameter
 from vllm.platforms import PlatformEnum
@@ -66,10 +65,7 @@ class MxFp8BlockScaledMMLinearKernel(_Kernel, linear.Fp8BlockScaledMMLinearKerne
 
     def process_weights_after_loading(self, layer):
         params = self._get_layer_params(layer)
-        name, scales = params.block_scale_attr, params.block_scale
-        if scales.dtype not in (torch.float32, torch.float8_e8m0fnu):
-            raise TypeError(f"{name}: expected float32 or float8_e8m0fnu, found {scales.dtype}")
-        replace_parameter(layer, name, scales.data.contiguous())
+        replace_parameter(layer, params.block_scale_attr, params.block_scale.data.contiguous())
 
     def apply_block_scaled_mm(self, A, B, As, Bs):
         return multiply_fp8(A, B, Bs)
