@@ -8,6 +8,7 @@
 
 import pathlib
 import re
+import warnings
 
 import torch
 
@@ -15,9 +16,10 @@ from . import torch as mxt
 from .torch import checkpoints
 from .torch._checkpoints import layouts, models
 from .torch._checkpoints.files import read_json
-from .torch._modules.convert import replace
-from .torch._modules.experts import from_routed, is_routed, routed_class, routers
+from .torch._modules.convert import replace, shorten
+from .torch._modules.experts import from_routed, is_routed, looks_like_experts, routed_class, routers
 from .torch._modules.linear import check_linear
+from .torch._modules.parameters import without
 from .torch._modules.recipes import RECIPES, find_recipe
 from .torch._modules.weight_only import Quantized
 
@@ -49,7 +51,7 @@ class MXConfig(QuantizationConfigMixin):
     recipe      name in mx_compiler.torch.RECIPES, "mxfp4_weight_only" by default. With weight-only recipes, float weights are quantized while they
                 are loaded, one module at a time; save_pretrained writes the bytes of the modules' state dicts.
                 With training recipes, checkpoints contain floats
-    modules_to_not_convert  names of modules, or their last parts, that stay as they are; default: the output layer
+    modules_to_not_convert  names of modules, or parts between dots, to keep; default: the output layer
                 and tied weights
     batch_invariant  as in mx_compiler.torch.convert_
 
@@ -57,7 +59,7 @@ class MXConfig(QuantizationConfigMixin):
 
     def __init__(self, recipe=None, modules_to_not_convert=None, batch_invariant=False, *,
                  quant_method="mx", source=None):
-        # The config of another tool, whose layout save_pretrained writes, and the recipe for its weights, if given.
+        # The config of another tool, if that tool quantized the weights, and the recipe for them, if given.
         self._source, self._given = source, recipe
         recipe = "mxfp4_weight_only" if recipe is None else recipe
         if not isinstance(recipe, str):
@@ -90,19 +92,33 @@ class _QuantizeOnLoad(ConversionOps):
         self.quantizer = quantizer
 
     def convert(self, input_dict, *, model=None, full_layer_name=None, missing_keys=None, **_):
-        value, = input_dict.values()
-        value = value[0] if isinstance(value, list) else value
-        path, _, name = full_layer_name.rpartition(".")
-        module, weights = model.get_submodule(path), self.quantizer.targets[path]
-        module._parameters[name] = torch.nn.Parameter(value, requires_grad=False)
-        if missing_keys is not None:
-            missing_keys.discard(full_layer_name)
-        weights.discard(name)
-        if not weights:
-            mxt_module = _quantize(module, self.quantizer.recipe)
-            mxt_module._is_hf_initialized = True
-            replace(model, {module: mxt_module})
-        return {}
+        # A tensor of a checkpoint may contain several weights.
+        names = [full_layer_name] if len(input_dict) == 1 else list(input_dict)
+        kept = {}
+        for key, value in zip(names, input_dict.values()):
+            if not self.quantizer.param_needs_quantization(model, key):
+                kept[key] = value
+                continue
+            path, _, name = key.rpartition(".")
+            module, weights = model.get_submodule(path), self.quantizer.targets[path]
+            value = value[0] if isinstance(value, list) else value
+            module._parameters[name] = torch.nn.Parameter(value, requires_grad=False)
+            if missing_keys is not None:
+                missing_keys.discard(key)
+            weights.discard(name)
+            if not weights:
+                mxt_module = _quantize(module, self.quantizer.recipe)
+                mxt_module._is_hf_initialized = True
+                for weight in mxt_module._weights:
+                    _stand_in(mxt_module, weight, module._parameters[weight])
+                replace(model, {module: mxt_module})
+        return kept
+
+
+def _stand_in(module, name, weight):
+    """Lets the code that initializes the parents of a module find the weight, without memory and as loaded."""
+    module.__dict__[name] = torch.empty_like(weight, device="meta")
+    module.__dict__[name]._is_hf_initialized = True
 
 
 def _quantize(module, recipe):
@@ -115,7 +131,7 @@ def _quantize(module, recipe):
 class MXHfQuantizer(HfQuantizer):
     """Inserts modules of mx while from_pretrained loads a model.
 
-    A weight-only model that is stored quantized is loaded in three steps: its quantized modules lose their
+    A stored weight-only model is loaded in three steps: its quantized modules lose their
     weights, Transformers loads the other tensors, and the modules are replaced by ones with the stored bytes."""
 
     requires_calibration = False
@@ -152,6 +168,8 @@ class MXHfQuantizer(HfQuantizer):
             module = modules[name]
             weights = ["weight"] if isinstance(module, torch.nn.Linear) else ["gate_up_proj", "down_proj"]
             self.hidden[name] = {weight: module._parameters[weight] for weight in weights}
+            for weight in weights:
+                _stand_in(module, weight, module._parameters[weight])
             module._parameters.update(dict.fromkeys(weights))
             module._is_hf_initialized = True
         # The stored tensors have no place in the model yet.
@@ -159,8 +177,8 @@ class MXHfQuantizer(HfQuantizer):
         model._keys_to_ignore_on_load_unexpected = {*(model._keys_to_ignore_on_load_unexpected or ()), *patterns}
 
     def _find_modules(self, model):
-        """Yields the names of modules that the recipe converts, and the names of their weights."""
-        chosen_by = routers(model)
+        """Yields the names of modules to convert, and the names of their weights."""
+        chosen_by, left = routers(model), {}
         for name, module in model.named_modules():
             if self._is_skipped(name) or module in chosen_by:
                 continue
@@ -168,17 +186,20 @@ class MXHfQuantizer(HfQuantizer):
                 if type(module) is torch.nn.Linear:
                     check_linear(module, self.recipe)
                     yield name, ["weight"]
-                elif is_routed(module):
+                elif is_routed(module) or looks_like_experts(module):
                     routed_class(module, self.recipe)
                     yield name, ["gate_up_proj", "down_proj"]
-            except ValueError:
-                continue        # an unsupported size, which convert_ names in a warning
+            except ValueError as error:
+                left.setdefault((type(module).__name__, str(error)), []).append(name)
+        if left and not self.pre_quantized:
+            warnings.warn("mx_compiler.transformers: left as they are: " + "; ".join(
+                f"{shorten(names)} ({kind}: {why})" for (kind, why), names in left.items()), stacklevel=2)
 
     def _is_skipped(self, name):
         return any(f".{skip}." in f".{name}." for skip in self.skipped)
 
     def _find_stored(self, model):
-        """Returns the names of the modules whose weights are stored quantized."""
+        """Returns the names of modules with stored quantized weights."""
         if self.source is not None:
             found = layouts.find_weights(self.checkpoint)
             names = {module: name for name, module in model.named_modules()}
@@ -203,6 +224,7 @@ class MXHfQuantizer(HfQuantizer):
         if self.recipe.weight_only:
             for name, parameters in self.hidden.items():
                 model.get_submodule(name)._parameters.update(parameters)
+                without(model.get_submodule(name), *parameters)
             hooks = _take_hooks(model, self.hidden)
             if self.source is not None:
                 checkpoints.load_(model, self.checkpoint, device=lambda name: _device_of(model, name, hooks),
@@ -213,7 +235,7 @@ class MXHfQuantizer(HfQuantizer):
                 _add_hook(model.get_submodule(name), hook)
             for module in model.modules():
                 if isinstance(module, Quantized):
-                    module.has_config = True
+                    without(module, *module._weights).has_config = True
             model._weight_conversions = []
         else:
             mxt.convert_(model, self.recipe, filter=lambda module, name: not self._is_skipped(name))
@@ -261,7 +283,7 @@ def _common_path(files):
 
 
 def _renaming(model):
-    """Returns a function that translates the name of a weight in a checkpoint to its name in the model."""
+    """Returns a function from the name of a weight in a checkpoint to its name in the model."""
     renamings = [entry for entry in get_model_conversion_mapping(model) if isinstance(entry, WeightRenaming)]
     prefix = model.base_model_prefix
     known = {name for name, _ in model.named_modules()}
@@ -317,7 +339,7 @@ def _experts_function(recipe):
 
 
 def _twin(module, recipe):
-    """Returns the module of a recipe that shares the parameters of experts. With weight-only recipes, it contains
+    """Returns a module of the recipe with the parameters of experts. With weight-only recipes, it contains
     their quantized weights, and is made anew when they change."""
     state = [parameter for parameter in module._parameters.values() if parameter is not None]
     versions = [parameter._version for parameter in state] if recipe.weight_only else None
@@ -340,11 +362,11 @@ ALL_EXPERTS_FUNCTIONS.register("mx", _experts_function(RECIPES["mxfp8"]))
 
 
 def load(path, *, recipe=None, model_class=AutoModelForCausalLM, **options):
-    """Loads a model whose weights another tool quantized, with exactly these weights. save_pretrained writes them
+    """Loads a model with weights quantized by another tool, unchanged. save_pretrained writes them
     again in the layout of this tool.
 
     path     folder, or name on the hub, of a checkpoint in a layout of mx_compiler.torch.checkpoints.LAYOUTS
-    recipe   name of a recipe with the formats of the checkpoint, such as "w4a8"; default: that of the layout
+    recipe   name of a recipe with the formats of the checkpoint, such as "w4a8"; default: by layout
     model_class  class with from_pretrained
     options  arguments of from_pretrained, such as device_map and dtype
 

@@ -8,12 +8,15 @@ import copy
 import json
 import pathlib
 import sys
+import warnings
 
 import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import (AutoModelForCausalLM, DeepseekV3Config, GptOssConfig, LlamaConfig, MixtralConfig,
-                          Qwen3MoeConfig, logging)
+from transformers import (AfmoeConfig, AutoModelForCausalLM, DeepseekV3Config, GptOssConfig, LlamaConfig,
+                          MiniMaxM3VLTextConfig, MixtralConfig, Qwen3MoeConfig, logging)
+from transformers.conversion_mapping import register_checkpoint_conversion_mapping
+from transformers.core_model_loading import Chunk, WeightConverter
 
 import mx_compiler.torch as mxt
 from checkpoint_writer import CONFIGS, Writer
@@ -32,7 +35,10 @@ MODELS = {
     "gpt-oss": GptOssConfig(**SIZES, **CHOICES, num_local_experts=3),
     "deepseek": DeepseekV3Config(**{**SIZES, "num_key_value_heads": 4}, **CHOICES, n_routed_experts=4, n_group=1,
                                  topk_group=1, moe_intermediate_size=128, first_k_dense_replace=1, q_lora_rank=128,
-                                 kv_lora_rank=128, qk_rope_head_dim=32, qk_nope_head_dim=32, v_head_dim=32)}
+                                 kv_lora_rank=128, qk_rope_head_dim=32, qk_nope_head_dim=32, v_head_dim=32),
+    "afmoe": AfmoeConfig(**SIZES, **CHOICES, num_experts=3, moe_intermediate_size=128, num_dense_layers=1),
+    "minimax": MiniMaxM3VLTextConfig(**SIZES, **CHOICES, num_local_experts=3),
+    "odd": LlamaConfig(**{**SIZES, "intermediate_size": 48})}
 IDS = (torch.arange(32) * 7 % 128)[None]
 logging.set_verbosity_error()
 logging.disable_progress_bar()
@@ -57,7 +63,7 @@ def make(name):
 
 
 def recipes():
-    """A model that is quantized while it is loaded has the bits of a converted one, also after it was stored."""
+    """A model that is quantized while it is loaded gives the bits of a converted one, also when stored."""
     for name in "llama", "mixtral", "gpt-oss":
         path, plain = make(name)
         for recipe in mxt.RECIPES if name == "mixtral" else ("mxfp8", "mxfp4_weight_only", "nvfp4_weight_only"):
@@ -166,6 +172,35 @@ def experts():
             assert not torch.equal(logits(model), before)
 
 
+def classes():
+    """A parent that initializes the weights of its router, experts with a gate of their own and without act_fn, a size
+    that no recipe supports, and a tensor of two weights."""
+    for name, router in ("afmoe", "model.layers.1.mlp.router.gate"), ("minimax", None):
+        path, plain = make(name)
+        model = AutoModelForCausalLM.from_pretrained(path, quantization_config=MXConfig("mxfp8_weight_only"), dtype=BF16)
+        left = {key for key, module in model.named_modules() if type(module) is torch.nn.Linear}
+        assert left == {"lm_head", router} - {None}, (name, left)
+        assert any(type(module).__name__ == "MXWeightOnlyRoutedExperts" for module in model.modules())
+        assert apart(logits(model), logits(plain)) < 0.15, name
+        model.save_pretrained(FOLDER / "again")
+        assert torch.equal(logits(AutoModelForCausalLM.from_pretrained(FOLDER / "again", dtype=BF16)), logits(model))
+    path, _ = make("odd")
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        AutoModelForCausalLM.from_pretrained(path, quantization_config=MXConfig(), dtype=BF16)
+    assert any("left as they are: model.layers.0.mlp.down_proj, model.layers.1.mlp.down_proj (Linear: " in str(entry.message)
+               for entry in found), [str(entry.message) for entry in found]
+    path, plain = make("llama")
+    tensors = load_file(path / "model.safetensors")
+    for key in [key for key in tensors if key.endswith("k_proj.weight")]:
+        tensors[key.replace("k_proj", "kv_proj")] = torch.cat([tensors.pop(key), tensors.pop(key.replace("k_proj", "v_proj"))])
+    save_file(tensors, path / "model.safetensors", metadata={"format": "pt"})
+    register_checkpoint_conversion_mapping("llama", [WeightConverter("kv_proj", ["k_proj", "v_proj"], [Chunk(0)])])
+    model = AutoModelForCausalLM.from_pretrained(path, quantization_config=MXConfig(), dtype=BF16)
+    wanted = mxt.convert_(plain, "mxfp4_weight_only", filter=lambda _, name: name != "lm_head")
+    assert torch.equal(logits(model), logits(wanted))
+
+
 def errors():
     refuses(ValueError, "recipe: expected an mx_compiler.torch.Recipe or one of mxfp8", lambda: MXConfig("mxfp9"))
     refuses(TypeError, "recipe: expected a name in mx_compiler.torch.RECIPES, found Recipe", lambda: MXConfig(mxt.Recipe()))
@@ -198,6 +233,6 @@ def errors():
             lambda: mxt.load(FOLDER / "damaged", recipe="mxfp8"))
 
 
-for part in recipes, foreign, experts, errors:
+for part in recipes, foreign, experts, errors, classes:
     part()
     print(part.__name__, "right", flush=True)

@@ -357,22 +357,17 @@ class _Concatenated(_Routed):
 
     def _clamp(self):
         """Returns the argument `clamp` of `weight_only_experts`, or None for another function."""
-        if self._own_gate():
+        if own_gate(self):
             return None
         f, silu = self.act_fn, ("torch.nn.modules.activation.SiLU", "transformers.activations.SiLUActivation")
         is_silu = f"{type(f).__module__}.{type(f).__name__}" in silu and "forward" not in f.__dict__
         return () if is_silu and not (f._forward_hooks or f._forward_pre_hooks) else None
 
     def _inner(self, gate_up):
-        if own := self._own_gate():
+        if own := own_gate(self):
             return own(self, gate_up)
         gate, up = gate_up.chunk(2, -1)
         return self.act_fn(gate) * up
-
-    def _own_gate(self):
-        """Returns the function between the matmuls that the original class defines, or None."""
-        own = getattr(getattr(self, "plain_class", None), "_apply_gate", None)
-        return None if getattr(own, "__module__", "").startswith("transformers.integrations.") else own
 
     def _sections(self, name, rows):
         half = rows // 2
@@ -392,10 +387,14 @@ class _Interleaved(_Routed):
         return self._compute(hidden_states, router_indices, routing_weights)
 
     def _clamp(self):
+        if own_gate(self):
+            return None
         numbers = self.alpha, self.limit
         return numbers if all(isinstance(x, (int, float)) for x in numbers) else None
 
     def _inner(self, gate_up):
+        if own := own_gate(self):
+            return own(self, gate_up)
         gate, up = gate_up[..., ::2].clamp(max=self.limit), gate_up[..., 1::2]
         gate = gate * torch.sigmoid(self.alpha * gate)
         # gate * (up + 1) in one operation
@@ -585,6 +584,13 @@ def _find_kind(module):
     return layouts[0] if layouts else None
 
 
+def own_gate(module):
+    """Returns the function between the matmuls that the class of experts in Transformers defines, or None."""
+    cls = getattr(module, "plain_class", type(module))
+    own = None if cls.__name__ == "GptOssExperts" else getattr(cls, "_apply_gate", None)
+    return None if getattr(own, "__module__", "").startswith("transformers.integrations.") else own
+
+
 def is_routed(module):
     """Returns True if `from_routed` supports the class of the module."""
     return type(module) in CLASSES or _find_kind(module) is not None
@@ -643,7 +649,7 @@ def _check_structure(module, k_major, has_bias, block):
         if tuple(parameters[name].shape) != wanted:
             raise ValueError(f"{name}: expected shape {wanted}, found "
                              f"{tuple(parameters[name].shape)}")
-    wanted = ("alpha", "limit") if has_bias else ("act_fn",)
+    wanted = () if own_gate(module) else ("alpha", "limit") if has_bias else ("act_fn",)
     for name in wanted:
         if not hasattr(module, name):
             raise ValueError(f"{name}: expected an attribute of {type(module).__name__}, "
@@ -659,14 +665,14 @@ def routers(model):
         experts = getattr(module, "experts", None)
         if isinstance(experts, torch.nn.ModuleList):
             count = len(experts)
-        elif isinstance(experts, torch.nn.Module) and is_routed(experts):
+        elif isinstance(experts, torch.nn.Module):
             weights = experts._parameters.get("down_proj"), experts._buffers.get("down_proj_elements")
             count = next((x.shape[0] for x in weights if x is not None), 0)
         else:
             count = 0
         if count:
-            found.update(x for x in (getattr(module, "gate", None),
-                                     getattr(module, "router", None))
+            found.update(x for router in (getattr(module, "gate", None), getattr(module, "router", None))
+                         if isinstance(router, torch.nn.Module) for x in router.modules()
                          if isinstance(x, torch.nn.Linear) and x.out_features == count)
     return found
 
