@@ -99,7 +99,7 @@ def mixed():
     same(checkpoints.tensors(model), second.tensors)
     near(model["a"].dequantized(dtype=torch.float32), first.values["net.a"], 1e-6)
     near(model["b"].dequantized(dtype=torch.float32), second.values["net.b"], 1e-6)
-    # A new weight has a global scale of its own.
+    # A new weight gets a new global scale.
     model["b"].refit(torch.ones(96, 64, device=DEVICE))
     found = checkpoints.tensors(model)
     divisor = found["net.b.weight_global_scale"]
@@ -180,7 +180,7 @@ def errors():
     check("found it in", file=lambda path: path.with_name("more.safetensors").write_bytes(path.read_bytes()))
     (FOLDER / "errors" / "more.safetensors").unlink()
 
-    # Experts: one is missing, or has another layout.
+    # Experts: one is missing, or in another layout.
     config = MixtralConfig(hidden_size=64, intermediate_size=64, num_local_experts=2)
     for lost, wanted in ("experts.1.up_proj", "expected gate_up_proj of experts 0 to 1, found none of expert 1"), (
             "experts.0.down_proj", "expected down_proj of experts 0 to 1, found none of expert 0"):

@@ -85,7 +85,7 @@ class Checkpoint:
         return tuple(found.get_shape()), found.get_dtype()
 
     def metadata(self, key: str) -> dict[str, str]:
-        """Returns the metadata of the file that contains a tensor."""
+        """Returns the metadata in the file of a tensor."""
         return self._open(self.file(key)).metadata() or {}
 
     def read(self, key: str, shape: Iterable[int], dtypes: Sequence[torch.dtype] = NUMBERS,
@@ -105,7 +105,7 @@ class Checkpoint:
         return self._open(file, device).get_tensor(key)
 
     def file(self, key: str) -> pathlib.Path:
-        """Returns the file that contains a tensor. Raises ValueError."""
+        """Returns the file of a tensor. Raises ValueError."""
         if key not in self.files:
             raise ValueError(f"{self.path}: expected a tensor {key}, found no tensor with this key"
                              + self._what_there_is(key))

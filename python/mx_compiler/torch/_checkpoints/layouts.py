@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tables of the tensors that other tools store for a quantized weight."""
+"""Tables of the tensors of a quantized weight in other tools."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ class Layout(NamedTuple):
     elements, scales   suffix and dtypes, the first of which is written
     factor     suffix of the global scale of NVFP4, or ""
     is_divisor  the global scale divides, instead of multiplying
-    kept       suffixes of tensors that matmuls do not use
+    kept       suffixes of tensors without use in matmuls
     """
     name: str
     recipe: str
@@ -72,10 +72,10 @@ LAYOUTS = {layout.name: layout for layout in (
 )}
 """Layouts by name: the name of a tool, or of its quant_method, and of its format."""
 
-# Methods whose config names no format.
+# Methods with configs without a format.
 _WITHOUT_FORMAT = {"fp8": ("fp8 f32", "fp8 ue8m0", "fp8 fp4"), "mxfp8": ("mxfp8",), "mxfp4": ("mxfp4",),
                    "torchao": ("torchao MXFP8", "torchao MXFP4", "torchao NVFP4")}
-# Block sizes that a config of these methods must state.
+# Required block sizes in the configs of methods.
 _BLOCKS = {"fp8": [128, 128], "mxfp8": [1, 32]}
 
 
@@ -97,7 +97,7 @@ def find_config(checkpoint) -> tuple[dict[str, Any], str]:
 
 
 def declared(checkpoint) -> tuple[Layout, ...]:
-    """Returns the layouts that the config of a checkpoint declares. Raises ValueError."""
+    """Returns the layouts in the config of a checkpoint. Raises ValueError."""
     config, file = find_config(checkpoint)
     method = config.get("quant_method")
     formats = _formats(config, method)

@@ -28,7 +28,7 @@ def _is_experts(module):
 
 def find_places(model, checkpoint, found, rename):
     """Returns the layouts and the names by place of the weights of each module, keyed by module and name of
-    the weight, and the names that belong to no module."""
+    the weight, and the names without a module."""
     modules, places, others = dict(model.named_modules(remove_duplicate=False)), {}, []
     for name, layout in found.items():
         to = rename(name)
@@ -53,7 +53,7 @@ def find_places(model, checkpoint, found, rename):
 
 
 def _check_places(checkpoint, module, weight, layouts, names, sections):
-    """Checks that the matrices of all experts are present in one layout."""
+    """Checks the presence of the matrices of all experts, in one layout."""
     kinds = list(dict.fromkeys(layout.name for layout in layouts))
     some = next(iter(names.values()))
     where = f"{checkpoint.file(some + layouts[0].scales[0])}: {some}"
@@ -84,11 +84,11 @@ def load_(model, checkpoint, *, device=None, rename=None, recipe=None):
 
     model       a torch.nn.Module with layers nn.Linear and experts of Transformers, which may be on the device meta
     checkpoint  a safetensors file, a folder of them with config.json, or a `Checkpoint`
-    device      device of the weights, or a function of the name of a module; default: that of the model's weight
-    rename      function of the name of a weight in the checkpoint that returns the name in the model
-    recipe      recipe for the weights instead of that of `LAYOUTS`, with the same formats, such as "w4a8"
+    device      device of the weights, or a function of the name of a module; default: as in the model
+    rename      function from the name of a weight in the checkpoint to its name in the model
+    recipe      recipe instead of the one in `LAYOUTS`, with the same formats, such as "w4a8"
 
-    Returns the set of keys that were not read: those of tensors that are not quantized. A warning names quantized
+    Returns the set of other keys, of tensors without quantization. A warning names quantized
     weights without a module. Raises TypeError, FileNotFoundError, or ValueError. The error names the file, the key,
     and the expected and found values. The model then stays as it was."""
     if not isinstance(model, torch.nn.Module):
@@ -148,8 +148,8 @@ def _find_recipe(recipe, layout):
 def tensors(model, layout=None):
     """Returns the tensors of a model's quantized weights in the layout of a tool, by key.
 
-    layout  a name in `LAYOUTS` for all weights; default: for each weight that of the checkpoint that it was loaded
-            from. Unchanged weights then give the bytes that the checkpoint contains
+    layout  a name in `LAYOUTS` for all weights; default: for each weight the layout of its checkpoint. Unchanged
+            weights then give the bytes of the checkpoint
 
     Raises TypeError or ValueError. Errors name the module."""
     if not isinstance(model, torch.nn.Module):

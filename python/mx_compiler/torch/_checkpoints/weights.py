@@ -13,12 +13,12 @@ from .layouts import Layout
 
 @dataclasses.dataclass
 class Source:
-    """Tensors of a checkpoint that a weight was read from, so that they can be written unchanged.
+    """Description of the tensors from which a weight was read, to write them unchanged.
 
     names   names of the matrices by place: () for the whole weight, or (expert, section)
     dtypes  dtypes of the elements and the scales
     tiled   scales have the order of mx and PyTorch, SWIZZLE_32_4_4
-    kept    global scales, and tensors that matmuls do not use, by key
+    kept    global scales, and tensors without use in matmuls, by key
     """
     layout: Layout
     names: dict
@@ -116,7 +116,7 @@ def _read_matrix(checkpoint, layout, name, shape, dtypes, source, device):
 
 
 def _check_scales(where, scales):
-    """Raises ValueError for scales that are NaN, infinite, or negative."""
+    """Raises ValueError for NaN, infinite, or negative scales."""
     if scales.dtype == torch.float32:
         bad, wanted = ~torch.isfinite(scales) | (scales < 0), "finite scales of at least 0"
     elif scales.dtype == torch.float8_e4m3fn:
@@ -130,7 +130,7 @@ def _check_scales(where, scales):
 
 
 def _read_factor(checkpoint, layout, name, source):
-    """Returns the number that multiplies a matrix, in f32."""
+    """Returns the factor of a matrix, in f32."""
     key = name + layout.factor
     if key not in checkpoint.keys() and _is_optional(layout):
         return 1.0
@@ -145,8 +145,8 @@ def _read_factor(checkpoint, layout, name, source):
 
 
 def write(module, name, source):
-    """Returns the tensors of a module's weight by key. Those of an unchanged weight that was read equal the
-    tensors of its checkpoint."""
+    """Returns the tensors of a module's weight by key. If the weight was read and not changed, they equal
+    the tensors of its checkpoint."""
     layout, format = source.layout, source.layout.format
     elements, scales = module._plain_parts(name)
     shape = module._shape(name)
@@ -173,8 +173,8 @@ def write(module, name, source):
 
 
 def _write_factor(key, factor, source):
-    """Returns the global scale as stored, by key. The reciprocal of a number that was read may have a reciprocal
-    of another value, so that number is written unless the factor changed."""
+    """Returns the global scale as stored, by key. The number of the checkpoint is written unless
+    the factor changed, since two reciprocals may round to another number."""
     is_divisor, old = source.layout.is_divisor, source.kept.get(key)
     if old is not None and (1 / old if is_divisor else old).reshape(()) == factor:
         return {key: old}

@@ -109,7 +109,7 @@ class Quantized(Replacement, torch.nn.Module):
         return without(forget_state_hooks(new), "recipe", "plain_class", "float_dtype")
 
     def _sections(self, name, rows):
-        """Returns slices of a weight's rows that have global scales of their own."""
+        """Returns slices of a weight's rows with separate global scales."""
         return [slice(None)]
 
     def _k_major(self, weight):

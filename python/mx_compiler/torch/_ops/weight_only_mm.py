@@ -240,8 +240,8 @@ _operands = WeakTensorKeyDictionary()
 
 
 def operand(elements, scales, format, blocked, global_scale, packed):
-    """Returns the operand of a weight. Without its global scale, which the caller then applies, products
-    are those of elements and block scales."""
+    """Returns the operand of a weight. Without the global scale of NVFP4, the caller
+    must apply it to the results."""
     about = (*map(_address, (elements, scales, global_scale)), elements.dtype, scales.dtype, elements.shape,
              scales.shape, elements.stride(), scales.stride(), format, blocked, packed)
     known = _operands.get(elements)
