@@ -6,9 +6,11 @@
 
 `load` reads checkpoints of other tools. docs/guide/Models.md describes the module."""
 
+import os
 import pathlib
 import re
 import warnings
+from typing import Any, Sequence
 
 import torch
 
@@ -20,7 +22,7 @@ from .torch._modules.convert import replace, shorten
 from .torch._modules.experts import from_routed, is_routed, looks_like_experts, routed_class, routers
 from .torch._modules.linear import check_linear
 from .torch._modules.parameters import without
-from .torch._modules.recipes import RECIPES, find_recipe
+from .torch._modules.recipes import RECIPES, Recipe, find_recipe
 from .torch._modules.weight_only import Quantized
 
 try:
@@ -57,8 +59,9 @@ class MXConfig(QuantizationConfigMixin):
 
     Raises TypeError or ValueError. Errors name the argument."""
 
-    def __init__(self, recipe=None, modules_to_not_convert=None, batch_invariant=False, *,
-                 quant_method="mx", source=None):
+    def __init__(self, recipe: str | None = None, modules_to_not_convert: Sequence[str] | None = None,
+                 batch_invariant: bool = False, *, quant_method: str = "mx",
+                 source: dict[str, Any] | None = None) -> None:
         # The config of another tool, if that tool quantized the weights, and the recipe for them, if given.
         self._source, self._given = source, recipe
         recipe = "mxfp4_weight_only" if recipe is None else recipe
@@ -74,13 +77,13 @@ class MXConfig(QuantizationConfigMixin):
         self.quant_method, self.recipe, self.batch_invariant = "mx", recipe, batch_invariant
         self.modules_to_not_convert = names if names is None else list(names)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Returns the entry quantization_config of config.json."""
         if self._source is not None:
             return dict(self._source)
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
-    def find_recipe(self):
+    def find_recipe(self) -> Recipe:
         """Returns the Recipe."""
         return find_recipe(self.recipe, batch_invariant=self.batch_invariant)
 
@@ -361,7 +364,8 @@ ALL_EXPERTS_FUNCTIONS.register("mx", _experts_function(RECIPES["mxfp8"]))
 # --- Checkpoints of other tools ---
 
 
-def load(path, *, recipe=None, model_class=AutoModelForCausalLM, **options):
+def load(path: str | os.PathLike[str], *, recipe: str | None = None, model_class: Any = AutoModelForCausalLM,
+         **options: Any) -> torch.nn.Module:
     """Loads a model with weights quantized by another tool, unchanged. save_pretrained writes them
     again in the layout of this tool.
 

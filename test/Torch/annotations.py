@@ -4,12 +4,13 @@ REQUIRES: torch
 RUN: %python_torch %s
 """
 
+import importlib.util
 import inspect
 import pathlib
 
 import mx_compiler as mx
 import mx_compiler.torch as mxt
-from mx_compiler.torch import ep, gpt_oss
+from mx_compiler.torch import checkpoints, ep, gpt_oss
 
 SPECIAL = {"__init__", "__call__", "__getitem__", "__enter__", "__exit__"}
 CONSTANTS = {"FORMATS", "RECIPES"}
@@ -37,7 +38,11 @@ def missing(name, function):
 
 
 names = [*((module, name) for module in (mx, mxt, ep) for name in module.__all__ if name not in CONSTANTS),
-         *((gpt_oss, name) for name in ("Checkpoint", "read_experts", "checkpoint_tensors"))]
+         *((gpt_oss, name) for name in ("Checkpoint", "read_experts", "checkpoint_tensors")),
+         *((checkpoints, name) for name in checkpoints.__all__ if name != "LAYOUTS")]
+if importlib.util.find_spec("transformers"):
+    from mx_compiler import transformers
+    names += [(transformers, name) for name in transformers.__all__]
 public = []
 for module, name in names:
     found = getattr(module, name)

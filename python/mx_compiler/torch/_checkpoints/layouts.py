@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from ..._ops.formats import find_format
 from ..._ops.fp8_text import weight_format
+from ..._runtime.internal import internal
 from .._modules.recipes import RECIPES
 from .files import read_json
 
@@ -22,13 +23,14 @@ class Layout(NamedTuple):
     """
     name: str
     recipe: str
-    elements: tuple
-    scales: tuple
+    elements: tuple[str, ...]
+    scales: tuple[str, ...]
     factor: str = ""
     is_divisor: bool = False
-    kept: tuple = ()
+    kept: tuple[str, ...] = ()
 
     @property
+    @internal
     def format(self):
         """Format of the weight. Scales have its block and rows."""
         recipe = RECIPES[self.recipe]
@@ -36,10 +38,12 @@ class Layout(NamedTuple):
         return weight_format(format.elements, recipe.fp8_scales) if recipe.fp8_scales else format
 
     @property
+    @internal
     def is_stacked(self):
         """True if a tensor contains the matrices of all experts."""
         return not self.elements[0].startswith(".")
 
+    @internal
     def shapes(self, shape):
         """Returns the shapes of elements and scales for a weight of `shape`, [..., N, K]."""
         format, (*outer, rows, columns) = self.format, shape

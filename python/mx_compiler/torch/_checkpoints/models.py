@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Quantized weights of checkpoints in the modules of a model."""
 
+import os
 import re
 import warnings
+from typing import Any, Callable
 
 import torch
 
 from .._modules.convert import replace
 from .._modules.experts import is_routed, routed_class
 from .._modules.parameters import adopt, adopt_experts, check_parameter
-from .._modules.recipes import RECIPES, find_recipe
+from .._modules.recipes import RECIPES, Recipe, find_recipe
 from .._modules.weight_only import MXWeightOnlyLinear, Quantized
 from . import weights
 from .files import Checkpoint
@@ -78,7 +80,9 @@ def replacement(module, recipe):
     return adopt_experts(routed_class(module, recipe), module, recipe)
 
 
-def load_(model, checkpoint, *, device=None, rename=None, recipe=None):
+def load_(model: torch.nn.Module, checkpoint: Checkpoint | str | os.PathLike[str], *,
+          device: str | torch.device | Callable[[str], Any] | None = None,
+          rename: Callable[[str], str] | None = None, recipe: Recipe | str | None = None) -> set[str]:
     """Loads the quantized weights of a checkpoint into `model`, in place: their linear layers and experts become
     weight-only modules with exactly these weights. One weight at a time is in memory besides the model.
 
@@ -145,7 +149,7 @@ def _find_recipe(recipe, layout):
     return found
 
 
-def tensors(model, layout=None):
+def tensors(model: torch.nn.Module, layout: str | None = None) -> dict[str, torch.Tensor]:
     """Returns the tensors of a model's quantized weights in the layout of a tool, by key.
 
     layout  a name in `LAYOUTS` for all weights; default: for each weight the layout of its checkpoint. Unchanged
@@ -191,7 +195,7 @@ def _find_source(module, name, weight, layout):
     return weights.Source(of, bases, (of.elements[1], of.scales[1]))
 
 
-def describe(checkpoint):
+def describe(checkpoint: Checkpoint | str | os.PathLike[str]) -> dict[str, str]:
     """Returns the layout in `LAYOUTS` of each quantized weight of a checkpoint, by the name of the weight.
     Reads only headers. Raises the errors of `load_`."""
     if not isinstance(checkpoint, Checkpoint):
