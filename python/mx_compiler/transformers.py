@@ -154,6 +154,10 @@ class MXHfQuantizer(HfQuantizer):
 
     # --- Before the weights are loaded ---
 
+    def update_dtype(self, dtype):
+        """Returns bf16 if the dtype is that of FP8 weights, because the config names none."""
+        return dtype if dtype.itemsize > 1 else torch.bfloat16
+
     def _process_model_before_weight_loading(self, model, checkpoint_files=None, **_):
         self.skipped = self.get_modules_to_not_convert(
             model, self.quantization_config.modules_to_not_convert, getattr(model, "_keep_in_fp32_modules", None))
@@ -167,7 +171,11 @@ class MXHfQuantizer(HfQuantizer):
         self.checkpoint = checkpoints.Checkpoint(_common_path(checkpoint_files))
         self.rename = _renaming(model)
         modules = dict(model.named_modules())
+        tied = {key.rpartition(".")[0] for pair in model.all_tied_weights_keys.items() for key in pair}
         for name in self._find_stored(model):
+            if name in tied:
+                raise ValueError(f"{checkpoint_files[0]}: {name}: expected floats for a weight that the model shares, found "
+                                 "quantized weights: set tie_word_embeddings to False in config.json")
             module = modules[name]
             weights = ["weight"] if isinstance(module, torch.nn.Linear) else ["gate_up_proj", "down_proj"]
             self.hidden[name] = {weight: module._parameters[weight] for weight in weights}
@@ -242,7 +250,7 @@ class MXHfQuantizer(HfQuantizer):
             model._weight_conversions = []
         else:
             mxt.convert_(model, self.recipe, filter=lambda module, name: not self._is_skipped(name))
-        self.hidden, self.checkpoint = {}, None
+        self.hidden, self.checkpoint, self.rename = {}, None, None
         return model
 
     def _load_parts(self, model, name, hooks):
@@ -270,13 +278,26 @@ class MXHfQuantizer(HfQuantizer):
             plain = revert_weight_conversion(model, plain)
         finally:
             model._weight_conversions = []
+        if self.source is not None and not quantized:
+            raise ValueError("model: expected the quantized weights that its config describes, found none: call "
+                             "model.dequantize() instead of mx_compiler.torch.convert_")
         if self.source is not None:
             return plain | checkpoints.tensors(model), {}
         names = {f"{name}.{weight}" for name, module in quantized.items() for weight in module._weights}
         return plain | {key: state[key] for key in stored if key in state and key not in names}, {}
 
     def _dequantize(self, model, dtype=None):
-        return mxt.convert_(model, "bf16").to(dtype)
+        # Buffers, and parameters of another dtype than the model's, stay as they are.
+        # save_pretrained stores the name of the dtype in the config.
+        old, dtype = model.dtype, getattr(torch, dtype) if isinstance(dtype, str) else dtype
+        for module in model.modules():
+            if isinstance(module, Quantized):
+                module.float_dtype = dtype
+        model = mxt.convert_(model, "bf16")
+        for parameter in model.parameters():
+            if parameter.dtype == old:
+                parameter.data = parameter.data.to(dtype)
+        return model
 
 
 def _common_path(files):

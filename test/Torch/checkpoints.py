@@ -159,6 +159,8 @@ def errors():
     check("expected a tensor layer.weight_global_scale, found no tensor with this key",
           lambda tensors: tensors.pop("layer.weight_global_scale"))
     check("found layer.weight_packed in U8, layer.weight_scale in no file", lambda tensors: tensors.pop("layer.weight_scale"))
+    check("found layer.weight in F8_E4M3, layer.weight_scale in no file", lambda tensors: tensors.pop("layer.weight_scale"),
+          name="modelopt MXFP8")
     check("expected quantized weights of modules of the model, found weights of other modules, such as other", lambda tensors: [
         tensors.update({key.replace("layer", "other"): tensors.pop(key)}) for key in list(tensors)])
     check(f"{where}.weight_scale: expected scales of at most 254, found 255, which is a NaN, in 256 places", lambda tensors:

@@ -7,6 +7,7 @@ Transformers' own modules."""
 import copy
 import json
 import pathlib
+import pickle
 import sys
 import warnings
 
@@ -128,6 +129,9 @@ def foreign():
                 value = value.to(found[key].dtype)
             assert found[key].dtype == value.dtype and torch.equal(
                 found[key].reshape(-1).view(torch.uint8), value.reshape(-1).view(torch.uint8)), key
+        again = pickle.loads(pickle.dumps(model)).dequantize()
+        again.save_pretrained(FOLDER / "floats")
+        assert torch.equal(logits(AutoModelForCausalLM.from_pretrained(FOLDER / "floats", dtype=BF16)), logits(again)), name
         stored = json.loads((FOLDER / "foreign-again" / "config.json").read_text())
         assert stored["quantization_config"] == CONFIGS[layout]
         assert torch.equal(logits(mxt.load(FOLDER / "foreign-again", dtype=BF16)), logits(model))
@@ -206,6 +210,13 @@ def errors():
     refuses(TypeError, "recipe: expected a name in mx_compiler.torch.RECIPES, found Recipe", lambda: MXConfig(mxt.Recipe()))
     refuses(TypeError, "modules_to_not_convert: expected a list of names or None, found 'x'",
             lambda: MXConfig(modules_to_not_convert="x"))
+    model = mxt.load(FOLDER / "foreign", dtype=BF16)
+    refuses(ValueError, "found none: call model.dequantize() instead of mx_compiler.torch.convert_",
+            lambda: mxt.convert_(model, "bf16").save_pretrained(FOLDER / "no"))
+    writer = Writer("mxfp8").add("lm_head", 128, 128)
+    folder = writer.write(FOLDER / "tied", LlamaConfig(**SIZES, tie_word_embeddings=True).to_dict())
+    refuses(ValueError, f"{folder / 'model.safetensors'}: lm_head: expected floats for a weight that the model shares",
+            lambda: mxt.load(folder))
     path, plain = make("llama")
     refuses(ValueError, "found mxfp4: load the model with mx_compiler.transformers.MXConfig", lambda: mxt.convert_(
         plain, "mxfp4_weight_only").save_pretrained(FOLDER / "no"))

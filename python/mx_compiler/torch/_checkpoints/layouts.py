@@ -10,6 +10,7 @@ from .._modules.recipes import RECIPES
 from .files import read_json
 
 _E4M3, _E8M0, _U8, _I8 = "F8_E4M3", "F8_E8M0", "U8", "I8"
+_FLOATS = "BF16", "F16", "F32", "F64"
 
 
 class Layout(NamedTuple):
@@ -135,10 +136,9 @@ def find_weights(checkpoint) -> dict[str, Layout]:
     known = declared(checkpoint)
     names = {}
     for layout in known:
-        suffixes = [suffix for suffix, *_ in (layout.elements, layout.scales) if suffix != ".weight"]
         for key in checkpoint.keys():
-            for suffix in suffixes:
-                if key.endswith(suffix):
+            for suffix, *_ in (layout.elements, layout.scales):
+                if key.endswith(suffix) and (suffix != ".weight" or checkpoint.header(key)[1] not in _FLOATS):
                     names.setdefault(key.removesuffix(suffix), []).append(layout)
     return {name: _choose(checkpoint, name, dict.fromkeys(layouts)) for name, layouts in names.items()}
 
