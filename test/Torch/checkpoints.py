@@ -182,6 +182,18 @@ def errors():
     check("found it in", file=lambda path: path.with_name("more.safetensors").write_bytes(path.read_bytes()))
     (FOLDER / "errors" / "more.safetensors").unlink()
 
+    class Doubled(torch.nn.Linear):
+        def forward(self, x):
+            return 2 * super().forward(x)
+    folder, plain = Writer(name).add("layer", 64, 128).write(FOLDER / "modules"), torch.nn.Linear(128, 64)
+    for module, wanted, options in (
+            ({"layer": Doubled(128, 64)}, "layer: expected the class nn.Linear itself, found Doubled", {}),
+            ({"layer": plain.to("meta")}, "device: expected a device with memory, found meta", {}),
+            (None, "model: expected a module that contains Linear, found this module itself", {"rename": lambda _: ""}),
+            ({}, "rename: expected a function that returns a name, found None for layer", {"rename": lambda _: None})):
+        refuses(TypeError if "rename:" in wanted else ValueError, wanted, lambda: checkpoints.load_(
+            plain if module is None else torch.nn.ModuleDict(module), folder, **options))
+
     # Experts: one is missing, or in another layout.
     config = MixtralConfig(hidden_size=64, intermediate_size=64, num_local_experts=2)
     for lost, wanted in ("experts.1.up_proj", "expected gate_up_proj of experts 0 to 1, found none of expert 1"), (

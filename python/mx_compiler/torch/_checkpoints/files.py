@@ -68,7 +68,7 @@ class Checkpoint:
             if not file.is_file():
                 raise FileNotFoundError(
                     f"{file}: {index.name} names this file, but it does not exist" if index.exists()
-                    else f"{file}: expected a file, found a folder")
+                    else f"{file}: expected a file, found {'a folder' if file.is_dir() else 'none'}")
         return files
 
     def keys(self) -> KeysView[str]:
@@ -142,6 +142,8 @@ def open_file(file, device="cpu"):
     try:
         return safetensors.safe_open(str(file), framework="pt", device=str(device))
     except safetensors.SafetensorError as error:
+        if str(device) != "cpu":        # the header was read before
+            raise ValueError(f"device: expected a device with memory, found {device} ({error})") from error
         raise ValueError(f"{file}: expected a complete safetensors file, found one that cannot "
                          f"be read ({error}): copy it again") from error
 

@@ -10,6 +10,7 @@ import torch
 
 from .._modules.convert import replace
 from .._modules.experts import is_routed, routed_class
+from .._modules.linear import MXLinear
 from .._modules.parameters import adopt, adopt_experts, check_parameter
 from .._modules.recipes import RECIPES, Recipe, find_recipe
 from .._modules.weight_only import MXWeightOnlyLinear, Quantized
@@ -34,6 +35,8 @@ def find_places(model, checkpoint, found, rename):
     modules, places, others = dict(model.named_modules(remove_duplicate=False)), {}, []
     for name, layout in found.items():
         to = rename(name)
+        if not isinstance(to, str):
+            raise TypeError(f"rename: expected a function that returns a name, found {to!r} for {name}")
         module, weight, place = modules.get(to), "weight", ()
         owner, _, last = to.rpartition(".")
         if (match := _OF_EXPERT.fullmatch(to)) and _is_experts(modules.get(match[1])) and match[3] in _MATRICES:
@@ -108,7 +111,15 @@ def load_(model: torch.nn.Module, checkpoint: Checkpoint | str | os.PathLike[str
     for (module, weight), (layouts, bases) in places.items():
         of = _find_recipe(recipe, layouts[0])
         if module not in new:
-            new[module] = replacement(module, of)
+            if module is model:
+                raise ValueError(f"model: expected a module that contains {type(model).__name__}, found this module itself")
+            if isinstance(module, torch.nn.Linear) and type(module) not in (torch.nn.Linear, MXLinear):
+                raise ValueError(f"{names[module]}: expected the class nn.Linear itself, found {type(module).__name__}, "
+                                 "which may compute something else")
+            try:
+                new[module] = replacement(module, of)
+            except ValueError as error:
+                raise ValueError(f"{checkpoint.path}: {names[module]}: {error}") from error
             new[module].sources = {}
         layer = new[module]
         if layer.recipe != of:
