@@ -143,7 +143,7 @@ def other_packages():
         return scope["save_pretrained"]
     for given, key in (model, "first.weight"), (model.routed, "gate_up_proj"):
         refuses(ValueError, f"{key}: expected floats, which from_pretrained reads, found "
-                "mxfp4: save the result of mx_compiler.torch.convert_(model, \"bf16\")",
+                "mxfp4: load the model with mx_compiler.transformers.MXConfig instead",
                 saver("diffusers.models.modeling_utils"), given)
     for package in "peft.peft_model", "users", "transformers_of_users":
         assert saver(package)(model).keys() == model.state_dict().keys()
