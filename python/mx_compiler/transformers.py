@@ -13,6 +13,7 @@ import warnings
 from typing import Any, Sequence
 
 import torch
+from torch._dynamo.comptime import comptime
 
 from . import torch as mxt
 from .torch import checkpoints
@@ -355,18 +356,36 @@ def _device_of(model, name, hooks):
 # --- Experts ---
 
 
-def _experts_function(recipe):
+def _experts_function(name):
     """Returns the function of an experts implementation."""
     def compute(self, hidden_states, top_k_index, top_k_weights):
-        return _twin(self, recipe).forward(hidden_states, top_k_index, top_k_weights)
+        return _find_twin(self, name).forward(hidden_states, top_k_index, top_k_weights)
     return compute
+
+
+def _find_twin(module, name):
+    if torch.compiler.is_dynamo_compiling():
+        comptime(_make_twin)            # torch.compile cannot trace the creation of modules
+        return module._mx_twin[3]
+    return _twin(module, RECIPES[name])
+
+
+def _make_twin(context):
+    module, name = (context.get_local(local)._i_will_not_complain_if_bc_breaks_VariableTracker().value
+                    for local in ("module", "name"))
+    _twin(module, RECIPES[name])
 
 
 def _twin(module, recipe):
     """Returns a module of the recipe with the parameters of experts. With weight-only recipes, it contains
     their quantized weights, and is made anew when they change."""
     state = [parameter for parameter in module._parameters.values() if parameter is not None]
-    versions = [parameter._version for parameter in state] if recipe.weight_only else None
+    versions = None
+    if recipe.weight_only:
+        versions = [(0 if x.is_inference() else x._version, x.device, x.data_ptr()) for x in state]
+        if module.training and torch.is_grad_enabled() and any(x.requires_grad and x.dim() == 3 for x in state):
+            raise ValueError(f"experts_implementation: expected a training recipe for weights that require gradients, found "
+                             f"{recipe}: call eval(), or requires_grad_(False) for the weights")
     known = module.__dict__.get("_mx_twin")
     if (known is None or known[0] != recipe or known[2] != versions or len(known[1]) != len(state)
             or any(a is not b for a, b in zip(known[1], state))):
@@ -374,13 +393,14 @@ def _twin(module, recipe):
         # Hooks of accelerate replace forward, and already called this function.
         plain.__dict__ = {name: value for name, value in module.__dict__.items()
                           if name not in ("forward", "_hf_hook", "_old_forward", "_mx_twin")}
-        module.__dict__["_mx_twin"] = known = recipe, state, versions, from_routed(plain, recipe)
+        with torch.inference_mode(False):
+            module.__dict__["_mx_twin"] = known = recipe, state, versions, from_routed(plain, recipe)
     return known[3]
 
 
-for _name, _recipe in RECIPES.items():
-    ALL_EXPERTS_FUNCTIONS.register(f"mx_{_name}", _experts_function(_recipe))
-ALL_EXPERTS_FUNCTIONS.register("mx", _experts_function(RECIPES["mxfp8"]))
+for _name in RECIPES:
+    ALL_EXPERTS_FUNCTIONS.register(f"mx_{_name}", _experts_function(_name))
+ALL_EXPERTS_FUNCTIONS.register("mx", _experts_function("mxfp8"))
 
 # --- Checkpoints of other tools ---
 

@@ -168,12 +168,24 @@ def experts():
                 model.train()(IDS, labels=IDS).loss.backward()
                 assert all(p.grad is not None for n, p in model.named_parameters() if "experts" in n), name
                 continue
-            before = logits(model)
+            if recipe == "mxfp8_weight_only":
+                refuses(ValueError, "experts_implementation: expected a training recipe for weights that require gradients, "
+                        "found mxfp8_weight_only: call eval()", lambda: model.train()(IDS))
+                model.eval()
+            parameters = [parameter for key, parameter in model.named_parameters() if "experts" in key and parameter.dim() == 3]
             with torch.no_grad():       # new weights are quantized again
-                for key, parameter in model.named_parameters():
-                    if "experts" in key and parameter.dim() == 3:
-                        parameter.mul_(2)
-            assert not torch.equal(logits(model), before)
+                before = logits(model)
+                for parameter in parameters:
+                    parameter.mul_(2)
+                doubled = logits(model)
+                for parameter in parameters:
+                    parameter.data = parameter / 2
+            assert torch.equal(logits(model), before) and not torch.equal(doubled, before)
+        # A new model, so that its experts are replaced while they are compiled
+        for implementation in ("mx", "mx_nvfp4_weight_only") if name in ("qwen", "gpt-oss") else ():
+            model = AutoModelForCausalLM.from_pretrained(path, dtype=BF16, experts_implementation=implementation)
+            found = logits(torch.compile(copy.deepcopy(model), fullgraph=True, backend="aot_eager"))
+            assert torch.equal(found, logits(model)), (name, implementation)
 
 
 def classes():
