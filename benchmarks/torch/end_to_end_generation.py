@@ -12,6 +12,7 @@ import inspect
 import types
 
 import mx_compiler.torch as mxt
+import mx_compiler.transformers  # noqa: F401  registers implementations of experts
 import timing
 import torch
 import transformers
@@ -206,5 +207,8 @@ def measure(options, check):
         if name == "eager" or name in ALL_EXPERTS_FUNCTIONS:
             model.set_experts_implementation(name)
             yield from time_passes(model, f"bf16 {name}", options, passes)
+    # The same by a flag, beside the weights in bf16.
+    model.set_experts_implementation(f"mx_{options.recipe}")
+    yield from time_passes(model, f"flag mx_{options.recipe}", options, PASSES)
     convert(model, options.recipe)
     yield from time_passes(model, options.recipe, options, PASSES, decibels)

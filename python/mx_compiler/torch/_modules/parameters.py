@@ -73,8 +73,8 @@ def adopt(cls, module):
     new = cls.__new__(cls)
     new.__dict__.update({name: copy.copy(value) if isinstance(value, (dict, set))
                          else value for name, value in module.__dict__.items()})
-    # The compiled call stored by Module.compile is bound to the old module.
-    return keep_hooks(without(new, "_compiled_call_impl", "quantized_once"), module)
+    # The compiled call of Module.compile, and the twin of mx_compiler.transformers, belong to the old module.
+    return keep_hooks(without(new, "_compiled_call_impl", "quantized_once", "_mx_twin"), module)
 
 
 def adopt_experts(cls, module, recipe):
