@@ -146,7 +146,7 @@ class MXHfQuantizer(HfQuantizer):
     def __init__(self, quantization_config, **kwargs):
         super().__init__(quantization_config, **kwargs)
         self.recipe, self.source = quantization_config.find_recipe(), quantization_config._source
-        self.targets, self.hidden, self.conversions = {}, {}, None
+        self.targets, self.hidden, self.stored, self.conversions = {}, {}, {}, None
 
     def validate_environment(self, device_map=None, **_):
         places = device_map.values() if isinstance(device_map, dict) else [device_map]
@@ -165,6 +165,7 @@ class MXHfQuantizer(HfQuantizer):
         if not self.recipe.weight_only:
             return
         if not self.pre_quantized:
+            _refuse_fp8(checkpoint_files or [])
             self.targets = {name: set(weights) for name, weights in self._find_modules(model)}
             return
         if not checkpoint_files:
@@ -185,7 +186,7 @@ class MXHfQuantizer(HfQuantizer):
             module._parameters.update(dict.fromkeys(weights))
             module._is_hf_initialized = True
         # The stored tensors have no place in the model yet.
-        patterns = {rf"^{re.sub(r'[0-9]+', '[0-9]+', re.escape(name))}\." for name in self.hidden}
+        patterns = {rf"^{re.sub(r'[0-9]+', '[0-9]+', re.escape(name))}\." for name in self.stored.values()}
         model._keys_to_ignore_on_load_unexpected = {*(model._keys_to_ignore_on_load_unexpected or ()), *patterns}
 
     def _find_modules(self, model):
@@ -216,10 +217,14 @@ class MXHfQuantizer(HfQuantizer):
             found = layouts.find_weights(self.checkpoint)
             names = {module: name for name, module in model.named_modules()}
             places, _ = models.find_places(model, self.checkpoint, found, self.rename)
-            return {names[module] for module, _ in places}
-        keys = self.checkpoint.keys()
-        return {name for name, weights in self._find_modules(model)
-                if any(f"{name}.{weight}_elements" in keys for weight in weights)}
+            self.stored = {names[module]: names[module] for module, _ in places}
+            return self.stored.keys()
+        keys, prefix = self.checkpoint.keys(), f"{model.base_model_prefix}."
+        # A base model is stored without, and a model with a head with, the prefix.
+        self.stored = {name: stored for name, weights in self._find_modules(model)
+                       for stored in (name.removeprefix(prefix), prefix + name, name)
+                       if any(f"{stored}.{weight}_elements" in keys for weight in weights)}
+        return self.stored.keys()
 
     def param_needs_quantization(self, model, param_name, **_):
         path, _, name = param_name.rpartition(".")
@@ -248,6 +253,8 @@ class MXHfQuantizer(HfQuantizer):
             for module in model.modules():
                 if isinstance(module, Quantized):
                     without(module, *module._weights).has_config = True
+                    # Transformers replaces buffers outside of state dicts, such as normalized scales.
+                    module._arrange(*module._weights)
             model._weight_conversions = []
         else:
             mxt.convert_(model, self.recipe, filter=lambda module, name: not self._is_skipped(name))
@@ -259,9 +266,14 @@ class MXHfQuantizer(HfQuantizer):
         layer = models.replacement(model.get_submodule(name), self.recipe)
         to = _device_of(model, name, hooks)
         for weight in layer._weights:
+            # The bytes of MXFP6 and MXFP8 have equal shapes.
+            key, wanted = f"{self.stored[name]}.{weight}_elements", self.recipe.weights
+            if (found := self.checkpoint.metadata(key).get("mx", wanted)) != wanted:
+                raise ValueError(f"{self.checkpoint.file(key)}: {key}: expected {wanted}, the format of the recipe in "
+                                 f"config.json, found {found}")
             shape = layer._k_major(layer._parameters[weight]).shape
             shapes = layer.part_shapes(weight, shape)
-            parts = [self.checkpoint.read(f"{name}.{weight}_{part}", dims, (torch.uint8,), to)
+            parts = [self.checkpoint.read(f"{self.stored[name]}.{weight}_{part}", dims, (torch.uint8,), to)
                      for part, dims in zip(layer.part_names, shapes)]
             layer.hold(weight, lambda _: parts)
         return layer
@@ -285,7 +297,7 @@ class MXHfQuantizer(HfQuantizer):
         if self.source is not None:
             return plain | checkpoints.tensors(model), {}
         names = {f"{name}.{weight}" for name, module in quantized.items() for weight in module._weights}
-        return plain | {key: state[key] for key in stored if key in state and key not in names}, {}
+        return plain | {key: state[key] for key in stored if key in state and key not in names}, {"mx": self.recipe.weights}
 
     def _dequantize(self, model, dtype=None):
         # Buffers, and parameters of another dtype than the model's, stay as they are.
@@ -301,10 +313,20 @@ class MXHfQuantizer(HfQuantizer):
         return model
 
 
+def _refuse_fp8(files):
+    """Raises ValueError for a weight in FP8. Transformers would convert it to the dtype of the model without scales."""
+    files = [file for file in files if str(file).endswith(".safetensors")]
+    checkpoint = checkpoints.Checkpoint(_common_path(files)) if files else None
+    for key in checkpoint.keys() if files else ():
+        if (found := checkpoint.header(key)[1]).startswith("F8"):
+            raise ValueError(f"{checkpoint.file(key)}: {key}: expected floats, because config.json has no quantization_config, "
+                             f"found {found}")
+
+
 def _common_path(files):
     """Returns the folder of several files, or the only file."""
     paths = [pathlib.Path(file) for file in files]
-    return paths[0].parent if len(paths) > 1 or (paths[0].parent / "config.json").is_file() else paths[0]
+    return paths[0].parent if len(paths) > 1 else paths[0]
 
 
 def _renaming(model):
@@ -435,4 +457,6 @@ def load(path: str | os.PathLike[str], *, recipe: str | None = None, model_class
             config.quantization_config = {"quant_method": "mx", "source": source}
             if recipe is not None:
                 config.quantization_config["recipe"] = recipe
+    else:
+        _refuse_fp8(sorted(pathlib.Path(path).glob("model*.safetensors")))
     return model_class.from_pretrained(path, config=config, **options)

@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import (AfmoeConfig, AutoModelForCausalLM, DeepseekV3Config, GptOssConfig, LlamaConfig,
+from transformers import (AfmoeConfig, AutoModel, AutoModelForCausalLM, DeepseekV3Config, GptOssConfig, LlamaConfig,
                           MiniMaxM3VLTextConfig, MixtralConfig, Qwen3MoeConfig, logging)
 from transformers.conversion_mapping import register_checkpoint_conversion_mapping
 from transformers.core_model_loading import Chunk, WeightConverter
@@ -68,14 +68,22 @@ def recipes():
     for name in "llama", "mixtral", "gpt-oss":
         path, plain = make(name)
         for recipe in mxt.RECIPES if name == "mixtral" else ("mxfp8", "mxfp4_weight_only", "nvfp4_weight_only"):
-            wanted = mxt.convert_(copy.deepcopy(plain), recipe, filter=lambda _, name: name != "lm_head")
-            model = AutoModelForCausalLM.from_pretrained(path, quantization_config=MXConfig(recipe), dtype=BF16)
+            # Invariant matmuls of w4a8 use FP8 for any number of rows.
+            invariant = recipe == "w4a8"
+            wanted = mxt.convert_(copy.deepcopy(plain), recipe, filter=lambda _, name: name != "lm_head", batch_invariant=invariant)
+            model = AutoModelForCausalLM.from_pretrained(path, quantization_config=MXConfig(recipe, batch_invariant=invariant),
+                                                         dtype=BF16)
             assert torch.equal(logits(model), logits(wanted)), (name, recipe)
             model.save_pretrained(FOLDER / "again")
             stored = json.loads((FOLDER / "again" / "config.json").read_text())["quantization_config"]
-            assert stored == {"quant_method": "mx", "recipe": recipe, "modules_to_not_convert": None, "batch_invariant": False}
+            assert stored == {"quant_method": "mx", "recipe": recipe, "modules_to_not_convert": None, "batch_invariant": invariant}
             again = AutoModelForCausalLM.from_pretrained(FOLDER / "again", dtype=BF16)
             assert torch.equal(logits(again), logits(model))
+            base = AutoModel.from_pretrained(FOLDER / "again", dtype=BF16)
+            assert torch.equal(base(IDS).last_hidden_state, model.base_model(IDS).last_hidden_state), (name, recipe)
+            base.save_pretrained(FOLDER / "base")
+            headed = AutoModelForCausalLM.from_pretrained(FOLDER / "base", dtype=BF16).base_model
+            assert torch.equal(base(IDS).last_hidden_state, headed(IDS).last_hidden_state), (name, recipe)
             a, b = model.state_dict(), again.state_dict()
             assert a.keys() == b.keys() and all(torch.equal(a[key], b[key]) for key in a), (name, recipe)
     model = AutoModelForCausalLM.from_pretrained(path, quantization_config=MXConfig(
@@ -245,7 +253,17 @@ def errors():
         change()
         save_file(tensors, file, metadata={"format": "pt"})
         refuses(ValueError, wanted, lambda: AutoModelForCausalLM.from_pretrained(FOLDER / "damaged"))
+    model.save_pretrained(FOLDER / "damaged")
     config = json.loads((FOLDER / "damaged" / "config.json").read_text())
+    config["quantization_config"]["recipe"] = "mxfp8_weight_only"
+    (FOLDER / "damaged" / "config.json").write_text(json.dumps(config))
+    refuses(ValueError, "weight_elements: expected mxfp8, the format of the recipe in config.json, found mxfp4",
+            lambda: AutoModelForCausalLM.from_pretrained(FOLDER / "damaged"))
+    tensors["model.layers.0.mlp.up_proj.weight"] = torch.zeros(128, 128).to(torch.float8_e4m3fn)
+    save_file(tensors, path / "model.safetensors", metadata={"format": "pt"})
+    for read in mxt.load, lambda path: AutoModelForCausalLM.from_pretrained(path, quantization_config=MXConfig()):
+        refuses(ValueError, f"{path / 'model.safetensors'}: model.layers.0.mlp.up_proj.weight: expected floats, because "
+                "config.json has no quantization_config, found F8_E4M3", lambda: read(path))
     config["quantization_config"] = {"quant_method": "compressed-tensors", "format": "marlin-24"}
     (FOLDER / "damaged" / "config.json").write_text(json.dumps(config))
     refuses(ValueError, "config.json: expected a quantization of compressed-tensors mxfp8-quantized",
