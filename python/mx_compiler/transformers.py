@@ -29,8 +29,8 @@ from .torch._modules.weight_only import Quantized
 try:
     from transformers import AutoConfig, AutoModelForCausalLM
     from transformers.conversion_mapping import get_model_conversion_mapping
-    from transformers.core_model_loading import (ConversionOps, WeightRenaming, rename_source_key,
-                                                 revert_weight_conversion)
+    from transformers.core_model_loading import (ConversionOps, WeightConverter, WeightRenaming,
+                                                 rename_source_key, revert_weight_conversion)
     from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
     from transformers.quantizers.auto import register_quantization_config, register_quantizer
     from transformers.quantizers.base import HfQuantizer
@@ -216,7 +216,8 @@ class MXHfQuantizer(HfQuantizer):
         if self.source is not None:
             found = layouts.find_weights(self.checkpoint)
             names = {module: name for name, module in model.named_modules()}
-            places, _ = models.find_places(model, self.checkpoint, found, self.rename)
+            places, others = models.find_places(model, self.checkpoint, found, self.rename)
+            self._refuse_converted(model, others)
             self.stored = {names[module]: names[module] for module, _ in places}
             return self.stored.keys()
         keys, prefix = self.checkpoint.keys(), f"{model.base_model_prefix}."
@@ -225,6 +226,18 @@ class MXHfQuantizer(HfQuantizer):
                        for stored in (name.removeprefix(prefix), prefix + name, name)
                        if any(f"{stored}.{weight}_elements" in keys for weight in weights)}
         return self.stored.keys()
+
+    def _refuse_converted(self, model, names):
+        """Raises ValueError for a quantized weight without a module of its own that Transformers converts, such as one of
+        experts of an unsupported class. The conversion would lose the scales."""
+        state, mapping = model.state_dict(), get_model_conversion_mapping(model)
+        kinds = [[entry for entry in mapping if isinstance(entry, kind)] for kind in (WeightRenaming, WeightConverter)]
+        for name in names:
+            for key in f"{name}.weight", name:
+                target, _ = rename_source_key(key, *kinds, model.base_model_prefix, state)
+                if target in state:
+                    raise ValueError(f"{self.checkpoint.path}: {name}: expected a weight of a linear layer or of supported "
+                                     f"experts, found one that Transformers converts to {target}")
 
     def param_needs_quantization(self, model, param_name, **_):
         path, _, name = param_name.rpartition(".")

@@ -223,6 +223,10 @@ def classes():
     model = AutoModelForCausalLM.from_pretrained(path, quantization_config=MXConfig(), dtype=BF16)
     wanted = mxt.convert_(plain, "mxfp4_weight_only", filter=lambda _, name: name != "lm_head")
     assert torch.equal(logits(model), logits(wanted))
+    name = "model.layers.0.self_attn.kv_proj"
+    folder = Writer("mxfp8").add(name, 128, 128).write(FOLDER / "parts", MODELS["llama"].to_dict())
+    refuses(ValueError, f"{name}: expected a weight of a linear layer or of supported experts, found one that Transformers "
+            "converts to model.layers.0.self_attn.k_proj.weight", lambda: mxt.load(folder))
 
 
 def errors():
