@@ -184,6 +184,11 @@ refuse_second_order("grouped_lora_backward")
 class MXLoraModel(peft.LoraModel):
     """peft's LoRA, also for quantized modules."""
 
+    def inject_adapter(self, model, adapter_name, *args, **kwargs):
+        # peft replaces "all-linear" by names of nn.Linear for some models of Transformers.
+        self._is_all = str(self.peft_config[adapter_name].target_modules).lower() == "all-linear"
+        super().inject_adapter(model, adapter_name, *args, **kwargs)
+
     def _prepare_model(self, peft_config, model):
         super()._prepare_model(peft_config, model)
         modules = dict(model.named_modules())
@@ -195,7 +200,7 @@ class MXLoraModel(peft.LoraModel):
                 if key.endswith(name) and any(isinstance(x, Quantized) for x in module.modules()):
                     raise ValueError(f"modules_to_save: expected modules with float weights, found {key} with "
                                      "quantized weights: exclude it by a filter of convert_")
-        if str(peft_config.target_modules).lower() == "all-linear":
+        if self._is_all:
             _maybe_include_all_linear_layers(peft_config, model)
             head = getattr(model, "get_output_embeddings", lambda: None)()
             peft_config.target_modules |= {

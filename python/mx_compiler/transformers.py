@@ -141,6 +141,7 @@ class MXHfQuantizer(HfQuantizer):
     requires_calibration = False
     is_serializable = lambda self: True     # noqa: E731
     is_trainable = True
+    is_qat_trainable = property(lambda self: not self.recipe.weight_only)   # parameters are floats
     is_compileable = True
 
     def __init__(self, quantization_config, **kwargs):
@@ -160,6 +161,11 @@ class MXHfQuantizer(HfQuantizer):
         return dtype if dtype.itemsize > 1 else torch.bfloat16
 
     def _process_model_before_weight_loading(self, model, checkpoint_files=None, **_):
+        names = [f".{name}." for name, _ in model.named_modules()]
+        if lost := [skip for skip in self.quantization_config.modules_to_not_convert or ()
+                    if not any(f".{skip}." in name for name in names)]:
+            warnings.warn(f"modules_to_not_convert: expected names of modules, found no module {', '.join(lost)}",
+                          stacklevel=2)
         self.skipped = self.get_modules_to_not_convert(
             model, self.quantization_config.modules_to_not_convert, getattr(model, "_keep_in_fp32_modules", None))
         if not self.recipe.weight_only:
@@ -309,8 +315,8 @@ class MXHfQuantizer(HfQuantizer):
                              "model.dequantize() instead of mx_compiler.torch.convert_")
         if self.source is not None:
             return plain | checkpoints.tensors(model), {}
-        names = {f"{name}.{weight}" for name, module in quantized.items() for weight in module._weights}
-        return plain | {key: state[key] for key in stored if key in state and key not in names}, {"mx": self.recipe.weights}
+        # The names of formats in place of weights let from_pretrained refuse the files unless "mx" is registered.
+        return plain | {key: state[key] for key in stored if key in state}, {"mx": self.recipe.weights}
 
     def _dequantize(self, model, dtype=None):
         # Buffers, and parameters of another dtype than the model's, stay as they are.

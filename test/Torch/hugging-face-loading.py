@@ -8,6 +8,7 @@ import copy
 import json
 import pathlib
 import pickle
+import subprocess
 import sys
 import warnings
 
@@ -234,6 +235,16 @@ def errors():
     refuses(TypeError, "recipe: expected a name in mx_compiler.torch.RECIPES, found Recipe", lambda: MXConfig(mxt.Recipe()))
     refuses(TypeError, "modules_to_not_convert: expected a list of names or None, found 'x'",
             lambda: MXConfig(modules_to_not_convert="x"))
+    path, _ = make("llama")
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        model = AutoModelForCausalLM.from_pretrained(path, quantization_config=MXConfig(modules_to_not_convert=["o_porj"]))
+    assert any("found no module o_porj" in str(one.message) for one in found)
+    # Without the import, Transformers refuses the shapes instead of creating random weights.
+    model.save_pretrained(FOLDER / "alone")
+    code = f"import transformers; transformers.LlamaForCausalLM.from_pretrained({str(FOLDER / 'alone')!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode and "mismatch" in done.stderr, done
     model = mxt.load(FOLDER / "foreign", dtype=BF16)
     refuses(ValueError, "found none: call model.dequantize() instead of mx_compiler.torch.convert_",
             lambda: mxt.convert_(model, "bf16").save_pretrained(FOLDER / "no"))

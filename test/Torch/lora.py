@@ -231,6 +231,14 @@ def released():
         optimizer.step()
         optimizer.zero_grad()
     assert losses[-1] < losses[0] - 0.1, losses
+    # peft itself resolves "all-linear" for Mixtral.
+    model = transformers.MixtralForCausalLM(transformers.MixtralConfig(
+        num_hidden_layers=1, hidden_size=64, intermediate_size=64, num_local_experts=2, num_attention_heads=2,
+        num_key_value_heads=2, vocab_size=96)).bfloat16().to(DEVICE)
+    quantized = mxt.convert_(copy.deepcopy(model), "mxfp4_weight_only", filter=lambda module, name: name != "lm_head")
+    names, wanted = ({name for name, _ in peft.get_peft_model(given, peft.LoraConfig(target_modules="all-linear"))
+                      .named_parameters() if "lora_" in name} for given in (quantized, model))
+    assert names == wanted, names ^ wanted
 
 
 def errors():

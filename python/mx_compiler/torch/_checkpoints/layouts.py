@@ -109,7 +109,9 @@ def declared(checkpoint) -> tuple[Layout, ...]:
     unknown = [name for name in formats if name not in LAYOUTS]
     if unknown or not formats:
         raise ValueError(f"{file}: expected a quantization of {', '.join(LAYOUTS)}, found "
-                         f"{', '.join(unknown) or f'quant_method {method!r}'}")
+                         f"{', '.join(unknown) or f'quant_method {method!r}'}: "
+                         + ("from_pretrained reads this method after import mx_compiler.transformers" if method == "mx"
+                            else "dequantize the weights with the tool that wrote them"))
     if (wanted := _BLOCKS.get(method)) and (found := config.get("weight_block_size", wanted)) != wanted:
         raise ValueError(f"{file}: expected weight_block_size {wanted}, found {found!r}")
     return tuple(LAYOUTS[name] for name in formats)
