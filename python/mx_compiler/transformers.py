@@ -18,7 +18,6 @@ from torch._dynamo.comptime import comptime
 from . import torch as mxt
 from .torch import checkpoints
 from .torch._checkpoints import layouts, models
-from .torch._checkpoints.files import read_json
 from .torch._modules.convert import replace, shorten
 from .torch._modules.experts import from_routed, is_routed, looks_like_experts, routed_class, routers
 from .torch._modules.linear import check_linear
@@ -51,9 +50,9 @@ __all__ = ["load", "MXConfig"]
 class MXConfig(QuantizationConfigMixin):
     """Quantization config for from_pretrained(..., quantization_config=MXConfig(recipe)).
 
-    recipe      name in mx_compiler.torch.RECIPES, "mxfp4_weight_only" by default. With weight-only recipes, float weights are quantized while they
-                are loaded, one module at a time; save_pretrained writes the bytes of the modules' state dicts.
-                With training recipes, checkpoints contain floats
+    recipe      name in mx_compiler.torch.RECIPES, "mxfp4_weight_only" by default. With weight-only recipes, float
+                weights are quantized while they are loaded, one module at a time; save_pretrained writes the bytes
+                of the modules' state dicts. With training recipes, checkpoints contain floats
     modules_to_not_convert  names of modules, or parts between dots, to keep; default: the output layer
                 and tied weights
     batch_invariant  as in mx_compiler.torch.convert_
@@ -462,11 +461,8 @@ def load(path: str | os.PathLike[str], *, recipe: str | None = None, model_class
                                               "local_files_only") if name in options}
     config = options.pop("config", None) or AutoConfig.from_pretrained(path, **about)
     holders = [holder for holder in (config, config.get_text_config()) if getattr(holder, "quantization_config", None)]
-    file = pathlib.Path(path) / "hf_quant_config.json"
-    if not holders and file.is_file():
-        config.quantization_config, holders = read_json(file).get("quantization"), [config]
-        if isinstance(config.quantization_config, dict):
-            config.quantization_config.setdefault("quant_method", "modelopt")
+    if not holders and (file := pathlib.Path(path) / layouts.MODELOPT).is_file():
+        config.quantization_config, holders = layouts.read_modelopt(file), [config]
     if holders:
         source = holders[0].quantization_config
         source = source if isinstance(source, dict) else source.to_dict()

@@ -1,7 +1,7 @@
 # REQUIRES: torch, torchao, transformers, compressed-tensors
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %t
-"""Reads what compressed-tensors, torchao and Transformers write, and lets them read what mx writes: all dequantize to the same
+"""Exchanges checkpoints with compressed-tensors, torchao and Transformers in both directions: all dequantize to the same
 weights."""
 
 import json

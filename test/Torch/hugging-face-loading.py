@@ -1,7 +1,7 @@
 # REQUIRES: torch, transformers
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %t
-"""Loads and saves models with from_pretrained, save_pretrained and mx_compiler.transformers, and compares logits with those of
+"""Loads and saves models with from_pretrained, save_pretrained and mx_compiler.transformers, and compares their logits with
 Transformers' own modules."""
 
 import copy
@@ -102,7 +102,7 @@ FOREIGN = (("llama", "compressed-tensors nvfp4-pack-quantized", 0.02), ("llama",
 
 
 def foreign():
-    """Weights of other tools: logits are those of a float model with the dequantized weights, and save_pretrained
+    """Weights of other tools: logits equal a float model with the dequantized weights, and save_pretrained
     writes the same tensors and config."""
     for name, layout, bound in FOREIGN:
         path, _ = make(name)

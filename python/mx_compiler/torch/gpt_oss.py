@@ -30,7 +30,6 @@ from torch import Tensor
 
 from ._checkpoints import files
 from ._checkpoints.files import NUMBERS
-from ._ops.token_groups import from_tiles
 
 if TYPE_CHECKING:
     from ._modules.experts import MXWeightOnlyGptOssExperts
@@ -144,15 +143,11 @@ def checkpoint_tensors(module: "MXWeightOnlyGptOssExperts") -> dict[str, Tensor]
 
     module: an mx_compiler.torch.MXWeightOnlyGptOssExperts with weights in MXFP4.
     """
+    from ._checkpoints.models import tensors
     from ._modules.experts import MXWeightOnlyGptOssExperts
 
     if not isinstance(module, MXWeightOnlyGptOssExperts) or module.recipe.weights != FORMAT:
         raise TypeError("module: expected an mx_compiler.torch.MXWeightOnlyGptOssExperts with "
                         f"weights in {FORMAT}, found {module}")
-    state, tensors = module.state_dict(), {}
-    for name in PROJECTIONS:
-        blocks = state[f"{name}_elements"].unflatten(2, (-1, BLOCK // 2))
-        tensors[f"{name}_blocks"] = blocks
-        tensors[f"{name}_scales"] = from_tiles(state[f"{name}_scales"], *blocks.shape[1:3]).contiguous()
-        tensors[f"{name}_bias"] = state[f"{name}_bias"]
-    return tensors
+    biases = {f"{name}_bias": getattr(module, f"{name}_bias").detach() for name in PROJECTIONS}
+    return tensors(module, FORMAT) | biases

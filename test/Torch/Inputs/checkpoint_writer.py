@@ -37,7 +37,7 @@ class Writer:
         self.name = name
 
     def add(self, base, *shape):
-        """Adds a matrix, [rows, columns], or with three sizes those of all experts."""
+        """Adds a matrix, [rows, columns], or or the matrices of all experts, [experts, rows, columns]."""
         *outer, rows, columns = shape
         layout, draw = self.layout, self.draw
         is_fp4 = any(word in self.name for word in ("fp4", "FP4"))

@@ -84,17 +84,26 @@ _WITHOUT_FORMAT = {"fp8": ("fp8 f32", "fp8 ue8m0", "fp8 fp4"), "mxfp8": ("mxfp8"
 _BLOCKS = {"fp8": [128, 128], "mxfp8": [1, 32]}
 
 
+MODELOPT = "hf_quant_config.json"   # beside a config.json without a quantization config
+
+
+def read_modelopt(file):
+    """Returns the quantization config in a file of ModelOpt, which omits the method. Raises ValueError."""
+    found = read_json(file).get("quantization")
+    if not isinstance(found, dict):
+        raise ValueError(f"{file}: expected an object quantization, found {type(found).__name__}")
+    return {"quant_method": "modelopt", **found}
+
+
 def find_config(checkpoint) -> tuple[dict[str, Any], str]:
     """Returns the quantization config of a checkpoint and the path of its file. Raises ValueError."""
     folder = checkpoint.path if checkpoint.path.is_dir() else checkpoint.path.parent
     file, places = folder / "config.json", [checkpoint.config, checkpoint.config.get("text_config")]
     found = [place[name] for place in places if isinstance(place, dict)
              for name in ("quantization_config", "compression_config") if place.get(name)]
-    if not found and (folder / "hf_quant_config.json").is_file():
-        file = folder / "hf_quant_config.json"
-        found = [read_json(file).get("quantization")]
-        if isinstance(found[0], dict):
-            found[0].setdefault("quant_method", "modelopt")
+    if not found and (folder / MODELOPT).is_file():
+        file = folder / MODELOPT
+        found = [read_modelopt(file)]
     if not found or not isinstance(found[0], dict):
         raise ValueError(f"{file}: expected an object quantization_config, found "
                          f"{type(found[0]).__name__ if found else 'none'}")
@@ -133,8 +142,8 @@ def _formats(config, method):
 
 
 def find_weights(checkpoint) -> dict[str, Layout]:
-    """Returns the layouts of the quantized weights by name. Raises ValueError for a tensor that no
-    declared layout explains. The error names the file, the key, and what is expected."""
+    """Returns the layouts of the quantized weights by name. Raises ValueError for a tensor outside
+    of the declared layouts. The error names the file, the weight, and the expected and found dtypes."""
     known = declared(checkpoint)
     names = {}
     for layout in known:

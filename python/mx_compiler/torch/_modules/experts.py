@@ -450,9 +450,9 @@ class _WeightOnly(QuantizedExperts):
                 or self.added or recipe.fp8_scales
                 or recipe.fp8_activations and any(map(self._fp8, self._weights))):
             return None
-        parts = [part for name in self._weights for part in self._parts(name)]
-        packed, factors = map(self._is_packed, self._weights), map(self._factors, self._weights)
-        return *parts, *biases, *factors, recipe.weights, *packed, *(clamp or (None, None))
+        weights, factors = ([find(name) for name in self._weights] for find in (self._parts, self._factors))
+        packed = [elements.dim() > scales.dim() for elements, scales in weights]
+        return *weights[0], *weights[1], *biases, *factors, recipe.weights, *packed, *(clamp or (None, None))
 
     def extra_repr(self) -> str:
         return _describe(self) + self._describe_layout()

@@ -202,7 +202,7 @@ class Quantized(Replacement, torch.nn.Module):
 
     def _quantize_sections(self, name, weight):
         """Quantizes each matrix and each section of its rows to NVFP4 as quantize_nvfp4 does."""
-        *outer, rows, columns = weight.shape
+        *outer, rows, _ = weight.shape
         sections = self._sections(name, rows)
         elements, scales = (weight.new_empty(dims, dtype=torch.uint8) for dims in tensors.shapes(
             weight.shape, self._format, False))
@@ -302,7 +302,7 @@ class Quantized(Replacement, torch.nn.Module):
         parts, recipe = self._parts(name), self.recipe
         if recipe.fp8_scales:
             return fp8_mm.multiply_stored(x, *parts, ends, recipe.fp8_scales)
-        factors, packed, fp8 = self._factors(name), self._is_packed(name), self._fp8(name)
+        factors, packed, fp8 = self._factors(name), parts[0].dim() > parts[1].dim(), self._fp8(name)
         if ends is None:
             return weight_only_mm(x, *parts, recipe.weights, packed=packed, fp8=fp8,
                                   global_scale=None if factors is None else factors[0],
