@@ -121,9 +121,9 @@ def convert(model, recipe):
 
 
 def compare(model, options, check):
-    """Compares logits of a prompt and a step with logits of Transformers' own attention and experts,
-    without a cache, from the dequantized weights. Routers repeat their results, because rounding may
-    select another expert. Leaves the dequantized weights in the model."""
+    """Compares logits of a prompt and a step, and logits of experts by a flag, with logits of Transformers'
+    own attention and experts, without a cache, from the dequantized weights. Routers repeat their results,
+    because rounding may select another expert. Leaves the dequantized weights in the model."""
     results = collections.defaultdict(list)
     convert(model, options.recipe)
     session = Session(model, 1, options.length, 1)
@@ -133,9 +133,14 @@ def compare(model, options, check):
         found = torch.cat((found, session.step()), 1)
     convert(model, "bf16")
     model.set_attn_implementation("eager")
-    model.set_experts_implementation("eager")
     with hook_routers(model, lambda module, given, found: tuple(map(torch.cat, zip(*results[module])))):
-        decibels = check({"logits": found}, {"logits": model(tokens, use_cache=False).logits})
+        model.set_experts_implementation(f"mx_{options.recipe}")
+        by_flag = model(tokens, use_cache=False).logits
+        for module in model.modules():
+            module.__dict__.pop("_mx_twin", None)       # frees quantized weights
+        model.set_experts_implementation("eager")
+        wanted = model(tokens, use_cache=False).logits
+    decibels = check({"logits": found, "logits by flag": by_flag}, {"logits": wanted, "logits by flag": wanted})
     model.set_attn_implementation("sinks")
     return decibels
 
@@ -209,6 +214,6 @@ def measure(options, check):
             yield from time_passes(model, f"bf16 {name}", options, passes)
     # The same by a flag, beside the weights in bf16.
     model.set_experts_implementation(f"mx_{options.recipe}")
-    yield from time_passes(model, f"flag mx_{options.recipe}", options, PASSES)
+    yield from time_passes(model, f"flag mx_{options.recipe}", options, PASSES, decibels)
     convert(model, options.recipe)
     yield from time_passes(model, options.recipe, options, PASSES, decibels)

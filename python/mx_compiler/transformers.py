@@ -396,10 +396,12 @@ def _device_of(model, name, hooks):
 # --- Experts ---
 
 
-def _experts_function(name):
-    """Returns the function of an experts implementation."""
+def _experts_function(trained, frozen):
+    """Returns the function of an experts implementation. It computes by the recipe `trained` in calls with gradients of
+    weights, and by `frozen` in others."""
     def compute(self, hidden_states, top_k_index, top_k_weights):
-        return _find_twin(self, name).forward(hidden_states, top_k_index, top_k_weights)
+        has_gradients = torch.is_grad_enabled() and any(x.requires_grad for x in self._parameters.values() if x is not None)
+        return _find_twin(self, trained if has_gradients else frozen).forward(hidden_states, top_k_index, top_k_weights)
     return compute
 
 
@@ -433,14 +435,17 @@ def _twin(module, recipe):
         # Hooks of accelerate replace forward, and already called this function.
         plain.__dict__ = {name: value for name, value in module.__dict__.items()
                           if name not in ("forward", "_hf_hook", "_old_forward", "_mx_twin")}
-        with torch.inference_mode(False):
-            module.__dict__["_mx_twin"] = known = recipe, state, versions, from_routed(plain, recipe)
+        try:
+            with torch.inference_mode(False):
+                module.__dict__["_mx_twin"] = known = recipe, state, versions, from_routed(plain, recipe)
+        except ValueError as error:
+            raise ValueError(f"experts_implementation: recipe {recipe}: {error}: choose another of mx_RECIPE") from error
     return known[3]
 
 
 for _name in RECIPES:
-    ALL_EXPERTS_FUNCTIONS.register(f"mx_{_name}", _experts_function(_name))
-ALL_EXPERTS_FUNCTIONS.register("mx", _experts_function("mxfp8"))
+    ALL_EXPERTS_FUNCTIONS.register(f"mx_{_name}", _experts_function(_name, _name))
+ALL_EXPERTS_FUNCTIONS.register("mx", _experts_function("mxfp8", "mxfp8_weight_only"))
 
 # --- Checkpoints of other tools ---
 

@@ -24,6 +24,7 @@ import mx_compiler.torch as mxt
 from checkpoint_writer import CONFIGS, Writer
 from mx_compiler.torch import checkpoints
 from mx_compiler.transformers import MXConfig
+from reference import DEVICE
 from refuses import refuses
 
 FOLDER = pathlib.Path(sys.argv[1])
@@ -41,6 +42,7 @@ MODELS = {
     "afmoe": AfmoeConfig(**SIZES, **CHOICES, num_experts=3, moe_intermediate_size=128, num_dense_layers=1),
     "minimax": MiniMaxM3VLTextConfig(**SIZES, **CHOICES, num_local_experts=3),
     "odd": LlamaConfig(**{**SIZES, "intermediate_size": 48})}
+torch.set_default_device(DEVICE)
 IDS = (torch.arange(32) * 7 % 128)[None]
 logging.set_verbosity_error()
 logging.disable_progress_bar()
@@ -137,7 +139,7 @@ def foreign():
             if key in kept:     # releases store some of these tensors in other dtypes
                 value = value.to(found[key].dtype)
             assert found[key].dtype == value.dtype and torch.equal(
-                found[key].reshape(-1).view(torch.uint8), value.reshape(-1).view(torch.uint8)), key
+                *(x.cpu().reshape(-1).view(torch.uint8) for x in (found[key], value))), key
         again = pickle.loads(pickle.dumps(model)).dequantize()
         again.save_pretrained(FOLDER / "floats")
         assert torch.equal(logits(AutoModelForCausalLM.from_pretrained(FOLDER / "floats", dtype=BF16)), logits(again)), name
@@ -157,7 +159,7 @@ def _scale(writer, base, layout, factor):
         scales *= factor
     else:
         bits = scales.view(torch.uint8)
-        bits[bits != 0] += torch.tensor(int(np.log2(factor)) % 256, dtype=torch.uint8)  # not the padding
+        bits[bits != 0] += int(np.log2(factor)) % 256  # not the padding
 
 
 def experts():
@@ -166,18 +168,21 @@ def experts():
         path, plain = make(name)
         oracle = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
         wanted = logits(oracle)
-        for implementation, recipe in (("mx", "mxfp8"), ("mx_mxfp8_fast", "mxfp8_fast"),
+        for implementation, recipe in (("mx", "mxfp8_weight_only"), ("mx_mxfp8_fast", "mxfp8_fast"),
                                        ("mx_mxfp8_weight_only", "mxfp8_weight_only")):
             model = AutoModelForCausalLM.from_pretrained(path, dtype=BF16, experts_implementation=implementation)
             converted = mxt.convert_(copy.deepcopy(plain), recipe, filter=lambda module, name: name.endswith("experts"))
             assert torch.equal(logits(model), logits(converted)), (name, implementation)
             assert apart(logits(model), wanted) < 0.3, (name, implementation, apart(logits(model), wanted))
             assert torch.equal(logits(copy.deepcopy(model)), logits(model))
-            if recipe == "mxfp8":
-                model.train()(IDS, labels=IDS).loss.backward()
-                assert all(p.grad is not None for n, p in model.named_parameters() if "experts" in n), name
-                continue
-            if recipe == "mxfp8_weight_only":
+            if implementation == "mx":      # mxfp8 with gradients of the weights
+                mxt.convert_(trained := copy.deepcopy(plain), "mxfp8", filter=lambda module, name: name.endswith("experts"))
+                for one in model, trained:
+                    one.train()(IDS, labels=IDS).loss.backward()
+                for (key, a), b in zip(model.named_parameters(), trained.parameters()):
+                    assert torch.equal(a.grad, b.grad), (name, key)
+                model.eval()
+            if implementation == "mx_mxfp8_weight_only":
                 refuses(ValueError, "experts_implementation: expected a training recipe for weights that require gradients, "
                         "found mxfp8_weight_only: call eval()", lambda: model.train()(IDS))
                 model.eval()
@@ -235,6 +240,11 @@ def errors():
     refuses(TypeError, "recipe: expected a name in mx_compiler.torch.RECIPES, found Recipe", lambda: MXConfig(mxt.Recipe()))
     refuses(TypeError, "modules_to_not_convert: expected a list of names or None, found 'x'",
             lambda: MXConfig(modules_to_not_convert="x"))
+    config = MixtralConfig(**{**SIZES, "intermediate_size": 96}, **CHOICES, num_local_experts=3)
+    model = AutoModelForCausalLM.from_config(config, dtype=BF16)
+    model.set_experts_implementation("mx_mxfp8_fast")
+    refuses(ValueError, "experts_implementation: recipe mxfp8_fast: intermediate size: expected a multiple of 128, at least 128, "
+            "found 96: choose another of mx_RECIPE", lambda: model(IDS))
     path, _ = make("llama")
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")

@@ -198,7 +198,7 @@ def without_gradients():
             change(lambda model: setattr(model, "act_fn", nn.GELU()))
             change(lambda model: model.act_fn.register_forward_hook(lambda *given: 2 * given[2]))
             continue
-        for value in (0.5, -1, torch.inf, 3, torch.tensor(2.0)):
+        for value in (0.5, -1, torch.inf, 3, torch.tensor(2.0, device=DEVICE)):
             change(lambda model: setattr(model, "limit", value))
             change(lambda model: setattr(model, "alpha", value))
         change(lambda model: [prune.identity(model, f"{part}_proj_bias") for part in ("gate_up", "down")])
