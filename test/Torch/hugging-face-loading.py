@@ -180,7 +180,8 @@ def experts():
                 for one in model, trained:
                     one.train()(IDS, labels=IDS).loss.backward()
                 for (key, a), b in zip(model.named_parameters(), trained.parameters()):
-                    assert torch.equal(a.grad, b.grad), (name, key)
+                    # PyTorch sums gradients of biases in any order on a GPU.
+                    assert torch.equal(a.grad, b.grad) or "bias" in key and apart(a.grad, b.grad) < 0.01, (name, key)
                 model.eval()
             if implementation == "mx_mxfp8_weight_only":
                 refuses(ValueError, "experts_implementation: expected a training recipe for weights that require gradients, "
