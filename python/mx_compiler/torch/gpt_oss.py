@@ -30,6 +30,7 @@ from torch import Tensor
 
 from ._checkpoints import files
 from ._checkpoints.files import NUMBERS
+from ._checkpoints.weights import check_scales
 
 if TYPE_CHECKING:
     from ._modules.experts import MXWeightOnlyGptOssExperts
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 FORMAT, BLOCK = "mxfp4", 32
 PROJECTIONS = ("gate_up_proj", "down_proj")
 BITS = (torch.uint8,)
-# Bits of an E8M0 NaN.
-NAN_SCALE = 255
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,13 +126,8 @@ def read_experts(checkpoint: Checkpoint | str | os.PathLike[str], layer: int,
     prefix = experts_prefix(layer)
     tensors = {name: checkpoint.read(prefix + name, shape, dtypes, device)
                for name, (shape, dtypes) in expert_tensors(checkpoint.sizes(layer)).items()}
-    for projection in PROJECTIONS:
-        name = f"{projection}_scales"
-        bad = int((tensors[name] == NAN_SCALE).sum())
-        if bad:
-            raise ValueError(f"{checkpoint.files[prefix + name]}: {prefix}{name}: expected scales "
-                             f"of at most {NAN_SCALE - 1}, found {NAN_SCALE}, which is a NaN, "
-                             f"in {bad} places")
+    for name in (f"{projection}_scales" for projection in PROJECTIONS):
+        check_scales(f"{checkpoint.files[prefix + name]}: {prefix}{name}", tensors[name])
     return tensors
 
 
