@@ -127,7 +127,7 @@ def read_experts(checkpoint: Checkpoint | str | os.PathLike[str], layer: int,
     tensors = {name: checkpoint.read(prefix + name, shape, dtypes, device)
                for name, (shape, dtypes) in expert_tensors(checkpoint.sizes(layer)).items()}
     for name in (f"{projection}_scales" for projection in PROJECTIONS):
-        check_scales(f"{checkpoint.file(prefix + name)}: {prefix}{name}", tensors[name])
+        check_scales(checkpoint, prefix + name, tensors[name])
     return tensors
 
 

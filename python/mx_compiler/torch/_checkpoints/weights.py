@@ -108,14 +108,14 @@ def _read_matrix(checkpoint, layout, name, shape, dtypes, source, device):
     source.tiled = layout.name.startswith("torchao ") and found == tiles
     key = name + scale_suffix
     scales = checkpoint.read(key, tiles if source.tiled else dims, [DTYPES[dtype] for dtype in known_scales], device)
-    check_scales(f"{checkpoint.file(key)}: {key}", scales)
+    check_scales(checkpoint, key, scales)
     scales = scales.view(torch.uint8)
     if source.tiled:
         scales = from_tiles(scales.reshape(tiles[0] * 4, tiles[1] // 4), rows, blocks)
     return elements.view(torch.uint8).flatten(-2) if layout.is_stacked else elements.view(torch.uint8), scales
 
 
-def check_scales(where, scales):
+def check_scales(checkpoint, key, scales):
     """Raises ValueError for NaN, infinite, or negative scales."""
     if scales.dtype == torch.float32:
         bad, wanted = ~torch.isfinite(scales) | (scales < 0), "finite scales of at least 0"
@@ -125,7 +125,8 @@ def check_scales(where, scales):
         bad, wanted = scales.view(torch.uint8) == 255, "scales of at most 254"
     if count := int(bad.sum()):
         value = scales[bad][0]
-        raise ValueError(f"{where}: expected {wanted}, found {value.item() if value.dtype != torch.float8_e8m0fnu else 255}"
+        raise ValueError(f"{checkpoint.file(key)}: {key}: expected {wanted}, found "
+                         f"{value.item() if value.dtype != torch.float8_e8m0fnu else 255}"
                          f"{', which is a NaN,' * (scales.dtype in (torch.uint8, torch.float8_e8m0fnu))} in {count} places")
 
 
