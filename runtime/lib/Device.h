@@ -17,6 +17,10 @@
 #include <string>
 #include <string_view>
 
+namespace mx::sim {
+struct Image;
+} // namespace mx::sim
+
 namespace mx::runtime {
 
 struct Error {
@@ -45,15 +49,7 @@ public:
                             std::unique_ptr<Function> &function) = 0;
 };
 
-/// Loaded module image. The first bytes determine the kind.
-struct Image {
-  enum Kind { Ptx, Cubin, Fatbin } kind = Ptx;
-  /// Contents. PTX is followed by a NUL.
-  std::string bytes;
-  std::string name;
-  /// `.target` of PTX; empty for binaries.
-  std::string target;
-};
+using sim::Image;
 
 struct Launch {
   uint32_t grid[3], block[3];

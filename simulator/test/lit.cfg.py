@@ -64,6 +64,8 @@ if ptxas:
     features.add("ptxas")
     if shutil.which("nvcc", path=config.environment["PATH"]):
         features.add("nvcc")
+        if os.path.exists(os.path.join(config.sim_tools, "../lib/mx-sim/libcuda.so.1")):
+            features.add("cuda-library")
 if shutil.which("node"):
     features.add("node")
 if subprocess.run([config.sim_python, "-c", "import numpy, ml_dtypes"], capture_output=True).returncode == 0:
@@ -71,5 +73,5 @@ if subprocess.run([config.sim_python, "-c", "import numpy, ml_dtypes"], capture_
 use_libfuzzer(config)
 if config.sim_sanitize:
     # nvcc crashes if python_with_sanitizers preloads the sanitizer library.
-    features.discard("nvcc")
+    features -= {"nvcc", "cuda-library"}
     features.add("sanitizers")

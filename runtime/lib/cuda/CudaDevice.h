@@ -8,8 +8,9 @@
 #ifndef MX_RUNTIME_LIB_CUDA_CUDADEVICE_H
 #define MX_RUNTIME_LIB_CUDA_CUDADEVICE_H
 
-#include "../image/Image.h"
 #include "Driver.h"
+
+#include "mxsim/Image.h"
 
 #include <atomic>
 #include <mutex>
@@ -84,8 +85,8 @@ public:
     return {deviceInfo.multiprocessors, deviceInfo.sharedMemoryPerBlock};
   }
   bool canRun(std::string_view target) override {
-    return targetRunsOn(target, deviceInfo.capabilityMajor,
-                        deviceInfo.capabilityMinor);
+    return sim::targetRunsOn(
+        target, {deviceInfo.capabilityMajor, deviceInfo.capabilityMinor});
   }
   Error alloc(size_t bytes, bool shared, void *&memory) override;
   Error free(void *memory) override;

@@ -7,10 +7,11 @@
 
 #include "Handles.h"
 
-#include "../image/Image.h"
 #include "Selection.h"
 
 #include "mx/Support/HandleTable.h"
+
+#include "mxsim/Image.h"
 
 #include <map>
 #include <mutex>
@@ -68,8 +69,8 @@ Error mx::runtime::loadModule(const void *data, size_t bytes, const char *name,
   if (!data)
     return invalidValue("expected the image of a module, found a null pointer");
   Image image;
-  if (Error error = readImage(data, bytes, name, image))
-    return error;
+  if (std::string why = sim::readImage(data, bytes, name, image); !why.empty())
+    return {MX_ERROR_BAD_MODULE, why};
   auto loaded = std::make_shared<LoadedModule>();
   if (Error error = getDevice(loaded->device, image.target))
     return error;

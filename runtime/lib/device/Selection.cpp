@@ -8,7 +8,6 @@
 #include "Selection.h"
 
 #include "../PerThread.h"
-#include "../image/Image.h"
 
 #include <algorithm>
 #include <cstdlib>

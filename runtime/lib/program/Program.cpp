@@ -7,11 +7,11 @@
 #include "Program.h"
 
 #include "../device/Selection.h"
-#include "../image/Image.h"
 #include "LaunchCache.h"
 
 #include "mx/Support/HandleTable.h"
 #include "mx/Support/Version.h"
+#include "mxsim/Image.h"
 #include "mxsim/io/InputFile.h"
 
 #include <algorithm>
@@ -192,8 +192,10 @@ Error Program::loadKernels(ProgramOnDevice &loaded) const {
   if (bytes.empty())
     return {MX_ERROR_BAD_MODULE, path + ": expected kernels, found no bytes"};
   Image image;
-  if (Error error = readImage(bytes.data(), bytes.size(), path.c_str(), image))
-    return error;
+  if (std::string why =
+          sim::readImage(bytes.data(), bytes.size(), path.c_str(), image);
+      !why.empty())
+    return {MX_ERROR_BAD_MODULE, why};
   if (Error error = loaded.device.load(image, /*optLevel=*/-1, loaded.module))
     return error;
   for (const plan::Kernel &kernel : manifest.kernels)

@@ -30,7 +30,13 @@ bool onDevice(const void *pointer) {
   return address(pointer) - DeviceMemory::kBase < kRangeBytes;
 }
 
+thread_local const int32_t *interruptFlag = nullptr;
+
 } // namespace
+
+const int32_t *mx::runtime::threadInterrupt() { return interruptFlag; }
+
+void mxSetThreadInterrupt(const int32_t *flag) { interruptFlag = flag; }
 
 bool mx::runtime::isSimAddress(const void *memory, int &ordinal) {
   if (!onDevice(memory))
@@ -381,7 +387,8 @@ Error mx::runtime::getSimDevice(int ordinal, Device *&device) {
   static Error *error = [] {
     Simulator &simulator = Simulator::get();
     std::lock_guard<std::mutex> lock(simulator.mutex);
-    return new Error(simulator.options.readEnvironment());
+    std::string why = simulator.options.readEnvironment();
+    return why.empty() ? new Error : new Error(invalidValue(why));
   }();
   if (*error)
     return *error;
@@ -429,7 +436,8 @@ Error mx::runtime::setSimOption(std::string_view option,
     return error;
   Simulator &simulator = Simulator::get();
   std::lock_guard<std::mutex> lock(simulator.mutex);
-  return simulator.options.set(option, value);
+  std::string why = simulator.options.set(option, value);
+  return why.empty() ? Error() : invalidValue(why);
 }
 
 mxSimulatorCounters mx::runtime::getSimCounters() {

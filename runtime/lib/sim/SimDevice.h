@@ -8,10 +8,11 @@
 #ifndef MX_RUNTIME_LIB_SIM_SIMDEVICE_H
 #define MX_RUNTIME_LIB_SIM_SIMDEVICE_H
 
-#include "SimOptions.h"
+#include "../Device.h"
 
 #include "mxsim/LaunchRecord.h"
 #include "mxsim/Report.h"
+#include "mxsim/RunOptions.h"
 
 #include <atomic>
 #include <map>
@@ -23,6 +24,10 @@ namespace mx::runtime {
 
 class SimDevice;
 class SimModule;
+
+/// Returns the flag passed by this thread to mxSetThreadInterrupt. Launches
+/// pass the flag on as LaunchConfig::interrupt.
+const int32_t *threadInterrupt();
 
 class SimFunction : public Function {
 public:
@@ -48,7 +53,7 @@ public:
 struct Simulator {
   /// Held only briefly. Locked after a device's mutex.
   std::mutex mutex;
-  SimOptions options;
+  sim::RunOptions options;
   mxSimulatorCounters counters = {};
   /// Modeled time of all timed launches so far, in microseconds.
   double modelled = 0;

@@ -5,10 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Error.h"
-#include "../image/EmbeddedPtx.h"
-#include "../image/Image.h"
 #include "SimDevice.h"
 
+#include "mxsim/Image.h"
 #include "mxsim/io/OutputFile.h"
 #include "mxsim/io/Printable.h"
 #include "mxsim/tensor/TensorMap.h"
@@ -27,8 +26,8 @@ using namespace mx::runtime;
 
 Error SimDevice::load(Image &image, int, std::unique_ptr<Module> &module) {
   if (image.kind != Image::Ptx)
-    if (Error error = unpackPtx(image))
-      return error;
+    if (std::string why = sim::unpackPtx(image); !why.empty())
+      return {MX_ERROR_BAD_MODULE, why};
   auto result = std::make_unique<SimModule>(*this);
   std::vector<mx::sim::Diagnostic> errors;
   result->module = mx::sim::Module::parse(image.bytes, image.name, errors);
@@ -42,7 +41,7 @@ Error SimDevice::load(Image &image, int, std::unique_ptr<Module> &module) {
         text += ":" + std::to_string(diagnostic.column);
       text += ": " + diagnostic.message;
     }
-    bool isOther = isTarget(image.target) && !canRun(image.target);
+    bool isOther = sim::isTarget(image.target) && !canRun(image.target);
     return {isOther ? MX_ERROR_WRONG_TARGET : MX_ERROR_BAD_MODULE, text};
   }
   std::lock_guard<std::mutex> lock(mutex);
@@ -223,24 +222,13 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   if (!lock)
     return interrupted(kernel);
   Simulator &simulator = Simulator::get();
-  const SimOptions options = [&] {
+  const mx::sim::RunOptions options = [&] {
     std::lock_guard<std::mutex> lock(simulator.mutex);
     return simulator.options;
   }();
   config.programmatic = launch.programmatic;
   config.cooperative = launch.cooperative;
-  config.smCount = options.smCount;
-  config.timedChip = options.timedChip;
-  config.timeChanges = options.timeChanges;
-  config.timeLines = options.timeLines > 0;
-  config.skipsMmas = options.skipsMmas;
-  config.machineCode = options.machineCode;
-  config.seed = options.seed;
-  config.checks = options.checks;
-  config.maxInstructions = options.maxInstructions;
-  config.threads = options.threads;
-  config.truncatesTensorSums = options.truncatesTensorSums;
-  config.profile = !options.report.empty();
+  options.apply(config);
   // Kernels of GPU host code run as on a GPU unless checks were requested.
   bool isLenient = launch.isForeign && !options.looksForBugs;
   config.keepsPace = isLenient;
@@ -272,7 +260,7 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   if (!succeeds)
     return failure(report, statusOf(report),
                    std::string(toString(report.status)));
-  using Warnings = SimOptions::Warnings;
+  using Warnings = mx::sim::RunOptions::Warnings;
   if (options.warnings == Warnings::Error && !report.findings.empty())
     return failure(report, MX_ERROR_CHECK,
                    "warnings, which are errors here (MX_SIM_WARNINGS=error)");

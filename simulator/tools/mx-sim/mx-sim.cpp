@@ -4,6 +4,8 @@
 // User guide: simulator/docs/Simulator.md.
 //===----------------------------------------------------------------------===//
 
+#include "Run.h"
+
 #include "mxsim/ExitStatus.h"
 #include "mxsim/Report.h"
 #include "mxsim/io/InputFile.h"
@@ -294,6 +296,8 @@ static int parse(Options &asked, int argc, char **argv) {
 extern "C" int mxSimMain(int argc, char **argv) {
   mx::handleOutOfMemory("mx-sim", kExitBadInput);
   signal(SIGPIPE, SIG_DFL);
+  if (argc > 1 && std::string_view(argv[1]) == "run")
+    return runProgram(argc - 1, argv + 1);
   Options asked;
   if (int status = parse(asked, argc, argv); status >= 0)
     return status;

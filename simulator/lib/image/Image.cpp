@@ -5,14 +5,14 @@
 // a fatbin starts with its own magic number. All three encode their size.
 //===----------------------------------------------------------------------===//
 
-#include "Image.h"
+#include "mxsim/Image.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <elf.h>
 
-using namespace mx::runtime;
+using namespace mx::sim;
 
 namespace {
 struct Target {
@@ -37,12 +37,20 @@ static bool parseTarget(std::string_view text, Target &target) {
   return i == text.size() && (!target.suffix || strchr("af", target.suffix));
 }
 
-bool mx::runtime::isTarget(std::string_view text) {
+bool mx::sim::isTarget(std::string_view text) {
   Target target;
   return parseTarget(text, target);
 }
 
-bool mx::runtime::targetRunsOn(std::string_view text, int major, int minor) {
+ComputeCapability mx::sim::capabilityOf(std::string_view text) {
+  Target target;
+  return parseTarget(text, target)
+             ? ComputeCapability{target.major, target.minor}
+             : ComputeCapability{};
+}
+
+bool mx::sim::targetRunsOn(std::string_view text, ComputeCapability chip) {
+  auto [major, minor] = chip;
   Target target;
   if (!parseTarget(text, target))
     return false;
@@ -77,6 +85,10 @@ static std::string findDirective(const std::string &ptx, const char *name) {
     }
   }
   return "";
+}
+
+std::string mx::sim::targetOf(const std::string &ptx) {
+  return findDirective(ptx, ".target");
 }
 
 template <typename T>
@@ -128,8 +140,8 @@ static uint64_t fatbinBytes(const char *data) {
   return bytes > kMost ? 0 : readAt<uint16_t>(data, 6) + bytes;
 }
 
-Error mx::runtime::readImage(const void *data, size_t bytes, const char *name,
-                             Image &image) {
+std::string mx::sim::readImage(const void *data, size_t bytes, const char *name,
+                               Image &image) {
   image.name = name && *name ? name : "module";
   const char *text = static_cast<const char *>(data);
   auto begins = [&](const char *magic) {
@@ -140,10 +152,9 @@ Error mx::runtime::readImage(const void *data, size_t bytes, const char *name,
     if (bytes == 0)
       bytes = elf ? elfBytes(text) : fatbinBytes(text);
     if (bytes == 0)
-      return {MX_ERROR_BAD_MODULE,
-              image.name +
-                  (elf ? ": expected a 64-bit little-endian ELF file"
-                       : ": expected a fatbin of at most 4294967296 bytes")};
+      return image.name +
+             (elf ? ": expected a 64-bit little-endian ELF file"
+                  : ": expected a fatbin of at most 4294967296 bytes");
     image.kind = elf ? Image::Cubin : Image::Fatbin;
     image.bytes.assign(text, bytes);
     return {};
@@ -151,16 +162,13 @@ Error mx::runtime::readImage(const void *data, size_t bytes, const char *name,
   image.kind = Image::Ptx;
   image.bytes.assign(text, bytes ? strnlen(text, bytes) : strlen(text));
   std::string version = findDirective(image.bytes, ".version");
-  image.target = findDirective(image.bytes, ".target");
+  image.target = targetOf(image.bytes);
   if (version.empty() || image.target.empty())
-    return {MX_ERROR_BAD_MODULE,
-            image.name + ": expected PTX text, a cubin or a fatbin, found " +
-                std::to_string(bytes ? bytes : image.bytes.size()) +
-                " bytes without " + (version.empty() ? ".version" : ".target")};
+    return image.name + ": expected PTX text, a cubin or a fatbin, found " +
+           std::to_string(bytes ? bytes : image.bytes.size()) +
+           " bytes without " + (version.empty() ? ".version" : ".target");
   if (!isTarget(image.target))
-    return {MX_ERROR_BAD_MODULE, image.name +
-                                     ": expected a .target such as sm_90a, "
-                                     "found '" +
-                                     image.target.substr(0, 40) + "'"};
+    return image.name + ": expected a .target such as sm_90a, found '" +
+           image.target.substr(0, 40) + "'";
   return {};
 }

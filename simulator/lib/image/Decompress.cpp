@@ -12,7 +12,7 @@
 #include <cstring>
 #include <dlfcn.h>
 
-using namespace mx::runtime;
+using namespace mx::sim;
 
 namespace {
 
@@ -107,15 +107,13 @@ const Zstd &zstd() {
 
 } // namespace
 
-std::string mx::runtime::decompressLz4(std::string_view data,
-                                       std::string &out) {
+std::string mx::sim::decompressLz4(std::string_view data, std::string &out) {
   if (Lz4Reader(data, out).run())
     return "";
   return "the LZ4 data is not well formed";
 }
 
-std::string mx::runtime::decompressZstd(std::string_view data,
-                                        std::string &out) {
+std::string mx::sim::decompressZstd(std::string_view data, std::string &out) {
   const Zstd &library = zstd();
   if (!library.decompress)
     return "it is compressed with Zstandard and libzstd.so.1 cannot be loaded; "

@@ -7,17 +7,16 @@
 // checked, and time and memory are linear in the file size and `kMaxBytes`.
 //===----------------------------------------------------------------------===//
 
-#include "EmbeddedPtx.h"
-
 #include "Decompress.h"
-#include "Image.h"
+
+#include "mxsim/Image.h"
 
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
 #include <vector>
 
-using namespace mx::runtime;
+using namespace mx::sim;
 
 namespace {
 
@@ -74,15 +73,18 @@ bool slice(std::string_view data, uint64_t offset, uint64_t bytes,
 /// file contains fatbins, and a fatbin contains machine code.
 class Search {
 public:
+  explicit Search(ComputeCapability chip) : chip(chip) {}
   /// Search one container; return "" or an error message.
   std::string fatbin(std::string_view data);
   std::string elf(std::string_view data, uint32_t arch, bool isInFatbin);
 
-  /// PTX for the newest architecture.
+  /// PTX for the newest architecture, and the rank of its target.
   std::string ptx;
   uint32_t newest = 0;
   /// Number of fatbins with PTX, each a separate module.
   unsigned modules = 0;
+  /// Targets of PTX that does not run on the chip.
+  std::string others;
   /// Lists the targets of machine code: "sm_90, sm_100".
   std::string listTargets() const;
 
@@ -90,8 +92,9 @@ private:
   std::string entry(const FatbinEntry &entry, std::string_view payload);
   std::string unpack(const FatbinEntry &entry, std::string_view data,
                      std::string &buffer);
-  void add(uint32_t arch, std::string_view text);
+  void add(uint32_t arch, std::string_view text, bool isSource);
 
+  const ComputeCapability chip;
   unsigned texts = 0;
   std::vector<uint32_t> targets; ///< unique
   uint64_t unpacked = 0;         ///< bytes of all entries so far
@@ -104,10 +107,20 @@ std::string Search::listTargets() const {
   return targets.size() > kMaxTargets ? list + ", ..." : list;
 }
 
-void Search::add(uint32_t arch, std::string_view text) {
-  if (++texts == 1 || arch > newest) {
-    ptx = text;
-    newest = arch;
+void Search::add(uint32_t arch, std::string_view view, bool isSource) {
+  std::string text(view), target = targetOf(text);
+  if (chip.major && !targetRunsOn(target, chip)) {
+    others += (others.empty() ? "" : ", ") + target.substr(0, 40);
+    return;
+  }
+  // Code for one chip is better than code for its family, and than other code;
+  // the source of machine code lacks files and lines.
+  size_t suffix =
+      target.empty() ? 0 : std::string_view("fa").find(target.back()) + 1;
+  uint32_t rank = 8 * arch + 2 * uint32_t(suffix) + !isSource;
+  if (++texts == 1 || rank > newest) {
+    ptx = std::move(text);
+    newest = rank;
   }
 }
 
@@ -141,7 +154,7 @@ std::string Search::entry(const FatbinEntry &entry, std::string_view payload) {
   if (!isPtx)
     return elf(payload, entry.arch, /*isInFatbin=*/true);
   // The text was padded with zeros before compression.
-  add(entry.arch, payload.substr(0, payload.find('\0')));
+  add(entry.arch, payload.substr(0, payload.find('\0')), /*isSource=*/false);
   return "";
 }
 
@@ -232,7 +245,7 @@ std::string Search::elf(std::string_view data, uint32_t arch, bool isInFatbin) {
       // Lines end in zeros instead of newlines.
       std::string text(contents);
       std::replace(text.begin(), text.end(), '\0', '\n');
-      add(arch, text);
+      add(arch, text, /*isSource=*/true);
     }
   }
   return "";
@@ -240,34 +253,35 @@ std::string Search::elf(std::string_view data, uint32_t arch, bool isInFatbin) {
 
 } // namespace
 
-Error mx::runtime::unpackPtx(Image &image) {
+std::string mx::sim::unpackPtx(Image &image, ComputeCapability chip) {
   bool isFatbin = image.kind == Image::Fatbin;
-  Search search;
+  Search search(chip);
   std::string wrong =
       isFatbin ? search.fatbin(image.bytes) : search.elf(image.bytes, 0, false);
   if (!wrong.empty())
-    return {MX_ERROR_BAD_MODULE, image.name + ": " + wrong};
+    return image.name + ": " + wrong;
   if (search.modules > 1)
-    return {MX_ERROR_BAD_MODULE, image.name +
-                                     ": expected one module with PTX, found " +
-                                     std::to_string(search.modules)};
+    return image.name + ": expected one module with PTX, found " +
+           std::to_string(search.modules);
   std::string targets = search.listTargets();
+  if (search.ptx.empty() && !search.others.empty())
+    return image.name + ": expected PTX that runs on sm_" +
+           std::to_string(10 * chip.major + chip.minor) + ", found PTX for " +
+           search.others;
   if (search.ptx.empty())
-    return {MX_ERROR_BAD_MODULE,
-            image.name + ": expected PTX for the simulator, found a " +
-                (isFatbin ? "fatbin" : "cubin") +
-                (targets.empty() ? " without any"
-                                 : " with code for " + targets + " only") +
-                "; PTX comes from gpu-module-to-binary{format=isa}, "
-                "gpu-lower-to-nvvm-pipeline=\"cubin-format=isa\", "
-                "nvcc -gencode arch=compute_XX,code=compute_XX and nvcc -ptx"};
+    return image.name + ": expected PTX for the simulator, found a " +
+           (isFatbin ? "fatbin" : "cubin") +
+           (targets.empty() ? " without any"
+                            : " with code for " + targets + " only") +
+           "; PTX comes from gpu-module-to-binary{format=isa}, "
+           "gpu-lower-to-nvvm-pipeline=\"cubin-format=isa\", "
+           "nvcc -gencode arch=compute_XX,code=compute_XX and nvcc -ptx";
   std::string text = std::move(search.ptx), name = image.name;
   // readImage() treats a size of 0 as NUL-terminated text.
-  Error error = readImage(text.data(), text.size(), name.c_str(), image);
-  if (error || image.kind == Image::Ptx)
+  std::string error = readImage(text.data(), text.size(), name.c_str(), image);
+  if (!error.empty() || image.kind == Image::Ptx)
     return error;
-  return {MX_ERROR_BAD_MODULE,
-          name + ": expected PTX text, found " +
-              (image.kind == Image::Fatbin ? "a fatbin" : "an ELF file") +
-              " in place of the text"};
+  return name + ": expected PTX text, found " +
+         (image.kind == Image::Fatbin ? "a fatbin" : "an ELF file") +
+         " in place of the text";
 }

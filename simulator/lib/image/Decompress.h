@@ -5,13 +5,13 @@
 // so all accesses are bounds checked.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_LIB_IMAGE_DECOMPRESS_H
-#define MX_RUNTIME_LIB_IMAGE_DECOMPRESS_H
+#ifndef MXSIM_LIB_IMAGE_DECOMPRESS_H
+#define MXSIM_LIB_IMAGE_DECOMPRESS_H
 
 #include <string>
 #include <string_view>
 
-namespace mx::runtime {
+namespace mx::sim {
 
 /// Decompresses `data` into `out`. The caller sets the size of `out` to the
 /// decompressed size. Returns "" or an error message.
@@ -19,6 +19,6 @@ std::string decompressLz4(std::string_view data, std::string &out);
 /// Decompresses like decompressLz4. Loads libzstd.so.1 on first use.
 std::string decompressZstd(std::string_view data, std::string &out);
 
-} // namespace mx::runtime
+} // namespace mx::sim
 
-#endif // MX_RUNTIME_LIB_IMAGE_DECOMPRESS_H
+#endif // MXSIM_LIB_IMAGE_DECOMPRESS_H

@@ -1,12 +1,8 @@
-//===- SimOptions.cpp - Options of the simulated device -------------------===//
+//===- RunOptions.cpp - Options of simulated launches as text -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// A single table lists all options. Malformed values are errors.
 //===----------------------------------------------------------------------===//
 
-#include "SimOptions.h"
-
-#include "mxsim/Simulator.h"
+#include "mxsim/RunOptions.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,7 +11,7 @@
 #include <fstream>
 #include <sstream>
 
-using namespace mx::runtime;
+using namespace mx::sim;
 
 namespace {
 
@@ -63,26 +59,25 @@ std::string readWholeFile(const std::string &path, std::string &text) {
   return file ? std::string() : path + ": " + strerror(errno);
 }
 
-Error badValue(std::string_view option, const std::string &expected,
-               std::string_view found) {
-  return {MX_ERROR_INVALID_VALUE, "simulator option " + std::string(option) +
-                                      ": expected " + expected + ", found '" +
-                                      std::string(found) + "'"};
+std::string badValue(std::string_view option, const std::string &expected,
+                     std::string_view found) {
+  return "simulator option " + std::string(option) + ": expected " + expected +
+         ", found '" + std::string(found) + "'";
 }
 
-Error parseChecks(std::string_view text, uint32_t &checks) {
-  checks = mx::sim::kCheckNone;
+std::string parseChecks(std::string_view text, uint32_t &checks) {
+  checks = kCheckNone;
   std::string names = "default, all, none or a list of";
-  for (const mx::sim::CheckName &check : mx::sim::kCheckNames)
+  for (const CheckName &check : kCheckNames)
     names.append(" ").append(check.name);
   if (text == "all" || text == "default")
-    checks = mx::sim::kCheckAll;
+    checks = kCheckAll;
   if (text == "all" || text == "default" || text == "none")
     return {};
   for (size_t begin = 0; begin <= text.size();) {
     size_t end = std::min(text.find(',', begin), text.size());
     uint32_t bit = 0;
-    for (const mx::sim::CheckName &check : mx::sim::kCheckNames)
+    for (const CheckName &check : kCheckNames)
       if (text.substr(begin, end - begin) == check.name)
         bit = check.bit;
     if (!bit)
@@ -95,7 +90,7 @@ Error parseChecks(std::string_view text, uint32_t &checks) {
 
 } // namespace
 
-Error SimOptions::set(std::string_view option, std::string_view value) {
+std::string RunOptions::set(std::string_view option, std::string_view value) {
   uint64_t number = 0;
   if (option == "seed") {
     if (!parseNumber(value, 0, UINT64_MAX, number))
@@ -146,7 +141,7 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
   }
   if (option == "machine-code") {
     std::string why = readWholeFile(std::string(value), machineCode);
-    return why.empty() ? Error() : Error{MX_ERROR_INVALID_VALUE, why};
+    return why;
   }
   if (option == "data") {
     if (value != "values" && value != "none")
@@ -155,9 +150,9 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     return {};
   }
   if (option == "time") {
-    uint32_t count = mx::sim::smsOfTimedChip(value);
+    uint32_t count = smsOfTimedChip(value);
     if (!count)
-      return badValue(option, mx::sim::listOfTimedChips(), value);
+      return badValue(option, listOfTimedChips(), value);
     timedChip = value;
     smCount = count;
     return {};
@@ -172,22 +167,21 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     return setTimeChange(option, value);
   if (option == "checks") {
     uint32_t parsed = 0;
-    if (Error error = parseChecks(value, parsed))
-      return error;
+    if (std::string why = parseChecks(value, parsed); !why.empty())
+      return why;
     checks = parsed;
     looksForBugs = value != "default" && value != "none";
     return {};
   }
-  return {MX_ERROR_INVALID_VALUE,
-          "expected one of the simulator options seed, checks, sm-count, "
-          "instruction-limit, jobs, tensor-sums, warnings, report, record, "
-          "time, machine-code, data, clock, time-figure, time-without or "
-          "time-lines, found '" +
-              std::string(option) + "'"};
+  return "expected one of the simulator options seed, checks, sm-count, "
+         "instruction-limit, jobs, tensor-sums, warnings, report, record, "
+         "time, machine-code, data, clock, time-figure, time-without or "
+         "time-lines, found '" +
+         std::string(option) + "'";
 }
 
-Error SimOptions::setTimeChange(std::string_view option,
-                                std::string_view value) {
+std::string RunOptions::setTimeChange(std::string_view option,
+                                      std::string_view value) {
   std::string why;
   if (option == "time-without")
     why = setWithout(timeChanges, value);
@@ -200,24 +194,36 @@ Error SimOptions::setTimeChange(std::string_view option,
     why = setFigure(timeChanges, value.substr(begin, end - begin));
     begin = end + 1;
   }
-  return why.empty()
-             ? Error()
-             : Error{MX_ERROR_INVALID_VALUE,
-                     "simulator option " + std::string(option) + ": " + why};
+  return why.empty() ? why
+                     : "simulator option " + std::string(option) + ": " + why;
 }
 
-Error SimOptions::readEnvironment() {
+std::string RunOptions::readEnvironment() {
   for (const OptionName &option : kOptions)
     if (const char *value = getenv(option.variable); value && *value)
-      if (Error error = set(option.name, value)) {
-        error.text = std::string(option.variable) + ": " + error.text;
-        return error;
-      }
+      if (std::string why = set(option.name, value); !why.empty())
+        return std::string(option.variable) + ": " + why;
   return {};
 }
 
-static thread_local const int32_t *interruptFlag = nullptr;
+std::string RunOptions::variableOf(std::string_view option) {
+  for (const OptionName &known : kOptions)
+    if (option == known.name)
+      return known.variable;
+  return {};
+}
 
-const int32_t *mx::runtime::threadInterrupt() { return interruptFlag; }
-
-void mxSetThreadInterrupt(const int32_t *flag) { interruptFlag = flag; }
+void RunOptions::apply(LaunchConfig &config) const {
+  config.smCount = smCount;
+  config.timedChip = timedChip;
+  config.timeChanges = timeChanges;
+  config.timeLines = timeLines > 0;
+  config.skipsMmas = skipsMmas;
+  config.machineCode = machineCode;
+  config.seed = seed;
+  config.checks = checks;
+  config.maxInstructions = maxInstructions;
+  config.threads = threads;
+  config.truncatesTensorSums = truncatesTensorSums;
+  config.profile = !report.empty();
+}

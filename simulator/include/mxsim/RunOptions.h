@@ -1,19 +1,18 @@
-//===- SimOptions.h - Options of the simulated device -----------*- C++ -*-===//
+//===- RunOptions.h - Options of simulated launches as text -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C interface and the environment use the same names.
+// Programs that launch kernels on the simulator, rather than launch files, take
+// these options by name or from the environment. One table lists all options.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_LIB_SIM_SIMOPTIONS_H
-#define MX_RUNTIME_LIB_SIM_SIMOPTIONS_H
+#ifndef MXSIM_RUNOPTIONS_H
+#define MXSIM_RUNOPTIONS_H
 
-#include "../Device.h"
+#include "mxsim/Simulator.h"
 
-#include "mxsim/Time.h"
+namespace mx::sim {
 
-namespace mx::runtime {
-
-struct SimOptions {
+struct RunOptions {
   uint64_t seed = 0;
   uint32_t checks = ~0u;
   bool looksForBugs = false; ///< checks were requested
@@ -21,7 +20,7 @@ struct SimOptions {
   bool skipsMmas = false;
   std::string machineCode; ///< a listing, or empty
   std::string timedChip;   ///< empty: no time model
-  sim::TimeChanges timeChanges;
+  TimeChanges timeChanges;
   uint32_t timeLines = 0; ///< lines to print after each launch
   uint64_t maxInstructions = 10'000'000'000ull;
   unsigned threads = 0; ///< host threads; 0: one for each core
@@ -31,18 +30,19 @@ struct SimOptions {
   std::string report; ///< file for reports of all launches, or empty
   std::string record; ///< directory for recorded launches, or empty
 
-  /// Sets an option from text; on error nothing changes.
-  Error set(std::string_view option, std::string_view value);
+  /// Sets an option from text. Returns an error message or an empty string; on
+  /// error nothing changes.
+  std::string set(std::string_view option, std::string_view value);
   /// Sets clock, time-figure or time-without from text.
-  Error setTimeChange(std::string_view option, std::string_view value);
+  std::string setTimeChange(std::string_view option, std::string_view value);
   /// Applies the environment variables MX_SIM_SEED and so on.
-  Error readEnvironment();
+  std::string readEnvironment();
+  /// Returns the variable of an option, or an empty string.
+  static std::string variableOf(std::string_view option);
+  /// Fills in the options that concern a launch.
+  void apply(LaunchConfig &config) const;
 };
 
-/// Returns the flag passed by this thread to mxSetThreadInterrupt. Launches
-/// pass the flag on as LaunchConfig::interrupt.
-const int32_t *threadInterrupt();
+} // namespace mx::sim
 
-} // namespace mx::runtime
-
-#endif // MX_RUNTIME_LIB_SIM_SIMOPTIONS_H
+#endif // MXSIM_RUNOPTIONS_H

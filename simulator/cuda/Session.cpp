@@ -1,0 +1,292 @@
+//===- Session.cpp - Start, launches, findings, and the end ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+
+#include "mxsim/ExitStatus.h"
+#include "mxsim/io/OutputFile.h"
+#include "mxsim/io/Printable.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mx::sim;
+using namespace mx::sim::cuda;
+
+thread_local const char *mx::sim::cuda::currentCall = "";
+thread_local cudaError_t mx::sim::cuda::lastError = cudaSuccess;
+
+/// The newest chip of each family comes first. Sizes are those of NVIDIA's
+/// tuning guides; clocks are maxima.
+static const Chip kChips[] = {
+    {"h200",
+     "NVIDIA H200 (mx-sim)",
+     {9, 0},
+     132,
+     228 << 10,
+     227 << 10,
+     50 << 20,
+     1980000,
+     3201000,
+     6144},
+    {"b200",
+     "NVIDIA B200 (mx-sim)",
+     {10, 0},
+     148,
+     228 << 10,
+     227 << 10,
+     126 << 20,
+     1965000,
+     3996000,
+     8192},
+    {"rtx5090",
+     "NVIDIA GeForce RTX 5090 (mx-sim)",
+     {12, 0},
+     170,
+     100 << 10,
+     99 << 10,
+     96 << 20,
+     2407000,
+     14001000,
+     512},
+};
+
+Session &Session::get() {
+  // Never destroyed: global destructors of the program call the interface.
+  static Session *session = new Session;
+  return *session;
+}
+
+Session::Session() {
+  atexit([] { Session::get().finish(); });
+}
+
+int &Session::current() {
+  static thread_local int device = 0;
+  return device;
+}
+
+/// Returns the chip for the newest PTX of the program, unless --chip names one.
+static const Chip *chooseChip(const Session &session, std::string &error) {
+  if (const char *asked = getenv("MX_SIM_CHIP"); asked && *asked) {
+    std::string names;
+    for (const Chip &chip : kChips) {
+      if (chip.name == asked)
+        return &chip;
+      names += (names.empty() ? "" : ", ") + std::string(chip.name);
+    }
+    error = "--chip: expected one of " + names + ", found '" + asked + "'";
+    return nullptr;
+  }
+  const Chip *newest = &kChips[0];
+  for (const std::unique_ptr<Program> &program : session.programs) {
+    Image image;
+    if (!readImage(program->image, program->imageBytes, "", image).empty() ||
+        (image.kind != Image::Ptx && !unpackPtx(image).empty()))
+      continue;
+    for (const Chip &chip : kChips)
+      if (targetRunsOn(image.target, chip.capability) &&
+          !targetRunsOn(image.target, newest->capability))
+        newest = &chip;
+  }
+  return newest;
+}
+
+Status Session::start() {
+  if (!devices.empty())
+    return CUDA_SUCCESS;
+  std::string error = options.readEnvironment();
+  if (error.empty())
+    chip = chooseChip(*this, error);
+  int count = 1;
+  if (const char *text = getenv("MX_SIM_DEVICES"); text && *text) {
+    char *end;
+    long number = strtol(text, &end, 10);
+    if (*end || number < 1 || number > DeviceMemory::kMostDevices)
+      error = "MX_SIM_DEVICES: expected a number from 1 to " +
+              std::to_string(DeviceMemory::kMostDevices) + ", found '" + text +
+              "'";
+    count = int(number);
+  }
+  if (!error.empty()) {
+    fprintf(stderr, "mx-sim: error: %s\n", mx::printable(error).c_str());
+    _exit(kExitBadInput);
+  }
+  if (!getenv("MX_SIM_SM_COUNT") && options.timedChip.empty())
+    options.smCount = chip->sms;
+  // No host memory is mapped in the range of the devices.
+  mmap(reinterpret_cast<void *>(DeviceMemory::kBase),
+       uint64_t(count) * DeviceMemory::kBytes, PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+       0);
+  std::vector<DeviceMemory *> memories;
+  for (int i = 0; i < count; ++i) {
+    devices.push_back(std::make_unique<Device>(
+        i, DeviceMemory::defaultCapacity() / unsigned(count)));
+    memories.push_back(&devices.back()->memory);
+  }
+  if (count > 1)
+    DeviceMemory::connect(memories);
+  return CUDA_SUCCESS;
+}
+
+void Session::settle() {
+  for (std::unique_ptr<Device> &device : devices)
+    device->memory.settle();
+}
+
+/// Appends to the file that `mx-sim run` prints at the end, or prints.
+static void printFinding(const std::string &text) {
+  static const char *path = getenv("MX_SIM_FINDINGS");
+  FILE *file = path && *path ? fopen(path, "a") : nullptr;
+  fputs(mx::printable(text).c_str(), file ? file : stderr);
+  if (file)
+    fclose(file);
+}
+
+Status Session::fail(Status status, const std::string &why) {
+  std::string text = std::string(currentCall) + ": " + why;
+  if (!printed.insert(text).second)
+    return status;
+  // Kernels that cannot run are findings, since programs may ignore the status.
+  if (status == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+      status == CUDA_ERROR_INVALID_PTX)
+    printFinding("error: " + text + "\n");
+  else
+    fprintf(stderr, "mx-sim: %s\n", mx::printable(text).c_str());
+  return status;
+}
+
+Status mx::sim::cuda::run(const char *name, bool isRuntime,
+                          const std::function<Status()> &body,
+                          bool needsStart) {
+  Session &session = Session::get();
+  std::lock_guard<std::recursive_mutex> lock(session.mutex);
+  const char *outer = std::exchange(currentCall, name);
+  Status status = CUDA_SUCCESS;
+  try {
+    if (needsStart)
+      status = session.start();
+    if (!status)
+      status = needsStart && session.sticky ? session.sticky : body();
+  } catch (const std::bad_alloc &) {
+    status = session.fail(CUDA_ERROR_OUT_OF_MEMORY, "host memory ran out");
+  }
+  currentCall = outer;
+  if (isRuntime && status && status != CUDA_ERROR_NOT_READY)
+    lastError = cudaError_t(status);
+  return status;
+}
+
+double mx::sim::cuda::now() {
+  Session &session = Session::get();
+  if (!session.options.timedChip.empty())
+    return session.modelled;
+  using namespace std::chrono;
+  return duration<double, std::micro>(steady_clock::now().time_since_epoch())
+      .count();
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// Returns the status of a launch that did not end: the one that a GPU reports
+/// for the first fatal fault.
+static Status statusOf(const LaunchReport &report) {
+  for (const Finding &finding : report.findings)
+    switch (finding.kind) {
+    case FindingKind::BadLaunch:
+      return CUDA_ERROR_INVALID_VALUE;
+    case FindingKind::Unsupported:
+      return CUDA_ERROR_NOT_SUPPORTED;
+    case FindingKind::Deadlock:
+    case FindingKind::InstructionLimit:
+      return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case FindingKind::Trap:
+      return finding.message.compare(0, 9, "assertion") == 0
+                 ? CUDA_ERROR_ASSERT
+                 : CUDA_ERROR_LAUNCH_FAILED;
+    case FindingKind::OutOfBounds:
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case FindingKind::Misaligned:
+      return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case FindingKind::IllegalInstruction:
+      return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    default:
+      break;
+    }
+  return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+void Session::note(Program &program, const LaunchReport &report) {
+  for (const Finding &finding : report.findings)
+    if (!(finding.isWarning &&
+          options.warnings == RunOptions::Warnings::None) &&
+        found.insert({report.facts.kernel, int(finding.kind), finding.ptxLine})
+            .second) {
+      printFinding(finding.text() + "\n");
+      program.isReported = true;
+    }
+  if (!options.report.empty())
+    reports.push_back(report);
+}
+
+Status Session::launch(const Operation &kernel, int device) {
+  const KernelInfo *info;
+  if (Status status = kernel.function->info(info))
+    return status;
+  Program &program = *kernel.function->program;
+  LaunchConfig config;
+  options.apply(config);
+  config.kernel = kernel.function->name;
+  config.grid = kernel.grid;
+  config.block = kernel.block;
+  config.cluster = kernel.cluster;
+  config.dynamicSharedBytes = kernel.dynamicShared;
+  config.parameters = kernel.parameters;
+  config.programmatic = kernel.isProgrammatic;
+  config.cooperative = kernel.isCooperative;
+  config.maxDynamicSharedBytes = uint32_t(kernel.function->mostShared(*info));
+  config.nonPortableCluster = kernel.function->nonPortableCluster;
+  Module *module;
+  if (Status status = program.on(device, module))
+    return status;
+  fflush(stdout);
+  LaunchReport report =
+      mx::sim::launch(*module, devices[size_t(device)]->memory, config);
+  modelled += report.time.microseconds();
+  if (report.status == LaunchStatus::BadInput &&
+      statusOf(report) == CUDA_ERROR_INVALID_VALUE)
+    return fail(CUDA_ERROR_INVALID_VALUE, report.text());
+  ++launches;
+  note(program, report);
+  if (options.timeLines)
+    fputs(mx::printable(linesText(report, options.timeLines)).c_str(), stderr);
+  if (!report.isComplete)
+    sticky = statusOf(report);
+  return CUDA_SUCCESS;
+}
+
+void Session::finish() {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::string why;
+  if (!options.report.empty() && !reports.empty())
+    why = mx::writeOutputFile(options.report, {reportAsJson(reports)});
+  const char *folder = getenv("MX_SIM_PTX");
+  for (const std::unique_ptr<Program> &program : programs)
+    if (folder && *folder && why.empty() && !program->ptx.empty())
+      why = mx::writeOutputFile(std::string(folder) + "/" + program->name,
+                                {program->ptx});
+  if (!why.empty())
+    printFinding("error: " + why + "\n");
+  if (launches && getenv("MX_SIM_FINDINGS"))
+    printFinding("launches: " + std::to_string(launches) + "\n");
+}

@@ -1,0 +1,292 @@
+//===- Session.h - State of a CUDA program on the simulator -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CUDA's driver and runtime interfaces over the simulator. Each operation is
+// complete when its call returns, a legal order for all uses of streams and
+// events. Handles of the driver interface are addresses of the classes below;
+// the runtime interface shares them. Status codes of both interfaces are equal.
+//===----------------------------------------------------------------------===//
+
+#ifndef MXSIM_CUDA_SESSION_H
+#define MXSIM_CUDA_SESSION_H
+
+#include "mxsim/Image.h"
+#include "mxsim/Report.h"
+#include "mxsim/RunOptions.h"
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <typeindex>
+
+namespace mx::sim::cuda {
+
+using Status = CUresult;
+
+/// A kind of GPU. Sizes are in bytes.
+struct Chip {
+  std::string_view name; ///< value of `--chip`
+  const char *product;
+  ComputeCapability capability;
+  uint32_t sms, sharedPerSm, sharedPerBlock, l2;
+  int clockKhz, memoryClockKhz, busBits;
+};
+
+/// Memory that kernels can access, keyed by address.
+struct Block {
+  enum Kind { Device, Pinned, Managed, Registered } kind = Device;
+  size_t bytes = 0;
+  int device = 0;
+  unsigned flags = 0;
+};
+
+struct Context {
+  int device = 0;
+  unsigned flags = 0;
+  std::map<int, size_t> limits{};
+};
+
+struct Device {
+  explicit Device(int ordinal, uint64_t bytes)
+      : memory(bytes, unsigned(ordinal)), primary{ordinal, 0, {}} {}
+  DeviceMemory memory;
+  Context primary;
+  std::set<int> peers; ///< devices whose memory this device may access
+};
+
+/// Image of a module. Each device has its own copy of the variables.
+struct Program {
+  ~Program();
+  std::string name;
+  std::string ptx; ///< empty until the first use
+  const void *image = nullptr;
+  size_t imageBytes = 0; ///< 0: encoded in the image
+  std::unique_ptr<char[]> copy;
+  std::map<int, std::unique_ptr<Module>> modules;
+  std::map<std::string, std::unique_ptr<struct Function>, std::less<>>
+      functions;
+  /// Pointers of the host program to managed variables, by name.
+  std::map<std::string, void **> managed;
+  bool isReported = false; ///< findings in this program were printed
+
+  /// Returns the module on the device, which is loaded on first use.
+  Status on(int device, Module *&module);
+  Status find(std::string_view name, struct Function *&function);
+};
+
+struct Function {
+  Program *program = nullptr;
+  std::string name;
+  int maxDynamicShared = -1; ///< as set by the program, or -1
+  bool nonPortableCluster = false;
+  std::array<int, 3> requiredCluster = {0, 0, 0};
+
+  Status info(const KernelInfo *&kernel);
+  /// Returns the limit of dynamic shared memory.
+  int mostShared(const KernelInfo &kernel) const {
+    return maxDynamicShared >= 0
+               ? maxDynamicShared
+               : std::max(0, (48 << 10) - int(kernel.staticSharedBytes));
+  }
+};
+
+struct Event {
+  unsigned flags = 0;
+  bool isRecorded = false;
+  double microseconds = 0;
+  /// Nodes of the capture that recorded the event.
+  struct Graph *graph = nullptr;
+  std::vector<struct Node *> nodes{};
+};
+
+struct Stream {
+  int device = 0;
+  unsigned flags = 0;
+  int priority = 0;
+  /// The graph under capture, and the nodes that the next operation follows.
+  struct Graph *capture = nullptr;
+  std::vector<struct Node *> last;
+  bool beganCapture = false;
+  std::map<int, cudaLaunchAttributeValue> attributes;
+};
+
+/// One end of a copy. Pitch and height describe rows and planes.
+struct Place {
+  uint64_t address = 0;
+  size_t pitch = 0, height = 0;
+};
+
+/// Work in a stream, or of a node in a graph.
+struct Operation {
+  CUgraphNodeType kind = CU_GRAPH_NODE_TYPE_EMPTY;
+  // Kernels.
+  Function *function = nullptr;
+  Dim3 grid, block, cluster = {0, 0, 0};
+  uint32_t dynamicShared = 0;
+  bool isProgrammatic = false, isCooperative = false;
+  std::vector<uint8_t> parameters;
+  // Copies and fills.
+  Place to, from;
+  size_t width = 0, rows = 1, planes = 1; ///< width in bytes
+  uint32_t value = 0;
+  unsigned valueBytes = 1;
+  // Calls of the host, events, graphs within graphs, allocations.
+  void (*call)(void *) = nullptr;
+  void *data = nullptr;
+  Event *event = nullptr;
+  std::shared_ptr<Graph> graph;
+  size_t bytes = 0;
+};
+
+struct Node {
+  Graph *graph = nullptr;
+  Operation operation;
+  std::vector<Node *> after; ///< dependencies
+  bool isEnabled = true;
+  const Node *origin = nullptr; ///< node of which this is a copy
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<Node>> nodes;
+
+  ~Graph();
+  Node *add(Operation operation, std::vector<Node *> after);
+  std::shared_ptr<Graph> clone() const;
+  /// Returns the nodes, each after its dependencies; fewer if there is a cycle.
+  std::vector<Node *> order() const;
+};
+
+/// Process-wide state. Calls of both interfaces lock `mutex`.
+class Session {
+public:
+  static Session &get();
+
+  std::recursive_mutex mutex;
+  RunOptions options;
+  const Chip *chip = nullptr;
+  std::vector<std::unique_ptr<Device>> devices;
+  std::map<uint64_t, Block> blocks;
+  std::vector<std::unique_ptr<Program>> programs;
+  std::map<const void *, Function *> kernels; ///< by host function
+  /// Variables by host address: program, name, bytes.
+  std::map<const void *, std::pair<Program *, std::string>> variables;
+  /// Live objects, and their types.
+  std::map<const void *, std::type_index> handles;
+  double modelled = 0; ///< microseconds of timed launches
+  Status sticky = CUDA_SUCCESS;
+
+  Device &device() { return *devices[size_t(current())]; }
+  int &current();
+
+  /// Selects the chip and creates the devices on first use.
+  Status start();
+  /// Waits for all launches, for the check of programmatic launches.
+  void settle();
+  Status launch(const Operation &kernel, int device);
+  /// Reports `why` once for each text, and returns `status`.
+  Status fail(Status status, const std::string &why);
+  /// Writes reports; called when the process ends.
+  void finish();
+
+private:
+  Session();
+  void note(Program &program, const LaunchReport &report);
+
+  uint64_t launches = 0;
+  std::vector<LaunchReport> reports;
+  std::set<std::string> printed;
+  std::set<std::tuple<std::string, int, unsigned>> found;
+};
+
+/// Name of the interface function that runs, for messages.
+extern thread_local const char *currentCall;
+/// Last error of the runtime interface in this thread.
+extern thread_local cudaError_t lastError;
+
+inline Status fail(Status status, const std::string &why) {
+  return Session::get().fail(status, why);
+}
+inline Status invalid(const std::string &why) {
+  return fail(CUDA_ERROR_INVALID_VALUE, why);
+}
+
+/// Runs the body of an interface function. `needsStart` is false for functions
+/// that work without a device.
+Status run(const char *name, bool isRuntime,
+           const std::function<Status()> &body, bool needsStart = true);
+
+// Defines a function of the driver or of the runtime interface.
+#define MX_DRIVER(name, parameters, ...)                                       \
+  extern "C" __attribute__((                                                   \
+      visibility("default"))) CUresult CUDAAPI name parameters {               \
+    return run(MX_TEXT(name), false, [&]()->Status __VA_ARGS__);               \
+  }
+#define MX_RUNTIME(name, parameters, ...)                                      \
+  extern "C" __attribute__((                                                   \
+      visibility("default"))) cudaError_t CUDARTAPI name parameters {          \
+    return cudaError_t(run(MX_TEXT(name), true, [&]()->Status __VA_ARGS__));   \
+  }
+// A function of both interfaces.
+#define MX_BOTH(driver, runtime, parameters, ...)                              \
+  MX_DRIVER(driver, parameters, __VA_ARGS__)                                   \
+  MX_RUNTIME(runtime, parameters, __VA_ARGS__)
+#define MX_TEXT(name) MX_TEXT_OF(name)
+#define MX_TEXT_OF(name) #name
+
+// Services of the files of this folder.
+Status allocate(size_t bytes, Block::Kind kind, unsigned flags,
+                uint64_t &address);
+Status release(uint64_t address);
+/// Returns the block that contains the address, or null.
+std::pair<const uint64_t, Block> *findBlock(uint64_t address);
+/// Returns the device of a device address, or null for host memory.
+Device *deviceOf(uint64_t address);
+Status perform(const Operation &operation, Stream *stream);
+/// Runs the operation, or adds it to the graph that the stream captures.
+Status submit(CUstream stream, Operation operation);
+/// Returns the stream of a handle, also of the default streams; null if the
+/// handle is invalid.
+Stream *streamOf(CUstream stream);
+/// Describes a copy of the runtime interface.
+Status copyOf(const cudaMemcpy3DParms &copy, Operation &work);
+Status runGraph(const Graph &graph, Stream *stream);
+/// Packs the arguments of a kernel.
+Status pack(Function &function, void **arguments, void **extra,
+            std::vector<uint8_t> &parameters);
+Status functionOf(const void *handle, Function *&function);
+int attributeOf(const Chip &chip, CUdevice_attribute attribute, bool &isKnown);
+double now(); ///< microseconds: modelled with --time, else of the host
+
+template <typename T>
+bool isLive(T *handle) {
+  auto &handles = Session::get().handles;
+  auto found = handles.find(handle);
+  return found != handles.end() && found->second == typeid(T);
+}
+template <typename T>
+void enter(T *handle) {
+  Session::get().handles.insert_or_assign(handle, typeid(T));
+}
+template <typename T, typename... Values>
+T *make(Values &&...values) {
+  T *made = new T{std::forward<Values>(values)...};
+  enter(made);
+  return made;
+}
+template <typename T>
+bool destroy(T *handle) {
+  if (!isLive(handle))
+    return false;
+  Session::get().handles.erase(handle);
+  delete handle;
+  return true;
+}
+
+} // namespace mx::sim::cuda
+
+#endif // MXSIM_CUDA_SESSION_H

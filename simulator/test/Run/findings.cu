@@ -1,0 +1,96 @@
+// RUN: %build_program %s -o %t
+// Findings make the exit status 1; a fatal fault is an error of all later calls, as on a GPU.
+// RUN: rm -rf %t.ptx.d && not mx-sim run --report=%t.json --ptx=%t.ptx.d %t race 2>&1 | FileCheck --check-prefix=RACE %s
+// RUN: mkdir -p %t.ptx.d && not mx-sim run --report=%t.json --ptx=%t.ptx.d %t race
+// RUN: %python -c "import json, os, sys; r = json.load(open(sys.argv[1])); n = os.listdir(sys.argv[2]); assert len(r['launches']) == 2 and len(n) == 1, (r.keys(), n)" %t.json %t.ptx.d
+// RUN: mx-sim run --checks=none %t race 2>&1 | FileCheck --check-prefix=NONE %s
+// RUN: not mx-sim run %t wild 2>&1 | FileCheck --check-prefix=WILD %s
+// RUN: not mx-sim run %t assert 2>&1 | FileCheck --check-prefix=ASSERT %s
+// RUN: not mx-sim run %t crash 2>&1 | FileCheck --check-prefix=CRASH %s
+// RUN: mx-sim run %t missing 2>&1 | FileCheck --check-prefix=MISSING %s
+// The status of the program is kept.
+// RUN: %python -c "import subprocess, sys; assert subprocess.run(sys.argv[1:]).returncode == 7" mx-sim run %t status
+
+// Programs and options that cannot be used.
+// RUN: nvcc -arch=sm_90a %s -o %t.static
+// RUN: not mx-sim run %t.static race 2>&1 | FileCheck --check-prefix=STATIC %s
+// RUN: nvcc -gencode arch=compute_90a,code=sm_90a -cudart shared %s -o %t.cubin
+// RUN: not mx-sim run %t.cubin race 2>&1 | FileCheck --check-prefix=CUBIN %s
+// RUN: nvcc -gencode arch=compute_90a,code=compute_90a -cudart shared %s -o %t.ptx_only
+// RUN: not mx-sim run --chip=b200 %t.ptx_only race 2>&1 | FileCheck --check-prefix=CHIP %s
+// RUN: not mx-sim run --chip=h300 %t race 2>&1 | FileCheck --check-prefix=NOCHIP %s
+// RUN: not mx-sim run --seed=x %t 2>&1 | FileCheck --check-prefix=SEED %s
+// RUN: not mx-sim run --sed=1 %t 2>&1 | FileCheck --check-prefix=OPTION %s
+// RUN: not mx-sim run 2>&1 | FileCheck --check-prefix=NOTHING %s
+// RUN: not mx-sim run ./none 2>&1 | FileCheck --check-prefix=ABSENT %s
+// RUN: mx-sim run --help | FileCheck --check-prefix=HELP %s
+
+#include <cassert>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime.h>
+
+__global__ void unordered(int *out) {
+  __shared__ int tile[64];
+  tile[threadIdx.x] = threadIdx.x;
+  out[threadIdx.x] = tile[63 - threadIdx.x];
+}
+__global__ void wild(int *out) { out[1 << 20] = 1; }
+__global__ void checks(int value) { assert(value == 3); }
+
+int main(int, char **arguments) {
+  int *out;
+  auto is = [&](const char *word) { return !strcmp(arguments[1], word); };
+  if (is("status"))
+    return 7;
+  if (cudaError_t error = cudaMalloc(&out, 256); error) {
+    printf("%s\n", cudaGetErrorName(error));
+    return 1;
+  }
+  if (is("race") || is("crash"))
+    for (int i = 0; i < 2; ++i)
+      unordered<<<1, 64>>>(out);
+  if (is("crash")) {
+    cudaDeviceSynchronize();
+    abort();
+  }
+  if (is("wild"))
+    wild<<<1, 1>>>(out);
+  if (is("assert"))
+    checks<<<1, 1>>>(4);
+  if (is("missing"))
+    for (int i = 0; i < 2; ++i) {
+      cudaArray_t array;
+      cudaChannelFormatDesc desc = cudaCreateChannelDesc<float>();
+      printf("array: %s\n", cudaGetErrorName(cudaMallocArray(&array, &desc, 64)));
+    }
+  cudaError_t error = cudaDeviceSynchronize();
+  printf("synchronize: %s\n", cudaGetErrorName(error));
+  printf("free: %s\n", cudaGetErrorName(cudaFree(out)));
+}
+// RACE: free: cudaSuccess
+// RACE: 1.ptx:{{[0-9]+}}: race: {{.*}}'tile'
+// RACE: findings.cu:{{[0-9]+:[0-9]+}} in unordered
+// RACE: error: {{.*}}ptx.d/{{.*}}: No such file or directory
+// RACE: 2 launches, {{[0-9]}} findings
+// NONE: free: cudaSuccess
+// NONE: 2 launches, clean
+// WILD: synchronize: cudaErrorIllegalAddress
+// WILD: free: cudaErrorIllegalAddress
+// WILD: out-of-bounds: {{.*}}
+// ASSERT: synchronize: cudaErrorAssert
+// CRASH: race: {{.*}}'tile'
+// CRASH: ended by signal 6
+// MISSING: cudaMallocArray: not supported by mx-sim
+// MISSING-NOT: cudaMallocArray: not
+// MISSING: array: cudaErrorNotSupported
+// STATIC: error: {{.*}}static: expected a program linked with libcudart.so.13, found one that contains CUDA's runtime: link it with nvcc -cudart shared
+// CUBIN: expected PTX for the simulator, found a fatbin with code for sm_90 only
+// CHIP: expected PTX that runs on sm_100, found PTX for sm_90a
+// NOCHIP: --chip: expected one of h200, b200, rtx5090, found 'h300'
+// SEED: simulator option seed: expected a number from 0 to 2^64-1, found 'x'
+// OPTION: run: unknown option '--sed=1'
+// NOTHING: run: expected a program
+// ABSENT: ./none: expected a program, found No such file or directory
+// HELP: --chip=NAME
