@@ -321,6 +321,37 @@ MX_API void mxNextLaunchFlags(int32_t flags);
 MX_API int mxLaunch(mxFunction function, const mxLaunchConfig *config,
                     void **parameters, int64_t count);
 
+/* Receives text that is valid only during the call. */
+typedef void (*mxTextHandler)(const char *text, void *data);
+
+/* Passes a JSON description of a module of the simulator to `handler`: the
+ * target, the kernels with their parameters, and the variables with their
+ * addresses. `kernel`, unless null, selects the kernels with the best-matching
+ * mangled or C++ name, in which namespaces and arguments may be omitted. */
+MX_API int mxModuleDescribe(mxModule module, const char *kernel,
+                            mxTextHandler handler, void *data);
+
+/* Settings of a single launch on the simulator. */
+typedef struct mxReportedLaunch {
+  size_t structSize; /* sizeof(mxReportedLaunch), set by the caller */
+  /* Options of mxSetSimulatorOption in place of those of the process: name,
+   * value, name, ..., and a null at the end. May be null. */
+  const char *const *options;
+  /* Host memory that the kernel may access, with its bytes and names in
+   * reports. Ranges must not overlap. */
+  void *const *memory;
+  const int64_t *memoryBytes;
+  const char *const *memoryNames;
+  int64_t memoryCount;
+  mxTextHandler report; /* receives the JSON report; must not be null */
+  void *data;
+} mxReportedLaunch;
+/* Launches a kernel like mxLaunch, on the simulator only. Succeeds whatever the
+ * findings, and passes them on as JSON (simulator/docs/Reports.md). */
+MX_API int mxLaunchReported(mxFunction function, const mxLaunchConfig *config,
+                            void **parameters, int64_t count,
+                            const mxReportedLaunch *reported);
+
 /*===----------------------------------------------------------------------===*
  * Tensor maps
  *===----------------------------------------------------------------------===*/

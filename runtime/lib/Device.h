@@ -36,6 +36,13 @@ inline Error invalidValue(std::string text) {
   return {MX_ERROR_INVALID_VALUE, std::move(text)};
 }
 
+/// Returns the error of functions that a GPU does not support.
+inline Error needsSimulator() {
+  return {MX_ERROR_UNSUPPORTED,
+          "expected a module of the simulator, found a module of a GPU: load "
+          "it while the current device is sim (mxSetThreadDevice)"};
+}
+
 class Function {
 public:
   virtual ~Function() = default;
@@ -47,9 +54,19 @@ public:
   virtual ~Module() = default;
   virtual Error getFunction(const char *name,
                             std::unique_ptr<Function> &function) = 0;
+  /// Describes the module as JSON; `kernel` may be null. Simulator only.
+  virtual Error describe(const char *, std::string &) {
+    return needsSimulator();
+  }
 };
 
 using sim::Image;
+
+/// Settings of mxLaunchReported, and the JSON report of the launch.
+struct Reporting {
+  const mxReportedLaunch &settings;
+  std::string report;
+};
 
 struct Launch {
   uint32_t grid[3], block[3];
@@ -59,6 +76,8 @@ struct Launch {
   bool programmatic, cooperative;
   /// True if the caller is GPU host code, which cannot check errors (mgpu*).
   bool isForeign;
+  /// Null unless mxLaunchReported was called. Simulator only.
+  Reporting *reporting;
 };
 
 enum class Copy { ToDevice, ToHost, OnDevice, Guess };

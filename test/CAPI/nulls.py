@@ -30,7 +30,7 @@ def read_functions(path):
 
 
 HANDLES = (r"(mxc?(Context|Module|Compiled|HostProgram|Function|Stream|Program|Entry|Group)|\w+Callback|"
-           r"mxWarningHandler)")
+           r"mxWarningHandler|mxTextHandler)")
 
 
 def is_pointer(kind):
@@ -41,6 +41,7 @@ def is_pointer(kind):
 # one-dimensional tensor map reads no strides, and an empty map reads no address.
 MAY_BE_NULL = {
     ("*", "user"), ("mxSetWarningHandler", "data"), ("mxLaunch", "parameters"),
+    ("mxModuleDescribe", "kernel"), ("mxModuleDescribe", "data"), ("mxLaunchReported", "parameters"),
     ("mxTensorMapEncodeTiled", "strides"), ("mxTensorMapEncodeTiled", "globalAddress"),
     ("mxcContextCreate", "callback"), ("mxcContextDestroy", "context"), ("mxcModuleDestroy", "module"),
     ("mxcModuleParse", "name"), ("mxcCompile", "options"), ("mxcCompiledDestroy", "compiled"),
@@ -68,6 +69,7 @@ CALLBACKS = {
     "mxcMessageCallback": CFUNCTYPE(None, c_int, c_char_p, c_void_p)(lambda severity, text, _: messages.append(text)),
     "mxcTextCallback": CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)(lambda text, size, _: None),
     "mxWarningHandler": CFUNCTYPE(None, c_char_p, c_void_p)(lambda text, _: None),
+    "mxTextHandler": CFUNCTYPE(None, c_char_p, c_void_p)(lambda text, _: None),
 }
 BUFFER = (ctypes.c_uint8 * 4096)()
 TEXTS = {"pipeline": b"builtin.module()", "format": b"nothing", "directory": b"written", "entry": b"main"}

@@ -289,6 +289,42 @@ int mxLaunch(mxFunction function, const mxLaunchConfig *config,
   });
 }
 
+int mxModuleDescribe(mxModule module, const char *kernel, mxTextHandler handler,
+                     void *data) {
+  if (!handler)
+    return reportNull("a handler");
+  return attempt([&] {
+    std::string json;
+    Error error = describeModule(module, kernel, json);
+    if (!error)
+      handler(json.c_str(), data);
+    return error;
+  });
+}
+
+int mxLaunchReported(mxFunction function, const mxLaunchConfig *config,
+                     void **parameters, int64_t count,
+                     const mxReportedLaunch *reported) {
+  if (!config || !reported)
+    return reportNull(!config ? "a configuration" : "settings of the launch");
+  return attempt([&] {
+    mxLaunchConfig read;
+    mxReportedLaunch settings;
+    std::string wrong = mx::readStruct(
+        config, MX_SIZE_WITH(mxLaunchConfig, block), "mxLaunchConfig", read);
+    if (wrong.empty())
+      wrong = mx::readStruct(reported, MX_SIZE_WITH(mxReportedLaunch, data),
+                             "mxReportedLaunch", settings);
+    if (!wrong.empty())
+      return invalidValue(wrong);
+    Reporting reporting = {settings, {}};
+    Error error = launch(function, read, parameters, count, reporting);
+    if (!reporting.report.empty())
+      settings.report(reporting.report.c_str(), settings.data);
+    return error;
+  });
+}
+
 int mxTensorMapEncodeTiled(void *map, int32_t dataType, int32_t rank,
                            void *globalAddress, const int64_t *dims,
                            const int64_t *strides, const int32_t *box,

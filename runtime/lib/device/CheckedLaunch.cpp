@@ -84,7 +84,7 @@ Error mx::runtime::launch(mxFunction handle, const mxLaunchConfig &config,
 
 Error mx::runtime::launch(Device &device, Function &function,
                           const mxLaunchConfig &config, void **parameters,
-                          int64_t count, bool isForeign) {
+                          int64_t count, bool isForeign, Reporting *reporting) {
   const int64_t *grid = config.grid;
   if (grid[0] >= 0 && grid[1] >= 0 && grid[2] >= 0 &&
       (grid[0] == 0 || grid[1] == 0 || grid[2] == 0))
@@ -103,7 +103,23 @@ Error mx::runtime::launch(Device &device, Function &function,
   checked.programmatic = config.flags & MX_LAUNCH_PROGRAMMATIC;
   checked.cooperative = config.flags & MX_LAUNCH_COOPERATIVE;
   checked.isForeign = isForeign;
+  checked.reporting = reporting;
   return device.launch(function, checked, parameters, count);
+}
+
+Error mx::runtime::launch(mxFunction handle, const mxLaunchConfig &config,
+                          void **parameters, int64_t count,
+                          Reporting &reporting) {
+  LoadedFunction loaded;
+  if (Error error = resolveFunction(handle, nullptr, loaded))
+    return error;
+  if (loaded.device->kind != Device::Kind::Sim)
+    return needsSimulator();
+  if (!reporting.settings.report)
+    return invalidValue("mxReportedLaunch: expected a handler of the report, "
+                        "found a null pointer");
+  return launch(*loaded.device, *loaded.function, config, parameters, count,
+                /*isForeign=*/false, &reporting);
 }
 
 static Error outOfRange(const char *what, int64_t low, int64_t high,

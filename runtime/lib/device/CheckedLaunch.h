@@ -15,7 +15,11 @@ namespace mx::runtime {
 Error launch(mxFunction function, const mxLaunchConfig &config,
              void **parameters, int64_t count, Device *hostCode = nullptr);
 Error launch(Device &device, Function &function, const mxLaunchConfig &config,
-             void **parameters, int64_t count, bool isForeign = false);
+             void **parameters, int64_t count, bool isForeign = false,
+             Reporting *reporting = nullptr);
+/// Implements mxLaunchReported. The report stays empty if nothing was launched.
+Error launch(mxFunction function, const mxLaunchConfig &config,
+             void **parameters, int64_t count, Reporting &reporting);
 
 /// Arguments of mxTensorMapEncodeTiled.
 struct TensorMapArguments {

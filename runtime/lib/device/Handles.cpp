@@ -118,6 +118,12 @@ Error mx::runtime::getFunction(mxModule handle, const char *name,
   return {};
 }
 
+Error mx::runtime::describeModule(mxModule handle, const char *kernel,
+                                  std::string &json) {
+  std::shared_ptr<LoadedModule> module = modules().find(handle);
+  return module ? module->module->describe(kernel, json) : noModule(handle);
+}
+
 /// Returns the function on a device other than the module's device. Loads the
 /// module there once.
 static Error findOther(FunctionOfModule &function, Device &device,

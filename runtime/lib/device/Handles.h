@@ -20,6 +20,9 @@ Error loadModule(const void *image, size_t bytes, const char *name,
 Error unloadModule(mxModule module);
 Error getFunction(mxModule module, const char *name, mxFunction &function);
 
+/// Describes a module as JSON; `kernel` may be null.
+Error describeModule(mxModule module, const char *kernel, std::string &json);
+
 /// Kernel and its module, which stays loaded during the object's lifetime.
 struct LoadedFunction {
   Device *device = nullptr;

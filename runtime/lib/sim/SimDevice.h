@@ -41,6 +41,7 @@ public:
   ~SimModule() override;
   Error getFunction(const char *name,
                     std::unique_ptr<Function> &function) override;
+  Error describe(const char *kernel, std::string &json) override;
 
   SimDevice &device;
   std::unique_ptr<sim::Module> module;
@@ -154,7 +155,7 @@ private:
   /// Returns without the lock once `*interrupt` is nonzero.
   std::unique_lock<std::mutex> lockUnless(const int32_t *interrupt);
   /// Runs the kernel. On success, stores the findings for the host in
-  /// `warning`.
+  /// `warning`, unless the launch has a report.
   Error run(SimFunction &function, const Launch &launch,
             sim::LaunchConfig &config, std::string &warning);
   /// Adds a report to `file`.

@@ -8,6 +8,7 @@
 #include "SimDevice.h"
 
 #include "mxsim/Image.h"
+#include "mxsim/io/JsonWriter.h"
 #include "mxsim/io/OutputFile.h"
 #include "mxsim/io/Printable.h"
 #include "mxsim/tensor/TensorMap.h"
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -76,6 +78,41 @@ Error SimModule::getFunction(const char *name,
   function->module = this;
   function->kernel = kernel;
   result = std::move(function);
+  return {};
+}
+
+static void write(mx::JsonWriter &w, const mx::sim::KernelInfo &kernel) {
+  w.object([&] {
+    w.member("name", kernel.name);
+    w.member("cpp_name", mx::sim::demangled(kernel.name));
+    w.list("parameters", kernel.parameters,
+           [&](const mx::sim::ParameterInfo &parameter) {
+             w.object([&] {
+               w.member("name", parameter.name);
+               w.member("type", parameter.type);
+               w.member("bytes", parameter.bytes);
+             });
+           });
+  });
+}
+
+Error SimModule::describe(const char *kernel, std::string &json) {
+  mx::JsonWriter w;
+  w.object([&] {
+    w.member("name", module->name());
+    w.member("target", module->target());
+    w.list("kernels", mx::sim::kernelsNamed(*module, kernel ? kernel : ""),
+           [&](const mx::sim::KernelInfo *info) { write(w, *info); });
+    w.list("variables", module->globals(),
+           [&](const mx::sim::GlobalInfo &variable) {
+             w.object([&] {
+               w.member("name", variable.name);
+               w.member("bytes", variable.bytes);
+               w.member("address", variable.address);
+             });
+           });
+  });
+  json = std::move(w.text);
   return {};
 }
 
@@ -188,6 +225,27 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
   return {};
 }
 
+using SharedRange = std::unique_ptr<void, std::function<void(void *)>>;
+
+/// Shares host memory with the device while `shared` exists.
+static Error share(mx::sim::DeviceMemory &memory,
+                   const mxReportedLaunch &settings,
+                   std::vector<SharedRange> &shared) {
+  shared.reserve(size_t(settings.memoryCount));
+  for (int64_t i = 0; i < settings.memoryCount; ++i) {
+    void *range = settings.memory[i];
+    const char *name = settings.memoryNames[i];
+    uint64_t bytes = uint64_t(settings.memoryBytes[i]);
+    if (!memory.mapHost(range, bytes, name))
+      return invalidValue(
+          std::string("host memory '") + name +
+          "': expected memory that is not shared already, found " +
+          memory.describe(reinterpret_cast<uint64_t>(range), bytes));
+    shared.emplace_back(range, [&](void *host) { memory.unmapHost(host); });
+  }
+  return {};
+}
+
 static Error interrupted(const mx::sim::KernelInfo &kernel) {
   return {MX_ERROR_INTERRUPTED, "kernel '" + mx::sim::shortName(kernel.name) +
                                     "' on the simulator: interrupted"};
@@ -222,10 +280,19 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   if (!lock)
     return interrupted(kernel);
   Simulator &simulator = Simulator::get();
-  const mx::sim::RunOptions options = [&] {
+  mx::sim::RunOptions options = [&] {
     std::lock_guard<std::mutex> lock(simulator.mutex);
     return simulator.options;
   }();
+  std::vector<SharedRange> shared;
+  if (launch.reporting) {
+    const mxReportedLaunch &settings = launch.reporting->settings;
+    for (auto o = settings.options; o && o[0] && o[1]; o += 2)
+      if (std::string why = options.set(o[0], o[1]); !why.empty())
+        return invalidValue(why);
+    if (Error error = share(memory, settings, shared))
+      return error;
+  }
   config.programmatic = launch.programmatic;
   config.cooperative = launch.cooperative;
   options.apply(config);
@@ -256,6 +323,10 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   if (!options.report.empty())
     if (Error error = write(report, options.report); error && report.clean())
       return error;
+  if (launch.reporting) {
+    launch.reporting->report = mx::sim::reportAsJson({report});
+    return {};
+  }
   bool succeeds = report.clean() || (isLenient && report.isComplete);
   if (!succeeds)
     return failure(report, statusOf(report),

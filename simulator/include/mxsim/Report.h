@@ -61,6 +61,11 @@ enum class NameMatch { None, Part, Whole, Exact };
 /// module wins.
 NameMatch matchName(const std::string &typed, const std::string &name);
 
+/// Returns the kernels with the best match of `typed`, or all kernels if
+/// `typed` is empty.
+std::vector<const KernelInfo *> kernelsNamed(const Module &module,
+                                             const std::string &typed);
+
 /// Summarizes the run in one line; empty if nothing ran. With `isStrict`,
 /// warnings count as errors.
 std::string closingLine(const LaunchFileResult &result, bool isStrict);

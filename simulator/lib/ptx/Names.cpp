@@ -127,6 +127,22 @@ NameMatch mx::sim::matchName(const std::string &typed,
   return NameMatch::None;
 }
 
+std::vector<const KernelInfo *>
+mx::sim::kernelsNamed(const Module &module, const std::string &typed) {
+  std::vector<const KernelInfo *> found;
+  NameMatch closest = NameMatch::Part;
+  for (const KernelInfo &kernel : module.kernels()) {
+    NameMatch match = typed.empty() ? closest : matchName(typed, kernel.name);
+    if (match < closest)
+      continue;
+    if (match > closest)
+      found.clear();
+    closest = match;
+    found.push_back(&kernel);
+  }
+  return found;
+}
+
 std::string mx::sim::shortVariableName(const std::string &name) {
   std::string s = demangled(name);
   return s == name ? s : s.substr(partsOf(s).last);

@@ -87,6 +87,7 @@ static void write(JsonWriter &w, const Finding &f) {
   w.member("kind", toString(f.kind));
   w.member("severity", f.isWarning ? "warning" : "error");
   w.member("message", f.message);
+  w.member("text", f.text());
   w.member("module", f.module);
   if (f.ptxLine)
     w.member("line", f.ptxLine);

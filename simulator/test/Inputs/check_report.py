@@ -49,6 +49,7 @@ FINDING = {
     "kind": TEXT,
     "severity": TEXT,
     "message": TEXT,
+    "text": TEXT,
     "module": TEXT,
     "line": Optional(COUNT),
     "source": Optional(SOURCE),

@@ -224,19 +224,10 @@ static int printTemplate(const std::string &path, const std::string &name) {
   auto module = readModule(path);
   if (!module)
     return kExitBadInput;
-  std::vector<const KernelInfo *> found;
-  NameMatch closest = NameMatch::Part;
+  std::vector<const KernelInfo *> found = kernelsNamed(*module, name);
   std::string all;
-  for (const KernelInfo &k : module->kernels()) {
+  for (const KernelInfo &k : module->kernels())
     all += (all.empty() ? "" : ", ") + bothNames(k.name);
-    NameMatch match = name.empty() ? closest : matchName(name, k.name);
-    if (match < closest)
-      continue;
-    if (match > closest)
-      found.clear();
-    closest = match;
-    found.push_back(&k);
-  }
   if (found.size() == 1) {
     std::cout << launchTemplate(*found.front());
     return kExitClean;
