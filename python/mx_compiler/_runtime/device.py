@@ -94,7 +94,8 @@ _devices = {}  # keyed by name
 
 
 @contextlib.contextmanager
-def _put_over(name):
+def override_device(name):
+    """Makes `name` the current device of this thread in a `with` block."""
     before = _threads.over
     choice = _devices.get(name)
     if choice is None:
@@ -114,7 +115,7 @@ _NOTHING = contextlib.nullcontext()
 
 def on_device(name):
     """Returns a context in which `name` is the current device of this thread."""
-    return _NOTHING if name == device_name() else _put_over(name)
+    return _NOTHING if name == device_name() else override_device(name)
 
 
 def is_host():
