@@ -91,7 +91,7 @@ def check_itself(root, page):
     for old, new, said in (
             ("`simulator/lib/checks/Accesses.cpp`", "`simulator/lib/checks/Access.cpp`", "expected a path that exists"),
             ("`getOperandModes`", "`getOperandsMode`", "expected words"),
-            ("case FindingKind::CtaExit:", "case FindingKind::CtaExits:", "expected, after"),
+            ("MX_FINDING(CtaExit,", "MX_FINDING(CtaExits,", "expected, after"),
             ("scripts/check-prose ", "scripts/check-poetry ", "expected a script"),
             ("fold-casts.mlir\n   ```", "fold-cast.mlir\n   ```", "expected a script or a test"),
             ("excerpt of: simulator/docs/Checks.md", "excerpt of: simulator/docs/Check.md", "expected a file"),

@@ -397,27 +397,23 @@ enum class LaunchStatus {
 };
 
 enum class FindingKind {
-  BadLaunch,
-  Unsupported,
-  Deadlock,
-  Trap,
-  InstructionLimit,
-  OutOfBounds,
-  Misaligned,
-  IllegalInstruction, ///< bad descriptor, shape, address or state
-  UninitTensorMemory,
-  LoadBeforeWait,
-  UninitShared,
-  TensorMemoryLeak,
-  Barrier,
-  Race,
-  ProxyFence,
-  TensorFence,
-  CtaExit,
-  PhaseOverrun,
-  SparseMetadata,
-  LeftOut, ///< control depends on an uncomputed value (--data=none)
+#define MX_FINDING(kind, name, section, about, remedy) kind,
+#include "mxsim/Findings.def"
 };
+
+/// Situations in which findings of a kind need another remedy.
+enum class Situation : uint8_t {
+  None,
+#define MX_SITUATION(kind, situation, section, remedy) situation,
+#include "mxsim/Findings.def"
+};
+
+/// Properties of all findings of a kind.
+struct FindingInfo {
+  std::string_view name, section, about, remedy;
+};
+const FindingInfo &infoOf(FindingKind kind);
+constexpr unsigned kNumFindingKinds = unsigned(FindingKind::LeftOut) + 1;
 
 /// Returns a stable name for reports and tests: "deadlock", "out-of-bounds",
 /// ...
@@ -426,6 +422,7 @@ std::string_view toString(LaunchStatus status);
 
 struct Finding {
   FindingKind kind = FindingKind::BadLaunch;
+  Situation situation = Situation::None;
   /// True if the PTX ISA leaves the behavior undefined, but all known chips
   /// behave correctly. The launch still counts as clean.
   bool isWarning = false;
@@ -454,7 +451,13 @@ struct Finding {
   /// Returns the leading entries of `lines`, up to the number that reports
   /// print.
   std::vector<unsigned> firstLines() const;
-  /// Returns one paragraph: kind, message, locations, copies, counts.
+  /// Returns an imperative sentence, without a full stop.
+  std::string_view remedy() const;
+  /// Returns the address of the section of the documentation: a URL if
+  /// MX_PROJECT_URL was set when the simulator was configured, and otherwise a
+  /// path in the source tree.
+  std::string link() const;
+  /// Returns one paragraph: kind, message, locations, copies, counts, remedy.
   std::string text() const;
 };
 

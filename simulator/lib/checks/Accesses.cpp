@@ -159,7 +159,7 @@ void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
   // Only a warning: widely used libraries rely on the end of a kernel without a
   // trigger, and hardware returns the correct bytes.
   bool isEnded = sharing == Overlap::Sharing::WithEnded;
-  w.note(i, FindingKind::Race,
+  w.note(i, {FindingKind::Race, Situation::ProgrammaticLaunch},
          std::string(isWrite ? "the write" : "the read") +
              " of global memory, " + machine.memory.describe(address, bytes) +
              " races with earlier kernels: the launch is programmatic, and "
@@ -240,13 +240,15 @@ void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
       "the read of the tensor map at " + machine.memory.describe(address, 128);
   bool isNew;
   if (isRace({conflict.cluster, conflict.earlier}))
-    isNew = w.note(i, FindingKind::Race,
+    isNew = w.note(i,
+                   {FindingKind::Race,
+                    situationOfRace(w, conflict, machine.program.infoOf(i))},
                    text + " races with " + describeEarlier(conflict) +
                        ": no synchronization orders the two",
                    lanes);
   else
     isNew = w.note(
-        i, FindingKind::ProxyFence,
+        i, {FindingKind::ProxyFence, Situation::TensorMapFence},
         text + " by the tensormap proxy is not ordered with " +
             describeEarlier(conflict) +
             " of the generic proxy: expected fence.proxy.tensormap::generic"
@@ -434,6 +436,8 @@ void Order::ended(Cta &cta) {
     // Only a warning: hardware seems to keep the memory of a CTA until copies
     // have read it, and widely used libraries do not wait at the end.
     f.isWarning = agents[agent].kind == AgentKind::BulkRead;
+    if (f.isWarning)
+      f.situation = Situation::StoreAtExit;
     f.other = describeAgent(agent);
     f.otherLine = f.ptxLine;
     if (machine.count(cta, findingKey(f)))

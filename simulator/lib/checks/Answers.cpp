@@ -42,7 +42,7 @@ void Order::engineAnswer(Cta &cta, uint32_t offset, uint32_t bytes) {
       continue;
     Conflict conflict{e, false, 0};
     bool isNew = scope->warp->note(
-        scope->instr, FindingKind::ProxyFence,
+        scope->instr, {FindingKind::ProxyFence, Situation::AnswerFence},
         "the answer in shared memory at " +
             machine.describeSharedOffset(offset) + ofRank(cta.rank) +
             ", written by the async proxy, is not ordered with " +

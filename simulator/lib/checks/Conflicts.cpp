@@ -137,33 +137,74 @@ bool Order::isIn(const Clock &clock, const Conflict &c) const {
   return hasStep(clock, c.cluster == ~0ull ? id : c.cluster, c.earlier);
 }
 
-std::string Order::adviceOnRace(Warp &w, const Knowledge &known,
-                                const Conflict &c, const InstrInfo &later,
-                                bool warns) const {
+Situation Order::situationOfRace(Warp &w, const Conflict &c,
+                                 const InstrInfo &later) const {
+  if (c.cluster != ~0ull && c.cluster != id)
+    return machine.device && machine.device->world.launchOf(c.cluster).device !=
+                                 machine.device->number
+               ? Situation::RaceWithDevice
+               : Situation::RaceWithCluster;
+  const Agent &agent = agents[c.earlier.agent()];
+  switch (agent.kind) {
+  case AgentKind::BulkRead:
+    return Situation::RaceWithSource;
+  case AgentKind::BulkWrite:
+  case AgentKind::Mbarrier:
+    return Situation::RaceWithCopy;
+  case AgentKind::Copies:
+    return Situation::RaceWithCpAsync;
+  case AgentKind::Wgmma:
+    return Situation::RaceWithWgmma;
+  case AgentKind::Pipe:
+    return Situation::RaceWithTensorCore;
+  case AgentKind::TensorLoads:
+    return Situation::RaceWithTensorLoad;
+  case AgentKind::TensorStores:
+    return Situation::RaceWithTensorStore;
+  case AgentKind::Warp:
+  case AgentKind::Inits:
+    break;
+  }
+  if (agent.cta != w.cta->rank)
+    return Situation::RaceWithCta;
+  // The order of a run does not tell which access of two warps comes first in
+  // the program, but a copy into memory that was read is a refill.
+  bool isRefill = !c.wasWrite && later.source && later.source->opcode == "cp";
+  return isRefill ? Situation::EarlyRefill : Situation::None;
+}
+
+std::pair<Situation, std::string>
+Order::adviceOnRace(Warp &w, const Knowledge &known, const Conflict &c,
+                    const InstrInfo &later, bool warns) const {
   if (warns)
-    return "a lane has arrived or released alone and published only its own "
-           "accesses: expected bar.warp.sync before the arrival or release, "
-           "unless the same lane made the access";
+    return {Situation::SingleLane,
+            "a lane has arrived or released alone and published only its own "
+            "accesses: expected bar.warp.sync before the arrival or release, "
+            "unless the same lane made the access"};
   std::string text = "no synchronization orders the two";
   if (known.rare && isIn(known.rare->narrow, c))
-    return text + ": they are on different devices, and a release, an acquire, "
-                  "a fence or a relaxed access between them has a narrower "
-                  "scope than .sys: expected .sys on both sides";
+    return {Situation::RaceWithDevice,
+            text + ": they are on different devices, and a release, an "
+                   "acquire, a fence or a relaxed access between them has a "
+                   "narrower scope than .sys: expected .sys on both sides"};
   for (const Knowledge &read :
        warps[w.cta->rank * machine.warpsPerCta + w.index]->unfenced)
     if (isIn(read.generic, c))
-      return text + ": a relaxed load has read the released value, and no "
-                    "fence follows that load: expected ld.acquire, or "
-                    "fence.acq_rel of the same scope";
+      return {Situation::MissingAcquire,
+              text + ": a relaxed load has read the released value, and no "
+                     "fence follows that load: expected ld.acquire, or "
+                     "fence.acq_rel of the same scope"};
   if (c.earlier.isAtomic() && c.cluster != ~0ull && c.cluster != id &&
       !c.earlier.isAsync() && isStrongOpcode(later))
-    return text + ", and the scope of one does not include the other: "
-                  "expected a scope that includes both";
+    return {Situation::NarrowScope,
+            text + ", and the scope of one does not include the other: "
+                   "expected a scope that includes both"};
   if (isHalfStrong(c, later))
-    return text + ", and one of them is weak: expected a barrier between them "
-                  "or, if either order is correct, .relaxed on the weak "
-                  "access, with a scope that includes both";
-  return text;
+    return {Situation::WeakAccess,
+            text + ", and one of them is weak: expected a barrier between "
+                   "them or, if either order is correct, .relaxed on the weak "
+                   "access, with a scope that includes both"};
+  return {situationOfRace(w, c, later), text};
 }
 
 bool Order::isWarning(const Knowledge &known, bool isTensor, bool isWrite,
@@ -187,16 +228,19 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
   std::string text = isWrite ? "the write of " : "the read of ";
   text += what;
   if (!isIn(known.generic, c)) {
-    w.note(i, FindingKind::Race,
-           text + " races with " + describeEarlier(c) + ": " +
-               adviceOnRace(w, known, c, machine.program.infoOf(i), warns),
-           lanes, warns);
+    auto [situation, advice] =
+        adviceOnRace(w, known, c, machine.program.infoOf(i), warns);
+    w.note(i, {FindingKind::Race, situation},
+           text + " races with " + describeEarlier(c) + ": " + advice, lanes,
+           warns);
     return;
   }
   if (isTensor) {
     bool isReleased =
         of(w).tensorAcquired[c.earlier.agent()] >= c.earlier.step();
-    w.note(i, FindingKind::TensorFence,
+    w.note(i,
+           {FindingKind::TensorFence,
+            isReleased ? Situation::FenceAfter : Situation::None},
            text + " is not ordered with " + describeEarlier(c) +
                (isReleased ? ": expected tcgen05.fence::after_thread_sync here "
                              "after the synchronization"
@@ -206,7 +250,9 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
            lanes, warns);
     return;
   }
-  w.note(i, FindingKind::ProxyFence,
+  w.note(i,
+         {FindingKind::ProxyFence,
+          warns ? Situation::CpAsyncFence : Situation::None},
          text + " by the async proxy is not ordered with " +
              describeEarlier(c) +
              " of the generic proxy: expected fence.proxy.async between them",

@@ -277,7 +277,7 @@ void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
   std::string init = "the mbarrier.init at line " +
                      std::to_string(lineOf(b.init)) + " by " +
                      describeAgent(b.init.agent());
-  if (w.note(i, FindingKind::Race,
+  if (w.note(i, {FindingKind::Race, Situation::EarlyBarrier},
              "the use of the mbarrier at " +
                  machine.describeSharedOffset(offset) + ofRank(cta.rank) +
                  " races with " + init + ": no synchronization orders the two",

@@ -328,8 +328,12 @@ private:
   /// Returns true if `c` contains the step `e` of an agent of `inCluster`.
   bool hasStep(const Clock &c, uint64_t inCluster, Epoch e) const;
   /// Describes the missing synchronization of a race.
-  std::string adviceOnRace(Warp &w, const Knowledge &known, const Conflict &c,
-                           const InstrInfo &later, bool warns) const;
+  std::pair<Situation, std::string>
+  adviceOnRace(Warp &w, const Knowledge &known, const Conflict &c,
+               const InstrInfo &later, bool warns) const;
+  /// Returns the situation of a race by its earlier party.
+  Situation situationOfRace(Warp &w, const Conflict &c,
+                            const InstrInfo &later) const;
   std::string describeEarlier(const Conflict &c) const;
   bool isWithinCta(Warp &w, const Cta &cta, const Knowledge &known, Epoch old,
                    Epoch now) const;

@@ -20,13 +20,13 @@ enum : uint32_t { kSync = 0, kArrive = 1, kRed = 2 };
 const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t number = uniform32(w, i->a, mask);
   if (number >= 16)
-    return w.fail(i, FindingKind::Barrier,
+    return w.fail(i, {FindingKind::Barrier, Situation::NamedBarrier},
                   "barrier " + std::to_string(number) +
                       ": expected a barrier from 0 to 15",
                   mask);
   uint32_t threads = i->b == kNoSlot ? 0 : uniform32(w, i->b, mask);
   if (i->b != kNoSlot && (threads == 0 || threads % 32 || threads > 1024))
-    return w.fail(i, FindingKind::Barrier,
+    return w.fail(i, {FindingKind::Barrier, Situation::NamedBarrier},
                   "barrier " + std::to_string(number) + " for " +
                       std::to_string(threads) +
                       " threads, which is not a multiple of the warp size",
@@ -35,7 +35,7 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   NamedBarrier &b = cta.barriers[number];
   uint32_t warps = threads / 32;
   if (b.active && b.expectedWarps != warps)
-    return w.fail(i, FindingKind::Barrier,
+    return w.fail(i, {FindingKind::Barrier, Situation::NamedBarrier},
                   "barrier " + std::to_string(number) + " for " +
                       (warps ? std::to_string(threads) + " threads"
                              : std::string("all threads")) +
@@ -49,7 +49,7 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   if (warps && (b.lanes[w.index] & w.live) == w.live)
     b.lanes[w.index] = 0;
   if (b.lanes[w.index] & mask)
-    return w.fail(i, FindingKind::Barrier,
+    return w.fail(i, {FindingKind::Barrier, Situation::NamedBarrier},
                   "the warp arrives at barrier " + std::to_string(number) +
                       " again before the other warps have arrived",
                   mask);
@@ -63,7 +63,7 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
     if (w.machine->config.checks & kCheckBarrier)
       if (std::string other = order->unorderedArrival(w, b.lastArrivals);
           !other.empty())
-        return w.fail(i, FindingKind::Barrier,
+        return w.fail(i, {FindingKind::Barrier, Situation::NamedBarrier},
                       "the warp arrives at barrier " + std::to_string(number) +
                           ", where " + other +
                           " arrived last: no synchronization orders the two "

@@ -88,7 +88,7 @@ Fault mx::sim::completeTx(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
   uint64_t before = *word;
   MbarrierState s = mbarrierState(before);
   if (s.live && !s.pending && s.tx > 0 && int64_t(s.tx) < int64_t(bytes))
-    w.note(i, FindingKind::Barrier,
+    w.note(i, {FindingKind::Barrier, Situation::FewBytes},
            "the phase of the mbarrier at " +
                w.machine->describeSharedOffset(offset) +
                " completes before the copy: it expected " +
@@ -146,7 +146,7 @@ bool mayChange(Warp &w, const Instr *i, bool isInit, uint32_t lanes, Cta &owner,
                    !b.phases && (!b.order || b.order->users.empty());
     if (isAlike)
       return true;
-    w.fail(i, FindingKind::Barrier,
+    w.fail(i, {FindingKind::Barrier, Situation::LiveInit},
            "mbarrier.init on a live mbarrier (mbarrier at " + place +
                "): expected mbarrier.inval before it",
            lanes);
@@ -157,7 +157,7 @@ bool mayChange(Warp &w, const Instr *i, bool isInit, uint32_t lanes, Cta &owner,
       order ? order->unorderedWithChange(w, owner, offset) : std::string();
   if (other.empty())
     return true;
-  w.fail(i, FindingKind::Barrier,
+  w.fail(i, {FindingKind::Barrier, Situation::UnorderedChange},
          std::string(isInit ? "mbarrier.init" : "mbarrier.inval") +
              " of the mbarrier at " + place + " is not ordered with " + other +
              ": expected a barrier between them",
@@ -214,7 +214,7 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
     if (order && owner != w.cta)
       order->useRemote(w, i, *owner, step);
     if (word == ended && op >= Arrive && op <= DropExpect)
-      w.note(i, FindingKind::Barrier,
+      w.note(i, {FindingKind::Barrier, Situation::ManyLanes},
              "the mbarrier at " + w.machine->describeSharedOffset(offset) +
                  " expects " + std::to_string(mbarrierState(before).expected) +
                  " arrivals: its phase ends before all lanes of the "
@@ -318,7 +318,7 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
     if (!word)
       return nullptr;
     if (owner != w.cta)
-      return w.fail(i, FindingKind::Barrier,
+      return w.fail(i, {FindingKind::Barrier, Situation::ForeignWait},
                     "waits for an mbarrier of CTA rank " +
                         std::to_string(owner->rank) +
                         ": expected an mbarrier of its own CTA",

@@ -76,7 +76,7 @@ bool WgmmaTracker::checkFence(Warp &w, const Instr *i) {
   if (!isMissing)
     return true;
   fence(); // report each missing fence once
-  w.note(i, FindingKind::LoadBeforeWait,
+  w.note(i, {FindingKind::LoadBeforeWait, Situation::WgmmaFence},
          "wgmma.mma_async uses registers with no wgmma.fence since "
          "other instructions accessed them",
          w.mask);
@@ -85,7 +85,7 @@ bool WgmmaTracker::checkFence(Warp &w, const Instr *i) {
 
 bool WgmmaTracker::check(Warp &w, const Instr *i) {
   auto report = [&](const char *what) {
-    w.note(i, FindingKind::LoadBeforeWait,
+    w.note(i, {FindingKind::LoadBeforeWait, Situation::WgmmaWait},
            std::string(what) + " before wgmma.wait_group", w.mask);
     clear(w);
     return !w.machine->stopped;

@@ -136,6 +136,19 @@ std::string Machine::waitText(Warp &w, Group &g) {
   return "could run";
 }
 
+/// Returns the situation of a group in a deadlock.
+static Situation situationOf(const Group &g) {
+  if (g.wait == Wait::NamedBarrier || g.wait == Wait::ClusterBarrier)
+    return Situation::MissingWarps;
+  bool isTest = g.wait == Wait::Poll && g.cta;
+  if (g.wait != Wait::Mbarrier && !isTest)
+    return Situation::None;
+  MbarrierState s = mbarrierState(g.cta->mbarriers[g.address].word);
+  if (s.pending == s.expected && !s.tx && g.cta->mbarriers[g.address].phases)
+    return Situation::WrongPhase;
+  return s.pending ? Situation::MissingArrivals : Situation::MissingBytes;
+}
+
 void Machine::reportDeadlock(std::string note) {
   reportPlaces(FindingKind::Deadlock, LaunchStatus::Deadlock, std::move(note));
 }
@@ -175,6 +188,8 @@ void Machine::reportPlaces(FindingKind kind, LaunchStatus status,
             continue;
           Finding &f = p.finding;
           f.kind = kind;
+          if (kind == FindingKind::Deadlock)
+            f.situation = situationOf(g);
           f.module = module.name;
           f.message = ctaText(*cta) + " warp " + std::to_string(w.index) + " " +
                       waitText(w, g);

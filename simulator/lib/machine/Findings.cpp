@@ -1,4 +1,4 @@
-//===- Findings.cpp - Names of findings and statuses ----------------------===//
+//===- Findings.cpp - Names, remedies, statuses ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -6,50 +6,36 @@
 
 using namespace mx::sim;
 
+static constexpr FindingInfo kinds[] = {
+#define MX_FINDING(kind, name, section, about, remedy)                         \
+  {name, section, about, remedy},
+#include "mxsim/Findings.def"
+};
+
+/// Sections and remedies by situation.
+static constexpr std::pair<std::string_view, std::string_view> situations[] = {
+    {},
+#define MX_SITUATION(kind, situation, section, remedy) {section, remedy},
+#include "mxsim/Findings.def"
+};
+
+const FindingInfo &mx::sim::infoOf(FindingKind kind) {
+  return kinds[unsigned(kind)];
+}
+
 std::string_view mx::sim::toString(FindingKind kind) {
-  switch (kind) {
-  case FindingKind::BadLaunch:
-    return "bad-launch";
-  case FindingKind::Unsupported:
-    return "unsupported";
-  case FindingKind::Deadlock:
-    return "deadlock";
-  case FindingKind::Trap:
-    return "trap";
-  case FindingKind::InstructionLimit:
-    return "instruction-limit";
-  case FindingKind::OutOfBounds:
-    return "out-of-bounds";
-  case FindingKind::Misaligned:
-    return "misaligned";
-  case FindingKind::IllegalInstruction:
-    return "illegal-instruction";
-  case FindingKind::UninitTensorMemory:
-    return "uninit-tmem";
-  case FindingKind::LoadBeforeWait:
-    return "ld-before-wait";
-  case FindingKind::UninitShared:
-    return "uninit-smem";
-  case FindingKind::TensorMemoryLeak:
-    return "tmem-leak";
-  case FindingKind::Barrier:
-    return "mbarrier";
-  case FindingKind::Race:
-    return "race";
-  case FindingKind::ProxyFence:
-    return "proxy-fence";
-  case FindingKind::TensorFence:
-    return "tcgen05-fence";
-  case FindingKind::CtaExit:
-    return "cta-exit";
-  case FindingKind::PhaseOverrun:
-    return "phase-overrun";
-  case FindingKind::SparseMetadata:
-    return "sparse-metadata";
-  case FindingKind::LeftOut:
-    return "left-out";
-  }
-  return "unknown";
+  return infoOf(kind).name;
+}
+
+std::string_view Finding::remedy() const {
+  return situation == Situation::None ? infoOf(kind).remedy
+                                      : situations[unsigned(situation)].second;
+}
+
+std::string Finding::link() const {
+  return MXSIM_DOCS + std::string(situation == Situation::None
+                                      ? infoOf(kind).section
+                                      : situations[unsigned(situation)].first);
 }
 
 std::string_view mx::sim::toString(LaunchStatus status) {

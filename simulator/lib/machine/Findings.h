@@ -15,6 +15,15 @@
 
 namespace mx::sim {
 
+/// Kind of a finding, and its situation if this needs another remedy.
+struct Verdict {
+  FindingKind kind;
+  Situation situation = Situation::None;
+
+  Verdict(FindingKind kind, Situation situation = Situation::None)
+      : kind(kind), situation(situation) {}
+};
+
 /// Key for merging findings: the kind, the PTX line, and whether the finding is
 /// a warning, because an error must not be merged into a warning.
 using FindingKey = std::tuple<FindingKind, unsigned, bool>;

@@ -11,6 +11,8 @@
 #include "Workers.h"
 #include "WorldState.h"
 
+#include "../ptx/OpcodeClass.h"
+
 #include "mxsim/Report.h"
 #include "mxsim/tensor/Mbarrier.h"
 
@@ -277,12 +279,39 @@ SourceChain mx::sim::sourceOf(const InstrInfo &info) {
   return chain;
 }
 
-static Finding place(Warp &w, const Instr *i, FindingKind kind,
+/// Returns the situation of a fault by the class of its instruction.
+static Situation situationOf(FindingKind kind, const InstrInfo &info) {
+  using K = FindingKind;
+  using S = Situation;
+  static constexpr std::tuple<K, std::string_view, S> rows[] = {
+      {K::OutOfBounds, "bulk copy", S::CopyBounds},
+      {K::OutOfBounds, "mma", S::MatrixBounds},
+      {K::OutOfBounds, "tensor copy", S::MatrixBounds},
+      {K::OutOfBounds, "tensor load", S::TensorLanes},
+      {K::OutOfBounds, "tensor store", S::TensorLanes},
+      {K::Misaligned, "bulk copy", S::CopyAlignment},
+      {K::IllegalInstruction, "bulk copy", S::CopyOperands},
+      {K::IllegalInstruction, "tensor map", S::CopyOperands},
+      {K::IllegalInstruction, "tensor allocation", S::WrongAllocation},
+      {K::IllegalInstruction, "tensor load", S::WrongAllocation},
+      {K::IllegalInstruction, "tensor store", S::WrongAllocation},
+  };
+  std::string_view name = info.source ? classOf(*info.source) : "";
+  for (auto &[ofKind, ofClass, situation] : rows)
+    if (ofKind == kind && ofClass == name)
+      return situation;
+  return S::None;
+}
+
+static Finding place(Warp &w, const Instr *i, Verdict verdict,
                      std::string message, uint32_t lanes) {
   Finding f;
-  f.kind = kind;
+  f.kind = verdict.kind;
+  f.situation = verdict.situation;
   f.message = std::move(message);
   const InstrInfo &info = w.machine->program.infoOf(i);
+  if (f.situation == Situation::None)
+    f.situation = situationOf(f.kind, info);
   f.ptxLine = info.line;
   if (info.function)
     f.module = info.function->home->name;
@@ -294,12 +323,13 @@ static Finding place(Warp &w, const Instr *i, FindingKind kind,
   return f;
 }
 
-const Instr *Warp::fail(const Instr *i, FindingKind kind, std::string message,
+const Instr *Warp::fail(const Instr *i, Verdict verdict, std::string message,
                         uint32_t lanes) {
-  machine->count(*cta, {kind, machine->program.infoOf(i).line, false});
-  machine->add(*cta->cluster, place(*this, i, kind, std::move(message), lanes),
-               kind == FindingKind::Unsupported ? LaunchStatus::BadInput
-                                                : LaunchStatus::Failed);
+  machine->count(*cta, {verdict.kind, machine->program.infoOf(i).line, false});
+  machine->add(*cta->cluster,
+               place(*this, i, verdict, std::move(message), lanes),
+               verdict.kind == FindingKind::Unsupported ? LaunchStatus::BadInput
+                                                        : LaunchStatus::Failed);
   cta->cluster->stopped = true;
   if (!groups.empty())
     group().pc = i;
@@ -314,17 +344,18 @@ static uint32_t checkOf(FindingKind kind) {
   return kCheckAll;
 }
 
-bool Warp::note(const Instr *i, FindingKind kind, std::string message,
+bool Warp::note(const Instr *i, Verdict verdict, std::string message,
                 uint32_t lanes, bool isWarning) {
-  return machine->config.checks & checkOf(kind) &&
-         noteAlways(i, kind, std::move(message), lanes, isWarning);
+  return machine->config.checks & checkOf(verdict.kind) &&
+         noteAlways(i, verdict, std::move(message), lanes, isWarning);
 }
 
-bool Warp::noteAlways(const Instr *i, FindingKind kind, std::string message,
+bool Warp::noteAlways(const Instr *i, Verdict verdict, std::string message,
                       uint32_t lanes, bool isWarning) {
-  if (!machine->count(*cta, {kind, machine->program.infoOf(i).line, isWarning}))
+  if (!machine->count(
+          *cta, {verdict.kind, machine->program.infoOf(i).line, isWarning}))
     return false;
-  Finding f = place(*this, i, kind, std::move(message), lanes);
+  Finding f = place(*this, i, verdict, std::move(message), lanes);
   f.isWarning = isWarning;
   machine->add(*cta->cluster, std::move(f),
                isWarning ? LaunchStatus::Clean : LaunchStatus::Failed);

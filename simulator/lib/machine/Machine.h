@@ -256,14 +256,14 @@ public:
   void meet(uint32_t lanes);
 
   /// Reports a finding that ends the launch.
-  const Instr *fail(const Instr *i, FindingKind kind, std::string message,
+  const Instr *fail(const Instr *i, Verdict verdict, std::string message,
                     uint32_t lanes);
   /// Reports a finding and continues the launch. Returns true if the check is
   /// enabled and the finding is new.
-  bool note(const Instr *i, FindingKind kind, std::string message,
+  bool note(const Instr *i, Verdict verdict, std::string message,
             uint32_t lanes, bool isWarning = false);
   /// Like note, but independent of the enabled checks.
-  bool noteAlways(const Instr *i, FindingKind kind, std::string message,
+  bool noteAlways(const Instr *i, Verdict verdict, std::string message,
                   uint32_t lanes, bool isWarning = false);
   /// Reports a fault of an engine. An earlier asynchronous operation may have
   /// caused the fault. Returns null, or `i + 1` if the launch can continue.

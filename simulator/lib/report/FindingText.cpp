@@ -91,7 +91,7 @@ std::string Finding::text() const {
     s += "\n  found " + std::to_string(occurrences) + " times, in " +
          std::to_string(ctas) + (ctas == 1 ? " CTA" : " CTAs") +
          "; this is the first";
-  return s;
+  return s + "\n  remedy: " + std::string(remedy()) + " (" + link() + ")";
 }
 
 std::string LaunchReport::text() const {

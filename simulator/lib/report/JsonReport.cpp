@@ -88,6 +88,8 @@ static void write(JsonWriter &w, const Finding &f) {
   w.member("severity", f.isWarning ? "warning" : "error");
   w.member("message", f.message);
   w.member("text", f.text());
+  w.member("remedy", f.remedy());
+  w.member("link", f.link());
   w.member("module", f.module);
   if (f.ptxLine)
     w.member("line", f.ptxLine);

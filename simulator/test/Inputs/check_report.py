@@ -50,6 +50,8 @@ FINDING = {
     "severity": TEXT,
     "message": TEXT,
     "text": TEXT,
+    "remedy": TEXT,
+    "link": TEXT,
     "module": TEXT,
     "line": Optional(COUNT),
     "source": Optional(SOURCE),
