@@ -70,6 +70,8 @@ if shutil.which("node"):
     features.add("node")
 if subprocess.run([config.sim_python, "-c", "import numpy, ml_dtypes"], capture_output=True).returncode == 0:
     features.add("numpy")
+if subprocess.run([config.sim_python, "-c", "import yaml"], capture_output=True).returncode == 0:
+    features.add("yaml")
 use_libfuzzer(config)
 if config.sim_sanitize:
     # nvcc crashes if python_with_sanitizers preloads the sanitizer library.

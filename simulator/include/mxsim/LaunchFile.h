@@ -59,6 +59,7 @@ struct LaunchFileResult {
   /// then.
   bool refusesFiles = false;
   std::vector<LaunchReport> reports;
+  std::vector<std::string> modulePaths;
   /// Advice on making the findings more readable, or empty.
   std::string advice;
   double seconds = 0;

@@ -84,6 +84,9 @@ inline std::string reportAsJson(const LaunchFileResult &result) {
   return reportAsJson(result.reports, result.error);
 }
 
+/// Formats the findings as SARIF 2.1.0, for code hosts.
+std::string findingsAsSarif(const LaunchFileResult &result);
+
 /// Returns a self-contained HTML page for the launches that recorded a
 /// timeline.
 std::string timelineAsHtml(const LaunchFileResult &result);

@@ -70,6 +70,7 @@ bool LaunchFile::loadModule(const std::string &path, bool isOfCommandLine) {
   if (!why.empty())
     return fail(why);
   modules.push_back(std::move(loaded));
+  result.modulePaths.push_back(path);
   return true;
 }
 

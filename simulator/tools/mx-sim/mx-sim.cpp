@@ -38,8 +38,8 @@ struct Options {
   CLI::App app{"Runs PTX kernels on the CPU", "mx-sim"};
   std::vector<std::string> inputs, figures;
   std::string checks = "all", sums = "exact", data = "values";
-  std::string report, timeline, time, machineCode, clock, without, timeLines,
-      kernel;
+  std::string report, sarif, timeline, time, machineCode, clock, without,
+      timeLines, kernel;
   uint64_t seed = 0;
   unsigned jobs = 0, timelineCtas = 0;
   bool anyPath = false, werror = false, stats = false, quiet = false,
@@ -72,6 +72,7 @@ Options::Options() {
       "or with terms truncated relative to the largest term, as in hardware")
       ->check(CLI::IsMember({"exact", "truncated"}));
   add("--report", report, "FILE", "Write findings and counts as JSON");
+  add("--sarif", sarif, "FILE", "Write findings as SARIF 2.1.0");
   add("--timeline", timeline, "FILE",
       "Write an HTML page that shows the first CTAs over simulated steps, or "
       "over modelled cycles with --time");
@@ -362,6 +363,7 @@ extern "C" int mxSimMain(int argc, char **argv) {
       !asked.timelineCtas)
     return badUsage("--timeline-ctas: expected at least 1, found 0");
   for (auto &[option, path] : {std::pair("--report", asked.report),
+                               std::pair("--sarif", asked.sarif),
                                std::pair("--timeline", asked.timeline)}) {
     if (path.empty())
       continue;
@@ -398,6 +400,8 @@ extern "C" int mxSimMain(int argc, char **argv) {
   bool ok = true;
   if (!asked.report.empty())
     ok &= writeFile(asked.report, reportAsJson(result));
+  if (!asked.sarif.empty())
+    ok &= writeFile(asked.sarif, findingsAsSarif(result));
   if (!asked.timeline.empty() && !result.reports.empty())
     ok &= writeFile(asked.timeline, timelineAsHtml(result));
   if (!ok)
