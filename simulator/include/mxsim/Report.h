@@ -91,6 +91,9 @@ std::string findingsAsSarif(const LaunchFileResult &result);
 /// timeline.
 std::string timelineAsHtml(const LaunchFileResult &result);
 
+/// Returns the timelines of timed launches as JSON in the Trace Event Format.
+std::string timelineAsTrace(const LaunchFileResult &result);
+
 } // namespace mx::sim
 
 #endif // MXSIM_REPORT_H

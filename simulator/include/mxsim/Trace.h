@@ -64,9 +64,10 @@ struct TimelineSpan {
   /// ends at `lastLine`.
   uint32_t line = 0, lastLine = 0;
   uint32_t text = 0; ///< label, an index in Timeline::strings
-  /// Step at which an asynchronous operation was issued, and track of the
-  /// issuing warp.
+  /// Step at which an asynchronous operation was issued.
   uint64_t issued = kNever;
+  /// Track of the warp that issued the operation or completed the phase, or of
+  /// the mbarrier of a wait.
   uint32_t issuer = kNoTrack;
   uint64_t bytes = 0;
 

@@ -304,6 +304,24 @@ void Recorder::buildSlots(Timeline &t, uint32_t rank, uint32_t index) {
   }
 }
 
+/// Replaces keys of mbarriers and indices of warps by tracks.
+void Recorder::connect(Timeline &t) const {
+  std::map<uint32_t, uint32_t> warpTracks, barrierTracks;
+  auto barrier = mbarriers.begin();
+  for (uint32_t k = 0; k < t.tracks.size(); ++k)
+    if (t.tracks[k].kind == TrackKind::Warp)
+      warpTracks.emplace(uint32_t(warpTracks.size()), k);
+    else if (t.tracks[k].kind == TrackKind::Barrier)
+      barrierTracks[(barrier++)->first] = k;
+  for (TimelineTrack &track : t.tracks)
+    for (TimelineSpan &s : track.spans)
+      if (s.kind == SpanKind::WaitMbarrier || s.kind == SpanKind::Phase) {
+        auto &tracks = s.kind == SpanKind::Phase ? warpTracks : barrierTracks;
+        auto it = tracks.find(s.issuer);
+        s.issuer = it == tracks.end() ? TimelineSpan::kNoTrack : it->second;
+      }
+}
+
 void Recorder::build(Timeline &t) {
   if (!hasTimeline)
     return;
@@ -317,6 +335,7 @@ void Recorder::build(Timeline &t) {
     buildBarriers(t, cta->rank, index, end);
     buildSlots(t, cta->rank, index);
   }
+  connect(t);
   t.steps = std::max(t.steps, end);
   t.spansDropped += spansDropped;
   t.strings = std::move(strings);

@@ -126,6 +126,8 @@ void Recorder::settle(Warp &w, Strand &s) {
   span.row = strand;
   span.line = span.lastLine = s.waitLine;
   span.text = intern(waitText(s.waiting));
+  if (s.waiting.kind == SpanKind::WaitMbarrier)
+    span.issuer = s.waiting.rank << kRankShift | s.waiting.number;
   add(t.spans, span);
   s.runBegin = end;
   s.runLine = 0;
@@ -475,11 +477,9 @@ void Recorder::changeBarrier(Warp &w, const Instr *i, Cta &owner,
     ++of(w).strands[strand].events;
   BarrierTrace &b = mbarriers[keyOf(owner, offset)];
   MbarrierState old = mbarrierState(before), s = mbarrierState(after);
-  // Line of the latest arrival.
-  uint32_t line = lineOf(i);
-  if (now > b.latest || (now == b.latest && line > b.line))
-    b.line = line;
-  b.latest = std::max(b.latest, now);
+  auto arrival = std::make_tuple(now, lineOf(i), indexOf(w));
+  if (arrival > std::tie(b.latest, b.line, b.warp))
+    std::tie(b.latest, b.line, b.warp) = arrival;
   b.arrivals += arrivals;
   int64_t change = int64_t(s.tx) - old.tx;
   if (change > 0)
@@ -494,6 +494,7 @@ void Recorder::changeBarrier(Warp &w, const Instr *i, Cta &owner,
   span.kind = SpanKind::Phase;
   span.line = span.lastLine = b.line;
   span.bytes = b.bytes;
+  span.issuer = b.warp;
   std::string text = "phase " + std::to_string(b.phases) + " (parity " +
                      std::to_string(old.parity) +
                      "): " + std::to_string(b.arrivals) +

@@ -213,7 +213,7 @@ private:
     bool isUsed = false;
     uint64_t phases = 0, phaseBegin = 0, latest = 0, completed = 0;
     uint64_t arrivals = 0, expected = 0, bytes = 0;
-    uint32_t line = 0;
+    uint32_t line = 0, warp = 0; ///< of the latest arrival
     std::vector<TimelineSpan> spans;
   };
   struct NamedTrace {
@@ -274,6 +274,7 @@ private:
   void buildWarps(Timeline &t, Cta &cta, uint32_t index, uint64_t end);
   void buildBarriers(Timeline &t, uint32_t rank, uint32_t index, uint64_t end);
   void buildSlots(Timeline &t, uint32_t rank, uint32_t index);
+  void connect(Timeline &t) const;
 
   Machine &machine;
   Cluster &cluster;

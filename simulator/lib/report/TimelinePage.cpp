@@ -6,8 +6,11 @@
 // spans small.
 //===----------------------------------------------------------------------===//
 
-#include "mxsim/Report.h"
+#include "SourceFiles.h"
+
 #include "mxsim/io/JsonWriter.h"
+
+#include <set>
 
 using namespace mx::sim;
 using mx::JsonWriter;
@@ -48,7 +51,6 @@ static void writeLaunch(JsonWriter &json, const LaunchReport &r,
   json.member("status", toString(r.status));
   json.member("module", uint64_t(module));
   json.member("seed", r.facts.seed);
-  json.member("chip", r.time.chip);
   json.member("steps", t.steps);
   json.member("totalCtas", t.totalCtas);
   json.member("spansDropped", t.spansDropped);
@@ -72,29 +74,38 @@ static void writeLaunch(JsonWriter &json, const LaunchReport &r,
     const auto &[line, source] = entry;
     json.row(std::array<uint32_t, 3>{line, source.file, source.line});
   });
-  // Each row contains the line, the number of executions by warps, and the
-  // cycles in the order of Spent.
-  json.list("costs", r.time.lines, [&](const LineCost &cost) {
-    if (!cost.line)
-      return;
-    std::vector<uint64_t> row = {cost.line, cost.executed};
-    row.insert(row.end(), std::begin(cost.cycles), std::end(cost.cycles));
-    json.row(row);
-  });
   json.endObject();
+}
+
+/// Writes the source files of .loc that can be read, up to 4 MiB.
+static void writeFiles(JsonWriter &json, const LaunchFileResult &result) {
+  size_t room = 4 << 20;
+  SourceFiles files(result);
+  std::set<std::string> names;
+  for (const LaunchReport &r : result.reports)
+    if (r.timeline)
+      for (auto &[line, source] : r.timeline->sources)
+        names.insert(r.timeline->strings[source.file]);
+  json.list("files", names, [&](const std::string &name) {
+    const std::string *text = files.read(name);
+    if (!text || text->size() > room)
+      return;
+    room -= text->size();
+    json.object([&] {
+      json.member("name", name);
+      json.member("text", *text);
+    });
+  });
 }
 
 std::string mx::sim::timelineAsHtml(const LaunchFileResult &result) {
   JsonWriter json;
   json.beginObject();
-  json.member("format", 1);
-  std::vector<std::string_view> kinds, spent;
+  json.member("format", 2);
+  std::vector<std::string_view> kinds;
   for (unsigned k = 0; k < kNumSpanKinds; ++k)
     kinds.push_back(toString(SpanKind(k)));
-  for (unsigned k = 0; k < kSpent; ++k)
-    spent.push_back(infoOf(Spent(k)).column);
   json.row("kinds", kinds);
-  json.row("spent", spent);
   std::vector<const Timeline *> modules;
   json.key("launches");
   json.beginArray();
@@ -115,6 +126,7 @@ std::string mx::sim::timelineAsHtml(const LaunchFileResult &result) {
     json.member("ptx", t->ptx);
     json.endObject();
   });
+  writeFiles(json, result);
   json.endObject();
   // Escape the only character that can end a script element.
   std::string escaped;

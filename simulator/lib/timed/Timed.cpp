@@ -345,6 +345,7 @@ void TimedLaunch::run() {
   for (auto &shard : shards)
     recording.add(shard->watch.executed);
   machine.finish();
+  machine.report.time.mhz = model->mhz;
   if (machine.report.isComplete)
     model->finish(machine.report.time, lastCycle, std::move(lastPath));
 }

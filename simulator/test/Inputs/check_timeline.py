@@ -67,7 +67,9 @@ def load(path):
     for bad in (r"https?:", r"\bsrc\s*=", r"\bhref\b", r"@import", r"url\(", "fetch\\("):
         assert not re.search(bad, frame), bad
     assert frame.count("<script") == 2 and "@DATA@" not in page
-    assert data["format"] == 1
+    assert data["format"] == 2
+    for file in data["files"]:
+        assert file["name"] and file["text"], file["name"]
     for launch in data["launches"]:
         ptx = data["modules"][launch["module"]]["ptx"]
         check_launch(launch, data["kinds"], ptx.count("\n") + 1)

@@ -1,5 +1,5 @@
 // Runs the program of a timeline page against a document stub that records calls:
-// use_timeline.js PAGE.html [timed]. Draws, zooms, pans, searches, selects and folds, and
+// use_timeline.js PAGE.html [SOURCE]. Draws, zooms, pans, searches, selects and folds, and
 // checks the results. No browser is needed.
 'use strict';
 const fs = require('fs'), assert = require('assert');
@@ -9,6 +9,7 @@ const text = /<script type="application\/json" id="data">([^]*?)<\/script>/.exec
 const program = /<script>\n([^]*?)<\/script>/.exec(page)[1];
 
 let numFilled = 0;
+const labels = new Set();
 const context = new Proxy({measureText: t => ({width: 6 * t.length})}, {
   get(target, name) {
     if (name in target) return target[name];
@@ -17,6 +18,7 @@ const context = new Proxy({measureText: t => ({width: 6 * t.length})}, {
         ++numFilled;
         assert(values.every(Number.isFinite), 'fillRect ' + values);
       }
+      if (name === 'fillText') labels.add(values[0]);
     };
   },
   set(target, name, value) { target[name] = value; return true; },
@@ -82,26 +84,39 @@ paint();
 
 const $ = document.getElementById, canvas = $('canvas');
 const key = k => { document.send('keydown', {key: k, target: canvas}); paint(); };
-const data = JSON.parse(text), launch = data.launches[0];
+const data = JSON.parse(text);
+const launch = data.launches.find(l => l.marks.length) || data.launches[0];
 assert(numFilled > Math.min(launch.tracks.length, 30), 'nothing was drawn');
 assert.strictEqual($('source').children.length,
                    data.modules[launch.module].ptx.split('\n').length);
-const isTimed = process.argv[3] === 'timed';
-assert((isTimed ? /modelled cycles of b200/ : /not time/).test($('note').textContent));
+assert(/not time/.test($('note').textContent));
 
-// The costs of lines are shown beside them, and add up to the total.
-assert.strictEqual(launch.costs.length > 0, isTimed);
-assert.strictEqual($('source').classes.has('costs'), isTimed);
-let shares = 0;
-for (const [line, executed, ...cycles] of launch.costs) {
-  assert.strictEqual(cycles.length, data.spent.length);
-  const shown = $('source').children[line - 1];
-  assert(shown.title.startsWith('executed ' + executed + ' times; '), shown.title);
-  shares += parseFloat(shown.dataset.cost || '0');
+// Names are whole, and other labels too.
+const isWhole = label => launch.strings.includes(label) || launch.tracks.some(t => t.name === label) ||
+    /^[-+] |^(lines? )?[\d -]+$|^simulated steps$|^[a-z ]+$/.test(label) || label === '';
+const names = launch.tracks.map(t => t.name);
+assert(names.filter(name => labels.has(name)).length > Math.min(names.length, 10) - 1, 'names are missing');
+
+// The page opens at the first finding, beside its line of the source.
+if (launch.marks.length) {
+  const [track, step, line, message] = launch.marks[0];
+  assert($('details').textContent.includes(launch.strings[message]));
+  assert(/\n  remedy: .*simulator\/docs\/\w+.md#/.test(launch.strings[message]));
+  assert(labels.has(launch.tracks[track].name), 'the track of the finding is not visible');
+  assert.strictEqual($('source').querySelectorAll('.here')[0].dataset.line, String(line));
 }
-assert(!isTimed || Math.abs(shares - 100) < 2, 'shares add up to ' + shares);
+assert.strictEqual(data.files.length, process.argv.length - 3);
+for (const path of process.argv.slice(3)) {
+  const lines = fs.readFileSync(path, 'utf8').split('\n');
+  const [, , number] = launch.sources.find(s => s[0] === launch.marks[0][2]);
+  const here = $('cuda-source').querySelectorAll('.here')[0];
+  assert.strictEqual(here.dataset.line, String(number));
+  assert.strictEqual(here.textContent, lines[number - 1]);
+  assert(here.classes.has('bad'));
+}
 
 // The first span, its line in the text, and the following spans.
+key('Escape');
 key('ArrowRight');
 const first = launch.tracks.find(t => t.spans.length).spans[0];
 assert(seen && seen.classList.contains('here'), 'no line is highlighted');
@@ -165,4 +180,5 @@ assert.strictEqual(calls, 5);
 assert.strictEqual(tickStep(1), 100);
 const all = layOut(launch, new Set()), folded = layOut(launch, new Set(['c0']));
 assert(folded.height < all.height);
+for (const label of labels) assert(isWhole(label), 'a label is cut: ' + label);
 console.log('the page works');

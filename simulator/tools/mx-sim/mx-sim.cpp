@@ -38,7 +38,7 @@ struct Options {
   CLI::App app{"Runs PTX kernels on the CPU", "mx-sim"};
   std::vector<std::string> inputs, figures;
   std::string checks = "all", sums = "exact", data = "values";
-  std::string report, sarif, timeline, time, machineCode, clock, without,
+  std::string report, sarif, timeline, trace, time, machineCode, clock, without,
       timeLines, kernel;
   uint64_t seed = 0;
   unsigned jobs = 0, timelineCtas = 0;
@@ -74,11 +74,12 @@ Options::Options() {
   add("--report", report, "FILE", "Write findings and counts as JSON");
   add("--sarif", sarif, "FILE", "Write findings as SARIF 2.1.0");
   add("--timeline", timeline, "FILE",
-      "Write an HTML page that shows the first CTAs over simulated steps, or "
-      "over modelled cycles with --time");
+      "Write an HTML page that shows the first CTAs over simulated steps");
+  add("--trace", trace, "FILE",
+      "With --time: write a trace of the first CTAs for ui.perfetto.dev");
   add("--timeline-ctas", timelineCtas, "N",
-      "Number of CTAs in the timeline, rounded up to whole clusters; default: "
-      "two clusters");
+      "Number of CTAs in the timeline or trace, rounded up to whole clusters; "
+      "default: two clusters");
   // Flags: a following word is a file, not a value.
   app.add_flag("--time", time,
                "Model the time of kernels on a chip (--time=h200, the default, "
@@ -354,17 +355,24 @@ extern "C" int mxSimMain(int argc, char **argv) {
           "found an empty file");
   }
   options.profile = asked.stats || !asked.report.empty();
-  if (!asked.timeline.empty())
+  bool isTimed = !options.timedChip.empty();
+  if (isTimed && !asked.timeline.empty())
+    return badUsage("--timeline shows simulated steps: expected no --time; "
+                    "--trace shows modelled time");
+  if (!isTimed && !asked.trace.empty())
+    return badUsage("--trace needs --time");
+  if (!asked.timeline.empty() || !asked.trace.empty())
     options.timelineCtas =
         asked.timelineCtas ? asked.timelineCtas : LaunchConfig::kTwoClusters;
   else if (asked.isGiven("--timeline-ctas"))
-    return badUsage("--timeline-ctas needs --timeline");
-  if (!asked.timeline.empty() && asked.isGiven("--timeline-ctas") &&
+    return badUsage("--timeline-ctas needs --timeline or --trace");
+  if (options.timelineCtas && asked.isGiven("--timeline-ctas") &&
       !asked.timelineCtas)
     return badUsage("--timeline-ctas: expected at least 1, found 0");
-  for (auto &[option, path] : {std::pair("--report", asked.report),
-                               std::pair("--sarif", asked.sarif),
-                               std::pair("--timeline", asked.timeline)}) {
+  for (auto &[option, path] :
+       {std::pair("--report", asked.report), std::pair("--sarif", asked.sarif),
+        std::pair("--timeline", asked.timeline),
+        std::pair("--trace", asked.trace)}) {
     if (path.empty())
       continue;
     if (std::string why = whyNotWritable(path); !why.empty())
@@ -404,6 +412,8 @@ extern "C" int mxSimMain(int argc, char **argv) {
     ok &= writeFile(asked.sarif, findingsAsSarif(result));
   if (!asked.timeline.empty() && !result.reports.empty())
     ok &= writeFile(asked.timeline, timelineAsHtml(result));
+  if (!asked.trace.empty() && !result.reports.empty())
+    ok &= writeFile(asked.trace, timelineAsTrace(result));
   if (!ok)
     return kExitBadInput;
   int status = result.exitStatus();

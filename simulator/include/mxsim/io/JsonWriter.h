@@ -86,6 +86,18 @@ public:
     std::snprintf(digits, sizeof digits, "%.6g", number);
     put(std::isfinite(number) ? digits : "null");
   }
+  /// `units` * 10^-digits, exactly.
+  struct Decimal {
+    uint64_t units;
+    unsigned digits;
+  };
+  void value(Decimal number) {
+    std::string all = std::to_string(number.units);
+    all.insert(0,
+               all.size() > number.digits ? 0 : number.digits + 1 - all.size(),
+               '0');
+    put(all.insert(all.size() - number.digits, "."));
+  }
   void value(bool flag) { put(flag ? "true" : "false"); }
   void value(const char *words) { value(std::string_view(words)); }
   void value(const std::string &words) { value(std::string_view(words)); }

@@ -28,19 +28,9 @@ const KINDS = {
 };
 const HEADINGS = {warp: 'warps', engine: 'asynchronous engines',
                   barrier: 'mbarriers', slot: 'shared memory of copies'};
-const HEAD = 20, GUTTER = 220, RULER = 24;
-
-// Map of each line to its share of all warp cycles and a breakdown.
-function costsOf(launch, names) {
-  const sum = numbers => numbers.reduce((a, b) => a + b, 0);
-  const all = sum(launch.costs.map(c => sum(c.slice(2))));
-  const part = n => (100 * n / Math.max(all, 1)).toFixed(1) + ' %';
-  return new Map(launch.costs.map(([line, executed, ...cycles]) => [line, [
-    sum(cycles) ? part(sum(cycles)) : '',
-    'executed ' + executed + ' times; ' +
-      names.map((name, k) => [name, cycles[k]]).filter(([, n]) => n)
-           .map(([name, n]) => name + ' ' + part(n)).join(', ')]]));
-}
+const HEAD = 20, RULER = 24;
+// Steps shown on either side of the finding at which a page opens.
+const kNear = 300;
 
 // Range of span indices for each row of a track.
 function indexRows(track) {
@@ -152,11 +142,6 @@ function tickStep(stepsPerPixel) {
 
 function group(n) { return String(n).replace(/\B(?=(\d{3})+$)/g, ' '); }
 
-// Shortens names to fit next to their track.
-function shortName(track) {
-  return track.name.replace('dynamic shared memory', 'dynamic');
-}
-
 // Rows of name and value that describe a span.
 function describe(data, launch, t, s) {
   const track = launch.tracks[t], cta = launch.ctas[track.cta];
@@ -200,16 +185,16 @@ function start() {
   const canvas = $('canvas'), ctx = canvas.getContext('2d');
   const state = {launch: null, from: 0, to: 1, scroll: 0, folded: new Set(),
                  layout: null, selected: null, hover: null, match: null,
-                 query: '', width: 0, height: 0, cursor: -1, drag: null,
-                 shownModule: -1, finding: -1, isQueued: false};
+                 query: '', gutter: 0, width: 0, height: 0, cursor: -1, drag: null,
+                 shownModule: -1, shownFile: '', finding: -1, isQueued: false};
 
   const isDark = () => document.documentElement.dataset.theme === 'dark';
   const color = kind => KINDS[data.kinds[kind]][isDark() ? 2 : 1];
   const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const chartWidth = () => Math.max(10, state.width - GUTTER);
+  const chartWidth = () => Math.max(10, state.width - state.gutter);
   const perPixel = () => (state.to - state.from) / chartWidth();
-  const xOf = step => GUTTER + (step - state.from) / perPixel();
-  const stepAt = x => state.from + (x - GUTTER) * perPixel();
+  const xOf = step => state.gutter + (step - state.from) / perPixel();
+  const stepAt = x => state.from + (x - state.gutter) * perPixel();
 
   function queue() {
     if (state.isQueued) return;
@@ -242,10 +227,11 @@ function start() {
 
   //--- Drawing ------------------------------------------------------------
 
-  function clip(text, width) {
-    const most = Math.floor(width / 6.1);
-    if (text.length <= most) return text;
-    return most < 4 ? '' : text.slice(0, most - 2) + '..';
+  // Returns the longest label that fits whole, or ''.
+  function labelOf(s, width) {
+    const lines = s[LAST] !== s[LINE] ? 'lines ' + s[LINE] + '-' + s[LAST] : 'line ' + s[LINE];
+    return [state.launch.strings[s[TEXT]], KINDS[data.kinds[s[KIND]]][0], lines, String(s[LINE])]
+        .find(text => text && ctx.measureText(text).width <= width) || '';
   }
 
   function drawTrack(item, y, theme) {
@@ -255,7 +241,7 @@ function start() {
     track.index.forEach((range, row) => {
       const h = rowHeight(track, row) - 1;
       visible(track.spans, range, state.from, state.to, scale, (from, to, s, isMany) => {
-        const x = Math.max(GUTTER, xOf(from));
+        const x = Math.max(state.gutter, xOf(from));
         const w = Math.max(1, Math.min(state.width, xOf(to)) - x - (isMany ? 0 : 0.5));
         const name = data.kinds[s[KIND]];
         ctx.globalAlpha = state.match && !state.match(s, index) ? 0.18 : 1;
@@ -274,12 +260,10 @@ function start() {
           }
           ctx.stroke();
         }
-        if (!isMany && h >= 11 && w > 44 && name !== 'exited') {
-          const text = launch.strings[s[TEXT]] ||
-              (s[LAST] !== s[LINE] ? 'lines ' + s[LINE] + '-' + s[LAST] : 'line ' + s[LINE]);
+        if (!isMany && h >= 11 && w > 16 && name !== 'exited') {
           ctx.fillStyle = isDark() || /^(run|load|store|mma|reading|control)$/.test(name)
                               ? '#ffffff' : '#1c2330';
-          ctx.fillText(clip(text, w - 6), x + 3, top + h / 2 + 0.5);
+          ctx.fillText(labelOf(s, w - 6), x + 3, top + h / 2 + 0.5);
         }
         ctx.globalAlpha = 1;
         const isSelected = state.selected && state.selected.s === s;
@@ -294,28 +278,27 @@ function start() {
     });
     for (const k of launch.marksOf.get(index) || []) {
       const x = xOf(launch.marks[k][1]);
-      if (x < GUTTER || x > state.width) continue;
+      if (x < state.gutter || x > state.width) continue;
       ctx.fillStyle = theme.mark;
       ctx.beginPath();
-      ctx.moveTo(x - 5, y);
-      ctx.lineTo(x + 5, y);
+      const size = k === state.finding ? 8 : 5;
+      ctx.moveTo(x - size, y);
+      ctx.lineTo(x + size, y);
       ctx.lineTo(x, y + 9);
       ctx.fill();
       ctx.fillRect(x - 0.5, y, 1, item.h);
     }
   }
 
-  const axisOf = launch => launch.chip ? 'modelled cycles' : 'simulated steps';
-
   function drawRuler(theme) {
     ctx.fillStyle = theme.panel;
     ctx.fillRect(0, 0, state.width, RULER);
     ctx.fillStyle = theme.soft;
-    ctx.fillText(axisOf(state.launch), 10, RULER / 2);
+    ctx.fillText('simulated steps', 10, RULER / 2);
     const tick = tickStep(perPixel());
     for (let at = Math.ceil(state.from / tick) * tick; at <= state.to; at += tick) {
       const x = xOf(at);
-      if (x < GUTTER) continue;
+      if (x < state.gutter) continue;
       ctx.fillStyle = theme.soft;
       ctx.fillText(group(at), x + 4, RULER / 2);
       ctx.fillStyle = theme.line;
@@ -360,7 +343,7 @@ function start() {
     const tick = tickStep(perPixel());
     ctx.fillStyle = theme.line;
     for (let at = Math.ceil(state.from / tick) * tick; at <= state.to; at += tick)
-      if (xOf(at) >= GUTTER) ctx.fillRect(xOf(at), RULER, 0.5, state.height);
+      if (xOf(at) >= state.gutter) ctx.fillRect(xOf(at), RULER, 0.5, state.height);
     for (const item of state.layout.items) {
       const y = RULER + item.y - state.scroll;
       if (y > state.height) break;
@@ -368,9 +351,9 @@ function start() {
       if (item.type === 'track') {
         drawTrack(item, y, theme);
         ctx.fillStyle = theme.paper;
-        ctx.fillRect(0, y, GUTTER - 1, item.h);
+        ctx.fillRect(0, y, state.gutter - 1, item.h);
         ctx.fillStyle = theme.ink;
-        ctx.fillText(clip(shortName(item.track), GUTTER - 34), 26, y + Math.min(item.h / 2, 10));
+        ctx.fillText(item.track.name, 26, y + Math.min(item.h / 2, 10));
       } else {
         ctx.fillStyle = theme.panel;
         ctx.fillRect(0, y, state.width, item.h);
@@ -384,19 +367,19 @@ function start() {
       ctx.fillRect(0, y + item.h - 0.5, state.width, 0.5);
     }
     ctx.fillStyle = theme.line;
-    ctx.fillRect(GUTTER - 1, RULER, 1, state.height);
+    ctx.fillRect(state.gutter - 1, RULER, 1, state.height);
     ctx.save();
     ctx.beginPath();
-    ctx.rect(GUTTER, RULER, state.width, state.height);
+    ctx.rect(state.gutter, RULER, state.width, state.height);
     ctx.clip();
     drawLink(theme);
-    if (state.cursor >= GUTTER) {
+    if (state.cursor >= state.gutter) {
       ctx.fillStyle = theme.accent;
       ctx.fillRect(state.cursor, RULER, 0.5, state.height);
     }
     ctx.restore();
     drawRuler(theme);
-    if (state.cursor >= GUTTER) {
+    if (state.cursor >= state.gutter) {
       const text = group(Math.max(0, Math.round(stepAt(state.cursor))));
       const w = ctx.measureText(text).width + 8;
       ctx.fillStyle = theme.accent;
@@ -423,7 +406,7 @@ function start() {
   }
   function spanAt(x, y) {
     const item = itemAt(y);
-    if (!item || item.type !== 'track' || x < GUTTER) return null;
+    if (!item || item.type !== 'track' || x < state.gutter) return null;
     const {track, index} = item;
     let top = RULER + item.y - state.scroll + 2;
     for (let row = 0; row < track.index.length; ++row) {
@@ -448,47 +431,64 @@ function start() {
 
   //--- The panel ----------------------------------------------------------
 
-  function showSource() {
+  function showText(box, text) {
+    const parts = document.createDocumentFragment();
+    text.split('\n').forEach((line, k) => {
+      const row = document.createElement('div');
+      row.dataset.line = String(k + 1);
+      row.textContent = line || ' ';
+      parts.append(row);
+    });
+    box.replaceChildren(parts);
+  }
+  function showModule() {
     const m = data.modules[state.launch.module];
     $('file').textContent = m.name;
     if (state.shownModule === state.launch.module) return;
     state.shownModule = state.launch.module;
-    const parts = document.createDocumentFragment();
-    m.ptx.split('\n').forEach((text, k) => {
-      const line = document.createElement('div');
-      line.dataset.line = String(k + 1);
-      line.textContent = text || ' ';
-      parts.append(line);
-    });
-    $('source').replaceChildren(parts);
+    showText($('source'), m.ptx);
+  }
+  // Shows the source file of a PTX line, and returns the line in this file, or
+  // 0 if the page does not contain the file.
+  function showFile(ptxLine) {
+    const source = state.launch.sourceOf.get(ptxLine);
+    const name = source && state.launch.strings[source[1]];
+    const file = data.files.find(f => f.name === name);
+    if (!file) return 0;
+    $('cuda').hidden = false;
+    if (state.shownFile !== name) {
+      state.shownFile = $('cuda-file').textContent = name;
+      showText($('cuda-source'), file.text);
+      markLines();
+    }
+    return source[2];
   }
   function markLines() {
-    for (const line of $('source').querySelectorAll('.bad')) line.classList.remove('bad');
-    for (const m of state.launch.marks)
+    for (const box of [$('source'), $('cuda-source')])
+      for (const line of box.querySelectorAll('.bad')) line.classList.remove('bad');
+    for (const m of state.launch.marks) {
       if (m[2]) $('source').children[m[2] - 1]?.classList.add('bad');
-  }
-  // Shows the share of warp cycles next to each line, if the report contains
-  // costs.
-  function showCosts() {
-    const costs = costsOf(state.launch, data.spent), lines = $('source').children;
-    $('source').classList[costs.size ? 'add' : 'remove']('costs');
-    for (let k = 0; k < lines.length; ++k) {
-      const [share, text] = costs.get(k + 1) || ['', ''];
-      lines[k].dataset.cost = share;
-      lines[k].title = text;
+      const source = state.launch.sourceOf.get(m[2]);
+      if (source && state.launch.strings[source[1]] === state.shownFile)
+        $('cuda-source').children[source[2] - 1]?.classList.add('bad');
     }
   }
-  function highlight(first, last) {
-    for (const line of $('source').querySelectorAll('.here, .range'))
+  function highlightIn(box, first, last) {
+    for (const line of box.querySelectorAll('.here, .range'))
       line.classList.remove('here', 'range');
     if (!first) return;
-    const lines = $('source').children;
+    const lines = box.children;
     for (let k = Math.min(first, last); k <= Math.max(first, last) && k <= lines.length; ++k)
       lines[k - 1].classList.add('range');
     const here = lines[first - 1];
     if (!here) return;
     here.classList.add('here');
     here.scrollIntoView({block: 'center'});
+  }
+  function highlight(first, last) {
+    const line = showFile(first);
+    highlightIn($('cuda-source'), line, line);
+    highlightIn($('source'), first, last);
   }
   function showPairs(title, pairs, finding) {
     const box = $('details');
@@ -609,13 +609,10 @@ function start() {
     state.scroll = 0;
     state.finding = -1;
     state.match = null;
-    canvas.setAttribute('aria-label', 'Tracks over ' + axisOf(launch) + '; arrow keys select spans');
     const note = $('note');
     note.replaceChildren();
-    note.append(launch.chip
-      ? 'The axis counts modelled cycles of ' + launch.chip + ', which are not measured. '
-      : 'The axis counts simulated steps, not time: an instruction is one step, ' +
-        'asynchronous operations take nominal numbers. No speed can be read from it. ');
+    note.append('The axis counts simulated steps, not time: an instruction is one step, ' +
+                'asynchronous operations take nominal numbers. No speed can be read from it. ');
     const warn = text => {
       const b = document.createElement('b');
       b.textContent = text;
@@ -629,11 +626,16 @@ function start() {
     if (launch.tracksDropped)
       warn(group(launch.tracksDropped) + ' ranges of shared memory have no track. ');
     if (launch.marks.length) warn(launch.marks.length + ' findings are marked. ');
-    showSource();
+    ctx.font = '11px system-ui, sans-serif';
+    state.gutter = 34 + Math.max(...launch.tracks.map(t => ctx.measureText(t.name).width), 100);
+    showModule();
     markLines();
-    showCosts();
     select(null);
     fit();
+    if (!launch.marks.length) return;
+    const step = launch.marks[0][1];
+    setRange(step - kNear, step + kNear);
+    selectMark(0);
   }
   function resize() {
     const box = $('chart').getBoundingClientRect(), ratio = window.devicePixelRatio || 1;
@@ -667,7 +669,7 @@ function start() {
     const d = event.deltaMode ? event.deltaY * 30 : event.deltaY;
     if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
       pan((event.deltaX || d) / 800);
-    else if (x < GUTTER)
+    else if (x < state.gutter)
       scrollTo(state.scroll + d);
     else
       zoom(Math.exp(d / 500), stepAt(x));
@@ -796,7 +798,9 @@ function start() {
   });
   resize();
   setTheme(window.matchMedia('(prefers-color-scheme: dark)').matches);
-  if (data.launches.length) setLaunch(0);
+  const first = Math.max(0, data.launches.findIndex(launch => launch.marks.length));
+  $('launch').value = String(first);
+  if (data.launches.length) setLaunch(first);
   else $('note').textContent = 'No launch was simulated.';
 }
 
