@@ -38,20 +38,17 @@ def run(command, search_path=os.environ["PATH"]):
             assert step["if"] == "inputs.upload == 'true'"
             uploaded = pathlib.Path(value(step["with"]["sarif_file"])).read_text()
             continue
-        files = {name: work / name for name in ("GITHUB_OUTPUT", "GITHUB_PATH")}
-        for file in files.values():
-            file.write_text("")
-        environment = {name: value(text) for name, text in step.get("env", {}).items()}
-        environment = {**os.environ, "PATH": search_path, **environment, **{k: str(f) for k, f in files.items()}}
-        done = subprocess.run(["bash", "-eo", "pipefail", "-c", step["run"]], env=environment, capture_output=True, text=True)
-        print(done.stdout, done.stderr)
-        statuses.append(done.returncode)
-        if done.returncode:
+        environment = {**os.environ, "PATH": search_path, "GITHUB_OUTPUT": "output", "GITHUB_PATH": "path",
+                       **{name: value(text) for name, text in step["env"].items()}}
+        for file in ("output", "path"):
+            pathlib.Path(file).write_text("")
+        statuses.append(subprocess.run(["bash", "-eo", "pipefail", "-c", step["run"]], env=environment).returncode)
+        if statuses[-1]:
             break
-        for line in files["GITHUB_OUTPUT"].read_text().splitlines():
+        for line in pathlib.Path("output").read_text().splitlines():
             name, _, text = line.partition("=")
             values[f"steps.{step['id']}.outputs.{name}"] = text
-        search_path = ":".join([*files["GITHUB_PATH"].read_text().splitlines(), search_path])
+        search_path = ":".join([*pathlib.Path("path").read_text().splitlines(), search_path])
     return statuses, uploaded
 
 
@@ -66,14 +63,14 @@ assert statuses == [0, 0, 0] and '"ruleId"' not in uploaded, statuses
 assert run("true") == ([0, 2], None)
 
 # Without mx-sim on PATH: a stub of cmake puts it into the folder of the build.
-stubs = work / "stubs"
-stubs.mkdir()
-(work / "built/bin").mkdir(parents=True)
-for name in ("bash", "ninja", "sudo", "rm", "env"):
-    (stubs / name).symlink_to(shutil.which(name) or "/bin/true")
-(stubs / "cmake").write_text(f'#!/bin/bash\necho "$@" >> {work}/log\n'
-                             f'[ "$1" != --build ] || /bin/ln -s {shutil.which("mx-sim")} "$2/bin/mx-sim"\n')
-(stubs / "cmake").chmod(0o755)
-assert run(fault, str(stubs))[0] == [0, 0, 1]
-assert (work / "log").read_text().splitlines() == [
-    f"-S {path.parent} -B {work}/built -G Ninja -DMX_BUILD_TESTS=OFF", f"--build {work}/built --target mx-sim"]
+for folder in ("stubs", "built/bin"):
+    (work / folder).mkdir(parents=True)
+for name in ("bash", "rm"):
+    (work / "stubs" / name).symlink_to(shutil.which(name))
+for name in ("ninja", "sudo", "cmake"):
+    (work / "stubs" / name).write_text(f'#!/bin/bash\necho {name} "$@" >> {work}/log\n'
+                                       f'[ "$1" != --build ] || /bin/ln -s {shutil.which("mx-sim")} "$2/bin/mx-sim"\n')
+    (work / "stubs" / name).chmod(0o755)
+assert run(fault, str(work / "stubs"))[0] == [0, 0, 1]
+assert (work / "log").read_text().endswith(f"cmake -S {path.parent} -B {work}/built -G Ninja -DMX_BUILD_TESTS=OFF\n"
+                                           f"cmake --build {work}/built --target mx-sim\n")

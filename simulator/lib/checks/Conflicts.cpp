@@ -144,27 +144,20 @@ Situation Order::situationOfRace(Warp &w, const Conflict &c,
                                  machine.device->number
                ? Situation::RaceWithDevice
                : Situation::RaceWithCluster;
+  static constexpr Situation byKind[] = {Situation::None,
+                                         Situation::RaceWithCopy,
+                                         Situation::RaceWithSource,
+                                         Situation::RaceWithCopy,
+                                         Situation::RaceWithCpAsync,
+                                         Situation::RaceWithWgmma,
+                                         Situation::RaceWithTensorCore,
+                                         Situation::RaceWithTensorLoad,
+                                         Situation::RaceWithTensorStore,
+                                         Situation::None};
   const Agent &agent = agents[c.earlier.agent()];
-  switch (agent.kind) {
-  case AgentKind::BulkRead:
-    return Situation::RaceWithSource;
-  case AgentKind::BulkWrite:
-  case AgentKind::Mbarrier:
-    return Situation::RaceWithCopy;
-  case AgentKind::Copies:
-    return Situation::RaceWithCpAsync;
-  case AgentKind::Wgmma:
-    return Situation::RaceWithWgmma;
-  case AgentKind::Pipe:
-    return Situation::RaceWithTensorCore;
-  case AgentKind::TensorLoads:
-    return Situation::RaceWithTensorLoad;
-  case AgentKind::TensorStores:
-    return Situation::RaceWithTensorStore;
-  case AgentKind::Warp:
-  case AgentKind::Inits:
-    break;
-  }
+  Situation situation = byKind[unsigned(agent.kind)];
+  if (situation != Situation::None)
+    return situation;
   if (agent.cta != w.cta->rank)
     return Situation::RaceWithCta;
   // The order of a run does not tell which access of two warps comes first in

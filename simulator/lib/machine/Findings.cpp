@@ -33,7 +33,7 @@ std::string_view Finding::remedy() const {
 }
 
 std::string Finding::link() const {
-  return MXSIM_DOCS + std::string(situation == Situation::None
+  return MXSIM_DOCS "Checks.md#" + std::string(situation == Situation::None
                                       ? infoOf(kind).section
                                       : situations[unsigned(situation)].first);
 }

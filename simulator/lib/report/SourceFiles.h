@@ -7,27 +7,14 @@
 
 #include "mxsim/Report.h"
 
-#include <map>
-#include <optional>
-
 namespace mx::sim {
 
-/// Finds and reads the files that findings name, at the time of the report.
-class SourceFiles {
-public:
-  explicit SourceFiles(const LaunchFileResult &result) : result(result) {}
-  /// Returns the path of a file of .loc or of a module: the name itself, or
-  /// else a file beside a module. Returns `name` if neither exists.
-  std::string find(const std::string &name) const;
-  /// Returns the text of a file, or null if it cannot be read or exceeds 1 MiB.
-  const std::string *read(const std::string &name);
-  /// Returns a line without spaces at its ends, or "".
-  std::string line(const std::string &name, unsigned number);
-
-private:
-  const LaunchFileResult &result;
-  std::map<std::string, std::optional<std::string>> texts;
-};
+/// Returns the path of a file of .loc or of a module: the name itself, or a
+/// file beside a module. Returns `name` if neither exists.
+std::string findSource(const LaunchFileResult &result, const std::string &name);
+/// Returns the text of such a file, or "" if it cannot be read or exceeds
+/// 1 MiB.
+std::string readSource(const LaunchFileResult &result, const std::string &name);
 
 } // namespace mx::sim
 

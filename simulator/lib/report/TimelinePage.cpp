@@ -80,20 +80,19 @@ static void writeLaunch(JsonWriter &json, const LaunchReport &r,
 /// Writes the source files of .loc that can be read, up to 4 MiB.
 static void writeFiles(JsonWriter &json, const LaunchFileResult &result) {
   size_t room = 4 << 20;
-  SourceFiles files(result);
   std::set<std::string> names;
   for (const LaunchReport &r : result.reports)
     if (r.timeline)
       for (auto &[line, source] : r.timeline->sources)
         names.insert(r.timeline->strings[source.file]);
   json.list("files", names, [&](const std::string &name) {
-    const std::string *text = files.read(name);
-    if (!text || text->size() > room)
+    std::string text = readSource(result, name);
+    if (text.empty() || text.size() > room)
       return;
-    room -= text->size();
+    room -= text.size();
     json.object([&] {
       json.member("name", name);
-      json.member("text", *text);
+      json.member("text", text);
     });
   });
 }

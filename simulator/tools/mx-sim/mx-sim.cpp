@@ -369,10 +369,13 @@ extern "C" int mxSimMain(int argc, char **argv) {
   if (options.timelineCtas && asked.isGiven("--timeline-ctas") &&
       !asked.timelineCtas)
     return badUsage("--timeline-ctas: expected at least 1, found 0");
-  for (auto &[option, path] :
-       {std::pair("--report", asked.report), std::pair("--sarif", asked.sarif),
-        std::pair("--timeline", asked.timeline),
-        std::pair("--trace", asked.trace)}) {
+  using Format = std::string (*)(const LaunchFileResult &);
+  const std::tuple<const char *, std::string, Format> outputs[] = {
+      {"--report", asked.report, reportAsJson},
+      {"--sarif", asked.sarif, findingsAsSarif},
+      {"--timeline", asked.timeline, timelineAsHtml},
+      {"--trace", asked.trace, timelineAsTrace}};
+  for (auto &[option, path, format] : outputs) {
     if (path.empty())
       continue;
     if (std::string why = whyNotWritable(path); !why.empty())
@@ -406,14 +409,11 @@ extern "C" int mxSimMain(int argc, char **argv) {
   if (!result.advice.empty())
     std::cerr << "mx-sim: " << result.advice << "\n";
   bool ok = true;
-  if (!asked.report.empty())
-    ok &= writeFile(asked.report, reportAsJson(result));
-  if (!asked.sarif.empty())
-    ok &= writeFile(asked.sarif, findingsAsSarif(result));
-  if (!asked.timeline.empty() && !result.reports.empty())
-    ok &= writeFile(asked.timeline, timelineAsHtml(result));
-  if (!asked.trace.empty() && !result.reports.empty())
-    ok &= writeFile(asked.trace, timelineAsTrace(result));
+  for (auto &[option, path, format] : outputs) {
+    bool isTimeline = format == timelineAsHtml || format == timelineAsTrace;
+    if (!path.empty() && !(isTimeline && result.reports.empty()))
+      ok &= writeFile(path, format(result));
+  }
   if (!ok)
     return kExitBadInput;
   int status = result.exitStatus();
