@@ -287,10 +287,13 @@ static Situation situationOf(FindingKind kind, const InstrInfo &info) {
       {K::OutOfBounds, "bulk copy", S::CopyBounds},
       {K::OutOfBounds, "mma", S::MatrixBounds},
       {K::OutOfBounds, "tensor load", S::TensorLanes},
+      {K::OutOfBounds, "tensor store", S::TensorLanes},
       {K::Misaligned, "bulk copy", S::CopyAlignment},
       {K::IllegalInstruction, "bulk copy", S::CopyOperands},
       {K::IllegalInstruction, "tensor map", S::CopyOperands},
       {K::IllegalInstruction, "tensor allocation", S::WrongAllocation},
+      {K::IllegalInstruction, "tensor load", S::WrongAllocation},
+      {K::IllegalInstruction, "tensor store", S::WrongAllocation},
   };
   std::string_view name = info.source ? classOf(*info.source) : "";
   for (auto &[ofKind, ofClass, situation] : rows)
