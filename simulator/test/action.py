@@ -53,12 +53,12 @@ def run(command, search_path=os.environ["PATH"]):
 
 
 kernel, launch = examples / "missing_fence.ptx", examples / "missing_fence.json"
-fault = f'mx-sim {kernel} {launch} --sarif="$MX_SIM_SARIF"\nfalse'
+fault = f'mx-sim {kernel} {launch} --sarif="$MX_SIM_SARIF"'
 statuses, uploaded = run(fault)
 assert statuses == [0, 0, 1] and '"ruleId": "proxy-fence"' in uploaded, statuses
 clean = pathlib.Path("clean.ptx")
 clean.write_text(kernel.read_text().replace("// fence", "fence"))
-statuses, uploaded = run(fault.replace(str(kernel), str(clean)).removesuffix("\nfalse"))
+statuses, uploaded = run(fault.replace(str(kernel), str(clean)))
 assert statuses == [0, 0, 0] and '"ruleId"' not in uploaded, statuses
 assert run("true") == ([0, 2], None)
 

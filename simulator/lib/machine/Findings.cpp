@@ -33,9 +33,10 @@ std::string_view Finding::remedy() const {
 }
 
 std::string Finding::link() const {
-  return MXSIM_DOCS "Checks.md#" + std::string(situation == Situation::None
-                                      ? infoOf(kind).section
-                                      : situations[unsigned(situation)].first);
+  return MXSIM_DOCS "Checks.md#" +
+         std::string(situation == Situation::None
+                         ? infoOf(kind).section
+                         : situations[unsigned(situation)].first);
 }
 
 std::string_view mx::sim::toString(LaunchStatus status) {
