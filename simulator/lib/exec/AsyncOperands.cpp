@@ -23,13 +23,15 @@ uint64_t mx::sim::addressOf(Warp &w, const Slot *s, unsigned lane) {
 }
 
 Cta *mx::sim::sharedOwner(Warp &w, const Instr *i, uint64_t address,
-                          const char *what, unsigned lane) {
+                          unsigned lane, bool isOwnOnly) {
   Cluster &c = *w.cta->cluster;
   uint64_t rank = address >> kRankShift;
   if (rank < c.ctas.size())
-    return c.ctas[rank].get();
+    return checkOwnCta(w, i, "copy", address, 16, lane, isOwnOnly)
+               ? c.ctas[rank].get()
+               : nullptr;
   w.fail(i, FindingKind::OutOfBounds,
-         std::string(what) + " out of bounds: " +
+         "copy out of bounds: " +
              w.machine->describeShared(*w.cta, address, 16),
          1u << lane);
   return nullptr;

@@ -30,9 +30,10 @@ inline uint64_t sharedAddress(uint64_t a) {
   return a - kSharedWindow < kWindowBytes ? a - kSharedWindow : a;
 }
 
-/// Returns the CTA of a shared address, or null after a finding.
-Cta *sharedOwner(Warp &w, const Instr *i, uint64_t address, const char *what,
-                 unsigned lane);
+/// Returns the CTA of a shared address, or null after a finding. See
+/// checkOwnCta for `isOwnOnly`.
+Cta *sharedOwner(Warp &w, const Instr *i, uint64_t address, unsigned lane,
+                 bool isOwnOnly = false);
 
 /// Checks the CTAs of a 16-bit multicast mask. Returns false after a finding.
 bool checkMulticast(Warp &w, const Instr *i, uint32_t ranks, unsigned lane);

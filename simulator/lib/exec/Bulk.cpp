@@ -69,7 +69,7 @@ const Instr *bulkToGlobal(Warp &w, const Instr *i, uint32_t mask) {
     uint64_t dst = addressOf(w, s, lane);
     uint64_t src = sharedAddress(addressOf(w, s + kPlaceSlots, lane));
     uint32_t size = w.at<uint32_t>(i->b)[lane];
-    Cta *from = sharedOwner(w, i, src, "copy", lane);
+    Cta *from = sharedOwner(w, i, src, lane);
     if (!from)
       return nullptr;
     uint32_t offset = src & kOffsetMask;
@@ -104,7 +104,7 @@ const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
     uint64_t src = addressOf(w, s + kPlaceSlots, lane);
     uint64_t bar = sharedAddress(addressOf(w, s + 2 * kPlaceSlots, lane));
     uint32_t size = w.at<uint32_t>(i->b)[lane];
-    Cta *to = sharedOwner(w, i, dst, "copy", lane);
+    Cta *to = sharedOwner(w, i, dst, lane);
     Cta *holder, *from = nullptr;
     uint32_t barOffset;
     if (!to ||
@@ -118,7 +118,7 @@ const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
                     1u << lane);
     if (copy.kind == Bulk::SharedToShared) {
       src = sharedAddress(src);
-      if (!(from = sharedOwner(w, i, src, "copy", lane)))
+      if (!(from = sharedOwner(w, i, src, lane, /*isOwnOnly=*/true)))
         return nullptr;
     }
     uint32_t ranks = copy.multicast

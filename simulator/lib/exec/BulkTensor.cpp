@@ -108,7 +108,7 @@ const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
       return nullptr;
     uint64_t dst = sharedAddress(addressOf(w, s, lane));
     uint64_t bar = sharedAddress(addressOf(w, s + 2 * kPlaceSlots, lane));
-    Cta *to = sharedOwner(w, i, dst, "copy", lane);
+    Cta *to = sharedOwner(w, i, dst, lane);
     Cta *holder;
     uint32_t barOffset;
     if (!to ||
@@ -187,7 +187,7 @@ const Instr *tensorStore(Warp &w, const Instr *i, uint32_t mask) {
     if (!readBox(w, i, copy, s, coords, lane, box))
       return nullptr;
     uint64_t src = sharedAddress(addressOf(w, s + kPlaceSlots, lane));
-    Cta *from = sharedOwner(w, i, src, "copy", lane);
+    Cta *from = sharedOwner(w, i, src, lane);
     if (!from)
       return nullptr;
     uint32_t offset = src & kOffsetMask;

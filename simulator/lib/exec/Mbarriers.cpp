@@ -37,6 +37,8 @@ uint64_t *mx::sim::mbarrierWord(Warp &w, const Instr *i, Space space,
            1u << lane);
     return nullptr;
   }
+  if (!checkOwnCta(w, i, "mbarrier", address, 8, lane))
+    return nullptr;
   offset = address & kOffsetMask;
   return &owner->mbarrier(offset).word;
 }

@@ -37,6 +37,20 @@ Space mx::sim::findSpace(Space space, uint64_t &address) {
   return space;
 }
 
+bool mx::sim::checkOwnCta(Warp &w, const Instr *i, const char *what,
+                          uint64_t address, uint64_t bytes, unsigned lane,
+                          bool isOwnOnly) {
+  if (address >> kRankShift == w.cta->rank ||
+      !(isOwnOnly || w.machine->program.infoOf(i).isOfOwnCta))
+    return true;
+  w.fail(i, FindingKind::OutOfBounds,
+         std::string(what) + " out of bounds: " +
+             w.machine->describeShared(*w.cta, address, bytes) +
+             ": expected an address of the executing CTA for .shared::cta",
+         1u << lane);
+  return false;
+}
+
 uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
                                  uint64_t address, uint64_t bytes,
                                  unsigned lane, bool isWrite,
@@ -56,6 +70,9 @@ uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
   case Space::Shared: {
     Cta *owner = nullptr;
     p = w.machine->shared(w, address, bytes, owner);
+    if (p &&
+        !checkOwnCta(w, i, isWrite ? "store" : "load", address, bytes, lane))
+      return nullptr;
     if (p && owner->tracker && !owner->tracker->written.empty()) {
       uint8_t *written =
           owner->tracker->written.data() + (address & kOffsetMask);

@@ -23,6 +23,12 @@ uint8_t *resolveAddress(Warp &w, const Instr *i, ptx::Space space,
                         uint64_t address, uint64_t bytes, unsigned lane,
                         bool isWrite, uint32_t *unwritten = nullptr);
 
+/// Reports a use of .shared::cta with the address of another CTA. Returns false
+/// after a finding. `isOwnOnly` marks a .shared::cta operand of an instruction
+/// that also names .shared::cluster.
+bool checkOwnCta(Warp &w, const Instr *i, const char *what, uint64_t address,
+                 uint64_t bytes, unsigned lane, bool isOwnOnly = false);
+
 /// Strength of an access (PTX ISA, "Memory consistency model"). Strong accesses
 /// do not race with each other; synchronizing accesses also acquire or release.
 enum class Strength : uint8_t { Weak, Relaxed, Synchronizing };

@@ -139,6 +139,8 @@ const Instr *storeBulk(Warp &w, const Instr *i, uint32_t mask) {
                     "store out of bounds: " +
                         w.machine->describeShared(*w.cta, a, size),
                     1u << lane);
+    if (!checkOwnCta(w, i, "store", a, size, lane))
+      return nullptr;
     std::memset(p, 0, size);
     uint32_t offset = a & kOffsetMask;
     if (owner->tracker)

@@ -137,6 +137,13 @@ Instr &Decoder::emit(Handler fn) {
   info.loc = inst->loc;
   info.function = frame->function;
   info.source = inst;
+  for (std::string_view m : inst->modifiers)
+    if (m == "shared" || m == "shared::cta")
+      info.isOfOwnCta = true;
+    else if (m == "shared::cluster") {
+      info.isOfOwnCta = false;
+      break;
+    }
   program.info.push_back(info);
   return i;
 }

@@ -80,6 +80,8 @@ struct InstrInfo {
   uint32_t firstUse = 0, numUses = 0, firstDef = 0, numDefs = 0;
   bool isMove = false;  ///< copies values without using them
   bool isFirst = false; ///< first instruction of an expansion
+  /// Accesses .shared::cta, the shared memory of the executing CTA only.
+  bool isOfOwnCta = false;
   DataFlow flow = DataFlow::Decides;
 };
 
