@@ -341,6 +341,7 @@ EngineScope Order::loadScope(Warp &w, const Instr *i, uint32_t lanes,
                              const Knowledge &known, Cta &cta,
                              uint32_t offset) {
   useBarrier(w, i, lanes, known, cta, offset);
+  checkInitFence(w, i, lanes, known, cta, offset);
   noteCopyUse(i, cta, offset);
   BarrierOrder &b = barrier(cta, offset);
   b.arriving.executed.join(known.generic);

@@ -285,6 +285,27 @@ void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
     nameOther(init, machine.program, b.init.instr());
 }
 
+void Order::checkInitFence(Warp &w, const Instr *i, uint32_t lanes,
+                           const Knowledge &known, Cta &cta, uint32_t offset) {
+  Epoch init = barrier(cta, offset).init;
+  if (!init || known.async[init.agent()] >= init.step() ||
+      !known.isDone(init.agent(), init.step()))
+    return;
+  std::string text = "the mbarrier.init at line " +
+                     std::to_string(lineOf(init)) + " by " +
+                     describeAgent(init.agent());
+  // Only a warning: widely used libraries omit the fence, and hardware shows
+  // the initialized mbarrier to the copies.
+  if (w.note(i, FindingKind::ProxyFence,
+             "the copy signals the mbarrier at " +
+                 machine.describeSharedOffset(offset) + ofRank(cta.rank) +
+                 ", and no fence orders " + text +
+                 " before the async proxy: expected fence.mbarrier_init after "
+                 "the init, or fence.proxy.async",
+             lanes, /*isWarning=*/true))
+    nameOther(text, machine.program, init.instr());
+}
+
 /// Returns true if an arrival of the current phase follows the observation. If
 /// the observer's warpgroup executes wgmma, an observation by any of its warps
 /// suffices.

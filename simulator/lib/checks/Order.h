@@ -149,6 +149,8 @@ public:
   /// Publishes a relaxed arrival: executed accesses, and knowledge collected by
   /// fences.
   void releaseRelaxed(Warp &w, Knowledge &to);
+  /// Returns the knowledge that a release of .cta scope passes to other CTAs.
+  static Knowledge beyondCta(const Knowledge &released);
   void acquire(Warp &w, const Knowledge &from);
   /// Executes fence.proxy.async: makes all knowledge of `w` about shared
   /// memory, global memory or both valid for the async proxy.
@@ -195,6 +197,10 @@ public:
   /// Checks that a use of a barrier is ordered after its initialization.
   void useBarrier(Warp &w, const Instr *i, uint32_t lanes,
                   const Knowledge &known, Cta &cta, uint32_t offset);
+  /// Checks that a fence orders the initialization before a copy that signals
+  /// the barrier.
+  void checkInitFence(Warp &w, const Instr *i, uint32_t lanes,
+                      const Knowledge &known, Cta &cta, uint32_t offset);
   /// Records an arrival by an agent with the knowledge `from` only
   /// (tcgen05.commit).
   void arrive(const Knowledge &from, Cta &cta, uint32_t offset);

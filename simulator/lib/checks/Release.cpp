@@ -50,10 +50,20 @@ void Order::releaseRelaxed(Warp &w, Knowledge &to) {
   passOn(w, to.generic, fenced);
   passOn(w, to.executed, o.known.generic);
   to.executed.join(o.known.executed);
+  if (o.inits)
+    to.async.raise(o.inits, o.known.async[o.inits]);
   to.ofOthers.join(o.known.ofOthers);
   if (hidesOthers(w))
     to.ofOthers.raise(o.self, fenced[o.self]);
   o.nextStep();
+}
+
+Knowledge Order::beyondCta(const Knowledge &released) {
+  Knowledge k;
+  k.executed = released.generic;
+  k.executed.join(released.executed);
+  k.ownRare().narrow = released.generic;
+  return k;
 }
 
 void Order::acquire(Warp &w, const Knowledge &from) {
@@ -104,9 +114,11 @@ void Order::acquireMaps(Warp &w, MemoryScope scope) {
 /// publishes the initialized mbarriers, but nothing else.
 void Order::fenceInits(Warp &w) {
   WarpOrder &o = of(w);
+  if (!o.inits)
+    return;
+  o.known.async.raise(o.inits, o.known.generic[o.inits]);
   for (MemoryScope level : machine.scopes)
-    if (o.inits)
-      o.known.fencedIn(level).raise(o.inits, o.known.generic[o.inits]);
+    o.known.fencedIn(level).raise(o.inits, o.known.generic[o.inits]);
 }
 
 void Order::waitForKernels(Warp &w) {

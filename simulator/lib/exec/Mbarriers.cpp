@@ -168,7 +168,8 @@ bool mayChange(Warp &w, const Instr *i, bool isInit, uint32_t lanes, Cta &owner,
 }
 
 /// a: address, b: count or bytes, c: count of arrive.expect_tx, d: state or
-/// kNoSlot; aux: op | noComplete << 4 | relaxed << 5; aux2: is64 | space << 1.
+/// kNoSlot; aux: op | noComplete << 4 | relaxed << 5 | .cta scope << 6; aux2:
+/// is64 | space << 1.
 const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
   bool is64 = i->aux2 & 1;
   Space space = Space(i->aux2 >> 1);
@@ -203,7 +204,8 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
     // All lanes have the same knowledge, so publish once per barrier and phase.
     if (passesOn &&
         (word != lastWord || mbarrierState(*word).parity != lastParity)) {
-      order->arrive(known, *owner, offset);
+      bool isNarrow = i->aux >> 6 & 1 && owner != w.cta;
+      order->arrive(isNarrow ? Order::beyondCta(known) : known, *owner, offset);
       lastWord = word;
       lastParity = mbarrierState(*word).parity;
     }
@@ -425,7 +427,7 @@ void decodeMbarrier(Decoder &d) {
   bool noComplete = d.take("noComplete");
   bool parity = d.take("parity");
   bool isRelaxed = d.takeAny({"relaxed", "release", "acquire"}) == 0;
-  d.takeAny({"cta", "cluster"});
+  bool isOfCta = d.takeAny({"cta", "cluster"}) == 0;
   Space space = d.takeSpace();
   if (!d.take("b64"))
     return d.unsupported("expects .b64");
@@ -475,7 +477,7 @@ void decodeMbarrier(Decoder &d) {
   i.imm = a.offset;
   i.b = value;
   i.c = count;
-  i.aux = final | noComplete << 4 | isRelaxed << 5;
+  i.aux = final | noComplete << 4 | isRelaxed << 5 | isOfCta << 6;
   i.aux2 = a.is64 | unsigned(space) << 1;
 }
 
