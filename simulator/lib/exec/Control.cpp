@@ -98,19 +98,57 @@ static void decodeGridDepControl(Decoder &d) {
     d.emit(waits ? waitForKernels : launchDependents);
 }
 
-/// Decodes setmaxnreg. The simulator does not limit registers, but rejects
-/// illegal counts.
+/// Returns the registers of a thread at entry to a kernel with setmaxnreg, as
+/// ptxas allocates them. Returns 0 if ptxas ignores setmaxnreg because neither
+/// .maxnreg nor launch bounds with .minnctapersm fix the number.
+static uint32_t registersAtEntry(const ptx::Function &kernel) {
+  constexpr uint32_t kRegistersOfSm = 65536, kMost = 256;
+  auto roundUp = [](uint32_t n, uint32_t unit) {
+    return (n + unit - 1) / unit * unit;
+  };
+  if (kernel.maximumRegisters)
+    return std::min(roundUp(kernel.maximumRegisters, 8), kMost);
+  const auto &block = kernel.info.requiredBlock[0] ? kernel.info.requiredBlock
+                                                   : kernel.info.maximumBlock;
+  uint64_t threads = uint64_t(block[0]) * block[1] * block[2];
+  if (!threads || threads > 1024 || !kernel.minimumCtas ||
+      kernel.minimumCtas > 64)
+    return 0;
+  return std::min(kRegistersOfSm / (roundUp(threads, 32) * kernel.minimumCtas) /
+                      8 * 8,
+                  kMost);
+}
+
+/// imm: registers; aux: true for .inc.
+static const Instr *setMaxRegisters(Warp &w, const Instr *i, uint32_t) {
+  uint32_t count = uint32_t(i->imm);
+  bool isMore = count > w.registers;
+  if (isMore != bool(i->aux))
+    return i + 1;
+  if (isMore && w.cta->freeRegisters < count - w.registers) {
+    w.group().ticket = count;
+    return w.block(i, Wait::Registers);
+  }
+  w.cta->freeRegisters += w.registers - count;
+  w.registers = count;
+  ++w.cta->cluster->effects;
+  return i + 1;
+}
+
 static void decodeSetMaxNReg(Decoder &d) {
   int64_t count = 0;
-  if (d.takeAny({"inc", "dec"}) < 0 || !d.take("sync") || !d.take("aligned") ||
-      !d.take("u32"))
+  int kind = d.takeAny({"dec", "inc"});
+  if (kind < 0 || !d.take("sync") || !d.take("aligned") || !d.take("u32"))
     return d.unsupported("expects .inc or .dec, .sync.aligned.u32");
   if (!d.expectOperands(1, 1) || !d.immediate(0, count))
     return;
   if (count < 24 || count > 256 || count % 8)
     return d.unsupported("expects a multiple of 8 from 24 to 256, found " +
                          std::to_string(count));
-  d.emit(nop);
+  d.program.registersAtEntry = registersAtEntry(*d.program.kernel);
+  Instr &i = d.emit(d.program.registersAtEntry ? setMaxRegisters : nop);
+  i.imm = count;
+  i.aux = kind;
 }
 
 void mx::sim::addControlInstructions(DecodeTable &t) {

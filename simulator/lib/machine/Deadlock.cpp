@@ -124,6 +124,13 @@ std::string Machine::waitText(Warp &w, Group &g) {
     return "waits until at most " + plural(g.index, "group") + " of " +
            (wait == Wait::BulkGroup ? "bulk copies" : "cp.async") +
            " are pending";
+  case Wait::Registers:
+    return "waits for " + std::to_string(g.ticket) +
+           " registers per thread: it needs " +
+           std::to_string((g.ticket - w.registers) * 32) + " more, and " +
+           std::to_string(w.cta->freeRegisters * 32) + " of the " +
+           std::to_string(program.registersAtEntry * 32 * warpsPerCta) +
+           " registers of the CTA are free";
   case Wait::Warpgroup:
     return "waits for the other warps of its warpgroup to execute the same "
            "wgmma.mma_async";

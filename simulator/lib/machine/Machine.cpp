@@ -432,6 +432,8 @@ bool Machine::ready(Warp &w, Group &g) {
     return w.bulkGroups.atMost(g.index);
   case Wait::CopyGroup:
     return w.copyGroups.atMost(g.index);
+  case Wait::Registers:
+    return w.cta->freeRegisters >= g.ticket - w.registers;
   case Wait::Turn:
     return w.cta->cluster->hasTurn && !w.watch;
   case Wait::Answer:

@@ -66,6 +66,7 @@ enum class Wait : uint8_t {
   Turn,           ///< turn of the cluster to access shared state
   Warpgroup,      ///< arrival of the other warps of the warpgroup; polls
   Word,           ///< change of a word read by the group, in a world
+  Registers,      ///< `ticket` registers per thread (setmaxnreg.inc)
   Answer,         ///< arrival time of a load, in a timed launch
 };
 
@@ -185,6 +186,7 @@ public:
   UndefinedRegisters undefined;
   void forgetTensorLoads();
   uint8_t *local = nullptr; ///< 32 frames of Program::localBytes
+  uint32_t registers = 0;   ///< per thread, changed by setmaxnreg
   uint32_t clusterTicket = 0;
   uint32_t clusterLanes = 0; ///< arrived in generation clusterTicket
   CompletionGroups bulkGroups, copyGroups;
@@ -376,6 +378,8 @@ struct Cta {
   std::vector<char> registerStorage;
   std::vector<uint8_t> localStorage;
   uint32_t liveWarps = 0;
+  /// Registers released by setmaxnreg.dec, in registers per thread of a warp.
+  uint32_t freeRegisters = 0;
   /// Timed launches: mask of warps that wait or can be released by other warps.
   uint32_t waitingWarps = 0;
   std::vector<NamedBarrier> barriers;

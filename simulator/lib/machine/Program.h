@@ -158,6 +158,8 @@ struct Program {
   std::vector<uint8_t> constants;
   std::vector<SpecialSlot> specials;
   uint32_t registerBytes = 0;
+  /// Registers of a thread at entry, or 0 if the assembler ignores setmaxnreg.
+  uint32_t registersAtEntry = 0;
   uint32_t localBytes = 0;
   uint32_t staticSharedEnd = 0; ///< offset of the first free byte
   uint32_t dynamicSharedAlign = 16;

@@ -241,6 +241,7 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
       w.index = k;
       w.cta = cta.get();
       w.machine = this;
+      w.registers = program.registersAtEntry;
       w.base[0] = reinterpret_cast<char *>(storage) +
                   uint64_t(program.registerBytes) * k;
       w.base[1] = reinterpret_cast<char *>(

@@ -143,6 +143,8 @@ struct Function {
   bool isVisible = false; ///< visible to other modules
   bool isEntry = false, isDefined = false;
   KernelInfo info;
+  /// Values of .minnctapersm and .maxnreg; 0 if absent.
+  uint32_t minimumCtas = 0, maximumRegisters = 0;
   std::vector<Variable *> params, results;
   /// Parameters and results of the old style, which declares registers:
   /// `.func (.reg .u32 r) f (.reg .u32 a)`.

@@ -272,7 +272,7 @@ bool Parser::functionDirectives(Function &f) {
     std::string_view word = tok.text;
     Token at = tok;
     advance();
-    std::array<uint32_t, 3> ignored;
+    std::array<uint32_t, 3> value;
     if (word == "reqntid") {
       if (!triple(f.info.requiredBlock))
         return false;
@@ -286,8 +286,12 @@ bool Parser::functionDirectives(Function &f) {
                word == "maxnreg" || word == "maxclusterrank" ||
                word == "abi_preserve" || word == "abi_preserve_control" ||
                word == "local_maxnreg") {
-      if (!triple(ignored))
+      if (!triple(value))
         return false;
+      if (word == "minnctapersm")
+        f.minimumCtas = value[0];
+      else if (word == "maxnreg")
+        f.maximumRegisters = value[0];
     } else if (word == "pragma") {
       if (!skipToSemicolon())
         return false;
