@@ -289,6 +289,20 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
   return w.poll(i + 1);
 }
 
+/// Returns true at the first unsuccessful try_wait of a warp at an instruction.
+/// Its time limit then expires at once, so that accesses of a kernel that
+/// ignores the result are not ordered after the phase.
+bool failsOnce(Warp &w, const Instr *i) {
+  if (!w.order() || w.watch)
+    return false;
+  const std::vector<Instr> &code = w.machine->program.code;
+  w.failedWaits.resize(code.size());
+  std::vector<bool>::reference failed = w.failedWaits[i - code.data()];
+  bool isFirst = !failed;
+  failed = true;
+  return isFirst;
+}
+
 /// d: predicate, a: address, b: parity or state. Bits of aux: 0 b is a parity,
 /// 1 may block (try_wait), 2 relaxed; aux2: is64 | space << 1.
 const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
@@ -378,7 +392,7 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   g.address = where;
   g.cta = target;
   bool hasGivenUp = std::exchange(g.hasGivenUp, false);
-  if (!mayWait || w.cta->cluster->timeout || hasGivenUp) {
+  if (!mayWait || w.cta->cluster->timeout || hasGivenUp || failsOnce(w, i)) {
     setPredicate(w, i->d, done, mask);
     if (w.trace)
       w.trace->testFailed(w, i, *target, where, ticket);

@@ -187,6 +187,8 @@ public:
   void forgetTensorLoads();
   uint8_t *local = nullptr; ///< 32 frames of Program::localBytes
   uint32_t registers = 0;   ///< per thread, changed by setmaxnreg
+  /// Instructions at which a try_wait has returned false.
+  std::vector<bool> failedWaits;
   uint32_t clusterTicket = 0;
   uint32_t clusterLanes = 0; ///< arrived in generation clusterTicket
   CompletionGroups bulkGroups, copyGroups;
