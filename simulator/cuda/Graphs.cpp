@@ -170,7 +170,10 @@ static Operation copyOf(void *to, const void *from, size_t bytes) {
 static Status allocationOf(size_t bytes, uint64_t &address, Operation &work) {
   work.kind = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
   work.bytes = bytes;
-  return allocate(bytes, Block::Device, 0, address);
+  Status status = allocate(bytes, Block::Device, 0, address);
+  if (!status)
+    Session::get().blocks[address].isOfGraph = true;
+  return status;
 }
 
 /// Replaces the operation of a node in a graph or an instance.

@@ -84,6 +84,9 @@ Status mx::sim::cuda::release(uint64_t address) {
     return invalid("expected the start of an allocation, found " +
                    session.device().memory.describe(address, 0));
   session.settle();
+  // Later launches of a graph use its memory at the same address.
+  if (block->second.isOfGraph)
+    return CUDA_SUCCESS;
   if (block->second.kind == Block::Device) {
     session.devices[size_t(block->second.device)]->memory.free(address);
   } else {
@@ -145,9 +148,13 @@ static Status mapped(Pointer *result, void *host) {
 template <typename Pointer>
 static Status giveInOrder(Pointer *result, size_t bytes, CUstream stream) {
   // The memory exists from the capture on, with one address for all launches.
-  if (!streamOf(stream))
+  Stream *of = streamOf(stream);
+  if (!of)
     return CUDA_ERROR_INVALID_HANDLE;
-  return give(result, bytes, Block::Device);
+  Status status = give(result, bytes, Block::Device);
+  if (!status)
+    Session::get().blocks[uint64_t(*result)].isOfGraph = of->capture;
+  return status;
 }
 static Status releaseInOrder(uint64_t address, CUstream stream) {
   Stream *of = streamOf(stream);

@@ -43,6 +43,7 @@ struct Block {
   size_t bytes = 0;
   int device = 0;
   unsigned flags = 0;
+  bool isOfGraph = false;
 };
 
 struct Context {
