@@ -237,9 +237,13 @@ int mx::sim::runProgram(int argc, char **argv) {
   int status = child < 0 ? refuse(strerror(errno)) : await(child);
   auto [text, launches, count, errors] = readFindings(findings);
   unlink(findings);
+  auto counted = [](uint64_t number, const char *one, const char *many) {
+    return std::to_string(number) + " " + (number == 1 ? one : many);
+  };
   std::cerr << text << "mx-sim: " << mx::printable(argv[next]) << ": "
-            << launches << " launches, "
-            << (count ? std::to_string(count) + " findings" : "clean") << "\n";
+            << counted(launches, "launch", "launches") << ", "
+            << (count ? counted(count, "finding", "findings") : "clean")
+            << "\n";
   if (status >= 128)
     std::cerr << "mx-sim: " << mx::printable(argv[next]) << ": ended by signal "
               << status - 128 << "\n";
