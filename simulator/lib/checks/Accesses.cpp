@@ -57,12 +57,18 @@ bool Order::isWithinCta(Warp &w, const Cta &cta, const Knowledge &known,
 
 void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                         const Knowledge &known, bool isAsyncProxy, Cta &cta,
-                        uint32_t offset, uint32_t bytes, Touch touch) {
+                        uint32_t offset, uint32_t bytes, Touch touch,
+                        LaneRun run) {
   std::vector<ShadowCell> &shadow = cta.tracker->shadow;
   WorstConflict worst;
   bool isWrite = touch != Touch::Read;
   bool isObserver = !isWrite && e.isAtomic() && !e.isAsync();
   uint64_t good = 0; // last epoch found to be ordered
+  const WarpOrder &o = of(w);
+  auto isNear = [&o](Epoch old) {
+    return (old.agent() == o.self || old.agent() == o.alone) &&
+           old.step() > o.ordered;
+  };
   // Inline: a call per granule would cost a tenth of the launch time.
   auto visit = [&](uint64_t g, unsigned mask) __attribute__((always_inline)) {
     if (g >= shadow.size())
@@ -73,8 +79,9 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
         !isKnown(known, known.async, write, true, false))
       observed[cellOf(cta, g)].add(
           write.raw(), e, [&](Epoch o) { return o.agent() == e.agent(); });
+    Lane lane = run.at(uint32_t(g * 4 - offset));
     visitCell(
-        shadow[g], e.withBytes(mask), touch,
+        shadow[g], e.withBytes(mask), touch, lane,
         [&](Epoch old, bool wasWrite) {
           uint64_t key = old.raw() << 4 | wasWrite;
           if (key == good)
@@ -87,11 +94,12 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
           good = key;
           return true;
         },
-        [&](Epoch old, bool wasWrite) {
-          Conflict c{old, wasWrite, g};
+        [&](Epoch old, bool wasWrite, Lane of) {
+          Conflict c{old, wasWrite, g, ~0ull, of};
           if (!isReadBeforeCas(old, wasWrite, e, isWrite))
             worst.add(c, isWarning(known, false, isWrite, c));
-        });
+        },
+        isNear);
   };
   if (!((offset | bytes) & 3)) {
     for (uint64_t g = offset / 4, end = (uint64_t(offset) + bytes) / 4; g < end;
@@ -122,10 +130,12 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
 
 void Order::accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
                          uint32_t bytes, uint32_t lanes, Touch touch,
-                         bool isAtomic, bool isAnyProxy, bool isCas) {
+                         bool isAtomic, bool isAnyProxy, bool isCas,
+                         LaneRun run) {
   WarpOrder &o = of(w);
   Epoch e(accessor(w), o.step(), instrNumber(i), isAtomic, isAnyProxy, isCas);
-  visitShared(w, i, lanes, e, o.known, false, cta, offset, bytes, touch);
+  o.accessed = o.step();
+  visitShared(w, i, lanes, e, o.known, false, cta, offset, bytes, touch, run);
   if (touch == Touch::Read && !answers.empty())
     noteReaderOfAnswer(cta, offset, e);
 }
@@ -137,7 +147,7 @@ void Order::engineShared(Cta &cta, uint32_t offset, uint32_t bytes,
   visitShared(*scope->warp, scope->instr, scope->lanes,
               isWrite ? scope->write : scope->read, *scope->known,
               scope->isAsyncProxy, cta, offset, bytes,
-              isWrite ? Touch::Write : Touch::Read);
+              isWrite ? Touch::Write : Touch::Read, LaneRun());
 }
 
 //===----------------------------------------------------------------------===//
@@ -173,7 +183,8 @@ void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
 
 void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                         const Knowledge &known, bool isAsyncProxy,
-                        uint64_t address, uint64_t bytes, Touch touch) {
+                        uint64_t address, uint64_t bytes, Touch touch,
+                        LaneRun run) {
   checkOverlap(w, i, lanes, known, address, bytes, touch != Touch::Read);
   if (!lastRecord || e.raw() != lastEpoch.raw()) {
     lastEpoch = e;
@@ -182,7 +193,7 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   WorstConflict worst;
   bool isWrite = touch != Touch::Read;
   shadow.visit(
-      address, bytes, lastRecord, id, touch, e,
+      address, bytes, lastRecord, id, touch, e, run,
       [&](const GlobalShadow::Record &r, bool wasWrite) {
         if (r.cluster == id)
           return r.epoch.agent() == e.agent() ||
@@ -196,7 +207,13 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
       [&](const Conflict &c) {
         worst.add(c, isWarning(known, false, isWrite, c));
       },
-      [&](const GlobalShadow::Record &r) { return areMorallyStrong(r, e); });
+      [&](const GlobalShadow::Record &r) { return areMorallyStrong(r, e); },
+      [&](const GlobalShadow::Record &r) {
+        const WarpOrder &o = of(w);
+        uint32_t agent = r.epoch.agent();
+        return r.cluster == id && (agent == o.self || agent == o.alone) &&
+               r.epoch.step() > o.ordered;
+      });
   if (!worst.conflict)
     return;
   uint64_t at = std::max(address, worst.conflict->granule);
@@ -206,12 +223,14 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
 
 void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
                          uint64_t bytes, uint32_t lanes, Touch touch,
-                         bool isAtomic, bool isCas, MemoryScope scope) {
+                         bool isAtomic, bool isCas, MemoryScope scope,
+                         LaneRun run) {
   WarpOrder &o = of(w);
   Epoch e(accessor(w), o.step(), instrNumber(i), isAtomic, false, isCas);
   if (isAtomic)
     e = e.withScope(scope);
-  visitGlobal(w, i, lanes, e, o.known, false, address, bytes, touch);
+  o.accessed = o.step();
+  visitGlobal(w, i, lanes, e, o.known, false, address, bytes, touch, run);
 }
 
 /// Checks the read of a tensor map through the tensormap proxy. If the generic
@@ -227,12 +246,13 @@ void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   };
   WorstConflict first; // every conflict is an error
   shadow.visit(
-      address, 128, shadow.record(id, e), id, Touch::Read, e,
+      address, 128, shadow.record(id, e), id, Touch::Read, e, LaneRun(),
       [&](const GlobalShadow::Record &r, bool) {
         return !isRace(r) && hasStep(o.maps, r.cluster, r.epoch);
       },
       [&](const Conflict &c) { first.add(c, /*warns=*/false); },
-      [](const GlobalShadow::Record &) { return true; });
+      [](const GlobalShadow::Record &) { return true; },
+      [](const GlobalShadow::Record &) { return false; });
   if (!first.conflict)
     return;
   const Conflict &conflict = *first.conflict;
@@ -265,7 +285,7 @@ void Order::engineGlobal(uint64_t address, uint64_t bytes, bool isWrite) {
   visitGlobal(*scope->warp, scope->instr, scope->lanes,
               isWrite ? scope->write : scope->read, *scope->known,
               scope->isAsyncProxy, address, bytes,
-              isWrite ? Touch::Write : Touch::Read);
+              isWrite ? Touch::Write : Touch::Read, LaneRun());
 }
 
 //===----------------------------------------------------------------------===//
@@ -287,15 +307,16 @@ void Order::engineTensor(Cta &cta, unsigned lane, unsigned lanes,
       uint64_t cell = row * tmemColumns + c;
       visitCell(
           cta.tensorTracker->shadow[cell], e,
-          isWrite ? Touch::Write : Touch::Read,
+          isWrite ? Touch::Write : Touch::Read, kUnknownLane,
           [&](Epoch old, bool) {
             return old.agent() == e.agent() ||
                    known.tensor[old.agent()] >= old.step() || old.isAnonymous();
           },
-          [&](Epoch old, bool wasWrite) {
+          [&](Epoch old, bool wasWrite, Lane) {
             Conflict found{old, wasWrite, cell};
             worst.add(found, isWarning(known, true, isWrite, found));
-          });
+          },
+          [](Epoch) { return false; });
     }
   if (scope->noted != &cta) {
     noteUser(cta, e);

@@ -73,6 +73,11 @@ uint32_t Order::lineOf(Epoch e) const { return lineOf(machine.program, e); }
 std::string Order::describeEarlier(const Conflict &c) const {
   std::string s = c.wasWrite ? "the write" : "the read";
   s += " at line " + std::to_string(lineOf(programOf(c), c.earlier)) + " by ";
+  if (c.lane)
+    return s +
+           (c.lane == kSeveralLanes ? "several lanes"
+                                    : "lane " + std::to_string(c.lane - 1)) +
+           " of the same warp";
   if (c.cluster == ~0ull || c.cluster == id)
     return s + describeAgent(c.earlier.agent());
   if (machine.device) {
@@ -228,6 +233,14 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
   bool warns = isWarning(known, isTensor, isWrite, c);
   std::string text = isWrite ? "the write of " : "the read of ";
   text += what;
+  if (c.lane) {
+    w.note(i, FindingKind::Race,
+           text + " races with " + describeEarlier(c) +
+               ": no synchronization orders the two lanes: expected "
+               "bar.warp.sync between the two",
+           lanes);
+    return;
+  }
   if (!isIn(known.generic, c)) {
     auto [situation, advice] =
         adviceOnRace(w, known, c, machine.program.infoOf(i), warns);

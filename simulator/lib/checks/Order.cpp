@@ -105,10 +105,29 @@ void Order::setMet(WarpOrder &o, uint32_t step) {
 void Order::meet(Warp &w, uint32_t lanes) {
   WarpOrder &o = of(w);
   o.meeting |= lanes;
+  // A meeting of some lanes counts for all, because the members of earlier
+  // meetings are not recorded.
+  if (lanes & (lanes - 1))
+    orderLanes(w);
   if (o.touched <= o.met || o.touching & w.live & ~o.meeting)
     return;
   setMet(o, o.step());
   o.nextStep();
+}
+
+void Order::orderLanes(Warp &w) {
+  WarpOrder &o = of(w);
+  if (o.accessed <= o.ordered)
+    return;
+  o.ordered = o.step();
+  o.nextStep();
+}
+
+void Order::meetThrough(WarpOrder &o, const Clock &from) {
+  setMet(o, from[o.self]);
+  o.ordered = std::max(o.ordered, from[o.self]);
+  if (o.alone)
+    o.ordered = std::max(o.ordered, from[o.alone]);
 }
 
 void Order::exited(Warp &w) {

@@ -64,6 +64,9 @@ struct WarpOrder {
   /// contains the lanes that have since met other lanes, and `speaking` the
   /// lanes that have released.
   uint32_t touching = 0, meeting = 0, speaking = 0;
+  /// Step of the last access of a known lane, and the last step after which all
+  /// lanes are ordered after all earlier accesses of the warp.
+  uint32_t accessed = 0, ordered = 0;
   /// Agents of background engines; 0 until used.
   uint32_t copies = 0, bulkReads = 0, bulkWrites = 0, wgmma = 0, pipe = 0,
            loads = 0, stores = 0, inits = 0;
@@ -135,6 +138,8 @@ public:
   //===--------------------------------------------------------------------===//
 
   void meet(Warp &w, uint32_t lanes) override;
+  /// Orders the accesses of all lanes of `w` before their later accesses.
+  void orderLanes(Warp &w);
   /// Handles the exit of lanes. The lanes that exit last publish all knowledge
   /// of the warp.
   void exited(Warp &w) override;
@@ -229,14 +234,16 @@ public:
   //===--------------------------------------------------------------------===//
 
   /// Check an access by instruction `i` of `w` through the generic proxy. With
-  /// `isAnyProxy`, later accesses need no proxy fence.
+  /// `isAnyProxy`, later accesses need no proxy fence. `run` attributes the
+  /// bytes to lanes.
   void accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
                     uint32_t bytes, uint32_t lanes, Touch touch, bool isAtomic,
-                    bool isAnyProxy = false, bool isCas = false);
+                    bool isAnyProxy = false, bool isCas = false,
+                    LaneRun run = {});
   void accessGlobal(Warp &w, const Instr *i, uint64_t address, uint64_t bytes,
                     uint32_t lanes, Touch touch, bool isAtomic,
-                    bool isCas = false,
-                    MemoryScope scope = MemoryScope::Device);
+                    bool isCas = false, MemoryScope scope = MemoryScope::Device,
+                    LaneRun run = {});
 
   /// Checks a read of a tensor map by a copy.
   void readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes);
@@ -309,6 +316,9 @@ private:
   void passOn(Warp &w, Clock &to, const Clock &from);
   /// Allows any lane to publish all actions of the warp up to `step`.
   void setMet(WarpOrder &o, uint32_t step);
+  /// Joins the lanes after an acquire: releases of the warp or of a lane alone
+  /// that `from` contains order its lanes.
+  void meetThrough(WarpOrder &o, const Clock &from);
   /// Records the publication of actions by the executing lanes. After a
   /// publication by every lane, any lane may publish all joint actions.
   void speak(Warp &w);
@@ -365,13 +375,13 @@ private:
   void noteReaderOfAnswer(const Cta &cta, uint32_t offset, Epoch e);
   void visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                    const Knowledge &known, bool isAsyncProxy, Cta &cta,
-                   uint32_t offset, uint32_t bytes, Touch touch);
+                   uint32_t offset, uint32_t bytes, Touch touch, LaneRun run);
   void checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
                     const Knowledge &known, uint64_t address, uint64_t bytes,
                     bool isWrite);
   void visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                    const Knowledge &known, bool isAsyncProxy, uint64_t address,
-                   uint64_t bytes, Touch touch);
+                   uint64_t bytes, Touch touch, LaneRun run);
 
   Machine &machine;
   Cluster &cluster;

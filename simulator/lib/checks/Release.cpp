@@ -78,7 +78,7 @@ void Order::acquire(Warp &w, const Knowledge &from) {
   o.known.joinRare(from);
   // The release covers the steps of all lanes up to this step, so the lanes are
   // treated as having met.
-  setMet(o, from.generic[o.self]);
+  meetThrough(o, from.generic);
   o.tensorAcquired.join(from.tensor);
   // Within one thread, waiting for completion suffices (PTX ISA, "tcgen05
   // memory consistency model", same thread patterns).
@@ -186,7 +186,7 @@ void Order::strongRead(Warp &w, bool isGlobal, uint64_t address, bool isAcquire,
       Knowledge found;
       published(w, level).acquire(address, found, id);
       if (isAcquire)
-        setMet(o, found.generic[o.self]);
+        meetThrough(o, found.generic);
       (isAcquire ? o.known : o.unfenced[int(level)]).join(found);
     }
     if (machine.device)

@@ -78,9 +78,25 @@ private:
   uint64_t bits = 0;
 };
 
+/// Lane of an access: 1 to 32, kSeveralLanes if several lanes have accessed the
+/// same bytes, or 0 if unknown. Accesses of unknown lanes do not conflict with
+/// other lanes of their warp.
+using Lane = uint8_t;
+constexpr Lane kUnknownLane = 0, kSeveralLanes = 33;
+
+/// Lanes of a range of bytes: 2^`shift` bytes for each lane, beginning with
+/// `first`, or by default `first` for the whole range.
+struct LaneRun {
+  Lane first = kUnknownLane;
+  uint8_t shift = 63;
+  Lane at(uint64_t offset) const { return Lane(first + (offset >> shift)); }
+};
+
 /// Last write of a granule, and last reads of two agents.
 struct ShadowCell {
   Epoch write, read, other;
+  Lane writeLane = kUnknownLane, readLane = kUnknownLane,
+       otherLane = kUnknownLane;
 };
 
 /// Returns true if one access is a compare and swap and the other a read by a
@@ -114,6 +130,8 @@ struct Conflict {
   bool wasWrite = false;
   uint64_t granule = 0;
   uint64_t cluster = ~0ull; ///< cluster of the earlier access, if different
+  /// Lane of the earlier access, if a lane of the same warp.
+  Lane lane = kUnknownLane;
 };
 
 /// Conflict to report for an access: the first error, or the first warning if
@@ -133,41 +151,67 @@ struct WorstConflict {
 /// if several warps set the same flag.
 enum class Touch : uint8_t { Read, Write, SilentWrite };
 
-/// Records an access in `c`. `isOrdered(epoch, wasWrite)` returns true if the
-/// earlier access happens before this access. `onClash(epoch, wasWrite)` is
-/// called for each conflicting access that is not ordered.
-template <class F, class G>
+/// Records an access of `lane` in `c`. `isOrdered(epoch, wasWrite)` returns
+/// true if the earlier access happens before this access. `onClash(epoch,
+/// wasWrite, lane)` is called for each conflicting access that is not ordered;
+/// `lane` is unknown unless the access belongs to another lane of the same
+/// warp. `isNear(epoch)` returns true if the warp made an earlier access, and
+/// its lanes have not met since.
+template <class F, class G, class H>
 __attribute__((always_inline)) inline void
-visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered, G &&onClash) {
+visitCell(ShadowCell &c, Epoch e, Touch touch, Lane lane, F &&isOrdered,
+          G &&onClash, H &&isNear) {
   bool isWrite = touch != Touch::Read;
-  auto clash = [&](Epoch old, bool wasWrite) __attribute__((always_inline)) {
-    if (old && old.bytes() & e.bytes() && !(old.isAtomic() && e.isAtomic()) &&
-        !isOrdered(old, wasWrite))
-      onClash(old, wasWrite);
+  auto isOtherLane = [&](Epoch old, Lane of) __attribute__((always_inline)) {
+    return of != lane && of && lane && isNear(old);
+  };
+  auto clash = [&](Epoch old, bool wasWrite,
+                   Lane of) __attribute__((always_inline)) {
+    if (!old || !(old.bytes() & e.bytes()) || (old.isAtomic() && e.isAtomic()))
+      return;
+    if (__builtin_expect(isOtherLane(old, of), 0))
+      onClash(old, wasWrite, of);
+    else if (!isOrdered(old, wasWrite))
+      onClash(old, wasWrite, kUnknownLane);
   };
   if (!c.write.sameAccess(e) && touch != Touch::SilentWrite)
-    clash(c.write, true);
+    clash(c.write, true, c.writeLane);
   if (isWrite) {
-    clash(c.read, false);
-    clash(c.other, false);
+    clash(c.read, false, c.readLane);
+    clash(c.other, false, c.otherLane);
     // Reads of other bytes are kept. A write of other bytes by the same access
-    // extends the recorded write.
-    if (c.write.sameAccess(e))
+    // extends the recorded write. One of several lanes that write the same
+    // bytes at once wins, so only atomic operations are attributed.
+    if (c.write.sameAccess(e)) {
+      if (c.writeLane != lane)
+        lane = e.isAtomic() && c.write.bytes() == e.bytes() ? kSeveralLanes
+                                                            : kUnknownLane;
       e = e.withBytes(e.bytes() | c.write.bytes());
+    }
     c.write = e;
+    c.writeLane = lane;
     if (e.bytes() == 15)
       c.read = c.other = Epoch();
     return;
   }
   if (c.read.sameAccess(e)) {
+    if (c.readLane != lane)
+      c.readLane = c.readLane && lane && c.read.bytes() == e.bytes()
+                       ? kSeveralLanes
+                       : kUnknownLane;
     c.read = c.read.withBytes(c.read.bytes() | e.bytes());
     return;
   }
   // Replace an earlier read of the same agent, and keep the read of another
   // agent.
-  if (c.read && c.read.agent() != e.agent())
+  if (c.read && c.read.agent() != e.agent()) {
     c.other = c.read;
+    c.otherLane = c.readLane;
+  } else if (c.read.bytes() == e.bytes() && isOtherLane(c.read, c.readLane)) {
+    lane = kSeveralLanes;
+  }
   c.read = e;
+  c.readLane = lane;
 }
 
 /// Calls fn(granule, byte mask) for the granules of a byte range.
@@ -203,15 +247,17 @@ public:
   /// granule of a range. `isOrdered(record, wasWrite)` returns true if an
   /// earlier access happens before this access; `onClash(conflict)` is called
   /// for each conflict. `areStrong(record)` returns true if two atomic accesses
-  /// are morally strong. Thread-safe.
-  template <class F, class G, class H>
+  /// are morally strong, and `isNear(record)` if the record belongs to the same
+  /// warp, and its lanes have not met since. Thread-safe.
+  template <class F, class G, class H, class N>
   void visit(uint64_t address, uint64_t bytes, uint32_t number,
-             uint64_t cluster, Touch touch, Epoch e, F &&isOrdered, G &&onClash,
-             H &&areStrong);
+             uint64_t cluster, Touch touch, Epoch e, LaneRun lanes,
+             F &&isOrdered, G &&onClash, H &&areStrong, N &&isNear);
 
 private:
   struct Cell {
     uint32_t write = 0, read = 0, other = 0;
+    Lane writeLane = kUnknownLane, readLane = kUnknownLane;
   };
   static constexpr uint64_t kPageBytes = 4096;
   struct Page {
@@ -247,15 +293,16 @@ private:
   std::atomic<uint32_t> next{1};
 };
 
-template <class F, class G, class H>
+template <class F, class G, class H, class N>
 void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
-                         uint64_t cluster, Touch touch, Epoch e, F &&isOrdered,
-                         G &&onClash, H &&areStrong) {
+                         uint64_t cluster, Touch touch, Epoch e, LaneRun lanes,
+                         F &&isOrdered, G &&onClash, H &&areStrong,
+                         N &&isNear) {
   bool isWrite = touch != Touch::Read;
   // Track whole granules only, because adjacent sub-word accesses share a cell.
   // This can hide a race between bytes.
   uint64_t begin = (address + 3) / 4, end = (address + bytes) / 4;
-  uint32_t lastFine = 0, lastOwn = 0;
+  uint32_t lastFine = 0, lastOwn = 0, lastFar = 0;
   auto isOwn = [&](uint32_t old) {
     Record r;
     bool isSame = old == lastOwn || (find(old, r) && r.cluster == cluster &&
@@ -263,6 +310,17 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
     if (isSame)
       lastOwn = old;
     return isSame;
+  };
+  auto wasNear = [&](uint32_t old) __attribute__((noinline)) {
+    Record r;
+    bool is = find(old, r) && isNear(r);
+    if (!is)
+      lastFar = old;
+    return is;
+  };
+  auto isOtherLane = [&](uint32_t old, Lane of,
+                         Lane lane) __attribute__((always_inline)) {
+    return of != lane && of && lane && old != lastFar && wasNear(old);
   };
   while (begin < end) {
     uint64_t pageNumber = begin / (kPageBytes / 4);
@@ -294,6 +352,7 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
           return o.cluster == cluster && o.epoch.agent() == e.agent();
         });
       };
+      Lane lane = lanes.at(begin * 4 - address);
       auto look = [&](uint32_t old, bool wasWrite) {
         if (!old || old == number || old == lastFine)
           return;
@@ -310,14 +369,30 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
           return;
         onClash(Conflict{r.epoch, wasWrite, begin * 4, r.cluster});
       };
+      auto lookAtLane = [&](uint32_t old, bool wasWrite, Lane of) {
+        Record r;
+        if (old && old != number && isOtherLane(old, of, lane) &&
+            find(old, r) && !(r.epoch.isAtomic() && e.isAtomic()))
+          onClash(Conflict{r.epoch, wasWrite, begin * 4, r.cluster, of});
+      };
+      lookAtLane(c.write, true, c.writeLane);
       if (touch != Touch::SilentWrite)
         look(c.write, true);
       if (isWrite) {
+        lookAtLane(c.read, false, c.readLane);
         look(c.read, false);
         look(c.other, false);
+        if (c.write == number && c.writeLane != lane)
+          lane = e.isAtomic() ? kSeveralLanes : kUnknownLane;
         c.write = number;
+        c.writeLane = lane;
         c.read = c.other = 0;
-      } else if (c.read != number) {
+      } else {
+        if (c.read && isOtherLane(c.read, c.readLane, lane))
+          lane = kSeveralLanes;
+        c.readLane = lane;
+        if (c.read == number)
+          continue;
         if (c.read && !isOwn(c.read))
           c.other = c.read;
         c.read = number;

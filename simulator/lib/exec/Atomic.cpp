@@ -140,15 +140,16 @@ void followAtomic(Warp &w, const Instr *i, bool isShared, uint64_t address,
   if (!order)
     return;
   MemoryScope scope = MemoryScope(sem >> kScopeShift);
+  LaneRun run{Lane(lane + 1)};
   if (reads)
     order->strongRead(w, !isShared, address, sem & kAcquire, scope);
   if (isShared)
     order->accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
                         address & kOffsetMask, bytes, 1u << lane, Touch::Write,
-                        true, /*isAnyProxy=*/false, isCas);
+                        true, /*isAnyProxy=*/false, isCas, run);
   else
     order->accessGlobal(w, i, address, bytes, 1u << lane, Touch::Write, true,
-                        isCas, scope);
+                        isCas, scope, run);
   order->strongWrite(w, !isShared, address, sem & kRelease, scope);
 }
 

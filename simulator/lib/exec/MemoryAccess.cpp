@@ -139,7 +139,8 @@ namespace {
 
 /// Reports a contiguous range accessed by one or more lanes.
 void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
-               uint64_t bytes, uint32_t mask, Touch touch, AccessOrder how) {
+               uint64_t bytes, uint32_t mask, Touch touch, AccessOrder how,
+               LaneRun run) {
   Order &order = *w.order();
   if (space == Space::Generic) {
     space = Space::Global;
@@ -158,10 +159,11 @@ void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
     order.strongRead(w, isGlobal, address, synchronizes, how.scope);
   if (isGlobal)
     order.accessGlobal(w, i, address, bytes, mask, touch, isStrong,
-                       /*isCas=*/false, how.scope);
+                       /*isCas=*/false, how.scope, run);
   else
     order.accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
-                       address & kOffsetMask, bytes, mask, touch, isStrong);
+                       address & kOffsetMask, bytes, mask, touch, isStrong,
+                       /*isAnyProxy=*/false, /*isCas=*/false, run);
   if (isStrong && touch != Touch::Read)
     order.strongWrite(w, isGlobal, address, synchronizes, how.scope);
 }
@@ -186,29 +188,50 @@ void mx::sim::timeLanes(Warp &w, Space space, Slot base, bool is64,
 void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
                         uint64_t bytes, uint32_t lanes, Touch touch) {
   if (w.order())
-    followRun(w, i, space, address, bytes, lanes, touch, AccessOrder());
+    followRun(w, i, space, address, bytes, lanes, touch, AccessOrder(),
+              LaneRun());
 }
 
 void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
                           bool is64, int64_t offset, uint64_t bytes,
                           uint32_t mask, Touch touch, AccessOrder how) {
-  // Merge adjacent accesses of neighboring lanes.
+  // Merge adjacent accesses of neighboring lanes. A run attributes its bytes if
+  // the lanes access successive words, or all lanes the same bytes.
   uint64_t begin = 0, end = 0;
   uint32_t lanes = 0;
+  unsigned last = 0;
+  bool isRow = true, isSame = true;
+  auto follow = [&] {
+    LaneRun run;
+    if (touch == Touch::SilentWrite)
+      ;
+    else if (!(lanes & (lanes - 1)))
+      run.first = Lane(last + 1);
+    else if (isRow && bytes >= 4)
+      run = {Lane(firstLane(lanes) + 1), uint8_t(firstLane(bytes))};
+    else if (isSame && touch == Touch::Read)
+      run.first = kSeveralLanes;
+    followRun(w, i, space, begin, end - begin, lanes, touch, how, run);
+  };
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
     uint64_t a = laneAddress(w, base, is64, offset, lane);
     if (lanes && how.strength == Strength::Weak && a >= begin && a <= end) {
+      isRow &= a == end && lane == last + 1;
+      isSame &= a == begin;
       end = std::max(end, a + bytes);
       lanes |= 1u << lane;
+      last = lane;
       continue;
     }
     if (lanes)
-      followRun(w, i, space, begin, end - begin, lanes, touch, how);
+      follow();
     begin = a;
     end = a + bytes;
     lanes = 1u << lane;
+    last = lane;
+    isRow = isSame = true;
   }
   if (lanes)
-    followRun(w, i, space, begin, end - begin, lanes, touch, how);
+    follow();
 }

@@ -364,6 +364,9 @@ private:
 const Instr *allocate(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.takeTurn(i))
     return nullptr;
+  // The memory may be a block that another lane has freed.
+  if (Order *order = w.order())
+    order->orderLanes(w);
   Heap heap(w);
   bool good = true;
   forLanes(mask, [&](unsigned lane) {
