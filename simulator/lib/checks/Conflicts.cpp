@@ -234,7 +234,7 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
   std::string text = isWrite ? "the write of " : "the read of ";
   text += what;
   if (c.lane) {
-    w.note(i, FindingKind::Race,
+    w.note(i, {FindingKind::Race, Situation::RaceWithLane},
            text + " races with " + describeEarlier(c) +
                ": no synchronization orders the two lanes: expected "
                "bar.warp.sync between the two",

@@ -315,7 +315,7 @@ void Order::checkInitFence(Warp &w, const Instr *i, uint32_t lanes,
                      describeAgent(init.agent());
   // Only a warning: widely used libraries omit the fence, and hardware shows
   // the initialized mbarrier to the copies.
-  if (w.note(i, FindingKind::ProxyFence,
+  if (w.note(i, {FindingKind::ProxyFence, Situation::InitFence},
              "the copy signals the mbarrier at " +
                  machine.describeSharedOffset(offset) + ofRank(cta.rank) +
                  ", and no fence orders " + text +

@@ -43,7 +43,7 @@ bool mx::sim::checkOwnCta(Warp &w, const Instr *i, const char *what,
   if (address >> kRankShift == w.cta->rank ||
       !(isOwnOnly || w.machine->program.infoOf(i).isOfOwnCta))
     return true;
-  w.fail(i, FindingKind::OutOfBounds,
+  w.fail(i, {FindingKind::OutOfBounds, Situation::ForeignCta},
          std::string(what) + " out of bounds: " +
              w.machine->describeShared(*w.cta, address, bytes) +
              ": expected an address of the executing CTA for .shared::cta",

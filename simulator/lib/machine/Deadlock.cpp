@@ -147,6 +147,8 @@ std::string Machine::waitText(Warp &w, Group &g) {
 static Situation situationOf(const Group &g) {
   if (g.wait == Wait::NamedBarrier || g.wait == Wait::ClusterBarrier)
     return Situation::MissingWarps;
+  if (g.wait == Wait::Registers)
+    return Situation::MissingRegisters;
   bool isTest = g.wait == Wait::Poll && g.cta;
   if (g.wait != Wait::Mbarrier && !isTest)
     return Situation::None;
