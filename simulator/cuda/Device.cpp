@@ -14,9 +14,7 @@
 using namespace mx::sim;
 using namespace mx::sim::cuda;
 
-static bool isDevice(int ordinal) {
-  return ordinal >= 0 && size_t(ordinal) < Session::get().devices.size();
-}
+static bool isDevice(int ordinal) { return ordinal >= 0 && size_t(ordinal) < Session::get().devices.size(); }
 
 //===----------------------------------------------------------------------===//
 // Properties
@@ -96,32 +94,20 @@ static const Property kProperties[] = {
     {CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 1},
 };
 
-int mx::sim::cuda::attributeOf(const Chip &chip, CUdevice_attribute attribute,
-                               bool &isKnown) {
+int mx::sim::cuda::attributeOf(const Chip &chip, CUdevice_attribute attribute, bool &isKnown) {
   isKnown = true;
   switch (attribute) {
-  case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-    return int(Session::get().options.smCount);
-  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-    return chip.capability.major;
-  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-    return chip.capability.minor;
-  case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-    return chip.clockKhz;
-  case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
-    return chip.memoryClockKhz;
-  case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
-    return chip.busBits;
-  case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
-    return int(chip.l2);
-  case CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE:
-    return int(chip.l2 / 8 * 5); // accepted, without effect
-  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
-    return int(chip.sharedPerSm);
-  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-    return int(chip.sharedPerBlock);
-  default:
-    break;
+  case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return int(Session::get().options.smCount);
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return chip.capability.major;
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return chip.capability.minor;
+  case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return chip.clockKhz;
+  case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: return chip.memoryClockKhz;
+  case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: return chip.busBits;
+  case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: return int(chip.l2);
+  case CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE: return int(chip.l2 / 8 * 5); // accepted, without effect
+  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: return int(chip.sharedPerSm);
+  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return int(chip.sharedPerBlock);
+  default: break;
   }
   for (const Property &property : kProperties)
     if (property.attribute == attribute)
@@ -136,8 +122,7 @@ static Status getAttribute(int *value, int attribute, int device) {
     return CUDA_ERROR_INVALID_VALUE;
   if (!isDevice(device))
     return CUDA_ERROR_INVALID_DEVICE;
-  *value =
-      attributeOf(*Session::get().chip, CUdevice_attribute(attribute), isKnown);
+  *value = attributeOf(*Session::get().chip, CUdevice_attribute(attribute), isKnown);
   // Unknown features are absent.
   return CUDA_SUCCESS;
 }
@@ -145,13 +130,10 @@ static Status getAttribute(int *value, int attribute, int device) {
 static void fillProperties(const Chip &chip, int device, cudaDeviceProp &p) {
   memset(&p, 0, sizeof p);
   bool isKnown;
-  auto get = [&](CUdevice_attribute attribute) {
-    return attributeOf(chip, attribute, isKnown);
-  };
+  auto get = [&](CUdevice_attribute attribute) { return attributeOf(chip, attribute, isKnown); };
   strncpy(p.name, chip.product, sizeof p.name - 1);
   p.uuid.bytes[0] = char(device + 1);
-  p.totalGlobalMem =
-      Session::get().devices[size_t(device)]->memory.bytesCapacity();
+  p.totalGlobalMem = Session::get().devices[size_t(device)]->memory.bytesCapacity();
   p.pciBusID = device + 1;
   const std::pair<int *, CUdevice_attribute> kInts[] = {
       {&p.regsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK},
@@ -173,30 +155,20 @@ static void fillProperties(const Chip &chip, int device, cudaDeviceProp &p) {
       {&p.unifiedAddressing, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING},
       {&p.memoryBusWidth, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH},
       {&p.l2CacheSize, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE},
-      {&p.maxThreadsPerMultiProcessor,
-       CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR},
-      {&p.streamPrioritiesSupported,
-       CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED},
-      {&p.globalL1CacheSupported,
-       CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED},
+      {&p.maxThreadsPerMultiProcessor, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR},
+      {&p.streamPrioritiesSupported, CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED},
+      {&p.globalL1CacheSupported, CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED},
       {&p.localL1CacheSupported, CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED},
-      {&p.regsPerMultiprocessor,
-       CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR},
+      {&p.regsPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR},
       {&p.managedMemory, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY},
-      {&p.concurrentManagedAccess,
-       CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS},
-      {&p.computePreemptionSupported,
-       CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED},
-      {&p.canUseHostPointerForRegisteredMem,
-       CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM},
+      {&p.concurrentManagedAccess, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS},
+      {&p.computePreemptionSupported, CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED},
+      {&p.canUseHostPointerForRegisteredMem, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM},
       {&p.cooperativeLaunch, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH},
-      {&p.maxBlocksPerMultiProcessor,
-       CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR},
+      {&p.maxBlocksPerMultiProcessor, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR},
       {&p.hostRegisterSupported, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
-      {&p.persistingL2CacheMaxSize,
-       CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE},
-      {&p.accessPolicyMaxWindowSize,
-       CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE},
+      {&p.persistingL2CacheMaxSize, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE},
+      {&p.accessPolicyMaxWindowSize, CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE},
       {&p.memoryPoolsSupported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED},
       {&p.clusterLaunch, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH},
   };
@@ -207,12 +179,9 @@ static void fillProperties(const Chip &chip, int device, cudaDeviceProp &p) {
       {&p.textureAlignment, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT},
       {&p.texturePitchAlignment, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT},
       {&p.surfaceAlignment, CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT},
-      {&p.sharedMemPerMultiprocessor,
-       CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR},
-      {&p.sharedMemPerBlockOptin,
-       CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN},
-      {&p.reservedSharedMemPerBlock,
-       CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK},
+      {&p.sharedMemPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR},
+      {&p.sharedMemPerBlockOptin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN},
+      {&p.reservedSharedMemPerBlock, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK},
   };
   for (auto [member, attribute] : kInts)
     *member = get(attribute);
@@ -220,12 +189,10 @@ static void fillProperties(const Chip &chip, int device, cudaDeviceProp &p) {
     *member = size_t(get(attribute));
 }
 
-MX_DRIVER(cuDeviceGetAttribute,
-          (int *value, CUdevice_attribute attribute, CUdevice device),
-          { return getAttribute(value, attribute, device); })
-MX_RUNTIME(cudaDeviceGetAttribute,
-           (int *value, cudaDeviceAttr attribute, int device),
-           { return getAttribute(value, attribute, device); })
+MX_DRIVER(cuDeviceGetAttribute, (int *value, CUdevice_attribute attribute, CUdevice device),
+    { return getAttribute(value, attribute, device); })
+MX_RUNTIME(cudaDeviceGetAttribute, (int *value, cudaDeviceAttr attribute, int device),
+    { return getAttribute(value, attribute, device); })
 MX_RUNTIME(cudaGetDeviceProperties, (cudaDeviceProp * p, int device), {
   if (!isDevice(device))
     return CUDA_ERROR_INVALID_DEVICE;
@@ -265,9 +232,8 @@ static Status pciName(char *name, int bytes, int device) {
   snprintf(name, size_t(bytes), "0000:%02X:00.0", device + 1);
   return CUDA_SUCCESS;
 }
-MX_BOTH(cuDeviceGetPCIBusId, cudaDeviceGetPCIBusId,
-        (char *name, int bytes, int device),
-        { return pciName(name, bytes, device); })
+MX_BOTH(cuDeviceGetPCIBusId, cudaDeviceGetPCIBusId, (char *name, int bytes, int device),
+    { return pciName(name, bytes, device); })
 
 //===----------------------------------------------------------------------===//
 // Devices and contexts
@@ -283,16 +249,14 @@ static Status select(int device) {
   Session::get().current() = device;
   return CUDA_SUCCESS;
 }
-MX_BOTH(cuDeviceGetCount, cudaGetDeviceCount, (int *number),
-        { return count(number); })
+MX_BOTH(cuDeviceGetCount, cudaGetDeviceCount, (int *number), { return count(number); })
 MX_DRIVER(cuInit, (unsigned), { return CUDA_SUCCESS; })
 MX_DRIVER(cuDeviceGet, (CUdevice * device, int ordinal), {
   *device = ordinal;
   return isDevice(ordinal) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 })
 MX_RUNTIME(cudaSetDevice, (int device), { return select(device); })
-MX_RUNTIME(cudaInitDevice, (int device, unsigned, unsigned),
-           { return select(device); })
+MX_RUNTIME(cudaInitDevice, (int device, unsigned, unsigned), { return select(device); })
 MX_RUNTIME(cudaGetDevice, (int *device), {
   *device = Session::get().current();
   return CUDA_SUCCESS;
@@ -323,8 +287,7 @@ static Status reset() {
     release(address);
   return CUDA_SUCCESS;
 }
-extern "C" __attribute__((visibility("default"))) cudaError_t CUDARTAPI
-cudaDeviceReset() {
+extern "C" __attribute__((visibility("default"))) cudaError_t CUDARTAPI cudaDeviceReset() {
   Session &session = Session::get();
   std::lock_guard<std::recursive_mutex> lock(session.mutex);
   Status last = std::exchange(session.sticky, CUDA_SUCCESS);
@@ -337,15 +300,9 @@ static std::vector<Context *> &stack() {
   static thread_local std::vector<Context *> contexts;
   return contexts;
 }
-static Context *in(CUcontext context) {
-  return reinterpret_cast<Context *>(context);
-}
-static CUcontext out(Context *context) {
-  return reinterpret_cast<CUcontext>(context);
-}
-static Context *top() {
-  return stack().empty() ? &Session::get().device().primary : stack().back();
-}
+static Context *in(CUcontext context) { return reinterpret_cast<Context *>(context); }
+static CUcontext out(Context *context) { return reinterpret_cast<CUcontext>(context); }
+static Context *top() { return stack().empty() ? &Session::get().device().primary : stack().back(); }
 static Status makeCurrent(Context *context, bool isPushed) {
   if (!isPushed && !stack().empty())
     stack().pop_back();
@@ -355,31 +312,26 @@ static Status makeCurrent(Context *context, bool isPushed) {
   }
   return CUDA_SUCCESS;
 }
-static Status createContext(CUcontext *context, unsigned flags,
-                            CUdevice device) {
+static Status createContext(CUcontext *context, unsigned flags, CUdevice device) {
   if (!isDevice(device))
     return CUDA_ERROR_INVALID_DEVICE;
   auto *made = make<Context>(device, flags);
   *context = out(made);
   return makeCurrent(made, true);
 }
-MX_DRIVER(cuCtxCreate,
-          (CUcontext * context, CUctxCreateParams *, unsigned flags,
-           CUdevice device),
-          { return createContext(context, flags, device); })
+MX_DRIVER(cuCtxCreate, (CUcontext * context, CUctxCreateParams *, unsigned flags, CUdevice device),
+    { return createContext(context, flags, device); })
 // Programs of earlier releases call this version.
 #undef cuCtxCreate_v2
 extern "C" CUresult CUDAAPI cuCtxCreate_v2(CUcontext *, unsigned, CUdevice);
-MX_DRIVER(cuCtxCreate_v2,
-          (CUcontext * context, unsigned flags, CUdevice device),
-          { return createContext(context, flags, device); })
+MX_DRIVER(cuCtxCreate_v2, (CUcontext * context, unsigned flags, CUdevice device),
+    { return createContext(context, flags, device); })
 MX_DRIVER(cuCtxDestroy, (CUcontext context), {
   std::vector<Context *> &all = stack();
   all.erase(std::remove(all.begin(), all.end(), in(context)), all.end());
   return destroy(in(context)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 })
-MX_DRIVER(cuCtxPushCurrent, (CUcontext context),
-          { return makeCurrent(in(context), true); })
+MX_DRIVER(cuCtxPushCurrent, (CUcontext context), { return makeCurrent(in(context), true); })
 MX_DRIVER(cuCtxPopCurrent, (CUcontext * context), {
   if (stack().empty())
     return CUDA_ERROR_INVALID_CONTEXT;
@@ -389,8 +341,7 @@ MX_DRIVER(cuCtxPopCurrent, (CUcontext * context), {
   Session::get().current() = top()->device;
   return CUDA_SUCCESS;
 })
-MX_DRIVER(cuCtxSetCurrent, (CUcontext context),
-          { return makeCurrent(in(context), false); })
+MX_DRIVER(cuCtxSetCurrent, (CUcontext context), { return makeCurrent(in(context), false); })
 MX_DRIVER(cuCtxGetCurrent, (CUcontext * context), {
   *context = stack().empty() ? nullptr : out(stack().back());
   return CUDA_SUCCESS;
@@ -419,15 +370,13 @@ MX_DRIVER(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device), {
   return CUDA_SUCCESS;
 })
 MX_DRIVER(cuDevicePrimaryCtxRelease, (CUdevice), { return CUDA_SUCCESS; })
-MX_DRIVER(cuDevicePrimaryCtxSetFlags, (CUdevice, unsigned),
-          { return CUDA_SUCCESS; })
+MX_DRIVER(cuDevicePrimaryCtxSetFlags, (CUdevice, unsigned), { return CUDA_SUCCESS; })
 MX_DRIVER(cuDevicePrimaryCtxReset, (CUdevice), { return reset(); })
-MX_DRIVER(cuDevicePrimaryCtxGetState,
-          (CUdevice, unsigned *flags, int *isActive), {
-            *flags = 0;
-            *isActive = 1;
-            return CUDA_SUCCESS;
-          })
+MX_DRIVER(cuDevicePrimaryCtxGetState, (CUdevice, unsigned *flags, int *isActive), {
+  *flags = 0;
+  *isActive = 1;
+  return CUDA_SUCCESS;
+})
 
 // Limits are kept and have no effect.
 MX_DRIVER(cuCtxSetLimit, (CUlimit limit, size_t value), {
@@ -459,47 +408,34 @@ static Status priorities(int *least, int *greatest) {
     *greatest = -5;
   return CUDA_SUCCESS;
 }
-MX_DRIVER(cuCtxGetStreamPriorityRange, (int *least, int *greatest),
-          { return priorities(least, greatest); })
-MX_RUNTIME(cudaDeviceGetStreamPriorityRange, (int *least, int *greatest),
-           { return priorities(least, greatest); })
+MX_DRIVER(cuCtxGetStreamPriorityRange, (int *least, int *greatest), { return priorities(least, greatest); })
+MX_RUNTIME(cudaDeviceGetStreamPriorityRange, (int *least, int *greatest), { return priorities(least, greatest); })
 
 // Peers: all devices are connected.
-MX_BOTH(cuDeviceCanAccessPeer, cudaDeviceCanAccessPeer,
-        (int *can, int device, int peer), {
-          if (!isDevice(device) || !isDevice(peer))
-            return CUDA_ERROR_INVALID_DEVICE;
-          *can = device != peer;
-          return CUDA_SUCCESS;
-        })
+MX_BOTH(cuDeviceCanAccessPeer, cudaDeviceCanAccessPeer, (int *can, int device, int peer), {
+  if (!isDevice(device) || !isDevice(peer))
+    return CUDA_ERROR_INVALID_DEVICE;
+  *can = device != peer;
+  return CUDA_SUCCESS;
+})
 MX_RUNTIME(cudaDeviceEnablePeerAccess, (int peer, unsigned), {
   if (!isDevice(peer) || peer == Session::get().current())
     return CUDA_ERROR_INVALID_DEVICE;
-  return Session::get().device().peers.insert(peer).second
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  return Session::get().device().peers.insert(peer).second ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 })
-MX_RUNTIME(cudaDeviceDisablePeerAccess, (int peer), {
-  return Session::get().device().peers.erase(peer)
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
-})
+MX_RUNTIME(cudaDeviceDisablePeerAccess, (int peer),
+    { return Session::get().device().peers.erase(peer) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED; })
 MX_DRIVER(cuCtxEnablePeerAccess, (CUcontext peer, unsigned), {
-  return Session::get().device().peers.insert(in(peer)->device).second
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  return Session::get().device().peers.insert(in(peer)->device).second ? CUDA_SUCCESS
+                                                                       : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 })
 MX_DRIVER(cuCtxDisablePeerAccess, (CUcontext peer), {
-  return Session::get().device().peers.erase(in(peer)->device)
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+  return Session::get().device().peers.erase(in(peer)->device) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 })
-MX_RUNTIME(cudaDeviceGetP2PAttribute,
-           (int *value, cudaDeviceP2PAttr attribute, int, int), {
-             *value = attribute == cudaDevP2PAttrAccessSupported ||
-                      attribute == cudaDevP2PAttrNativeAtomicSupported;
-             return CUDA_SUCCESS;
-           })
+MX_RUNTIME(cudaDeviceGetP2PAttribute, (int *value, cudaDeviceP2PAttr attribute, int, int), {
+  *value = attribute == cudaDevP2PAttrAccessSupported || attribute == cudaDevP2PAttrNativeAtomicSupported;
+  return CUDA_SUCCESS;
+})
 
 //===----------------------------------------------------------------------===//
 // Versions, errors, profiler
@@ -561,20 +497,16 @@ static cudaError_t takeError(bool isCleared) {
   return isCleared ? std::exchange(lastError, cudaSuccess) : lastError;
 }
 MX_PUBLIC cudaError_t CUDARTAPI cudaGetLastError() { return takeError(true); }
-MX_PUBLIC cudaError_t CUDARTAPI cudaPeekAtLastError() {
-  return takeError(false);
-}
-MX_PUBLIC cudaChannelFormatDesc CUDARTAPI
-cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) {
+MX_PUBLIC cudaError_t CUDARTAPI cudaPeekAtLastError() { return takeError(false); }
+MX_PUBLIC cudaChannelFormatDesc CUDARTAPI cudaCreateChannelDesc(
+    int x, int y, int z, int w, cudaChannelFormatKind kind) {
   return {x, y, z, w, kind};
 }
 
 /// Reports a function that is not supported. Called by Missing.inc.
-extern "C" __attribute__((visibility("hidden"))) int
-mxSimMissing(const char *name) {
+extern "C" __attribute__((visibility("hidden"))) int mxSimMissing(const char *name) {
   return int(run(
-      name, strncmp(name, "cuda", 4) == 0,
-      [] { return fail(CUDA_ERROR_NOT_SUPPORTED, "not supported by mx-sim"); },
+      name, strncmp(name, "cuda", 4) == 0, [] { return fail(CUDA_ERROR_NOT_SUPPORTED, "not supported by mx-sim"); },
       /*needsStart=*/false));
 }
 
@@ -594,67 +526,58 @@ static void *findFunction(const char *name) {
       return found;
   return nullptr;
 }
-MX_DRIVER(cuGetProcAddress,
-          (const char *name, void **function, int, cuuint64_t,
-           CUdriverProcAddressQueryResult *result),
-          {
-            *function = findFunction(name);
-            if (result)
-              *result = *function ? CU_GET_PROC_ADDRESS_SUCCESS
-                                  : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-            return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-          })
-static Status entryPoint(const char *name, void **function,
-                         cudaDriverEntryPointQueryResult *result) {
+MX_DRIVER(
+    cuGetProcAddress, (const char *name, void **function, int, cuuint64_t, CUdriverProcAddressQueryResult *result), {
+      *function = findFunction(name);
+      if (result)
+        *result = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+      return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    })
+static Status entryPoint(const char *name, void **function, cudaDriverEntryPointQueryResult *result) {
   *function = findFunction(name);
   if (result)
-    *result = *function ? cudaDriverEntryPointSuccess
-                        : cudaDriverEntryPointSymbolNotFound;
+    *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   return *function ? CUDA_SUCCESS : Status(cudaErrorSymbolNotFound);
 }
 MX_RUNTIME(cudaGetDriverEntryPoint,
-           (const char *name, void **function, unsigned long long,
-            cudaDriverEntryPointQueryResult *result),
-           { return entryPoint(name, function, result); })
+    (const char *name, void **function, unsigned long long, cudaDriverEntryPointQueryResult *result),
+    { return entryPoint(name, function, result); })
 MX_RUNTIME(cudaGetDriverEntryPointByVersion,
-           (const char *name, void **function, unsigned, unsigned long long,
-            cudaDriverEntryPointQueryResult *result),
-           { return entryPoint(name, function, result); })
+    (const char *name, void **function, unsigned, unsigned long long, cudaDriverEntryPointQueryResult *result),
+    { return entryPoint(name, function, result); })
 
 //===----------------------------------------------------------------------===//
 // Tensor maps
 //===----------------------------------------------------------------------===//
 
 MX_DRIVER(cuTensorMapEncodeTiled,
-          (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank,
-           void *address, const cuuint64_t *dims, const cuuint64_t *strides,
-           const cuuint32_t *box, const cuuint32_t *elementStrides,
-           CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-           CUtensorMapL2promotion l2, CUtensorMapFloatOOBfill fill),
-          {
-            if (rank < 1 || rank > maxTensorRank)
-              return invalid("expected a rank of 1 to 5, found " +
-                             std::to_string(rank));
-            TensorMapDesc desc;
-            desc.globalAddress = uint64_t(address);
-            desc.type = TmapType(type);
-            desc.rank = rank;
-            for (unsigned i = 0; i < rank; ++i) {
-              desc.dims[i] = dims[i];
-              desc.box[i] = box[i];
-              desc.elementStrides[i] = elementStrides[i];
-              if (i)
-                desc.strides[i - 1] = strides[i - 1];
-            }
-            desc.interleave = TmapInterleave(interleave);
-            desc.swizzle = TmapSwizzle(swizzle);
-            desc.l2 = TmapL2(l2);
-            desc.oob = TmapOob(fill);
-            if (std::string why = validate(desc); !why.empty())
-              return invalid(why);
-            encodeTensorMap(desc, reinterpret_cast<uint8_t *>(map));
-            return CUDA_SUCCESS;
-          })
+    (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void *address, const cuuint64_t *dims,
+        const cuuint64_t *strides, const cuuint32_t *box, const cuuint32_t *elementStrides,
+        CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2,
+        CUtensorMapFloatOOBfill fill),
+    {
+      if (rank < 1 || rank > maxTensorRank)
+        return invalid("expected a rank of 1 to 5, found " + std::to_string(rank));
+      TensorMapDesc desc;
+      desc.globalAddress = uint64_t(address);
+      desc.type = TmapType(type);
+      desc.rank = rank;
+      for (unsigned i = 0; i < rank; ++i) {
+        desc.dims[i] = dims[i];
+        desc.box[i] = box[i];
+        desc.elementStrides[i] = elementStrides[i];
+        if (i)
+          desc.strides[i - 1] = strides[i - 1];
+      }
+      desc.interleave = TmapInterleave(interleave);
+      desc.swizzle = TmapSwizzle(swizzle);
+      desc.l2 = TmapL2(l2);
+      desc.oob = TmapOob(fill);
+      if (std::string why = validate(desc); !why.empty())
+        return invalid(why);
+      encodeTensorMap(desc, reinterpret_cast<uint8_t *>(map));
+      return CUDA_SUCCESS;
+    })
 MX_DRIVER(cuTensorMapReplaceAddress, (CUtensorMap * map, void *address), {
   TensorMapDesc desc;
   auto *image = reinterpret_cast<uint8_t *>(map);

@@ -51,8 +51,7 @@ std::vector<Node *> Graph::order() const {
     isChanged = false;
     for (const std::unique_ptr<Node> &node : nodes)
       if (!done.count(node.get()) &&
-          std::all_of(node->after.begin(), node->after.end(),
-                      [&](Node *before) { return done.count(before); })) {
+          std::all_of(node->after.begin(), node->after.end(), [&](Node *before) { return done.count(before); })) {
         done.insert(node.get());
         found.push_back(node.get());
         isChanged = true;
@@ -79,12 +78,9 @@ struct Instance {
   unsigned long long flags;
 };
 } // namespace
-static Instance *in(CUgraphExec instance) {
-  return reinterpret_cast<Instance *>(instance);
-}
+static Instance *in(CUgraphExec instance) { return reinterpret_cast<Instance *>(instance); }
 
-static Status add(CUgraphNode *result, CUgraph graph, const CUgraphNode *after,
-                  size_t count, Operation operation) {
+static Status add(CUgraphNode *result, CUgraph graph, const CUgraphNode *after, size_t count, Operation operation) {
   if (!isLive(in(graph)))
     return CUDA_ERROR_INVALID_HANDLE;
   std::vector<Node *> dependencies;
@@ -95,8 +91,7 @@ static Status add(CUgraphNode *result, CUgraph graph, const CUgraphNode *after,
                      std::to_string(i));
     dependencies.push_back(in(after[i]));
   }
-  *result = reinterpret_cast<CUgraphNode>(
-      in(graph)->add(std::move(operation), std::move(dependencies)));
+  *result = reinterpret_cast<CUgraphNode>(in(graph)->add(std::move(operation), std::move(dependencies)));
   return CUDA_SUCCESS;
 }
 
@@ -115,16 +110,11 @@ static Status kernelOf(const cudaKernelNodeParams &p, Operation &work) {
   return pack(*work.function, p.kernelParams, p.extra, work.parameters);
 }
 static Status kernelOf(const CUDA_KERNEL_NODE_PARAMS &p, Operation &work) {
-  return kernelOf(cudaKernelNodeParams{p.func ? (void *)p.func : (void *)p.kern,
-                                       {p.gridDimX, p.gridDimY, p.gridDimZ},
-                                       {p.blockDimX, p.blockDimY, p.blockDimZ},
-                                       p.sharedMemBytes,
-                                       p.kernelParams,
-                                       p.extra},
-                  work);
+  return kernelOf(cudaKernelNodeParams{p.func ? (void *)p.func : (void *)p.kern, {p.gridDimX, p.gridDimY, p.gridDimZ},
+                      {p.blockDimX, p.blockDimY, p.blockDimZ}, p.sharedMemBytes, p.kernelParams, p.extra},
+      work);
 }
-static Operation fillOf(uint64_t to, size_t pitch, unsigned value,
-                        unsigned valueBytes, size_t width, size_t height) {
+static Operation fillOf(uint64_t to, size_t pitch, unsigned value, unsigned valueBytes, size_t width, size_t height) {
   Operation work;
   work.kind = CU_GRAPH_NODE_TYPE_MEMSET;
   work.to = {to, pitch};
@@ -135,8 +125,7 @@ static Operation fillOf(uint64_t to, size_t pitch, unsigned value,
   return work;
 }
 static Operation fillOf(const cudaMemsetParams &p) {
-  return fillOf(uint64_t(p.dst), p.pitch, p.value, p.elementSize, p.width,
-                p.height);
+  return fillOf(uint64_t(p.dst), p.pitch, p.value, p.elementSize, p.width, p.height);
 }
 static Operation hostOf(void (*call)(void *), void *data) {
   Operation work;
@@ -196,33 +185,24 @@ static Node *copyIn(const Graph &graph, const Node *origin) {
   return nullptr;
 }
 static Node *copyIn(CUgraphExec instance, CUgraphNode node) {
-  return isLive(in(instance)) ? copyIn(*in(instance)->graph, in(node))
-                              : nullptr;
+  return isLive(in(instance)) ? copyIn(*in(instance)->graph, in(node)) : nullptr;
 }
 
 /// Describes the operation of the parameters for any kind of node.
 static Status operationOf(cudaGraphNodeParams &p, Operation &work) {
   switch (p.type) {
   case cudaGraphNodeTypeKernel:
-    return kernelOf(cudaKernelNodeParams{p.kernel.func, p.kernel.gridDim,
-                                         p.kernel.blockDim,
-                                         p.kernel.sharedMemBytes,
-                                         p.kernel.kernelParams, p.kernel.extra},
-                    work);
-  case cudaGraphNodeTypeMemcpy:
-    return copyOf(p.memcpy.copyParams, work);
+    return kernelOf(cudaKernelNodeParams{p.kernel.func, p.kernel.gridDim, p.kernel.blockDim, p.kernel.sharedMemBytes,
+                        p.kernel.kernelParams, p.kernel.extra},
+        work);
+  case cudaGraphNodeTypeMemcpy: return copyOf(p.memcpy.copyParams, work);
   case cudaGraphNodeTypeMemset:
-    work = fillOf(uint64_t(p.memset.dst), p.memset.pitch, p.memset.value,
-                  p.memset.elementSize, p.memset.width, p.memset.height);
+    work = fillOf(
+        uint64_t(p.memset.dst), p.memset.pitch, p.memset.value, p.memset.elementSize, p.memset.width, p.memset.height);
     return CUDA_SUCCESS;
-  case cudaGraphNodeTypeHost:
-    work = hostOf(p.host.fn, p.host.userData);
-    return CUDA_SUCCESS;
-  case cudaGraphNodeTypeGraph:
-    work = childOf(p.graph.graph);
-    return CUDA_SUCCESS;
-  case cudaGraphNodeTypeEmpty:
-    return CUDA_SUCCESS;
+  case cudaGraphNodeTypeHost: work = hostOf(p.host.fn, p.host.userData); return CUDA_SUCCESS;
+  case cudaGraphNodeTypeGraph: work = childOf(p.graph.graph); return CUDA_SUCCESS;
+  case cudaGraphNodeTypeEmpty: return CUDA_SUCCESS;
   case cudaGraphNodeTypeEventRecord:
     work = eventOf(CU_GRAPH_NODE_TYPE_EVENT_RECORD, p.eventRecord.event);
     return CUDA_SUCCESS;
@@ -235,13 +215,8 @@ static Status operationOf(cudaGraphNodeParams &p, Operation &work) {
     p.alloc.dptr = reinterpret_cast<void *>(address);
     return status;
   }
-  case cudaGraphNodeTypeMemFree:
-    work.kind = CU_GRAPH_NODE_TYPE_MEM_FREE;
-    return CUDA_SUCCESS;
-  default:
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "nodes of type " +
-                                              std::to_string(int(p.type)) +
-                                              " are not supported");
+  case cudaGraphNodeTypeMemFree: work.kind = CU_GRAPH_NODE_TYPE_MEM_FREE; return CUDA_SUCCESS;
+  default: return fail(CUDA_ERROR_NOT_SUPPORTED, "nodes of type " + std::to_string(int(p.type)) + " are not supported");
   }
 }
 
@@ -250,17 +225,15 @@ static Status operationOf(cudaGraphNodeParams &p, Operation &work) {
 //===----------------------------------------------------------------------===//
 
 // Signature of the functions that add a node, without the parameters.
-#define MX_ADD                                                                 \
-  CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count
+#define MX_ADD CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count
 #define MX_ADDED(operation) return add(node, graph, after, count, operation)
 
 MX_BOTH(cuGraphCreate, cudaGraphCreate, (CUgraph * graph, unsigned), {
   *graph = reinterpret_cast<CUgraph>(make<Graph>());
   return CUDA_SUCCESS;
 })
-MX_BOTH(cuGraphDestroy, cudaGraphDestroy, (CUgraph graph), {
-  return destroy(in(graph)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-})
+MX_BOTH(cuGraphDestroy, cudaGraphDestroy, (CUgraph graph),
+    { return destroy(in(graph)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; })
 MX_BOTH(cuGraphClone, cudaGraphClone, (CUgraph * copy, CUgraph graph), {
   if (!isLive(in(graph)))
     return CUDA_ERROR_INVALID_VALUE;
@@ -273,11 +246,10 @@ MX_BOTH(cuGraphClone, cudaGraphClone, (CUgraph * copy, CUgraph graph), {
   *copy = reinterpret_cast<CUgraph>(made);
   return CUDA_SUCCESS;
 })
-MX_BOTH(cuGraphNodeFindInClone, cudaGraphNodeFindInClone,
-        (CUgraphNode * found, CUgraphNode node, CUgraph copy), {
-          *found = reinterpret_cast<CUgraphNode>(copyIn(*in(copy), in(node)));
-          return *found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-        })
+MX_BOTH(cuGraphNodeFindInClone, cudaGraphNodeFindInClone, (CUgraphNode * found, CUgraphNode node, CUgraph copy), {
+  *found = reinterpret_cast<CUgraphNode>(copyIn(*in(copy), in(node)));
+  return *found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+})
 
 MX_DRIVER(cuGraphAddKernelNode, (MX_ADD, const CUDA_KERNEL_NODE_PARAMS *p), {
   Operation work;
@@ -297,34 +269,23 @@ MX_RUNTIME(cudaGraphAddMemcpyNode, (MX_ADD, const cudaMemcpy3DParms *p), {
     return status;
   MX_ADDED(work);
 })
-MX_RUNTIME(cudaGraphAddMemcpyNode1D,
-           (MX_ADD, void *to, const void *from, size_t bytes, cudaMemcpyKind),
-           { MX_ADDED(copyOf(to, from, bytes)); })
-MX_DRIVER(cuGraphAddMemsetNode,
-          (MX_ADD, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext), {
-            MX_ADDED(fillOf(p->dst, p->pitch, p->value, p->elementSize,
-                            p->width, p->height));
-          })
-MX_RUNTIME(cudaGraphAddMemsetNode, (MX_ADD, const cudaMemsetParams *p),
-           { MX_ADDED(fillOf(*p)); })
-MX_DRIVER(cuGraphAddHostNode, (MX_ADD, const CUDA_HOST_NODE_PARAMS *p),
-          { MX_ADDED(hostOf(p->fn, p->userData)); })
-MX_RUNTIME(cudaGraphAddHostNode, (MX_ADD, const cudaHostNodeParams *p),
-           { MX_ADDED(hostOf(p->fn, p->userData)); })
-MX_BOTH(cuGraphAddEmptyNode, cudaGraphAddEmptyNode, (MX_ADD),
-        { MX_ADDED(Operation()); })
-MX_BOTH(cuGraphAddChildGraphNode, cudaGraphAddChildGraphNode,
-        (MX_ADD, CUgraph child), {
-          if (!isLive(in(child)))
-            return CUDA_ERROR_INVALID_VALUE;
-          MX_ADDED(childOf(child));
-        })
-MX_BOTH(cuGraphAddEventRecordNode, cudaGraphAddEventRecordNode,
-        (MX_ADD, CUevent event),
-        { MX_ADDED(eventOf(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event)); })
-MX_BOTH(cuGraphAddEventWaitNode, cudaGraphAddEventWaitNode,
-        (MX_ADD, CUevent event),
-        { MX_ADDED(eventOf(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event)); })
+MX_RUNTIME(cudaGraphAddMemcpyNode1D, (MX_ADD, void *to, const void *from, size_t bytes, cudaMemcpyKind),
+    { MX_ADDED(copyOf(to, from, bytes)); })
+MX_DRIVER(cuGraphAddMemsetNode, (MX_ADD, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext),
+    { MX_ADDED(fillOf(p->dst, p->pitch, p->value, p->elementSize, p->width, p->height)); })
+MX_RUNTIME(cudaGraphAddMemsetNode, (MX_ADD, const cudaMemsetParams *p), { MX_ADDED(fillOf(*p)); })
+MX_DRIVER(cuGraphAddHostNode, (MX_ADD, const CUDA_HOST_NODE_PARAMS *p), { MX_ADDED(hostOf(p->fn, p->userData)); })
+MX_RUNTIME(cudaGraphAddHostNode, (MX_ADD, const cudaHostNodeParams *p), { MX_ADDED(hostOf(p->fn, p->userData)); })
+MX_BOTH(cuGraphAddEmptyNode, cudaGraphAddEmptyNode, (MX_ADD), { MX_ADDED(Operation()); })
+MX_BOTH(cuGraphAddChildGraphNode, cudaGraphAddChildGraphNode, (MX_ADD, CUgraph child), {
+  if (!isLive(in(child)))
+    return CUDA_ERROR_INVALID_VALUE;
+  MX_ADDED(childOf(child));
+})
+MX_BOTH(cuGraphAddEventRecordNode, cudaGraphAddEventRecordNode, (MX_ADD, CUevent event),
+    { MX_ADDED(eventOf(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event)); })
+MX_BOTH(cuGraphAddEventWaitNode, cudaGraphAddEventWaitNode, (MX_ADD, CUevent event),
+    { MX_ADDED(eventOf(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event)); })
 MX_RUNTIME(cudaGraphAddMemAllocNode, (MX_ADD, cudaMemAllocNodeParams *p), {
   uint64_t address = 0;
   Operation work;
@@ -339,14 +300,14 @@ MX_RUNTIME(cudaGraphAddMemFreeNode, (MX_ADD, void *), {
   MX_ADDED(work);
 })
 MX_RUNTIME(cudaGraphAddNode,
-           (CUgraphNode * node, CUgraph graph, const CUgraphNode *after,
-            const cudaGraphEdgeData *, size_t count, cudaGraphNodeParams *p),
-           {
-             Operation work;
-             if (Status status = operationOf(*p, work))
-               return status;
-             MX_ADDED(work);
-           })
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode *after, const cudaGraphEdgeData *, size_t count,
+        cudaGraphNodeParams *p),
+    {
+      Operation work;
+      if (Status status = operationOf(*p, work))
+        return status;
+      MX_ADDED(work);
+    })
 MX_BOTH(cuGraphDestroyNode, cudaGraphDestroyNode, (CUgraphNode handle), {
   Node *node = in(handle);
   if (!isLive(node))
@@ -354,20 +315,15 @@ MX_BOTH(cuGraphDestroyNode, cudaGraphDestroyNode, (CUgraphNode handle), {
   auto &nodes = node->graph->nodes;
   Session::get().handles.erase(node);
   for (std::unique_ptr<Node> &other : nodes)
-    other->after.erase(
-        std::remove(other->after.begin(), other->after.end(), node),
-        other->after.end());
-  nodes.erase(std::find_if(nodes.begin(), nodes.end(),
-                           [&](auto &one) { return one.get() == node; }));
+    other->after.erase(std::remove(other->after.begin(), other->after.end(), node), other->after.end());
+  nodes.erase(std::find_if(nodes.begin(), nodes.end(), [&](auto &one) { return one.get() == node; }));
   return CUDA_SUCCESS;
 })
 
 /// Returns handles of nodes, at most `count` if an array is given.
-static Status give(const std::vector<Node *> &found, CUgraphNode *result,
-                   size_t *count) {
+static Status give(const std::vector<Node *> &found, CUgraphNode *result, size_t *count) {
   if (result)
-    memcpy(result, found.data(),
-           std::min(*count, found.size()) * sizeof(Node *));
+    memcpy(result, found.data(), std::min(*count, found.size()) * sizeof(Node *));
   *count = found.size();
   return CUDA_SUCCESS;
 }
@@ -378,12 +334,10 @@ static std::vector<Node *> nodesOf(CUgraph graph, bool onlyRoots) {
       found.push_back(node.get());
   return found;
 }
-MX_BOTH(cuGraphGetNodes, cudaGraphGetNodes,
-        (CUgraph graph, CUgraphNode *nodes, size_t *count),
-        { return give(nodesOf(graph, false), nodes, count); })
-MX_BOTH(cuGraphGetRootNodes, cudaGraphGetRootNodes,
-        (CUgraph graph, CUgraphNode *nodes, size_t *count),
-        { return give(nodesOf(graph, true), nodes, count); })
+MX_BOTH(cuGraphGetNodes, cudaGraphGetNodes, (CUgraph graph, CUgraphNode *nodes, size_t *count),
+    { return give(nodesOf(graph, false), nodes, count); })
+MX_BOTH(cuGraphGetRootNodes, cudaGraphGetRootNodes, (CUgraph graph, CUgraphNode *nodes, size_t *count),
+    { return give(nodesOf(graph, true), nodes, count); })
 MX_DRIVER(cuGraphNodeGetType, (CUgraphNode node, CUgraphNodeType *type), {
   *type = in(node)->operation.kind;
   return isLive(in(node)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -393,75 +347,59 @@ MX_RUNTIME(cudaGraphNodeGetType, (CUgraphNode node, cudaGraphNodeType *type), {
   return isLive(in(node)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 })
 template <typename EdgeData>
-static Status edges(const CUgraphNode *from, const CUgraphNode *to,
-                    const EdgeData *, size_t count, bool isAdded) {
+static Status edges(const CUgraphNode *from, const CUgraphNode *to, const EdgeData *, size_t count, bool isAdded) {
   for (size_t i = 0; i < count; ++i) {
     if (!isLive(in(from[i])) || !isLive(in(to[i])))
       return CUDA_ERROR_INVALID_VALUE;
     std::vector<Node *> &after = in(to[i])->after;
-    after.erase(std::remove(after.begin(), after.end(), in(from[i])),
-                after.end());
+    after.erase(std::remove(after.begin(), after.end(), in(from[i])), after.end());
     if (isAdded)
       after.push_back(in(from[i]));
   }
   return CUDA_SUCCESS;
 }
 MX_RUNTIME(cudaGraphAddDependencies,
-           (CUgraph, const CUgraphNode *from, const CUgraphNode *to,
-            const cudaGraphEdgeData *data, size_t count),
-           { return edges(from, to, data, count, true); })
+    (CUgraph, const CUgraphNode *from, const CUgraphNode *to, const cudaGraphEdgeData *data, size_t count),
+    { return edges(from, to, data, count, true); })
 MX_RUNTIME(cudaGraphRemoveDependencies,
-           (CUgraph, const CUgraphNode *from, const CUgraphNode *to,
-            const cudaGraphEdgeData *data, size_t count),
-           { return edges(from, to, data, count, false); })
+    (CUgraph, const CUgraphNode *from, const CUgraphNode *to, const cudaGraphEdgeData *data, size_t count),
+    { return edges(from, to, data, count, false); })
 
 //===----------------------------------------------------------------------===//
 // Instances
 //===----------------------------------------------------------------------===//
 
-static Status instantiate(CUgraphExec *instance, CUgraph graph,
-                          unsigned long long flags) {
+static Status instantiate(CUgraphExec *instance, CUgraph graph, unsigned long long flags) {
   if (!isLive(in(graph)))
     return CUDA_ERROR_INVALID_VALUE;
   if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
-    return fail(CUDA_ERROR_NOT_SUPPORTED,
-                "launches from the device are not supported");
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "launches from the device are not supported");
   if (in(graph)->order().size() != in(graph)->nodes.size())
     return invalid("expected a graph without cycles, found a cycle");
-  *instance =
-      reinterpret_cast<CUgraphExec>(make<Instance>(in(graph)->clone(), flags));
+  *instance = reinterpret_cast<CUgraphExec>(make<Instance>(in(graph)->clone(), flags));
   return CUDA_SUCCESS;
 }
-MX_DRIVER(cuGraphInstantiateWithFlags,
-          (CUgraphExec * instance, CUgraph graph, unsigned long long flags),
-          { return instantiate(instance, graph, flags); })
-MX_RUNTIME(cudaGraphInstantiate,
-           (CUgraphExec * instance, CUgraph graph, unsigned long long flags),
-           { return instantiate(instance, graph, flags); })
-MX_RUNTIME(cudaGraphInstantiateWithFlags,
-           (CUgraphExec * instance, CUgraph graph, unsigned long long flags),
-           { return instantiate(instance, graph, flags); })
-MX_RUNTIME(cudaGraphInstantiateWithParams,
-           (CUgraphExec * instance, CUgraph graph,
-            cudaGraphInstantiateParams *p),
-           {
-             p->result_out = cudaGraphInstantiateSuccess;
-             return instantiate(instance, graph, p->flags);
-           })
-MX_BOTH(cuGraphExecDestroy, cudaGraphExecDestroy, (CUgraphExec instance), {
-  return destroy(in(instance)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+MX_DRIVER(cuGraphInstantiateWithFlags, (CUgraphExec * instance, CUgraph graph, unsigned long long flags),
+    { return instantiate(instance, graph, flags); })
+MX_RUNTIME(cudaGraphInstantiate, (CUgraphExec * instance, CUgraph graph, unsigned long long flags),
+    { return instantiate(instance, graph, flags); })
+MX_RUNTIME(cudaGraphInstantiateWithFlags, (CUgraphExec * instance, CUgraph graph, unsigned long long flags),
+    { return instantiate(instance, graph, flags); })
+MX_RUNTIME(cudaGraphInstantiateWithParams, (CUgraphExec * instance, CUgraph graph, cudaGraphInstantiateParams *p), {
+  p->result_out = cudaGraphInstantiateSuccess;
+  return instantiate(instance, graph, p->flags);
 })
-MX_BOTH(cuGraphLaunch, cudaGraphLaunch, (CUgraphExec instance, CUstream stream),
-        {
-          if (!isLive(in(instance)))
-            return CUDA_ERROR_INVALID_VALUE;
-          Operation work;
-          work.kind = CU_GRAPH_NODE_TYPE_GRAPH;
-          work.graph = in(instance)->graph;
-          return submit(stream, std::move(work));
-        })
-MX_BOTH(cuGraphUpload, cudaGraphUpload, (CUgraphExec, CUstream),
-        { return CUDA_SUCCESS; })
+MX_BOTH(cuGraphExecDestroy, cudaGraphExecDestroy, (CUgraphExec instance),
+    { return destroy(in(instance)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; })
+MX_BOTH(cuGraphLaunch, cudaGraphLaunch, (CUgraphExec instance, CUstream stream), {
+  if (!isLive(in(instance)))
+    return CUDA_ERROR_INVALID_VALUE;
+  Operation work;
+  work.kind = CU_GRAPH_NODE_TYPE_GRAPH;
+  work.graph = in(instance)->graph;
+  return submit(stream, std::move(work));
+})
+MX_BOTH(cuGraphUpload, cudaGraphUpload, (CUgraphExec, CUstream), { return CUDA_SUCCESS; })
 /// Takes the operations of a graph of the same shape.
 template <typename Result>
 static Status update(CUgraphExec instance, CUgraph graph, Result *result) {
@@ -471,8 +409,7 @@ static Status update(CUgraphExec instance, CUgraph graph, Result *result) {
   auto &now = in(graph)->nodes;
   bool isEqual = old.size() == now.size();
   for (size_t i = 0; isEqual && i < old.size(); ++i)
-    isEqual = old[i]->operation.kind == now[i]->operation.kind &&
-              old[i]->after.size() == now[i]->after.size();
+    isEqual = old[i]->operation.kind == now[i]->operation.kind && old[i]->after.size() == now[i]->after.size();
   memset(result, 0, sizeof *result);
   if (!isEqual) {
     result->result = decltype(result->result)(2); // topology changed
@@ -481,100 +418,75 @@ static Status update(CUgraphExec instance, CUgraph graph, Result *result) {
   in(instance)->graph = in(graph)->clone();
   return CUDA_SUCCESS;
 }
-MX_DRIVER(cuGraphExecUpdate,
-          (CUgraphExec instance, CUgraph graph,
-           CUgraphExecUpdateResultInfo *result),
-          { return update(instance, graph, result); })
-MX_RUNTIME(cudaGraphExecUpdate,
-           (CUgraphExec instance, CUgraph graph,
-            cudaGraphExecUpdateResultInfo *result),
-           { return update(instance, graph, result); })
+MX_DRIVER(cuGraphExecUpdate, (CUgraphExec instance, CUgraph graph, CUgraphExecUpdateResultInfo *result),
+    { return update(instance, graph, result); })
+MX_RUNTIME(cudaGraphExecUpdate, (CUgraphExec instance, CUgraph graph, cudaGraphExecUpdateResultInfo *result),
+    { return update(instance, graph, result); })
 
 // Parameters of nodes in graphs and instances.
-MX_RUNTIME(cudaGraphKernelNodeSetParams,
-           (CUgraphNode node, const cudaKernelNodeParams *p), {
-             Operation work;
-             if (Status status = kernelOf(*p, work))
-               return status;
-             return replace(in(node), work);
-           })
-MX_RUNTIME(cudaGraphExecKernelNodeSetParams,
-           (CUgraphExec instance, CUgraphNode node,
-            const cudaKernelNodeParams *p),
-           {
-             Operation work;
-             if (Status status = kernelOf(*p, work))
-               return status;
-             return replace(copyIn(instance, node), work);
-           })
-MX_DRIVER(cuGraphExecKernelNodeSetParams,
-          (CUgraphExec instance, CUgraphNode node,
-           const CUDA_KERNEL_NODE_PARAMS *p),
-          {
-            Operation work;
-            if (Status status = kernelOf(*p, work))
-              return status;
-            return replace(copyIn(instance, node), work);
-          })
-MX_RUNTIME(cudaGraphExecMemcpyNodeSetParams,
-           (CUgraphExec instance, CUgraphNode node, const cudaMemcpy3DParms *p),
-           {
-             Operation work;
-             if (Status status = copyOf(*p, work))
-               return status;
-             return replace(copyIn(instance, node), work);
-           })
+MX_RUNTIME(cudaGraphKernelNodeSetParams, (CUgraphNode node, const cudaKernelNodeParams *p), {
+  Operation work;
+  if (Status status = kernelOf(*p, work))
+    return status;
+  return replace(in(node), work);
+})
+MX_RUNTIME(cudaGraphExecKernelNodeSetParams, (CUgraphExec instance, CUgraphNode node, const cudaKernelNodeParams *p), {
+  Operation work;
+  if (Status status = kernelOf(*p, work))
+    return status;
+  return replace(copyIn(instance, node), work);
+})
+MX_DRIVER(cuGraphExecKernelNodeSetParams, (CUgraphExec instance, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p), {
+  Operation work;
+  if (Status status = kernelOf(*p, work))
+    return status;
+  return replace(copyIn(instance, node), work);
+})
+MX_RUNTIME(cudaGraphExecMemcpyNodeSetParams, (CUgraphExec instance, CUgraphNode node, const cudaMemcpy3DParms *p), {
+  Operation work;
+  if (Status status = copyOf(*p, work))
+    return status;
+  return replace(copyIn(instance, node), work);
+})
 MX_RUNTIME(cudaGraphExecMemcpyNodeSetParams1D,
-           (CUgraphExec instance, CUgraphNode node, void *to, const void *from,
-            size_t bytes, cudaMemcpyKind),
-           { return replace(copyIn(instance, node), copyOf(to, from, bytes)); })
-MX_RUNTIME(cudaGraphExecMemsetNodeSetParams,
-           (CUgraphExec instance, CUgraphNode node, const cudaMemsetParams *p),
-           { return replace(copyIn(instance, node), fillOf(*p)); })
-MX_RUNTIME(cudaGraphExecHostNodeSetParams,
-           (CUgraphExec instance, CUgraphNode node,
-            const cudaHostNodeParams *p),
-           {
-             return replace(copyIn(instance, node), hostOf(p->fn, p->userData));
-           })
+    (CUgraphExec instance, CUgraphNode node, void *to, const void *from, size_t bytes, cudaMemcpyKind),
+    { return replace(copyIn(instance, node), copyOf(to, from, bytes)); })
+MX_RUNTIME(cudaGraphExecMemsetNodeSetParams, (CUgraphExec instance, CUgraphNode node, const cudaMemsetParams *p),
+    { return replace(copyIn(instance, node), fillOf(*p)); })
+MX_RUNTIME(cudaGraphExecHostNodeSetParams, (CUgraphExec instance, CUgraphNode node, const cudaHostNodeParams *p),
+    { return replace(copyIn(instance, node), hostOf(p->fn, p->userData)); })
 MX_RUNTIME(cudaGraphNodeSetParams, (CUgraphNode node, cudaGraphNodeParams *p), {
   Operation work;
   if (Status status = operationOf(*p, work))
     return status;
   return replace(in(node), work);
 })
-MX_RUNTIME(cudaGraphExecNodeSetParams,
-           (CUgraphExec instance, CUgraphNode node, cudaGraphNodeParams *p), {
-             Operation work;
-             if (Status status = operationOf(*p, work))
-               return status;
-             return replace(copyIn(instance, node), work);
-           })
-MX_BOTH(cuGraphNodeSetEnabled, cudaGraphNodeSetEnabled,
-        (CUgraphExec instance, CUgraphNode node, unsigned isEnabled), {
-          Node *copy = copyIn(instance, node);
-          if (copy)
-            copy->isEnabled = isEnabled;
-          return copy ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-        })
+MX_RUNTIME(cudaGraphExecNodeSetParams, (CUgraphExec instance, CUgraphNode node, cudaGraphNodeParams *p), {
+  Operation work;
+  if (Status status = operationOf(*p, work))
+    return status;
+  return replace(copyIn(instance, node), work);
+})
+MX_BOTH(cuGraphNodeSetEnabled, cudaGraphNodeSetEnabled, (CUgraphExec instance, CUgraphNode node, unsigned isEnabled), {
+  Node *copy = copyIn(instance, node);
+  if (copy)
+    copy->isEnabled = isEnabled;
+  return copy ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+})
 MX_RUNTIME(cudaGraphKernelNodeSetAttribute,
-           (CUgraphNode node, cudaLaunchAttributeID attribute,
-            const cudaLaunchAttributeValue *value),
-           {
-             Operation &work = in(node)->operation;
-             if (attribute == cudaLaunchAttributeCooperative)
-               work.isCooperative = value->cooperative;
-             else if (attribute == cudaLaunchAttributeClusterDimension)
-               work.cluster = {value->clusterDim.x, value->clusterDim.y,
-                               value->clusterDim.z};
-             return CUDA_SUCCESS;
-           })
+    (CUgraphNode node, cudaLaunchAttributeID attribute, const cudaLaunchAttributeValue *value), {
+      Operation &work = in(node)->operation;
+      if (attribute == cudaLaunchAttributeCooperative)
+        work.isCooperative = value->cooperative;
+      else if (attribute == cudaLaunchAttributeClusterDimension)
+        work.cluster = {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+      return CUDA_SUCCESS;
+    })
 MX_RUNTIME(cudaDeviceGraphMemTrim, (int), { return CUDA_SUCCESS; })
-MX_RUNTIME(cudaDeviceGetGraphMemAttribute,
-           (int, cudaGraphMemAttributeType, void *value), {
-             uint64_t bytes = 0;
-             for (auto &[address, block] : Session::get().blocks)
-               bytes += block.kind == Block::Device ? block.bytes : 0;
-             *static_cast<uint64_t *>(value) = bytes;
-             return CUDA_SUCCESS;
-           })
+MX_RUNTIME(cudaDeviceGetGraphMemAttribute, (int, cudaGraphMemAttributeType, void *value), {
+  uint64_t bytes = 0;
+  for (auto &[address, block] : Session::get().blocks)
+    bytes += block.kind == Block::Device ? block.bytes : 0;
+  *static_cast<uint64_t *>(value) = bytes;
+  return CUDA_SUCCESS;
+})

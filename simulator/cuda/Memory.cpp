@@ -17,8 +17,7 @@ using namespace mx::sim::cuda;
 Device *mx::sim::cuda::deviceOf(uint64_t address) {
   Session &session = Session::get();
   uint64_t index = (address - DeviceMemory::kBase) / DeviceMemory::kBytes;
-  return index < session.devices.size() ? session.devices[index].get()
-                                        : nullptr;
+  return index < session.devices.size() ? session.devices[index].get() : nullptr;
 }
 
 std::pair<const uint64_t, Block> *mx::sim::cuda::findBlock(uint64_t address) {
@@ -27,9 +26,7 @@ std::pair<const uint64_t, Block> *mx::sim::cuda::findBlock(uint64_t address) {
   if (next == blocks.begin())
     return nullptr;
   --next;
-  return address - next->first < std::max<size_t>(next->second.bytes, 1)
-             ? &*next
-             : nullptr;
+  return address - next->first < std::max<size_t>(next->second.bytes, 1) ? &*next : nullptr;
 }
 
 /// Maps host memory into all devices.
@@ -40,28 +37,22 @@ static bool mapHost(void *host, size_t bytes) {
   return true;
 }
 
-Status mx::sim::cuda::allocate(size_t bytes, Block::Kind kind, unsigned flags,
-                               uint64_t &address) {
+Status mx::sim::cuda::allocate(size_t bytes, Block::Kind kind, unsigned flags, uint64_t &address) {
   Session &session = Session::get();
   if (kind == Block::Device) {
     DeviceMemory &memory = session.device().memory;
     address = memory.alloc(bytes);
     if (!address)
-      return fail(
-          CUDA_ERROR_OUT_OF_MEMORY,
-          "expected at most " +
-              std::to_string(memory.bytesCapacity() - memory.bytesInUse()) +
-              " free bytes, found " + std::to_string(bytes));
+      return fail(CUDA_ERROR_OUT_OF_MEMORY, "expected at most " +
+                                                std::to_string(memory.bytesCapacity() - memory.bytesInUse()) +
+                                                " free bytes, found " + std::to_string(bytes));
     if (session.devices.size() > 1)
       memory.share(address);
   } else {
     constexpr size_t kPage = 4096;
     if (bytes > session.device().memory.bytesCapacity())
-      return fail(CUDA_ERROR_OUT_OF_MEMORY, "expected less memory, found " +
-                                                std::to_string(bytes) +
-                                                " bytes");
-    void *host = std::aligned_alloc(
-        kPage, (std::max<size_t>(bytes, 1) + kPage - 1) / kPage * kPage);
+      return fail(CUDA_ERROR_OUT_OF_MEMORY, "expected less memory, found " + std::to_string(bytes) + " bytes");
+    void *host = std::aligned_alloc(kPage, (std::max<size_t>(bytes, 1) + kPage - 1) / kPage * kPage);
     if (!host)
       return CUDA_ERROR_OUT_OF_MEMORY;
     if (!mapHost(host, bytes)) {
@@ -81,8 +72,7 @@ Status mx::sim::cuda::release(uint64_t address) {
     return CUDA_SUCCESS;
   auto block = session.blocks.find(address);
   if (block == session.blocks.end() || block->second.kind == Block::Registered)
-    return invalid("expected the start of an allocation, found " +
-                   session.device().memory.describe(address, 0));
+    return invalid("expected the start of an allocation, found " + session.device().memory.describe(address, 0));
   session.settle();
   // Later launches of a graph use its memory at the same address.
   if (block->second.isOfGraph)
@@ -100,8 +90,7 @@ Status mx::sim::cuda::release(uint64_t address) {
 
 /// Allocates, and stores the address in a pointer of the caller.
 template <typename Pointer>
-static Status give(Pointer *result, size_t bytes, Block::Kind kind,
-                   unsigned flags = 0) {
+static Status give(Pointer *result, size_t bytes, Block::Kind kind, unsigned flags = 0) {
   uint64_t address = 0;
   if (!result)
     return CUDA_ERROR_INVALID_VALUE;
@@ -116,8 +105,7 @@ static Status registerHost(void *host, size_t bytes, unsigned flags) {
     return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
   if (!host || !bytes || !mapHost(host, bytes))
     return invalid("expected host memory that is not registered");
-  session.blocks[uint64_t(host)] = {Block::Registered, bytes, session.current(),
-                                    flags};
+  session.blocks[uint64_t(host)] = {Block::Registered, bytes, session.current(), flags};
   return CUDA_SUCCESS;
 }
 
@@ -168,39 +156,27 @@ static Status releaseInOrder(uint64_t address, CUstream stream) {
 // Driver interface
 //===----------------------------------------------------------------------===//
 
-MX_DRIVER(cuMemAlloc, (CUdeviceptr * address, size_t bytes), {
-  return bytes ? give(address, bytes, Block::Device) : CUDA_ERROR_INVALID_VALUE;
+MX_DRIVER(cuMemAlloc, (CUdeviceptr * address, size_t bytes),
+    { return bytes ? give(address, bytes, Block::Device) : CUDA_ERROR_INVALID_VALUE; })
+MX_DRIVER(cuMemAllocPitch, (CUdeviceptr * address, size_t *pitch, size_t width, size_t height, unsigned), {
+  *pitch = pitchOf(width);
+  return give(address, *pitch * height, Block::Device);
 })
-MX_DRIVER(cuMemAllocPitch,
-          (CUdeviceptr * address, size_t *pitch, size_t width, size_t height,
-           unsigned),
-          {
-            *pitch = pitchOf(width);
-            return give(address, *pitch * height, Block::Device);
-          })
-MX_DRIVER(cuMemAllocManaged,
-          (CUdeviceptr * address, size_t bytes, unsigned flags),
-          { return give(address, bytes, Block::Managed, flags); })
-MX_DRIVER(cuMemAllocAsync,
-          (CUdeviceptr * address, size_t bytes, CUstream stream),
-          { return giveInOrder(address, bytes, stream); })
-MX_DRIVER(cuMemAllocFromPoolAsync,
-          (CUdeviceptr * address, size_t bytes, CUmemoryPool, CUstream stream),
-          { return giveInOrder(address, bytes, stream); })
+MX_DRIVER(cuMemAllocManaged, (CUdeviceptr * address, size_t bytes, unsigned flags),
+    { return give(address, bytes, Block::Managed, flags); })
+MX_DRIVER(cuMemAllocAsync, (CUdeviceptr * address, size_t bytes, CUstream stream),
+    { return giveInOrder(address, bytes, stream); })
+MX_DRIVER(cuMemAllocFromPoolAsync, (CUdeviceptr * address, size_t bytes, CUmemoryPool, CUstream stream),
+    { return giveInOrder(address, bytes, stream); })
 MX_DRIVER(cuMemFree, (CUdeviceptr address), { return release(address); })
-MX_DRIVER(cuMemFreeAsync, (CUdeviceptr address, CUstream stream),
-          { return releaseInOrder(address, stream); })
-MX_DRIVER(cuMemAllocHost, (void **host, size_t bytes),
-          { return give(host, bytes, Block::Pinned); })
-MX_DRIVER(cuMemHostAlloc, (void **host, size_t bytes, unsigned flags),
-          { return give(host, bytes, Block::Pinned, flags); })
+MX_DRIVER(cuMemFreeAsync, (CUdeviceptr address, CUstream stream), { return releaseInOrder(address, stream); })
+MX_DRIVER(cuMemAllocHost, (void **host, size_t bytes), { return give(host, bytes, Block::Pinned); })
+MX_DRIVER(
+    cuMemHostAlloc, (void **host, size_t bytes, unsigned flags), { return give(host, bytes, Block::Pinned, flags); })
 MX_DRIVER(cuMemFreeHost, (void *host), { return release(uint64_t(host)); })
-MX_DRIVER(cuMemHostRegister, (void *host, size_t bytes, unsigned flags),
-          { return registerHost(host, bytes, flags); })
+MX_DRIVER(cuMemHostRegister, (void *host, size_t bytes, unsigned flags), { return registerHost(host, bytes, flags); })
 MX_DRIVER(cuMemHostUnregister, (void *host), { return unregisterHost(host); })
-MX_DRIVER(cuMemHostGetDevicePointer,
-          (CUdeviceptr * address, void *host, unsigned),
-          { return mapped(address, host); })
+MX_DRIVER(cuMemHostGetDevicePointer, (CUdeviceptr * address, void *host, unsigned), { return mapped(address, host); })
 MX_DRIVER(cuMemHostGetFlags, (unsigned *flags, void *host), {
   auto *block = findBlock(uint64_t(host));
   if (block)
@@ -213,37 +189,29 @@ MX_DRIVER(cuMemGetInfo, (size_t *free, size_t *total), {
   *free = *total - memory.bytesInUse();
   return CUDA_SUCCESS;
 })
-MX_DRIVER(cuMemGetAddressRange,
-          (CUdeviceptr * base, size_t *bytes, CUdeviceptr address), {
-            auto *block = findBlock(address);
-            if (!block)
-              return CUDA_ERROR_NOT_FOUND;
-            if (base)
-              *base = block->first;
-            if (bytes)
-              *bytes = block->second.bytes;
-            return CUDA_SUCCESS;
-          })
-MX_DRIVER(cuMemAdvise, (CUdeviceptr, size_t, CUmem_advise, CUmemLocation),
-          { return CUDA_SUCCESS; })
-MX_DRIVER(cuMemPrefetchAsync,
-          (CUdeviceptr, size_t, CUmemLocation, unsigned, CUstream),
-          { return CUDA_SUCCESS; })
-MX_DRIVER(cuStreamAttachMemAsync, (CUstream, CUdeviceptr, size_t, unsigned),
-          { return CUDA_SUCCESS; })
+MX_DRIVER(cuMemGetAddressRange, (CUdeviceptr * base, size_t *bytes, CUdeviceptr address), {
+  auto *block = findBlock(address);
+  if (!block)
+    return CUDA_ERROR_NOT_FOUND;
+  if (base)
+    *base = block->first;
+  if (bytes)
+    *bytes = block->second.bytes;
+  return CUDA_SUCCESS;
+})
+MX_DRIVER(cuMemAdvise, (CUdeviceptr, size_t, CUmem_advise, CUmemLocation), { return CUDA_SUCCESS; })
+MX_DRIVER(cuMemPrefetchAsync, (CUdeviceptr, size_t, CUmemLocation, unsigned, CUstream), { return CUDA_SUCCESS; })
+MX_DRIVER(cuStreamAttachMemAsync, (CUstream, CUdeviceptr, size_t, unsigned), { return CUDA_SUCCESS; })
 
 /// Returns the memory type of an address, or 0 for other host memory.
 static unsigned typeOf(uint64_t address) {
   auto *block = findBlock(address);
-  return !block ? 0
-         : block->second.kind == Block::Device ||
-                 block->second.kind == Block::Managed
-             ? CU_MEMORYTYPE_DEVICE
-             : CU_MEMORYTYPE_HOST;
+  return !block                                                                        ? 0
+         : block->second.kind == Block::Device || block->second.kind == Block::Managed ? CU_MEMORYTYPE_DEVICE
+                                                                                       : CU_MEMORYTYPE_HOST;
 }
 
-static Status pointerAttribute(void *data, CUpointer_attribute attribute,
-                               uint64_t address) {
+static Status pointerAttribute(void *data, CUpointer_attribute attribute, uint64_t address) {
   auto *block = findBlock(address);
   if (!block)
     return CUDA_ERROR_INVALID_VALUE;
@@ -251,15 +219,10 @@ static Status pointerAttribute(void *data, CUpointer_attribute attribute,
   Device &owner = *session.devices[size_t(block->second.device)];
   switch (attribute) {
   case CU_POINTER_ATTRIBUTE_CONTEXT:
-    *static_cast<CUcontext *>(data) =
-        reinterpret_cast<CUcontext>(&owner.primary);
+    *static_cast<CUcontext *>(data) = reinterpret_cast<CUcontext>(&owner.primary);
     return CUDA_SUCCESS;
-  case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-    *static_cast<unsigned *>(data) = typeOf(address);
-    return CUDA_SUCCESS;
-  case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-    *static_cast<uint64_t *>(data) = address;
-    return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *static_cast<unsigned *>(data) = typeOf(address); return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *static_cast<uint64_t *>(data) = address; return CUDA_SUCCESS;
   case CU_POINTER_ATTRIBUTE_HOST_POINTER:
     if (block->second.kind == Block::Device)
       return CUDA_ERROR_INVALID_VALUE;
@@ -268,40 +231,24 @@ static Status pointerAttribute(void *data, CUpointer_attribute attribute,
   case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     *static_cast<int *>(data) = block->second.kind == Block::Managed;
     return CUDA_SUCCESS;
-  case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-    *static_cast<int *>(data) = block->second.device;
-    return CUDA_SUCCESS;
-  case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    *static_cast<uint64_t *>(data) = block->first;
-    return CUDA_SUCCESS;
-  case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-    *static_cast<size_t *>(data) = block->second.bytes;
-    return CUDA_SUCCESS;
-  case CU_POINTER_ATTRIBUTE_MAPPED:
-    *static_cast<int *>(data) = 1;
-    return CUDA_SUCCESS;
-  case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-    *static_cast<uint64_t *>(data) = block->first;
-    return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *static_cast<int *>(data) = block->second.device; return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *static_cast<uint64_t *>(data) = block->first; return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *static_cast<size_t *>(data) = block->second.bytes; return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_MAPPED: *static_cast<int *>(data) = 1; return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_BUFFER_ID: *static_cast<uint64_t *>(data) = block->first; return CUDA_SUCCESS;
   default:
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "attribute " +
-                                              std::to_string(attribute) +
-                                              " of pointers is not supported");
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "attribute " + std::to_string(attribute) + " of pointers is not supported");
   }
 }
-MX_DRIVER(cuPointerGetAttribute,
-          (void *data, CUpointer_attribute attribute, CUdeviceptr address),
-          { return pointerAttribute(data, attribute, address); })
-MX_DRIVER(cuPointerGetAttributes,
-          (unsigned count, CUpointer_attribute *attributes, void **data,
-           CUdeviceptr address),
-          {
-            // Unknown memory is no error here: its attributes are zeros.
-            for (unsigned i = 0; i < count; ++i)
-              if (pointerAttribute(data[i], attributes[i], address))
-                memset(data[i], 0, sizeof(int));
-            return CUDA_SUCCESS;
-          })
+MX_DRIVER(cuPointerGetAttribute, (void *data, CUpointer_attribute attribute, CUdeviceptr address),
+    { return pointerAttribute(data, attribute, address); })
+MX_DRIVER(cuPointerGetAttributes, (unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr address), {
+  // Unknown memory is no error here: its attributes are zeros.
+  for (unsigned i = 0; i < count; ++i)
+    if (pointerAttribute(data[i], attributes[i], address))
+      memset(data[i], 0, sizeof(int));
+  return CUDA_SUCCESS;
+})
 
 //===----------------------------------------------------------------------===//
 // Virtual memory: a reserved range is memory, so a handle is mapped only once
@@ -315,52 +262,36 @@ struct Physical {
 };
 } // namespace
 
-MX_DRIVER(cuMemGetAllocationGranularity,
-          (size_t *bytes, const CUmemAllocationProp *,
-           CUmemAllocationGranularity_flags),
-          {
-            *bytes = size_t(2) << 20;
-            return CUDA_SUCCESS;
-          })
+MX_DRIVER(
+    cuMemGetAllocationGranularity, (size_t *bytes, const CUmemAllocationProp *, CUmemAllocationGranularity_flags), {
+      *bytes = size_t(2) << 20;
+      return CUDA_SUCCESS;
+    })
 MX_DRIVER(cuMemCreate,
-          (CUmemGenericAllocationHandle * handle, size_t bytes,
-           const CUmemAllocationProp *properties, unsigned long long),
-          {
-            if (properties->requestedHandleTypes)
-              return fail(CUDA_ERROR_NOT_SUPPORTED,
-                          "memory shared between processes is not supported");
-            *handle = uint64_t(make<Physical>(bytes, *properties));
-            return CUDA_SUCCESS;
-          })
-MX_DRIVER(cuMemRelease, (CUmemGenericAllocationHandle handle), {
-  return destroy(reinterpret_cast<Physical *>(handle))
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_INVALID_VALUE;
-})
-MX_DRIVER(cuMemAddressReserve,
-          (CUdeviceptr * address, size_t bytes, size_t, CUdeviceptr,
-           unsigned long long),
-          { return give(address, bytes, Block::Device); })
-MX_DRIVER(cuMemAddressFree, (CUdeviceptr address, size_t),
-          { return release(address); })
+    (CUmemGenericAllocationHandle * handle, size_t bytes, const CUmemAllocationProp *properties, unsigned long long), {
+      if (properties->requestedHandleTypes)
+        return fail(CUDA_ERROR_NOT_SUPPORTED, "memory shared between processes is not supported");
+      *handle = uint64_t(make<Physical>(bytes, *properties));
+      return CUDA_SUCCESS;
+    })
+MX_DRIVER(cuMemRelease, (CUmemGenericAllocationHandle handle),
+    { return destroy(reinterpret_cast<Physical *>(handle)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; })
+MX_DRIVER(cuMemAddressReserve, (CUdeviceptr * address, size_t bytes, size_t, CUdeviceptr, unsigned long long),
+    { return give(address, bytes, Block::Device); })
+MX_DRIVER(cuMemAddressFree, (CUdeviceptr address, size_t), { return release(address); })
 MX_DRIVER(cuMemMap,
-          (CUdeviceptr address, size_t bytes, size_t offset,
-           CUmemGenericAllocationHandle handle, unsigned long long),
-          {
-            auto *memory = reinterpret_cast<Physical *>(handle);
-            if (!isLive(memory) || !findBlock(address) || bytes > memory->bytes)
-              return CUDA_ERROR_INVALID_VALUE;
-            if (memory->isMapped || offset)
-              return fail(CUDA_ERROR_NOT_SUPPORTED,
-                          "memory mapped twice or in part is not supported");
-            memory->isMapped = true;
-            return CUDA_SUCCESS;
-          })
+    (CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long), {
+      auto *memory = reinterpret_cast<Physical *>(handle);
+      if (!isLive(memory) || !findBlock(address) || bytes > memory->bytes)
+        return CUDA_ERROR_INVALID_VALUE;
+      if (memory->isMapped || offset)
+        return fail(CUDA_ERROR_NOT_SUPPORTED, "memory mapped twice or in part is not supported");
+      memory->isMapped = true;
+      return CUDA_SUCCESS;
+    })
 MX_DRIVER(cuMemUnmap, (CUdeviceptr, size_t), { return CUDA_SUCCESS; })
-MX_DRIVER(cuMemSetAccess,
-          (CUdeviceptr address, size_t, const CUmemAccessDesc *, size_t), {
-            return findBlock(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-          })
+MX_DRIVER(cuMemSetAccess, (CUdeviceptr address, size_t, const CUmemAccessDesc *, size_t),
+    { return findBlock(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; })
 
 //===----------------------------------------------------------------------===//
 // Runtime interface
@@ -373,68 +304,53 @@ MX_RUNTIME(cudaMalloc, (void **address, size_t bytes), {
   *address = nullptr;
   return CUDA_SUCCESS;
 })
-MX_RUNTIME(cudaMallocPitch,
-           (void **address, size_t *pitch, size_t width, size_t height), {
-             *pitch = pitchOf(width);
-             return give(address, *pitch * height, Block::Device);
-           })
+MX_RUNTIME(cudaMallocPitch, (void **address, size_t *pitch, size_t width, size_t height), {
+  *pitch = pitchOf(width);
+  return give(address, *pitch * height, Block::Device);
+})
 MX_RUNTIME(cudaMalloc3D, (cudaPitchedPtr * result, cudaExtent extent), {
   result->pitch = pitchOf(extent.width);
   result->xsize = extent.width;
   result->ysize = extent.height;
-  return give(&result->ptr, result->pitch * extent.height * extent.depth,
-              Block::Device);
+  return give(&result->ptr, result->pitch * extent.height * extent.depth, Block::Device);
 })
 MX_RUNTIME(cudaMallocManaged, (void **address, size_t bytes, unsigned flags),
-           { return give(address, bytes, Block::Managed, flags); })
-MX_RUNTIME(cudaMallocHost, (void **host, size_t bytes),
-           { return give(host, bytes, Block::Pinned); })
-MX_RUNTIME(cudaHostAlloc, (void **host, size_t bytes, unsigned flags),
-           { return give(host, bytes, Block::Pinned, flags); })
+    { return give(address, bytes, Block::Managed, flags); })
+MX_RUNTIME(cudaMallocHost, (void **host, size_t bytes), { return give(host, bytes, Block::Pinned); })
+MX_RUNTIME(
+    cudaHostAlloc, (void **host, size_t bytes, unsigned flags), { return give(host, bytes, Block::Pinned, flags); })
 MX_RUNTIME(cudaMallocAsync, (void **address, size_t bytes, cudaStream_t stream),
-           { return giveInOrder(address, bytes, stream); })
-MX_RUNTIME(cudaMallocFromPoolAsync,
-           (void **address, size_t bytes, cudaMemPool_t, cudaStream_t stream),
-           { return giveInOrder(address, bytes, stream); })
+    { return giveInOrder(address, bytes, stream); })
+MX_RUNTIME(cudaMallocFromPoolAsync, (void **address, size_t bytes, cudaMemPool_t, cudaStream_t stream),
+    { return giveInOrder(address, bytes, stream); })
 MX_RUNTIME(cudaFree, (void *address), { return release(uint64_t(address)); })
 MX_RUNTIME(cudaFreeHost, (void *host), { return release(uint64_t(host)); })
-MX_RUNTIME(cudaFreeAsync, (void *address, cudaStream_t stream),
-           { return releaseInOrder(uint64_t(address), stream); })
-MX_RUNTIME(cudaHostRegister, (void *host, size_t bytes, unsigned flags),
-           { return registerHost(host, bytes, flags); })
+MX_RUNTIME(cudaFreeAsync, (void *address, cudaStream_t stream), { return releaseInOrder(uint64_t(address), stream); })
+MX_RUNTIME(cudaHostRegister, (void *host, size_t bytes, unsigned flags), { return registerHost(host, bytes, flags); })
 MX_RUNTIME(cudaHostUnregister, (void *host), { return unregisterHost(host); })
-MX_RUNTIME(cudaHostGetDevicePointer, (void **address, void *host, unsigned),
-           { return mapped(address, host); })
-MX_RUNTIME(cudaHostGetFlags, (unsigned *flags, void *host),
-           { return cuMemHostGetFlags(flags, host); })
-MX_RUNTIME(cudaMemGetInfo, (size_t *free, size_t *total),
-           { return cuMemGetInfo(free, total); })
-MX_RUNTIME(cudaMemAdvise,
-           (const void *, size_t, cudaMemoryAdvise, cudaMemLocation),
-           { return CUDA_SUCCESS; })
-MX_RUNTIME(cudaMemPrefetchAsync,
-           (const void *, size_t, cudaMemLocation, unsigned, cudaStream_t),
-           { return CUDA_SUCCESS; })
-MX_RUNTIME(cudaStreamAttachMemAsync, (cudaStream_t, void *, size_t, unsigned),
-           { return CUDA_SUCCESS; })
-MX_RUNTIME(cudaPointerGetAttributes,
-           (cudaPointerAttributes * result, const void *pointer), {
-             auto *block = findBlock(uint64_t(pointer));
-             *result = {};
-             result->device = -2; // cudaInvalidDeviceId of the host
-             result->hostPointer = const_cast<void *>(pointer);
-             if (!block)
-               return CUDA_SUCCESS;
-             constexpr cudaMemoryType kTypes[] = {
-                 cudaMemoryTypeDevice, cudaMemoryTypeHost,
-                 cudaMemoryTypeManaged, cudaMemoryTypeHost};
-             result->type = kTypes[block->second.kind];
-             result->device = block->second.device;
-             result->devicePointer = const_cast<void *>(pointer);
-             if (block->second.kind == Block::Device)
-               result->hostPointer = nullptr;
-             return CUDA_SUCCESS;
-           })
+MX_RUNTIME(cudaHostGetDevicePointer, (void **address, void *host, unsigned), { return mapped(address, host); })
+MX_RUNTIME(cudaHostGetFlags, (unsigned *flags, void *host), { return cuMemHostGetFlags(flags, host); })
+MX_RUNTIME(cudaMemGetInfo, (size_t *free, size_t *total), { return cuMemGetInfo(free, total); })
+MX_RUNTIME(cudaMemAdvise, (const void *, size_t, cudaMemoryAdvise, cudaMemLocation), { return CUDA_SUCCESS; })
+MX_RUNTIME(
+    cudaMemPrefetchAsync, (const void *, size_t, cudaMemLocation, unsigned, cudaStream_t), { return CUDA_SUCCESS; })
+MX_RUNTIME(cudaStreamAttachMemAsync, (cudaStream_t, void *, size_t, unsigned), { return CUDA_SUCCESS; })
+MX_RUNTIME(cudaPointerGetAttributes, (cudaPointerAttributes * result, const void *pointer), {
+  auto *block = findBlock(uint64_t(pointer));
+  *result = {};
+  result->device = -2; // cudaInvalidDeviceId of the host
+  result->hostPointer = const_cast<void *>(pointer);
+  if (!block)
+    return CUDA_SUCCESS;
+  constexpr cudaMemoryType kTypes[] = {
+      cudaMemoryTypeDevice, cudaMemoryTypeHost, cudaMemoryTypeManaged, cudaMemoryTypeHost};
+  result->type = kTypes[block->second.kind];
+  result->device = block->second.device;
+  result->devicePointer = const_cast<void *>(pointer);
+  if (block->second.kind == Block::Device)
+    result->hostPointer = nullptr;
+  return CUDA_SUCCESS;
+})
 
 //===----------------------------------------------------------------------===//
 // Pools: memory returns to the device at once
@@ -463,43 +379,31 @@ MX_RUNTIME(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device), {
   *pool = reinterpret_cast<cudaMemPool_t>(defaultPool(device));
   return CUDA_SUCCESS;
 })
-MX_RUNTIME(cudaMemPoolCreate,
-           (cudaMemPool_t * pool, const cudaMemPoolProps *properties), {
-             if (properties->handleTypes != cudaMemHandleTypeNone)
-               return fail(CUDA_ERROR_NOT_SUPPORTED,
-                           "memory shared between processes is not supported");
-             *pool = reinterpret_cast<cudaMemPool_t>(
-                 make<Pool>(properties->location.id));
-             return CUDA_SUCCESS;
-           })
-MX_RUNTIME(cudaMemPoolDestroy, (cudaMemPool_t pool), {
-  return destroy(reinterpret_cast<Pool *>(pool)) ? CUDA_SUCCESS
-                                                 : CUDA_ERROR_INVALID_VALUE;
+MX_RUNTIME(cudaMemPoolCreate, (cudaMemPool_t * pool, const cudaMemPoolProps *properties), {
+  if (properties->handleTypes != cudaMemHandleTypeNone)
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "memory shared between processes is not supported");
+  *pool = reinterpret_cast<cudaMemPool_t>(make<Pool>(properties->location.id));
+  return CUDA_SUCCESS;
 })
-MX_RUNTIME(cudaMemPoolSetAttribute,
-           (cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value), {
-             bool isWide = attribute >= cudaMemPoolAttrReleaseThreshold;
-             reinterpret_cast<Pool *>(pool)->attributes[attribute] =
-                 isWide ? *static_cast<uint64_t *>(value)
-                        : uint64_t(*static_cast<int *>(value));
-             return CUDA_SUCCESS;
-           })
-MX_RUNTIME(cudaMemPoolGetAttribute,
-           (cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value), {
-             uint64_t found =
-                 reinterpret_cast<Pool *>(pool)->attributes[attribute];
-             if (attribute >= cudaMemPoolAttrReleaseThreshold)
-               *static_cast<uint64_t *>(value) = found;
-             else
-               *static_cast<int *>(value) = int(found);
-             return CUDA_SUCCESS;
-           })
+MX_RUNTIME(cudaMemPoolDestroy, (cudaMemPool_t pool),
+    { return destroy(reinterpret_cast<Pool *>(pool)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; })
+MX_RUNTIME(cudaMemPoolSetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value), {
+  bool isWide = attribute >= cudaMemPoolAttrReleaseThreshold;
+  reinterpret_cast<Pool *>(pool)->attributes[attribute] =
+      isWide ? *static_cast<uint64_t *>(value) : uint64_t(*static_cast<int *>(value));
+  return CUDA_SUCCESS;
+})
+MX_RUNTIME(cudaMemPoolGetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value), {
+  uint64_t found = reinterpret_cast<Pool *>(pool)->attributes[attribute];
+  if (attribute >= cudaMemPoolAttrReleaseThreshold)
+    *static_cast<uint64_t *>(value) = found;
+  else
+    *static_cast<int *>(value) = int(found);
+  return CUDA_SUCCESS;
+})
 MX_RUNTIME(cudaMemPoolTrimTo, (cudaMemPool_t, size_t), { return CUDA_SUCCESS; })
-MX_RUNTIME(cudaMemPoolSetAccess,
-           (cudaMemPool_t, const cudaMemAccessDesc *, size_t),
-           { return CUDA_SUCCESS; })
-MX_RUNTIME(cudaMemPoolGetAccess,
-           (cudaMemAccessFlags * flags, cudaMemPool_t, cudaMemLocation *), {
-             *flags = cudaMemAccessFlagsProtReadWrite;
-             return CUDA_SUCCESS;
-           })
+MX_RUNTIME(cudaMemPoolSetAccess, (cudaMemPool_t, const cudaMemAccessDesc *, size_t), { return CUDA_SUCCESS; })
+MX_RUNTIME(cudaMemPoolGetAccess, (cudaMemAccessFlags * flags, cudaMemPool_t, cudaMemLocation *), {
+  *flags = cudaMemAccessFlagsProtReadWrite;
+  return CUDA_SUCCESS;
+})

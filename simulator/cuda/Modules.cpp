@@ -32,23 +32,19 @@ Status Program::on(int device, Module *&result) {
     if (!why.empty())
       return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, why);
     if (!targetRunsOn(found.target, session.chip->capability))
-      return fail(CUDA_ERROR_NO_BINARY_FOR_GPU,
-                  name + ": expected PTX that runs on " +
-                      std::string(session.chip->name) + ", found " +
-                      found.target + ": mx-sim run --chip names another chip");
+      return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, name + ": expected PTX that runs on " +
+                                                    std::string(session.chip->name) + ", found " + found.target +
+                                                    ": mx-sim run --chip names another chip");
     std::vector<Diagnostic> errors;
     auto parsed = Module::parse(found.bytes, name, errors);
     if (!parsed)
-      return fail(CUDA_ERROR_INVALID_PTX,
-                  name + ":" + std::to_string(errors.front().line) + ": " +
-                      errors.front().message);
-    if (why = parsed->load(session.devices[size_t(device)]->memory);
-        !why.empty())
+      return fail(
+          CUDA_ERROR_INVALID_PTX, name + ":" + std::to_string(errors.front().line) + ": " + errors.front().message);
+    if (why = parsed->load(session.devices[size_t(device)]->memory); !why.empty())
       return fail(CUDA_ERROR_OUT_OF_MEMORY, name + ": " + why);
     for (auto &[variable, host] : managed)
       if (const GlobalInfo *global = parsed->findGlobal(variable))
-        *host = session.devices[size_t(device)]->memory.translate(
-            global->address, global->bytes);
+        *host = session.devices[size_t(device)]->memory.translate(global->address, global->bytes);
     ptx = std::move(found.bytes);
     module = std::move(parsed);
   }
@@ -79,9 +75,7 @@ Status Function::info(const KernelInfo *&kernel) {
   if (Status status = program->on(Session::get().current(), module))
     return status;
   kernel = module->findKernel(name);
-  return kernel ? CUDA_SUCCESS
-                : fail(CUDA_ERROR_NOT_FOUND,
-                       program->name + ": found no kernel " + name);
+  return kernel ? CUDA_SUCCESS : fail(CUDA_ERROR_NOT_FOUND, program->name + ": found no kernel " + name);
 }
 
 Status mx::sim::cuda::functionOf(const void *handle, Function *&function) {
@@ -91,16 +85,14 @@ Status mx::sim::cuda::functionOf(const void *handle, Function *&function) {
   else if (auto *known = static_cast<const Function *>(handle); isLive(known))
     function = const_cast<Function *>(known);
   else
-    return fail(CUDA_ERROR_INVALID_HANDLE,
-                "expected a kernel of this program, found another address");
+    return fail(CUDA_ERROR_INVALID_HANDLE, "expected a kernel of this program, found another address");
   return CUDA_SUCCESS;
 }
 
 static Program *addProgram(const void *image, size_t bytes, bool isCopied) {
   Session &session = Session::get();
   auto program = std::make_unique<Program>();
-  program->name = programName() + "." +
-                  std::to_string(session.programs.size() + 1) + ".ptx";
+  program->name = programName() + "." + std::to_string(session.programs.size() + 1) + ".ptx";
   program->image = image;
   program->imageBytes = bytes;
   if (isCopied) {
@@ -122,8 +114,7 @@ static Status load(const void *image, size_t bytes, Program *&program) {
     return CUDA_ERROR_INVALID_VALUE;
   program = addProgram(image, bytes, /*isCopied=*/true);
   if (!program)
-    return fail(CUDA_ERROR_INVALID_IMAGE,
-                "expected PTX, a cubin or a fatbin, found another image");
+    return fail(CUDA_ERROR_INVALID_IMAGE, "expected PTX, a cubin or a fatbin, found another image");
   Module *module;
   return program->on(Session::get().current(), module);
 }
@@ -149,8 +140,7 @@ static Status unload(Program *program) {
 }
 
 /// Finds the address and the size of a variable on the current device.
-static Status findVariable(Program *program, const std::string &name,
-                           uint64_t &address, size_t &bytes) {
+static Status findVariable(Program *program, const std::string &name, uint64_t &address, size_t &bytes) {
   Module *module;
   if (Status status = program->on(Session::get().current(), module))
     return status;
@@ -166,12 +156,8 @@ static Status findVariable(Program *program, const std::string &name,
 // Driver interface
 //===----------------------------------------------------------------------===//
 
-static Program *in(CUmodule module) {
-  return reinterpret_cast<Program *>(module);
-}
-static Program *in(CUlibrary library) {
-  return reinterpret_cast<Program *>(library);
-}
+static Program *in(CUmodule module) { return reinterpret_cast<Program *>(module); }
+static Program *in(CUlibrary library) { return reinterpret_cast<Program *>(library); }
 /// Stores the handle of `made`, a variable that the computation of `status`
 /// sets.
 template <typename Handle, typename T>
@@ -185,13 +171,10 @@ MX_DRIVER(cuModuleLoadData, (CUmodule * module, const void *image), {
   Program *program = nullptr;
   return out(module, load(image, 0, program), program);
 })
-MX_DRIVER(cuModuleLoadDataEx,
-          (CUmodule * module, const void *image, unsigned, CUjit_option *,
-           void **),
-          {
-            Program *program = nullptr;
-            return out(module, load(image, 0, program), program);
-          })
+MX_DRIVER(cuModuleLoadDataEx, (CUmodule * module, const void *image, unsigned, CUjit_option *, void **), {
+  Program *program = nullptr;
+  return out(module, load(image, 0, program), program);
+})
 MX_DRIVER(cuModuleLoadFatBinary, (CUmodule * module, const void *image), {
   Program *program = nullptr;
   return out(module, load(image, 0, program), program);
@@ -201,70 +184,58 @@ MX_DRIVER(cuModuleLoad, (CUmodule * module, const char *path), {
   return out(module, loadFile(path, program), program);
 })
 MX_DRIVER(cuModuleUnload, (CUmodule module), { return unload(in(module)); })
-MX_DRIVER(cuModuleGetFunction,
-          (CUfunction * function, CUmodule module, const char *name), {
-            Function *found = nullptr;
-            if (!isLive(in(module)))
-              return CUDA_ERROR_INVALID_HANDLE;
-            return out(function, in(module)->find(name, found), found);
-          })
-MX_DRIVER(cuModuleGetGlobal,
-          (CUdeviceptr * address, size_t *bytes, CUmodule module,
-           const char *name),
-          {
-            uint64_t at = 0;
-            size_t size = 0;
-            if (!isLive(in(module)))
-              return CUDA_ERROR_INVALID_HANDLE;
-            Status status = findVariable(in(module), name, at, size);
-            if (!status && address)
-              *address = at;
-            if (!status && bytes)
-              *bytes = size;
-            return status;
-          })
+MX_DRIVER(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name), {
+  Function *found = nullptr;
+  if (!isLive(in(module)))
+    return CUDA_ERROR_INVALID_HANDLE;
+  return out(function, in(module)->find(name, found), found);
+})
+MX_DRIVER(cuModuleGetGlobal, (CUdeviceptr * address, size_t *bytes, CUmodule module, const char *name), {
+  uint64_t at = 0;
+  size_t size = 0;
+  if (!isLive(in(module)))
+    return CUDA_ERROR_INVALID_HANDLE;
+  Status status = findVariable(in(module), name, at, size);
+  if (!status && address)
+    *address = at;
+  if (!status && bytes)
+    *bytes = size;
+  return status;
+})
 MX_DRIVER(cuModuleGetLoadingMode, (CUmoduleLoadingMode * mode), {
   *mode = CU_MODULE_LAZY_LOADING;
   return CUDA_SUCCESS;
 })
 
 MX_DRIVER(cuLibraryLoadData,
-          (CUlibrary * library, const void *code, CUjit_option *, void **,
-           unsigned, CUlibraryOption *, void **, unsigned),
-          {
-            Program *program = nullptr;
-            return out(library, load(code, 0, program), program);
-          })
+    (CUlibrary * library, const void *code, CUjit_option *, void **, unsigned, CUlibraryOption *, void **, unsigned), {
+      Program *program = nullptr;
+      return out(library, load(code, 0, program), program);
+    })
 MX_DRIVER(cuLibraryLoadFromFile,
-          (CUlibrary * library, const char *path, CUjit_option *, void **,
-           unsigned, CUlibraryOption *, void **, unsigned),
-          {
-            Program *program = nullptr;
-            return out(library, loadFile(path, program), program);
-          })
+    (CUlibrary * library, const char *path, CUjit_option *, void **, unsigned, CUlibraryOption *, void **, unsigned), {
+      Program *program = nullptr;
+      return out(library, loadFile(path, program), program);
+    })
 MX_DRIVER(cuLibraryUnload, (CUlibrary library), { return unload(in(library)); })
-MX_DRIVER(cuLibraryGetKernel,
-          (CUkernel * kernel, CUlibrary library, const char *name), {
-            Function *found = nullptr;
-            return out(kernel, in(library)->find(name, found), found);
-          })
+MX_DRIVER(cuLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *name), {
+  Function *found = nullptr;
+  return out(kernel, in(library)->find(name, found), found);
+})
 MX_DRIVER(cuLibraryGetModule, (CUmodule * module, CUlibrary library), {
   *module = reinterpret_cast<CUmodule>(library);
   return CUDA_SUCCESS;
 })
-MX_DRIVER(cuLibraryGetGlobal,
-          (CUdeviceptr * address, size_t *bytes, CUlibrary library,
-           const char *name),
-          {
-            uint64_t at = 0;
-            size_t size = 0;
-            Status status = findVariable(in(library), name, at, size);
-            if (!status && address)
-              *address = at;
-            if (!status && bytes)
-              *bytes = size;
-            return status;
-          })
+MX_DRIVER(cuLibraryGetGlobal, (CUdeviceptr * address, size_t *bytes, CUlibrary library, const char *name), {
+  uint64_t at = 0;
+  size_t size = 0;
+  Status status = findVariable(in(library), name, at, size);
+  if (!status && address)
+    *address = at;
+  if (!status && bytes)
+    *bytes = size;
+  return status;
+})
 MX_DRIVER(cuKernelGetFunction, (CUfunction * function, CUkernel kernel), {
   *function = reinterpret_cast<CUfunction>(kernel);
   return CUDA_SUCCESS;
@@ -274,8 +245,7 @@ MX_DRIVER(cuFuncGetName, (const char **name, CUfunction function), {
   return CUDA_SUCCESS;
 })
 MX_DRIVER(cuFuncGetModule, (CUmodule * module, CUfunction function), {
-  *module = reinterpret_cast<CUmodule>(
-      reinterpret_cast<Function *>(function)->program);
+  *module = reinterpret_cast<CUmodule>(reinterpret_cast<Function *>(function)->program);
   return CUDA_SUCCESS;
 })
 
@@ -297,8 +267,7 @@ struct Wrapper {
 
 MX_PUBLIC void **__cudaRegisterFatBinary(void *wrapper) {
   std::lock_guard<std::recursive_mutex> lock(Session::get().mutex);
-  return reinterpret_cast<void **>(
-      addProgram(static_cast<Wrapper *>(wrapper)->data, 0, false));
+  return reinterpret_cast<void **>(addProgram(static_cast<Wrapper *>(wrapper)->data, 0, false));
 }
 MX_PUBLIC void __cudaRegisterFatBinaryEnd(void **) {}
 MX_PUBLIC void __cudaUnregisterFatBinary(void **) {}
@@ -306,14 +275,12 @@ MX_PUBLIC void __cudaUnregisterFatBinary(void **) {}
 MX_PUBLIC char __cudaInitModule(void **handle) {
   return !run("__cudaInitModule", true, [&]() -> Status {
     Module *module;
-    return reinterpret_cast<Program *>(handle)->on(Session::get().current(),
-                                                   module);
+    return reinterpret_cast<Program *>(handle)->on(Session::get().current(), module);
   });
 }
 
-MX_PUBLIC void __cudaRegisterFunction(void **handle, const char *host, char *,
-                                      const char *name, int, uint3 *, uint3 *,
-                                      dim3 *, dim3 *, int *) {
+MX_PUBLIC void __cudaRegisterFunction(
+    void **handle, const char *host, char *, const char *name, int, uint3 *, uint3 *, dim3 *, dim3 *, int *) {
   Session &session = Session::get();
   std::lock_guard<std::recursive_mutex> lock(session.mutex);
   auto *program = reinterpret_cast<Program *>(handle);
@@ -327,16 +294,13 @@ MX_PUBLIC void __cudaRegisterFunction(void **handle, const char *host, char *,
   session.kernels[host] = function.get();
 }
 
-MX_PUBLIC void __cudaRegisterVar(void **handle, char *host, char *,
-                                 const char *name, int, size_t, int, int) {
+MX_PUBLIC void __cudaRegisterVar(void **handle, char *host, char *, const char *name, int, size_t, int, int) {
   Session &session = Session::get();
   std::lock_guard<std::recursive_mutex> lock(session.mutex);
   session.variables[host] = {reinterpret_cast<Program *>(handle), name};
 }
 
-MX_PUBLIC void __cudaRegisterManagedVar(void **handle, void **host, char *,
-                                        const char *name, int, size_t, int,
-                                        int) {
+MX_PUBLIC void __cudaRegisterManagedVar(void **handle, void **host, char *, const char *name, int, size_t, int, int) {
   Session &session = Session::get();
   std::lock_guard<std::recursive_mutex> lock(session.mutex);
   auto *program = reinterpret_cast<Program *>(handle);
@@ -352,24 +316,22 @@ static Status findSymbol(const void *symbol, uint64_t &address, size_t &bytes) {
   Session &session = Session::get();
   auto known = session.variables.find(symbol);
   if (known == session.variables.end())
-    return fail(Status(cudaErrorInvalidSymbol),
-                "expected a __device__ or __constant__ variable, found another "
-                "address");
+    return fail(Status(cudaErrorInvalidSymbol), "expected a __device__ or __constant__ variable, found another "
+                                                "address");
   auto &[program, name] = known->second;
   return findVariable(program, name, address, bytes);
 }
 
 /// Copies between host memory and a variable.
-static Status copySymbol(const void *symbol, const void *from, void *to,
-                         size_t count, size_t offset, cudaStream_t stream) {
+static Status copySymbol(
+    const void *symbol, const void *from, void *to, size_t count, size_t offset, cudaStream_t stream) {
   uint64_t address = 0;
   size_t bytes = 0;
   if (Status status = findSymbol(symbol, address, bytes))
     return status;
   if (offset > bytes || count > bytes - offset)
-    return invalid("expected at most " + std::to_string(bytes) +
-                   " bytes of the variable, found " + std::to_string(count) +
-                   " at offset " + std::to_string(offset));
+    return invalid("expected at most " + std::to_string(bytes) + " bytes of the variable, found " +
+                   std::to_string(count) + " at offset " + std::to_string(offset));
   Operation copy;
   copy.kind = CU_GRAPH_NODE_TYPE_MEMCPY;
   copy.to.address = to ? uint64_t(to) : address + offset;
@@ -389,45 +351,33 @@ MX_RUNTIME(cudaGetSymbolSize, (size_t *bytes, const void *symbol), {
   uint64_t address;
   return findSymbol(symbol, address, *bytes);
 })
-MX_RUNTIME(cudaMemcpyToSymbol,
-           (const void *symbol, const void *from, size_t count, size_t offset,
-            cudaMemcpyKind),
-           {
-             return copySymbol(symbol, from, nullptr, count, offset, nullptr);
-           })
+MX_RUNTIME(cudaMemcpyToSymbol, (const void *symbol, const void *from, size_t count, size_t offset, cudaMemcpyKind),
+    { return copySymbol(symbol, from, nullptr, count, offset, nullptr); })
 MX_RUNTIME(cudaMemcpyToSymbolAsync,
-           (const void *symbol, const void *from, size_t count, size_t offset,
-            cudaMemcpyKind, cudaStream_t stream),
-           { return copySymbol(symbol, from, nullptr, count, offset, stream); })
-MX_RUNTIME(cudaMemcpyFromSymbol,
-           (void *to, const void *symbol, size_t count, size_t offset,
-            cudaMemcpyKind),
-           { return copySymbol(symbol, nullptr, to, count, offset, nullptr); })
+    (const void *symbol, const void *from, size_t count, size_t offset, cudaMemcpyKind, cudaStream_t stream),
+    { return copySymbol(symbol, from, nullptr, count, offset, stream); })
+MX_RUNTIME(cudaMemcpyFromSymbol, (void *to, const void *symbol, size_t count, size_t offset, cudaMemcpyKind),
+    { return copySymbol(symbol, nullptr, to, count, offset, nullptr); })
 MX_RUNTIME(cudaMemcpyFromSymbolAsync,
-           (void *to, const void *symbol, size_t count, size_t offset,
-            cudaMemcpyKind, cudaStream_t stream),
-           { return copySymbol(symbol, nullptr, to, count, offset, stream); })
+    (void *to, const void *symbol, size_t count, size_t offset, cudaMemcpyKind, cudaStream_t stream),
+    { return copySymbol(symbol, nullptr, to, count, offset, stream); })
 
 MX_RUNTIME(cudaLibraryLoadData,
-           (cudaLibrary_t * library, const void *code, cudaJitOption *, void **,
-            unsigned, cudaLibraryOption *, void **, unsigned),
-           {
-             Program *program = nullptr;
-             return out(library, load(code, 0, program), program);
-           })
+    (cudaLibrary_t * library, const void *code, cudaJitOption *, void **, unsigned, cudaLibraryOption *, void **,
+        unsigned),
+    {
+      Program *program = nullptr;
+      return out(library, load(code, 0, program), program);
+    })
 MX_RUNTIME(cudaLibraryLoadFromFile,
-           (cudaLibrary_t * library, const char *path, cudaJitOption *, void **,
-            unsigned, cudaLibraryOption *, void **, unsigned),
-           {
-             Program *program = nullptr;
-             return out(library, loadFile(path, program), program);
-           })
-MX_RUNTIME(cudaLibraryUnload, (cudaLibrary_t library),
-           { return unload(reinterpret_cast<Program *>(library)); })
-MX_RUNTIME(cudaLibraryGetKernel,
-           (cudaKernel_t * kernel, cudaLibrary_t library, const char *name), {
-             Function *found = nullptr;
-             return out(kernel,
-                        reinterpret_cast<Program *>(library)->find(name, found),
-                        found);
-           })
+    (cudaLibrary_t * library, const char *path, cudaJitOption *, void **, unsigned, cudaLibraryOption *, void **,
+        unsigned),
+    {
+      Program *program = nullptr;
+      return out(library, loadFile(path, program), program);
+    })
+MX_RUNTIME(cudaLibraryUnload, (cudaLibrary_t library), { return unload(reinterpret_cast<Program *>(library)); })
+MX_RUNTIME(cudaLibraryGetKernel, (cudaKernel_t * kernel, cudaLibrary_t library, const char *name), {
+  Function *found = nullptr;
+  return out(kernel, reinterpret_cast<Program *>(library)->find(name, found), found);
+})

@@ -26,36 +26,10 @@ thread_local cudaError_t mx::sim::cuda::lastError = cudaSuccess;
 /// The newest chip of each family comes first. Sizes are those of NVIDIA's
 /// tuning guides; clocks are maxima.
 static const Chip kChips[] = {
-    {"h200",
-     "NVIDIA H200 (mx-sim)",
-     {9, 0},
-     132,
-     228 << 10,
-     227 << 10,
-     50 << 20,
-     1980000,
-     3201000,
-     6144},
-    {"b200",
-     "NVIDIA B200 (mx-sim)",
-     {10, 0},
-     148,
-     228 << 10,
-     227 << 10,
-     126 << 20,
-     1965000,
-     3996000,
-     8192},
-    {"rtx5090",
-     "NVIDIA GeForce RTX 5090 (mx-sim)",
-     {12, 0},
-     170,
-     100 << 10,
-     99 << 10,
-     96 << 20,
-     2407000,
-     14001000,
-     512},
+    {"h200", "NVIDIA H200 (mx-sim)", {9, 0}, 132, 228 << 10, 227 << 10, 50 << 20, 1980000, 3201000, 6144},
+    {"b200", "NVIDIA B200 (mx-sim)", {10, 0}, 148, 228 << 10, 227 << 10, 126 << 20, 1965000, 3996000, 8192},
+    {"rtx5090", "NVIDIA GeForce RTX 5090 (mx-sim)", {12, 0}, 170, 100 << 10, 99 << 10, 96 << 20, 2407000, 14001000,
+        512},
 };
 
 Session &Session::get() {
@@ -92,8 +66,7 @@ static const Chip *chooseChip(const Session &session, std::string &error) {
         (image.kind != Image::Ptx && !unpackPtx(image).empty()))
       continue;
     for (const Chip &chip : kChips)
-      if (targetRunsOn(image.target, chip.capability) &&
-          !targetRunsOn(image.target, newest->capability))
+      if (targetRunsOn(image.target, chip.capability) && !targetRunsOn(image.target, newest->capability))
         newest = &chip;
   }
   return newest;
@@ -110,9 +83,8 @@ Status Session::start() {
     char *end;
     long number = strtol(text, &end, 10);
     if (*end || number < 1 || number > DeviceMemory::kMostDevices)
-      error = "MX_SIM_DEVICES: expected a number from 1 to " +
-              std::to_string(DeviceMemory::kMostDevices) + ", found '" + text +
-              "'";
+      error = "MX_SIM_DEVICES: expected a number from 1 to " + std::to_string(DeviceMemory::kMostDevices) +
+              ", found '" + text + "'";
     count = int(number);
   }
   if (!error.empty()) {
@@ -122,14 +94,11 @@ Status Session::start() {
   if (!getenv("MX_SIM_SM_COUNT") && options.timedChip.empty())
     options.smCount = chip->sms;
   // No host memory is mapped in the range of the devices.
-  mmap(reinterpret_cast<void *>(DeviceMemory::kBase),
-       uint64_t(count) * DeviceMemory::kBytes, PROT_NONE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
-       0);
+  mmap(reinterpret_cast<void *>(DeviceMemory::kBase), uint64_t(count) * DeviceMemory::kBytes, PROT_NONE,
+      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   std::vector<DeviceMemory *> memories;
   for (int i = 0; i < count; ++i) {
-    devices.push_back(std::make_unique<Device>(
-        i, DeviceMemory::defaultCapacity() / unsigned(count)));
+    devices.push_back(std::make_unique<Device>(i, DeviceMemory::defaultCapacity() / unsigned(count)));
     memories.push_back(&devices.back()->memory);
   }
   if (count > 1)
@@ -156,17 +125,14 @@ Status Session::fail(Status status, const std::string &why) {
   if (!printed.insert(text).second)
     return status;
   // Kernels that cannot run are findings, since programs may ignore the status.
-  if (status == CUDA_ERROR_NO_BINARY_FOR_GPU ||
-      status == CUDA_ERROR_INVALID_PTX)
+  if (status == CUDA_ERROR_NO_BINARY_FOR_GPU || status == CUDA_ERROR_INVALID_PTX)
     printFinding("error: " + text + "\n");
   else
     fprintf(stderr, "mx-sim: %s\n", mx::printable(text).c_str());
   return status;
 }
 
-Status mx::sim::cuda::run(const char *name, bool isRuntime,
-                          const std::function<Status()> &body,
-                          bool needsStart) {
+Status mx::sim::cuda::run(const char *name, bool isRuntime, const std::function<Status()> &body, bool needsStart) {
   Session &session = Session::get();
   std::lock_guard<std::recursive_mutex> lock(session.mutex);
   const char *outer = std::exchange(currentCall, name);
@@ -176,9 +142,7 @@ Status mx::sim::cuda::run(const char *name, bool isRuntime,
       status = session.start();
     if (!status)
       status = needsStart && session.sticky ? session.sticky : body();
-  } catch (const std::bad_alloc &) {
-    status = session.fail(CUDA_ERROR_OUT_OF_MEMORY, "host memory ran out");
-  }
+  } catch (const std::bad_alloc &) { status = session.fail(CUDA_ERROR_OUT_OF_MEMORY, "host memory ran out"); }
   currentCall = outer;
   if (isRuntime && status && status != CUDA_ERROR_NOT_READY)
     lastError = cudaError_t(status);
@@ -190,8 +154,7 @@ double mx::sim::cuda::now() {
   if (!session.options.timedChip.empty())
     return session.modelled;
   using namespace std::chrono;
-  return duration<double, std::micro>(steady_clock::now().time_since_epoch())
-      .count();
+  return duration<double, std::micro>(steady_clock::now().time_since_epoch()).count();
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,35 +166,24 @@ double mx::sim::cuda::now() {
 static Status statusOf(const LaunchReport &report) {
   for (const Finding &finding : report.findings)
     switch (finding.kind) {
-    case FindingKind::BadLaunch:
-      return CUDA_ERROR_INVALID_VALUE;
-    case FindingKind::Unsupported:
-      return CUDA_ERROR_NOT_SUPPORTED;
+    case FindingKind::BadLaunch: return CUDA_ERROR_INVALID_VALUE;
+    case FindingKind::Unsupported: return CUDA_ERROR_NOT_SUPPORTED;
     case FindingKind::Deadlock:
-    case FindingKind::InstructionLimit:
-      return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case FindingKind::InstructionLimit: return CUDA_ERROR_LAUNCH_TIMEOUT;
     case FindingKind::Trap:
-      return finding.message.compare(0, 9, "assertion") == 0
-                 ? CUDA_ERROR_ASSERT
-                 : CUDA_ERROR_LAUNCH_FAILED;
-    case FindingKind::OutOfBounds:
-      return CUDA_ERROR_ILLEGAL_ADDRESS;
-    case FindingKind::Misaligned:
-      return CUDA_ERROR_MISALIGNED_ADDRESS;
-    case FindingKind::IllegalInstruction:
-      return CUDA_ERROR_ILLEGAL_INSTRUCTION;
-    default:
-      break;
+      return finding.message.compare(0, 9, "assertion") == 0 ? CUDA_ERROR_ASSERT : CUDA_ERROR_LAUNCH_FAILED;
+    case FindingKind::OutOfBounds: return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case FindingKind::Misaligned: return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case FindingKind::IllegalInstruction: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    default: break;
     }
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 
 void Session::note(Program &program, const LaunchReport &report) {
   for (const Finding &finding : report.findings)
-    if (!(finding.isWarning &&
-          options.warnings == RunOptions::Warnings::None) &&
-        found.insert({report.facts.kernel, int(finding.kind), finding.ptxLine})
-            .second) {
+    if (!(finding.isWarning && options.warnings == RunOptions::Warnings::None) &&
+        found.insert({report.facts.kernel, int(finding.kind), finding.ptxLine}).second) {
       printFinding(finding.text() + "\n");
       program.isReported = true;
     }
@@ -260,11 +212,9 @@ Status Session::launch(const Operation &kernel, int device) {
   if (Status status = program.on(device, module))
     return status;
   fflush(stdout);
-  LaunchReport report =
-      mx::sim::launch(*module, devices[size_t(device)]->memory, config);
+  LaunchReport report = mx::sim::launch(*module, devices[size_t(device)]->memory, config);
   modelled += report.time.microseconds();
-  if (report.status == LaunchStatus::BadInput &&
-      statusOf(report) == CUDA_ERROR_INVALID_VALUE)
+  if (report.status == LaunchStatus::BadInput && statusOf(report) == CUDA_ERROR_INVALID_VALUE)
     return fail(CUDA_ERROR_INVALID_VALUE, report.text());
   ++launches;
   note(program, report);
@@ -283,8 +233,7 @@ void Session::finish() {
   const char *folder = getenv("MX_SIM_PTX");
   for (const std::unique_ptr<Program> &program : programs)
     if (folder && *folder && why.empty() && !program->ptx.empty())
-      why = mx::writeOutputFile(std::string(folder) + "/" + program->name,
-                                {program->ptx});
+      why = mx::writeOutputFile(std::string(folder) + "/" + program->name, {program->ptx});
   if (!why.empty())
     printFinding("error: " + why + "\n");
   if (launches && getenv("MX_SIM_FINDINGS"))

@@ -53,8 +53,7 @@ struct Context {
 };
 
 struct Device {
-  explicit Device(int ordinal, uint64_t bytes)
-      : memory(bytes, unsigned(ordinal)), primary{ordinal, 0, {}} {}
+  explicit Device(int ordinal, uint64_t bytes) : memory(bytes, unsigned(ordinal)), primary{ordinal, 0, {}} {}
   DeviceMemory memory;
   Context primary;
   std::set<int> peers; ///< devices whose memory this device may access
@@ -69,8 +68,7 @@ struct Program {
   size_t imageBytes = 0; ///< 0: encoded in the image
   std::unique_ptr<char[]> copy;
   std::map<int, std::unique_ptr<Module>> modules;
-  std::map<std::string, std::unique_ptr<struct Function>, std::less<>>
-      functions;
+  std::map<std::string, std::unique_ptr<struct Function>, std::less<>> functions;
   /// Pointers of the host program to managed variables, by name.
   std::map<std::string, void **> managed;
   bool isReported = false; ///< findings in this program were printed
@@ -90,9 +88,7 @@ struct Function {
   Status info(const KernelInfo *&kernel);
   /// Returns the limit of dynamic shared memory.
   int mostShared(const KernelInfo &kernel) const {
-    return maxDynamicShared >= 0
-               ? maxDynamicShared
-               : std::max(0, (48 << 10) - int(kernel.staticSharedBytes));
+    return maxDynamicShared >= 0 ? maxDynamicShared : std::max(0, (48 << 10) - int(kernel.staticSharedBytes));
   }
 };
 
@@ -209,39 +205,31 @@ extern thread_local const char *currentCall;
 /// Last error of the runtime interface in this thread.
 extern thread_local cudaError_t lastError;
 
-inline Status fail(Status status, const std::string &why) {
-  return Session::get().fail(status, why);
-}
-inline Status invalid(const std::string &why) {
-  return fail(CUDA_ERROR_INVALID_VALUE, why);
-}
+inline Status fail(Status status, const std::string &why) { return Session::get().fail(status, why); }
+inline Status invalid(const std::string &why) { return fail(CUDA_ERROR_INVALID_VALUE, why); }
 
 /// Runs the body of an interface function. `needsStart` is false for functions
 /// that work without a device.
-Status run(const char *name, bool isRuntime,
-           const std::function<Status()> &body, bool needsStart = true);
+Status run(const char *name, bool isRuntime, const std::function<Status()> &body, bool needsStart = true);
 
 // Defines a function of the driver or of the runtime interface.
-#define MX_DRIVER(name, parameters, ...)                                       \
-  extern "C" __attribute__((                                                   \
-      visibility("default"))) CUresult CUDAAPI name parameters {               \
-    return run(MX_TEXT(name), false, [&]()->Status __VA_ARGS__);               \
+#define MX_DRIVER(name, parameters, ...)                                                                               \
+  extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI name parameters {                                 \
+    return run(MX_TEXT(name), false, [&]()->Status __VA_ARGS__);                                                       \
   }
-#define MX_RUNTIME(name, parameters, ...)                                      \
-  extern "C" __attribute__((                                                   \
-      visibility("default"))) cudaError_t CUDARTAPI name parameters {          \
-    return cudaError_t(run(MX_TEXT(name), true, [&]()->Status __VA_ARGS__));   \
+#define MX_RUNTIME(name, parameters, ...)                                                                              \
+  extern "C" __attribute__((visibility("default"))) cudaError_t CUDARTAPI name parameters {                            \
+    return cudaError_t(run(MX_TEXT(name), true, [&]()->Status __VA_ARGS__));                                           \
   }
 // A function of both interfaces.
-#define MX_BOTH(driver, runtime, parameters, ...)                              \
-  MX_DRIVER(driver, parameters, __VA_ARGS__)                                   \
+#define MX_BOTH(driver, runtime, parameters, ...)                                                                      \
+  MX_DRIVER(driver, parameters, __VA_ARGS__)                                                                           \
   MX_RUNTIME(runtime, parameters, __VA_ARGS__)
 #define MX_TEXT(name) MX_TEXT_OF(name)
 #define MX_TEXT_OF(name) #name
 
 // Services of the files of this folder.
-Status allocate(size_t bytes, Block::Kind kind, unsigned flags,
-                uint64_t &address);
+Status allocate(size_t bytes, Block::Kind kind, unsigned flags, uint64_t &address);
 Status release(uint64_t address);
 /// Returns the block that contains the address, or null.
 std::pair<const uint64_t, Block> *findBlock(uint64_t address);
@@ -257,8 +245,7 @@ Stream *streamOf(CUstream stream);
 Status copyOf(const cudaMemcpy3DParms &copy, Operation &work);
 Status runGraph(const Graph &graph, Stream *stream);
 /// Packs the arguments of a kernel.
-Status pack(Function &function, void **arguments, void **extra,
-            std::vector<uint8_t> &parameters);
+Status pack(Function &function, void **arguments, void **extra, std::vector<uint8_t> &parameters);
 Status functionOf(const void *handle, Function *&function);
 int attributeOf(const Chip &chip, CUdevice_attribute attribute, bool &isKnown);
 double now(); ///< microseconds: modelled with --time, else of the host

@@ -15,8 +15,7 @@ using namespace mx::sim::cuda;
 
 Stream *mx::sim::cuda::streamOf(CUstream handle) {
   static std::map<int, Stream> defaults;
-  if (handle == nullptr || handle == CU_STREAM_LEGACY ||
-      handle == CU_STREAM_PER_THREAD) {
+  if (handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD) {
     int device = Session::get().current();
     Stream &stream = defaults[device];
     stream.device = device;
@@ -29,8 +28,7 @@ Stream *mx::sim::cuda::streamOf(CUstream handle) {
 Status mx::sim::cuda::submit(CUstream handle, Operation operation) {
   Stream *stream = streamOf(handle);
   if (!stream)
-    return fail(CUDA_ERROR_INVALID_HANDLE,
-                "expected a stream, found another address");
+    return fail(CUDA_ERROR_INVALID_HANDLE, "expected a stream, found another address");
   if (!stream->capture)
     return perform(operation, stream);
   stream->last = {stream->capture->add(std::move(operation), stream->last)};
@@ -69,8 +67,7 @@ template <typename Stream_, typename Callback>
 static Status callBack(Stream_ stream, Callback callback, void *data) {
   if (Status status = finish(stream))
     return status;
-  using Code = std::conditional_t<std::is_same_v<Callback, CUstreamCallback>,
-                                  CUresult, cudaError_t>;
+  using Code = std::conditional_t<std::is_same_v<Callback, CUstreamCallback>, CUresult, cudaError_t>;
   callback(stream, Code(0), data);
   return CUDA_SUCCESS;
 }
@@ -114,8 +111,7 @@ static Status waitFor(CUstream handle, CUevent event) {
     stream->last.clear();
   stream->capture = in(event)->graph;
   for (Node *node : in(event)->nodes)
-    if (std::find(stream->last.begin(), stream->last.end(), node) ==
-        stream->last.end())
+    if (std::find(stream->last.begin(), stream->last.end(), node) == stream->last.end())
       stream->last.push_back(node);
   return CUDA_SUCCESS;
 }
@@ -125,8 +121,7 @@ static Status elapsed(float *milliseconds, CUevent begin, CUevent end) {
     return CUDA_ERROR_INVALID_HANDLE;
   if (!in(begin)->isRecorded || !in(end)->isRecorded)
     return CUDA_ERROR_INVALID_HANDLE;
-  *milliseconds =
-      float((in(end)->microseconds - in(begin)->microseconds) * 1e-3);
+  *milliseconds = float((in(end)->microseconds - in(begin)->microseconds) * 1e-3);
   return CUDA_SUCCESS;
 }
 
@@ -141,8 +136,7 @@ static Status await(CUevent event) {
 // Capture
 //===----------------------------------------------------------------------===//
 
-static Status beginCapture(CUstream handle, Graph *into,
-                           std::vector<Node *> after) {
+static Status beginCapture(CUstream handle, Graph *into, std::vector<Node *> after) {
   Stream *stream = streamOf(handle);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -163,10 +157,8 @@ static Status endCapture(CUstream handle, CUgraph *result) {
   Graph *graph = stream->capture;
   // Streams that joined the capture leave it.
   for (auto &[other, type] : Session::get().handles)
-    if (type == typeid(Stream) &&
-        static_cast<const Stream *>(other)->capture == graph)
-      const_cast<Stream *>(static_cast<const Stream *>(other))->capture =
-          nullptr;
+    if (type == typeid(Stream) && static_cast<const Stream *>(other)->capture == graph)
+      const_cast<Stream *>(static_cast<const Stream *>(other))->capture = nullptr;
   stream->capture = nullptr;
   stream->beganCapture = false;
   *result = reinterpret_cast<CUgraph>(graph);
@@ -174,10 +166,8 @@ static Status endCapture(CUstream handle, CUgraph *result) {
 }
 
 template <typename StatusOfCapture>
-static Status
-captureInfo(CUstream handle, StatusOfCapture *status,
-            unsigned long long *id = nullptr, CUgraph *graph = nullptr,
-            const CUgraphNode **last = nullptr, size_t *count = nullptr) {
+static Status captureInfo(CUstream handle, StatusOfCapture *status, unsigned long long *id = nullptr,
+    CUgraph *graph = nullptr, const CUgraphNode **last = nullptr, size_t *count = nullptr) {
   Stream *stream = streamOf(handle);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -197,175 +187,125 @@ captureInfo(CUstream handle, StatusOfCapture *status,
 // Interfaces
 //===----------------------------------------------------------------------===//
 
-MX_DRIVER(cuStreamCreate, (CUstream * stream, unsigned flags),
-          { return create(stream, flags, 0); })
-MX_RUNTIME(cudaStreamCreate, (cudaStream_t * stream),
-           { return create(stream, 0, 0); })
-MX_RUNTIME(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags),
-           { return create(stream, flags, 0); })
-MX_BOTH(cuStreamCreateWithPriority, cudaStreamCreateWithPriority,
-        (CUstream * stream, unsigned flags, int priority),
-        { return create(stream, flags, priority); })
-MX_BOTH(cuStreamDestroy, cudaStreamDestroy, (CUstream stream), {
-  return destroy(reinterpret_cast<Stream *>(stream))
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_INVALID_HANDLE;
+MX_DRIVER(cuStreamCreate, (CUstream * stream, unsigned flags), { return create(stream, flags, 0); })
+MX_RUNTIME(cudaStreamCreate, (cudaStream_t * stream), { return create(stream, 0, 0); })
+MX_RUNTIME(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags), { return create(stream, flags, 0); })
+MX_BOTH(cuStreamCreateWithPriority, cudaStreamCreateWithPriority, (CUstream * stream, unsigned flags, int priority),
+    { return create(stream, flags, priority); })
+MX_BOTH(cuStreamDestroy, cudaStreamDestroy, (CUstream stream),
+    { return destroy(reinterpret_cast<Stream *>(stream)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; })
+MX_BOTH(cuStreamSynchronize, cudaStreamSynchronize, (CUstream stream), { return finish(stream); })
+MX_BOTH(cuStreamQuery, cudaStreamQuery, (CUstream stream), { return finish(stream); })
+MX_BOTH(cuStreamGetPriority, cudaStreamGetPriority, (CUstream stream, int *priority), {
+  Stream *of = streamOf(stream);
+  *priority = of ? of->priority : 0;
+  return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 })
-MX_BOTH(cuStreamSynchronize, cudaStreamSynchronize, (CUstream stream),
-        { return finish(stream); })
-MX_BOTH(cuStreamQuery, cudaStreamQuery, (CUstream stream),
-        { return finish(stream); })
-MX_BOTH(cuStreamGetPriority, cudaStreamGetPriority,
-        (CUstream stream, int *priority), {
-          Stream *of = streamOf(stream);
-          *priority = of ? of->priority : 0;
-          return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-        })
-MX_BOTH(cuStreamGetFlags, cudaStreamGetFlags,
-        (CUstream stream, unsigned *flags), {
-          Stream *of = streamOf(stream);
-          *flags = of ? of->flags : 0;
-          return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-        })
-MX_BOTH(cuStreamGetId, cudaStreamGetId,
-        (CUstream stream, unsigned long long *id), {
-          *id = uint64_t(streamOf(stream));
-          return CUDA_SUCCESS;
-        })
-MX_BOTH(cuStreamGetDevice, cudaStreamGetDevice, (CUstream stream, int *device),
-        {
-          Stream *of = streamOf(stream);
-          *device = of ? of->device : 0;
-          return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-        })
-MX_BOTH(cuStreamWaitEvent, cudaStreamWaitEvent,
-        (CUstream stream, CUevent event, unsigned),
-        { return waitFor(stream, event); })
+MX_BOTH(cuStreamGetFlags, cudaStreamGetFlags, (CUstream stream, unsigned *flags), {
+  Stream *of = streamOf(stream);
+  *flags = of ? of->flags : 0;
+  return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+})
+MX_BOTH(cuStreamGetId, cudaStreamGetId, (CUstream stream, unsigned long long *id), {
+  *id = uint64_t(streamOf(stream));
+  return CUDA_SUCCESS;
+})
+MX_BOTH(cuStreamGetDevice, cudaStreamGetDevice, (CUstream stream, int *device), {
+  Stream *of = streamOf(stream);
+  *device = of ? of->device : 0;
+  return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+})
+MX_BOTH(cuStreamWaitEvent, cudaStreamWaitEvent, (CUstream stream, CUevent event, unsigned),
+    { return waitFor(stream, event); })
 MX_DRIVER(cuStreamGetCtx, (CUstream stream, CUcontext *context), {
   Session &session = Session::get();
   Stream *of = streamOf(stream);
   if (!of)
     return CUDA_ERROR_INVALID_HANDLE;
-  *context = reinterpret_cast<CUcontext>(
-      &session.devices[size_t(of->device)]->primary);
+  *context = reinterpret_cast<CUcontext>(&session.devices[size_t(of->device)]->primary);
   return CUDA_SUCCESS;
 })
 // Attributes of streams have no effect.
-MX_DRIVER(cuStreamSetAttribute,
-          (CUstream stream, CUstreamAttrID attribute,
-           const CUstreamAttrValue *value),
-          {
-            Stream *of = streamOf(stream);
-            if (of)
-              memcpy(&of->attributes[attribute], value, sizeof *value);
-            return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-          })
-MX_RUNTIME(cudaStreamSetAttribute,
-           (cudaStream_t stream, cudaLaunchAttributeID attribute,
-            const cudaLaunchAttributeValue *value),
-           {
-             Stream *of = streamOf(stream);
-             if (of)
-               of->attributes[attribute] = *value;
-             return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-           })
-MX_RUNTIME(cudaStreamGetAttribute,
-           (cudaStream_t stream, cudaLaunchAttributeID attribute,
-            cudaLaunchAttributeValue *value),
-           {
-             Stream *of = streamOf(stream);
-             if (of)
-               *value = of->attributes[attribute];
-             return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-           })
-MX_BOTH(cuLaunchHostFunc, cudaLaunchHostFunc,
-        (CUstream stream, CUhostFn call, void *data),
-        { return callHost(stream, call, data); })
-MX_DRIVER(cuStreamAddCallback,
-          (CUstream stream, CUstreamCallback callback, void *data, unsigned),
-          { return callBack(stream, callback, data); })
-MX_RUNTIME(cudaStreamAddCallback,
-           (cudaStream_t stream, cudaStreamCallback_t callback, void *data,
-            unsigned),
-           { return callBack(stream, callback, data); })
-
-MX_DRIVER(cuEventCreate, (CUevent * event, unsigned flags),
-          { return createEvent(event, flags); })
-MX_RUNTIME(cudaEventCreate, (cudaEvent_t * event),
-           { return createEvent(event, 0); })
-MX_RUNTIME(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags),
-           { return createEvent(event, flags); })
-MX_BOTH(cuEventDestroy, cudaEventDestroy, (CUevent event), {
-  return destroy(in(event)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+MX_DRIVER(cuStreamSetAttribute, (CUstream stream, CUstreamAttrID attribute, const CUstreamAttrValue *value), {
+  Stream *of = streamOf(stream);
+  if (of)
+    memcpy(&of->attributes[attribute], value, sizeof *value);
+  return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 })
-MX_BOTH(cuEventRecord, cudaEventRecord, (CUevent event, CUstream stream),
-        { return record(event, stream); })
-MX_BOTH(cuEventRecordWithFlags, cudaEventRecordWithFlags,
-        (CUevent event, CUstream stream, unsigned),
-        { return record(event, stream); })
-MX_BOTH(cuEventSynchronize, cudaEventSynchronize, (CUevent event),
-        { return await(event); })
-MX_BOTH(cuEventQuery, cudaEventQuery, (CUevent event), { return await(event); })
-MX_BOTH(cuEventElapsedTime, cudaEventElapsedTime,
-        (float *milliseconds, CUevent begin, CUevent end),
-        { return elapsed(milliseconds, begin, end); })
+MX_RUNTIME(cudaStreamSetAttribute,
+    (cudaStream_t stream, cudaLaunchAttributeID attribute, const cudaLaunchAttributeValue *value), {
+      Stream *of = streamOf(stream);
+      if (of)
+        of->attributes[attribute] = *value;
+      return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    })
+MX_RUNTIME(
+    cudaStreamGetAttribute, (cudaStream_t stream, cudaLaunchAttributeID attribute, cudaLaunchAttributeValue *value), {
+      Stream *of = streamOf(stream);
+      if (of)
+        *value = of->attributes[attribute];
+      return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    })
+MX_BOTH(cuLaunchHostFunc, cudaLaunchHostFunc, (CUstream stream, CUhostFn call, void *data),
+    { return callHost(stream, call, data); })
+MX_DRIVER(cuStreamAddCallback, (CUstream stream, CUstreamCallback callback, void *data, unsigned),
+    { return callBack(stream, callback, data); })
+MX_RUNTIME(cudaStreamAddCallback, (cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned),
+    { return callBack(stream, callback, data); })
 
-MX_DRIVER(cuStreamBeginCapture, (CUstream stream, CUstreamCaptureMode),
-          { return beginCapture(stream, nullptr, {}); })
-MX_RUNTIME(cudaStreamBeginCapture, (cudaStream_t stream, cudaStreamCaptureMode),
-           { return beginCapture(stream, nullptr, {}); })
+MX_DRIVER(cuEventCreate, (CUevent * event, unsigned flags), { return createEvent(event, flags); })
+MX_RUNTIME(cudaEventCreate, (cudaEvent_t * event), { return createEvent(event, 0); })
+MX_RUNTIME(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), { return createEvent(event, flags); })
+MX_BOTH(cuEventDestroy, cudaEventDestroy, (CUevent event),
+    { return destroy(in(event)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; })
+MX_BOTH(cuEventRecord, cudaEventRecord, (CUevent event, CUstream stream), { return record(event, stream); })
+MX_BOTH(cuEventRecordWithFlags, cudaEventRecordWithFlags, (CUevent event, CUstream stream, unsigned),
+    { return record(event, stream); })
+MX_BOTH(cuEventSynchronize, cudaEventSynchronize, (CUevent event), { return await(event); })
+MX_BOTH(cuEventQuery, cudaEventQuery, (CUevent event), { return await(event); })
+MX_BOTH(cuEventElapsedTime, cudaEventElapsedTime, (float *milliseconds, CUevent begin, CUevent end),
+    { return elapsed(milliseconds, begin, end); })
+
+MX_DRIVER(cuStreamBeginCapture, (CUstream stream, CUstreamCaptureMode), { return beginCapture(stream, nullptr, {}); })
+MX_RUNTIME(
+    cudaStreamBeginCapture, (cudaStream_t stream, cudaStreamCaptureMode), { return beginCapture(stream, nullptr, {}); })
 template <typename Nodes>
-static Status beginInto(CUstream stream, CUgraph graph, Nodes after,
-                        size_t count) {
+static Status beginInto(CUstream stream, CUgraph graph, Nodes after, size_t count) {
   auto *nodes = reinterpret_cast<Node *const *>(after);
-  return beginCapture(stream, reinterpret_cast<Graph *>(graph),
-                      std::vector<Node *>(nodes, nodes + count));
+  return beginCapture(stream, reinterpret_cast<Graph *>(graph), std::vector<Node *>(nodes, nodes + count));
 }
 MX_DRIVER(cuStreamBeginCaptureToGraph,
-          (CUstream stream, CUgraph graph, const CUgraphNode *after,
-           const CUgraphEdgeData *, size_t count, CUstreamCaptureMode),
-          { return beginInto(stream, graph, after, count); })
+    (CUstream stream, CUgraph graph, const CUgraphNode *after, const CUgraphEdgeData *, size_t count,
+        CUstreamCaptureMode),
+    { return beginInto(stream, graph, after, count); })
 MX_RUNTIME(cudaStreamBeginCaptureToGraph,
-           (cudaStream_t stream, cudaGraph_t graph,
-            const cudaGraphNode_t *after, const cudaGraphEdgeData *,
-            size_t count, cudaStreamCaptureMode),
-           { return beginInto(stream, graph, after, count); })
-MX_BOTH(cuStreamEndCapture, cudaStreamEndCapture,
-        (CUstream stream, CUgraph *graph),
-        { return endCapture(stream, graph); })
-MX_DRIVER(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status),
-          { return captureInfo(stream, status); })
-MX_RUNTIME(cudaStreamIsCapturing,
-           (cudaStream_t stream, cudaStreamCaptureStatus *status),
-           { return captureInfo(stream, status); })
+    (cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *after, const cudaGraphEdgeData *, size_t count,
+        cudaStreamCaptureMode),
+    { return beginInto(stream, graph, after, count); })
+MX_BOTH(
+    cuStreamEndCapture, cudaStreamEndCapture, (CUstream stream, CUgraph *graph), { return endCapture(stream, graph); })
+MX_DRIVER(
+    cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status), { return captureInfo(stream, status); })
+MX_RUNTIME(cudaStreamIsCapturing, (cudaStream_t stream, cudaStreamCaptureStatus *status),
+    { return captureInfo(stream, status); })
 MX_DRIVER(cuStreamGetCaptureInfo,
-          (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-           CUgraph *graph, const CUgraphNode **last, const CUgraphEdgeData **,
-           size_t *count),
-          {
-            return captureInfo(stream, status, (unsigned long long *)id, graph,
-                               last, count);
-          })
+    (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph, const CUgraphNode **last,
+        const CUgraphEdgeData **, size_t *count),
+    { return captureInfo(stream, status, (unsigned long long *)id, graph, last, count); })
 MX_RUNTIME(cudaStreamGetCaptureInfo,
-           (cudaStream_t stream, cudaStreamCaptureStatus *status,
-            unsigned long long *id, cudaGraph_t *graph,
-            const cudaGraphNode_t **last, const cudaGraphEdgeData **,
-            size_t *count),
-           { return captureInfo(stream, status, id, graph, last, count); })
+    (cudaStream_t stream, cudaStreamCaptureStatus *status, unsigned long long *id, cudaGraph_t *graph,
+        const cudaGraphNode_t **last, const cudaGraphEdgeData **, size_t *count),
+    { return captureInfo(stream, status, id, graph, last, count); })
 MX_RUNTIME(cudaStreamUpdateCaptureDependencies,
-           (cudaStream_t stream, cudaGraphNode_t *nodes,
-            const cudaGraphEdgeData *, size_t count, unsigned flags),
-           {
-             Stream *of = streamOf(stream);
-             if (!of || !of->capture)
-               return CUDA_ERROR_ILLEGAL_STATE;
-             auto *added = reinterpret_cast<Node **>(nodes);
-             if (flags == cudaStreamSetCaptureDependencies)
-               of->last.clear();
-             of->last.insert(of->last.end(), added, added + count);
-             return CUDA_SUCCESS;
-           })
-MX_DRIVER(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *),
-          { return CUDA_SUCCESS; })
-MX_RUNTIME(cudaThreadExchangeStreamCaptureMode, (cudaStreamCaptureMode *),
-           { return CUDA_SUCCESS; })
+    (cudaStream_t stream, cudaGraphNode_t *nodes, const cudaGraphEdgeData *, size_t count, unsigned flags), {
+      Stream *of = streamOf(stream);
+      if (!of || !of->capture)
+        return CUDA_ERROR_ILLEGAL_STATE;
+      auto *added = reinterpret_cast<Node **>(nodes);
+      if (flags == cudaStreamSetCaptureDependencies)
+        of->last.clear();
+      of->last.insert(of->last.end(), added, added + count);
+      return CUDA_SUCCESS;
+    })
+MX_DRIVER(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *), { return CUDA_SUCCESS; })
+MX_RUNTIME(cudaThreadExchangeStreamCaptureMode, (cudaStreamCaptureMode *), { return CUDA_SUCCESS; })
