@@ -31,6 +31,12 @@ void Overlap::begin(bool isProgrammatic, size_t pages) {
     return uses >> kEndedShift << kEndedShift | uses << kEndedShift;
   };
   if (isProgrammatic) {
+    // A wait covers the predecessor only (PTX ISA, griddepcontrol.wait).
+    if (!waited) {
+      overtaken.resize(std::max(overtaken.size(), earlier.size()));
+      for (size_t p = 0; p < earlier.size(); ++p)
+        overtaken[p] |= earlier[p] & (kRead | kWritten);
+    }
     earlier.resize(std::max(earlier.size(), current.size()));
     if (!triggered && waited)
       std::transform(earlier.begin(), earlier.end(), earlier.begin(), ended);
@@ -38,6 +44,7 @@ void Overlap::begin(bool isProgrammatic, size_t pages) {
       earlier[p] |= triggered ? uint8_t(current[p]) : ended(current[p]);
   } else {
     earlier.clear();
+    overtaken.clear();
   }
   current = std::vector<std::atomic<uint8_t>>(pages);
   triggered = waited = false;
@@ -46,6 +53,7 @@ void Overlap::begin(bool isProgrammatic, size_t pages) {
 void Overlap::settle() {
   current.clear();
   earlier.clear();
+  overtaken.clear();
 }
 
 void Overlap::note(uint64_t address, uint64_t bytes, bool isWrite) {
@@ -66,4 +74,12 @@ Overlap::Sharing Overlap::sharing(uint64_t address, uint64_t bytes,
   return uses & bits                  ? Sharing::WithRunning
          : uses >> kEndedShift & bits ? Sharing::WithEnded
                                       : Sharing::None;
+}
+
+bool Overlap::isOvertaking(uint64_t address, uint64_t bytes,
+                           bool isWrite) const {
+  uint8_t uses = 0;
+  forPages(base, address, bytes, overtaken.size(),
+           [&](uint64_t page) { uses |= overtaken[page]; });
+  return uses & (isWrite ? kRead | kWritten : kWritten);
 }

@@ -33,6 +33,9 @@ public:
   /// at least one of the kernels.
   enum class Sharing { None, WithEnded, WithRunning };
   Sharing sharing(uint64_t address, uint64_t bytes, bool isWrite) const;
+  /// Returns true if an access after griddepcontrol.wait conflicts with a
+  /// kernel before the predecessor that the predecessor has not waited for.
+  bool isOvertaking(uint64_t address, uint64_t bytes, bool isWrite) const;
 
 private:
   const uint64_t base;
@@ -44,6 +47,8 @@ private:
   std::atomic<bool> triggered{false}, waited{false};
   /// Accesses by earlier kernels; empty if none may overlap.
   std::vector<uint8_t> earlier;
+  /// Accesses by kernels that may still run when the predecessor has ended.
+  std::vector<uint8_t> overtaken;
 };
 
 } // namespace mx::sim
