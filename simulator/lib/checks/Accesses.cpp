@@ -163,13 +163,16 @@ void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
   overlap.note(address, bytes, isWrite);
   if (!machine.config.programmatic)
     return;
-  std::string access = isWrite ? "the write" : "the read";
-  access += " of global memory, " + machine.memory.describe(address, bytes);
+  auto access = [&] {
+    return (isWrite ? "the write of global memory, "
+                    : "the read of global memory, ") +
+           machine.memory.describe(address, bytes);
+  };
   if (known.isDone(kKernelsBefore, 1)) {
     // Only a warning: no chip was measured, and documents name no chains.
     if (overlap.isOvertaking(address, bytes, isWrite))
       w.note(i, {FindingKind::Race, Situation::KernelChain},
-             access +
+             access() +
                  " races with a kernel before the preceding kernel: the "
                  "preceding kernel ends without griddepcontrol.wait, and "
                  "griddepcontrol.wait waits for the preceding kernel only: "
@@ -184,7 +187,7 @@ void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
   // trigger, and hardware returns the correct bytes.
   bool isEnded = sharing == Overlap::Sharing::WithEnded;
   w.note(i, {FindingKind::Race, Situation::ProgrammaticLaunch},
-         access +
+         access() +
              " races with earlier kernels: the launch is programmatic, and "
              "those kernels use the same memory: expected griddepcontrol.wait "
              "before the access" +
