@@ -503,7 +503,7 @@ MX_PUBLIC cudaChannelFormatDesc CUDARTAPI cudaCreateChannelDesc(
   return {x, y, z, w, kind};
 }
 
-/// Reports a function that is not supported. Called by Missing.inc.
+/// Reports a function that is not supported. Called by the definitions of generate.py.
 extern "C" __attribute__((visibility("hidden"))) int mxSimMissing(const char *name) {
   return int(run(
       name, strncmp(name, "cuda", 4) == 0, [] { return fail(CUDA_ERROR_NOT_SUPPORTED, "not supported by mx-sim"); },

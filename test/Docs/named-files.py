@@ -26,7 +26,7 @@ WORDS = re.compile(r"[/._-]")
 # Files of other projects and toolkits, and build outputs.
 OTHERS = re.compile(r"(cute|cutlass|mlir|llvm|cooperative_groups|nvidia|Examples/NVGPU)/|Ch\d\.py$|"
                     r"(cuda|nccl|Python|pyconfig|sysexits|fatbinary_section)\.h$|script\.py$|python/matmul\.py$|"
-                    r"(Commit|wgmma)\.inc$|(Passes|PythonAPI|TorchAPI)\.md$|\.h\.inc$|Config\.cmake$|\.so$")
+                    r"(Commit|wgmma|setmaxnreg)\.inc$|(Passes|PythonAPI|TorchAPI)\.md$|\.h\.inc$|Config\.cmake$|\.so$")
 HIDDEN = {"build", "dist", "__pycache__", "Inputs", "Golden"}
 
 

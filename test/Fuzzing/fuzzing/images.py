@@ -1,4 +1,4 @@
-"""Device images, valid and damaged: fatbins, ELF files in and around fatbins, compressed entries. runtime/lib/image
+"""Device images, valid and damaged: fatbins, ELF files in and around fatbins, compressed entries. simulator/lib/image
 reads these images; docs/contributing/Developing.md describes the fuzzer."""
 
 import struct
