@@ -289,11 +289,13 @@ enum Check : uint32_t {
   kCheckCtaExit = 1u << 8,
   kCheckPhaseOverrun = 1u << 9,
   kCheckSparseMetadata = 1u << 10,
+  /// Reports correct published kernels, so `all` excludes this check.
+  kCheckReadFence = 1u << 11,
   kCheckNone = 0,
-  kCheckAll = ~0u,
+  kCheckAll = ~kCheckReadFence,
   /// Checks that track the order of accesses. All other checks are cheap.
   kCheckOrder = kCheckRace | kCheckProxyFence | kCheckTensorFence |
-                kCheckCtaExit | kCheckPhaseOverrun,
+                kCheckCtaExit | kCheckPhaseOverrun | kCheckReadFence,
 };
 
 /// Names of the checks in options and reports, equal to the names of their
@@ -314,6 +316,7 @@ inline constexpr CheckName kCheckNames[] = {
     {"cta-exit", kCheckCtaExit},
     {"phase-overrun", kCheckPhaseOverrun},
     {"sparse-metadata", kCheckSparseMetadata},
+    {"read-fence", kCheckReadFence},
 };
 
 struct LaunchConfig {

@@ -20,11 +20,12 @@ using namespace mx::sim;
 
 /// Returns true if `known` contains the earlier access. A write through the
 /// generic proxy must pass a proxy fence before the async proxy accesses the
-/// bytes.
+/// bytes. The opt-in check also applies this rule to reads.
 bool Order::isKnown(const Knowledge &known, const Clock &async, Epoch old,
                     bool wasWrite, bool isAsyncProxy) const {
+  bool needsFence = wasWrite || machine.config.checks & kCheckReadFence;
   const Clock &c =
-      isAsyncProxy && wasWrite && !old.isAsync() ? async : known.generic;
+      isAsyncProxy && needsFence && !old.isAsync() ? async : known.generic;
   return c[old.agent()] >= old.step() || old.isAnonymous();
 }
 

@@ -223,8 +223,9 @@ bool Order::isWarning(const Knowledge &known, bool isTensor, bool isWrite,
   // widely used libraries omit the fence. These libraries also omit the proxy
   // fence before tensor cores read data copied by cp.async, and hardware
   // returns the correct bytes.
-  return isTensor || (!isWrite && c.cluster == ~0ull &&
-                      agents[c.earlier.agent()].kind == AgentKind::Copies);
+  return isTensor || !c.wasWrite ||
+         (!isWrite && c.cluster == ~0ull &&
+          agents[c.earlier.agent()].kind == AgentKind::Copies);
 }
 
 void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
@@ -261,6 +262,14 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
                            : ": expected tcgen05.fence::before_thread_sync "
                              "there before the synchronization and "
                              "tcgen05.fence::after_thread_sync here after it"),
+           lanes, warns);
+    return;
+  }
+  if (!c.wasWrite) {
+    w.note(i, FindingKind::ReadFence,
+           text + " by the async proxy may overtake " + describeEarlier(c) +
+               ", which may still be under way: expected a use of the loaded "
+               "value before the synchronization, or fence.proxy.async",
            lanes, warns);
     return;
   }
