@@ -14,7 +14,7 @@ namespace mx::sim {
 
 struct RunOptions {
   uint64_t seed = 0;
-  uint32_t checks = ~0u;
+  uint32_t checks = kCheckAll;
   bool looksForBugs = false; ///< checks were requested
   uint32_t smCount = 148;
   bool skipsMmas = false;
