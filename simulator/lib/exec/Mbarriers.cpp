@@ -7,6 +7,7 @@
 
 #include "Mbarriers.h"
 
+#include "../machine/Handlers.h"
 #include "../report/Recorder.h"
 #include "../time/Stopwatch.h"
 #include "Instructions.h"
@@ -291,9 +292,11 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
 
 /// Returns true at the first unsuccessful try_wait of a warp at an instruction.
 /// Its time limit then expires at once, so that accesses of a kernel that
-/// ignores the result are not ordered after the phase.
+/// ignores the result are not ordered after the phase. Returns false if a
+/// branch tests the result, to keep profiles free of failed tests.
 bool failsOnce(Warp &w, const Instr *i) {
-  if (!w.order() || w.watch)
+  bool isTested = i[1].fn == branchIf && (i[1].a & ~kSlotNegated) == i->d;
+  if (!w.order() || w.watch || isTested)
     return false;
   const std::vector<Instr> &code = w.machine->program.code;
   w.failedWaits.resize(code.size());
