@@ -194,6 +194,8 @@ visitCell(ShadowCell &c, Epoch e, Touch touch, Lane lane, F &&isOrdered,
       c.read = c.other = Epoch();
     return;
   }
+  if (e.isAtomic()) // observes the write (see Observation)
+    c.writeLane = kUnknownLane;
   if (c.read.sameAccess(e)) {
     if (c.readLane != lane)
       c.readLane = c.readLane && lane && c.read.bytes() == e.bytes()
@@ -372,7 +374,8 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
       auto lookAtLane = [&](uint32_t old, bool wasWrite, Lane of) {
         Record r;
         if (old && old != number && isOtherLane(old, of, lane) &&
-            find(old, r) && !(r.epoch.isAtomic() && e.isAtomic()))
+            find(old, r) && !(r.epoch.isAtomic() && e.isAtomic()) &&
+            !isReadBeforeCas(r.epoch, wasWrite, e, isWrite))
           onClash(Conflict{r.epoch, wasWrite, begin * 4, r.cluster, of});
       };
       lookAtLane(c.write, true, c.writeLane);
@@ -388,6 +391,8 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
         c.writeLane = lane;
         c.read = c.other = 0;
       } else {
+        if (e.isAtomic())
+          c.writeLane = kUnknownLane;
         if (c.read && isOtherLane(c.read, c.readLane, lane))
           lane = kSeveralLanes;
         c.readLane = lane;
