@@ -56,6 +56,7 @@ bool Order::isWithinCta(Warp &w, const Cta &cta, const Knowledge &known,
          !now.isAsync() && known.isDone(old.agent(), old.step());
 }
 
+template <bool HasLanes>
 void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                         const Knowledge &known, bool isAsyncProxy, Cta &cta,
                         uint32_t offset, uint32_t bytes, Touch touch,
@@ -66,10 +67,10 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   bool isObserver = !isWrite && e.isAtomic() && !e.isAsync();
   uint64_t good = 0; // last epoch found to be ordered
   const WarpOrder &o = of(w);
-  auto isNear = [&o](Epoch old) {
-    return (old.agent() == o.self || old.agent() == o.alone) &&
-           old.step() > o.ordered;
-  };
+  bool isSettled =
+      HasLanes && run.isRow() &&
+      offset + uint64_t(bytes) <= shadow.size() * 4 &&
+      isRepeated(&cta.tracker->lanes[offset / 4], run, 0, bytes / 4, isWrite);
   // Inline: a call per granule would cost a tenth of the launch time.
   auto visit = [&](uint64_t g, unsigned mask) __attribute__((always_inline)) {
     if (g >= shadow.size())
@@ -80,9 +81,19 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
         !isKnown(known, known.async, write, true, false))
       observed[cellOf(cta, g)].add(
           write.raw(), e, [&](Epoch o) { return o.agent() == e.agent(); });
-    Lane lane = run.at(uint32_t(g * 4 - offset));
+    auto onClash = [&](Epoch old, bool wasWrite, Lane lane) {
+      Conflict c{old, wasWrite, g, ~0ull, lane};
+      if (!isReadBeforeCas(old, wasWrite, e, isWrite))
+        worst.add(c, isWarning(known, false, isWrite, c));
+    };
+    if (HasLanes && !isSettled)
+      visitLane(shadow[g], cta.tracker->lanes[g], e.withBytes(mask), touch,
+                run.at(uint32_t(g * 4 - offset)), onClash, [&o](Epoch old) {
+                  return (old.agent() == o.self || old.agent() == o.alone) &&
+                         old.step() > o.ordered;
+                });
     visitCell(
-        shadow[g], e.withBytes(mask), touch, lane,
+        shadow[g], e.withBytes(mask), touch,
         [&](Epoch old, bool wasWrite) {
           uint64_t key = old.raw() << 4 | wasWrite;
           if (key == good)
@@ -95,12 +106,9 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
           good = key;
           return true;
         },
-        [&](Epoch old, bool wasWrite, Lane of) {
-          Conflict c{old, wasWrite, g, ~0ull, of};
-          if (!isReadBeforeCas(old, wasWrite, e, isWrite))
-            worst.add(c, isWarning(known, false, isWrite, c));
-        },
-        isNear);
+        [&](Epoch old, bool wasWrite) {
+          onClash(old, wasWrite, kUnknownLane);
+        });
   };
   if (!((offset | bytes) & 3)) {
     for (uint64_t g = offset / 4, end = (uint64_t(offset) + bytes) / 4; g < end;
@@ -136,7 +144,8 @@ void Order::accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
   WarpOrder &o = of(w);
   Epoch e(accessor(w), o.step(), instrNumber(i), isAtomic, isAnyProxy, isCas);
   o.accessed = o.step();
-  visitShared(w, i, lanes, e, o.known, false, cta, offset, bytes, touch, run);
+  visitShared<true>(w, i, lanes, e, o.known, false, cta, offset, bytes, touch,
+                    run);
   if (touch == Touch::Read && !answers.empty())
     noteReaderOfAnswer(cta, offset, e);
 }
@@ -145,10 +154,10 @@ void Order::engineShared(Cta &cta, uint32_t offset, uint32_t bytes,
                          bool isWrite) {
   if (!scope)
     return;
-  visitShared(*scope->warp, scope->instr, scope->lanes,
-              isWrite ? scope->write : scope->read, *scope->known,
-              scope->isAsyncProxy, cta, offset, bytes,
-              isWrite ? Touch::Write : Touch::Read, LaneRun());
+  visitShared<false>(*scope->warp, scope->instr, scope->lanes,
+                     isWrite ? scope->write : scope->read, *scope->known,
+                     scope->isAsyncProxy, cta, offset, bytes,
+                     isWrite ? Touch::Write : Touch::Read, LaneRun());
 }
 
 //===----------------------------------------------------------------------===//
@@ -198,6 +207,7 @@ void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
          lanes, /*isWarning=*/isEnded);
 }
 
+template <bool HasLanes>
 void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                         const Knowledge &known, bool isAsyncProxy,
                         uint64_t address, uint64_t bytes, Touch touch,
@@ -210,7 +220,7 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   WorstConflict worst;
   bool isWrite = touch != Touch::Read;
   shadow.visit(
-      address, bytes, lastRecord, id, touch, e, run,
+      address, bytes, lastRecord, id, touch, e, HasLanes ? &run : nullptr,
       [&](const GlobalShadow::Record &r, bool wasWrite) {
         if (r.cluster == id)
           return r.epoch.agent() == e.agent() ||
@@ -247,7 +257,7 @@ void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
   if (isAtomic)
     e = e.withScope(scope);
   o.accessed = o.step();
-  visitGlobal(w, i, lanes, e, o.known, false, address, bytes, touch, run);
+  visitGlobal<true>(w, i, lanes, e, o.known, false, address, bytes, touch, run);
 }
 
 /// Checks the read of a tensor map through the tensormap proxy. If the generic
@@ -263,7 +273,7 @@ void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   };
   WorstConflict first; // every conflict is an error
   shadow.visit(
-      address, 128, shadow.record(id, e), id, Touch::Read, e, LaneRun(),
+      address, 128, shadow.record(id, e), id, Touch::Read, e, /*run=*/nullptr,
       [&](const GlobalShadow::Record &r, bool) {
         return !isRace(r) && hasStep(o.maps, r.cluster, r.epoch);
       },
@@ -299,10 +309,10 @@ void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
 void Order::engineGlobal(uint64_t address, uint64_t bytes, bool isWrite) {
   if (!scope)
     return;
-  visitGlobal(*scope->warp, scope->instr, scope->lanes,
-              isWrite ? scope->write : scope->read, *scope->known,
-              scope->isAsyncProxy, address, bytes,
-              isWrite ? Touch::Write : Touch::Read, LaneRun());
+  visitGlobal<false>(*scope->warp, scope->instr, scope->lanes,
+                     isWrite ? scope->write : scope->read, *scope->known,
+                     scope->isAsyncProxy, address, bytes,
+                     isWrite ? Touch::Write : Touch::Read, LaneRun());
 }
 
 //===----------------------------------------------------------------------===//
@@ -324,16 +334,15 @@ void Order::engineTensor(Cta &cta, unsigned lane, unsigned lanes,
       uint64_t cell = row * tmemColumns + c;
       visitCell(
           cta.tensorTracker->shadow[cell], e,
-          isWrite ? Touch::Write : Touch::Read, kUnknownLane,
+          isWrite ? Touch::Write : Touch::Read,
           [&](Epoch old, bool) {
             return old.agent() == e.agent() ||
                    known.tensor[old.agent()] >= old.step() || old.isAnonymous();
           },
-          [&](Epoch old, bool wasWrite, Lane) {
+          [&](Epoch old, bool wasWrite) {
             Conflict found{old, wasWrite, cell};
             worst.add(found, isWarning(known, true, isWrite, found));
-          },
-          [](Epoch) { return false; });
+          });
     }
   if (scope->noted != &cta) {
     noteUser(cta, e);

@@ -373,12 +373,15 @@ private:
   void nameOther(std::string who, const Program &program, uint32_t instr);
   void nameOther(const Conflict &c);
   void noteReaderOfAnswer(const Cta &cta, uint32_t offset, Epoch e);
+  /// Engines have no lanes.
+  template <bool HasLanes>
   void visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                    const Knowledge &known, bool isAsyncProxy, Cta &cta,
                    uint32_t offset, uint32_t bytes, Touch touch, LaneRun run);
   void checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
                     const Knowledge &known, uint64_t address, uint64_t bytes,
                     bool isWrite);
+  template <bool HasLanes>
   void visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                    const Knowledge &known, bool isAsyncProxy, uint64_t address,
                    uint64_t bytes, Touch touch, LaneRun run);

@@ -4,9 +4,39 @@
 
 #include "Shadow.h"
 
+#include <cstring>
 #include <new>
 
 using namespace mx::sim;
+
+namespace {
+
+/// Cells of rows that begin with lane 1, for 4 to 32 bytes of each lane: after
+/// a write and reads, and after reads only.
+struct Rows {
+  static constexpr unsigned kShifts = 4, kMost = 32 << (kShifts - 1);
+  LaneCell written[kShifts][kMost], read[kShifts][kMost];
+  Rows() {
+    for (unsigned s = 0; s < kShifts; ++s)
+      for (unsigned k = 0; k < kMost; ++k) {
+        Lane lane = Lane(1 + (k >> s));
+        written[s][k] = {lane, lane};
+        read[s][k] = {kUnknownLane, lane};
+      }
+  }
+};
+
+} // namespace
+
+bool mx::sim::isRepeated(const LaneCell *cells, LaneRun run, uint64_t skipped,
+                         uint64_t count, bool isWrite) {
+  static const Rows rows;
+  unsigned s = run.shift - 2;
+  uint64_t first = (uint64_t(run.first - 1) << s) + skipped;
+  size_t bytes = count * sizeof(LaneCell);
+  return !std::memcmp(cells, rows.written[s] + first, bytes) ||
+         (!isWrite && !std::memcmp(cells, rows.read[s] + first, bytes));
+}
 
 GlobalShadow::GlobalShadow(uint64_t maxBytes)
     : pagesPerShard(std::max<uint64_t>(maxBytes / sizeof(Page) / kShards, 1)) {}
@@ -58,6 +88,7 @@ GlobalShadow::Page &GlobalShadow::page(Shard &shard, uint64_t number) {
   std::unique_ptr<Page> reused = std::move(it->second);
   shard.pages.erase(it);
   reused->cells.fill(Cell());
+  reused->lanes.fill(LaneCell());
   std::unique_ptr<Page> &mine = shard.pages[number];
   mine = std::move(reused);
   return *mine;

@@ -90,14 +90,25 @@ struct LaneRun {
   Lane first = kUnknownLane;
   uint8_t shift = 63;
   Lane at(uint64_t offset) const { return Lane(first + (offset >> shift)); }
+  bool isRow() const { return shift < 63; }
 };
 
 /// Last write of a granule, and last reads of two agents.
 struct ShadowCell {
   Epoch write, read, other;
-  Lane writeLane = kUnknownLane, readLane = kUnknownLane,
-       otherLane = kUnknownLane;
 };
+/// Lanes of the accesses `write` and `read` of a cell, if a warp made them.
+/// Stored apart, because engines do not use the lanes.
+struct LaneCell {
+  Lane write = kUnknownLane, read = kUnknownLane;
+};
+
+/// Returns true if an access of the row `run` changes nothing in the cells of
+/// `count` granules from granule `skipped` of the row, because each lane
+/// accesses its own granules again. Most accesses do, and this comparison is
+/// fast.
+bool isRepeated(const LaneCell *cells, LaneRun run, uint64_t skipped,
+                uint64_t count, bool isWrite);
 
 /// Returns true if one access is a compare and swap and the other a read by a
 /// thread.
@@ -151,69 +162,81 @@ struct WorstConflict {
 /// if several warps set the same flag.
 enum class Touch : uint8_t { Read, Write, SilentWrite };
 
-/// Records an access of `lane` in `c`. `isOrdered(epoch, wasWrite)` returns
-/// true if the earlier access happens before this access. `onClash(epoch,
-/// wasWrite, lane)` is called for each conflicting access that is not ordered;
-/// `lane` is unknown unless the access belongs to another lane of the same
-/// warp. `isNear(epoch)` returns true if the warp made an earlier access, and
-/// its lanes have not met since.
-template <class F, class G, class H>
+/// Records an access in `c`. `isOrdered(epoch, wasWrite)` returns true if the
+/// earlier access happens before this access. `onClash(epoch, wasWrite)` is
+/// called for each conflicting access that is not ordered.
+template <class F, class G>
 __attribute__((always_inline)) inline void
-visitCell(ShadowCell &c, Epoch e, Touch touch, Lane lane, F &&isOrdered,
-          G &&onClash, H &&isNear) {
+visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered, G &&onClash) {
   bool isWrite = touch != Touch::Read;
-  auto isOtherLane = [&](Epoch old, Lane of) __attribute__((always_inline)) {
-    return of != lane && of && lane && isNear(old);
-  };
-  auto clash = [&](Epoch old, bool wasWrite,
-                   Lane of) __attribute__((always_inline)) {
-    if (!old || !(old.bytes() & e.bytes()) || (old.isAtomic() && e.isAtomic()))
-      return;
-    if (__builtin_expect(isOtherLane(old, of), 0))
-      onClash(old, wasWrite, of);
-    else if (!isOrdered(old, wasWrite))
-      onClash(old, wasWrite, kUnknownLane);
+  auto clash = [&](Epoch old, bool wasWrite) __attribute__((always_inline)) {
+    if (old && old.bytes() & e.bytes() && !(old.isAtomic() && e.isAtomic()) &&
+        !isOrdered(old, wasWrite))
+      onClash(old, wasWrite);
   };
   if (!c.write.sameAccess(e) && touch != Touch::SilentWrite)
-    clash(c.write, true, c.writeLane);
+    clash(c.write, true);
   if (isWrite) {
-    clash(c.read, false, c.readLane);
-    clash(c.other, false, c.otherLane);
+    clash(c.read, false);
+    clash(c.other, false);
     // Reads of other bytes are kept. A write of other bytes by the same access
-    // extends the recorded write. One of several lanes that write the same
-    // bytes at once wins, so only atomic operations are attributed.
-    if (c.write.sameAccess(e)) {
-      if (c.writeLane != lane)
-        lane = e.isAtomic() && c.write.bytes() == e.bytes() ? kSeveralLanes
-                                                            : kUnknownLane;
+    // extends the recorded write.
+    if (c.write.sameAccess(e))
       e = e.withBytes(e.bytes() | c.write.bytes());
-    }
     c.write = e;
-    c.writeLane = lane;
     if (e.bytes() == 15)
       c.read = c.other = Epoch();
     return;
   }
-  if (e.isAtomic()) // observes the write (see Observation)
-    c.writeLane = kUnknownLane;
   if (c.read.sameAccess(e)) {
-    if (c.readLane != lane)
-      c.readLane = c.readLane && lane && c.read.bytes() == e.bytes()
-                       ? kSeveralLanes
-                       : kUnknownLane;
     c.read = c.read.withBytes(c.read.bytes() | e.bytes());
     return;
   }
   // Replace an earlier read of the same agent, and keep the read of another
   // agent.
-  if (c.read && c.read.agent() != e.agent()) {
+  if (c.read && c.read.agent() != e.agent())
     c.other = c.read;
-    c.otherLane = c.readLane;
-  } else if (c.read.bytes() == e.bytes() && isOtherLane(c.read, c.readLane)) {
-    lane = kSeveralLanes;
-  }
   c.read = e;
-  c.readLane = lane;
+}
+
+/// Records the lane of an access by a warp to a cell, before visitCell records
+/// the access. `isNear(epoch)` returns true if the warp made an earlier access,
+/// and its lanes have not met since. `onClash(epoch, wasWrite, lane)` is called
+/// for each conflicting access of another lane.
+template <class G, class H>
+__attribute__((always_inline)) inline void
+visitLane(const ShadowCell &c, LaneCell &of, Epoch e, Touch touch, Lane lane,
+          G &&onClash, H &&isNear) {
+  auto isOther = [&](Epoch old, Lane l) {
+    return l != lane && l && lane && old && isNear(old);
+  };
+  auto clash = [&](Epoch old, bool wasWrite, Lane l) {
+    if (isOther(old, l) && old.bytes() & e.bytes() &&
+        !(old.isAtomic() && e.isAtomic()))
+      onClash(old, wasWrite, l);
+  };
+  bool isSame = c.write.sameAccess(e);
+  if (!isSame)
+    clash(c.write, true, of.write);
+  if (touch != Touch::Read) {
+    clash(c.read, false, of.read);
+    // One of several lanes that write the same bytes at once wins, so only
+    // atomic operations are attributed.
+    if (isSame && of.write != lane)
+      lane = e.isAtomic() && c.write.bytes() == e.bytes() ? kSeveralLanes
+                                                          : kUnknownLane;
+    of.write = lane;
+    if (e.bytes() == 15)
+      of.read = lane; // as isRepeated expects; the cell contains no read
+    return;
+  }
+  if (e.isAtomic()) // observes the write (see Observation)
+    of.write = kUnknownLane;
+  if (c.read.bytes() == e.bytes() && isOther(c.read, of.read))
+    lane = kSeveralLanes;
+  else if (c.read.sameAccess(e) && of.read != lane)
+    lane = kUnknownLane;
+  of.read = lane;
 }
 
 /// Calls fn(granule, byte mask) for the granules of a byte range.
@@ -253,17 +276,17 @@ public:
   /// warp, and its lanes have not met since. Thread-safe.
   template <class F, class G, class H, class N>
   void visit(uint64_t address, uint64_t bytes, uint32_t number,
-             uint64_t cluster, Touch touch, Epoch e, LaneRun lanes,
+             uint64_t cluster, Touch touch, Epoch e, const LaneRun *run,
              F &&isOrdered, G &&onClash, H &&areStrong, N &&isNear);
 
 private:
   struct Cell {
     uint32_t write = 0, read = 0, other = 0;
-    Lane writeLane = kUnknownLane, readLane = kUnknownLane;
   };
   static constexpr uint64_t kPageBytes = 4096;
   struct Page {
     std::array<Cell, kPageBytes / 4> cells;
+    std::array<LaneCell, kPageBytes / 4> lanes;
   };
   struct Shard {
     std::mutex mutex;
@@ -283,6 +306,11 @@ private:
   };
 
   Page &page(Shard &shard, uint64_t number);
+  /// Records the lanes of a range of granules; see visitLane.
+  template <class G, class N>
+  void visitLanes(Page &p, uint64_t address, uint64_t begin, uint64_t end,
+                  uint32_t number, Touch touch, Epoch e, LaneRun run,
+                  G &&onClash, N &&isNear);
   bool find(uint32_t number, Record &record) const;
 
   std::array<Shard, kShards> shards;
@@ -295,16 +323,60 @@ private:
   std::atomic<uint32_t> next{1};
 };
 
+template <class G, class N>
+void GlobalShadow::visitLanes(Page &p, uint64_t address, uint64_t begin,
+                              uint64_t end, uint32_t number, Touch touch,
+                              Epoch e, LaneRun run, G &&onClash, N &&isNear) {
+  uint64_t skipped = begin - (address + 3) / 4;
+  bool isWrite = touch != Touch::Read;
+  if (run.isRow() && isRepeated(&p.lanes[begin % (kPageBytes / 4)], run,
+                                skipped, end - begin, isWrite))
+    return;
+  uint32_t lastFar = 0;
+  auto isOther = [&](uint32_t old, Lane of, Lane lane) {
+    Record r;
+    if (of == lane || !of || !lane || !old || old == lastFar)
+      return false;
+    if (old == number || (find(old, r) && isNear(r)))
+      return true;
+    lastFar = old;
+    return false;
+  };
+  for (; begin < end; ++begin) {
+    const Cell &c = p.cells[begin % (kPageBytes / 4)];
+    LaneCell &of = p.lanes[begin % (kPageBytes / 4)];
+    Lane lane = run.at(begin * 4 - address);
+    auto look = [&](uint32_t old, bool wasWrite, Lane l) {
+      Record r;
+      if (isOther(old, l, lane) && old != number && find(old, r) &&
+          !(r.epoch.isAtomic() && e.isAtomic()) &&
+          !isReadBeforeCas(r.epoch, wasWrite, e, isWrite))
+        onClash(Conflict{r.epoch, wasWrite, begin * 4, r.cluster, l});
+    };
+    look(c.write, true, of.write);
+    if (isWrite) {
+      look(c.read, false, of.read);
+      if (c.write == number && of.write != lane)
+        lane = e.isAtomic() ? kSeveralLanes : kUnknownLane;
+      of = {lane, lane};
+      continue;
+    }
+    if (e.isAtomic())
+      of.write = kUnknownLane;
+    of.read = isOther(c.read, of.read, lane) ? kSeveralLanes : lane;
+  }
+}
+
 template <class F, class G, class H, class N>
 void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
-                         uint64_t cluster, Touch touch, Epoch e, LaneRun lanes,
-                         F &&isOrdered, G &&onClash, H &&areStrong,
-                         N &&isNear) {
+                         uint64_t cluster, Touch touch, Epoch e,
+                         const LaneRun *run, F &&isOrdered, G &&onClash,
+                         H &&areStrong, N &&isNear) {
   bool isWrite = touch != Touch::Read;
   // Track whole granules only, because adjacent sub-word accesses share a cell.
   // This can hide a race between bytes.
   uint64_t begin = (address + 3) / 4, end = (address + bytes) / 4;
-  uint32_t lastFine = 0, lastOwn = 0, lastFar = 0;
+  uint32_t lastFine = 0, lastOwn = 0;
   auto isOwn = [&](uint32_t old) {
     Record r;
     bool isSame = old == lastOwn || (find(old, r) && r.cluster == cluster &&
@@ -313,23 +385,15 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
       lastOwn = old;
     return isSame;
   };
-  auto wasNear = [&](uint32_t old) __attribute__((noinline)) {
-    Record r;
-    bool is = find(old, r) && isNear(r);
-    if (!is)
-      lastFar = old;
-    return is;
-  };
-  auto isOtherLane = [&](uint32_t old, Lane of,
-                         Lane lane) __attribute__((always_inline)) {
-    return of != lane && of && lane && old != lastFar && wasNear(old);
-  };
   while (begin < end) {
     uint64_t pageNumber = begin / (kPageBytes / 4);
     uint64_t stop = std::min(end, (pageNumber + 1) * (kPageBytes / 4));
     Shard &shard = shards[pageNumber % kShards];
     std::lock_guard<std::mutex> lock(shard.mutex);
     Page &p = page(shard, pageNumber);
+    if (run)
+      visitLanes(p, address, begin, stop, number, touch, e, *run, onClash,
+                 isNear);
     for (; begin < stop; ++begin) {
       Cell &c = p.cells[begin % (kPageBytes / 4)];
       auto isObserved = [&] {
@@ -354,7 +418,6 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
           return o.cluster == cluster && o.epoch.agent() == e.agent();
         });
       };
-      Lane lane = lanes.at(begin * 4 - address);
       auto look = [&](uint32_t old, bool wasWrite) {
         if (!old || old == number || old == lastFine)
           return;
@@ -371,33 +434,14 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
           return;
         onClash(Conflict{r.epoch, wasWrite, begin * 4, r.cluster});
       };
-      auto lookAtLane = [&](uint32_t old, bool wasWrite, Lane of) {
-        Record r;
-        if (old && old != number && isOtherLane(old, of, lane) &&
-            find(old, r) && !(r.epoch.isAtomic() && e.isAtomic()) &&
-            !isReadBeforeCas(r.epoch, wasWrite, e, isWrite))
-          onClash(Conflict{r.epoch, wasWrite, begin * 4, r.cluster, of});
-      };
-      lookAtLane(c.write, true, c.writeLane);
       if (touch != Touch::SilentWrite)
         look(c.write, true);
       if (isWrite) {
-        lookAtLane(c.read, false, c.readLane);
         look(c.read, false);
         look(c.other, false);
-        if (c.write == number && c.writeLane != lane)
-          lane = e.isAtomic() ? kSeveralLanes : kUnknownLane;
         c.write = number;
-        c.writeLane = lane;
         c.read = c.other = 0;
-      } else {
-        if (e.isAtomic())
-          c.writeLane = kUnknownLane;
-        if (c.read && isOtherLane(c.read, c.readLane, lane))
-          lane = kSeveralLanes;
-        c.readLane = lane;
-        if (c.read == number)
-          continue;
+      } else if (c.read != number) {
         if (c.read && !isOwn(c.read))
           c.other = c.read;
         c.read = number;
