@@ -180,19 +180,16 @@ Order::adviceOnRace(Warp &w, const Knowledge &known, const Conflict &c,
             "accesses: expected bar.warp.sync before the arrival or release, "
             "unless the same lane made the access"};
   std::string text = "no synchronization orders the two";
-  if (known.rare && isIn(known.rare->narrow, c))
-    return c.cluster == ~0ull || c.cluster == id
-               ? std::pair(Situation::RaceWithCta,
-                           text +
-                               ": they are in different CTAs, and an arrival "
-                               "between them has .cta scope: expected "
-                               ".release.cluster")
-               : std::pair(
-                     Situation::RaceWithDevice,
-                     text + ": they are on different devices, and a release, "
-                            "an acquire, a fence or a relaxed access between "
-                            "them has a narrower scope than .sys: expected "
-                            ".sys on both sides");
+  bool isNarrow = known.rare && isIn(known.rare->narrow, c);
+  if (isNarrow && (c.cluster == ~0ull || c.cluster == id))
+    return {Situation::RaceWithCta,
+            text + ": they are in different CTAs, and an arrival between them "
+                   "has .cta scope: expected .release.cluster"};
+  if (isNarrow)
+    return {Situation::RaceWithDevice,
+            text + ": they are on different devices, and a release, an "
+                   "acquire, a fence or a relaxed access between them has a "
+                   "narrower scope than .sys: expected .sys on both sides"};
   for (const Knowledge &read :
        warps[w.cta->rank * machine.warpsPerCta + w.index]->unfenced)
     if (isIn(read.generic, c))
