@@ -94,8 +94,8 @@ static const Property kProperties[] = {
     {CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 1},
 };
 
-int mx::sim::cuda::attributeOf(const Chip &chip, CUdevice_attribute attribute, bool &isKnown) {
-  isKnown = true;
+/// Returns an attribute of a chip; 0 for unknown features, which are absent.
+static int attributeOf(const Chip &chip, CUdevice_attribute attribute) {
   switch (attribute) {
   case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return int(Session::get().options.smCount);
   case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return chip.capability.major;
@@ -112,25 +112,21 @@ int mx::sim::cuda::attributeOf(const Chip &chip, CUdevice_attribute attribute, b
   for (const Property &property : kProperties)
     if (property.attribute == attribute)
       return property.value;
-  isKnown = false;
   return 0;
 }
 
 static Status getAttribute(int *value, int attribute, int device) {
-  bool isKnown;
   if (!value)
     return CUDA_ERROR_INVALID_VALUE;
   if (!isDevice(device))
     return CUDA_ERROR_INVALID_DEVICE;
-  *value = attributeOf(*Session::get().chip, CUdevice_attribute(attribute), isKnown);
-  // Unknown features are absent.
+  *value = attributeOf(*Session::get().chip, CUdevice_attribute(attribute));
   return CUDA_SUCCESS;
 }
 
 static void fillProperties(const Chip &chip, int device, cudaDeviceProp &p) {
   memset(&p, 0, sizeof p);
-  bool isKnown;
-  auto get = [&](CUdevice_attribute attribute) { return attributeOf(chip, attribute, isKnown); };
+  auto get = [&](CUdevice_attribute attribute) { return attributeOf(chip, attribute); };
   strncpy(p.name, chip.product, sizeof p.name - 1);
   p.uuid.bytes[0] = char(device + 1);
   p.totalGlobalMem = Session::get().devices[size_t(device)]->memory.bytesCapacity();
@@ -226,30 +222,27 @@ MX_DRIVER(cuDeviceGetUuid, (CUuuid * uuid, CUdevice device), {
   uuid->bytes[0] = char(device + 1);
   return CUDA_SUCCESS;
 })
-static Status pciName(char *name, int bytes, int device) {
+MX_BOTH(cuDeviceGetPCIBusId, cudaDeviceGetPCIBusId, (char *name, int bytes, int device), {
   if (!isDevice(device))
     return CUDA_ERROR_INVALID_DEVICE;
   snprintf(name, size_t(bytes), "0000:%02X:00.0", device + 1);
   return CUDA_SUCCESS;
-}
-MX_BOTH(cuDeviceGetPCIBusId, cudaDeviceGetPCIBusId, (char *name, int bytes, int device),
-    { return pciName(name, bytes, device); })
+})
 
 //===----------------------------------------------------------------------===//
 // Devices and contexts
 //===----------------------------------------------------------------------===//
 
-static Status count(int *number) {
-  *number = int(Session::get().devices.size());
-  return CUDA_SUCCESS;
-}
 static Status select(int device) {
   if (!isDevice(device))
     return CUDA_ERROR_INVALID_DEVICE;
   Session::get().current() = device;
   return CUDA_SUCCESS;
 }
-MX_BOTH(cuDeviceGetCount, cudaGetDeviceCount, (int *number), { return count(number); })
+MX_BOTH(cuDeviceGetCount, cudaGetDeviceCount, (int *number), {
+  *number = int(Session::get().devices.size());
+  return CUDA_SUCCESS;
+})
 MX_DRIVER(cuInit, (unsigned), { return CUDA_SUCCESS; })
 MX_DRIVER(cuDeviceGet, (CUdevice * device, int ordinal), {
   *device = ordinal;
@@ -268,13 +261,10 @@ MX_RUNTIME(cudaGetDeviceFlags, (unsigned *flags), {
 })
 MX_RUNTIME(cudaSetValidDevices, (int *, int), { return CUDA_SUCCESS; })
 
-static Status synchronize() {
+MX_BOTH(cuCtxSynchronize, cudaDeviceSynchronize, (), {
   Session::get().settle();
   return CUDA_SUCCESS;
-}
-MX_RUNTIME(cudaDeviceSynchronize, (), { return synchronize(); })
-MX_DRIVER(cuCtxSynchronize, (), { return synchronize(); })
-
+})
 /// Frees the memory of the current device and clears the error of a launch.
 static Status reset() {
   Session &session = Session::get();
@@ -303,7 +293,16 @@ static std::vector<Context *> &stack() {
 static Context *in(CUcontext context) { return reinterpret_cast<Context *>(context); }
 static CUcontext out(Context *context) { return reinterpret_cast<CUcontext>(context); }
 static Context *top() { return stack().empty() ? &Session::get().device().primary : stack().back(); }
+/// Returns true for contexts of cuCtxCreate, and for primary contexts.
+static bool isContext(Context *context) {
+  for (std::unique_ptr<Device> &device : Session::get().devices)
+    if (context == &device->primary)
+      return true;
+  return isLive(context);
+}
 static Status makeCurrent(Context *context, bool isPushed) {
+  if (context && !isContext(context))
+    return CUDA_ERROR_INVALID_CONTEXT;
   if (!isPushed && !stack().empty())
     stack().pop_back();
   if (context) {
@@ -401,15 +400,13 @@ MX_RUNTIME(cudaDeviceGetCacheConfig, (cudaFuncCache * config), {
   return CUDA_SUCCESS;
 })
 MX_RUNTIME(cudaCtxResetPersistingL2Cache, (), { return CUDA_SUCCESS; })
-static Status priorities(int *least, int *greatest) {
+MX_BOTH(cuCtxGetStreamPriorityRange, cudaDeviceGetStreamPriorityRange, (int *least, int *greatest), {
   if (least)
     *least = 0;
   if (greatest)
     *greatest = -5;
   return CUDA_SUCCESS;
-}
-MX_DRIVER(cuCtxGetStreamPriorityRange, (int *least, int *greatest), { return priorities(least, greatest); })
-MX_RUNTIME(cudaDeviceGetStreamPriorityRange, (int *least, int *greatest), { return priorities(least, greatest); })
+})
 
 // Peers: all devices are connected.
 MX_BOTH(cuDeviceCanAccessPeer, cudaDeviceCanAccessPeer, (int *can, int device, int peer), {
@@ -418,20 +415,21 @@ MX_BOTH(cuDeviceCanAccessPeer, cudaDeviceCanAccessPeer, (int *can, int device, i
   *can = device != peer;
   return CUDA_SUCCESS;
 })
-MX_RUNTIME(cudaDeviceEnablePeerAccess, (int peer, unsigned), {
+static Status enablePeer(int peer) {
+  Device &device = Session::get().device();
   if (!isDevice(peer) || peer == Session::get().current())
     return CUDA_ERROR_INVALID_DEVICE;
-  return Session::get().device().peers.insert(peer).second ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
-})
-MX_RUNTIME(cudaDeviceDisablePeerAccess, (int peer),
-    { return Session::get().device().peers.erase(peer) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED; })
-MX_DRIVER(cuCtxEnablePeerAccess, (CUcontext peer, unsigned), {
-  return Session::get().device().peers.insert(in(peer)->device).second ? CUDA_SUCCESS
-                                                                       : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
-})
-MX_DRIVER(cuCtxDisablePeerAccess, (CUcontext peer), {
-  return Session::get().device().peers.erase(in(peer)->device) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
-})
+  return device.peers.insert(peer).second ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+}
+static Status disablePeer(int peer) {
+  return Session::get().device().peers.erase(peer) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+}
+MX_RUNTIME(cudaDeviceEnablePeerAccess, (int peer, unsigned), { return enablePeer(peer); })
+MX_RUNTIME(cudaDeviceDisablePeerAccess, (int peer), { return disablePeer(peer); })
+MX_DRIVER(cuCtxEnablePeerAccess, (CUcontext peer, unsigned),
+    { return isContext(in(peer)) ? enablePeer(in(peer)->device) : CUDA_ERROR_INVALID_CONTEXT; })
+MX_DRIVER(cuCtxDisablePeerAccess, (CUcontext peer),
+    { return isContext(in(peer)) ? disablePeer(in(peer)->device) : CUDA_ERROR_INVALID_CONTEXT; })
 MX_RUNTIME(cudaDeviceGetP2PAttribute, (int *value, cudaDeviceP2PAttr attribute, int, int), {
   *value = attribute == cudaDevP2PAttrAccessSupported || attribute == cudaDevP2PAttrNativeAtomicSupported;
   return CUDA_SUCCESS;
@@ -445,14 +443,10 @@ static Status version(int *number) {
   *number = CUDA_VERSION;
   return CUDA_SUCCESS;
 }
-MX_DRIVER(cuDriverGetVersion, (int *number), { return version(number); })
-MX_RUNTIME(cudaDriverGetVersion, (int *number), { return version(number); })
+MX_BOTH(cuDriverGetVersion, cudaDriverGetVersion, (int *number), { return version(number); })
 MX_RUNTIME(cudaRuntimeGetVersion, (int *number), { return version(number); })
-MX_RUNTIME(cudaProfilerStart, (), { return CUDA_SUCCESS; })
-MX_RUNTIME(cudaProfilerStop, (), { return CUDA_SUCCESS; })
-MX_DRIVER(cuProfilerStart, (), { return CUDA_SUCCESS; })
-MX_DRIVER(cuProfilerStop, (), { return CUDA_SUCCESS; })
-
+MX_BOTH(cuProfilerStart, cudaProfilerStart, (), { return CUDA_SUCCESS; })
+MX_BOTH(cuProfilerStop, cudaProfilerStop, (), { return CUDA_SUCCESS; })
 #define MX_PUBLIC extern "C" __attribute__((visibility("default")))
 
 namespace {

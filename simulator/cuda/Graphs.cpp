@@ -75,7 +75,6 @@ namespace {
 /// An instance.
 struct Instance {
   std::shared_ptr<Graph> graph;
-  unsigned long long flags;
 };
 } // namespace
 static Instance *in(CUgraphExec instance) { return reinterpret_cast<Instance *>(instance); }
@@ -99,7 +98,6 @@ static Status add(CUgraphNode *result, CUgraph graph, const CUgraphNode *after, 
 // Operations of nodes
 //===----------------------------------------------------------------------===//
 
-/// Describes a kernel. `Parameters` is the structure of either interface.
 static Status kernelOf(const cudaKernelNodeParams &p, Operation &work) {
   work.kind = CU_GRAPH_NODE_TYPE_KERNEL;
   work.grid = {p.gridDim.x, p.gridDim.y, p.gridDim.z};
@@ -140,11 +138,12 @@ static Operation eventOf(CUgraphNodeType kind, CUevent event) {
   work.event = reinterpret_cast<Event *>(event);
   return work;
 }
-static Operation childOf(CUgraph graph) {
-  Operation work;
+static Status childOf(CUgraph graph, Operation &work) {
+  if (!isLive(in(graph)))
+    return CUDA_ERROR_INVALID_VALUE;
   work.kind = CU_GRAPH_NODE_TYPE_GRAPH;
   work.graph = in(graph)->clone();
-  return work;
+  return CUDA_SUCCESS;
 }
 static Operation copyOf(void *to, const void *from, size_t bytes) {
   Operation work;
@@ -158,7 +157,6 @@ static Operation copyOf(void *to, const void *from, size_t bytes) {
 /// the graph have the same address.
 static Status allocationOf(size_t bytes, uint64_t &address, Operation &work) {
   work.kind = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
-  work.bytes = bytes;
   Status status = allocate(bytes, Block::Device, 0, address);
   if (!status)
     Session::get().blocks[address].isOfGraph = true;
@@ -167,7 +165,7 @@ static Status allocationOf(size_t bytes, uint64_t &address, Operation &work) {
 
 /// Replaces the operation of a node in a graph or an instance.
 static Status replace(Node *node, Operation work) {
-  if (!node)
+  if (!isLive(node))
     return CUDA_ERROR_INVALID_VALUE;
   if (node->operation.kind != work.kind)
     return invalid("expected parameters of the kind of the node");
@@ -201,7 +199,7 @@ static Status operationOf(cudaGraphNodeParams &p, Operation &work) {
         uint64_t(p.memset.dst), p.memset.pitch, p.memset.value, p.memset.elementSize, p.memset.width, p.memset.height);
     return CUDA_SUCCESS;
   case cudaGraphNodeTypeHost: work = hostOf(p.host.fn, p.host.userData); return CUDA_SUCCESS;
-  case cudaGraphNodeTypeGraph: work = childOf(p.graph.graph); return CUDA_SUCCESS;
+  case cudaGraphNodeTypeGraph: return childOf(p.graph.graph, work);
   case cudaGraphNodeTypeEmpty: return CUDA_SUCCESS;
   case cudaGraphNodeTypeEventRecord:
     work = eventOf(CU_GRAPH_NODE_TYPE_EVENT_RECORD, p.eventRecord.event);
@@ -241,13 +239,12 @@ MX_BOTH(cuGraphClone, cudaGraphClone, (CUgraph * copy, CUgraph graph), {
   made->nodes = std::move(in(graph)->clone()->nodes);
   for (std::unique_ptr<Node> &node : made->nodes) {
     node->graph = made;
-    enter(node.get());
   }
   *copy = reinterpret_cast<CUgraph>(made);
   return CUDA_SUCCESS;
 })
 MX_BOTH(cuGraphNodeFindInClone, cudaGraphNodeFindInClone, (CUgraphNode * found, CUgraphNode node, CUgraph copy), {
-  *found = reinterpret_cast<CUgraphNode>(copyIn(*in(copy), in(node)));
+  *found = isLive(in(copy)) ? reinterpret_cast<CUgraphNode>(copyIn(*in(copy), in(node))) : nullptr;
   return *found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 })
 
@@ -278,9 +275,10 @@ MX_DRIVER(cuGraphAddHostNode, (MX_ADD, const CUDA_HOST_NODE_PARAMS *p), { MX_ADD
 MX_RUNTIME(cudaGraphAddHostNode, (MX_ADD, const cudaHostNodeParams *p), { MX_ADDED(hostOf(p->fn, p->userData)); })
 MX_BOTH(cuGraphAddEmptyNode, cudaGraphAddEmptyNode, (MX_ADD), { MX_ADDED(Operation()); })
 MX_BOTH(cuGraphAddChildGraphNode, cudaGraphAddChildGraphNode, (MX_ADD, CUgraph child), {
-  if (!isLive(in(child)))
-    return CUDA_ERROR_INVALID_VALUE;
-  MX_ADDED(childOf(child));
+  Operation work;
+  if (Status status = childOf(child, work))
+    return status;
+  MX_ADDED(work);
 })
 MX_BOTH(cuGraphAddEventRecordNode, cudaGraphAddEventRecordNode, (MX_ADD, CUevent event),
     { MX_ADDED(eventOf(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event)); })
@@ -320,34 +318,33 @@ MX_BOTH(cuGraphDestroyNode, cudaGraphDestroyNode, (CUgraphNode handle), {
   return CUDA_SUCCESS;
 })
 
-/// Returns handles of nodes, at most `count` if an array is given.
-static Status give(const std::vector<Node *> &found, CUgraphNode *result, size_t *count) {
+/// Stores handles of nodes, at most `count` if an array is given.
+static Status giveNodes(CUgraph graph, bool onlyRoots, CUgraphNode *result, size_t *count) {
+  if (!isLive(in(graph)))
+    return CUDA_ERROR_INVALID_VALUE;
+  std::vector<Node *> found;
+  for (std::unique_ptr<Node> &node : in(graph)->nodes)
+    if (!onlyRoots || node->after.empty())
+      found.push_back(node.get());
   if (result)
     memcpy(result, found.data(), std::min(*count, found.size()) * sizeof(Node *));
   *count = found.size();
   return CUDA_SUCCESS;
 }
-static std::vector<Node *> nodesOf(CUgraph graph, bool onlyRoots) {
-  std::vector<Node *> found;
-  for (std::unique_ptr<Node> &node : in(graph)->nodes)
-    if (!onlyRoots || node->after.empty())
-      found.push_back(node.get());
-  return found;
-}
 MX_BOTH(cuGraphGetNodes, cudaGraphGetNodes, (CUgraph graph, CUgraphNode *nodes, size_t *count),
-    { return give(nodesOf(graph, false), nodes, count); })
+    { return giveNodes(graph, false, nodes, count); })
 MX_BOTH(cuGraphGetRootNodes, cudaGraphGetRootNodes, (CUgraph graph, CUgraphNode *nodes, size_t *count),
-    { return give(nodesOf(graph, true), nodes, count); })
-MX_DRIVER(cuGraphNodeGetType, (CUgraphNode node, CUgraphNodeType *type), {
-  *type = in(node)->operation.kind;
-  return isLive(in(node)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-})
-MX_RUNTIME(cudaGraphNodeGetType, (CUgraphNode node, cudaGraphNodeType *type), {
-  *type = cudaGraphNodeType(in(node)->operation.kind);
-  return isLive(in(node)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-})
-template <typename EdgeData>
-static Status edges(const CUgraphNode *from, const CUgraphNode *to, const EdgeData *, size_t count, bool isAdded) {
+    { return giveNodes(graph, true, nodes, count); })
+template <typename Type>
+static Status typeOf(CUgraphNode node, Type *type) {
+  if (!isLive(in(node)))
+    return CUDA_ERROR_INVALID_VALUE;
+  *type = Type(in(node)->operation.kind);
+  return CUDA_SUCCESS;
+}
+MX_DRIVER(cuGraphNodeGetType, (CUgraphNode node, CUgraphNodeType *type), { return typeOf(node, type); })
+MX_RUNTIME(cudaGraphNodeGetType, (CUgraphNode node, cudaGraphNodeType *type), { return typeOf(node, type); })
+static Status edges(const CUgraphNode *from, const CUgraphNode *to, size_t count, bool isAdded) {
   for (size_t i = 0; i < count; ++i) {
     if (!isLive(in(from[i])) || !isLive(in(to[i])))
       return CUDA_ERROR_INVALID_VALUE;
@@ -359,11 +356,11 @@ static Status edges(const CUgraphNode *from, const CUgraphNode *to, const EdgeDa
   return CUDA_SUCCESS;
 }
 MX_RUNTIME(cudaGraphAddDependencies,
-    (CUgraph, const CUgraphNode *from, const CUgraphNode *to, const cudaGraphEdgeData *data, size_t count),
-    { return edges(from, to, data, count, true); })
+    (CUgraph, const CUgraphNode *from, const CUgraphNode *to, const cudaGraphEdgeData *, size_t count),
+    { return edges(from, to, count, true); })
 MX_RUNTIME(cudaGraphRemoveDependencies,
-    (CUgraph, const CUgraphNode *from, const CUgraphNode *to, const cudaGraphEdgeData *data, size_t count),
-    { return edges(from, to, data, count, false); })
+    (CUgraph, const CUgraphNode *from, const CUgraphNode *to, const cudaGraphEdgeData *, size_t count),
+    { return edges(from, to, count, false); })
 
 //===----------------------------------------------------------------------===//
 // Instances
@@ -376,7 +373,7 @@ static Status instantiate(CUgraphExec *instance, CUgraph graph, unsigned long lo
     return fail(CUDA_ERROR_NOT_SUPPORTED, "launches from the device are not supported");
   if (in(graph)->order().size() != in(graph)->nodes.size())
     return invalid("expected a graph without cycles, found a cycle");
-  *instance = reinterpret_cast<CUgraphExec>(make<Instance>(in(graph)->clone(), flags));
+  *instance = reinterpret_cast<CUgraphExec>(make<Instance>(in(graph)->clone()));
   return CUDA_SUCCESS;
 }
 MX_DRIVER(cuGraphInstantiateWithFlags, (CUgraphExec * instance, CUgraph graph, unsigned long long flags),
@@ -400,22 +397,39 @@ MX_BOTH(cuGraphLaunch, cudaGraphLaunch, (CUgraphExec instance, CUstream stream),
   return submit(stream, std::move(work));
 })
 MX_BOTH(cuGraphUpload, cudaGraphUpload, (CUgraphExec, CUstream), { return CUDA_SUCCESS; })
-/// Takes the operations of a graph of the same shape.
+/// Returns the positions of the dependencies of each node.
+static std::vector<std::vector<size_t>> shapeOf(const Graph &graph) {
+  std::map<const Node *, size_t> places;
+  for (const std::unique_ptr<Node> &node : graph.nodes)
+    places.emplace(node.get(), places.size());
+  std::vector<std::vector<size_t>> shape;
+  for (const std::unique_ptr<Node> &node : graph.nodes) {
+    std::vector<size_t> &after = shape.emplace_back();
+    for (const Node *before : node->after)
+      after.push_back(places[before]);
+    std::sort(after.begin(), after.end());
+  }
+  return shape;
+}
+
+/// Takes the operations of a graph of the same shape. Handles of nodes keep
+/// their meaning for the instance.
 template <typename Result>
 static Status update(CUgraphExec instance, CUgraph graph, Result *result) {
   if (!isLive(in(instance)) || !isLive(in(graph)))
     return CUDA_ERROR_INVALID_VALUE;
-  auto &old = in(instance)->graph->nodes;
-  auto &now = in(graph)->nodes;
-  bool isEqual = old.size() == now.size();
-  for (size_t i = 0; isEqual && i < old.size(); ++i)
-    isEqual = old[i]->operation.kind == now[i]->operation.kind && old[i]->after.size() == now[i]->after.size();
+  Graph &old = *in(instance)->graph;
+  std::shared_ptr<Graph> now = in(graph)->clone();
+  bool isEqual = shapeOf(old) == shapeOf(*now);
+  for (size_t i = 0; isEqual && i < old.nodes.size(); ++i)
+    isEqual = old.nodes[i]->operation.kind == now->nodes[i]->operation.kind;
   memset(result, 0, sizeof *result);
   if (!isEqual) {
     result->result = decltype(result->result)(2); // topology changed
     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   }
-  in(instance)->graph = in(graph)->clone();
+  for (size_t i = 0; i < old.nodes.size(); ++i)
+    old.nodes[i]->operation = std::move(now->nodes[i]->operation);
   return CUDA_SUCCESS;
 }
 MX_DRIVER(cuGraphExecUpdate, (CUgraphExec instance, CUgraph graph, CUgraphExecUpdateResultInfo *result),
@@ -474,13 +488,11 @@ MX_BOTH(cuGraphNodeSetEnabled, cudaGraphNodeSetEnabled, (CUgraphExec instance, C
   return copy ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 })
 MX_RUNTIME(cudaGraphKernelNodeSetAttribute,
-    (CUgraphNode node, cudaLaunchAttributeID attribute, const cudaLaunchAttributeValue *value), {
-      Operation &work = in(node)->operation;
-      if (attribute == cudaLaunchAttributeCooperative)
-        work.isCooperative = value->cooperative;
-      else if (attribute == cudaLaunchAttributeClusterDimension)
-        work.cluster = {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
-      return CUDA_SUCCESS;
+    (CUgraphNode node, cudaLaunchAttributeID id, const cudaLaunchAttributeValue *value), {
+      cudaLaunchAttribute attribute = {};
+      attribute.id = id;
+      attribute.val = *value;
+      return isLive(in(node)) ? readAttributes(&attribute, 1, in(node)->operation) : CUDA_ERROR_INVALID_VALUE;
     })
 MX_RUNTIME(cudaDeviceGraphMemTrim, (int), { return CUDA_SUCCESS; })
 MX_RUNTIME(cudaDeviceGetGraphMemAttribute, (int, cudaGraphMemAttributeType, void *value), {

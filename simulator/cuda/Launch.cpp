@@ -40,14 +40,10 @@ Status mx::sim::cuda::pack(Function &function, void **arguments, void **extra, s
   return CUDA_SUCCESS;
 }
 
-/// Reads launch attributes, whose numbers both interfaces share.
-template <typename Attribute>
-static Status readAttributes(const Attribute *attributes, unsigned count, Operation &work) {
+Status mx::sim::cuda::readAttributes(const cudaLaunchAttribute *attributes, unsigned count, Operation &work) {
   for (unsigned i = 0; i < count; ++i) {
-    const Attribute &attribute = attributes[i];
-    const auto &value =
-        reinterpret_cast<const cudaLaunchAttributeValue &>(*(reinterpret_cast<const char *>(&attribute) + 8));
-    switch (int(attribute.id)) {
+    const cudaLaunchAttributeValue &value = attributes[i].val;
+    switch (attributes[i].id) {
     case cudaLaunchAttributeClusterDimension:
       work.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
       break;
@@ -65,14 +61,19 @@ static Status readAttributes(const Attribute *attributes, unsigned count, Operat
     case cudaLaunchAttributeMemSyncDomainMap: break; // hints
     default:
       return fail(
-          CUDA_ERROR_NOT_SUPPORTED, "launch attribute " + std::to_string(int(attribute.id)) + " is not supported");
+          CUDA_ERROR_NOT_SUPPORTED, "launch attribute " + std::to_string(int(attributes[i].id)) + " is not supported");
     }
   }
   return CUDA_SUCCESS;
 }
-static_assert(offsetof(cudaLaunchAttribute, val) == 8 && offsetof(CUlaunchAttribute, value) == 8);
+static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute) &&
+              offsetof(cudaLaunchAttribute, val) == offsetof(CUlaunchAttribute, value));
+static const cudaLaunchAttribute *of(const CUlaunchAttribute *attributes) {
+  return reinterpret_cast<const cudaLaunchAttribute *>(attributes);
+}
+static const cudaLaunchAttribute *of(const cudaLaunchAttribute *attributes) { return attributes; }
 
-/// Checks what a GPU refuses before the launch.
+/// Checks the sizes of a launch, as a GPU does.
 static Status check(const Operation &work) {
   const Dim3 &g = work.grid, &b = work.block;
   if (!g.count() || !b.count() || b.count() > 1024 || b.z > 64 || g.x > 0x7FFFFFFF || g.y > 65535 || g.z > 65535)
@@ -126,7 +127,7 @@ MX_DRIVER(cuLaunchCooperativeKernel,
     })
 MX_DRIVER(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction function, void **arguments, void **extra), {
   Operation work;
-  if (Status status = readAttributes(c->attrs, c->numAttrs, work))
+  if (Status status = readAttributes(of(c->attrs), c->numAttrs, work))
     return status;
   return launch(function, {c->gridDimX, c->gridDimY, c->gridDimZ}, {c->blockDimX, c->blockDimY, c->blockDimZ},
       c->sharedMemBytes, c->hStream, arguments, extra, work);
@@ -152,7 +153,7 @@ MX_RUNTIME(cudaLaunchCooperativeKernel,
     })
 MX_RUNTIME(cudaLaunchKernelExC, (const cudaLaunchConfig_t *c, const void *kernel, void **arguments), {
   Operation work;
-  if (Status status = readAttributes(c->attrs, c->numAttrs, work))
+  if (Status status = readAttributes(of(c->attrs), c->numAttrs, work))
     return status;
   return launchRuntime(kernel, c->gridDim, c->blockDim, arguments, c->dynamicSmemBytes, c->stream, work);
 })
@@ -164,7 +165,7 @@ struct Configuration {
   cudaStream_t stream;
 };
 } // namespace
-/// Configurations of <<<...>>> whose kernel has not been called yet.
+/// Configurations of <<<...>>> before the call of the kernel.
 static thread_local std::vector<Configuration> configurations;
 
 extern "C" __attribute__((visibility("default"))) unsigned __cudaPushCallConfiguration(
@@ -184,37 +185,21 @@ extern "C" __attribute__((visibility("default"))) cudaError_t __cudaPopCallConfi
   *static_cast<cudaStream_t *>(stream) = c.stream;
   return cudaSuccess;
 }
-MX_RUNTIME(__cudaGetKernel, (cudaKernel_t * kernel, const void *host), {
-  Function *function = nullptr;
-  Status status = functionOf(host, function);
-  *kernel = reinterpret_cast<cudaKernel_t>(function);
-  return status;
-})
-MX_RUNTIME(cudaGetKernel, (cudaKernel_t * kernel, const void *host), {
-  Function *function = nullptr;
-  Status status = functionOf(host, function);
-  *kernel = reinterpret_cast<cudaKernel_t>(function);
-  return status;
-})
-MX_RUNTIME(cudaGetFuncBySymbol, (cudaFunction_t * result, const void *host), {
-  Function *function = nullptr;
-  Status status = functionOf(host, function);
-  *result = reinterpret_cast<cudaFunction_t>(function);
-  return status;
-})
-MX_RUNTIME(cudaFuncGetName, (const char **name, const void *host), {
-  Function *function = nullptr;
-  Status status = functionOf(host, function);
-  if (!status)
-    *name = function->name.c_str();
-  return status;
-})
-
 //===----------------------------------------------------------------------===//
 // Attributes of kernels
 //===----------------------------------------------------------------------===//
 
-static Status setAttribute(Function &function, int attribute, int value) {
+/// Finds a kernel and its description.
+static Status find(const void *kernel, Function *&function, const KernelInfo *&info) {
+  Status status = functionOf(kernel, function);
+  return status ? status : function->info(info);
+}
+
+static Status setAttribute(const void *kernel, int attribute, int value) {
+  Function *found;
+  if (Status status = functionOf(kernel, found))
+    return status;
+  Function &function = *found;
   switch (attribute) {
   case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
     int most = int(Session::get().chip->sharedPerBlock);
@@ -245,10 +230,12 @@ static int maxThreads(const KernelInfo &info) {
 /// PTX has no register counts. This is the most that a block may use.
 static int registersOf(const KernelInfo &info) { return std::min(255, kRegistersPerSm / maxThreads(info) / 8 * 8); }
 
-static Status getAttribute(Function &function, int attribute, int &value) {
+static Status getAttribute(const void *kernel, int attribute, int &value) {
+  Function *found;
   const KernelInfo *info;
-  if (Status status = function.info(info))
+  if (Status status = find(kernel, found, info))
     return status;
+  Function &function = *found;
   const Chip &chip = *Session::get().chip;
   int version = 10 * chip.capability.major + chip.capability.minor;
   switch (attribute) {
@@ -270,41 +257,29 @@ static Status getAttribute(Function &function, int attribute, int &value) {
   }
 }
 
-static Function *in(CUfunction function) { return reinterpret_cast<Function *>(function); }
-
 MX_DRIVER(cuFuncSetAttribute, (CUfunction function, CUfunction_attribute attribute, int value),
-    { return isLive(in(function)) ? setAttribute(*in(function), attribute, value) : CUDA_ERROR_INVALID_HANDLE; })
+    { return setAttribute(function, attribute, value); })
 MX_DRIVER(cuFuncGetAttribute, (int *value, CUfunction_attribute attribute, CUfunction function),
-    { return isLive(in(function)) ? getAttribute(*in(function), attribute, *value) : CUDA_ERROR_INVALID_HANDLE; })
+    { return getAttribute(function, attribute, *value); })
 MX_DRIVER(cuKernelSetAttribute, (CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice),
-    { return setAttribute(*reinterpret_cast<Function *>(kernel), attribute, value); })
+    { return setAttribute(kernel, attribute, value); })
 MX_DRIVER(cuKernelGetAttribute, (int *value, CUfunction_attribute attribute, CUkernel kernel, CUdevice),
-    { return getAttribute(*reinterpret_cast<Function *>(kernel), attribute, *value); })
+    { return getAttribute(kernel, attribute, *value); })
+MX_RUNTIME(cudaFuncSetAttribute, (const void *kernel, cudaFuncAttribute attribute, int value),
+    { return setAttribute(kernel, attribute, value); })
+MX_RUNTIME(cudaKernelSetAttributeForDevice, (cudaKernel_t kernel, cudaFuncAttribute attribute, int value, int),
+    { return setAttribute(kernel, attribute, value); })
 MX_DRIVER(cuFuncSetCacheConfig, (CUfunction, CUfunc_cache), { return CUDA_SUCCESS; })
 MX_DRIVER(cuFuncSetSharedMemConfig, (CUfunction, CUsharedconfig), { return CUDA_SUCCESS; })
-MX_RUNTIME(cudaFuncSetAttribute, (const void *kernel, cudaFuncAttribute attribute, int value), {
-  Function *function;
-  if (Status status = functionOf(kernel, function))
-    return status;
-  return setAttribute(*function, attribute, value);
-})
-MX_RUNTIME(cudaKernelSetAttributeForDevice, (cudaKernel_t kernel, cudaFuncAttribute attribute, int value, int), {
-  Function *function;
-  if (Status status = functionOf(kernel, function))
-    return status;
-  return setAttribute(*function, attribute, value);
-})
 MX_RUNTIME(cudaFuncSetCacheConfig, (const void *, cudaFuncCache), { return CUDA_SUCCESS; })
 MX_RUNTIME(cudaFuncSetSharedMemConfig, (const void *, cudaSharedMemConfig), { return CUDA_SUCCESS; })
 MX_RUNTIME(cudaFuncGetAttributes, (cudaFuncAttributes * result, const void *kernel), {
   Function *function;
   const KernelInfo *info;
-  if (Status status = functionOf(kernel, function))
-    return status;
-  if (Status status = function->info(info))
+  if (Status status = find(kernel, function, info))
     return status;
   int version = 0;
-  getAttribute(*function, CU_FUNC_ATTRIBUTE_BINARY_VERSION, version);
+  getAttribute(kernel, CU_FUNC_ATTRIBUTE_BINARY_VERSION, version);
   *result = {};
   result->sharedSizeBytes = info->staticSharedBytes;
   result->maxThreadsPerBlock = maxThreads(*info);
@@ -323,9 +298,7 @@ MX_RUNTIME(cudaFuncGetAttributes, (cudaFuncAttributes * result, const void *kern
 static Status occupancy(const void *kernel, int threads, size_t dynamic, int &blocks) {
   Function *function;
   const KernelInfo *info;
-  if (Status status = functionOf(kernel, function))
-    return status;
-  if (Status status = function->info(info))
+  if (Status status = find(kernel, function, info))
     return status;
   if (threads < 1)
     return CUDA_ERROR_INVALID_VALUE;
@@ -352,9 +325,7 @@ MX_RUNTIME(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
 MX_RUNTIME(cudaOccupancyAvailableDynamicSMemPerBlock, (size_t *bytes, const void *kernel, int blocks, int), {
   Function *function;
   const KernelInfo *info;
-  if (Status status = functionOf(kernel, function))
-    return status;
-  if (Status status = function->info(info))
+  if (Status status = find(kernel, function, info))
     return status;
   const Chip &chip = *Session::get().chip;
   int64_t each = int64_t(chip.sharedPerSm) / std::max(blocks, 1) - kReservedShared - info->staticSharedBytes;
@@ -363,8 +334,9 @@ MX_RUNTIME(cudaOccupancyAvailableDynamicSMemPerBlock, (size_t *bytes, const void
 })
 MX_DRIVER(cuOccupancyMaxPotentialBlockSize,
     (int *grid, int *block, CUfunction function, CUoccupancyB2DSize dynamicOf, size_t dynamic, int limit), {
+      Function *found;
       const KernelInfo *info;
-      if (Status status = in(function)->info(info))
+      if (Status status = find(function, found, info))
         return status;
       int most = maxThreads(*info), best = 0;
       if (limit > 0)
@@ -386,7 +358,7 @@ MX_DRIVER(cuOccupancyMaxPotentialBlockSize,
 template <typename Config>
 static Status clusters(int *count, const void *kernel, const Config *c, int threads, size_t dynamic) {
   Operation work;
-  if (Status status = readAttributes(c->attrs, c->numAttrs, work))
+  if (Status status = readAttributes(of(c->attrs), c->numAttrs, work))
     return status;
   int blocks = 0;
   if (Status status = occupancy(kernel, threads, dynamic, blocks))
@@ -399,15 +371,14 @@ MX_RUNTIME(cudaOccupancyMaxActiveClusters, (int *count, const void *kernel, cons
     { return clusters(count, kernel, c, int(of(c->blockDim).count()), c->dynamicSmemBytes); })
 MX_DRIVER(cuOccupancyMaxActiveClusters, (int *count, CUfunction function, const CUlaunchConfig *c),
     { return clusters(count, function, c, int(c->blockDimX * c->blockDimY * c->blockDimZ), c->sharedMemBytes); })
-template <typename Config>
-static Status clusterSize(int *size, const void *kernel, const Config *) {
+static Status clusterSize(int *size, const void *kernel) {
   Function *function;
   if (Status status = functionOf(kernel, function))
     return status;
   *size = function->nonPortableCluster ? 16 : 8;
   return CUDA_SUCCESS;
 }
-MX_RUNTIME(cudaOccupancyMaxPotentialClusterSize, (int *size, const void *kernel, const cudaLaunchConfig_t *c),
-    { return clusterSize(size, kernel, c); })
-MX_DRIVER(cuOccupancyMaxPotentialClusterSize, (int *size, CUfunction function, const CUlaunchConfig *c),
-    { return clusterSize(size, function, c); })
+MX_RUNTIME(cudaOccupancyMaxPotentialClusterSize, (int *size, const void *kernel, const cudaLaunchConfig_t *),
+    { return clusterSize(size, kernel); })
+MX_DRIVER(cuOccupancyMaxPotentialClusterSize, (int *size, CUfunction function, const CUlaunchConfig *),
+    { return clusterSize(size, function); })

@@ -153,7 +153,7 @@ static Status releaseInOrder(uint64_t address, CUstream stream) {
 }
 
 //===----------------------------------------------------------------------===//
-// Driver interface
+// Driver interface, and functions of both
 //===----------------------------------------------------------------------===//
 
 MX_DRIVER(cuMemAlloc, (CUdeviceptr * address, size_t bytes),
@@ -170,20 +170,21 @@ MX_DRIVER(cuMemAllocFromPoolAsync, (CUdeviceptr * address, size_t bytes, CUmemor
     { return giveInOrder(address, bytes, stream); })
 MX_DRIVER(cuMemFree, (CUdeviceptr address), { return release(address); })
 MX_DRIVER(cuMemFreeAsync, (CUdeviceptr address, CUstream stream), { return releaseInOrder(address, stream); })
-MX_DRIVER(cuMemAllocHost, (void **host, size_t bytes), { return give(host, bytes, Block::Pinned); })
-MX_DRIVER(
-    cuMemHostAlloc, (void **host, size_t bytes, unsigned flags), { return give(host, bytes, Block::Pinned, flags); })
-MX_DRIVER(cuMemFreeHost, (void *host), { return release(uint64_t(host)); })
-MX_DRIVER(cuMemHostRegister, (void *host, size_t bytes, unsigned flags), { return registerHost(host, bytes, flags); })
-MX_DRIVER(cuMemHostUnregister, (void *host), { return unregisterHost(host); })
 MX_DRIVER(cuMemHostGetDevicePointer, (CUdeviceptr * address, void *host, unsigned), { return mapped(address, host); })
-MX_DRIVER(cuMemHostGetFlags, (unsigned *flags, void *host), {
+MX_BOTH(cuMemAllocHost, cudaMallocHost, (void **host, size_t bytes), { return give(host, bytes, Block::Pinned); })
+MX_BOTH(cuMemHostAlloc, cudaHostAlloc, (void **host, size_t bytes, unsigned flags),
+    { return give(host, bytes, Block::Pinned, flags); })
+MX_BOTH(cuMemFreeHost, cudaFreeHost, (void *host), { return release(uint64_t(host)); })
+MX_BOTH(cuMemHostRegister, cudaHostRegister, (void *host, size_t bytes, unsigned flags),
+    { return registerHost(host, bytes, flags); })
+MX_BOTH(cuMemHostUnregister, cudaHostUnregister, (void *host), { return unregisterHost(host); })
+MX_BOTH(cuMemHostGetFlags, cudaHostGetFlags, (unsigned *flags, void *host), {
   auto *block = findBlock(uint64_t(host));
   if (block)
     *flags = block->second.flags | CU_MEMHOSTALLOC_DEVICEMAP;
   return block ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 })
-MX_DRIVER(cuMemGetInfo, (size_t *free, size_t *total), {
+MX_BOTH(cuMemGetInfo, cudaMemGetInfo, (size_t *free, size_t *total), {
   DeviceMemory &memory = Session::get().device().memory;
   *total = memory.bytesCapacity();
   *free = *total - memory.bytesInUse();
@@ -257,7 +258,6 @@ MX_DRIVER(cuPointerGetAttributes, (unsigned count, CUpointer_attribute *attribut
 namespace {
 struct Physical {
   size_t bytes;
-  CUmemAllocationProp properties;
   bool isMapped = false;
 };
 } // namespace
@@ -271,7 +271,7 @@ MX_DRIVER(cuMemCreate,
     (CUmemGenericAllocationHandle * handle, size_t bytes, const CUmemAllocationProp *properties, unsigned long long), {
       if (properties->requestedHandleTypes)
         return fail(CUDA_ERROR_NOT_SUPPORTED, "memory shared between processes is not supported");
-      *handle = uint64_t(make<Physical>(bytes, *properties));
+      *handle = uint64_t(make<Physical>(bytes));
       return CUDA_SUCCESS;
     })
 MX_DRIVER(cuMemRelease, (CUmemGenericAllocationHandle handle),
@@ -316,21 +316,13 @@ MX_RUNTIME(cudaMalloc3D, (cudaPitchedPtr * result, cudaExtent extent), {
 })
 MX_RUNTIME(cudaMallocManaged, (void **address, size_t bytes, unsigned flags),
     { return give(address, bytes, Block::Managed, flags); })
-MX_RUNTIME(cudaMallocHost, (void **host, size_t bytes), { return give(host, bytes, Block::Pinned); })
-MX_RUNTIME(
-    cudaHostAlloc, (void **host, size_t bytes, unsigned flags), { return give(host, bytes, Block::Pinned, flags); })
 MX_RUNTIME(cudaMallocAsync, (void **address, size_t bytes, cudaStream_t stream),
     { return giveInOrder(address, bytes, stream); })
 MX_RUNTIME(cudaMallocFromPoolAsync, (void **address, size_t bytes, cudaMemPool_t, cudaStream_t stream),
     { return giveInOrder(address, bytes, stream); })
 MX_RUNTIME(cudaFree, (void *address), { return release(uint64_t(address)); })
-MX_RUNTIME(cudaFreeHost, (void *host), { return release(uint64_t(host)); })
 MX_RUNTIME(cudaFreeAsync, (void *address, cudaStream_t stream), { return releaseInOrder(uint64_t(address), stream); })
-MX_RUNTIME(cudaHostRegister, (void *host, size_t bytes, unsigned flags), { return registerHost(host, bytes, flags); })
-MX_RUNTIME(cudaHostUnregister, (void *host), { return unregisterHost(host); })
 MX_RUNTIME(cudaHostGetDevicePointer, (void **address, void *host, unsigned), { return mapped(address, host); })
-MX_RUNTIME(cudaHostGetFlags, (unsigned *flags, void *host), { return cuMemHostGetFlags(flags, host); })
-MX_RUNTIME(cudaMemGetInfo, (size_t *free, size_t *total), { return cuMemGetInfo(free, total); })
 MX_RUNTIME(cudaMemAdvise, (const void *, size_t, cudaMemoryAdvise, cudaMemLocation), { return CUDA_SUCCESS; })
 MX_RUNTIME(
     cudaMemPrefetchAsync, (const void *, size_t, cudaMemLocation, unsigned, cudaStream_t), { return CUDA_SUCCESS; })
@@ -371,14 +363,14 @@ static Pool *defaultPool(int device) {
   return pool;
 }
 
-MX_RUNTIME(cudaDeviceGetDefaultMemPool, (cudaMemPool_t * pool, int device), {
+static Status poolOf(cudaMemPool_t *pool, int device) {
+  if (device < 0 || size_t(device) >= Session::get().devices.size())
+    return CUDA_ERROR_INVALID_DEVICE;
   *pool = reinterpret_cast<cudaMemPool_t>(defaultPool(device));
   return CUDA_SUCCESS;
-})
-MX_RUNTIME(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device), {
-  *pool = reinterpret_cast<cudaMemPool_t>(defaultPool(device));
-  return CUDA_SUCCESS;
-})
+}
+MX_RUNTIME(cudaDeviceGetDefaultMemPool, (cudaMemPool_t * pool, int device), { return poolOf(pool, device); })
+MX_RUNTIME(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device), { return poolOf(pool, device); })
 MX_RUNTIME(cudaMemPoolCreate, (cudaMemPool_t * pool, const cudaMemPoolProps *properties), {
   if (properties->handleTypes != cudaMemHandleTypeNone)
     return fail(CUDA_ERROR_NOT_SUPPORTED, "memory shared between processes is not supported");
@@ -387,18 +379,25 @@ MX_RUNTIME(cudaMemPoolCreate, (cudaMemPool_t * pool, const cudaMemPoolProps *pro
 })
 MX_RUNTIME(cudaMemPoolDestroy, (cudaMemPool_t pool),
     { return destroy(reinterpret_cast<Pool *>(pool)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; })
+/// Returns an attribute of a pool, or null.
+static uint64_t *attributeOf(cudaMemPool_t handle, cudaMemPoolAttr attribute) {
+  auto *pool = reinterpret_cast<Pool *>(handle);
+  return isLive(pool) ? &pool->attributes[attribute] : nullptr;
+}
+/// Attributes from here on have 64 bits, the others are of type int.
+constexpr cudaMemPoolAttr kFirstWide = cudaMemPoolAttrReleaseThreshold;
 MX_RUNTIME(cudaMemPoolSetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value), {
-  bool isWide = attribute >= cudaMemPoolAttrReleaseThreshold;
-  reinterpret_cast<Pool *>(pool)->attributes[attribute] =
-      isWide ? *static_cast<uint64_t *>(value) : uint64_t(*static_cast<int *>(value));
+  uint64_t *stored = attributeOf(pool, attribute);
+  if (!stored)
+    return CUDA_ERROR_INVALID_VALUE;
+  *stored = attribute >= kFirstWide ? *static_cast<uint64_t *>(value) : uint64_t(*static_cast<int *>(value));
   return CUDA_SUCCESS;
 })
 MX_RUNTIME(cudaMemPoolGetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value), {
-  uint64_t found = reinterpret_cast<Pool *>(pool)->attributes[attribute];
-  if (attribute >= cudaMemPoolAttrReleaseThreshold)
-    *static_cast<uint64_t *>(value) = found;
-  else
-    *static_cast<int *>(value) = int(found);
+  uint64_t *stored = attributeOf(pool, attribute);
+  if (!stored)
+    return CUDA_ERROR_INVALID_VALUE;
+  memcpy(value, stored, attribute >= kFirstWide ? sizeof(uint64_t) : sizeof(int));
   return CUDA_SUCCESS;
 })
 MX_RUNTIME(cudaMemPoolTrimTo, (cudaMemPool_t, size_t), { return CUDA_SUCCESS; })

@@ -21,22 +21,35 @@ Program::~Program() {
     module->unload();
 }
 
+std::string Program::read() {
+  if (!newest.bytes.empty())
+    return {};
+  std::string why = readImage(image, imageBytes, name.c_str(), newest);
+  if (why.empty() && newest.kind != Image::Ptx)
+    why = unpackPtx(newest);
+  if (!why.empty())
+    newest = {};
+  return why;
+}
+
 Status Program::on(int device, Module *&result) {
   std::unique_ptr<Module> &module = modules[device];
   if (!module) {
     Session &session = Session::get();
-    Image found;
-    std::string why = readImage(image, imageBytes, name.c_str(), found);
-    if (why.empty() && found.kind != Image::Ptx)
-      why = unpackPtx(found, session.chip->capability);
+    std::string why = read();
+    // The newest PTX is also the best for the chip if the chip runs it.
+    if (why.empty() && !targetRunsOn(newest.target, session.chip->capability)) {
+      why = readImage(image, imageBytes, name.c_str(), newest);
+      if (why.empty() && newest.kind != Image::Ptx)
+        why = unpackPtx(newest, session.chip->capability);
+      else if (why.empty())
+        why = name + ": expected PTX that runs on " + std::string(session.chip->name) + ", found " + newest.target +
+              ": mx-sim run --chip names another chip";
+    }
     if (!why.empty())
       return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, why);
-    if (!targetRunsOn(found.target, session.chip->capability))
-      return fail(CUDA_ERROR_NO_BINARY_FOR_GPU, name + ": expected PTX that runs on " +
-                                                    std::string(session.chip->name) + ", found " + found.target +
-                                                    ": mx-sim run --chip names another chip");
     std::vector<Diagnostic> errors;
-    auto parsed = Module::parse(found.bytes, name, errors);
+    auto parsed = Module::parse(newest.bytes, name, errors);
     if (!parsed)
       return fail(
           CUDA_ERROR_INVALID_PTX, name + ":" + std::to_string(errors.front().line) + ": " + errors.front().message);
@@ -45,7 +58,6 @@ Status Program::on(int device, Module *&result) {
     for (auto &[variable, host] : managed)
       if (const GlobalInfo *global = parsed->findGlobal(variable))
         *host = session.devices[size_t(device)]->memory.translate(global->address, global->bytes);
-    ptx = std::move(found.bytes);
     module = std::move(parsed);
   }
   result = module.get();
@@ -167,87 +179,94 @@ static Status out(Handle *result, Status status, T *const &made) {
   return status;
 }
 
-MX_DRIVER(cuModuleLoadData, (CUmodule * module, const void *image), {
+/// Loads an image, or a file, and stores its handle.
+template <typename Handle>
+static Status loadAs(Handle *result, const void *image) {
   Program *program = nullptr;
-  return out(module, load(image, 0, program), program);
-})
-MX_DRIVER(cuModuleLoadDataEx, (CUmodule * module, const void *image, unsigned, CUjit_option *, void **), {
+  return out(result, load(image, 0, program), program);
+}
+template <typename Handle>
+static Status loadFileAs(Handle *result, const char *path) {
   Program *program = nullptr;
-  return out(module, load(image, 0, program), program);
-})
-MX_DRIVER(cuModuleLoadFatBinary, (CUmodule * module, const void *image), {
-  Program *program = nullptr;
-  return out(module, load(image, 0, program), program);
-})
-MX_DRIVER(cuModuleLoad, (CUmodule * module, const char *path), {
-  Program *program = nullptr;
-  return out(module, loadFile(path, program), program);
-})
-MX_DRIVER(cuModuleUnload, (CUmodule module), { return unload(in(module)); })
-MX_DRIVER(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name), {
+  return out(result, loadFile(path, program), program);
+}
+/// Stores the handle of a kernel.
+template <typename Handle>
+static Status findAs(Handle *result, Program *program, const char *name) {
   Function *found = nullptr;
-  if (!isLive(in(module)))
-    return CUDA_ERROR_INVALID_HANDLE;
-  return out(function, in(module)->find(name, found), found);
-})
-MX_DRIVER(cuModuleGetGlobal, (CUdeviceptr * address, size_t *bytes, CUmodule module, const char *name), {
+  return isLive(program) ? out(result, program->find(name, found), found) : CUDA_ERROR_INVALID_HANDLE;
+}
+/// Stores the address and the size of a variable; either pointer may be null.
+static Status findVariableAs(CUdeviceptr *address, size_t *bytes, Program *program, const char *name) {
   uint64_t at = 0;
   size_t size = 0;
-  if (!isLive(in(module)))
-    return CUDA_ERROR_INVALID_HANDLE;
-  Status status = findVariable(in(module), name, at, size);
+  Status status = isLive(program) ? findVariable(program, name, at, size) : CUDA_ERROR_INVALID_HANDLE;
   if (!status && address)
     *address = at;
   if (!status && bytes)
     *bytes = size;
   return status;
-})
+}
+/// Stores the handle that `get` returns for a function.
+template <typename Result, typename Get>
+static Status describe(const void *handle, Result *result, Get get) {
+  Function *function = nullptr;
+  Status status = functionOf(handle, function);
+  if (!status)
+    *result = (Result)get(*function);
+  return status;
+}
+
+MX_DRIVER(cuModuleLoadData, (CUmodule * module, const void *image), { return loadAs(module, image); })
+MX_DRIVER(cuModuleLoadDataEx, (CUmodule * module, const void *image, unsigned, CUjit_option *, void **),
+    { return loadAs(module, image); })
+MX_DRIVER(cuModuleLoadFatBinary, (CUmodule * module, const void *image), { return loadAs(module, image); })
+MX_DRIVER(cuModuleLoad, (CUmodule * module, const char *path), { return loadFileAs(module, path); })
+MX_DRIVER(cuModuleUnload, (CUmodule module), { return unload(in(module)); })
+MX_DRIVER(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name),
+    { return findAs(function, in(module), name); })
+MX_DRIVER(cuModuleGetGlobal, (CUdeviceptr * address, size_t *bytes, CUmodule module, const char *name),
+    { return findVariableAs(address, bytes, in(module), name); })
 MX_DRIVER(cuModuleGetLoadingMode, (CUmoduleLoadingMode * mode), {
   *mode = CU_MODULE_LAZY_LOADING;
   return CUDA_SUCCESS;
 })
 
 MX_DRIVER(cuLibraryLoadData,
-    (CUlibrary * library, const void *code, CUjit_option *, void **, unsigned, CUlibraryOption *, void **, unsigned), {
-      Program *program = nullptr;
-      return out(library, load(code, 0, program), program);
-    })
+    (CUlibrary * library, const void *code, CUjit_option *, void **, unsigned, CUlibraryOption *, void **, unsigned),
+    { return loadAs(library, code); })
+MX_RUNTIME(cudaLibraryLoadData,
+    (cudaLibrary_t * library, const void *code, cudaJitOption *, void **, unsigned, cudaLibraryOption *, void **,
+        unsigned),
+    { return loadAs(library, code); })
 MX_DRIVER(cuLibraryLoadFromFile,
-    (CUlibrary * library, const char *path, CUjit_option *, void **, unsigned, CUlibraryOption *, void **, unsigned), {
-      Program *program = nullptr;
-      return out(library, loadFile(path, program), program);
-    })
-MX_DRIVER(cuLibraryUnload, (CUlibrary library), { return unload(in(library)); })
-MX_DRIVER(cuLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *name), {
-  Function *found = nullptr;
-  return out(kernel, in(library)->find(name, found), found);
-})
-MX_DRIVER(cuLibraryGetModule, (CUmodule * module, CUlibrary library), {
-  *module = reinterpret_cast<CUmodule>(library);
-  return CUDA_SUCCESS;
-})
-MX_DRIVER(cuLibraryGetGlobal, (CUdeviceptr * address, size_t *bytes, CUlibrary library, const char *name), {
-  uint64_t at = 0;
-  size_t size = 0;
-  Status status = findVariable(in(library), name, at, size);
-  if (!status && address)
-    *address = at;
-  if (!status && bytes)
-    *bytes = size;
-  return status;
-})
-MX_DRIVER(cuKernelGetFunction, (CUfunction * function, CUkernel kernel), {
-  *function = reinterpret_cast<CUfunction>(kernel);
-  return CUDA_SUCCESS;
-})
-MX_DRIVER(cuFuncGetName, (const char **name, CUfunction function), {
-  *name = reinterpret_cast<Function *>(function)->name.c_str();
-  return CUDA_SUCCESS;
-})
-MX_DRIVER(cuFuncGetModule, (CUmodule * module, CUfunction function), {
-  *module = reinterpret_cast<CUmodule>(reinterpret_cast<Function *>(function)->program);
-  return CUDA_SUCCESS;
-})
+    (CUlibrary * library, const char *path, CUjit_option *, void **, unsigned, CUlibraryOption *, void **, unsigned),
+    { return loadFileAs(library, path); })
+MX_RUNTIME(cudaLibraryLoadFromFile,
+    (cudaLibrary_t * library, const char *path, cudaJitOption *, void **, unsigned, cudaLibraryOption *, void **,
+        unsigned),
+    { return loadFileAs(library, path); })
+MX_BOTH(cuLibraryUnload, cudaLibraryUnload, (CUlibrary library), { return unload(in(library)); })
+MX_BOTH(cuLibraryGetKernel, cudaLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *name),
+    { return findAs(kernel, in(library), name); })
+MX_DRIVER(cuLibraryGetModule, (CUmodule * module, CUlibrary library),
+    { return out(module, isLive(in(library)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE, in(library)); })
+MX_DRIVER(cuLibraryGetGlobal, (CUdeviceptr * address, size_t *bytes, CUlibrary library, const char *name),
+    { return findVariableAs(address, bytes, in(library), name); })
+MX_DRIVER(cuKernelGetFunction, (CUfunction * function, CUkernel kernel),
+    { return describe(kernel, function, [](Function &f) { return &f; }); })
+MX_DRIVER(cuFuncGetName, (const char **name, CUfunction function),
+    { return describe(function, name, [](Function &f) { return f.name.c_str(); }); })
+MX_DRIVER(cuFuncGetModule, (CUmodule * module, CUfunction function),
+    { return describe(function, module, [](Function &f) { return f.program; }); })
+MX_RUNTIME(cudaFuncGetName, (const char **name, const void *host),
+    { return describe(host, name, [](Function &f) { return f.name.c_str(); }); })
+MX_RUNTIME(cudaGetKernel, (cudaKernel_t * kernel, const void *host),
+    { return describe(host, kernel, [](Function &f) { return &f; }); })
+MX_RUNTIME(__cudaGetKernel, (cudaKernel_t * kernel, const void *host),
+    { return describe(host, kernel, [](Function &f) { return &f; }); })
+MX_RUNTIME(cudaGetFuncBySymbol, (cudaFunction_t * function, const void *host),
+    { return describe(host, function, [](Function &f) { return &f; }); })
 
 //===----------------------------------------------------------------------===//
 // Registration by the code of nvcc
@@ -361,23 +380,3 @@ MX_RUNTIME(cudaMemcpyFromSymbol, (void *to, const void *symbol, size_t count, si
 MX_RUNTIME(cudaMemcpyFromSymbolAsync,
     (void *to, const void *symbol, size_t count, size_t offset, cudaMemcpyKind, cudaStream_t stream),
     { return copySymbol(symbol, nullptr, to, count, offset, stream); })
-
-MX_RUNTIME(cudaLibraryLoadData,
-    (cudaLibrary_t * library, const void *code, cudaJitOption *, void **, unsigned, cudaLibraryOption *, void **,
-        unsigned),
-    {
-      Program *program = nullptr;
-      return out(library, load(code, 0, program), program);
-    })
-MX_RUNTIME(cudaLibraryLoadFromFile,
-    (cudaLibrary_t * library, const char *path, cudaJitOption *, void **, unsigned, cudaLibraryOption *, void **,
-        unsigned),
-    {
-      Program *program = nullptr;
-      return out(library, loadFile(path, program), program);
-    })
-MX_RUNTIME(cudaLibraryUnload, (cudaLibrary_t library), { return unload(reinterpret_cast<Program *>(library)); })
-MX_RUNTIME(cudaLibraryGetKernel, (cudaKernel_t * kernel, cudaLibrary_t library, const char *name), {
-  Function *found = nullptr;
-  return out(kernel, reinterpret_cast<Program *>(library)->find(name, found), found);
-})

@@ -23,8 +23,7 @@ using namespace mx::sim::cuda;
 thread_local const char *mx::sim::cuda::currentCall = "";
 thread_local cudaError_t mx::sim::cuda::lastError = cudaSuccess;
 
-/// The newest chip of each family comes first. Sizes are those of NVIDIA's
-/// tuning guides; clocks are maxima.
+/// Sizes come from NVIDIA's tuning guides; clocks are maxima.
 static const Chip kChips[] = {
     {"h200", "NVIDIA H200 (mx-sim)", {9, 0}, 132, 228 << 10, 227 << 10, 50 << 20, 1980000, 3201000, 6144},
     {"b200", "NVIDIA B200 (mx-sim)", {10, 0}, 148, 228 << 10, 227 << 10, 126 << 20, 1965000, 3996000, 8192},
@@ -61,12 +60,11 @@ static const Chip *chooseChip(const Session &session, std::string &error) {
   }
   const Chip *newest = &kChips[0];
   for (const std::unique_ptr<Program> &program : session.programs) {
-    Image image;
-    if (!readImage(program->image, program->imageBytes, "", image).empty() ||
-        (image.kind != Image::Ptx && !unpackPtx(image).empty()))
+    if (!program->read().empty())
       continue;
     for (const Chip &chip : kChips)
-      if (targetRunsOn(image.target, chip.capability) && !targetRunsOn(image.target, newest->capability))
+      if (targetRunsOn(program->newest.target, chip.capability) &&
+          !targetRunsOn(program->newest.target, newest->capability))
         newest = &chip;
   }
   return newest;
@@ -180,13 +178,11 @@ static Status statusOf(const LaunchReport &report) {
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 
-void Session::note(Program &program, const LaunchReport &report) {
+void Session::note(const LaunchReport &report) {
   for (const Finding &finding : report.findings)
     if (!(finding.isWarning && options.warnings == RunOptions::Warnings::None) &&
-        found.insert({report.facts.kernel, int(finding.kind), finding.ptxLine}).second) {
+        found.insert({report.facts.kernel, int(finding.kind), finding.ptxLine}).second)
       printFinding(finding.text() + "\n");
-      program.isReported = true;
-    }
   if (!options.report.empty())
     reports.push_back(report);
 }
@@ -211,13 +207,12 @@ Status Session::launch(const Operation &kernel, int device) {
   Module *module;
   if (Status status = program.on(device, module))
     return status;
-  fflush(stdout);
   LaunchReport report = mx::sim::launch(*module, devices[size_t(device)]->memory, config);
   modelled += report.time.microseconds();
   if (report.status == LaunchStatus::BadInput && statusOf(report) == CUDA_ERROR_INVALID_VALUE)
     return fail(CUDA_ERROR_INVALID_VALUE, report.text());
   ++launches;
-  note(program, report);
+  note(report);
   if (options.timeLines)
     fputs(mx::printable(linesText(report, options.timeLines)).c_str(), stderr);
   if (!report.isComplete)
@@ -232,8 +227,8 @@ void Session::finish() {
     why = mx::writeOutputFile(options.report, {reportAsJson(reports)});
   const char *folder = getenv("MX_SIM_PTX");
   for (const std::unique_ptr<Program> &program : programs)
-    if (folder && *folder && why.empty() && !program->ptx.empty())
-      why = mx::writeOutputFile(std::string(folder) + "/" + program->name, {program->ptx});
+    if (folder && *folder && why.empty() && !program->modules.empty())
+      why = mx::writeOutputFile(std::string(folder) + "/" + program->name, {program->newest.bytes});
   if (!why.empty())
     printFinding("error: " + why + "\n");
   if (launches && getenv("MX_SIM_FINDINGS"))

@@ -63,7 +63,7 @@ struct Device {
 struct Program {
   ~Program();
   std::string name;
-  std::string ptx; ///< empty until the first use
+  Image newest; ///< PTX for the newest architecture, once read
   const void *image = nullptr;
   size_t imageBytes = 0; ///< 0: encoded in the image
   std::unique_ptr<char[]> copy;
@@ -71,10 +71,11 @@ struct Program {
   std::map<std::string, std::unique_ptr<struct Function>, std::less<>> functions;
   /// Pointers of the host program to managed variables, by name.
   std::map<std::string, void **> managed;
-  bool isReported = false; ///< findings in this program were printed
 
   /// Returns the module on the device, which is loaded on first use.
   Status on(int device, Module *&module);
+  /// Reads `newest`. Returns an error message or an empty string.
+  std::string read();
   Status find(std::string_view name, struct Function *&function);
 };
 
@@ -132,12 +133,11 @@ struct Operation {
   size_t width = 0, rows = 1, planes = 1; ///< width in bytes
   uint32_t value = 0;
   unsigned valueBytes = 1;
-  // Calls of the host, events, graphs within graphs, allocations.
+  // Calls of the host, events, graphs within graphs.
   void (*call)(void *) = nullptr;
   void *data = nullptr;
   Event *event = nullptr;
   std::shared_ptr<Graph> graph;
-  size_t bytes = 0;
 };
 
 struct Node {
@@ -192,7 +192,7 @@ public:
 
 private:
   Session();
-  void note(Program &program, const LaunchReport &report);
+  void note(const LaunchReport &report);
 
   uint64_t launches = 0;
   std::vector<LaunchReport> reports;
@@ -247,7 +247,8 @@ Status runGraph(const Graph &graph, Stream *stream);
 /// Packs the arguments of a kernel.
 Status pack(Function &function, void **arguments, void **extra, std::vector<uint8_t> &parameters);
 Status functionOf(const void *handle, Function *&function);
-int attributeOf(const Chip &chip, CUdevice_attribute attribute, bool &isKnown);
+/// Reads launch attributes. Both interfaces share their layout.
+Status readAttributes(const cudaLaunchAttribute *attributes, unsigned count, Operation &work);
 double now(); ///< microseconds: modelled with --time, else of the host
 
 template <typename T>

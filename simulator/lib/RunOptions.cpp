@@ -65,30 +65,38 @@ std::string badValue(std::string_view option, const std::string &expected,
          ", found '" + std::string(found) + "'";
 }
 
-std::string parseChecks(std::string_view text, uint32_t &checks) {
-  checks = kCheckNone;
-  std::string names = "default, all, none or a list of";
-  for (const CheckName &check : kCheckNames)
-    names.append(" ").append(check.name);
-  if (text == "all" || text == "default")
-    checks = kCheckAll;
-  if (text == "all" || text == "default" || text == "none")
-    return {};
-  for (size_t begin = 0; begin <= text.size();) {
-    size_t end = std::min(text.find(',', begin), text.size());
-    uint32_t bit = 0;
-    for (const CheckName &check : kCheckNames)
-      if (text.substr(begin, end - begin) == check.name)
-        bit = check.bit;
-    if (!bit)
-      return badValue("checks", names, text);
-    checks |= bit;
-    begin = end + 1;
-  }
-  return {};
-}
-
 } // namespace
+
+bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
+                          std::string &error) {
+  // "-race" removes the check "race". A list that starts with '-' removes from
+  // the set of all checks.
+  checks = text.substr(0, 1) == "-" ? kCheckAll : kCheckNone;
+  if (text == "none")
+    return true;
+  for (size_t begin = 0, end; begin <= text.size(); begin = end + 1) {
+    end = std::min(text.find(',', begin), text.size());
+    std::string_view part = text.substr(begin, end - begin), wanted = part;
+    bool isOff = wanted.substr(0, 1) == "-";
+    wanted.remove_prefix(isOff);
+    bool isFound = wanted == "all" && !isOff;
+    if (isFound)
+      checks = kCheckAll;
+    for (auto &[name, bit] : kCheckNames)
+      if (wanted == name) {
+        checks = isOff ? checks & ~bit : checks | bit;
+        isFound = true;
+      }
+    if (!isFound) {
+      error = "unknown check '" + std::string(part) +
+              "', expected all, none or a list of";
+      for (auto &[name, bit] : kCheckNames)
+        error.append(" ").append(name);
+      return false;
+    }
+  }
+  return true;
+}
 
 std::string RunOptions::set(std::string_view option, std::string_view value) {
   uint64_t number = 0;
@@ -166,9 +174,12 @@ std::string RunOptions::set(std::string_view option, std::string_view value) {
   if (option == "clock" || option == "time-figure" || option == "time-without")
     return setTimeChange(option, value);
   if (option == "checks") {
-    uint32_t parsed = 0;
-    if (std::string why = parseChecks(value, parsed); !why.empty())
-      return why;
+    uint32_t parsed = kCheckAll;
+    std::string names = "default, all, none or a list of", error;
+    for (const CheckName &check : kCheckNames)
+      names.append(" ").append(check.name);
+    if (value != "default" && !parseChecks(value, parsed, error))
+      return badValue(option, names, value);
     checks = parsed;
     looksForBugs = value != "default" && value != "none";
     return {};

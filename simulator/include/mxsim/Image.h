@@ -46,8 +46,6 @@ std::string targetOf(const std::string &ptx);
 bool targetRunsOn(std::string_view target, ComputeCapability chip);
 /// Returns true if the text is a well-formed target.
 bool isTarget(std::string_view target);
-/// Returns the compute capability of a target, or 0.0 if it is malformed.
-ComputeCapability capabilityOf(std::string_view target);
 
 } // namespace mx::sim
 

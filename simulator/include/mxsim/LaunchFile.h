@@ -77,10 +77,6 @@ LaunchFileResult runLaunchFile(const LaunchFileOptions &options);
 /// "?" for every value that the user must fill in.
 std::string launchTemplate(const KernelInfo &kernel);
 
-/// Parses "all", "none", or check names separated by commas. Returns false and
-/// sets `error` on failure.
-bool parseChecks(std::string_view text, uint32_t &checks, std::string &error);
-
 } // namespace mx::sim
 
 #endif // MXSIM_LAUNCHFILE_H

@@ -12,6 +12,10 @@
 
 namespace mx::sim {
 
+/// Parses "all", "none", or check names separated by commas. Returns false and
+/// sets `error` on failure.
+bool parseChecks(std::string_view text, uint32_t &checks, std::string &error);
+
 struct RunOptions {
   uint64_t seed = 0;
   uint32_t checks = kCheckAll;

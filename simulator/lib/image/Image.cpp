@@ -42,13 +42,6 @@ bool mx::sim::isTarget(std::string_view text) {
   return parseTarget(text, target);
 }
 
-ComputeCapability mx::sim::capabilityOf(std::string_view text) {
-  Target target;
-  return parseTarget(text, target)
-             ? ComputeCapability{target.major, target.minor}
-             : ComputeCapability{};
-}
-
 bool mx::sim::targetRunsOn(std::string_view text, ComputeCapability chip) {
   auto [major, minor] = chip;
   Target target;

@@ -574,34 +574,3 @@ int LaunchFileResult::exitStatus() const {
 LaunchFileResult mx::sim::runLaunchFile(const LaunchFileOptions &options) {
   return LaunchFile(options).run();
 }
-
-bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
-                          std::string &error) {
-  // "-race" removes the check "race". A list that starts with '-' removes from
-  // the set of all checks.
-  checks = text.substr(0, 1) == "-" ? kCheckAll : kCheckNone;
-  if (text == "none")
-    return true;
-  for (size_t begin = 0, end; begin <= text.size(); begin = end + 1) {
-    end = std::min(text.find(',', begin), text.size());
-    std::string_view part = text.substr(begin, end - begin), wanted = part;
-    bool isOff = wanted.substr(0, 1) == "-";
-    wanted.remove_prefix(isOff);
-    bool isFound = wanted == "all" && !isOff;
-    if (isFound)
-      checks = kCheckAll;
-    for (auto &[name, bit] : kCheckNames)
-      if (wanted == name) {
-        checks = isOff ? checks & ~bit : checks | bit;
-        isFound = true;
-      }
-    if (!isFound) {
-      error = "unknown check '" + std::string(part) +
-              "', expected all, none or a list of";
-      for (auto &[name, bit] : kCheckNames)
-        error.append(" ").append(name);
-      return false;
-    }
-  }
-  return true;
-}

@@ -93,4 +93,5 @@ int main(int, char **arguments) {
 // OPTION: run: unknown option '--sed=1'
 // NOTHING: run: expected a program
 // ABSENT: ./none: expected a program, found No such file or directory
-// HELP: --chip=NAME
+// HELP: mx-sim run [OPTIONS] PROGRAM [ARGUMENTS...]
+// HELP: --chip NAME

@@ -73,6 +73,7 @@ static void built() {
   cudaGraphNode_t clear, plus, times, child, found, host;
   cudaGraphExec_t instance;
   int three = 3, four = 4, ten = 10, calls = 0;
+  size_t count;
   void *three_[] = {&x, &three}, *four_[] = {&x, &four}, *ten_[] = {&x, &ten};
   cudaMemsetParams zero = {x, 0, 0, 4, 32, 1};
   OK(cudaGraphCreate(&graph, 0));
@@ -100,7 +101,25 @@ static void built() {
   cudaGraphExecUpdateResultInfo result;
   OK(cudaGraphExecUpdate(instance, copy, &result));
   OK(cudaGraphLaunch(instance, 0));
+  CHECK(read(x) == 10); // an update concerns parameters: the node stays disabled
+  OK(cudaGraphNodeSetEnabled(instance, times, 1));
+  OK(cudaGraphLaunch(instance, 0));
   CHECK(read(x) == 40);
+  OK(cudaGraphExecKernelNodeSetParams(instance, plus, &add3)); // handles keep their meaning
+  OK(cudaGraphLaunch(instance, 0));
+  CHECK(read(x) == 12);
+  // The same number of dependencies, in another order.
+  cudaGraph_t other;
+  cudaGraphNode_t first, second, third;
+  OK(cudaGraphCreate(&other, 0));
+  OK(cudaGraphAddKernelNode(&second, other, nullptr, 0, &scale4));
+  OK(cudaGraphAddMemsetNode(&third, other, &second, 1, &zero));
+  OK(cudaGraphAddKernelNode(&first, other, nullptr, 0, &add3));
+  OK(cudaGraphAddDependencies(other, &first, &second, &edge, 1));
+  CHECK(cudaGraphExecUpdate(instance, other, &result) == cudaErrorGraphExecUpdateFailure);
+  CHECK(cudaGraphGetNodes(nullptr, nullptr, &count) == cudaErrorInvalidValue);
+  cudaGraphNodeType type;
+  CHECK(cudaGraphNodeGetType(reinterpret_cast<cudaGraphNode_t>(&type), &type) == cudaErrorInvalidValue);
   OK(cudaGraphCreate(&outer, 0));
   OK(cudaGraphAddChildGraphNode(&child, outer, nullptr, 0, graph));
   OK(cudaGraphAddKernelNode(&plus, outer, &child, 1, &add10));

@@ -13,12 +13,15 @@
 #include "mxsim/io/InputFile.h"
 #include "mxsim/io/Printable.h"
 
+#include <CLI/CLI.hpp>
+
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <elf.h>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,22 +67,6 @@ const RunOption kOptions[] = {
 int refuse(const std::string &why) {
   std::cerr << "mx-sim: error: " << mx::printable(why) << "\n";
   return kExitBadInput;
-}
-
-std::string help() {
-  std::string text =
-      "Run a CUDA program on the simulator, and report the faults of its "
-      "kernels.\n\n"
-      "  mx-sim run [options] PROGRAM [ARGUMENTS...]\n\n"
-      "The program is linked with -cudart shared, or loads libcuda. Its "
-      "kernels need PTX.\n\n";
-  for (const RunOption &option : kOptions) {
-    std::string left = std::string("  ") + option.name + "=" + option.value;
-    left.resize(std::max<size_t>(left.size() + 2, 26), ' ');
-    text += left + option.help + "\n";
-  }
-  return text + "\nExit status: that of the program, or 1 if the program "
-                "succeeds and there are findings.\n";
 }
 
 /// Returns the path of a program as a shell finds it, or "".
@@ -163,44 +150,47 @@ int await(pid_t child) {
 } // namespace
 
 int mx::sim::runProgram(int argc, char **argv) {
+  CLI::App app("mx-sim run [OPTIONS] PROGRAM [ARGUMENTS...]\n"
+               "Run a CUDA program on the simulator, and report the faults of "
+               "its kernels. The program is linked with -cudart shared, or "
+               "loads libcuda; its kernels need PTX. The exit status is that "
+               "of the program, or 1 if the program succeeds and there are "
+               "findings.",
+               "mx-sim run");
+  app.prefix_command();
+  std::map<const RunOption *, std::string> values;
+  for (const RunOption &option : kOptions)
+    app.add_option(option.name, values[&option], option.help)
+        ->type_name(option.value);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &answer) {
+    return app.exit(answer);
+  } catch (const CLI::ParseError &error) {
+    return refuse(std::string("run: ") + error.what() +
+                  "; mx-sim run --help lists the options");
+  }
   RunOptions check;
-  int next = 1;
-  for (; next < argc && argv[next][0] == '-'; ++next) {
-    std::string word = argv[next], name = word.substr(0, word.find('='));
-    if (word == "--") {
-      ++next;
-      break;
-    }
-    if (word == "--help" || word == "-h") {
-      std::cout << help();
-      return kExitClean;
-    }
-    const RunOption *option = nullptr;
-    for (const RunOption &one : kOptions)
-      if (name == one.name)
-        option = &one;
-    if (!option)
-      return refuse("run: unknown option '" + word +
-                    "'; mx-sim run --help lists the options");
-    std::string value;
-    if (name.size() < word.size())
-      value = word.substr(name.size() + 1);
-    else if (++next < argc)
-      value = argv[next];
+  for (auto &[option, value] : values) {
     if (value.empty())
-      return refuse("run: expected a value of " + name);
-    std::string variable = option->variable ? option->variable : "";
+      continue;
+    std::string name = option->name + 2,
+                variable = option->variable ? option->variable : "";
     if (variable.empty()) {
-      variable = RunOptions::variableOf(name.substr(2));
-      if (std::string why = check.set(name.substr(2), value); !why.empty())
+      variable = RunOptions::variableOf(name);
+      if (std::string why = check.set(name, value); !why.empty())
         return refuse(why);
     }
     // The program may change its working directory.
-    if (name == "--report" || name == "--ptx")
+    if (name == "report" || name == "ptx")
       value = fs::absolute(value).string();
     setenv(variable.c_str(), value.c_str(), 1);
   }
-  if (next >= argc)
+  int next = argc - int(app.remaining_size());
+  if (next < argc && argv[next][0] == '-')
+    return refuse(std::string("run: unknown option '") + argv[next] +
+                  "'; mx-sim run --help lists the options");
+  if (next == argc)
     return refuse("run: expected a program; mx-sim run --help lists the "
                   "options");
   std::string program = findProgram(argv[next]);
@@ -213,12 +203,14 @@ int mx::sim::runProgram(int argc, char **argv) {
   if (libraries.empty())
     return refuse("run: expected libcuda.so.1 in lib/mx-sim beside bin, found "
                   "none: build mx-sim with the headers of CUDA 13");
-  char findings[] = "/tmp/mx-sim-XXXXXX";
-  int file = mkstemp(findings);
+  std::error_code code;
+  std::string findings =
+      (fs::temp_directory_path(code) / "mx-sim-XXXXXX").string();
+  int file = mkstemp(findings.data());
   if (file < 0)
-    return refuse(std::string("/tmp: ") + strerror(errno));
+    return refuse(findings + ": " + strerror(errno));
   close(file);
-  setenv("MX_SIM_FINDINGS", findings, 1);
+  setenv("MX_SIM_FINDINGS", findings.c_str(), 1);
   const char *others = getenv("LD_LIBRARY_PATH");
   setenv("LD_LIBRARY_PATH",
          (libraries + (others && *others ? std::string(":") + others : ""))
@@ -236,7 +228,7 @@ int mx::sim::runProgram(int argc, char **argv) {
   }
   int status = child < 0 ? refuse(strerror(errno)) : await(child);
   auto [text, launches, count, errors] = readFindings(findings);
-  unlink(findings);
+  unlink(findings.c_str());
   auto counted = [](uint64_t number, const char *one, const char *many) {
     return std::to_string(number) + " " + (number == 1 ? one : many);
   };

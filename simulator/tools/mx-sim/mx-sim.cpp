@@ -8,6 +8,7 @@
 
 #include "mxsim/ExitStatus.h"
 #include "mxsim/Report.h"
+#include "mxsim/RunOptions.h"
 #include "mxsim/io/InputFile.h"
 #include "mxsim/io/Memory.h"
 #include "mxsim/io/Notices.h"
