@@ -57,107 +57,122 @@ bool Order::isWithinCta(Warp &w, const Cta &cta, const Knowledge &known,
 }
 
 template <bool HasLanes>
-void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
+void Order::visitShared(Warp &w, const Instr *i, Epoch e,
                         const Knowledge &known, bool isAsyncProxy, Cta &cta,
-                        uint32_t offset, uint32_t bytes, Touch touch,
-                        LaneRun run) {
-  std::vector<ShadowCell> &shadow = cta.tracker->shadow;
-  WorstConflict worst;
-  bool isWrite = touch != Touch::Read;
-  bool isObserver = !isWrite && e.isAtomic() && !e.isAsync();
-  uint64_t good = 0; // last epoch found to be ordered
-  const WarpOrder &o = of(w);
-  bool isSettled =
-      HasLanes && run.isRow() &&
-      offset + uint64_t(bytes) <= shadow.size() * 4 &&
-      isRepeated(&cta.tracker->lanes[offset / 4], run, 0, bytes / 4, isWrite);
-  // Inline: a call per granule would cost a tenth of the launch time.
-  auto visit = [&](uint64_t g, unsigned mask) __attribute__((always_inline)) {
-    if (g >= shadow.size())
-      return;
-    Epoch write = shadow[g].write;
-    if (isObserver && write.isAtomic() && write.bytes() & mask &&
-        write.agent() != e.agent() &&
-        !isKnown(known, known.async, write, true, false))
-      observed[cellOf(cta, g)].add(
-          write.raw(), e, [&](Epoch o) { return o.agent() == e.agent(); });
-    auto onClash = [&](Epoch old, bool wasWrite, Lane lane) {
+                        AccessRanges ranges, Touch touch) {
+  struct Access {
+    enum : bool { hasLanes = HasLanes };
+    Order &order;
+    Warp &warp;
+    Cta &cta;
+    const Knowledge &known;
+    const WarpOrder &o;
+    Epoch e;
+    Touch touch;
+    bool isAsyncProxy, isWrite, isPlain, isObserver;
+    uint64_t good = 0; ///< last epoch found to be ordered
+    WorstConflict worst = {};
+    Change<ShadowCell> last = {};
+
+    bool isNear(Epoch old) const {
+      return (old.agent() == o.self || old.agent() == o.alone) &&
+             old.step() > o.ordered;
+    }
+    bool isSame(Epoch old) const { return old.sameAccess(e); }
+    void onClash(uint64_t g, Epoch old, bool wasWrite, Lane lane) {
       Conflict c{old, wasWrite, g, ~0ull, lane};
       if (!isReadBeforeCas(old, wasWrite, e, isWrite))
-        worst.add(c, isWarning(known, false, isWrite, c));
-    };
-    if (HasLanes && !isSettled)
-      visitLane(shadow[g], cta.tracker->lanes[g], e.withBytes(mask), touch,
-                run.at(uint32_t(g * 4 - offset)), onClash, [&o](Epoch old) {
-                  return (old.agent() == o.self || old.agent() == o.alone) &&
-                         old.step() > o.ordered;
-                });
-    visitCell(
-        shadow[g], e.withBytes(mask), touch,
-        [&](Epoch old, bool wasWrite) {
-          uint64_t key = old.raw() << 4 | wasWrite;
-          if (key == good)
-            return true;
-          if (old.agent() != e.agent() &&
-              !isKnown(known, known.async, old, wasWrite, isAsyncProxy) &&
-              !isWithinCta(w, cta, known, old, e) &&
-              !isObserved(known, cellOf(cta, g), old, e, wasWrite))
-            return false;
-          good = key;
-          return true;
-        },
-        [&](Epoch old, bool wasWrite) {
-          onClash(old, wasWrite, kUnknownLane);
-        });
-  };
-  if (!((offset | bytes) & 3)) {
-    for (uint64_t g = offset / 4, end = (uint64_t(offset) + bytes) / 4; g < end;
-         ++g)
-      visit(g, 15);
-  } else {
-    forGranules(offset, bytes, visit);
+        worst.add(c, order.isWarning(known, false, isWrite, c));
+    }
+    bool visit(ShadowCell &cell, uint64_t g, unsigned mask) {
+      Epoch write = cell.write;
+      if (isObserver && write.isAtomic() && write.bytes() & mask &&
+          write.agent() != e.agent() &&
+          !order.isKnown(known, known.async, write, true, false))
+        order.observed[cellOf(cta, g)].add(
+            write.raw(), e, [&](Epoch o) { return o.agent() == e.agent(); });
+      bool isAlike = true;
+      visitCell(
+          cell, e.withBytes(mask), touch,
+          [&](Epoch old, bool wasWrite) {
+            uint64_t key = old.raw() << 4 | wasWrite;
+            if (key == good)
+              return true;
+            if (old.agent() == e.agent() ||
+                order.isKnown(known, known.async, old, wasWrite,
+                              isAsyncProxy) ||
+                order.isWithinCta(warp, cta, known, old, e)) {
+              good = key;
+              return true;
+            }
+            isAlike = false;
+            return order.isObserved(known, cellOf(cta, g), old, e, wasWrite);
+          },
+          [&](Epoch old, bool wasWrite) {
+            onClash(g, old, wasWrite, kUnknownLane);
+          });
+      return isAlike;
+    }
+    void visitLane(const ShadowCell &cell, Lane &write, Lane &read, uint64_t g,
+                   unsigned mask, Lane lane) {
+      sim::visitLane(
+          cell, write, read, e.withBytes(mask), touch, lane,
+          [&](Epoch old, bool wasWrite, Lane l) {
+            onClash(g, old, wasWrite, l);
+          },
+          [&](Epoch old) { return isNear(old); });
+    }
+  } access{*this,
+           w,
+           cta,
+           known,
+           of(w),
+           e,
+           touch,
+           isAsyncProxy,
+           touch != Touch::Read,
+           !e.isAtomic(),
+           touch == Touch::Read && e.isAtomic() && !e.isAsync()};
+  for (const AccessRange &range : ranges) {
+    cta.tracker->shadow.visit(range.address, range.address + range.bytes,
+                              range.run, access);
+    if (!access.worst.conflict)
+      continue;
+    const Conflict &c = *access.worst.conflict;
+    uint32_t at = std::max<uint32_t>(range.address, uint32_t(c.granule * 4));
+    report(w, i, range.lanesAt(c.granule * 4), known, false, access.isWrite, c,
+           "shared memory at " + machine.describeSharedOffset(at) +
+               ofRank(cta.rank));
+    access.worst = WorstConflict();
   }
   if (scope ? scope->noted != &cta : w.cta != &cta) {
     noteUser(cta, e);
     if (scope)
       scope->noted = &cta;
   }
-  if (!worst.conflict)
-    return;
-  // Out of line to save registers on the fast path, which needs no strings.
-  auto fail = [this, &known, &worst,
-               &cta](Warp &w, const Instr *i, uint32_t lanes, uint32_t offset,
-                     bool isWrite) __attribute__((noinline, cold)) {
-    const Conflict &c = *worst.conflict;
-    uint32_t at = std::max<uint32_t>(offset, uint32_t(c.granule * 4));
-    report(w, i, lanes, known, false, isWrite, c,
-           "shared memory at " + machine.describeSharedOffset(at) +
-               ofRank(cta.rank));
-  };
-  fail(w, i, lanes, offset, isWrite);
 }
 
-void Order::accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
-                         uint32_t bytes, uint32_t lanes, Touch touch,
-                         bool isAtomic, bool isAnyProxy, bool isCas,
-                         LaneRun run) {
+void Order::accessShared(Warp &w, const Instr *i, Cta &cta, AccessRanges ranges,
+                         AccessKind kind) {
   WarpOrder &o = of(w);
-  Epoch e(accessor(w), o.step(), instrNumber(i), isAtomic, isAnyProxy, isCas);
+  Epoch e(accessor(w), o.step(), instrNumber(i), kind.isStrong, kind.isAnyProxy,
+          kind.isCas);
   o.accessed = o.step();
-  visitShared<true>(w, i, lanes, e, o.known, false, cta, offset, bytes, touch,
-                    run);
-  if (touch == Touch::Read && !answers.empty())
-    noteReaderOfAnswer(cta, offset, e);
+  visitShared<true>(w, i, e, o.known, false, cta, ranges, kind.touch);
+  if (kind.touch == Touch::Read && !answers.empty())
+    for (const AccessRange &range : ranges)
+      noteReaderOfAnswer(cta, uint32_t(range.address), e);
 }
 
 void Order::engineShared(Cta &cta, uint32_t offset, uint32_t bytes,
                          bool isWrite) {
   if (!scope)
     return;
-  visitShared<false>(*scope->warp, scope->instr, scope->lanes,
+  AccessRange range{offset, bytes, scope->lanes, LaneRun()};
+  visitShared<false>(*scope->warp, scope->instr,
                      isWrite ? scope->write : scope->read, *scope->known,
-                     scope->isAsyncProxy, cta, offset, bytes,
-                     isWrite ? Touch::Write : Touch::Read, LaneRun());
+                     scope->isAsyncProxy, cta, {&range, 1},
+                     isWrite ? Touch::Write : Touch::Read);
 }
 
 //===----------------------------------------------------------------------===//
@@ -166,11 +181,16 @@ void Order::engineShared(Cta &cta, uint32_t offset, uint32_t bytes,
 
 /// Checks an access of a programmatic launch to memory used by preceding
 /// kernels.
-void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
-                         const Knowledge &known, uint64_t address,
-                         uint64_t bytes, bool isWrite) {
+void Order::checkOverlap(Warp &w, const Instr *i, const Knowledge &known,
+                         const AccessRange &range, bool isWrite) {
+  uint64_t address = range.address, bytes = range.bytes;
   Overlap &overlap = machine.memory.overlap();
-  overlap.note(address, bytes, isWrite);
+  uint64_t page = address / DeviceMemory::kPageBytes,
+           end = (address + bytes - 1) / DeviceMemory::kPageBytes;
+  bool isNoted = page == end && page == notedPages[isWrite];
+  if (!isNoted)
+    overlap.note(address, bytes, isWrite);
+  notedPages[isWrite] = end;
   if (!machine.config.programmatic)
     return;
   auto access = [&] {
@@ -187,7 +207,7 @@ void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
                  "preceding kernel ends without griddepcontrol.wait, and "
                  "griddepcontrol.wait waits for the preceding kernel only: "
                  "expected griddepcontrol.wait in every kernel of the chain",
-             lanes, /*isWarning=*/true);
+             range.lanes, /*isWarning=*/true);
     return;
   }
   Overlap::Sharing sharing = overlap.sharing(address, bytes, isWrite);
@@ -204,23 +224,23 @@ void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
              (isEnded ? " (the earlier kernels have ended, because the last "
                         "executes no griddepcontrol.launch_dependents)"
                       : ""),
-         lanes, /*isWarning=*/isEnded);
+         range.lanes, /*isWarning=*/isEnded);
 }
 
 template <bool HasLanes>
-void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
+void Order::visitGlobal(Warp &w, const Instr *i, Epoch e,
                         const Knowledge &known, bool isAsyncProxy,
-                        uint64_t address, uint64_t bytes, Touch touch,
-                        LaneRun run) {
-  checkOverlap(w, i, lanes, known, address, bytes, touch != Touch::Read);
+                        AccessRanges ranges, Touch touch) {
+  bool isWrite = touch != Touch::Read;
+  for (const AccessRange &range : ranges)
+    checkOverlap(w, i, known, range, isWrite);
   if (!lastRecord || e.raw() != lastEpoch.raw()) {
     lastEpoch = e;
     lastRecord = shadow.record(id, e);
   }
-  WorstConflict worst;
-  bool isWrite = touch != Touch::Read;
-  shadow.visit(
-      address, bytes, lastRecord, id, touch, e, HasLanes ? &run : nullptr,
+  std::vector<std::pair<const AccessRange *, WorstConflict>> worst;
+  shadow.visit<HasLanes>(
+      ranges, lastRecord, id, touch, e,
       [&](const GlobalShadow::Record &r, bool wasWrite) {
         if (r.cluster == id)
           return r.epoch.agent() == e.agent() ||
@@ -231,8 +251,10 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                              : known.generic;
         return hasStep(c, r.cluster, r.epoch) || r.epoch.isAnonymous();
       },
-      [&](const Conflict &c) {
-        worst.add(c, isWarning(known, false, isWrite, c));
+      [&](const AccessRange &range, const Conflict &c) {
+        if (worst.empty() || worst.back().first != &range)
+          worst.push_back({&range, {}});
+        worst.back().second.add(c, isWarning(known, false, isWrite, c));
       },
       [&](const GlobalShadow::Record &r) { return areMorallyStrong(r, e); },
       [&](const GlobalShadow::Record &r) {
@@ -241,23 +263,22 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
         return r.cluster == id && (agent == o.self || agent == o.alone) &&
                r.epoch.step() > o.ordered;
       });
-  if (!worst.conflict)
-    return;
-  uint64_t at = std::max(address, worst.conflict->granule);
-  report(w, i, lanes, known, false, isWrite, *worst.conflict,
-         "global memory, " + machine.memory.describe(at, 4));
+  for (auto &[range, found] : worst) {
+    uint64_t at = std::max(range->address, found.conflict->granule);
+    report(w, i, range->lanesAt(found.conflict->granule), known, false, isWrite,
+           *found.conflict, "global memory, " + machine.memory.describe(at, 4));
+  }
 }
 
-void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
-                         uint64_t bytes, uint32_t lanes, Touch touch,
-                         bool isAtomic, bool isCas, MemoryScope scope,
-                         LaneRun run) {
+void Order::accessGlobal(Warp &w, const Instr *i, AccessRanges ranges,
+                         AccessKind kind) {
   WarpOrder &o = of(w);
-  Epoch e(accessor(w), o.step(), instrNumber(i), isAtomic, false, isCas);
-  if (isAtomic)
-    e = e.withScope(scope);
+  Epoch e(accessor(w), o.step(), instrNumber(i), kind.isStrong, false,
+          kind.isCas);
+  if (kind.isStrong)
+    e = e.withScope(kind.scope);
   o.accessed = o.step();
-  visitGlobal<true>(w, i, lanes, e, o.known, false, address, bytes, touch, run);
+  visitGlobal<true>(w, i, e, o.known, false, ranges, kind.touch);
 }
 
 /// Checks the read of a tensor map through the tensormap proxy. If the generic
@@ -265,19 +286,22 @@ void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
 /// fence.proxy.tensormap and tensormap.cp_fenceproxy).
 void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   WarpOrder &o = of(w);
-  checkOverlap(w, i, lanes, o.known, address, 128, /*isWrite=*/false);
+  AccessRange range{address, 128, lanes, LaneRun()};
+  checkOverlap(w, i, o.known, range, /*isWrite=*/false);
   Epoch e(o.self, o.step(), instrNumber(i), false, false);
   auto isRace = [&](const GlobalShadow::Record &r) {
     bool isOwn = r.cluster == id && r.epoch.agent() == o.self;
     return !isOwn && !hasStep(o.known.generic, r.cluster, r.epoch);
   };
   WorstConflict first; // every conflict is an error
-  shadow.visit(
-      address, 128, shadow.record(id, e), id, Touch::Read, e, /*run=*/nullptr,
+  shadow.visit</*HasLanes=*/false>(
+      {&range, 1}, shadow.record(id, e), id, Touch::Read, e,
       [&](const GlobalShadow::Record &r, bool) {
         return !isRace(r) && hasStep(o.maps, r.cluster, r.epoch);
       },
-      [&](const Conflict &c) { first.add(c, /*warns=*/false); },
+      [&](const AccessRange &, const Conflict &c) {
+        first.add(c, /*warns=*/false);
+      },
       [](const GlobalShadow::Record &) { return true; },
       [](const GlobalShadow::Record &) { return false; });
   if (!first.conflict)
@@ -309,10 +333,11 @@ void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
 void Order::engineGlobal(uint64_t address, uint64_t bytes, bool isWrite) {
   if (!scope)
     return;
-  visitGlobal<false>(*scope->warp, scope->instr, scope->lanes,
+  AccessRange range{address, bytes, scope->lanes, LaneRun()};
+  visitGlobal<false>(*scope->warp, scope->instr,
                      isWrite ? scope->write : scope->read, *scope->known,
-                     scope->isAsyncProxy, address, bytes,
-                     isWrite ? Touch::Write : Touch::Read, LaneRun());
+                     scope->isAsyncProxy, {&range, 1},
+                     isWrite ? Touch::Write : Touch::Read);
 }
 
 //===----------------------------------------------------------------------===//

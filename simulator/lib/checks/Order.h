@@ -38,6 +38,15 @@ enum class AgentKind : uint8_t {
   Inits, ///< mbarrier.init of a warp, published by fence.mbarrier_init
 };
 
+/// Kind of an access by a warp.
+struct AccessKind {
+  Touch touch = Touch::Read;
+  bool isStrong = false;
+  bool isCas = false;
+  bool isAnyProxy = false; ///< later accesses need no proxy fence
+  MemoryScope scope = MemoryScope::Device; ///< of a strong access
+};
+
 /// Instruction and epochs to which the accesses of an asynchronous engine are
 /// attributed while its operation takes effect.
 struct EngineScope {
@@ -233,17 +242,11 @@ public:
   // Accesses
   //===--------------------------------------------------------------------===//
 
-  /// Check an access by instruction `i` of `w` through the generic proxy. With
-  /// `isAnyProxy`, later accesses need no proxy fence. `run` attributes the
-  /// bytes to lanes.
-  void accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
-                    uint32_t bytes, uint32_t lanes, Touch touch, bool isAtomic,
-                    bool isAnyProxy = false, bool isCas = false,
-                    LaneRun run = {});
-  void accessGlobal(Warp &w, const Instr *i, uint64_t address, uint64_t bytes,
-                    uint32_t lanes, Touch touch, bool isAtomic,
-                    bool isCas = false, MemoryScope scope = MemoryScope::Device,
-                    LaneRun run = {});
+  /// Check an access by instruction `i` of `w` through the generic proxy.
+  void accessShared(Warp &w, const Instr *i, Cta &cta, AccessRanges ranges,
+                    AccessKind kind);
+  void accessGlobal(Warp &w, const Instr *i, AccessRanges ranges,
+                    AccessKind kind);
 
   /// Checks a read of a tensor map by a copy.
   void readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes);
@@ -375,16 +378,14 @@ private:
   void noteReaderOfAnswer(const Cta &cta, uint32_t offset, Epoch e);
   /// Engines have no lanes.
   template <bool HasLanes>
-  void visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
-                   const Knowledge &known, bool isAsyncProxy, Cta &cta,
-                   uint32_t offset, uint32_t bytes, Touch touch, LaneRun run);
-  void checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
-                    const Knowledge &known, uint64_t address, uint64_t bytes,
-                    bool isWrite);
+  void visitShared(Warp &w, const Instr *i, Epoch e, const Knowledge &known,
+                   bool isAsyncProxy, Cta &cta, AccessRanges ranges,
+                   Touch touch);
+  void checkOverlap(Warp &w, const Instr *i, const Knowledge &known,
+                    const AccessRange &range, bool isWrite);
   template <bool HasLanes>
-  void visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
-                   const Knowledge &known, bool isAsyncProxy, uint64_t address,
-                   uint64_t bytes, Touch touch, LaneRun run);
+  void visitGlobal(Warp &w, const Instr *i, Epoch e, const Knowledge &known,
+                   bool isAsyncProxy, AccessRanges ranges, Touch touch);
 
   Machine &machine;
   Cluster &cluster;
@@ -406,6 +407,8 @@ private:
   /// Last global memory access and its record, reused for equal epochs.
   Epoch lastEpoch;
   uint32_t lastRecord = 0;
+  /// Pages of the last read and write that Overlap knows.
+  uint64_t notedPages[2] = {~0ull, ~0ull};
 };
 
 /// Checks the order of accesses in all clusters of a launch.

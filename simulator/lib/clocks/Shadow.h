@@ -12,13 +12,14 @@
 #define MXSIM_LIB_CLOCKS_SHADOW_H
 
 #include "Clock.h"
+#include "Lines.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace mx::sim {
 
@@ -78,38 +79,14 @@ private:
   uint64_t bits = 0;
 };
 
-/// Lane of an access: 1 to 32, kSeveralLanes if several lanes have accessed the
-/// same bytes, or 0 if unknown. Accesses of unknown lanes do not conflict with
-/// other lanes of their warp.
-using Lane = uint8_t;
-constexpr Lane kUnknownLane = 0, kSeveralLanes = 33;
-
-/// Lanes of a range of bytes: 2^`shift` bytes for each lane, beginning with
-/// `first`, or by default `first` for the whole range.
-struct LaneRun {
-  Lane first = kUnknownLane;
-  uint8_t shift = 63;
-  Lane at(uint64_t offset) const { return Lane(first + (offset >> shift)); }
-  bool isRow() const { return shift < 63; }
-};
-
 /// Last write of a granule, and last reads of two agents.
 struct ShadowCell {
   Epoch write, read, other;
+  bool operator==(const ShadowCell &o) const {
+    return write.raw() == o.write.raw() && read.raw() == o.read.raw() &&
+           other.raw() == o.other.raw();
+  }
 };
-/// Lanes of the accesses `write` and `read` of a cell, if a warp made them.
-/// Stored apart, because engines do not use the lanes.
-struct LaneCell {
-  Lane write = kUnknownLane, read = kUnknownLane;
-};
-
-/// Returns true if an access of the row `run` changes nothing in the cells of
-/// `count` granules from granule `skipped` of the row, because each lane
-/// accesses its own granules again. Most accesses do, and this comparison is
-/// fast.
-bool isRepeated(const LaneCell *cells, LaneRun run, uint64_t skipped,
-                uint64_t count, bool isWrite);
-
 /// Returns true if one access is a compare and swap and the other a read by a
 /// thread.
 inline bool isReadBeforeCas(Epoch old, bool wasWrite, Epoch e, bool isWrite) {
@@ -205,8 +182,8 @@ visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered, G &&onClash) {
 /// for each conflicting access of another lane.
 template <class G, class H>
 __attribute__((always_inline)) inline void
-visitLane(const ShadowCell &c, LaneCell &of, Epoch e, Touch touch, Lane lane,
-          G &&onClash, H &&isNear) {
+visitLane(const ShadowCell &c, Lane &write, Lane &read, Epoch e, Touch touch,
+          Lane lane, G &&onClash, H &&isNear) {
   auto isOther = [&](Epoch old, Lane l) {
     return l != lane && l && lane && old && isNear(old);
   };
@@ -217,40 +194,26 @@ visitLane(const ShadowCell &c, LaneCell &of, Epoch e, Touch touch, Lane lane,
   };
   bool isSame = c.write.sameAccess(e);
   if (!isSame)
-    clash(c.write, true, of.write);
+    clash(c.write, true, write);
   if (touch != Touch::Read) {
-    clash(c.read, false, of.read);
+    clash(c.read, false, read);
     // One of several lanes that write the same bytes at once wins, so only
     // atomic operations are attributed.
-    if (isSame && of.write != lane)
+    if (isSame && write != lane)
       lane = e.isAtomic() && c.write.bytes() == e.bytes() ? kSeveralLanes
                                                           : kUnknownLane;
-    of.write = lane;
+    write = lane;
     if (e.bytes() == 15)
-      of.read = lane; // as isRepeated expects; the cell contains no read
+      read = lane; // the cell contains no read, and may become settled
     return;
   }
   if (e.isAtomic()) // observes the write (see Observation)
-    of.write = kUnknownLane;
-  if (c.read.bytes() == e.bytes() && isOther(c.read, of.read))
+    write = kUnknownLane;
+  if (c.read.bytes() == e.bytes() && isOther(c.read, read))
     lane = kSeveralLanes;
-  else if (c.read.sameAccess(e) && of.read != lane)
+  else if (c.read.sameAccess(e) && read != lane)
     lane = kUnknownLane;
-  of.read = lane;
-}
-
-/// Calls fn(granule, byte mask) for the granules of a byte range.
-template <class F>
-inline void forGranules(uint64_t begin, uint64_t bytes, F &&fn) {
-  uint64_t end = begin + bytes;
-  for (uint64_t g = begin / 4; g * 4 < end; ++g) {
-    unsigned mask = 15;
-    if (g * 4 < begin)
-      mask &= 15u << (begin - g * 4);
-    if (g * 4 + 4 > end)
-      mask &= 15u >> (g * 4 + 4 - end);
-    fn(g, mask & 15u);
-  }
+  read = lane;
 }
 
 /// Shadow of global memory, shared by all clusters. Pages are created on
@@ -260,6 +223,7 @@ inline void forGranules(uint64_t begin, uint64_t bytes, F &&fn) {
 class GlobalShadow {
 public:
   explicit GlobalShadow(uint64_t maxBytes = 160ull << 20);
+  ~GlobalShadow();
 
   struct Record {
     uint64_t cluster;
@@ -268,31 +232,37 @@ public:
   /// Adds a record and returns its number.
   uint32_t record(uint64_t cluster, Epoch epoch);
 
-  /// Enters record `number`, an access by an agent of `cluster`, in each
-  /// granule of a range. `isOrdered(record, wasWrite)` returns true if an
-  /// earlier access happens before this access; `onClash(conflict)` is called
-  /// for each conflict. `areStrong(record)` returns true if two atomic accesses
-  /// are morally strong, and `isNear(record)` if the record belongs to the same
-  /// warp, and its lanes have not met since. Thread-safe.
-  template <class F, class G, class H, class N>
-  void visit(uint64_t address, uint64_t bytes, uint32_t number,
-             uint64_t cluster, Touch touch, Epoch e, const LaneRun *run,
-             F &&isOrdered, G &&onClash, H &&areStrong, N &&isNear);
+  /// Enters record `number`, an access `e` by an agent of `cluster`, in each
+  /// granule of the ranges. `HasLanes` is false for engines. `isOrdered(record,
+  /// wasWrite)` returns true if an earlier access happens before this access;
+  /// `onClash(range, conflict)` is called for each conflict.
+  /// `areStrong(record)` returns true if two atomic accesses are morally
+  /// strong, and `isNear(record)` if the record belongs to the same warp, and
+  /// its lanes have not met since. Thread-safe.
+  template <bool HasLanes, class F, class G, class H, class N>
+  void visit(AccessRanges ranges, uint32_t number, uint64_t cluster,
+             Touch touch, Epoch e, F &&isOrdered, G &&onClash, H &&areStrong,
+             N &&isNearRecord);
 
 private:
   struct Cell {
     uint32_t write = 0, read = 0, other = 0;
+    bool operator==(const Cell &o) const {
+      return write == o.write && read == o.read && other == o.other;
+    }
   };
   static constexpr uint64_t kPageBytes = 4096;
-  struct Page {
-    std::array<Cell, kPageBytes / 4> cells;
-    std::array<LaneCell, kPageBytes / 4> lanes;
-  };
+  using Page = LineShadow<Cell>;
+  /// Size of a page if every line is split.
+  static constexpr uint64_t kMostPageBytes =
+      kPageBytes / Page::kBytes * Page::kMostPerLine;
   struct Shard {
     std::mutex mutex;
     /// Indexed by granule.
     std::unordered_map<uint64_t, Observation<uint32_t, Record>> observed;
     std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
+    uint64_t lastNumber = ~0ull; ///< of the page `last`
+    Page *last = nullptr;
     std::vector<uint64_t> age; ///< ring of page numbers; the oldest at `oldest`
     size_t oldest = 0;
   };
@@ -305,149 +275,161 @@ private:
     std::atomic<uint32_t> number{0};
   };
 
-  Page &page(Shard &shard, uint64_t number);
-  /// Records the lanes of a range of granules; see visitLane.
-  template <class G, class N>
-  void visitLanes(Page &p, uint64_t address, uint64_t begin, uint64_t end,
-                  uint32_t number, Touch touch, Epoch e, LaneRun run,
-                  G &&onClash, N &&isNear);
+  Page &pageOf(Shard &shard, uint64_t number);
   bool find(uint32_t number, Record &record) const;
 
   std::array<Shard, kShards> shards;
   size_t pagesPerShard;
-  struct Free {
-    void operator()(void *p) const { std::free(p); }
-  };
-  std::unique_ptr<Slot[], Free> ring;
-  std::once_flag isMade;
+  /// Parts of the ring, made on first use. Short launches use only the first.
+  static constexpr uint32_t kPart = 1u << 12;
+  std::array<std::atomic<Slot *>, kRing / kPart> ring = {};
   std::atomic<uint32_t> next{1};
 };
 
-template <class G, class N>
-void GlobalShadow::visitLanes(Page &p, uint64_t address, uint64_t begin,
-                              uint64_t end, uint32_t number, Touch touch,
-                              Epoch e, LaneRun run, G &&onClash, N &&isNear) {
-  uint64_t skipped = begin - (address + 3) / 4;
-  bool isWrite = touch != Touch::Read;
-  if (run.isRow() && isRepeated(&p.lanes[begin % (kPageBytes / 4)], run,
-                                skipped, end - begin, isWrite))
-    return;
-  uint32_t lastFar = 0;
-  auto isOther = [&](uint32_t old, Lane of, Lane lane) {
-    Record r;
-    if (of == lane || !of || !lane || !old || old == lastFar)
-      return false;
-    if (old == number || (find(old, r) && isNear(r)))
-      return true;
-    lastFar = old;
-    return false;
-  };
-  for (; begin < end; ++begin) {
-    const Cell &c = p.cells[begin % (kPageBytes / 4)];
-    LaneCell &of = p.lanes[begin % (kPageBytes / 4)];
-    Lane lane = run.at(begin * 4 - address);
-    auto look = [&](uint32_t old, bool wasWrite, Lane l) {
-      Record r;
-      if (isOther(old, l, lane) && old != number && find(old, r) &&
-          !(r.epoch.isAtomic() && e.isAtomic()) &&
-          !isReadBeforeCas(r.epoch, wasWrite, e, isWrite))
-        onClash(Conflict{r.epoch, wasWrite, begin * 4, r.cluster, l});
-    };
-    look(c.write, true, of.write);
-    if (isWrite) {
-      look(c.read, false, of.read);
-      if (c.write == number && of.write != lane)
-        lane = e.isAtomic() ? kSeveralLanes : kUnknownLane;
-      of = {lane, lane};
-      continue;
-    }
-    if (e.isAtomic())
-      of.write = kUnknownLane;
-    of.read = isOther(c.read, of.read, lane) ? kSeveralLanes : lane;
-  }
-}
+template <bool HasLanes, class F, class G, class H, class N>
+void GlobalShadow::visit(AccessRanges ranges, uint32_t number, uint64_t cluster,
+                         Touch touch, Epoch e, F &&isOrdered, G &&onClash,
+                         H &&areStrong, N &&isNearRecord) {
+  struct Access {
+    enum : bool { hasLanes = HasLanes };
+    GlobalShadow &shadow;
+    uint32_t number;
+    uint64_t cluster;
+    Touch touch;
+    Epoch e;
+    F &isOrdered;
+    G &onClash;
+    H &areStrong;
+    N &isNearRecord;
+    bool isWrite, isPlain;
+    Change<Cell> last = {};
+    Shard *shard = nullptr;
+    const AccessRange *range = nullptr;
+    uint64_t first = 0; ///< granule of the page
+    uint32_t lastFine = 0, lastOwn = 0, lastFar = 0;
 
-template <class F, class G, class H, class N>
-void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
-                         uint64_t cluster, Touch touch, Epoch e,
-                         const LaneRun *run, F &&isOrdered, G &&onClash,
-                         H &&areStrong, N &&isNear) {
-  bool isWrite = touch != Touch::Read;
-  // Track whole granules only, because adjacent sub-word accesses share a cell.
-  // This can hide a race between bytes.
-  uint64_t begin = (address + 3) / 4, end = (address + bytes) / 4;
-  uint32_t lastFine = 0, lastOwn = 0;
-  auto isOwn = [&](uint32_t old) {
-    Record r;
-    bool isSame = old == lastOwn || (find(old, r) && r.cluster == cluster &&
-                                     r.epoch.agent() == e.agent());
-    if (isSame)
-      lastOwn = old;
-    return isSame;
-  };
-  while (begin < end) {
-    uint64_t pageNumber = begin / (kPageBytes / 4);
-    uint64_t stop = std::min(end, (pageNumber + 1) * (kPageBytes / 4));
-    Shard &shard = shards[pageNumber % kShards];
-    std::lock_guard<std::mutex> lock(shard.mutex);
-    Page &p = page(shard, pageNumber);
-    if (run)
-      visitLanes(p, address, begin, stop, number, touch, e, *run, onClash,
-                 isNear);
-    for (; begin < stop; ++begin) {
-      Cell &c = p.cells[begin % (kPageBytes / 4)];
-      auto isObserved = [&] {
-        auto it = shard.observed.find(begin);
-        return it != shard.observed.end() && it->second.write == c.write &&
-               std::any_of(
-                   it->second.readers.begin(), it->second.readers.end(),
-                   [&](const Record &r) { return isOrdered(r, false); });
-      };
-      auto observe = [&] {
-        Record r;
-        if (c.write == number || !find(c.write, r) || !r.epoch.isAtomic() ||
-            r.epoch.isAsync() || isOrdered(r, true))
-          return;
-        if (shard.observed.size() >= kMostObserved &&
-            !shard.observed.count(begin)) {
-          c.write = 0;
-          return;
-        }
-        Record reader{cluster, e};
-        shard.observed[begin].add(c.write, reader, [&](const Record &o) {
-          return o.cluster == cluster && o.epoch.agent() == e.agent();
-        });
-      };
-      auto look = [&](uint32_t old, bool wasWrite) {
-        if (!old || old == number || old == lastFine)
-          return;
-        Record r;
-        bool isHarmless =
-            !find(old, r) ||
-            (r.epoch.isAtomic() && e.isAtomic() && areStrong(r)) ||
-            isReadBeforeCas(r.epoch, wasWrite, e, isWrite);
-        if (isHarmless || isOrdered(r, wasWrite)) {
-          lastFine = old;
-          return;
-        }
-        if (wasWrite && r.epoch.isAtomic() && !e.isAsync() && isObserved())
-          return;
-        onClash(Conflict{r.epoch, wasWrite, begin * 4, r.cluster});
-      };
-      if (touch != Touch::SilentWrite)
-        look(c.write, true);
+    bool isSame(uint32_t old) const { return old == number; }
+    bool isNear(uint32_t old) {
+      Record r;
+      if (!old || old == lastFar)
+        return false;
+      if (old == number || (shadow.find(old, r) && isNearRecord(r)))
+        return true;
+      lastFar = old;
+      return false;
+    }
+    bool isOwn(uint32_t old) {
+      Record r;
+      bool isSame =
+          old == lastOwn || (shadow.find(old, r) && r.cluster == cluster &&
+                             r.epoch.agent() == e.agent());
+      if (isSame)
+        lastOwn = old;
+      return isSame;
+    }
+    bool isObserved(const Cell &c, uint64_t granule) {
+      auto it = shard->observed.find(granule);
+      return it != shard->observed.end() && it->second.write == c.write &&
+             std::any_of(it->second.readers.begin(), it->second.readers.end(),
+                         [&](const Record &r) { return isOrdered(r, false); });
+    }
+    void observe(Cell &c, uint64_t granule) {
+      Record r;
+      if (c.write == number || !shadow.find(c.write, r) ||
+          !r.epoch.isAtomic() || r.epoch.isAsync() || isOrdered(r, true))
+        return;
+      if (shard->observed.size() >= kMostObserved &&
+          !shard->observed.count(granule)) {
+        c.write = 0;
+        return;
+      }
+      shard->observed[granule].add(
+          c.write, Record{cluster, e}, [&](const Record &o) {
+            return o.cluster == cluster && o.epoch.agent() == e.agent();
+          });
+    }
+    /// Returns false after a conflict, or if the order depends on the granule.
+    bool look(const Cell &c, uint32_t old, bool wasWrite, uint64_t granule) {
+      if (!old || old == number || old == lastFine)
+        return true;
+      Record r;
+      bool isHarmless = !shadow.find(old, r) ||
+                        (r.epoch.isAtomic() && e.isAtomic() && areStrong(r)) ||
+                        isReadBeforeCas(r.epoch, wasWrite, e, isWrite);
+      if (isHarmless || isOrdered(r, wasWrite)) {
+        lastFine = old;
+        return true;
+      }
+      if (!wasWrite || !r.epoch.isAtomic() || e.isAsync() ||
+          !isObserved(c, granule))
+        onClash(*range, Conflict{r.epoch, wasWrite, granule * 4, r.cluster});
+      return false;
+    }
+    bool visit(Cell &c, uint64_t g, unsigned) {
+      bool isAlike =
+          touch == Touch::SilentWrite || look(c, c.write, true, first + g);
       if (isWrite) {
-        look(c.read, false);
-        look(c.other, false);
-        c.write = number;
-        c.read = c.other = 0;
+        isAlike &= look(c, c.read, false, first + g);
+        isAlike &= look(c, c.other, false, first + g);
+        c = {number, 0, 0};
       } else if (c.read != number) {
         if (c.read && !isOwn(c.read))
           c.other = c.read;
         c.read = number;
         if (c.write && e.isAtomic())
-          observe();
+          observe(c, first + g);
       }
+      return isAlike;
+    }
+    void visitLane(const Cell &c, Lane &write, Lane &read, uint64_t g, unsigned,
+                   Lane lane) {
+      auto isOther = [&](uint32_t old, Lane l) {
+        return l != lane && l && lane && isNear(old);
+      };
+      auto look = [&](uint32_t old, bool wasWrite, Lane l) {
+        Record r;
+        if (isOther(old, l) && old != number && shadow.find(old, r) &&
+            !(r.epoch.isAtomic() && e.isAtomic()) &&
+            !isReadBeforeCas(r.epoch, wasWrite, e, isWrite))
+          onClash(*range,
+                  Conflict{r.epoch, wasWrite, (first + g) * 4, r.cluster, l});
+      };
+      look(c.write, true, write);
+      if (isWrite) {
+        look(c.read, false, read);
+        if (c.write == number && write != lane)
+          lane = e.isAtomic() ? kSeveralLanes : kUnknownLane;
+        write = read = lane;
+        return;
+      }
+      if (e.isAtomic())
+        write = kUnknownLane;
+      read = isOther(c.read, read) ? kSeveralLanes : lane;
+    }
+  } access{*this,        number,  cluster,   touch,        e,
+           isOrdered,    onClash, areStrong, isNearRecord, touch != Touch::Read,
+           !e.isAtomic()};
+  std::unique_lock<std::mutex> lock;
+  Page *page = nullptr;
+  for (const AccessRange &range : ranges) {
+    access.range = &range;
+    // Track whole granules only, because adjacent sub-word accesses share a
+    // cell. This can hide a race between bytes.
+    uint64_t begin = (range.address + 3) & ~3ull,
+             end = (range.address + range.bytes) & ~3ull;
+    for (uint64_t stop; begin < end; begin = stop) {
+      uint64_t start = begin & ~(kPageBytes - 1);
+      stop = std::min(end, start + kPageBytes);
+      if (!page || start / 4 != access.first) {
+        if (lock)
+          lock.unlock();
+        access.shard = &shards[start / kPageBytes % kShards];
+        access.first = start / 4;
+        lock = std::unique_lock<std::mutex>(access.shard->mutex);
+        page = &pageOf(*access.shard, start / kPageBytes);
+      }
+      page->visit(begin - start, stop - start,
+                  range.run.from(begin - range.address), access);
     }
   }
 }

@@ -140,16 +140,17 @@ void followAtomic(Warp &w, const Instr *i, bool isShared, uint64_t address,
   if (!order)
     return;
   MemoryScope scope = MemoryScope(sem >> kScopeShift);
-  LaneRun run{Lane(lane + 1)};
+  AccessKind kind{Touch::Write, /*isStrong=*/true, isCas,
+                  /*isAnyProxy=*/false, scope};
+  AccessRange range{isShared ? address & kOffsetMask : address, bytes,
+                    1u << lane, LaneRun{Lane(lane + 1)}};
   if (reads)
     order->strongRead(w, !isShared, address, sem & kAcquire, scope);
   if (isShared)
     order->accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
-                        address & kOffsetMask, bytes, 1u << lane, Touch::Write,
-                        true, /*isAnyProxy=*/false, isCas, run);
+                        {&range, 1}, kind);
   else
-    order->accessGlobal(w, i, address, bytes, 1u << lane, Touch::Write, true,
-                        isCas, scope, run);
+    order->accessGlobal(w, i, {&range, 1}, kind);
   order->strongWrite(w, !isShared, address, sem & kRelease, scope);
 }
 

@@ -52,17 +52,50 @@ Extent extentOf(Warp &w, const Instr *i, const Access &access,
   return {hit.base, hit.bytes, hit.host};
 }
 
+/// Determines the pattern of aligned offsets. Permutations matter to checks
+/// only.
+void findPattern(const uint64_t offsets[32], uint64_t bytes, bool isFollowed,
+                 LaneAddresses &addresses) {
+  uint64_t unlikeRow = 0, unlikeFirst = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    unlikeRow |= offsets[lane] ^ (offsets[0] + lane * bytes);
+    unlikeFirst |= offsets[lane] ^ offsets[0];
+  }
+  addresses.pattern = !unlikeRow     ? Pattern::Row
+                      : !unlikeFirst ? Pattern::Same
+                                     : Pattern::Other;
+  if (addresses.pattern != Pattern::Other || unlikeFirst >= 32 * bytes ||
+      bytes < 4 || !isFollowed)
+    return;
+  // The lanes access an aligned row.
+  unsigned shift = firstLane(uint32_t(bytes));
+  uint32_t filled = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    unsigned n = offsets[lane] >> shift & 31;
+    filled |= 1u << n;
+    for (unsigned k = 0; k < bytes / 4; ++k)
+      addresses.lanes[n * (bytes / 4) + k] = Lane(lane + 1);
+  }
+  if (filled != ~0u)
+    return;
+  addresses.pattern = Pattern::Permuted;
+  addresses.row = -int64_t(offsets[0] & (32 * bytes - 1));
+}
+
 /// Marks the bytes of all lanes as written if `isWrite` is true. Otherwise
 /// returns false unless all are written.
 bool followWritten(uint8_t *written, const uint64_t offsets[32], uint64_t bytes,
-                   bool isWrite, bool isRow) {
-  // Contiguous lanes form a range.
-  unsigned ranges = isRow ? 1 : 32;
-  uint64_t size = isRow ? 32 * bytes : bytes;
-  for (unsigned k = 0; k < ranges; ++k)
+                   bool isWrite, const LaneAddresses &addresses) {
+  auto follow = [&](uint64_t offset, uint64_t size) {
     if (isWrite)
-      std::memset(written + offsets[k], 1, size);
-    else if (std::memchr(written + offsets[k], 0, size))
+      std::memset(written + offset, 1, size);
+    return isWrite || !std::memchr(written + offset, 0, size);
+  };
+  if (addresses.pattern != Pattern::Other)
+    return follow(offsets[0] + addresses.row,
+                  addresses.pattern == Pattern::Same ? bytes : 32 * bytes);
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (!follow(offsets[lane], bytes))
       return false;
   return true;
 }
@@ -71,12 +104,12 @@ bool followWritten(uint8_t *written, const uint64_t offsets[32], uint64_t bytes,
 /// false unless all are aligned and within one buffer or the CTA's own shared
 /// memory; the slow path then checks each lane.
 bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
-                uint32_t mask, bool isWrite, uint8_t *out[32]) {
+                uint32_t mask, bool isWrite, LaneAddresses &addresses) {
   if (mask != ~0u ||
       (access.space != Space::Global && access.space != Space::Const &&
        access.space != Space::Shared))
     return false;
-  uint64_t offsets[32], bits = 0, most = 0, unlike = 0;
+  uint64_t offsets[32], bits = 0, most = 0;
   Extent extent = extentOf(w, i, access,
                            laneAddress(w, i->a, access.is64, i->imm, 0), bytes);
   if (!extent.host)
@@ -91,34 +124,40 @@ bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
       offsets[lane] =
           uint64_t(uint32_t(a[lane] + uint32_t(i->imm))) - extent.low;
   }
-  for (unsigned lane = 0; lane < 32; ++lane) {
+  for (unsigned lane = 0; lane < 32; ++lane)
     bits |= offsets[lane] + extent.low;
-    unlike |= offsets[lane] ^ (offsets[0] + lane * bytes);
-  }
-  if (unlike)
+  if (bits & (bytes - 1))
+    return false;
+  bool isTracked = access.space == Space::Shared && w.cta->tracker &&
+                   !w.cta->tracker->written.empty();
+  findPattern(offsets, bytes, isTracked || w.order(), addresses);
+  if (addresses.pattern == Pattern::Other)
     for (unsigned lane = 0; lane < 32; ++lane)
       most = offsets[lane] > most ? offsets[lane] : most;
+  else if (addresses.pattern == Pattern::Permuted)
+    most = offsets[0] + uint64_t(addresses.row) + 31 * bytes;
   else
     most = offsets[0] > offsets[31] ? offsets[0] : offsets[31];
-  if (bits & (bytes - 1) || most >= extent.limit || bytes > extent.limit - most)
+  if (most >= extent.limit || bytes > extent.limit - most)
     return false;
-  if (access.space == Space::Shared && w.cta->tracker &&
-      !w.cta->tracker->written.empty() &&
+  if (isTracked &&
       !followWritten(w.cta->tracker->written.data() + kReservedShared, offsets,
-                     bytes, isWrite, !unlike))
+                     bytes, isWrite, addresses))
     return false;
   for (unsigned lane = 0; lane < 32; ++lane)
-    out[lane] = extent.host + offsets[lane];
+    addresses.at[lane] = extent.host + offsets[lane];
   return true;
 }
 
 /// Resolves the address of each active lane, and adds the lanes that read
 /// unwritten bytes to `unwritten`. Returns false after a finding.
 bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
-                  uint32_t mask, bool isWrite, uint8_t *out[32],
+                  uint32_t mask, bool isWrite, LaneAddresses &addresses,
                   uint32_t &unwritten) {
-  if (resolveAll(w, i, access, bytes, mask, isWrite, out))
+  if (resolveAll(w, i, access, bytes, mask, isWrite, addresses))
     return true;
+  addresses.pattern = Pattern::Other;
+  addresses.row = 0;
   bool isGlobal = access.space == Space::Global || access.space == Space::Const;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
@@ -131,14 +170,14 @@ bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                          &unwritten);
     if (!p)
       return false;
-    out[lane] = p;
+    addresses.at[lane] = p;
   }
   return true;
 }
 
 /// Counts the bytes, and reports the access to the order check.
 void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
-                uint32_t mask, Touch touch) {
+                uint32_t mask, Touch touch, const LaneAddresses &addresses) {
   bool isWrite = touch != Touch::Read;
   uint64_t total = bytes * __builtin_popcount(mask);
   WarpStatistics &s = w.counts;
@@ -151,7 +190,7 @@ void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   if (w.order() && access.space <= Space::Shared &&
       access.space != Space::Const)
     followLanes(w, i, access.space, i->a, access.is64, i->imm, bytes, mask,
-                touch, {access.strength, access.scope});
+                touch, {access.strength, access.scope}, addresses);
 }
 
 /// Returns the write flags at a shared address, or null if the launch does not
@@ -246,10 +285,11 @@ const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
   if (!mayRun(w, i, access))
     return nullptr;
   const Slot *slots = &w.machine->program.extra[i->aux];
-  uint8_t *at[32];
+  LaneAddresses addresses;
+  uint8_t **at = addresses.at;
   uint32_t unwritten = 0;
-  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, false, at,
-                    unwritten))
+  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, false,
+                    addresses, unwritten))
     return nullptr;
   if (w.machine->device &&
       !mayLoad(w, i, access, access.count * sizeof(T), mask, at))
@@ -258,7 +298,8 @@ const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
     loadUndefined(w, i, access, slots, sizeof(T), mask);
   if (unwritten)
     markUnwritten(w, i, access, slots, sizeof(T), unwritten);
-  noteAccess(w, i, access, access.count * sizeof(T), mask, Touch::Read);
+  noteAccess(w, i, access, access.count * sizeof(T), mask, Touch::Read,
+             addresses);
   for (unsigned k = 0; k < access.count; ++k) {
     auto one = [&](unsigned lane) {
       T v;
@@ -283,14 +324,15 @@ template <class T, class L>
 const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
   Access access(i);
   const Slot *slots = &w.machine->program.extra[i->aux];
-  uint8_t *at[32];
+  LaneAddresses addresses;
+  uint8_t **at = addresses.at;
   if (!mayRun(w, i, access))
     return nullptr;
   if (access.space != Space::Local)
     ++w.cta->cluster->effects;
   uint32_t unwritten = 0;
-  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, true, at,
-                    unwritten))
+  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, true,
+                    addresses, unwritten))
     return nullptr;
   PeerStore late;
   bool mayBeLate = hasLateStores(w);
@@ -322,7 +364,7 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
       forLanes(mask, one);
   }
   noteAccess(w, i, access, access.count * sizeof(T), mask,
-             changes ? Touch::Write : Touch::SilentWrite);
+             changes ? Touch::Write : Touch::SilentWrite, addresses);
   if (__builtin_expect(mayBeLate, 0))
     late.end(w);
   return i + 1;
@@ -331,15 +373,15 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
 template <bool IsWrite>
 const Instr *touch(Warp &w, const Instr *i, uint32_t mask) {
   Access access(i);
-  uint8_t *at[32];
+  LaneAddresses addresses;
   if (IsWrite && access.space != Space::Local)
     ++w.cta->cluster->effects;
   uint32_t unwritten = 0;
-  if (!resolveLanes(w, i, access, Access::bytesOf(i), mask, IsWrite, at,
+  if (!resolveLanes(w, i, access, Access::bytesOf(i), mask, IsWrite, addresses,
                     unwritten))
     return nullptr;
   noteAccess(w, i, access, Access::bytesOf(i), mask,
-             IsWrite ? Touch::Write : Touch::Read);
+             IsWrite ? Touch::Write : Touch::Read, addresses);
   return i + 1;
 }
 

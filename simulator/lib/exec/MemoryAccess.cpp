@@ -137,35 +137,41 @@ AccessOrder mx::sim::takeOrder(Decoder &d, bool isLoad) {
 
 namespace {
 
-/// Reports a contiguous range accessed by one or more lanes.
-void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
-               uint64_t bytes, uint32_t mask, Touch touch, AccessOrder how,
-               LaneRun run) {
+/// Reports ranges of an access to the order check.
+void follow(Warp &w, const Instr *i, Space space, AccessRange *ranges,
+            size_t count, Touch touch, AccessOrder how) {
   Order &order = *w.order();
-  if (space == Space::Generic) {
-    space = Space::Global;
-    if (address - kSharedWindow < kWindowBytes) {
-      space = Space::Shared;
-      address -= kSharedWindow;
-    } else if (address - kLocalWindow < kWindowBytes ||
-               address - kParamWindow < kWindowBytes) {
-      return;
-    }
-  }
-  bool isStrong = how.strength != Strength::Weak,
-       isGlobal = space != Space::Shared;
+  AccessKind kind{touch, how.strength != Strength::Weak, /*isCas=*/false,
+                  /*isAnyProxy=*/false, how.scope};
   bool synchronizes = how.strength == Strength::Synchronizing;
-  if (isStrong && touch == Touch::Read)
-    order.strongRead(w, isGlobal, address, synchronizes, how.scope);
-  if (isGlobal)
-    order.accessGlobal(w, i, address, bytes, mask, touch, isStrong,
-                       /*isCas=*/false, how.scope, run);
-  else
-    order.accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
-                       address & kOffsetMask, bytes, mask, touch, isStrong,
-                       /*isAnyProxy=*/false, /*isCas=*/false, run);
-  if (isStrong && touch != Touch::Read)
-    order.strongWrite(w, isGlobal, address, synchronizes, how.scope);
+  for (size_t n = 0; n < count;) {
+    uint64_t address = ranges[n].address;
+    Space where = findSpace(space, address);
+    bool isGlobal = where == Space::Global;
+    uint64_t rank = address >> kRankShift;
+    // Group weak accesses of the same memory.
+    size_t first = n;
+    for (; n < count; ++n) {
+      uint64_t next = ranges[n].address;
+      if (findSpace(space, next) != where ||
+          (where == Space::Shared && next >> kRankShift != rank) ||
+          (kind.isStrong && n > first))
+        break;
+      if (where == Space::Shared)
+        ranges[n].address = next & kOffsetMask;
+    }
+    if (!isGlobal && where != Space::Shared)
+      continue;
+    if (kind.isStrong && touch == Touch::Read)
+      order.strongRead(w, isGlobal, address, synchronizes, how.scope);
+    AccessRanges group{ranges + first, n - first};
+    if (isGlobal)
+      order.accessGlobal(w, i, group, kind);
+    else
+      order.accessShared(w, i, *w.cta->cluster->ctas[rank], group, kind);
+    if (kind.isStrong && touch != Touch::Read)
+      order.strongWrite(w, isGlobal, address, synchronizes, how.scope);
+  }
 }
 
 } // namespace
@@ -187,51 +193,70 @@ void mx::sim::timeLanes(Warp &w, Space space, Slot base, bool is64,
 
 void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
                         uint64_t bytes, uint32_t lanes, Touch touch) {
+  AccessRange range{address, bytes, lanes, LaneRun()};
   if (w.order())
-    followRun(w, i, space, address, bytes, lanes, touch, AccessOrder(),
-              LaneRun());
+    follow(w, i, space, &range, 1, touch, AccessOrder());
 }
 
 void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
                           bool is64, int64_t offset, uint64_t bytes,
-                          uint32_t mask, Touch touch, AccessOrder how) {
-  // Merge adjacent accesses of neighboring lanes. A run attributes its bytes if
-  // the lanes access successive words, or all lanes the same bytes.
-  uint64_t begin = 0, end = 0;
-  uint32_t lanes = 0;
-  unsigned last = 0;
-  bool isRow = true, isSame = true;
-  auto follow = [&] {
-    LaneRun run;
-    if (touch == Touch::SilentWrite)
-      ;
-    else if (!(lanes & (lanes - 1)))
-      run.first = Lane(last + 1);
-    else if (isRow && bytes >= 4)
-      run = {Lane(firstLane(lanes) + 1), uint8_t(firstLane(bytes))};
-    else if (isSame && touch == Touch::Read)
-      run.first = kSeveralLanes;
-    followRun(w, i, space, begin, end - begin, lanes, touch, how, run);
+                          uint32_t mask, Touch touch, AccessOrder how,
+                          const LaneAddresses &addresses) {
+  AccessRange ranges[32];
+  auto addressOf = [&](unsigned lane) {
+    return laneAddress(w, base, is64, offset, lane);
   };
-  for (uint32_t m = mask; m; m &= m - 1) {
-    unsigned lane = __builtin_ctz(m);
-    uint64_t a = laneAddress(w, base, is64, offset, lane);
-    if (lanes && how.strength == Strength::Weak && a >= begin && a <= end) {
-      isRow &= a == end && lane == last + 1;
-      isSame &= a == begin;
-      end = std::max(end, a + bytes);
-      lanes |= 1u << lane;
-      last = lane;
-      continue;
+  auto runOf = [&](unsigned first, bool isRow, bool isSame) {
+    return touch == Touch::SilentWrite ? LaneRun()
+           : isRow && bytes >= 4
+               ? LaneRun{Lane(first + 1), uint8_t(firstLane(bytes))}
+           : isSame && touch == Touch::Read ? LaneRun{kSeveralLanes}
+                                            : LaneRun();
+  };
+  if (how.strength == Strength::Weak && addresses.pattern != Pattern::Other) {
+    bool isSame = addresses.pattern == Pattern::Same;
+    AccessRange &all = ranges[0];
+    all = {addressOf(0), isSame ? bytes : 32 * bytes, mask,
+           runOf(0, addresses.pattern == Pattern::Row, isSame)};
+    if (addresses.pattern == Pattern::Permuted) {
+      all.address += uint64_t(addresses.row);
+      if (touch != Touch::SilentWrite)
+        all.run.table = addresses.lanes;
     }
-    if (lanes)
-      follow();
-    begin = a;
-    end = a + bytes;
-    lanes = 1u << lane;
-    last = lane;
-    isRow = isSame = true;
+    return follow(w, i, space, ranges, 1, touch, how);
   }
-  if (lanes)
-    follow();
+  // Merge adjacent accesses of neighboring lanes. The lanes of a range are
+  // known if they access successive words, or all the same bytes.
+  size_t count = 0;
+  bool isRow = true, isSame = true;
+  auto finish = [&] {
+    AccessRange &r = ranges[count - 1];
+    unsigned first = firstLane(r.lanes);
+    if (r.lanes & (r.lanes - 1))
+      r.run = runOf(first, isRow, isSame);
+    else if (touch != Touch::SilentWrite)
+      r.run = LaneRun{Lane(first + 1)};
+    isRow = isSame = true;
+  };
+  forLanes(mask, [&](unsigned lane) {
+    uint64_t a = addressOf(lane);
+    if (count && how.strength == Strength::Weak) {
+      AccessRange &r = ranges[count - 1];
+      uint64_t end = r.address + r.bytes;
+      if (a >= r.address && a <= end) {
+        isRow &= a == end && r.lanes >> (lane - 1) == 1;
+        isSame &= a == r.address;
+        r.bytes = std::max(end, a + bytes) - r.address;
+        r.lanes |= 1u << lane;
+        return;
+      }
+    }
+    if (count)
+      finish();
+    ranges[count++] = {a, bytes, 1u << lane, LaneRun()};
+  });
+  if (!count)
+    return;
+  finish();
+  follow(w, i, space, ranges, count, touch, how);
 }

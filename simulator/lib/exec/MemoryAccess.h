@@ -43,11 +43,26 @@ AccessOrder takeOrder(Decoder &d, bool isLoad);
 /// Implements InstructionSet::touchOf for ldmatrix and stmatrix.
 const Instr *touchMatrices(Warp &w, const Instr *i, uint32_t mask);
 
+/// Addresses of the lanes of a warp: a row of adjacent elements, a row in
+/// another order, the same address, or any.
+enum class Pattern : uint8_t { Other, Row, Permuted, Same };
+
+/// Resolved addresses of an access.
+struct LaneAddresses {
+  uint8_t *at[32]; ///< host address of each lane
+  Pattern pattern = Pattern::Other;
+  // For Pattern::Permuted, the address of the row less that of lane 0, and the
+  // lane of each word.
+  int64_t row = 0;
+  Lane lanes[32 * 32 / 4];
+};
+
 /// Reports an access of each lane to the order check. The addresses must be
 /// valid.
 void followLanes(Warp &w, const Instr *i, ptx::Space space, Slot base,
                  bool is64, int64_t offset, uint64_t bytes, uint32_t mask,
-                 Touch touch, AccessOrder order);
+                 Touch touch, AccessOrder order,
+                 const LaneAddresses &addresses);
 
 /// Reports an access of each lane to the time model, if the launch is timed.
 void timeLanes(Warp &w, ptx::Space space, Slot base, bool is64, int64_t offset,

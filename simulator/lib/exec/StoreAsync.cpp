@@ -145,9 +145,9 @@ const Instr *storeBulk(Warp &w, const Instr *i, uint32_t mask) {
     uint32_t offset = a & kOffsetMask;
     if (owner->tracker)
       owner->tracker->markWritten(offset, uint32_t(size));
+    AccessRange range{offset, size, 1u << lane, LaneRun()};
     if (Order *order = w.order())
-      order->accessShared(w, i, *owner, offset, uint32_t(size), 1u << lane,
-                          Touch::Write, false);
+      order->accessShared(w, i, *owner, {&range, 1}, {Touch::Write});
     w.counts.sharedStoreBytes += size;
   }
   return i + 1;

@@ -17,9 +17,11 @@ namespace {
 /// after another barrier. The check therefore attributes the write to the
 /// allocating warp and requires no fence before accesses of either proxy.
 void noteAddress(Warp &w, const Instr *i, uint32_t offset, unsigned lane) {
+  AccessRange range{offset, 4, 1u << lane, LaneRun()};
+  AccessKind kind{Touch::Write};
+  kind.isAnyProxy = true;
   if (Order *order = w.order())
-    order->accessShared(w, i, *w.cta, offset, 4, 1u << lane, Touch::Write,
-                        /*isAtomic=*/false, /*isAnyProxy=*/true);
+    order->accessShared(w, i, *w.cta, {&range, 1}, kind);
 }
 
 void writeAddress(Cta &cta, uint32_t offset, uint32_t value) {

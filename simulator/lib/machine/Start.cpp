@@ -213,10 +213,8 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
       cta->tracker = std::make_unique<SharedTracker>(*cta);
       if (config.checks & kCheckUninitShared)
         cta->tracker->written.resize(sharedBytes);
-      if (followsOrder) {
-        cta->tracker->shadow.resize((sharedBytes + 3) / 4);
-        cta->tracker->lanes.resize((sharedBytes + 3) / 4);
-      }
+      if (followsOrder)
+        cta->tracker->shadow.reset(sharedBytes);
     }
     cta->leavesOut = leavesOutShared;
     // PTX permits no initializers in .shared, so there is nothing to copy.
