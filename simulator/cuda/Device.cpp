@@ -497,6 +497,14 @@ MX_PUBLIC cudaChannelFormatDesc CUDARTAPI cudaCreateChannelDesc(
   return {x, y, z, w, kind};
 }
 
+/// Tables of NVIDIA's own libraries. CUDA's runtime needs the one of this name.
+MX_DRIVER(cuGetExportTable, (const void **, const CUuuid *id), {
+  return memcmp(id->bytes, "\x6b\xd5\xfb\x6c", 4)
+             ? CUDA_ERROR_NOT_SUPPORTED
+             : fail(CUDA_ERROR_NOT_SUPPORTED,
+                   "found a program or library that contains CUDA's runtime without symbols: link it with nvcc -cudart "
+                   "shared, or keep its symbols");
+})
 /// Reports a function that is not supported. Called by the definitions of generate.py.
 extern "C" __attribute__((visibility("hidden"))) int mxSimMissing(const char *name) {
   return int(run(

@@ -1,4 +1,6 @@
 // RUN: %build_program %s -o %t && mx-sim run --warnings=error %t 2>&1 | FileCheck %s
+// The same with a runtime inside the program, nvcc's default.
+// RUN: nvcc -arch=sm_90a -std=c++17 -I%S/Inputs %s -o %t.static && mx-sim run --warnings=error %t.static 2>&1 | FileCheck %s
 // Memory, copies, variables, streams, events and properties of the runtime. The program checks its results.
 
 #include "check.h"

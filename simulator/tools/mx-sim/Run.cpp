@@ -92,18 +92,13 @@ std::string whyUnusable(const std::string &path) {
   if (!mx::readInputFile(path, bytes).empty() ||
       bytes.compare(0, SELFMAG, ELFMAG) != 0)
     return "";
-  auto contains = [&](std::string_view text) {
-    return bytes.find(text) != bytes.npos;
-  };
   constexpr std::string_view kRuntime("libcudart.so.13\0", 16);
-  if (contains(kRuntime) || !contains("__cudaRegisterFatBinary"))
+  size_t at = bytes.find("libcudart.so.");
+  if (at == bytes.npos || bytes.find(kRuntime) != bytes.npos ||
+      bytes.find("__cudaRegisterFatBinary") == bytes.npos)
     return "";
-  if (size_t at = bytes.find("libcudart.so."); at != bytes.npos)
-    return path + ": expected the runtime of CUDA 13, found " +
-           std::string(bytes.c_str() + at) + ": build the program with CUDA 13";
-  return path +
-         ": expected a program linked with libcudart.so.13, found one "
-         "that contains CUDA's runtime: link it with nvcc -cudart shared";
+  return path + ": expected the runtime of CUDA 13, found " +
+         std::string(bytes.c_str() + at) + ": build the program with CUDA 13";
 }
 
 /// Folder with the simulator's libcuda.so.1 and libcudart.so.13, or "".
@@ -211,11 +206,17 @@ int mx::sim::runProgram(int argc, char **argv) {
     return refuse(findings + ": " + strerror(errno));
   close(file);
   setenv("MX_SIM_FINDINGS", findings.c_str(), 1);
-  const char *others = getenv("LD_LIBRARY_PATH");
-  setenv("LD_LIBRARY_PATH",
-         (libraries + (others && *others ? std::string(":") + others : ""))
-             .c_str(),
-         1);
+  // The simulator's libraries come before others.
+  for (auto [variable, first] :
+       {std::pair("LD_LIBRARY_PATH", libraries.c_str()),
+        {"LD_AUDIT", "libmxsim-audit.so"},
+        {"LD_PRELOAD", "libmxsim-cuda.so"}}) {
+    const char *others = getenv(variable);
+    setenv(
+        variable,
+        (first + (others && *others ? std::string(":") + others : "")).c_str(),
+        1);
+  }
   // A terminal interrupts both; this process then prints the findings.
   signal(SIGINT, SIG_IGN);
   signal(SIGQUIT, SIG_IGN);
