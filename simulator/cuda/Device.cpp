@@ -265,6 +265,10 @@ MX_BOTH(cuCtxSynchronize, cudaDeviceSynchronize, (), {
   Session::get().settle();
   return CUDA_SUCCESS;
 })
+MX_DRIVER(cuCtxSynchronize_v2, (CUcontext), {
+  Session::get().settle();
+  return CUDA_SUCCESS;
+})
 /// Frees the memory of the current device and clears the error of a launch.
 static Status reset() {
   Session &session = Session::get();
@@ -347,6 +351,10 @@ MX_DRIVER(cuCtxGetCurrent, (CUcontext * context), {
 })
 MX_DRIVER(cuCtxGetDevice, (CUdevice * device), {
   *device = top()->device;
+  return CUDA_SUCCESS;
+})
+MX_DRIVER(cuCtxGetDevice_v2, (CUdevice * device, CUcontext context), {
+  *device = (context ? in(context) : top())->device;
   return CUDA_SUCCESS;
 })
 MX_DRIVER(cuCtxGetFlags, (unsigned *flags), {
@@ -516,37 +524,45 @@ extern "C" __attribute__((visibility("hidden"))) int mxSimMissing(const char *na
 // Entry points
 //===----------------------------------------------------------------------===//
 
-/// Returns the newest version of a function of this library, or null.
-static void *findFunction(const char *name) {
+/// Returns the newest variant of a function of this library for a version of
+/// CUDA, or null.
+static void *findFunction(const char *name, int version) {
   static void *self = [] {
     Dl_info info;
     dladdr(reinterpret_cast<void *>(&findFunction), &info);
     return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   }();
-  for (const char *suffix : {"_v4", "_v3", "_v2", ""})
-    if (void *found = dlsym(self, (std::string(name) + suffix).c_str()))
-      return found;
+  static const std::map<std::string, int> since = {
+#include "Versions.inc"
+  };
+  for (const char *suffix : {"_v4", "_v3", "_v2", ""}) {
+    std::string variant = std::string(name) + suffix;
+    auto first = since.find(variant);
+    if (first == since.end() || first->second <= version)
+      if (void *found = dlsym(self, variant.c_str()))
+        return found;
+  }
   return nullptr;
 }
-MX_DRIVER(
-    cuGetProcAddress, (const char *name, void **function, int, cuuint64_t, CUdriverProcAddressQueryResult *result), {
-      *function = findFunction(name);
+MX_DRIVER(cuGetProcAddress,
+    (const char *name, void **function, int version, cuuint64_t, CUdriverProcAddressQueryResult *result), {
+      *function = findFunction(name, version);
       if (result)
         *result = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
       return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
     })
-static Status entryPoint(const char *name, void **function, cudaDriverEntryPointQueryResult *result) {
-  *function = findFunction(name);
+static Status entryPoint(const char *name, void **function, unsigned version, cudaDriverEntryPointQueryResult *result) {
+  *function = findFunction(name, int(version));
   if (result)
     *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   return *function ? CUDA_SUCCESS : Status(cudaErrorSymbolNotFound);
 }
 MX_RUNTIME(cudaGetDriverEntryPoint,
     (const char *name, void **function, unsigned long long, cudaDriverEntryPointQueryResult *result),
-    { return entryPoint(name, function, result); })
+    { return entryPoint(name, function, CUDA_VERSION, result); })
 MX_RUNTIME(cudaGetDriverEntryPointByVersion,
-    (const char *name, void **function, unsigned, unsigned long long, cudaDriverEntryPointQueryResult *result),
-    { return entryPoint(name, function, result); })
+    (const char *name, void **function, unsigned version, unsigned long long, cudaDriverEntryPointQueryResult *result),
+    { return entryPoint(name, function, version, result); })
 
 //===----------------------------------------------------------------------===//
 // Tensor maps

@@ -322,16 +322,20 @@ MX_RUNTIME(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
 MX_RUNTIME(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
     (int *blocks, const void *kernel, int threads, size_t dynamic, unsigned),
     { return occupancy(kernel, threads, dynamic, *blocks); })
-MX_RUNTIME(cudaOccupancyAvailableDynamicSMemPerBlock, (size_t *bytes, const void *kernel, int blocks, int), {
+static Status availableShared(const void *kernel, int blocks, size_t &bytes) {
   Function *function;
   const KernelInfo *info;
   if (Status status = find(kernel, function, info))
     return status;
   const Chip &chip = *Session::get().chip;
   int64_t each = int64_t(chip.sharedPerSm) / std::max(blocks, 1) - kReservedShared - info->staticSharedBytes;
-  *bytes = size_t(std::clamp<int64_t>(each, 0, chip.sharedPerBlock - info->staticSharedBytes));
+  bytes = size_t(std::clamp<int64_t>(each, 0, chip.sharedPerBlock - info->staticSharedBytes));
   return CUDA_SUCCESS;
-})
+}
+MX_DRIVER(cuOccupancyAvailableDynamicSMemPerBlock, (size_t *bytes, CUfunction function, int blocks, int),
+    { return availableShared(function, blocks, *bytes); })
+MX_RUNTIME(cudaOccupancyAvailableDynamicSMemPerBlock, (size_t *bytes, const void *kernel, int blocks, int),
+    { return availableShared(kernel, blocks, *bytes); })
 MX_DRIVER(cuOccupancyMaxPotentialBlockSize,
     (int *grid, int *block, CUfunction function, CUoccupancyB2DSize dynamicOf, size_t dynamic, int limit), {
       Function *found;
@@ -361,7 +365,12 @@ static Status clusters(int *count, const void *kernel, const Config *c, int thre
   if (Status status = readAttributes(of(c->attrs), c->numAttrs, work))
     return status;
   int blocks = 0;
-  if (Status status = occupancy(kernel, threads, dynamic, blocks))
+  Function *function;
+  const KernelInfo *info;
+  if (Status status = find(kernel, function, info))
+    return status;
+  // CuTe DSL asks for more threads than its kernel declares.
+  if (Status status = occupancy(kernel, std::min(threads, maxThreads(*info)), dynamic, blocks))
     return status;
   int size = int(std::max<uint64_t>(work.cluster.count(), 1));
   *count = int(Session::get().options.smCount) * blocks / size;

@@ -249,6 +249,15 @@ MX_RUNTIME(cudaLibraryLoadFromFile,
 MX_BOTH(cuLibraryUnload, cudaLibraryUnload, (CUlibrary library), { return unload(in(library)); })
 MX_BOTH(cuLibraryGetKernel, cudaLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *name),
     { return findAs(kernel, in(library), name); })
+MX_DRIVER(cuLibraryEnumerateKernels, (CUkernel * kernels, unsigned count, CUlibrary library), {
+  Module *module;
+  if (!isLive(in(library)))
+    return CUDA_ERROR_INVALID_HANDLE;
+  Status status = in(library)->on(Session::get().current(), module);
+  for (unsigned i = 0; !status && i < std::min<size_t>(count, module->kernels().size()); ++i)
+    status = findAs(kernels + i, in(library), module->kernels()[i].name.c_str());
+  return status;
+})
 MX_DRIVER(cuLibraryGetModule, (CUmodule * module, CUlibrary library),
     { return out(module, isLive(in(library)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE, in(library)); })
 MX_DRIVER(cuLibraryGetGlobal, (CUdeviceptr * address, size_t *bytes, CUlibrary library, const char *name),

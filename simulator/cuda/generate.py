@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes tables from CUDA's headers: the names of errors, and a definition of each function that
-the library does not define itself.
+"""Writes tables from CUDA's headers: the names of errors, the first CUDA of each version of a
+function, and a definition of each function that the library does not define itself.
 
-    generate.py INCLUDE OUTPUT    # writes OUTPUT/Errors.inc and OUTPUT/Missing.c
+    generate.py INCLUDE OUTPUT    # writes Errors.inc, Versions.inc and Missing.c
 
 Missing functions are weak, so the library's own replace them. Variants for a default stream of each
 thread (_ptsz, _ptds) jump to the function itself."""
@@ -33,10 +33,17 @@ def main():
     names |= {name for _, name in threads}
     same = {f"{name}_pt{suffix.lower()}": name for suffix, name in threads}
     same["__cudaLaunchKernel_ptsz"] = "__cudaLaunchKernel"
+    same["cudaLaunchKernelEx"] = "cudaLaunchKernelExC"  # name of CuTe DSL
     names = {name for name in names if re.fullmatch(r"cu(da)?[A-Z]\w*", name)} - same.keys()
     lines = [f"MISSING({name})" for name in sorted(names)]
     lines += [f'SAME("{name}", "{to}");' for name, to in sorted(same.items())]
     (output / "Missing.c").write_text(JUMP + "\n".join(lines) + "\n")
+
+    versions = {}
+    for name, number in re.findall(r"\bPFN_(cu\w+?)_v(\d+)\)", (include / "cudaTypedefs.h").read_text(errors="replace")):
+        versions.setdefault(name, set()).add(int(number))
+    (output / "Versions.inc").write_text("".join(f'{{"{name}_v{place}", {number}}},\n' for name, found in versions.items()
+                                                 for place, number in enumerate(sorted(found), 1) if place > 1))
 
     types = (include / "driver_types.h").read_text(errors="replace")
     codes = {int(number): [f'"{name}"', "0", name]

@@ -4,7 +4,7 @@
 
 #ifdef KERNELS
 __device__ float bias = 1;
-extern "C" __global__ void axpy(float *y, const float *x, float a) { y[threadIdx.x] += a * x[threadIdx.x] + bias; }
+extern "C" __global__ void __launch_bounds__(32) axpy(float *y, const float *x, float a) { y[threadIdx.x] += a * x[threadIdx.x] + bias; }
 #else
 #include "check.h"
 #include <cstring>
@@ -91,10 +91,29 @@ int main(int count, char **names) {
   CHECK(cuMemMap(range, 2 << 20, 0, handle, 0) == CUDA_ERROR_NOT_SUPPORTED);
   OK(cuMemsetD8(range, 1, 2 << 20));
   void *entry;
+  const char *text_;
   OK(cuGetProcAddress("cuMemAlloc", &entry, 13000, 0, nullptr));
   CHECK(entry == (void *)cuMemAlloc);
   CHECK(cuGetProcAddress("cuNothing", &entry, 13000, 0, nullptr) == CUDA_ERROR_NOT_FOUND);
-  const char *text_;
+  // A function has a variant for each version of its parameters.
+  OK(cuGetProcAddress("cuCtxGetDevice", &entry, 12000, 0, nullptr));
+  CHECK(entry == (void *)cuCtxGetDevice);
+  OK(cuGetProcAddress("cuCtxGetDevice", &entry, 13000, 0, nullptr));
+  CHECK(((CUresult(*)(CUdevice *, CUcontext))entry)(&device, second) == CUDA_SUCCESS && device == 1);
+  CUlibrary library;
+  CUkernel kernels[2] = {};
+  OK(cuLibraryLoadData(&library, text.str().c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  OK(cuLibraryEnumerateKernels(kernels, 2, library));
+  OK(cuKernelGetFunction(&other, kernels[0]));
+  OK(cuFuncGetName(&text_, other));
+  CHECK(!strcmp(text_, "axpy") && !kernels[1]);
+  OK(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, other, 1, 32));
+  CHECK(bytes == 227 << 10);
+  CUlaunchConfig config = {};
+  config.blockDimX = 64;
+  config.blockDimY = config.blockDimZ = 1;
+  OK(cuOccupancyMaxActiveClusters(&number, other, &config));
+  CHECK(number == 132 * 32);
   OK(cuGetErrorName(CUDA_ERROR_INVALID_VALUE, &text_));
   CHECK(!strcmp(text_, "CUDA_ERROR_INVALID_VALUE"));
   puts("all right");
