@@ -101,8 +101,9 @@ sys.exit(not (find_spec("torch") and find_spec("torchao")))
 """
 
 # Packages that a feature needs. Only located, because an import takes seconds.
-LOCATED = {"compressed-tensors": ["compressed_tensors"], "mypy": ["mypy"], "peft": ["peft", "transformers"], "pytest": ["pytest"],
-           "torchtitan": ["torchtitan"], "transformers": ["transformers"], "triton": ["triton"], "vllm": ["vllm"]}
+LOCATED = {"compressed-tensors": ["compressed_tensors"], "cupy": ["cupy"], "cute-dsl": ["cutlass"], "mypy": ["mypy"],
+           "peft": ["peft", "transformers"], "pytest": ["pytest"], "tilelang": ["tilelang"], "torchtitan": ["torchtitan"],
+           "transformers": ["transformers"], "triton": ["triton"], "vllm": ["vllm"]}
 
 features = config.available_features
 if can_kill:
