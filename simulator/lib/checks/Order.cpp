@@ -383,8 +383,14 @@ void Order::completePhase(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
   b.arriving.clear();
 }
 
-void Order::observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
+void Order::observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
+                    bool isRelaxed) {
   BarrierOrder &b = barrier(cta, offset);
+  if (isRelaxed) {
+    of(w).tensorAcquired.join(b.completed.tensor);
+    of(w).unfenced[int(machine.scopes.front())].join(b.completed);
+    return;
+  }
   acquire(w, b.completed);
   const WarpOrder &o = of(w);
   uint32_t step = o.step();

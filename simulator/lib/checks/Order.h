@@ -221,7 +221,8 @@ public:
   /// Completes a phase with an arrival of `lanes` of `w`.
   void completePhase(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
                      uint32_t offset);
-  void observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
+  void observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
+               bool isRelaxed);
 
   // Groups.
   void waitBulk(Warp &w, uint64_t completedGroups, bool isReadOnly);

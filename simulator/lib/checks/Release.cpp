@@ -50,6 +50,7 @@ void Order::releaseRelaxed(Warp &w, Knowledge &to) {
   passOn(w, to.generic, fenced);
   passOn(w, to.executed, o.known.generic);
   to.executed.join(o.known.executed);
+  to.tensor.join(o.tensorReleased);
   if (o.inits)
     to.async.raise(o.inits, o.known.async[o.inits]);
   to.ofOthers.join(o.known.ofOthers);
@@ -133,6 +134,9 @@ void Order::tensorFenceBefore(Warp &w) {
 void Order::tensorFenceAfter(Warp &w) {
   WarpOrder &o = of(w);
   o.known.tensor.join(o.tensorAcquired);
+  // Relaxed arrivals and waits suffice with tcgen05 fences (PTX ISA, "tcgen05
+  // memory consistency model", canonical patterns).
+  o.known.generic.join(o.tensorAcquired);
 }
 
 void Order::acquireUnfenced(Warp &w, MemoryScope scope) {

@@ -365,8 +365,7 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
         w.trace->observe(w, i, *owner, passed = offset, parity);
       if (Order *order = w.order(); order && offset != observed) {
         observed = offset;
-        if (!(i->aux & 4))
-          order->observe(w, i, *owner, offset);
+        order->observe(w, i, *owner, offset, /*isRelaxed=*/i->aux & 4);
       }
       continue;
     }
