@@ -174,13 +174,13 @@ Situation Order::situationOfRace(Warp &w, const Conflict &c,
 std::pair<Situation, std::string>
 Order::adviceOnRace(Warp &w, const Knowledge &known, const Conflict &c,
                     const InstrInfo &later, bool warns) const {
-  if (warns)
+  bool isNarrow = known.rare && isIn(known.rare->narrow, c);
+  if (warns && !isNarrow)
     return {Situation::SingleLane,
             "a lane has arrived or released alone and published only its own "
             "accesses: expected bar.warp.sync before the arrival or release, "
             "unless the same lane made the access"};
   std::string text = "no synchronization orders the two";
-  bool isNarrow = known.rare && isIn(known.rare->narrow, c);
   if (isNarrow && (c.cluster == ~0ull || c.cluster == id))
     return {Situation::RaceWithCta,
             text + ": they are in different CTAs, and an arrival between them "
@@ -213,9 +213,12 @@ Order::adviceOnRace(Warp &w, const Knowledge &known, const Conflict &c,
 bool Order::isWarning(const Knowledge &known, bool isTensor, bool isWrite,
                       const Conflict &c) const {
   // Only a warning: the accessing lane is unknown, and may be the arriving
-  // lane.
+  // lane. A read released to another CTA with .cta scope has ended, so chips
+  // return the old bytes.
   if (!isIn(known.generic, c))
-    return isIn(known.ofOthers, c);
+    return isIn(known.ofOthers, c) ||
+           (!c.wasWrite && known.rare && isIn(known.rare->narrow, c) &&
+            (c.cluster == ~0ull || c.cluster == id));
   // Hardware seems to need no tcgen05 fence if both sides have waited, and
   // widely used libraries omit the fence. These libraries also omit the proxy
   // fence before tensor cores read data copied by cp.async, and hardware
