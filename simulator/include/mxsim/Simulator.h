@@ -291,6 +291,7 @@ enum Check : uint32_t {
   kCheckSparseMetadata = 1u << 10,
   /// Reports correct published kernels, so `all` excludes this check.
   kCheckReadFence = 1u << 11,
+  kCheckUninitGlobal = 1u << 12,
   kCheckNone = 0,
   kCheckAll = ~kCheckReadFence,
   /// Checks that track the order of accesses. All other checks are cheap.
@@ -317,6 +318,7 @@ inline constexpr CheckName kCheckNames[] = {
     {"phase-overrun", kCheckPhaseOverrun},
     {"sparse-metadata", kCheckSparseMetadata},
     {"read-fence", kCheckReadFence},
+    {"uninit-global", kCheckUninitGlobal},
 };
 
 struct LaunchConfig {

@@ -271,6 +271,13 @@ const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
       }
       uint64_t old = 0;
       std::memcpy(&old, e, bytes);
+      if (!isShared && o.op != Exch && isUnwritten(old, bytes) &&
+          w.machine->config.checks & kCheckUninitGlobal)
+        w.note(i, FindingKind::UninitGlobal,
+               "atomic operation on " +
+                   w.machine->memory.describe(address + k * bytes, bytes) +
+                   ", which has not been written",
+               1u << lane, /*isWarning=*/true);
       uint64_t now = o.result(w, k, lane, old, isShared);
       std::memcpy(e, &now, bytes);
       if (o.hasResult) {

@@ -241,6 +241,8 @@ const Instr *storeMatrices(Warp &w, const Instr *i, uint32_t mask) {
         w.undefined.report(w, i, slot, ~0u);
         undefined = 0;
       }
+      if (w.undefined.isOfGlobal(slot))
+        undefined = 0;
       for (unsigned thread = 0; thread < 32; ++thread)
         for (unsigned byte = 0; byte < 4; ++byte) {
           Cell cell = form.layout(thread, r, byte);

@@ -224,6 +224,33 @@ void markUnwritten(Warp &w, const Instr *i, const Access &access,
   }
 }
 
+/// Marks the loaded registers that contain the pattern of unwritten global
+/// memory.
+template <class T, class L>
+void markPattern(Warp &w, const Instr *i, const Access &access,
+                 const Slot *slots, uint32_t mask) {
+  if ((access.space != Space::Global && access.space != Space::Generic) ||
+      !(w.machine->config.checks & kCheckUninitGlobal))
+    return;
+  for (unsigned k = 0; k < access.count; ++k) {
+    const L *v = w.at<L>(slots[k]);
+    uint32_t found[32], any = 0;
+    for (unsigned lane = 0; lane < 32; ++lane)
+      any |= found[lane] = T(v[lane]) == T(kUnwrittenPattern);
+    if (!any)
+      continue;
+    uint32_t lanes = 0;
+    forLanes(mask, [&](unsigned lane) { lanes |= found[lane] << lane; });
+    if (!lanes)
+      continue;
+    uint64_t address =
+        laneAddress(w, i->a, access.is64, i->imm, firstLane(lanes));
+    if (findSpace(access.space, address) == Space::Global)
+      w.undefined.mark(w, slots[k], lanes,
+                       {i, address + k * sizeof(T), sizeof(T), false, true});
+  }
+}
+
 /// Propagates undefined values from local memory to registers.
 void loadUndefined(Warp &w, const Instr *i, const Access &access,
                    const Slot *slots, unsigned size, uint32_t mask) {
@@ -248,6 +275,12 @@ void storeUndefined(Warp &w, const Instr *i, const Access &access,
       address += k * size;
       if (where == Space::Local)
         w.undefined.storeLocal(w, slots[k], lane, address, size);
+      else if (w.undefined.isOfGlobal(slots[k]) &&
+               (where == Space::Shared ||
+                isUnwritten(size == 8 ? w.at<uint64_t>(slots[k])[lane]
+                                      : w.at<uint32_t>(slots[k])[lane],
+                            size)))
+        continue;
       else if (where != Space::Shared || w.undefined.isOfTensor(slots[k]))
         return w.undefined.report(w, i, slots[k], mask);
       else if (uint8_t *written = writtenAt(w, address))
@@ -317,6 +350,8 @@ const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
     else
       forLanes(mask, one);
   }
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8)
+    markPattern<T, L>(w, i, access, slots, mask);
   return i + 1;
 }
 

@@ -23,6 +23,15 @@ uint8_t *resolveAddress(Warp &w, const Instr *i, ptx::Space space,
                         uint64_t address, uint64_t bytes, unsigned lane,
                         bool isWrite, uint32_t *unwritten = nullptr);
 
+/// Returns true for the pattern of unwritten global memory. Values of fewer
+/// than 4 bytes may equal the pattern by chance.
+constexpr uint64_t kUnwrittenPattern =
+    DeviceMemory::kPoison * 0x0001000100010001ull;
+inline bool isUnwritten(uint64_t value, unsigned bytes) {
+  return bytes == 8 ? value == kUnwrittenPattern
+                    : bytes == 4 && value == uint32_t(kUnwrittenPattern);
+}
+
 /// Reports a use of .shared::cta with the address of another CTA. Returns false
 /// after a finding. `isOwnOnly` marks a .shared::cta operand of an instruction
 /// that also names .shared::cluster.

@@ -66,18 +66,21 @@ void UndefinedRegisters::report(Warp &w, const Instr *i, Slot slot,
 void UndefinedRegisters::reportLoad(Warp &w, const Instr *i, const Load &load,
                                     uint32_t lanes) {
   std::string what =
-      load.isTensor
+      load.isGlobal
+          ? "load of " + w.machine->memory.describe(load.address, load.bytes)
+      : load.isTensor
           ? "tcgen05.ld reads tensor memory at lane " +
                 std::to_string(load.address >> 32) + ", column " +
                 std::to_string(uint32_t(load.address))
           : "load of " +
                 w.machine->describeShared(*w.cta, load.address, load.bytes);
   w.note(load.instr,
-         load.isTensor ? FindingKind::UninitTensorMemory
-                       : FindingKind::UninitShared,
+         load.isGlobal   ? FindingKind::UninitGlobal
+         : load.isTensor ? FindingKind::UninitTensorMemory
+                         : FindingKind::UninitShared,
          what + ", which has not been written; line " +
              std::to_string(w.machine->program.infoOf(i).line) + " uses it",
-         lanes);
+         lanes, /*isWarning=*/load.isGlobal);
   // Report once: treat all derived values as defined from now on.
   w.pendingCount -= uint32_t(entries.size() + local.size());
   entries.clear();
@@ -184,7 +187,7 @@ void UndefinedRegisters::check(Warp &w, const Instr *i, uint32_t group,
   Load load;
   auto look = [&](Slot s, uint32_t among) {
     uint32_t found = lanes(s) & among;
-    if (found)
+    if (found && (!load.instr || load.isGlobal))
       load = entries.at(s & ~kSlotNegated).load;
     return found;
   };
@@ -223,8 +226,11 @@ void UndefinedRegisters::check(Warp &w, const Instr *i, uint32_t group,
   }
   bool carries = info.flow == DataFlow::Computes ||
                  info.flow == DataFlow::Selects || info.flow == DataFlow::Masks;
-  if (!carries && used | guarded)
-    return reportLoad(w, i, load, used | guarded);
+  if (!carries && used | guarded) {
+    if (!load.isGlobal || !isWarpMma(*info.source))
+      return reportLoad(w, i, load, used | guarded);
+    used = guarded = 0;
+  }
   if (info.flow == DataFlow::Stores || info.flow == DataFlow::Shuffles ||
       info.flow == DataFlow::Gathers)
     return;

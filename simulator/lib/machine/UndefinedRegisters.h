@@ -22,7 +22,8 @@ namespace mx::sim {
 /// unwritten, and local memory, including arguments, behaves like registers.
 ///
 /// An undefined value is reported if an address, a branch, a barrier, an atomic
-/// operation, a copy, an MMA or a store to other memory uses the value. The
+/// operation, a copy, an MMA or a store to other memory uses the value. Stores
+/// of an unchanged value from global memory leave their bytes unwritten. The
 /// finding names the load of the value. In each lane, a register is either
 /// defined or undefined as a whole. Warps without undefined registers have no
 /// overhead because Warp::pendingCount counts such registers.
@@ -30,11 +31,11 @@ class UndefinedRegisters {
 public:
   struct Load {
     const Instr *instr = nullptr;
-    /// Shared address and bytes of one of the lanes. Tensor memory is encoded
-    /// as lane << 32 | column.
+    /// Shared or global address and bytes of one of the lanes. Tensor memory is
+    /// encoded as lane << 32 | column.
     uint64_t address = 0;
     uint32_t bytes = 0;
-    bool isTensor = false;
+    bool isTensor = false, isGlobal = false;
   };
   /// Marks `lanes` of `slot` as undefined because of `load`.
   void mark(Warp &w, Slot slot, uint32_t lanes, const Load &load);
@@ -45,6 +46,13 @@ public:
   bool isOfTensor(Slot slot) const {
     auto it = entries.find(slot);
     return it != entries.end() && it->second.load.isTensor;
+  }
+  /// Returns true if the value of `slot` was loaded from global memory. Tiles
+  /// may contain padding that is staged, multiplied and dropped, so neither
+  /// shared memory nor MMAs propagate such values.
+  bool isOfGlobal(Slot slot) const {
+    auto it = entries.find(slot);
+    return it != entries.end() && it->second.load.isGlobal;
   }
   /// Propagates a move of `from` to the lanes `mask` of `to`. `lanes` are the
   /// undefined lanes of `from`.
