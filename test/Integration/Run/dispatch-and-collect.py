@@ -101,7 +101,9 @@ class Case:
         return [self.ids, self.x, self.f, self.z, self.d]
 
     def check(self):
-        found = test.run_ranks(self.ranks, self.text(), self.arrays(), len(RESULTS), "--quiet", chip=self.path)
+        # Sums of tokens without room contain rows that no rank writes.
+        env = {"MX_SIM_CHECKS": "all,-uninit-global"} if self.room < 1 else None
+        found = test.run_ranks(self.ranks, self.text(), self.arrays(), len(RESULTS), "--quiet", chip=self.path, env=env)
         found = [dict(zip(RESULTS, own, strict=True)) for own in found]
 
         def compare(name, own, expected):
