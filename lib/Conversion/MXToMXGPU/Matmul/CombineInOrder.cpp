@@ -84,6 +84,8 @@ private:
   Value areRowsAligned(const Sum &sum);
   void emitSum(const Sum &sum, bool isWhole);
   Value loadPiece(Value matrix, Value row, Value column, bool isWhole);
+  Value loadPresent(Value matrix, Value column,
+                    function_ref<Value(Value)> load);
 
   int64_t getColumns() const { return pieces * kPieceColumns; }
 
@@ -317,6 +319,24 @@ Value InOrderBuilder::loadPiece(Value matrix, Value row, Value column,
       body, VectorType::get(kCombineVector, body.getF32Type()), loaded);
 }
 
+/// Skips the load of a piece past the last column, because it would read a
+/// column that another lane writes.
+Value InOrderBuilder::loadPresent(Value matrix, Value column,
+                                  function_ref<Value(Value)> load) {
+  auto type = VectorType::get(kCombineVector, body.getF32Type());
+  Value isPresent = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
+                                          column, body.dim(matrix, 1));
+  auto ifOp = scf::IfOp::create(body, type, isPresent, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(body);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  scf::YieldOp::create(body, load(column));
+  body.setInsertionPointToStart(ifOp.elseBlock());
+  scf::YieldOp::create(
+      body,
+      arith::ConstantOp::create(body, body.getZeroAttr(type)).getResult());
+  return ifOp.getResult(0);
+}
+
 void InOrderBuilder::emitSum(const Sum &sum, bool isWhole) {
   // Initial value of the sum, and the first entry to add.
   Value matrix = sum.out, row = sum.token, begin = sum.begin;
@@ -326,9 +346,14 @@ void InOrderBuilder::emitSum(const Sum &sum, bool isWhole) {
     begin = body.add(sum.begin, 1);
   }
   SmallVector<Value> columns, sums;
+  auto load = [&](Value column) {
+    return loadPiece(matrix, row, column, isWhole);
+  };
   for (int64_t i = 0; i < pieces; ++i) {
     columns.push_back(body.add(sum.column, i * kPieceColumns));
-    sums.push_back(loadPiece(matrix, row, columns.back(), isWhole));
+    sums.push_back(op.getOverwrite()
+                       ? load(columns.back())
+                       : loadPresent(matrix, columns.back(), load));
   }
   auto loop = scf::ForOp::create(body, begin, sum.end, body.index(1), sums);
   {

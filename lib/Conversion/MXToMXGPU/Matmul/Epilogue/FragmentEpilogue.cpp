@@ -71,13 +71,12 @@ Value FragmentEpilogue::isWhole(ForEachWorkTileOp workTile,
 }
 
 /// Returns whether the row may be read for a partial run, or null if every row
-/// may be read. A partial run repeats reads of the last column. If warps share
-/// rows, another work tile may be writing that column.
-static Value isReadable(KernelBuilder &body, const ResultRow &row,
-                        const FragmentLayoutAttr &layout, Value first,
+/// may be read. A partial run repeats reads of the last column. If the run
+/// starts after it, another lane may be writing that column.
+static Value isReadable(KernelBuilder &body, const ResultRow &row, Value first,
                         Value last) {
   Value present = row.own == row.clamped ? Value() : row.isPresent;
-  if (!last || layout.getWarpRows())
+  if (!last)
     return present;
   Value exists =
       arith::CmpIOp::create(body, arith::CmpIPredicate::ule, first, last);
@@ -114,9 +113,8 @@ void FragmentEpilogue::storeColumns(ForEachWorkTileOp workTile,
                        int64_t taken) -> Run {
     ThreadRow &row = rows[number];
     Value column = getColumnOfRun(body, type, i, first);
-    Columns columns = {
-        column, run.size, last,
-        isReadable(body, row.place, type.getLayout(), column, last)};
+    Columns columns = {column, run.size, last,
+                       isReadable(body, row.place, column, last)};
     SmallVector<Value> ofRun;
     for (ArrayRef<Value> ofMatrix : ofMatrices)
       ofRun.push_back(takeElements(body, ofMatrix[number], taken, run.size));
