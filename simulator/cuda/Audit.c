@@ -7,7 +7,9 @@
 // of the simulator's library, which is preloaded.
 //===----------------------------------------------------------------------===//
 
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <fcntl.h>
 #include <link.h>
 #include <stdint.h>
