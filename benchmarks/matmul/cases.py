@@ -300,12 +300,13 @@ class Layer:
         schedules."""
         rows = self.tokens * self.top
         capacity = -(-(rows + 127 * self.experts) // 128) * 128
-        # Row results, before they are summed for each token.
-        text = re.sub(r"(%(?:z0|dx0) = .*|%(?:z0|dx0) : .*|ins\(%(?:z|dxp) : )!sums",
-                      lambda m: m[0].replace("!sums", "!row_sums"), text)
-        text = text.replace("!sums = ", f"!row_sums = tensor<{rows}x{self.hidden}xf32>\n!sums = ")
-        for name in ("tokens", "sums"):
-            text = text.replace(f"!{name} = tensor<?x", f"!{name} = tensor<{self.tokens}x")
+        # Gathered rows, and row results before they are summed for each token.
+        gathered = r"(%(?:xp0|dyp0) = .*|%(?:xp0|dyp0) : |ins\(%(?:xp|dyp) : |\} -> )!tokens"
+        results = r"(%(?:z0|dx0) = .*|%(?:z0|dx0) : .*|ins\(%(?:z|dxp) : )!sums"
+        for name, pattern, element in (("tokens", gathered, "bf16"), ("sums", results, "f32")):
+            text = re.sub(pattern, lambda m: m[0].replace(f"!{name}", f"!row_{name}"), text)
+            text = text.replace(f"!{name} = tensor<?x", f"!row_{name} = tensor<{rows}x{self.hidden}x{element}>\n"
+                                                        f"!{name} = tensor<{self.tokens}x")
         text = text.replace("tensor<?x", f"tensor<{rows}x")
         text = text.replace("x?xf8E4M3FN", f"x{capacity}xf8E4M3FN")
         text = text.replace("x?xf8E8M0FNU", f"x{capacity // 32}xf8E8M0FNU")
