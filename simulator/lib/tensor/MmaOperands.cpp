@@ -122,6 +122,7 @@ Fault mx::sim::readShared(const SharedMemory &shared, const SmemDesc &desc,
                           bool transposed, ElementType type, unsigned count,
                           std::string_view what, RawRows &rows, unsigned first,
                           unsigned origin) {
+  JoinedAccess access(shared, /*isWrite=*/false);
   // Swizzles move whole 16-byte chunks, so all layouts are read in chunks.
   auto chunkAt = [&](uint32_t address, const uint8_t *&chunk) -> Fault {
     address &= descAddressMask;
@@ -130,8 +131,7 @@ Fault mx::sim::readShared(const SharedMemory &shared, const SmemDesc &desc,
                                      str(address) + ", beyond the " +
                                      str(shared.size) +
                                      " bytes of shared memory"};
-    if (shared.observer)
-      shared.observer->read(address, chunkBytes);
+    access.add(address, chunkBytes);
     chunk = shared.data + address;
     return {};
   };

@@ -115,6 +115,7 @@ Fault copyInto(const CpOp &op, const SmemDesc &desc, const CtaView &cta) {
   if (Fault fault = cta.tensor->checkAccess(cta.owner, base, lanes, column,
                                             columns, "tcgen05.cp", true))
     return fault;
+  JoinedAccess access(cta.shared, /*isWrite=*/false);
   for (bool write : {false, true})
     for (unsigned row = 0; row < shape.rows; ++row)
       for (unsigned q = 0; q < shape.chunks; ++q) {
@@ -128,8 +129,7 @@ Fault copyInto(const CpOp &op, const SmemDesc &desc, const CtaView &cta) {
                                            " bytes of shared memory"};
           continue;
         }
-        if (cta.shared.observer)
-          cta.shared.observer->read(address, chunkBytes);
+        access.add(address, chunkBytes);
         uint8_t bytes[chunkBytes];
         decompress(op.decompress, cta.shared.data + address, bytes);
         Lanes to = lanesOf(op, row);

@@ -163,6 +163,17 @@ void forEachPiece(const Geometry &geometry, uint32_t line, Fn fn) {
   }
 }
 
+/// Reports the bytes of a line in shared memory. Within a whole span, a swizzle
+/// only exchanges them.
+void observe(const Geometry &geometry, uint32_t line, JoinedAccess access) {
+  if (geometry.lineBytes == swizzleSpan(geometry.map.swizzle) &&
+      geometry.chunkPayload() == chunkBytes)
+    return access.add(line, geometry.lineBytes);
+  forEachPiece(geometry, line, [&](uint32_t address, unsigned, unsigned bytes) {
+    access.add(address, bytes);
+  });
+}
+
 void clip(const Geometry &geometry, Line &line) {
   int64_t dim = static_cast<int64_t>(geometry.map.dims[0]);
   int64_t elements = geometry.elements;
@@ -269,9 +280,8 @@ Fault loadLine(const Geometry &geometry, const Line &line, GlobalAccess &global,
   forEachPiece(geometry, line.shared,
                [&](uint32_t address, unsigned offset, unsigned bytes) {
                  std::memcpy(shared.data + address, source + offset, bytes);
-                 if (shared.observer)
-                   shared.observer->write(address, bytes);
                });
+  observe(geometry, line.shared, {shared, /*isWrite=*/true});
   return {};
 }
 
@@ -280,9 +290,8 @@ void readLine(const Geometry &geometry, const Line &line,
   forEachPiece(geometry, line.shared,
                [&](uint32_t address, unsigned offset, unsigned bytes) {
                  std::memcpy(buffer + offset, shared.data + address, bytes);
-                 if (shared.observer)
-                   shared.observer->read(address, bytes);
                });
+  observe(geometry, line.shared, {shared, /*isWrite=*/false});
 }
 
 Fault storeLine(const Geometry &geometry, const Line &line,

@@ -35,6 +35,37 @@ struct SharedMemory {
   }
 };
 
+/// Joins adjacent accesses of an engine before the observer sees them.
+class JoinedAccess {
+public:
+  JoinedAccess(const SharedMemory &shared, bool isWrite)
+      : observer(shared.observer), isWrite(isWrite) {}
+  ~JoinedAccess() { flush(); }
+  void add(uint32_t offset, uint32_t size) {
+    if (!observer)
+      return;
+    if (offset + size == begin) {
+      begin = offset;
+    } else if (offset == end) {
+      end += size;
+    } else {
+      flush();
+      begin = offset;
+      end = offset + size;
+    }
+  }
+
+private:
+  void flush() {
+    if (begin != end)
+      isWrite ? observer->write(begin, end - begin)
+              : observer->read(begin, end - begin);
+  }
+  SharedObserver *observer;
+  bool isWrite;
+  uint32_t begin = 0, end = 0;
+};
+
 /// Global memory: translates device addresses to host memory.
 class GlobalAccess {
 public:
