@@ -289,11 +289,11 @@ enum Check : uint32_t {
   kCheckCtaExit = 1u << 8,
   kCheckPhaseOverrun = 1u << 9,
   kCheckSparseMetadata = 1u << 10,
-  /// Reports correct published kernels, so `all` excludes this check.
+  // Both report correct published kernels, so `all` excludes them.
   kCheckReadFence = 1u << 11,
   kCheckUninitGlobal = 1u << 12,
   kCheckNone = 0,
-  kCheckAll = ~kCheckReadFence,
+  kCheckAll = ~(kCheckReadFence | kCheckUninitGlobal),
   /// Checks that track the order of accesses. All other checks are cheap.
   kCheckOrder = kCheckRace | kCheckProxyFence | kCheckTensorFence |
                 kCheckCtaExit | kCheckPhaseOverrun | kCheckReadFence,

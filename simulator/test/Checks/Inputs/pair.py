@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pair.py MX-SIM KERNEL.ptx LAUNCH.json KIND[|KIND...] [SEEDS]
+"""pair.py MX-SIM KERNEL.ptx LAUNCH.json KIND[|KIND...] [SEEDS [OPTION...]]
 
 Runs two variants of a kernel with a minimal difference: lines that begin
 with "//BAD " belong to the bad variant, lines with "//GOOD " to the good variant.
@@ -28,7 +28,7 @@ def run(variant, seed):
     report.unlink(missing_ok=True)
     launch_path = where / (kernel.stem + ".launch.json")
     launch_path.write_text(json.dumps(launch))
-    command = [sim, str(path), str(launch_path), f"--seed={seed}", f"--report={report}"]
+    command = [sim, str(path), str(launch_path), f"--seed={seed}", f"--report={report}", *sys.argv[6:]]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     findings = [
         finding
