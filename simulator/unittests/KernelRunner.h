@@ -37,7 +37,7 @@ inline KernelResult runKernel(const std::string &body,
 .visible .entry k(.param .u64 pin, .param .u64 pout)
 {
   .reg .pred %p<8>; .reg .b16 %h<16>; .reg .b32 %r<400>; .reg .b64 %rd<64>;
-  .reg .f32 %f<300>; .reg .f64 %fd<64>;
+  .reg .f32 %f<300>;
   .reg .b64 %in; .reg .b64 %out; .reg .b32 %thread;
   .shared .align 1024 .b8 smem[16384];
   ld.param.u64 %in, [pin];
@@ -73,11 +73,10 @@ inline KernelResult runKernel(const std::string &body,
 }
 
 /// Returns a register list, such as "{%r10,%r11}".
-inline std::string registers(unsigned first, unsigned count,
-                             const char *prefix = "%r") {
+inline std::string registers(unsigned first, unsigned count) {
   std::string text = "{";
   for (unsigned i = 0; i < count; ++i)
-    text += (i ? "," : "") + std::string(prefix) + std::to_string(first + i);
+    text += (i ? ",%r" : "%r") + std::to_string(first + i);
   return text + "}";
 }
 

@@ -117,9 +117,8 @@ public:
       sum.add(term);
       whole += int64_t(c.isInteger ? term : 0);
     }
-    if (c.isWgmma && is8BitFloat(c.type))
-      return asBits(
-          sumOf8BitFloats(asFloat(d[row][n]), c.type, c.type, factors));
+    if (c.isWgmma && c.type.value == e4m3)
+      return asBits(sumOfE4M3(asFloat(d[row][n]), factors));
     return c.isInteger ? uint32_t(whole)
                        : asBits(float(sum.truncate(24, -149)));
   }

@@ -72,10 +72,7 @@ inline uint32_t asBits(float value) {
 }
 inline double tf32(unsigned c) { return asFloat(c & ~0x1FFFu); }
 inline double s8(unsigned c) { return static_cast<int8_t>(c); }
-inline double u8(unsigned c) { return c & 255; }
 inline double s4(unsigned c) { return c & 8 ? int(c & 15) - 16 : int(c & 15); }
-inline double u4(unsigned c) { return c & 15; }
-inline double b1(unsigned c) { return c & 1; }
 
 /// Element type of mma.sync and wgmma, with its name in PTX.
 struct WarpType {
@@ -84,15 +81,13 @@ struct WarpType {
   double (*value)(unsigned);
 };
 inline constexpr WarpType tF16{"f16", 16, f16}, tBF16{"bf16", 16, bf16},
-    tTF32{"tf32", 32, tf32}, tE4M3{"e4m3", 8, e4m3}, tE5M2{"e5m2", 8, e5m2},
-    tS8{"s8", 8, s8}, tU8{"u8", 8, u8}, tS4{"s4", 4, s4}, tU4{"u4", 4, u4},
-    tB1{"b1", 1, b1};
+    tTF32{"tf32", 32, tf32}, tE4M3{"e4m3", 8, e4m3}, tS8{"s8", 8, s8},
+    tS4{"s4", 4, s4};
 
-/// Restricts random f16 values so that their sums do not overflow: `count`
-/// exponents from `lowest` on, and the sign and mantissa bits in `bits`.
+/// Restricts random f16 values to `count` exponents from `lowest` on, so that
+/// their sums do not overflow.
 struct HalfRange {
   unsigned lowest, count;
-  uint32_t bits = 0x83FF;
 };
 
 /// Returns a random code of a finite number.
@@ -105,7 +100,7 @@ inline uint32_t finiteCode(std::mt19937 &random, unsigned bits,
   for (;;) {
     uint32_t code = random() & ((1u << bits) - 1);
     if (value == f16)
-      code = (code & half.bits) | (half.lowest + random() % half.count) << 10;
+      code = (code & 0x83FF) | (half.lowest + random() % half.count) << 10;
     if (std::isfinite(value(code)))
       return code;
   }
@@ -184,29 +179,20 @@ private:
 
 using Factors = std::pair<double, double>;
 
-inline bool is8BitFloat(const WarpType &type) {
-  return type.value == e4m3 || type.value == e5m2;
-}
-
-/// Returns a sum of products as wgmma adds 8-bit floats: terms are truncated 13
+/// Returns a sum of products as wgmma adds E4M3 numbers: terms are truncated 13
 /// bits below the largest exponent, and the result has 13 fraction bits. A
 /// subnormal number has the exponent of the smallest normal number.
-inline float sumOf8BitFloats(double accumulator, const WarpType &a,
-                             const WarpType &b,
-                             const std::vector<Factors> &factors) {
+inline float sumOfE4M3(double accumulator,
+                       const std::vector<Factors> &factors) {
   auto exponentOf = [](double value, int least) {
     return std::max(std::ilogb(value), least);
-  };
-  auto leastOf = [](const WarpType &type) {
-    return type.value == e4m3 ? -6 : -14;
   };
   std::vector<double> terms{accumulator};
   int largest = exponentOf(accumulator, -126);
   for (auto [x, y] : factors) {
     terms.push_back(x * y);
     if (x * y != 0)
-      largest = std::max(largest,
-                         exponentOf(x, leastOf(a)) + exponentOf(y, leastOf(b)));
+      largest = std::max(largest, exponentOf(x, -6) + exponentOf(y, -6));
   }
   BigFixed sum;
   for (double term : terms)
