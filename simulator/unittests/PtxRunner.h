@@ -39,7 +39,7 @@ inline PtxResult runPtx(const std::string &body,
 .visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)
 {
   .reg .pred %p<16>; .reg .b16 %rs<16>; .reg .b32 %r<64>; .reg .b64 %rd<64>;
-  .reg .f32 %f<16>; .reg .f64 %fd<16>; .reg .b128 %rq<4>;
+  .reg .f32 %f<16>;
   .shared .align 16 .b8 smem[4096];
   ld.param.u64 %rd40, [in];
   ld.param.u64 %rd41, [out];
