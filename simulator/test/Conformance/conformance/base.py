@@ -205,10 +205,6 @@ def all_codes(bits):
     return pack(bits // 8, range(1 << bits))
 
 
-def f32_bits(value):
-    return struct.unpack("<I", struct.pack("<f", value))[0]
-
-
 def npy(data):
     """Returns the contents of a .npy file with the bytes `data`."""
     head = "{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }" % len(data)

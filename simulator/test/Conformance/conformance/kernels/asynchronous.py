@@ -1,6 +1,7 @@
 """Asynchronous copies: cp.async, bulk copies and bulk reductions."""
 
 from ..base import Group, pack, random_bytes
+from .tma import declare
 from .tma_special import numbers
 
 COPY_SIZES = (16, 32, 48, 128, 1008, 4096)
@@ -417,12 +418,6 @@ def copies(group):
             buffers={"in": random_bytes("cp.async", 512), "out": total},
             args=["in", "out"],
         )
-
-
-def declare(group):
-    group.declare(".extern .shared .align 1024 .b8 dynsmem[];")
-    group.declare(".shared .align 8 .b64 barrier;")
-    return group
 
 
 def groups():

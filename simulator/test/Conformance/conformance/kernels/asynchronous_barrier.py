@@ -1,7 +1,7 @@
 """Tests of the phases of mbarriers, a ring of mbarriers, and named barriers."""
 
 from ..base import Group, pack, random_words
-from .asynchronous import declare
+from .tma import declare
 
 
 def mbarriers(group):

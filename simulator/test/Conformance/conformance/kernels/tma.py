@@ -42,6 +42,7 @@ def slot_bytes(box, size, swizzle, steps=None):
     return -(-box_bytes(box, size, steps) // (box[0] * size) * row // 1024) * 1024
 
 
+PARAMS = ["align 64 .b8 map[128]", "u64 out", "u32 slot", "u32 expect", "u32 at"]
 PREPARE = """
 mov.b64 %rd1, p_map;
 cvta.param.u64 %rd1, %rd1;
@@ -103,20 +104,13 @@ def coordinates(rank):
 def declare(group):
     group.declare(".extern .shared .align 1024 .b8 dynsmem[];")
     group.declare(".shared .align 8 .b64 barrier;")
+    return group
 
 
 def load_kernels(group):
     for rank in range(1, 6):
         loads, point = coordinates(rank)
-        params = [
-            f"align 64 .b8 map[128]",
-            "u64 out",
-            "u32 slot",
-            "u32 expect",
-            "u32 at",
-        ]
-        params += [f"u32 c{k}" for k in range(rank)]
-        params[0] = "align 64 .b8 map[128]"
+        params = PARAMS + [f"u32 c{k}" for k in range(rank)]
         group.entry(
             f"load_{rank}d",
             params,
@@ -456,13 +450,11 @@ def strides(group):
 
 
 def groups():
-    group = Group("tma-load")
-    declare(group)
+    group = declare(Group("tma-load"))
     for make in load_kernels, tiles, sides, walls, unaligned, element_types, strides:
         make(group)
     # These copies spell the destination in the CTA's own shared memory explicitly.
-    own = Group("tma-own", version="8.6")
-    declare(own)
+    own = declare(Group("tma-own", version="8.6"))
     load_kernels(own)
     for name, text in own.entries.items():
         own.entries[name] = text.replace(

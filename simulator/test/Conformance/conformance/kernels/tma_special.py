@@ -4,7 +4,7 @@ modified on the device."""
 import struct
 
 from ..base import Group, random_bytes
-from .tma import BYTES, DUMP, PREPARE, coordinates, declare, describe, load_kernels
+from .tma import BYTES, DUMP, PARAMS, PREPARE, coordinates, declare, describe, load_kernels
 
 REDUCED = {
     "add": "u32 i32 u64 f16 bf16 f32 f32_ftz",
@@ -73,14 +73,7 @@ def multicast(group):
     each CTA counts the received bytes."""
     group.entry(
         "multicast",
-        [
-            "align 64 .b8 map[128]",
-            "u64 out",
-            "u32 slot",
-            "u32 expect",
-            "u32 at",
-            "u32 mask",
-        ],
+        [*PARAMS, "u32 mask"],
         PREPARE + """
         barrier.cluster.arrive.release.aligned;
         barrier.cluster.wait.acquire.aligned;
@@ -141,15 +134,7 @@ def hints(group):
     loads, point = coordinates(2)
     group.entry(
         "load_hint",
-        [
-            "align 64 .b8 map[128]",
-            "u64 out",
-            "u32 slot",
-            "u32 expect",
-            "u32 at",
-            "u32 c0",
-            "u32 c1",
-        ],
+        [*PARAMS, "u32 c0", "u32 c1"],
         PREPARE + f"""
         @%p1 bra ISSUED;
         {loads}
@@ -200,17 +185,7 @@ def replace(group):
     for name, edit in edits.items():
         group.entry(
             f"replace_{name}",
-            [
-                "align 64 .b8 map[128]",
-                "u64 out",
-                "u32 slot",
-                "u32 expect",
-                "u32 at",
-                "u32 c0",
-                "u32 c1",
-                "u64 work",
-                "u64 other",
-            ],
+            [*PARAMS, "u32 c0", "u32 c1", "u64 work", "u64 other"],
             PREPARE + f"""
             {loads}
             ld.param.u64 %rd8, [p_work];

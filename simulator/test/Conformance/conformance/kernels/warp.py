@@ -9,11 +9,6 @@ mov.u32 %r2, %laneid;
 """
 
 
-def words_at(index, bytes_each=4):
-    """Returns code that computes the address of the thread's element in %rd2."""
-    return f"mad.wide.u32 %rd2, {index}, {bytes_each}, %rd1;\n"
-
-
 def shuffles(group):
     """Tests the predicate and the value of shuffles in every mode with every lane operand,
     segment masks and clamps."""
