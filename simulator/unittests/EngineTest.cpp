@@ -8,7 +8,6 @@
 #include "PtxRunner.h"
 
 #include <algorithm>
-#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace mx::sim;
@@ -23,19 +22,13 @@ struct Outcome {
 
 Outcome run(const std::string &text, LaunchConfig config, size_t words) {
   Outcome result;
-  std::vector<Diagnostic> errors;
-  auto module = Module::parse(moduleOf(text), "test", errors);
-  if (!module) {
-    ADD_FAILURE() << "line " << errors[0].line << ": " << errors[0].message;
-    return result;
-  }
   DeviceMemory memory;
   uint64_t out = memory.alloc(words * 4, 256, "out");
   memory.fill(out, 0, words * 4);
-  config.kernel = "k";
-  config.parameters.resize(8);
-  std::memcpy(config.parameters.data(), &out, 8);
-  result.report = launch(*module, memory, config);
+  addParameter(config, out);
+  std::string error;
+  result.report = launchText(moduleOf(text), memory, config, error);
+  EXPECT_EQ(error, "");
   result.out.resize(words);
   memory.copyOut(result.out.data(), out, words * 4);
   return result;

@@ -8,11 +8,7 @@
 #ifndef MX_UNITTESTS_SIMULATOR_KERNELRUNNER_H
 #define MX_UNITTESTS_SIMULATOR_KERNELRUNNER_H
 
-#include "mxsim/Simulator.h"
-
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "PtxRunner.h"
 
 namespace mx::sim {
 
@@ -46,27 +42,16 @@ inline KernelResult runKernel(const std::string &body,
 )" + body + R"(
   ret;
 })";
-  std::vector<Diagnostic> errors;
-  auto module = Module::parse(text, "test", errors);
-  if (!module) {
-    result.error =
-        "line " + std::to_string(errors[0].line) + ": " + errors[0].message;
-    return result;
-  }
   DeviceMemory memory;
   uint64_t from = memory.alloc(in.size() * 4 + 16, 256, "in");
   uint64_t to = memory.alloc(outWords * 4 + 16, 256, "out");
   memory.copyIn(from, in.data(), in.size() * 4);
   LaunchConfig config;
-  config.kernel = "k";
-  config.grid = {1, 1, 1};
   config.block = {threads, 1, 1};
   config.truncatesTensorSums = truncates;
-  for (uint64_t address : {from, to}) {
-    const auto *p = reinterpret_cast<const uint8_t *>(&address);
-    config.parameters.insert(config.parameters.end(), p, p + 8);
-  }
-  result.report = launch(*module, memory, config);
+  addParameter(config, from);
+  addParameter(config, to);
+  result.report = launchText(text, memory, config, result.error);
   result.out.resize(outWords);
   memory.copyOut(result.out.data(), to, outWords * 4);
   return result;

@@ -25,21 +25,17 @@ inline LaunchReport runLaunch(const std::string &body, LaunchConfig config) {
   .shared .align 16 .b8 buf[4096];
   .shared .align 8 .b8 bar[16];
 )" + body + "}\n");
-  std::vector<Diagnostic> errors;
-  auto module = Module::parse(text, "test", errors);
-  EXPECT_TRUE(module) << (errors.empty() ? "" : errors[0].message);
-  if (!module)
-    return {};
-  config.kernel = "k";
   config.profile = true;
   DeviceMemory memory;
   for (const char *name : {"in", "out"}) {
     uint64_t address = memory.alloc(8192, 256, name);
     memory.fill(address, 1, 8192);
-    const auto *p = reinterpret_cast<const uint8_t *>(&address);
-    config.parameters.insert(config.parameters.end(), p, p + 8);
+    addParameter(config, address);
   }
-  return launch(*module, memory, config);
+  std::string error;
+  LaunchReport report = launchText(text, memory, config, error);
+  EXPECT_EQ(error, "");
+  return report;
 }
 
 } // namespace mx::sim

@@ -21,6 +21,26 @@ inline std::string moduleOf(const std::string &text,
   return ".version 8.8\n.target " + target + "\n.address_size 64\n" + text;
 }
 
+/// Launches kernel "k" of the module `text`, or returns the parser's error in
+/// `error`.
+inline LaunchReport launchText(const std::string &text, DeviceMemory &memory,
+                               LaunchConfig config, std::string &error) {
+  std::vector<Diagnostic> errors;
+  auto module = Module::parse(text, "test", errors);
+  if (!module) {
+    error = "line " + std::to_string(errors[0].line) + ": " + errors[0].message;
+    return {};
+  }
+  config.kernel = "k";
+  return launch(*module, memory, config);
+}
+
+template <typename T>
+void addParameter(LaunchConfig &config, T value) {
+  const auto *p = reinterpret_cast<const uint8_t *>(&value);
+  config.parameters.insert(config.parameters.end(), p, p + sizeof value);
+}
+
 struct PtxResult {
   LaunchReport report;
   std::string error;
@@ -68,13 +88,6 @@ inline PtxResult runPtx(const std::string &body,
   ret;
 })",
                               target);
-  std::vector<Diagnostic> errors;
-  auto module = Module::parse(text, "test", errors);
-  if (!module) {
-    result.error =
-        "line " + std::to_string(errors[0].line) + ": " + errors[0].message;
-    return result;
-  }
   uint32_t n = in[0].size(), grid = (n + block - 1) / block,
            total = grid * block;
   DeviceMemory memory;
@@ -83,17 +96,12 @@ inline PtxResult runPtx(const std::string &body,
   for (size_t k = 0; k < in.size(); ++k)
     memory.copyIn(inputs + k * total * 8, in[k].data(), n * 8);
   LaunchConfig config;
-  config.kernel = "k";
   config.grid = {grid, 1, 1};
   config.block = {block, 1, 1};
-  auto append = [&](auto v) {
-    const auto *p = reinterpret_cast<const uint8_t *>(&v);
-    config.parameters.insert(config.parameters.end(), p, p + sizeof v);
-  };
-  append(inputs);
-  append(out);
-  append(total);
-  result.report = launch(*module, memory, config);
+  addParameter(config, inputs);
+  addParameter(config, out);
+  addParameter(config, total);
+  result.report = launchText(text, memory, config, result.error);
   result.out.resize(n);
   memory.copyOut(result.out.data(), out, n * 8);
   return result;

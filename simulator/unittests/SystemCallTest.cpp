@@ -4,7 +4,7 @@
 // Compares printed text with the host's printf for the same arguments.
 //===----------------------------------------------------------------------===//
 
-#include "mxsim/Simulator.h"
+#include "PtxRunner.h"
 
 #include <gtest/gtest.h>
 
@@ -30,19 +30,14 @@ struct Outcome {
 
 Outcome run(const std::string &ptx, Dim3 block = {1, 1, 1}) {
   Outcome result;
-  std::vector<Diagnostic> errors;
-  auto module = Module::parse(ptx, "k.ptx", errors);
-  if (!module) {
-    ADD_FAILURE() << errors[0].line << ": " << errors[0].message;
-    return result;
-  }
   DeviceMemory memory;
   LaunchConfig config;
-  config.kernel = "k";
   config.block = block;
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  result.report = launch(*module, memory, config);
+  std::string error;
+  result.report = launchText(ptx, memory, config, error);
+  EXPECT_EQ(error, "");
   fflush(stdout);
   result.out = testing::internal::GetCapturedStdout();
   result.err = testing::internal::GetCapturedStderr();

@@ -53,13 +53,9 @@ protected:
   void launch(unsigned device, unsigned from, unsigned to, uint32_t value) {
     LaunchConfig config;
     config.kernel = "pass";
-    uint64_t addresses[] = {words[from], words[to] + 4, words[to]};
-    auto add = [&](const void *p, size_t n) {
-      auto *bytes = static_cast<const uint8_t *>(p);
-      config.parameters.insert(config.parameters.end(), bytes, bytes + n);
-    };
-    add(addresses, sizeof addresses);
-    add(&value, sizeof value);
+    for (uint64_t address : {words[from], words[to] + 4, words[to]})
+      addParameter(config, address);
+    addParameter(config, value);
     world->launch(device, *modules[device], config);
   }
   void set(unsigned device) {
