@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "Facts.h"
+#include "FactTable.h"
 
 #include <algorithm>
 #include <charconv>
@@ -24,123 +24,6 @@ static constexpr PartInfo kPartInfos[] = {
     {"other", "other"},
 };
 static_assert(std::size(kPartInfos) == kParts);
-
-static constexpr FactInfo kFactInfos[] = {
-    {Fact::Multiprocessors, "sms", Part::Other},
-    {Fact::BoostMHz, "clock", Part::Other},
-    {Fact::TensorMHz, "tensor-clock", Part::Other},
-    {Fact::TensorBusyMHz, "tensor-clock-drop", Part::Other},
-    {Fact::TensorBusyTime, "tensor-clock-time", Part::Other},
-    {Fact::LaunchOverhead, "launch", Part::Launch},
-    {Fact::KernelStart, "kernel-start", Part::Launch},
-    {Fact::CtaStart, "cta-start", Part::Launch},
-    {Fact::CtaIssue, "cta-issue", Part::Launch},
-    {Fact::CtaEnd, "cta-end", Part::Launch},
-    {Fact::CtaGive, "cta-give", Part::Launch},
-    {Fact::MemoryEnd, "memory-end", Part::Launch},
-    {Fact::AluLatency, "alu-latency", Part::Results},
-    {Fact::PredicateLatency, "predicate-latency", Part::Results},
-    {Fact::FloatLatency, "float-latency", Part::Results},
-    {Fact::SpecialLatency, "special-latency", Part::Results},
-    {Fact::WarpLatency, "warp-latency", Part::Results},
-    {Fact::ReduxLatency, "redux-latency", Part::Results},
-    {Fact::MatchLatency, "match-latency", Part::Results},
-    {Fact::ConstantLatency, "constant-latency", Part::Results},
-    {Fact::ConstantMiss, "constant-miss", Part::Results},
-    {Fact::BranchTaken, "branch-taken", Part::Issue},
-    {Fact::BranchLate, "branch-late", Part::Issue},
-    {Fact::HighProduct, "high-product", Part::Issue},
-    {Fact::Yield, "yield", Part::Issue},
-    {Fact::SharedBytes, "shared-bytes", Part::Shared},
-    {Fact::SharedLatency, "shared-latency", Part::Shared},
-    {Fact::AtomicLatency, "atomic-latency", Part::Shared},
-    {Fact::SharedQueue, "shared-queue", Part::Other},
-    {Fact::L1Bytes, "l1-size", Part::Shared},
-    {Fact::L1Latency, "l1-latency", Part::Shared},
-    {Fact::WgmmaColumns, "wgmma-columns", Part::Tensor},
-    {Fact::WgmmaSharedLeast, "wgmma-shared-least", Part::Tensor},
-    {Fact::WgmmaSharedColumns, "wgmma-shared-columns", Part::Tensor},
-    {Fact::WgmmaRegistersLeast, "wgmma-registers-least", Part::Tensor},
-    {Fact::WgmmaLatency, "wgmma-latency", Part::Tensor},
-    {Fact::WgmmaLatencyColumns, "wgmma-latency-columns", Part::Tensor},
-    {Fact::WgmmaRegistersColumns, "wgmma-registers-columns", Part::Tensor},
-    {Fact::WgmmaLatencyLate, "wgmma-latency-late", Part::Tensor},
-    {Fact::WgmmaSlots, "wgmma-slots", Part::Issue},
-    {Fact::WgmmaRegistersSlots, "wgmma-registers-slots", Part::Issue},
-    {Fact::WgmmaRegistersRead, "wgmma-registers-read", Part::Issue},
-    {Fact::WgmmaStart, "wgmma-start", Part::Issue},
-    {Fact::WgmmaStartShare, "wgmma-start-share", Part::Issue},
-    {Fact::WgmmaTurn, "wgmma-turn", Part::Tensor},
-    {Fact::MmaSyncProducts, "mma-sync-products", Part::Tensor},
-    {Fact::MmaSyncLatency, "mma-sync-latency", Part::Tensor},
-    {Fact::CopyGive, "copy-give", Part::Copy},
-    {Fact::CopyIssue, "copy-issue", Part::Copy},
-    {Fact::CopyMap, "copy-map", Part::Copy},
-    {Fact::CopyBytes, "copy-bytes", Part::Copy},
-    {Fact::CopyPlainBytes, "copy-plain-bytes", Part::Copy},
-    {Fact::CopyRow, "copy-row", Part::Copy},
-    {Fact::CopyStoreBytes, "copy-store-bytes", Part::Copy},
-    {Fact::CopyAddBytes, "copy-add-bytes", Part::Copy},
-    {Fact::CopyLatency, "copy-l2-latency", Part::L2},
-    {Fact::CopyHbmLatency, "copy-hbm-latency", Part::Hbm},
-    {Fact::CopyHbmCost, "copy-hbm-cost", Part::Hbm},
-    {Fact::CopyMapChanged, "copy-map-changed", Part::Copy},
-    {Fact::PortBytes, "l2-port-bytes", Part::L2},
-    {Fact::PortLoadBytes, "l2-port-load-bytes", Part::L2},
-    {Fact::L2Bytes, "l2-bytes", Part::L2},
-    {Fact::L2LoadBytes, "l2-load-bytes", Part::L2},
-    {Fact::L2WriteBytes, "l2-write-bytes", Part::L2},
-    {Fact::L2StoreBytes, "l2-store-bytes", Part::L2},
-    {Fact::L2WriteLines, "l2-write-lines", Part::L2},
-    {Fact::L2Window, "l2-window", Part::Other},
-    {Fact::Gpcs, "gpcs", Part::Other},
-    {Fact::L2Capacity, "l2-size", Part::L2},
-    {Fact::L2Parts, "l2-parts", Part::Other},
-    {Fact::L2Latency, "l2-latency", Part::L2},
-    {Fact::L2Spread, "l2-spread", Part::L2},
-    {Fact::HbmBytesPerNs, "hbm-bytes", Part::Hbm},
-    {Fact::HbmLatency, "hbm-latency", Part::Hbm},
-    {Fact::HbmSpread, "hbm-spread", Part::Hbm},
-    {Fact::HbmChannels, "hbm-channels", Part::Other},
-    {Fact::HbmChannelBytes, "hbm-channel-bytes", Part::Other},
-    {Fact::MbarrierTest, "mbarrier-test", Part::Barriers},
-    {Fact::MbarrierArrive, "mbarrier-arrive", Part::Barriers},
-    {Fact::MbarrierWoken, "mbarrier-woken", Part::Barriers},
-    {Fact::BarrierBase, "barrier", Part::Barriers},
-    {Fact::BarrierWarp, "barrier-warp", Part::Barriers},
-    {Fact::ClusterBarrier, "cluster-barrier", Part::Barriers},
-    {Fact::ClusterBarrierCta, "cluster-barrier-cta", Part::Barriers},
-    {Fact::ClusterArrive, "cluster-arrive", Part::Barriers},
-    {Fact::FenceDevice, "fence-device", Part::Barriers},
-    {Fact::TcgenColumns, "tcgen-columns", Part::Tensor},
-    {Fact::TcgenReadBytes, "tcgen-read-bytes", Part::Tensor},
-    {Fact::TcgenPairRead, "tcgen-pair-read", Part::Tensor},
-    {Fact::TcgenLeast, "tcgen-least", Part::Tensor},
-    {Fact::TcgenLatency, "tcgen-latency", Part::Tensor},
-    {Fact::TcgenPairLatency, "tcgen-pair-latency", Part::Tensor},
-    {Fact::TcgenQueue, "tcgen-queue", Part::Tensor},
-    {Fact::TcgenCommit, "tcgen-commit", Part::Barriers},
-    {Fact::TcgenCopy, "tcgen-copy", Part::Tensor},
-    {Fact::TcgenCopyLatency, "tcgen-copy-latency", Part::Tensor},
-    {Fact::TmemLoad, "tmem-load", Part::Results},
-    {Fact::TmemLoadLatency, "tmem-load-latency", Part::Results},
-    {Fact::TmemStore, "tmem-store", Part::Results},
-    {Fact::TmemStoreLatency, "tmem-store-latency", Part::Results},
-    {Fact::TmemAlloc, "tmem-alloc", Part::Launch},
-    {Fact::L2BytesPerNs, "l2-bytes-per-ns", Part::L2},
-    {Fact::L2FarLatency, "l2-far-latency", Part::L2},
-    {Fact::LaunchControl, "launch-control", Part::Launch},
-    {Fact::MbarrierLimit, "mbarrier-limit", Part::Barriers},
-};
-static_assert(std::size(kFactInfos) == kFacts, "a row for each Fact");
-static_assert(
-    [] {
-      for (unsigned k = 0; k < kFacts; ++k)
-        if (unsigned(kFactInfos[k].fact) != k)
-          return false;
-      return true;
-    }(),
-    "rows in the order of Fact");
 
 const PartInfo &mx::sim::time::infoOf(Part part) {
   return kPartInfos[unsigned(part)];

@@ -36,6 +36,7 @@ struct FactInfo {
   Fact fact;
   std::string_view key;
   Part part;
+  std::string_view name, unit;
 };
 const FactInfo &infoOf(Fact fact);
 /// Returns the part of the chip for `cause`.

@@ -5,13 +5,19 @@
 #ifndef MXSIM_LIB_TIME_CHIPS_TABLE_H
 #define MXSIM_LIB_TIME_CHIPS_TABLE_H
 
-#include "../Chip.h"
+#include "../FactTable.h"
 
 namespace mx::sim::time {
 
+struct Range {
+  double value, low, high;
+  Origin origin;
+  std::string_view source;
+};
 struct Row {
   Fact fact;
-  Figure figure;
+  Range range;
+  std::string_view name = {}; ///< if not that of FactTable.h
 };
 
 /// Returns true if the tables name each fact once. A missing fact is a
@@ -33,8 +39,16 @@ constexpr bool namesEachFactOnce(const Row (&rows)[N],
 template <size_t N>
 constexpr std::array<Figure, kFacts> figuresOf(const Row (&rows)[N]) {
   std::array<Figure, kFacts> all = {};
-  for (const Row &row : rows)
-    all[unsigned(row.fact)] = row.figure;
+  for (const auto &[fact, range, name] : rows) {
+    const FactInfo &info = kFactInfos[unsigned(fact)];
+    all[unsigned(fact)] = {name.empty() ? info.name : name,
+                           range.value,
+                           range.low,
+                           range.high,
+                           info.unit,
+                           range.origin,
+                           range.source};
+  }
   return all;
 }
 
