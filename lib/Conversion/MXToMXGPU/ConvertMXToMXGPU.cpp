@@ -153,12 +153,9 @@ struct DequantizeOperandsPass final
   using MXDequantizeOperandsBase::MXDequantizeOperandsBase;
 
   void runOnOperation() override {
-    std::string error;
-    const target::TargetInfo *target = target::lookupKernelTarget(chip, error);
-    if (!target) {
-      getOperation().emitError() << error;
+    const target::TargetInfo *target = lookupTarget(getOperation(), chip);
+    if (!target)
       return signalPassFailure();
-    }
     WalkResult result =
         getOperation().walk([&](MatmulOpInterface op) -> WalkResult {
           return rewrite(op, *target);
@@ -283,12 +280,9 @@ struct ConvertMXToMXGPUPass final
   using ConvertMXToMXGPUBase::ConvertMXToMXGPUBase;
 
   void runOnOperation() override {
-    std::string error;
-    const target::TargetInfo *target = target::lookupKernelTarget(chip, error);
-    if (!target) {
-      getOperation().emitError() << error;
+    const target::TargetInfo *target = lookupTarget(getOperation(), chip);
+    if (!target)
       return signalPassFailure();
-    }
     generalizeQuantizations(getOperation());
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {

@@ -130,6 +130,15 @@ void KernelBuilder::beginIf(Value condition) {
   setInsertionPointToStart(ifOp.thenBlock());
 }
 
+const target::TargetInfo *mx::mxgpu::lookupTarget(ModuleOp module,
+                                                  std::string_view chip) {
+  std::string error;
+  const target::TargetInfo *target = target::lookupKernelTarget(chip, error);
+  if (!target)
+    module.emitError() << error;
+  return target;
+}
+
 gpu::GPUModuleOp mx::mxgpu::getKernelModule(ModuleOp module,
                                             const target::TargetInfo &target) {
   constexpr llvm::StringLiteral kName = "kernels";

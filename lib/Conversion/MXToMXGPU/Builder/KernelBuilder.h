@@ -63,6 +63,10 @@ public:
                       mlir::ValueRange initial = {});
 };
 
+/// Returns the row of `chip`. Without kernels, reports an error and returns
+/// null.
+const target::TargetInfo *lookupTarget(mlir::ModuleOp module,
+                                       std::string_view chip);
 /// Returns the module's gpu.module for `target`, creating it on first use.
 mlir::gpu::GPUModuleOp getKernelModule(mlir::ModuleOp module,
                                        const target::TargetInfo &target);

@@ -309,12 +309,9 @@ struct LoopsToKernelsPass final
     });
     if (loops.empty())
       return;
-    std::string error;
-    const target::TargetInfo *target = target::lookupKernelTarget(chip, error);
-    if (!target) {
-      getOperation().emitError() << error;
+    const target::TargetInfo *target = lookupTarget(getOperation(), chip);
+    if (!target)
       return signalPassFailure();
-    }
     gpu::GPUModuleOp module = getKernelModule(getOperation(), *target);
     for (scf::ParallelOp loop : loops) {
       if (failed(verify(loop)))

@@ -456,12 +456,9 @@ struct SelectQuantizeSchedulePass final
   using MXSelectQuantizeScheduleBase::MXSelectQuantizeScheduleBase;
 
   void runOnOperation() override {
-    std::string error;
-    const TargetInfo *target = target::lookupKernelTarget(chip, error);
-    if (!target) {
-      getOperation().emitError() << error;
+    const TargetInfo *target = lookupTarget(getOperation(), chip);
+    if (!target)
       return signalPassFailure();
-    }
     getOperation().walk([&](Operation *op) {
       if (op->hasAttr(kQuantizeScheduleAttrName))
         return;

@@ -46,12 +46,9 @@ struct SelectSchedulePass final
   using MXSelectScheduleBase::MXSelectScheduleBase;
 
   void runOnOperation() override {
-    std::string error;
-    const target::TargetInfo *target = target::lookupKernelTarget(chip, error);
-    if (!target) {
-      getOperation().emitError() << error;
+    const target::TargetInfo *target = lookupTarget(getOperation(), chip);
+    if (!target)
       return signalPassFailure();
-    }
     if (maxSchedules < 1) {
       getOperation().emitError("expected max-schedules of 1 or more, found ")
           << maxSchedules.getValue();
