@@ -6,8 +6,6 @@
 
 #include "mx/Plan/Plan.h"
 
-#include <algorithm>
-
 using namespace mx::plan;
 
 namespace {

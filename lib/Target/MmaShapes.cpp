@@ -7,7 +7,6 @@
 
 #include "mx/Target/MmaShapes.h"
 #include "mx/Support/EnumTable.h"
-#include <cassert>
 
 using namespace mx;
 using namespace mx::target;

@@ -8,9 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cinttypes>
-#include <cstring>
-
 using namespace mx::sim;
 
 namespace {

@@ -8,7 +8,6 @@
 #include "TensorTestUtils.h"
 
 #include <algorithm>
-#include <functional>
 #include <gtest/gtest.h>
 
 using namespace mx::sim;

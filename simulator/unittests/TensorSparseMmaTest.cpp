@@ -8,7 +8,6 @@
 
 #include "TensorTestUtils.h"
 
-#include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>

@@ -7,7 +7,6 @@
 
 #include "TensorTestUtils.h"
 
-#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace mx::sim;

@@ -10,7 +10,6 @@
 #include "mx_program.h"
 
 #include <cstring>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <random>
 #include <regex>

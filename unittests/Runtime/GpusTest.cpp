@@ -13,7 +13,6 @@
 #include "mx_program.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <gtest/gtest.h>
 
 using Log = std::vector<std::string>;

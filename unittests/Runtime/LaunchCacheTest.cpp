@@ -11,7 +11,6 @@
 #include "Status.h"
 #include "mx_program.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>

@@ -7,7 +7,6 @@
 #include "FakeCuda.h"
 #include "Ranks.h"
 
-#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <functional>

@@ -10,7 +10,6 @@
 #include "mx/Support/FloatFormats.h"
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -13,8 +13,6 @@
 
 #include "../machine/Program.h"
 
-#include <unordered_map>
-
 namespace mx::sim {
 
 /// Visibility of each instruction of a program.

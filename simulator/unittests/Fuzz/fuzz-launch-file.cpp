@@ -7,7 +7,6 @@
 
 #include "mxsim/Report.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <unistd.h>

@@ -12,7 +12,6 @@
 #include "mx_runtime.h"
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <dlfcn.h>
 
 extern "C" int mxMemcpyToHost(void *host, const void *device, size_t bytes,
