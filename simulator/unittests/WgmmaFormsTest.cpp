@@ -5,12 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
-#include "TensorTestUtils.h"
 
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace mx::sim;
-using namespace mx::sim::test;
 
 namespace {
 
