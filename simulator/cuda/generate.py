@@ -3,7 +3,7 @@
 """Writes tables from CUDA's headers: the names of errors, the first CUDA of each version of a
 function, and a definition of each function that the library does not define itself.
 
-    generate.py INCLUDE OUTPUT    # writes Errors.inc, Versions.inc and Missing.c
+    generate.py INCLUDE OUTPUT    # writes OUTPUT/{Errors,Versions}.inc and OUTPUT/Missing.c
 
 Missing functions are weak, so the library's own replace them. Variants for a default stream of each
 thread (_ptsz, _ptds) jump to the function itself."""

@@ -225,7 +225,7 @@ TEST_F(SimDevice, DescribesTheDeviceAndAppliesOptions) {
        "simulator option checks: expected default, all, none or a list of "
        "uninit-tmem ld-before-wait uninit-smem tmem-leak mbarrier "
        "race proxy-fence tcgen05-fence cta-exit phase-overrun "
-       "sparse-metadata read-fence, found 'all,none'"},
+       "sparse-metadata read-fence uninit-global, found 'all,none'"},
       {"speed", "9",
        "expected one of the simulator options seed, checks, sm-count, "
        "instruction-limit, jobs, tensor-sums, warnings, report, record, "
