@@ -258,6 +258,7 @@ MX_DRIVER(cuPointerGetAttributes, (unsigned count, CUpointer_attribute *attribut
 namespace {
 struct Physical {
   size_t bytes;
+  CUmemAllocationProp properties;
   bool isMapped = false;
 };
 } // namespace
@@ -271,7 +272,15 @@ MX_DRIVER(cuMemCreate,
     (CUmemGenericAllocationHandle * handle, size_t bytes, const CUmemAllocationProp *properties, unsigned long long), {
       if (properties->requestedHandleTypes)
         return fail(CUDA_ERROR_NOT_SUPPORTED, "memory shared between processes is not supported");
-      *handle = uint64_t(make<Physical>(bytes));
+      *handle = uint64_t(make<Physical>(bytes, *properties));
+      return CUDA_SUCCESS;
+    })
+MX_DRIVER(
+    cuMemGetAllocationPropertiesFromHandle, (CUmemAllocationProp * properties, CUmemGenericAllocationHandle handle), {
+      auto *memory = reinterpret_cast<Physical *>(handle);
+      if (!isLive(memory))
+        return CUDA_ERROR_INVALID_VALUE;
+      *properties = memory->properties;
       return CUDA_SUCCESS;
     })
 MX_DRIVER(cuMemRelease, (CUmemGenericAllocationHandle handle),

@@ -277,6 +277,35 @@ MX_RUNTIME(__cudaGetKernel, (cudaKernel_t * kernel, const void *host),
 MX_RUNTIME(cudaGetFuncBySymbol, (cudaFunction_t * function, const void *host),
     { return describe(host, function, [](Function &f) { return &f; }); })
 
+// The linker returns its only input, because modules are loaded from PTX.
+static Image *in(CUlinkState state) { return reinterpret_cast<Image *>(state); }
+static Status addInput(Image *image, const void *data, size_t bytes, const char *name) {
+  if (!isLive(image) || !data)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (!image->bytes.empty())
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "linking several images is not supported");
+  std::string why = readImage(data, bytes, name, *image);
+  return why.empty() ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_IMAGE, why);
+}
+MX_DRIVER(cuLinkCreate, (unsigned count, CUjit_option *options, void **values, CUlinkState *state), {
+  for (unsigned i = 0; i < count; ++i)
+    if (options[i] == CU_JIT_INFO_LOG_BUFFER || options[i] == CU_JIT_ERROR_LOG_BUFFER)
+      *static_cast<char *>(values[i]) = 0;
+  *state = reinterpret_cast<CUlinkState>(make<Image>());
+  return CUDA_SUCCESS;
+})
+MX_DRIVER(cuLinkAddData,
+    (CUlinkState state, CUjitInputType, void *data, size_t bytes, const char *name, unsigned, CUjit_option *, void **),
+    { return addInput(in(state), data, bytes, name); })
+MX_DRIVER(cuLinkComplete, (CUlinkState state, void **image, size_t *bytes), {
+  if (!isLive(in(state)))
+    return CUDA_ERROR_INVALID_VALUE;
+  *image = in(state)->bytes.data();
+  *bytes = in(state)->bytes.size();
+  return CUDA_SUCCESS;
+})
+MX_DRIVER(cuLinkDestroy, (CUlinkState state), { return destroy(in(state)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; })
+
 //===----------------------------------------------------------------------===//
 // Registration by the code of nvcc
 //===----------------------------------------------------------------------===//

@@ -64,6 +64,16 @@ int main(int count, char **names) {
   OK(cuMemcpyDtoH(result, y, 128));
   CHECK(result[5] == 21);
   OK(cuModuleUnload(copy));
+  // The linker takes one image.
+  CUlinkState linker;
+  void *entry;
+  OK(cuLinkCreate(0, nullptr, nullptr, &linker));
+  OK(cuLinkAddData(linker, CU_JIT_INPUT_PTX, text.str().data(), text.str().size() + 1, "one", 0, nullptr, nullptr));
+  OK(cuLinkComplete(linker, &entry, &bytes));
+  CHECK(cuLinkAddData(linker, CU_JIT_INPUT_PTX, entry, bytes, "two", 0, nullptr, nullptr) == CUDA_ERROR_NOT_SUPPORTED);
+  OK(cuModuleLoadData(&copy, entry));
+  OK(cuLinkDestroy(linker));
+  OK(cuModuleGetFunction(&other, copy, "axpy"));
 
   // Another device has its own memory and variables.
   CUcontext second;
@@ -83,14 +93,16 @@ int main(int count, char **names) {
   CHECK(top == context);
 
   CUmemGenericAllocationHandle handle;
-  CUmemAllocationProp properties = {};
+  CUmemAllocationProp properties = {}, read;
+  properties.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
   CUdeviceptr range;
   OK(cuMemCreate(&handle, 2 << 20, &properties, 0));
+  OK(cuMemGetAllocationPropertiesFromHandle(&read, handle));
+  CHECK(read.allocFlags.compressionType == CU_MEM_ALLOCATION_COMP_GENERIC);
   OK(cuMemAddressReserve(&range, 2 << 20, 0, 0, 0));
   OK(cuMemMap(range, 2 << 20, 0, handle, 0));
   CHECK(cuMemMap(range, 2 << 20, 0, handle, 0) == CUDA_ERROR_NOT_SUPPORTED);
   OK(cuMemsetD8(range, 1, 2 << 20));
-  void *entry;
   const char *text_;
   OK(cuGetProcAddress("cuMemAlloc", &entry, 13000, 0, nullptr));
   CHECK(entry == (void *)cuMemAlloc);
