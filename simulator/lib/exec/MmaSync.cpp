@@ -451,6 +451,8 @@ double mx::sim::chainOfProducts(const double *a, const double *b, unsigned k,
                                 double c, unsigned rounding) {
   constexpr int roundings[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
                                FE_UPWARD};
+  if (!rounding)
+    return chain(a, b, k, c);
   std::fesetround(roundings[rounding]);
   c = chain(a, b, k, c);
   std::fesetround(FE_TONEAREST);

@@ -91,9 +91,10 @@ struct Fragment {
   }
 
   /// Calls fn(lane, register, index in register, row, column) for each element
-  /// of each thread. If `withCopies` is true, includes copies of elements.
+  /// of each thread, or the first of every `step` elements. If `withCopies` is
+  /// true, includes copies of elements.
   template <typename Fn>
-  void forElements(Fn fn, bool withCopies = false) const {
+  void forElements(Fn fn, bool withCopies = false, unsigned step = 1) const {
     unsigned lines = isTransposed() ? columns : rows;
     unsigned length = isTransposed() ? rows : columns;
     // In B, registers first continue along the line, unless B has 32 columns.
@@ -103,25 +104,26 @@ struct Fragment {
     unsigned run = matrix == Matrix::C ? 2 : perRegister();
     unsigned count =
         withCopies ? registers * perRegister() : lines * length / 32;
-    for (unsigned lane = 0; lane < 32; ++lane)
-      for (unsigned e = 0; e < count; ++e) {
-        unsigned rest = e / run;
-        unsigned at = e % run + lane % 4 * run, line = lane / 4;
-        auto extend = [&](unsigned &place, unsigned step, unsigned extent) {
-          if (step < extent) {
-            place += rest % 2 * step;
-            rest /= 2;
-          }
-        };
-        if (isLengthFirst)
-          extend(at, 4 * run, length);
-        extend(line, 8, lines);
-        if (!isLengthFirst)
-          extend(at, 4 * run, length);
-        extend(line, 16, lines);
-        fn(lane, e / perRegister(), e % perRegister(),
-           isTransposed() ? at : line, isTransposed() ? line : at);
+    for (unsigned e = 0; e < count; e += step) {
+      unsigned rest = e / run, at = e % run, line = 0;
+      unsigned r = e / perRegister(), inRegister = e % perRegister();
+      auto extend = [&](unsigned &place, unsigned more, unsigned extent) {
+        if (more < extent) {
+          place += rest % 2 * more;
+          rest /= 2;
+        }
+      };
+      if (isLengthFirst)
+        extend(at, 4 * run, length);
+      extend(line, 8, lines);
+      if (!isLengthFirst)
+        extend(at, 4 * run, length);
+      extend(line, 16, lines);
+      for (unsigned lane = 0; lane < 32; ++lane) {
+        unsigned x = at + lane % 4 * run, y = line + lane / 4;
+        fn(lane, r, inRegister, isTransposed() ? x : y, isTransposed() ? y : x);
       }
+    }
   }
 
   uint64_t read(Warp &w, const Slot *slots, unsigned lane, unsigned r,
@@ -241,15 +243,20 @@ const Instr *loadFragment(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   const Slot *slots = &w.machine->program.extra[i->aux];
   const Fragment &f = move.fragment;
+  // The elements of a register are neighbors along a line of the fragment.
+  bool isWhole = move.isRowMajor != f.isTransposed();
   f.forElements(
       [&](unsigned lane, unsigned r, unsigned e, unsigned row,
           unsigned column) {
-        unsigned line = move.isRowMajor ? row : column;
-        f.write(
-            w, slots, lane, r, e,
-            getElement(lines[line], move.isRowMajor ? column : row, f.bits));
+        const uint8_t *line = lines[move.isRowMajor ? row : column];
+        unsigned at = move.isRowMajor ? column : row;
+        if (isWhole)
+          std::memcpy(w.at<uint8_t>(slots[r]) + lane * f.laneBytes,
+                      line + at * f.bits / 8, f.laneBytes);
+        else
+          f.write(w, slots, lane, r, e, getElement(line, at, f.bits));
       },
-      true);
+      true, isWhole ? f.perRegister() : 1);
   return i + 1;
 }
 
@@ -318,16 +325,19 @@ const Instr *multiplyFragments(Warp &w, const Instr *i, uint32_t mask) {
   uint8_t a[(maxLines + 1) * warpRowBytes] = {};
   uint8_t b[(maxLines + 1) * warpRowBytes] = {};
   uint32_t cells[maxCells];
-  p.a.forElements([&](unsigned lane, unsigned r, unsigned e, unsigned row,
-                      unsigned column) {
-    putElement(a + row * warpRowBytes, column, p.a.bits,
-               p.a.read(w, p.slotsA, lane, r, e));
-  });
-  p.b.forElements([&](unsigned lane, unsigned r, unsigned e, unsigned row,
-                      unsigned column) {
-    putElement(b + column * warpRowBytes, row, p.b.bits,
-               p.b.read(w, p.slotsB, lane, r, e));
-  });
+  auto gather = [&w](const Fragment &f, const Slot *slots, uint8_t *lines) {
+    f.forElements(
+        [&](unsigned lane, unsigned r, unsigned, unsigned row,
+            unsigned column) {
+          unsigned line = f.isTransposed() ? column : row;
+          unsigned at = f.isTransposed() ? row : column;
+          std::memcpy(lines + line * warpRowBytes + at * f.bits / 8,
+                      w.at<uint32_t>(slots[r]) + lane, 4);
+        },
+        false, f.perRegister());
+  };
+  gather(p.a, p.slotsA, a);
+  gather(p.b, p.slotsB, b);
   p.c.forElements([&](unsigned lane, unsigned r, unsigned e, unsigned row,
                       unsigned column) {
     uint32_t value = uint32_t(p.c.read(w, p.slotsC, lane, r, e));
