@@ -78,6 +78,7 @@ void Order::visitShared(Warp &w, const Instr *i, Epoch e,
       return (old.agent() == o.self || old.agent() == o.alone) &&
              old.step() > o.ordered;
     }
+    SharedShadow::Numbers &numbers() { return order.lanesNumbers; }
     bool isSame(Epoch old) const { return old.sameAccess(e); }
     void onClash(uint64_t g, Epoch old, bool wasWrite, Lane lane) {
       Conflict c{old, wasWrite, g, ~0ull, lane};
@@ -179,18 +180,22 @@ void Order::engineShared(Cta &cta, uint32_t offset, uint32_t bytes,
 // Global memory
 //===----------------------------------------------------------------------===//
 
+/// Returns true if the range is in the page last noted in Overlap.
+inline bool Order::isNoted(const AccessRange &range, bool isWrite) const {
+  constexpr uint64_t kPage = DeviceMemory::kPageBytes;
+  return range.address / kPage == notedPages[isWrite] &&
+         (range.address + range.bytes - 1) / kPage == notedPages[isWrite];
+}
+
 /// Checks an access of a programmatic launch to memory used by preceding
 /// kernels.
 void Order::checkOverlap(Warp &w, const Instr *i, const Knowledge &known,
                          const AccessRange &range, bool isWrite) {
   uint64_t address = range.address, bytes = range.bytes;
   Overlap &overlap = machine.memory.overlap();
-  uint64_t page = address / DeviceMemory::kPageBytes,
-           end = (address + bytes - 1) / DeviceMemory::kPageBytes;
-  bool isNoted = page == end && page == notedPages[isWrite];
-  if (!isNoted)
+  if (!isNoted(range, isWrite))
     overlap.note(address, bytes, isWrite);
-  notedPages[isWrite] = end;
+  notedPages[isWrite] = (address + bytes - 1) / DeviceMemory::kPageBytes;
   if (!machine.config.programmatic)
     return;
   auto access = [&] {
@@ -233,7 +238,8 @@ void Order::visitGlobal(Warp &w, const Instr *i, Epoch e,
                         AccessRanges ranges, Touch touch) {
   bool isWrite = touch != Touch::Read;
   for (const AccessRange &range : ranges)
-    checkOverlap(w, i, known, range, isWrite);
+    if (machine.config.programmatic || !isNoted(range, isWrite))
+      checkOverlap(w, i, known, range, isWrite);
   if (!lastRecord || e.raw() != lastEpoch.raw()) {
     lastEpoch = e;
     lastRecord = shadow.record(id, e);

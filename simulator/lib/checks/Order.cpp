@@ -229,8 +229,9 @@ Epoch Order::arrivalEpoch(Warp &w, const Instr *i) {
 }
 
 std::string Order::unorderedArrival(Warp &w, const std::vector<Epoch> &last) {
+  const Clock &known = of(w).known.generic;
   for (Epoch e : last)
-    if (!comesAfter(w, e))
+    if (known[e.agent()] < e.step() && !comesAfter(w, e))
       return describeAgent(e.agent()) + " (line " + std::to_string(lineOf(e)) +
              ")";
   return {};

@@ -382,6 +382,7 @@ private:
   void visitShared(Warp &w, const Instr *i, Epoch e, const Knowledge &known,
                    bool isAsyncProxy, Cta &cta, AccessRanges ranges,
                    Touch touch);
+  bool isNoted(const AccessRange &range, bool isWrite) const;
   void checkOverlap(Warp &w, const Instr *i, const Knowledge &known,
                     const AccessRange &range, bool isWrite);
   template <bool HasLanes>
@@ -405,6 +406,7 @@ private:
   std::vector<std::unique_ptr<Published>> ofCtas;
   /// Readers of clusterlaunchcontrol responses, keyed by response location.
   std::unordered_map<uint64_t, std::vector<Epoch>> answers;
+  SharedShadow::Numbers lanesNumbers; ///< of shared memory
   /// Last global memory access and its record, reused for equal epochs.
   Epoch lastEpoch;
   uint32_t lastRecord = 0;

@@ -61,13 +61,8 @@ public:
     foreign = std::move(map);
   }
   void join(const Clock &other) {
-    if (local.size() < other.local.size())
-      local.resize(other.local.size());
-    uint32_t *to = local.data();
-    const uint32_t *from = other.local.data();
-    for (size_t k = 0, n = other.local.size(); k < n; ++k)
-      to[k] = std::max(to[k], from[k]);
-    joinForeign(other.foreign);
+    if (!other.empty())
+      joinAll(other);
   }
   bool empty() const { return local.empty() && !foreign; }
   void clear() {
@@ -106,13 +101,23 @@ public:
     for (auto &[key, step] : *other.foreign)
       if (key >> 16 == cluster)
         raise(uint32_t(key & 0xffff), step);
-    joinForeign(other.foreign);
+    if (other.foreign != foreign)
+      joinForeign(other.foreign);
   }
 
 private:
+  __attribute__((noinline)) void joinAll(const Clock &other) {
+    size_t n = other.local.size();
+    if (local.size() < n)
+      local.resize(n);
+    uint32_t *to = local.data();
+    const uint32_t *from = other.local.data();
+    for (size_t k = 0; k < n; ++k)
+      to[k] = std::max(to[k], from[k]);
+    if (other.foreign && other.foreign != foreign)
+      joinForeign(other.foreign);
+  }
   void joinForeign(const std::shared_ptr<const Foreign> &other) {
-    if (!other || other == foreign)
-      return;
     if (!foreign) {
       foreign = other;
       return;

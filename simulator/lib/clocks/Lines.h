@@ -1,9 +1,9 @@
 //===- Lines.h - Accesses of granules in lines ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Most accesses cover whole lines of 32 bytes, and find lines in the same
-// state. A line therefore has a single cell until an access to a part of it,
-// and the change of a cell is computed once for all equal cells of an access.
+// Most accesses cover whole lines, and find lines in the same state. A line
+// therefore has a single cell until an access to a part of it, and the change
+// of a cell is computed once for all equal cells of an access.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_LINES_H
@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 namespace mx::sim {
@@ -25,16 +26,8 @@ using Lane = uint8_t;
 constexpr Lane kUnknownLane = 0, kSeveralLanes = 33;
 
 /// Lanes of the granules of a line.
-struct Lanes {
-  Lane of[8] = {};
-  uint64_t bits() const {
-    uint64_t bits;
-    std::memcpy(&bits, of, sizeof bits);
-    return bits;
-  }
-  bool operator==(Lanes o) const { return bits() == o.bits(); }
-  bool operator!=(Lanes o) const { return bits() != o.bits(); }
-};
+template <size_t Granules>
+using LineLanes = std::array<Lane, Granules>;
 
 /// Lanes of a range of bytes: those of `table`, which has an entry for each
 /// granule, or 2^`shift` bytes for each lane, beginning with `first`, or by
@@ -52,22 +45,73 @@ struct LaneRun {
   }
   /// Returns true if each lane accesses bytes of its own.
   bool isEach() const { return table || shift < 63; }
-  /// Returns the lanes of at least `count` granules from byte `offset`.
-  Lanes granules(uint64_t offset, size_t count = 8) const {
-    constexpr uint64_t kEach = 0x0101010101010101;
-    // For 4 to 16 bytes of each lane.
-    constexpr uint64_t kRows[] = {0x0706050403020100, 0x0303020201010000,
-                                  0x0101010100000000};
-    uint64_t bits = kEach * at(offset) + (shift < 5 ? kRows[shift - 2] : 0);
-    Lanes lanes = {};
-    if (!table)
-      std::memcpy(lanes.of, &bits, sizeof bits);
+  /// Returns the lanes of `count` granules from byte `offset`.
+  template <size_t Granules>
+  LineLanes<Granules> granules(uint64_t offset, size_t count = Granules) const {
+    LineLanes<Granules> lanes = {};
+    if (table)
+      std::memcpy(lanes.data(), table + offset / 4, count);
     else
-      for (size_t k = 0; k < count; ++k)
-        lanes.of[k] = table[offset / 4 + k];
+      for (size_t k = 0; k < Granules; ++k)
+        lanes[k] = Lane(first + ((offset + k * 4) >> shift));
     return lanes;
   }
 };
+
+/// Numbers for the lanes of a line. Equal lanes have equal numbers.
+using LanesNumber = uint16_t;
+template <size_t Granules>
+class LanesNumbers {
+public:
+  using LineLanes = mx::sim::LineLanes<Granules>;
+  /// Returns the number of the lanes of a line from byte `offset` of an access,
+  /// or that of unknown lanes if there are too many.
+  LanesNumber of(const LaneRun &run, uint64_t offset) {
+    return run.table ? ofTable(run.granules<Granules>(offset), offset)
+                     : number(run.at(offset), run.isEach() ? run.shift : 0);
+  }
+  LineLanes lanesOf(LanesNumber n) const {
+    if (n >= kRows)
+      return tables[n - kRows];
+    LaneRun run{Lane(n & 63), uint8_t(n < 64 ? 63 : n >> 6)};
+    return run.granules<Granules>(0);
+  }
+
+private:
+  /// Number of a row, whose lanes have 2^`shift` bytes each.
+  static LanesNumber number(Lane first, unsigned shift) {
+    return LanesNumber(shift << 6 | first);
+  }
+  static constexpr LanesNumber kRows = 6 << 6;
+  static constexpr size_t kMostTables = 1024;
+  LanesNumber ofTable(const LineLanes &lanes, uint64_t offset);
+
+  std::vector<LineLanes> tables;
+  /// Last numbers, by the place of the line in its access.
+  struct Memo {
+    LineLanes lanes = {};
+    LanesNumber number = 0;
+  } memos[8];
+};
+
+template <size_t Granules>
+LanesNumber LanesNumbers<Granules>::ofTable(const LineLanes &lanes,
+                                            uint64_t offset) {
+  Memo &memo = memos[offset / (4 * Granules) % 8];
+  if (memo.lanes == lanes)
+    return memo.number;
+  memo.lanes = lanes;
+  for (unsigned shift = 2; shift < 6; ++shift)
+    if (memo.number = number(lanes[0], shift); lanesOf(memo.number) == lanes)
+      return memo.number;
+  size_t k =
+      size_t(std::find(tables.begin(), tables.end(), lanes) - tables.begin());
+  if (k == kMostTables)
+    return memo.number = number(kUnknownLane, 0);
+  if (k == tables.size())
+    tables.push_back(lanes);
+  return memo.number = LanesNumber(kRows + k);
+}
 
 /// Consecutive bytes of an access by one or more lanes.
 struct AccessRange {
@@ -113,10 +157,11 @@ struct Change {
 };
 
 /// Shadow of consecutive granules. A cell has members `write` and `read`.
-template <class Cell>
+template <class Cell, size_t Granules>
 class LineShadow {
 public:
-  static constexpr uint64_t kGranules = 8, kBytes = 4 * kGranules;
+  static constexpr uint64_t kGranules = Granules, kBytes = 4 * kGranules;
+  using Numbers = LanesNumbers<Granules>;
 
   void reset(uint64_t bytes) {
     lines.assign((bytes + kBytes - 1) / kBytes, Line());
@@ -126,6 +171,7 @@ public:
   /// lanes, from `begin`, if the access has lanes. The access `v` contains:
   /// - hasLanes, isWrite, and isPlain: false if each granule needs a visit
   /// - last, the last change of a cell
+  /// - numbers(), the numbers of the lanes
   /// - visit(cell, granule, byte mask): records the access in a cell, which may
   ///   represent several granules; returns true if every equal cell changes
   ///   alike
@@ -139,23 +185,30 @@ public:
 private:
   struct Line {
     Cell cell;
-    uint32_t place = kNoPlace; ///< in `splits`
-    bool isSplit = false;
-    /// Lanes of `write` and `read` of each granule. Engines have none.
-    Lanes write = {}, read = {};
+    uint32_t place : 31; ///< in `splits`
+    uint32_t isSplit : 1;
+    /// Lanes of `write` and `read`. Engines have none.
+    LanesNumber write = 0, read = 0;
+    Line() : place(kNoPlace), isSplit(false) {}
   };
-  /// Cells of the granules of a split line.
-  using Split = std::array<Cell, kGranules>;
-  static constexpr uint32_t kNoPlace = ~0u;
+  /// Granules of a split line.
+  struct Split {
+    std::array<Cell, kGranules> cells;
+    LineLanes<Granules> write, read;
+  };
+  static constexpr uint32_t kNoPlace = ~0u >> 1;
 
 public:
   /// Size of the shadow of a line.
   static constexpr size_t kMostPerLine = sizeof(Line) + sizeof(Split);
 
 private:
-  Split &split(Line &line);
+  Split &split(Line &line, const Numbers &numbers);
   template <class V>
-  static bool joinLanes(Line &line, Lanes lanes, V &v);
+  static bool joinLanes(Line &line, LanesNumber lanes, V &v);
+  template <class V>
+  static void visitGranule(Split &s, uint64_t g, unsigned mask,
+                           std::optional<Lane> lane, V &v);
   template <class V>
   static void change(Cell &cell, uint64_t granule, unsigned mask, V &v);
 
@@ -163,28 +216,31 @@ private:
   std::vector<Split> splits;
 };
 
-template <class Cell>
-__attribute__((noinline)) typename LineShadow<Cell>::Split &
-LineShadow<Cell>::split(Line &line) {
+template <class Cell, size_t Granules>
+__attribute__((noinline)) typename LineShadow<Cell, Granules>::Split &
+LineShadow<Cell, Granules>::split(Line &line, const Numbers &numbers) {
   if (line.place == kNoPlace) {
     line.place = uint32_t(splits.size());
     splits.emplace_back();
   }
   line.isSplit = true;
   Split &s = splits[line.place];
-  s.fill(line.cell);
+  s.cells.fill(line.cell);
+  s.write = numbers.lanesOf(line.write);
+  s.read = numbers.lanesOf(line.read);
   return s;
 }
 
 /// Records the lanes of an access to all granules of an unsplit line, before
 /// its cell records the access. Returns false, and records nothing, if the
 /// granules may get different cells.
-template <class Cell>
+template <class Cell, size_t Granules>
 template <class V>
-bool LineShadow<Cell>::joinLanes(Line &line, Lanes lanes, V &v) {
+__attribute__((always_inline)) inline bool
+LineShadow<Cell, Granules>::joinLanes(Line &line, LanesNumber lanes, V &v) {
   bool isKnown = v.last.isKnown && line.cell == v.last.from;
   auto isOtherWrite = [&] {
-    return line.write != lanes && line.write.bits() && lanes.bits() &&
+    return line.write != lanes && line.write && lanes &&
            (isKnown ? v.last.isWriteNear : v.isNear(line.cell.write));
   };
   auto isOtherRead = [&] {
@@ -200,10 +256,11 @@ bool LineShadow<Cell>::joinLanes(Line &line, Lanes lanes, V &v) {
   return true;
 }
 
-template <class Cell>
+template <class Cell, size_t Granules>
 template <class V>
 __attribute__((always_inline)) inline void
-LineShadow<Cell>::change(Cell &cell, uint64_t granule, unsigned mask, V &v) {
+LineShadow<Cell, Granules>::change(Cell &cell, uint64_t granule, unsigned mask,
+                                   V &v) {
   if (v.last.isKnown && mask == 15 && cell == v.last.from) {
     cell = v.last.to;
     return;
@@ -222,55 +279,81 @@ LineShadow<Cell>::change(Cell &cell, uint64_t granule, unsigned mask, V &v) {
   }
 }
 
-template <class Cell>
+/// Records an access to a granule of a split line by `lane`, if any.
+template <class Cell, size_t Granules>
 template <class V>
-void LineShadow<Cell>::visit(uint64_t begin, uint64_t end, LaneRun run, V &v) {
+__attribute__((always_inline)) inline void
+LineShadow<Cell, Granules>::visitGranule(Split &s, uint64_t g, unsigned mask,
+                                         std::optional<Lane> lane, V &v) {
+  Cell &cell = s.cells[g % kGranules];
+  if (V::hasLanes && lane) {
+    Lane &w = s.write[g % kGranules], &r = s.read[g % kGranules];
+    if (v.last.isKnown && mask == 15 && cell == v.last.from &&
+        (!v.last.isWriteNear || w == *lane) &&
+        (!v.last.isReadNear || r == *lane)) {
+      w = v.isWrite ? *lane : w;
+      r = *lane;
+    } else {
+      v.visitLane(cell, w, r, g, mask, *lane);
+    }
+  }
+  change(cell, g, mask, v);
+}
+
+template <class Cell, size_t Granules>
+template <class V>
+void LineShadow<Cell, Granules>::visit(uint64_t begin, uint64_t end,
+                                       LaneRun run, V &v) {
   uint64_t n = begin / kBytes, at = n * kBytes;
+  if (end - begin == 4 && begin % 4 == 0 && n < lines.size()) {
+    Line &line = lines[n];
+    return visitGranule(line.isSplit ? splits[line.place]
+                                     : split(line, v.numbers()),
+                        begin / 4, 15, run.first, v);
+  }
   for (; at < end && n < lines.size(); ++n, at += kBytes) {
     Line &line = lines[n];
     bool isWhole = begin <= at && at + kBytes <= end;
+    LanesNumber lanes = 0;
+    if constexpr (V::hasLanes)
+      if (isWhole)
+        lanes = v.numbers().of(run, at - begin);
     if (isWhole && !line.isSplit && v.isPlain &&
-        (!V::hasLanes || joinLanes(line, run.granules(at - begin), v))) {
+        (!V::hasLanes || joinLanes(line, lanes, v))) {
       change(line.cell, at / 4, 15, v);
       continue;
     }
-    Split &cells = line.isSplit ? splits[line.place] : split(line);
+    Split &s = line.isSplit ? splits[line.place] : split(line, v.numbers());
     uint64_t from = std::max(begin, at), to = std::min(end, at + kBytes);
-    Lane *write = line.write.of + (from - at) / 4,
-         *read = line.read.of + (from - at) / 4;
     // Most lanes access their own granules again.
     bool isSettled = false;
     if (V::hasLanes && run.isEach()) {
-      size_t count = (to - from) / 4;
-      Lanes lanes = run.granules(from - begin, count);
-      isSettled = !std::memcmp(read, lanes.of, count) &&
-                  (!std::memcmp(write, lanes.of, count) ||
-                   (!v.isWrite && !std::memcmp(write, Lanes().of, count)));
+      size_t count = (to - from) / 4, first = from % kBytes / 4;
+      LineLanes<Granules> now = run.granules<Granules>(from - begin, count);
+      auto isNow = [&](const LineLanes<Granules> &then) {
+        return !std::memcmp(then.data() + first, now.data(), count);
+      };
+      isSettled =
+          isNow(s.read) &&
+          (isNow(s.write) ||
+           (!v.isWrite && !std::memcmp(s.write.data() + first,
+                                       LineLanes<Granules>().data(), count)));
     }
-    forGranules(from, to - from,
-                [&](uint64_t g, unsigned mask) __attribute__((always_inline)) {
-                  Cell &cell = cells[g % kGranules];
-                  if (V::hasLanes && !isSettled) {
-                    Lane &w = line.write.of[g % kGranules],
-                         &r = line.read.of[g % kGranules];
-                    Lane lane = run.at(std::max(g * 4, begin) - begin);
-                    if (v.last.isKnown && mask == 15 && cell == v.last.from &&
-                        (!v.last.isWriteNear || w == lane) &&
-                        (!v.last.isReadNear || r == lane)) {
-                      w = v.isWrite ? lane : w;
-                      r = lane;
-                    } else {
-                      v.visitLane(cell, w, r, g, mask, lane);
-                    }
-                  }
-                  change(cell, g, mask, v);
-                });
-    if (isWhole && v.isWrite && v.isPlain &&
-        (!V::hasLanes ||
-         (line.write == line.read && line.write == run.granules(at - begin)))) {
-      line.cell = cells[0];
-      line.isSplit = false;
+    forGranules(from, to - from, [&](uint64_t g, unsigned mask) {
+      std::optional<Lane> lane;
+      if (V::hasLanes && !isSettled)
+        lane = run.at(std::max(g * 4, begin) - begin);
+      visitGranule(s, g, mask, lane, v);
+    });
+    if (!isWhole || !v.isWrite || !v.isPlain)
+      continue;
+    if constexpr (V::hasLanes) {
+      if (s.write != s.read || s.write != run.granules<Granules>(at - begin))
+        continue;
+      line.write = line.read = lanes;
     }
+    line.cell = s.cells[0];
+    line.isSplit = false;
   }
 }
 

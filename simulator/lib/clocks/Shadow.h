@@ -94,6 +94,9 @@ inline bool isReadBeforeCas(Epoch old, bool wasWrite, Epoch e, bool isWrite) {
          (e.isCas() && !wasWrite && !old.isAsync());
 }
 
+/// Lines of 32 bytes, because an MMA of 8-bit elements reads 32 bytes of a row.
+using SharedShadow = LineShadow<ShadowCell, 8>;
+
 /// Strong reads that observed a strong write (PTX ISA, "Observation order").
 /// Accesses to the same word after such a read are ordered after the write;
 /// other writes of the writer remain unordered.
@@ -252,7 +255,8 @@ private:
     }
   };
   static constexpr uint64_t kPageBytes = 4096;
-  using Page = LineShadow<Cell>;
+  /// A line of 64 bytes takes less memory than two of 32.
+  using Page = LineShadow<Cell, 16>;
   /// Size of a page if every line is split.
   static constexpr uint64_t kMostPageBytes =
       kPageBytes / Page::kBytes * Page::kMostPerLine;
@@ -261,6 +265,7 @@ private:
     /// Indexed by granule.
     std::unordered_map<uint64_t, Observation<uint32_t, Record>> observed;
     std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
+    Page::Numbers numbers;
     uint64_t lastNumber = ~0ull; ///< of the page `last`
     Page *last = nullptr;
     std::vector<uint64_t> age; ///< ring of page numbers; the oldest at `oldest`
@@ -308,6 +313,7 @@ void GlobalShadow::visit(AccessRanges ranges, uint32_t number, uint64_t cluster,
     uint64_t first = 0; ///< granule of the page
     uint32_t lastFine = 0, lastOwn = 0, lastFar = 0;
 
+    Page::Numbers &numbers() { return shard->numbers; }
     bool isSame(uint32_t old) const { return old == number; }
     bool isNear(uint32_t old) {
       Record r;

@@ -52,52 +52,54 @@ Extent extentOf(Warp &w, const Instr *i, const Access &access,
   return {hit.base, hit.bytes, hit.host};
 }
 
-/// Determines the pattern of aligned offsets. Permutations matter to checks
-/// only.
-void findPattern(const uint64_t offsets[32], uint64_t bytes, bool isFollowed,
-                 LaneAddresses &addresses) {
-  uint64_t unlikeRow = 0, unlikeFirst = 0;
-  for (unsigned lane = 0; lane < 32; ++lane) {
-    unlikeRow |= offsets[lane] ^ (offsets[0] + lane * bytes);
-    unlikeFirst |= offsets[lane] ^ offsets[0];
+/// Returns the pattern of addresses of `bytes` each, but no permutation.
+template <class A>
+Pattern patternOf(const A *a, A bytes) {
+  A unlikeRow = 0, unlikeFirst = 0, row = a[0];
+  for (unsigned lane = 0; lane < 32; ++lane, row += bytes) {
+    unlikeRow |= a[lane] ^ row;
+    unlikeFirst |= a[lane] ^ a[0];
   }
-  addresses.pattern = !unlikeRow     ? Pattern::Row
-                      : !unlikeFirst ? Pattern::Same
-                                     : Pattern::Other;
-  if (addresses.pattern != Pattern::Other || unlikeFirst >= 32 * bytes ||
-      bytes < 4 || !isFollowed)
-    return;
-  // The lanes access an aligned row.
-  unsigned shift = firstLane(uint32_t(bytes));
-  uint32_t filled = 0;
-  for (unsigned lane = 0; lane < 32; ++lane) {
-    unsigned n = offsets[lane] >> shift & 31;
-    filled |= 1u << n;
-    for (unsigned k = 0; k < bytes / 4; ++k)
-      addresses.lanes[n * (bytes / 4) + k] = Lane(lane + 1);
-  }
-  if (filled != ~0u)
-    return;
-  addresses.pattern = Pattern::Permuted;
-  addresses.row = -int64_t(offsets[0] & (32 * bytes - 1));
+  if (!unlikeRow)
+    return Pattern::Row;
+  if (!unlikeFirst)
+    return Pattern::Same;
+  return Pattern::Other;
 }
 
-/// Marks the bytes of all lanes as written if `isWrite` is true. Otherwise
-/// returns false unless all are written.
-bool followWritten(uint8_t *written, const uint64_t offsets[32], uint64_t bytes,
-                   bool isWrite, const LaneAddresses &addresses) {
-  auto follow = [&](uint64_t offset, uint64_t size) {
-    if (isWrite)
-      std::memset(written + offset, 1, size);
-    return isWrite || !std::memchr(written + offset, 0, size);
-  };
-  if (addresses.pattern != Pattern::Other)
-    return follow(offsets[0] + addresses.row,
-                  addresses.pattern == Pattern::Same ? bytes : 32 * bytes);
+/// Returns true if the lanes access the elements of an aligned row, in any
+/// order, and records the order.
+bool isPermuted(const uint64_t offsets[32], uint64_t bytes,
+                LaneAddresses &addresses) {
+  uint64_t unlikeFirst = 0;
   for (unsigned lane = 0; lane < 32; ++lane)
-    if (!follow(offsets[lane], bytes))
-      return false;
-  return true;
+    unlikeFirst |= offsets[lane] ^ offsets[0];
+  if (unlikeFirst >= 32 * bytes || unlikeFirst & (bytes - 1) || bytes < 4)
+    return false;
+  unsigned shift = firstLane(uint32_t(bytes));
+  uint32_t filled = 0;
+  auto place = [&](auto words) {
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      unsigned n = offsets[lane] >> shift & 31;
+      filled |= 1u << n;
+      for (unsigned k = 0; k < words; ++k)
+        addresses.lanes[n * words + k] = Lane(lane + 1);
+    }
+  };
+  if (bytes == 4)
+    place(std::integral_constant<unsigned, 1>());
+  else
+    place(unsigned(bytes / 4));
+  addresses.row = -int64_t(offsets[0] & (32 * bytes - 1));
+  return filled == ~0u;
+}
+
+/// Marks bytes as written if `isWrite` is true. Otherwise returns false unless
+/// all are written.
+bool followWritten(uint8_t *written, uint64_t bytes, bool isWrite) {
+  if (isWrite)
+    std::memset(written, 1, bytes);
+  return isWrite || !std::memchr(written, 0, bytes);
 }
 
 /// Resolves the addresses of all lanes with a single bounds check. Returns
@@ -109,41 +111,52 @@ bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
       (access.space != Space::Global && access.space != Space::Const &&
        access.space != Space::Shared))
     return false;
-  uint64_t offsets[32], bits = 0, most = 0;
-  Extent extent = extentOf(w, i, access,
-                           laneAddress(w, i->a, access.is64, i->imm, 0), bytes);
+  uint64_t low = laneAddress(w, i->a, access.is64, i->imm, 0);
+  Extent extent = extentOf(w, i, access, low, bytes);
+  low -= extent.low;
   if (!extent.host)
     return false;
-  if (access.is64) {
-    const uint64_t *a = w.at<uint64_t>(i->a);
-    for (unsigned lane = 0; lane < 32; ++lane)
-      offsets[lane] = a[lane] + uint64_t(i->imm) - extent.low;
-  } else {
-    const uint32_t *a = w.at<uint32_t>(i->a);
-    for (unsigned lane = 0; lane < 32; ++lane)
-      offsets[lane] =
-          uint64_t(uint32_t(a[lane] + uint32_t(i->imm))) - extent.low;
+  SharedTracker *tracker =
+      access.space == Space::Shared ? w.cta->tracker.get() : nullptr;
+  uint8_t *written = !tracker || tracker->written.empty()
+                         ? nullptr
+                         : tracker->written.data() + kReservedShared;
+  addresses.pattern = access.is64
+                          ? patternOf(w.at<uint64_t>(i->a), bytes)
+                          : patternOf(w.at<uint32_t>(i->a), uint32_t(bytes));
+  auto isWithin = [&](uint64_t first, uint64_t size) {
+    return first <= extent.limit && size <= extent.limit - first;
+  };
+  if (addresses.pattern != Pattern::Other) {
+    bool isSame = addresses.pattern == Pattern::Same;
+    uint64_t size = isSame ? bytes : 32 * bytes;
+    if ((low + extent.low) & (bytes - 1) || !isWithin(low, size))
+      return false;
+    addresses.first = extent.host + low;
+    addresses.stride = isSame ? 0 : uint32_t(bytes);
+    return !written || followWritten(written + low, size, isWrite);
   }
+  uint64_t offsets[32], bits = low + extent.low, most = 0;
   for (unsigned lane = 0; lane < 32; ++lane)
-    bits |= offsets[lane] + extent.low;
-  if (bits & (bytes - 1))
-    return false;
-  bool isTracked = access.space == Space::Shared && w.cta->tracker &&
-                   !w.cta->tracker->written.empty();
-  findPattern(offsets, bytes, isTracked || w.order(), addresses);
-  if (addresses.pattern == Pattern::Other)
-    for (unsigned lane = 0; lane < 32; ++lane)
-      most = offsets[lane] > most ? offsets[lane] : most;
-  else if (addresses.pattern == Pattern::Permuted)
-    most = offsets[0] + uint64_t(addresses.row) + 31 * bytes;
-  else
-    most = offsets[0] > offsets[31] ? offsets[0] : offsets[31];
-  if (most >= extent.limit || bytes > extent.limit - most)
-    return false;
-  if (isTracked &&
-      !followWritten(w.cta->tracker->written.data() + kReservedShared, offsets,
-                     bytes, isWrite, addresses))
-    return false;
+    offsets[lane] =
+        laneAddress(w, i->a, access.is64, i->imm, lane) - extent.low;
+  if ((written || w.order()) && isPermuted(offsets, bytes, addresses)) {
+    addresses.pattern = Pattern::Permuted;
+    uint64_t row = low + uint64_t(addresses.row);
+    if (bits & (bytes - 1) || !isWithin(row, 32 * bytes) ||
+        (written && !followWritten(written + row, 32 * bytes, isWrite)))
+      return false;
+  } else {
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      bits |= offsets[lane] + extent.low;
+      most = std::max(most, offsets[lane]);
+    }
+    if (bits & (bytes - 1) || !isWithin(most, bytes))
+      return false;
+    for (unsigned lane = 0; written && lane < 32; ++lane)
+      if (!followWritten(written + offsets[lane], bytes, isWrite))
+        return false;
+  }
   for (unsigned lane = 0; lane < 32; ++lane)
     addresses.at[lane] = extent.host + offsets[lane];
   return true;
@@ -157,7 +170,7 @@ bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   if (resolveAll(w, i, access, bytes, mask, isWrite, addresses))
     return true;
   addresses.pattern = Pattern::Other;
-  addresses.row = 0;
+  addresses.first = nullptr;
   bool isGlobal = access.space == Space::Global || access.space == Space::Const;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
@@ -310,6 +323,27 @@ bool mayLoad(Warp &w, const Instr *i, const Access &access, uint32_t bytes,
          !isPolling(w, i, access.space, mask, addresses, at, bytes);
 }
 
+/// Calls fn(lane, host address) for element `k`, of type T, of each lane.
+/// Constant strides let the compiler vectorize common accesses.
+template <class T, class F>
+inline void forElements(const LaneAddresses &addresses, unsigned k,
+                        uint32_t mask, F &&fn) {
+  if (!addresses.first)
+    return forLanes(mask, [&](unsigned lane) {
+      fn(lane, addresses.at[lane] + k * sizeof(T));
+    });
+  auto each = [&](auto stride) {
+    for (unsigned lane = 0; lane < 32; ++lane)
+      fn(lane, addresses.first + k * sizeof(T) + lane * stride);
+  };
+  if (addresses.stride == sizeof(T))
+    each(std::integral_constant<uint32_t, sizeof(T)>());
+  else if (addresses.stride == 4 * sizeof(T))
+    each(std::integral_constant<uint32_t, 4 * sizeof(T)>());
+  else
+    each(addresses.stride);
+}
+
 /// T is the element type in memory, and L the lane type of the register; signed
 /// elements are sign-extended.
 template <class T, class L>
@@ -319,13 +353,12 @@ const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   const Slot *slots = &w.machine->program.extra[i->aux];
   LaneAddresses addresses;
-  uint8_t **at = addresses.at;
   uint32_t unwritten = 0;
   if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, false,
                     addresses, unwritten))
     return nullptr;
   if (w.machine->device &&
-      !mayLoad(w, i, access, access.count * sizeof(T), mask, at))
+      !mayLoad(w, i, access, access.count * sizeof(T), mask, addresses.each()))
     return nullptr;
   if (__builtin_expect(w.pendingCount, 0))
     loadUndefined(w, i, access, slots, sizeof(T), mask);
@@ -334,21 +367,15 @@ const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
   noteAccess(w, i, access, access.count * sizeof(T), mask, Touch::Read,
              addresses);
   for (unsigned k = 0; k < access.count; ++k) {
-    auto one = [&](unsigned lane) {
+    auto *to = w.at<std::conditional_t<(sizeof(T) > 8), T, L>>(slots[k]);
+    forElements<T>(addresses, k, mask, [&](unsigned lane, const uint8_t *at) {
       T v;
-      std::memcpy(&v, at[lane] + k * sizeof(T), sizeof v);
-      if constexpr (sizeof(T) > 8)
-        w.at<T>(slots[k])[lane] = v;
-      else if constexpr (std::is_signed_v<T>)
-        w.at<L>(slots[k])[lane] = L(std::make_signed_t<L>(v));
+      std::memcpy(&v, at, sizeof v);
+      if constexpr (std::is_signed_v<T>)
+        to[lane] = L(std::make_signed_t<L>(v));
       else
-        w.at<L>(slots[k])[lane] = L(v);
-    };
-    if (mask == ~0u)
-      for (unsigned lane = 0; lane < 32; ++lane)
-        one(lane);
-    else
-      forLanes(mask, one);
+        to[lane] = std::remove_pointer_t<decltype(to)>(v);
+    });
   }
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8)
     markPattern<T, L>(w, i, access, slots, mask);
@@ -360,7 +387,6 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
   Access access(i);
   const Slot *slots = &w.machine->program.extra[i->aux];
   LaneAddresses addresses;
-  uint8_t **at = addresses.at;
   if (!mayRun(w, i, access))
     return nullptr;
   if (access.space != Space::Local)
@@ -376,27 +402,23 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
         access.scope == MemoryScope::System && access.space != Space::Shared)
       releaseToSystem(w);
     late.begin(w, i, i->a, access.is64, i->imm, access.count * sizeof(T), mask,
-               at);
+               addresses.each());
   }
   if (__builtin_expect(w.pendingCount, 0))
     storeUndefined(w, i, access, slots, sizeof(T), mask);
   // Compare old and new values only if the order check needs the result.
   bool changes = !w.order() || access.strength != Strength::Weak;
   for (unsigned k = 0; k < access.count; ++k) {
-    auto one = [&](unsigned lane) {
-      T v;
-      if constexpr (sizeof(T) > 8)
-        v = w.at<T>(slots[k])[lane];
-      else
-        v = T(w.at<L>(slots[k])[lane]);
-      changes = changes || std::memcmp(at[lane] + k * sizeof(T), &v, sizeof v);
-      std::memcpy(at[lane] + k * sizeof(T), &v, sizeof v);
-    };
-    if (mask == ~0u)
-      for (unsigned lane = 0; lane < 32; ++lane)
-        one(lane);
-    else
-      forLanes(mask, one);
+    const auto *from =
+        w.at<std::conditional_t<(sizeof(T) > 8), T, L>>(slots[k]);
+    T unlike = {};
+    forElements<T>(addresses, k, mask, [&](unsigned lane, uint8_t *at) {
+      T old, v = T(from[lane]);
+      std::memcpy(&old, at, sizeof old);
+      std::memcpy(at, &v, sizeof v);
+      unlike |= old ^ v;
+    });
+    changes |= unlike != T();
   }
   noteAccess(w, i, access, access.count * sizeof(T), mask,
              changes ? Touch::Write : Touch::SilentWrite, addresses);
@@ -419,10 +441,6 @@ const Instr *touch(Warp &w, const Instr *i, uint32_t mask) {
              IsWrite ? Touch::Write : Touch::Read, addresses);
   return i + 1;
 }
-
-struct Bytes16 {
-  uint64_t lo, hi;
-};
 
 template <class T>
 Handler pickLoad(bool wide) {
@@ -453,7 +471,8 @@ Handler pickHandler(Type t, bool isLoad, unsigned laneBytes) {
            : isLoad ? load<uint64_t, uint64_t>
                     : store<uint64_t, uint64_t>;
   case 128:
-    return isLoad ? load<Bytes16, uint64_t> : store<Bytes16, uint64_t>;
+    return isLoad ? load<unsigned __int128, uint64_t>
+                  : store<unsigned __int128, uint64_t>;
   }
   return nullptr;
 }

@@ -198,65 +198,68 @@ void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
     follow(w, i, space, &range, 1, touch, AccessOrder());
 }
 
+static void followPattern(Warp &w, const Instr *i, Space space,
+                          uint64_t address, uint64_t bytes, uint32_t mask,
+                          Touch touch, const LaneAddresses &addresses) {
+  bool isSilent = touch == Touch::SilentWrite;
+  AccessRange range{address, 32 * bytes, mask, LaneRun()};
+  if (addresses.pattern == Pattern::Permuted) {
+    range.address += uint64_t(addresses.row);
+    if (!isSilent)
+      range.run.table = addresses.lanes;
+  } else if (addresses.pattern == Pattern::Same) {
+    range.bytes = bytes;
+    if (touch == Touch::Read)
+      range.run.first = kSeveralLanes;
+  } else if (bytes >= 4 && !isSilent) {
+    range.run = {1, uint8_t(firstLane(bytes))};
+  }
+  follow(w, i, space, &range, 1, touch, AccessOrder());
+}
+
 void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
                           bool is64, int64_t offset, uint64_t bytes,
                           uint32_t mask, Touch touch, AccessOrder how,
                           const LaneAddresses &addresses) {
-  AccessRange ranges[32];
   auto addressOf = [&](unsigned lane) {
     return laneAddress(w, base, is64, offset, lane);
   };
+  bool isWeak = how.strength == Strength::Weak;
+  if (isWeak && addresses.pattern != Pattern::Other)
+    return followPattern(w, i, space, addressOf(0), bytes, mask, touch,
+                         addresses);
+  bool isSilent = touch == Touch::SilentWrite;
+  AccessRange ranges[32];
   auto runOf = [&](unsigned first, bool isRow, bool isSame) {
-    return touch == Touch::SilentWrite ? LaneRun()
-           : isRow && bytes >= 4
+    return isRow && bytes >= 4
                ? LaneRun{Lane(first + 1), uint8_t(firstLane(bytes))}
            : isSame && touch == Touch::Read ? LaneRun{kSeveralLanes}
                                             : LaneRun();
   };
-  if (how.strength == Strength::Weak && addresses.pattern != Pattern::Other) {
-    bool isSame = addresses.pattern == Pattern::Same;
-    AccessRange &all = ranges[0];
-    all = {addressOf(0), isSame ? bytes : 32 * bytes, mask,
-           runOf(0, addresses.pattern == Pattern::Row, isSame)};
-    if (addresses.pattern == Pattern::Permuted) {
-      all.address += uint64_t(addresses.row);
-      if (touch != Touch::SilentWrite)
-        all.run.table = addresses.lanes;
-    }
-    return follow(w, i, space, ranges, 1, touch, how);
-  }
   // Merge adjacent accesses of neighboring lanes. The lanes of a range are
   // known if they access successive words, or all the same bytes.
   size_t count = 0;
-  bool isRow = true, isSame = true;
-  auto finish = [&] {
-    AccessRange &r = ranges[count - 1];
-    unsigned first = firstLane(r.lanes);
-    if (r.lanes & (r.lanes - 1))
-      r.run = runOf(first, isRow, isSame);
-    else if (touch != Touch::SilentWrite)
-      r.run = LaneRun{Lane(first + 1)};
-    isRow = isSame = true;
-  };
-  forLanes(mask, [&](unsigned lane) {
-    uint64_t a = addressOf(lane);
-    if (count && how.strength == Strength::Weak) {
-      AccessRange &r = ranges[count - 1];
-      uint64_t end = r.address + r.bytes;
-      if (a >= r.address && a <= end) {
-        isRow &= a == end && r.lanes >> (lane - 1) == 1;
-        isSame &= a == r.address;
-        r.bytes = std::max(end, a + bytes) - r.address;
-        r.lanes |= 1u << lane;
-        return;
-      }
+  for (uint32_t m = mask; m;) {
+    unsigned first = firstLane(m), lane = first;
+    AccessRange &r = ranges[count++];
+    r.address = addressOf(first);
+    r.bytes = bytes;
+    bool isRow = true, isSame = true;
+    for (m &= m - 1; m && isWeak; m &= m - 1) {
+      unsigned next = firstLane(m);
+      uint64_t from = addressOf(next) - r.address;
+      if (from > r.bytes)
+        break;
+      isRow &= from == r.bytes && next == lane + 1;
+      isSame &= from == 0;
+      r.bytes = std::max(r.bytes, from + bytes);
+      lane = next;
     }
-    if (count)
-      finish();
-    ranges[count++] = {a, bytes, 1u << lane, LaneRun()};
-  });
-  if (!count)
-    return;
-  finish();
-  follow(w, i, space, ranges, count, touch, how);
+    r.lanes = mask & ((2u << lane) - 1) & (~0u << first);
+    if (!isSilent)
+      r.run = lane == first ? LaneRun{Lane(first + 1)}
+                            : runOf(first, isRow, isSame);
+  }
+  if (count)
+    follow(w, i, space, ranges, count, touch, how);
 }

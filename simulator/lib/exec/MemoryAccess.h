@@ -58,12 +58,24 @@ enum class Pattern : uint8_t { Other, Row, Permuted, Same };
 
 /// Resolved addresses of an access.
 struct LaneAddresses {
-  uint8_t *at[32]; ///< host address of each lane
   Pattern pattern = Pattern::Other;
+  /// Host address of lane 0, and bytes from lane to lane, for a row and for the
+  /// same address. Null if `at` contains the addresses.
+  uint8_t *first = nullptr;
+  uint32_t stride = 0;
+  uint8_t *at[32]; ///< host address of each lane
   // For Pattern::Permuted, the address of the row less that of lane 0, and the
   // lane of each word.
   int64_t row = 0;
   Lane lanes[32 * 32 / 4];
+
+  /// Returns the host address of each lane, which the caller may change.
+  uint8_t **each() {
+    for (unsigned lane = 0; first && lane < 32; ++lane)
+      at[lane] = first + lane * stride;
+    first = nullptr;
+    return at;
+  }
 };
 
 /// Reports an access of each lane to the order check. The addresses must be

@@ -87,42 +87,41 @@ const Instr *shuffle(Warp &w, const Instr *i, uint32_t mask) {
       w, i, w.machine->program.extra[i->aux >> 2], mask, [&](uint32_t mask) {
         const uint32_t *a = w.at<uint32_t>(i->a), *b = w.at<uint32_t>(i->b),
                        *c = w.at<uint32_t>(i->c);
-        uint32_t values[32], result[32], valid = 0;
-        uint32_t from = w.undefined.lanes(i->a), undefined = 0;
+        uint32_t values[32], valid = 0, undefined = 0;
+        int sources[32];
         std::memcpy(values, a, sizeof values);
-        unsigned mode = i->aux & 3;
-        forLanes(mask, [&](unsigned lane) {
-          int bval = b[lane] & 31, cval = c[lane] & 31,
-              seg = (c[lane] >> 8) & 31;
-          int maxLane = (lane & seg) | (cval & ~seg), minLane = lane & seg;
-          int j = 0;
-          bool p = false;
-          switch (mode) {
-          case 0: // up
-            j = int(lane) - bval;
-            p = j >= maxLane;
-            break;
-          case 1: // down
-            j = lane + bval;
-            p = j <= maxLane;
-            break;
-          case 2: // bfly
-            j = lane ^ bval;
-            p = j <= maxLane;
-            break;
-          case 3: // idx
-            j = minLane | (bval & ~seg);
-            p = j <= maxLane;
-            break;
+        auto select = [&](bool isUp, auto &&sourceOf) {
+          for (int lane = 0; lane < 32; ++lane) {
+            int seg = (c[lane] >> 8) & 31, first = lane & seg,
+                last = first | (c[lane] & 31 & ~seg);
+            int j = sourceOf(lane, int(b[lane] & 31), first, seg);
+            bool p = isUp ? j >= last : j <= last;
+            sources[lane] = p ? j : lane;
+            valid |= uint32_t(p) << lane;
           }
-          if (!p)
-            j = lane;
-          result[lane] = values[j & 31];
-          undefined |= (from >> (j & 31) & 1) << lane;
-          valid |= uint32_t(p) << lane;
-        });
+        };
+        switch (i->aux & 3) {
+        case 0: // up
+          select(true, [](int lane, int b, int, int) { return lane - b; });
+          break;
+        case 1: // down
+          select(false, [](int lane, int b, int, int) { return lane + b; });
+          break;
+        case 2: // bfly
+          select(false, [](int lane, int b, int, int) { return lane ^ b; });
+          break;
+        case 3: // idx
+          select(false, [](int, int b, int first, int seg) {
+            return first | (b & ~seg);
+          });
+          break;
+        }
         uint32_t *d = w.at<uint32_t>(i->d);
-        forLanes(mask, [&](unsigned lane) { d[lane] = result[lane]; });
+        forLanes(mask, [&](unsigned lane) { d[lane] = values[sources[lane]]; });
+        if (uint32_t from = w.undefined.lanes(i->a))
+          forLanes(mask, [&](unsigned lane) {
+            undefined |= (from >> sources[lane] & 1) << lane;
+          });
         if (i->aux2 != kNoSlot)
           setPredicate(w, i->aux2, valid, mask);
         if (w.pendingCount) {

@@ -342,7 +342,7 @@ class SharedTracker : public SharedObserver {
 public:
   explicit SharedTracker(Cta &cta) : cta(cta) {}
   std::vector<uint8_t> written; ///< empty if the check is disabled
-  LineShadow<ShadowCell> shadow;
+  SharedShadow shadow;
   void read(uint32_t offset, uint32_t size) override;
   void write(uint32_t offset, uint32_t size) override;
   void markWritten(uint32_t offset, uint32_t size);
