@@ -45,7 +45,9 @@ static void visit(const struct link_map *map, void (*use)(const char *name, char
     const ElfW(Sym) *symbol = (const void *)(file + table->sh_offset);
     for (size_t left = table->sh_size / sizeof *symbol; left; --left, ++symbol) {
       const char *name = file + sections[table->sh_link].sh_offset + symbol->st_name;
-      if ((symbol->st_info & 15) == STT_FUNC && symbol->st_shndx && !strncmp(name + strspn(name, "_"), "cu", 2))
+      // Programs may define functions with names of the driver, which they load themselves, but do not export them.
+      size_t length = table->sh_type == SHT_DYNSYM ? 2 : 4;
+      if ((symbol->st_info & 15) == STT_FUNC && symbol->st_shndx && !strncmp(name + strspn(name, "_"), "cuda", length))
         use(name, (char *)map->l_addr + symbol->st_value, symbol->st_size);
     }
   }
