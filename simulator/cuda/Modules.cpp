@@ -5,6 +5,7 @@
 #include "Session.h"
 
 #include "mxsim/io/InputFile.h"
+#include "mxsim/io/OutputFile.h"
 
 #include <cstring>
 
@@ -58,6 +59,9 @@ Status Program::on(int device, Module *&result) {
     for (auto &[variable, host] : managed)
       if (const GlobalInfo *global = parsed->findGlobal(variable))
         *host = session.devices[size_t(device)]->memory.translate(global->address, global->bytes);
+    if (const char *folder = getenv("MX_SIM_PTX"))
+      if (why = mx::writeOutputFile(std::string(folder) + "/" + name, {newest.bytes}); !why.empty())
+        (void)fail(CUDA_ERROR_INVALID_PTX, why);
     module = std::move(parsed);
   }
   result = module.get();

@@ -5,7 +5,6 @@
 #include "Session.h"
 
 #include "mxsim/ExitStatus.h"
-#include "mxsim/io/OutputFile.h"
 #include "mxsim/io/Printable.h"
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <new>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -35,10 +35,6 @@ Session &Session::get() {
   // Never destroyed: global destructors of the program call the interface.
   static Session *session = new Session;
   return *session;
-}
-
-Session::Session() {
-  atexit([] { Session::get().finish(); });
 }
 
 int &Session::current() {
@@ -109,13 +105,18 @@ void Session::settle() {
     device->memory.settle();
 }
 
-/// Appends to the file that `mx-sim run` prints at the end, or prints.
+/// Appends to a file that `mx-sim run` reads at the end. A single write keeps
+/// the texts of several processes apart.
+static bool append(const std::string &name, const std::string &text) {
+  const char *folder = getenv("MX_SIM_FINDINGS");
+  int file = folder ? open((folder + name).c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+  bool isWritten = write(file, text.data(), text.size()) == ssize_t(text.size());
+  return !close(file) && isWritten;
+}
+
 static void printFinding(const std::string &text) {
-  static const char *path = getenv("MX_SIM_FINDINGS");
-  FILE *file = path && *path ? fopen(path, "a") : nullptr;
-  fputs(mx::printable(text).c_str(), file ? file : stderr);
-  if (file)
-    fclose(file);
+  if (!append("/findings", mx::printable(text)))
+    fputs(mx::printable(text).c_str(), stderr);
 }
 
 Status Session::fail(Status status, const std::string &why) {
@@ -179,12 +180,23 @@ static Status statusOf(const LaunchReport &report) {
 }
 
 void Session::note(const LaunchReport &report) {
+  LaunchFileResult added;
+  LaunchReport &fresh = added.reports.emplace_back();
+  fresh.facts = report.facts;
   for (const Finding &finding : report.findings)
     if (!(finding.isWarning && options.warnings == RunOptions::Warnings::None) &&
-        found.insert({report.facts.kernel, int(finding.kind), finding.ptxLine}).second)
+        found.insert({report.facts.kernel, int(finding.kind), finding.ptxLine}).second) {
       printFinding(finding.text() + "\n");
+      fresh.findings.push_back(finding);
+    }
+  append("/launches", ".");
   if (!options.report.empty())
-    reports.push_back(report);
+    append("/report", launchAsJson(report) + '\0');
+  if (const char *folder = getenv("MX_SIM_PTX"))
+    added.modulePaths = {std::string(folder) + "/" + report.facts.module};
+  if (getenv("MX_SIM_SARIF"))
+    for (const std::string &result : resultsAsSarif(added))
+      append("/sarif", result + '\0');
 }
 
 Status Session::launch(const Operation &kernel, int device) {
@@ -211,26 +223,10 @@ Status Session::launch(const Operation &kernel, int device) {
   modelled += report.time.microseconds();
   if (report.status == LaunchStatus::BadInput && statusOf(report) == CUDA_ERROR_INVALID_VALUE)
     return fail(CUDA_ERROR_INVALID_VALUE, report.text());
-  ++launches;
   note(report);
   if (options.timeLines)
     fputs(mx::printable(linesText(report, options.timeLines)).c_str(), stderr);
   if (!report.isComplete)
     sticky = statusOf(report);
   return CUDA_SUCCESS;
-}
-
-void Session::finish() {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
-  std::string why;
-  if (!options.report.empty() && !reports.empty())
-    why = mx::writeOutputFile(options.report, {reportAsJson(reports)});
-  const char *folder = getenv("MX_SIM_PTX");
-  for (const std::unique_ptr<Program> &program : programs)
-    if (folder && *folder && why.empty() && !program->modules.empty())
-      why = mx::writeOutputFile(std::string(folder) + "/" + program->name, {program->newest.bytes});
-  if (!why.empty())
-    printFinding("error: " + why + "\n");
-  if (launches && getenv("MX_SIM_FINDINGS"))
-    printFinding("launches: " + std::to_string(launches) + "\n");
 }

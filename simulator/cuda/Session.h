@@ -187,15 +187,10 @@ public:
   Status launch(const Operation &kernel, int device);
   /// Reports `why` once for each text, and returns `status`.
   Status fail(Status status, const std::string &why);
-  /// Writes reports; called when the process ends.
-  void finish();
 
 private:
-  Session();
   void note(const LaunchReport &report);
 
-  uint64_t launches = 0;
-  std::vector<LaunchReport> reports;
   std::set<std::string> printed;
   std::set<std::tuple<std::string, int, unsigned>> found;
 };

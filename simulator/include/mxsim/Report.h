@@ -87,6 +87,13 @@ inline std::string reportAsJson(const LaunchFileResult &result) {
 /// Formats the findings as SARIF 2.1.0, for code hosts.
 std::string findingsAsSarif(const LaunchFileResult &result);
 
+/// Parts of both formats, which several processes may write, and their union.
+std::string launchAsJson(const LaunchReport &report);
+std::string joinLaunches(const std::vector<std::string> &launches,
+                         int exitStatus, const std::string &error = {});
+std::vector<std::string> resultsAsSarif(const LaunchFileResult &result);
+std::string joinResults(const std::vector<std::string> &results, bool isGood);
+
 /// Returns a self-contained HTML page for the launches that recorded a
 /// timeline.
 std::string timelineAsHtml(const LaunchFileResult &result);

@@ -97,3 +97,13 @@ std::string mx::writeOutputFile(const std::string &path, Pieces pieces) {
     error = replace(path, exists ? &info : nullptr, pieces);
   return error ? path + ": cannot write: " + strerror(error) : "";
 }
+
+std::string mx::whyNotWritable(const std::string &path) {
+  std::error_code code;
+  std::filesystem::path place = path;
+  if (is_directory(place, code))
+    return path + ": " + strerror(EISDIR);
+  if (!exists(place, code))
+    place = absolute(place).parent_path() / "";
+  return access(place.c_str(), W_OK) ? path + ": " + strerror(errno) : "";
+}

@@ -307,16 +307,30 @@ int mx::sim::exitStatusOf(const std::vector<LaunchReport> &reports) {
   return worst.exitStatus();
 }
 
+std::string mx::sim::launchAsJson(const LaunchReport &report) {
+  JsonWriter w(2);
+  write(w, report);
+  return w.text;
+}
+
 std::string mx::sim::reportAsJson(const std::vector<LaunchReport> &reports,
                                   const std::string &error) {
+  std::vector<std::string> launches;
+  for (const LaunchReport &report : reports)
+    launches.push_back(launchAsJson(report));
+  return joinLaunches(
+      launches, error.empty() ? exitStatusOf(reports) : kExitBadInput, error);
+}
+
+std::string mx::sim::joinLaunches(const std::vector<std::string> &launches,
+                                  int exitStatus, const std::string &error) {
   JsonWriter w;
   w.beginObject();
   w.member("format", kReportFormat);
-  w.member("exit_status",
-           error.empty() ? exitStatusOf(reports) : int(kExitBadInput));
+  w.member("exit_status", exitStatus);
   if (!error.empty())
     w.member("error", error);
-  w.list("launches", reports, [&](const LaunchReport &r) { write(w, r); });
+  w.list("launches", launches, [&](const std::string &text) { w.put(text); });
   w.endObject();
   return w.text + "\n";
 }

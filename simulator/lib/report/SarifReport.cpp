@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <sstream>
 
 using namespace mx::sim;
@@ -50,7 +51,7 @@ namespace {
 
 struct Writer {
   const LaunchFileResult &result;
-  JsonWriter w = {};
+  JsonWriter w{};
   std::map<std::string, unsigned> fingerprints = {};
 
   void text(std::string_view key, std::string_view words) {
@@ -169,7 +170,25 @@ struct Writer {
 } // namespace
 
 std::string mx::sim::findingsAsSarif(const LaunchFileResult &result) {
+  return joinResults(resultsAsSarif(result), result.error.empty());
+}
+
+std::vector<std::string>
+mx::sim::resultsAsSarif(const LaunchFileResult &result) {
   Writer writer{result};
+  std::vector<std::string> results;
+  for (const LaunchReport &r : result.reports)
+    for (const Finding &f : r.findings) {
+      writer.w = JsonWriter(4);
+      writer.finding(r, f);
+      results.push_back(writer.w.text);
+    }
+  return results;
+}
+
+std::string mx::sim::joinResults(const std::vector<std::string> &results,
+                                 bool isGood) {
+  Writer writer{{}};
   JsonWriter &w = writer.w;
   auto run = [&] {
     w.object("tool", [&] {
@@ -183,15 +202,14 @@ std::string mx::sim::findingsAsSarif(const LaunchFileResult &result) {
         w.endArray();
       });
     });
-    w.list("invocations", std::array{result.error.empty()}, [&](bool isGood) {
-      w.object([&] { w.member("executionSuccessful", isGood); });
+    w.list("invocations", std::array{isGood}, [&](bool value) {
+      w.object([&] { w.member("executionSuccessful", value); });
     });
-    w.key("results");
-    w.beginArray();
-    for (const LaunchReport &r : result.reports)
-      for (const Finding &f : r.findings)
-        writer.finding(r, f);
-    w.endArray();
+    std::set<std::string> written; // processes may write equal results
+    w.list("results", results, [&](const std::string &text) {
+      if (written.insert(text).second)
+        w.put(text);
+    });
   };
   w.object([&] {
     w.member("$schema", "https://json.schemastore.org/sarif-2.1.0.json");

@@ -1,8 +1,10 @@
 // RUN: %build_program %s -o %t
 // Findings make the exit status 1; a fatal fault is an error of all later calls, as on a GPU.
-// RUN: rm -rf %t.ptx.d && not mx-sim run --report=%t.json --ptx=%t.ptx.d %t race 2>&1 | FileCheck --check-prefix=RACE %s
-// RUN: mkdir -p %t.ptx.d && not mx-sim run --report=%t.json --ptx=%t.ptx.d %t race
-// RUN: %python -c "import json, os, sys; r = json.load(open(sys.argv[1])); n = os.listdir(sys.argv[2]); assert len(r['launches']) == 2 and len(n) == 1, (r.keys(), n)" %t.json %t.ptx.d
+// RUN: not mx-sim run %t race 2>&1 | FileCheck --check-prefix=RACE %s
+// Reports cover all processes, also one that crashes.
+// RUN: rm -rf %t.ptx.d && not mx-sim run --report=%t.json --sarif=%t.sarif --ptx=%t.ptx.d sh -c "%t race; %t crash; %t none" 2>&1 | FileCheck --check-prefix=ALL %s
+// RUN: %python -c "import json, os, sys; r = json.load(open(sys.argv[1])); n = os.listdir(sys.argv[2]); assert r['exit_status'] == 1 and len(r['launches']) == 4 and len(n) == 1, (r.keys(), n)" %t.json %t.ptx.d
+// RUN: %python %S/../Inputs/check_sarif.py %t.sarif %sim_source/docs | FileCheck --check-prefix=SARIF %s
 // RUN: mx-sim run --checks=none %t race 2>&1 | FileCheck --check-prefix=NONE %s
 // RUN: not mx-sim run %t wild 2>&1 | FileCheck --check-prefix=WILD %s
 // RUN: not mx-sim run %t assert 2>&1 | FileCheck --check-prefix=ASSERT %s
@@ -22,6 +24,10 @@
 // RUN: not mx-sim run --sed=1 %t 2>&1 | FileCheck --check-prefix=OPTION %s
 // RUN: not mx-sim run 2>&1 | FileCheck --check-prefix=NOTHING %s
 // RUN: not mx-sim run ./none 2>&1 | FileCheck --check-prefix=ABSENT %s
+// RUN: not mx-sim run %S 2>&1 | FileCheck --check-prefix=FOLDER %s
+// RUN: not mx-sim run --report=/none/r %t 2>&1 | FileCheck --check-prefix=NOWRITE %s
+// RUN: not mx-sim run --report=%t.r --sarif=%t.r %t 2>&1 | FileCheck --check-prefix=SAME %s
+// RUN: not mx-sim run --sarif=%t %t 2>&1 | FileCheck --check-prefix=OVER %s
 // RUN: mx-sim run --help | FileCheck --check-prefix=HELP %s
 
 #include <cassert>
@@ -71,7 +77,6 @@ int main(int, char **arguments) {
 // RACE: free: cudaSuccess
 // RACE: 1.ptx:{{[0-9]+}}: race: {{.*}}'tile'
 // RACE: findings.cu:{{[0-9]+:[0-9]+}} in unordered
-// RACE: error: {{.*}}ptx.d/{{.*}}: No such file or directory
 // RACE: 2 launches, {{[0-9]}} findings
 // NONE: free: cudaSuccess
 // NONE: 2 launches, clean
@@ -79,7 +84,6 @@ int main(int, char **arguments) {
 // WILD: free: cudaErrorIllegalAddress
 // WILD: out-of-bounds: {{.*}}
 // ASSERT: synchronize: cudaErrorAssert
-// CRASH: race: {{.*}}'tile'
 // CRASH: ended by signal 6
 // MISSING: cudaMallocArray: not supported by mx-sim
 // MISSING-NOT: cudaMallocArray: not
@@ -91,6 +95,14 @@ int main(int, char **arguments) {
 // SEED: simulator option seed: expected a number from 0 to 2^64-1, found 'x'
 // OPTION: run: unknown option '--sed=1'
 // NOTHING: run: expected a program
+// ALL: sh: 4 launches, 6 findings
+// SARIF: findings.cu:{{.*}} race in unordered
+// SARIF-NEXT: ptx.d/{{.*}}: line of PTX
+// FOLDER: error: {{.*}}Run: Permission denied
+// FOLDER-NOT: clean
+// NOWRITE: error: /none/r: No such file or directory
+// SAME: error: --report and --sarif are the same file
+// OVER: error: --sarif and the program are the same file
 // ABSENT: ./none: expected a program, found No such file or directory
 // HELP: mx-sim run [OPTIONS] PROGRAM [ARGUMENTS...]
 // HELP: --chip NAME

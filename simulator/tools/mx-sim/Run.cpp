@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Starts the program with the simulator's libcuda and libcudart in front of
-// others on the search path, and passes options in the environment. Findings
-// come back in a file, so they also survive a program that crashes.
+// others on the search path, and passes options in the environment. Processes
+// append findings to files of a folder, so they also survive a crash.
 //===----------------------------------------------------------------------===//
 
 #include "Run.h"
 
 #include "mxsim/ExitStatus.h"
+#include "mxsim/Report.h"
 #include "mxsim/RunOptions.h"
 #include "mxsim/io/InputFile.h"
+#include "mxsim/io/OutputFile.h"
 #include "mxsim/io/Printable.h"
 
 #include <CLI/CLI.hpp>
@@ -22,6 +24,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <spawn.h>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,9 +61,8 @@ const RunOption kOptions[] = {
      "Warnings: print (default), none, or error, which fails the run", nullptr},
     {"--report", "FILE", "Write findings and counts of all launches as JSON",
      nullptr},
-    {"--ptx", "FOLDER",
-     "Write the PTX of the program's modules, to which "
-     "findings refer",
+    {"--sarif", "FILE", "Write findings as SARIF 2.1.0", "MX_SIM_SARIF"},
+    {"--ptx", "FOLDER", "Write the PTX of the program, to which findings refer",
      "MX_SIM_PTX"},
 };
 
@@ -109,48 +111,24 @@ std::string findLibraries() {
   return fs::exists(folder / "libcuda.so.1", code) ? folder.string() : "";
 }
 
-struct Findings {
-  std::string text;
-  uint64_t launches = 0, count = 0, errors = 0;
-};
-
-/// Reads the findings of all processes of the program.
-Findings readFindings(const std::string &path) {
-  Findings found;
+/// Reads the texts that all processes of the program wrote.
+std::vector<std::string> readTexts(const std::string &path, char end = '\0') {
   std::string all;
   (void)mx::readInputFile(path, all);
-  std::istringstream lines(all);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.compare(0, 10, "launches: ") == 0) {
-      found.launches += std::stoull(line.substr(10));
-      continue;
-    }
-    bool isFirst = line.empty() || line[0] != ' ';
-    found.count += isFirst;
-    found.errors += isFirst && line.find(": warning: ") == line.npos;
-    found.text += line + "\n";
-  }
-  return found;
-}
-
-/// Waits for the program. Returns its exit status as a shell does.
-int await(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR)
-      return kExitBadInput;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  std::istringstream stream(all);
+  std::vector<std::string> texts;
+  for (std::string text; std::getline(stream, text, end);)
+    texts.push_back(text);
+  return texts;
 }
 
 } // namespace
 
 int mx::sim::runProgram(int argc, char **argv) {
   CLI::App app("mx-sim run [OPTIONS] PROGRAM [ARGUMENTS...]\n"
-               "Run a CUDA program on the simulator, and report the faults of "
-               "its kernels. The program is linked with -cudart shared, or "
-               "loads libcuda; its kernels need PTX. The exit status is that "
-               "of the program, or 1 if the program succeeds and there are "
-               "findings.",
+               "Run a CUDA program, whose kernels need PTX, on the simulator, "
+               "and report their faults. The exit status is that of the "
+               "program, or 1 if it succeeds and there are findings.",
                "mx-sim run");
   app.prefix_command();
   std::map<const RunOption *, std::string> values;
@@ -165,20 +143,30 @@ int mx::sim::runProgram(int argc, char **argv) {
     return refuse(std::string("run: ") + error.what() +
                   "; mx-sim run --help lists the options");
   }
+  std::error_code code;
+  std::map<std::string, std::string> outputs; // options by file
   RunOptions check;
   for (auto &[option, value] : values) {
     if (value.empty())
       continue;
-    std::string name = option->name + 2,
-                variable = option->variable ? option->variable : "";
-    if (variable.empty()) {
-      variable = RunOptions::variableOf(name);
-      if (std::string why = check.set(name, value); !why.empty())
-        return refuse(why);
-    }
+    std::string name = option->name + 2, why;
+    std::string variable = RunOptions::variableOf(name);
+    if (option->variable)
+      variable = option->variable;
+    else
+      why = check.set(name, value);
     // The program may change its working directory.
-    if (name == "report" || name == "ptx")
-      value = fs::absolute(value).string();
+    if (name == "ptx")
+      fs::create_directories(value = fs::absolute(value).string(), code);
+    if (name == "report" || name == "sarif") {
+      auto [use, isNew] = outputs.emplace(
+          fs::absolute(value).lexically_normal().string(), option->name);
+      why = isNew ? mx::whyNotWritable(value)
+                  : use->second + " and " + option->name +
+                        " are the same file, " + value;
+    }
+    if (!why.empty())
+      return refuse(why);
     setenv(variable.c_str(), value.c_str(), 1);
   }
   int next = argc - int(app.remaining_size());
@@ -194,47 +182,54 @@ int mx::sim::runProgram(int argc, char **argv) {
                   strerror(errno));
   if (std::string why = whyUnusable(program); !why.empty())
     return refuse(why);
+  for (auto &[path, option] : outputs)
+    if (fs::equivalent(path, program, code))
+      return refuse(option + " and the program are the same file, " + path);
   std::string libraries = findLibraries();
   if (libraries.empty())
     return refuse("run: expected libcuda.so.1 in lib/mx-sim beside bin, found "
                   "none: build mx-sim with the headers of CUDA 13");
-  std::error_code code;
-  std::string findings =
+  std::string folder =
       (fs::temp_directory_path(code) / "mx-sim-XXXXXX").string();
-  int file = mkstemp(findings.data());
-  if (file < 0)
-    return refuse(findings + ": " + strerror(errno));
-  close(file);
-  setenv("MX_SIM_FINDINGS", findings.c_str(), 1);
+  if (!mkdtemp(folder.data()))
+    return refuse(folder + ": " + strerror(errno));
+  setenv("MX_SIM_FINDINGS", folder.c_str(), 1);
   // The simulator's libraries come before others.
-  for (auto [variable, first] :
-       {std::pair("LD_LIBRARY_PATH", libraries.c_str()),
-        {"LD_AUDIT", "libmxsim-audit.so"},
-        {"LD_PRELOAD", "libmxsim-cuda.so"}}) {
-    const char *others = getenv(variable);
-    setenv(
-        variable,
-        (first + (others && *others ? std::string(":") + others : "")).c_str(),
-        1);
+  for (auto [variable, value] : {std::pair("LD_LIBRARY_PATH", libraries),
+                                 {"LD_AUDIT", "libmxsim-audit.so"},
+                                 {"LD_PRELOAD", "libmxsim-cuda.so"}}) {
+    if (const char *others = getenv(variable); others && *others)
+      value.append(":").append(others);
+    setenv(variable, value.c_str(), 1);
+  }
+  pid_t child;
+  if (int error = posix_spawn(&child, program.c_str(), nullptr, nullptr,
+                              argv + next, environ)) {
+    rmdir(folder.c_str());
+    return refuse(program + ": " + strerror(error));
   }
   // A terminal interrupts both; this process then prints the findings.
   signal(SIGINT, SIG_IGN);
   signal(SIGQUIT, SIG_IGN);
-  pid_t child = fork();
-  if (child == 0) {
-    signal(SIGINT, SIG_DFL);
-    signal(SIGQUIT, SIG_DFL);
-    execv(program.c_str(), argv + next);
-    _exit(refuse(program + ": " + strerror(errno)));
+  int end;
+  if (waitpid(child, &end, 0) < 0)
+    return refuse(program + ": " + strerror(errno));
+  // As a shell does.
+  int status = WIFEXITED(end) ? WEXITSTATUS(end) : 128 + WTERMSIG(end);
+  uint64_t count = 0, errors = 0;
+  for (const std::string &line : readTexts(folder + "/findings", '\n')) {
+    bool isFirst = line.empty() || line[0] != ' ';
+    count += isFirst;
+    errors += isFirst && line.find(": warning: ") == line.npos;
+    std::cerr << line << "\n";
   }
-  int status = child < 0 ? refuse(strerror(errno)) : await(child);
-  auto [text, launches, count, errors] = readFindings(findings);
-  unlink(findings.c_str());
+  std::string launches; // a character each
+  (void)mx::readInputFile(folder + "/launches", launches);
   auto counted = [](uint64_t number, const char *one, const char *many) {
     return std::to_string(number) + " " + (number == 1 ? one : many);
   };
-  std::cerr << text << "mx-sim: " << mx::printable(argv[next]) << ": "
-            << counted(launches, "launch", "launches") << ", "
+  std::cerr << "mx-sim: " << mx::printable(argv[next]) << ": "
+            << counted(launches.size(), "launch", "launches") << ", "
             << (count ? counted(count, "finding", "findings") : "clean")
             << "\n";
   if (status >= 128)
@@ -242,5 +237,16 @@ int mx::sim::runProgram(int argc, char **argv) {
               << status - 128 << "\n";
   if (check.warnings == RunOptions::Warnings::Error)
     errors = count;
-  return status || !errors ? status : kExitFault;
+  if (!status && errors)
+    status = kExitFault;
+  for (auto &[path, option] : outputs) {
+    std::vector<std::string> texts = readTexts(folder + "/" + option.substr(2));
+    std::string why = mx::writeOutputFile(
+        path, {option == "--sarif" ? joinResults(texts, status < 128)
+                                   : joinLaunches(texts, status)});
+    if (!why.empty())
+      status = refuse(why);
+  }
+  fs::remove_all(folder, code);
+  return status;
 }

@@ -187,21 +187,6 @@ static void printFindings(std::string_view text) {
   std::cerr << text;
 }
 
-/// Returns "" if `path` is writable. Creates nothing, because bad input must
-/// leave no files; checked early because runs take long.
-static std::string whyNotWritable(const std::string &path) {
-  std::error_code code;
-  fs::path place = path;
-  if (!fs::exists(place, code)) {
-    place = place.has_parent_path() ? place.parent_path() : fs::path(".");
-    if (!fs::is_directory(place, code))
-      return path + ": " + strerror(ENOENT);
-  } else if (fs::is_directory(place, code)) {
-    return path + ": " + strerror(EISDIR);
-  }
-  return access(place.c_str(), W_OK) ? path + ": " + strerror(errno) : "";
-}
-
 /// Returns false after printing an error.
 static bool writeFile(const std::string &path, std::string_view text) {
   std::string why = mx::writeOutputFile(path, {text});
@@ -379,7 +364,7 @@ extern "C" int mxSimMain(int argc, char **argv) {
   for (auto &[option, path, format] : outputs) {
     if (path.empty())
       continue;
-    if (std::string why = whyNotWritable(path); !why.empty())
+    if (std::string why = mx::whyNotWritable(path); !why.empty())
       return badUsage(why);
     options.reports.emplace_back(option, path);
   }

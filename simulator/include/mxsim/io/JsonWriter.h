@@ -18,6 +18,8 @@ namespace mx {
 
 class JsonWriter {
 public:
+  /// Indents as a value that deep in a document.
+  explicit JsonWriter(unsigned depth = 0) : depth(depth) {}
   void beginObject() { begin('{'); }
   void endObject() { end('}'); }
   void beginArray() { begin('['); }
@@ -115,6 +117,12 @@ public:
 
   std::string text;
 
+  /// Writes JSON text.
+  void put(const std::string &words) {
+    separate();
+    text += words;
+  }
+
 private:
   void begin(char c) {
     separate();
@@ -129,16 +137,12 @@ private:
     text += c;
     isFirst = false;
   }
-  void put(const std::string &words) {
-    separate();
-    text += words;
-  }
   void newLine() { text.append("\n").append(2 * depth, ' '); }
   void separate();
   void quote(std::string_view words);
 
-  unsigned depth = 0;
-  bool isFirst = true, isBehindKey = false, isRow = false;
+  unsigned depth;
+  bool isFirst = true, isBehindKey = true, isRow = false;
 };
 
 } // namespace mx

@@ -20,6 +20,10 @@ namespace mx {
 std::string writeOutputFile(const std::string &path,
                             std::initializer_list<std::string_view> pieces);
 
+/// Returns "" if `path` is writable. Creates nothing, because bad input must
+/// leave no files; checked early because runs take long.
+std::string whyNotWritable(const std::string &path);
+
 } // namespace mx
 
 #endif // MXSIM_IO_OUTPUTFILE_H
