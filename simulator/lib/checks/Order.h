@@ -87,6 +87,11 @@ struct WarpOrder {
   Clock tensorReleased;
   /// Tensor maps made visible to copies by an acquire fence.
   Clock maps;
+  /// Last strong read in each scope: a polling loop repeats it.
+  struct StrongRead {
+    uint64_t address = 0, release = 0;
+    bool isAcquire = false;
+  } lastReads[kMemoryScopes];
   /// Knowledge read by relaxed loads of each scope, pending a fence of the same
   /// or a wider scope.
   Knowledge unfenced[kMemoryScopes];

@@ -188,7 +188,14 @@ void Order::strongRead(Warp &w, bool isGlobal, uint64_t address, bool isAcquire,
   if (isGlobal) {
     for (MemoryScope level : machine.scopesUpTo(scope)) {
       Knowledge found;
-      published(w, level).acquire(address, found, id);
+      WarpOrder::StrongRead &last = o.lastReads[int(level)];
+      bool isRepeated = last.address == address && last.isAcquire >= isAcquire;
+      uint64_t release = published(w, level).acquire(
+          address, found, id, isRepeated ? last.release : 0);
+      bool isNew = !isRepeated || release != last.release;
+      last = {address, release, isNew ? isAcquire : last.isAcquire};
+      if (!isNew)
+        continue;
       if (isAcquire)
         meetThrough(o, found.generic);
       (isAcquire ? o.known : o.unfenced[int(level)]).join(found);

@@ -5,7 +5,7 @@
 // warps and asynchronous engines. An agent counts its own steps. For each
 // agent, a clock stores the last step that is ordered before the current point.
 // Agents of other clusters matter only after communication through global
-// memory, so they are stored in a map. Most clocks leave the map empty.
+// memory, so they are stored in a list. Most clocks have none.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_CLOCK_H
@@ -15,16 +15,18 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace mx::sim {
 
 class Clock {
 public:
-  /// Steps of agents of other clusters, by foreignKey.
-  using Foreign = std::unordered_map<uint64_t, uint32_t>;
+  /// Steps of agents of other clusters, sorted by foreignKey.
+  using Foreign = std::vector<std::pair<uint64_t, uint32_t>>;
   /// Key for the launches of a device in a world. Each step is the end of a
   /// launch.
   static uint64_t launchesKey(unsigned device) {
@@ -50,15 +52,12 @@ public:
   uint32_t ofForeign(uint64_t key) const {
     if (!foreign)
       return 0;
-    auto it = foreign->find(key);
-    return it == foreign->end() ? 0 : it->second;
+    auto it = std::lower_bound(foreign->begin(), foreign->end(),
+                               std::pair(key, uint32_t(0)));
+    return it == foreign->end() || it->first != key ? 0 : it->second;
   }
   void raiseForeign(uint64_t key, uint32_t step) {
-    auto map = foreign ? std::make_shared<Foreign>(*foreign)
-                       : std::make_shared<Foreign>();
-    uint32_t &known = (*map)[key];
-    known = std::max(known, step);
-    foreign = std::move(map);
+    joinForeign(std::make_shared<Foreign>(1, std::pair(key, step)));
   }
   void join(const Clock &other) {
     if (!other.empty())
@@ -72,13 +71,13 @@ public:
 
   /// Converts all agents to foreign agents, for use by another cluster.
   Clock exported(uint64_t cluster) const {
-    auto map = foreign ? std::make_shared<Foreign>(*foreign)
-                       : std::make_shared<Foreign>();
+    auto steps = std::make_shared<Foreign>();
     for (uint32_t k = 0; k < local.size(); ++k)
       if (local[k])
-        (*map)[foreignKey(cluster, k)] = local[k];
+        steps->emplace_back(foreignKey(cluster, k), local[k]);
     Clock c;
-    c.foreign = std::move(map);
+    c.foreign = foreign;
+    c.joinForeign(steps);
     return c;
   }
   /// Returns the foreign part of the clock without the `count` clusters
@@ -87,11 +86,11 @@ public:
     Clock c;
     if (!foreign)
       return c;
-    auto map = std::make_shared<Foreign>();
-    for (auto &[key, step] : *foreign)
-      if ((key >> 16) - first >= count)
-        map->emplace(key, step);
-    c.foreign = std::move(map);
+    auto steps = std::make_shared<Foreign>();
+    std::copy_if(
+        foreign->begin(), foreign->end(), std::back_inserter(*steps),
+        [&](auto &entry) { return (entry.first >> 16) - first >= count; });
+    c.foreign = std::move(steps);
     return c;
   }
   /// Joins an exported clock. Agents of `cluster` also become local again.
@@ -117,17 +116,37 @@ private:
     if (other.foreign && other.foreign != foreign)
       joinForeign(other.foreign);
   }
+  /// Returns true if `b` contains every step of `a`.
+  static bool isWithin(const Foreign &a, const Foreign &b) {
+    auto at = b.begin();
+    return a.size() <= b.size() &&
+           std::all_of(a.begin(), a.end(), [&](auto &entry) {
+             while (at != b.end() && at->first < entry.first)
+               ++at;
+             return at != b.end() && at->first == entry.first &&
+                    at->second >= entry.second;
+           });
+  }
   void joinForeign(const std::shared_ptr<const Foreign> &other) {
-    if (!foreign) {
+    // Agents that meet often share a list, so that later joins cost nothing.
+    if (!foreign || isWithin(*foreign, *other))
       foreign = other;
+    if (foreign == other || isWithin(*other, *foreign))
       return;
+    auto joined = std::make_shared<Foreign>();
+    joined->reserve(foreign->size() + other->size());
+    auto a = foreign->begin(), b = other->begin();
+    while (a != foreign->end() && b != other->end()) {
+      bool isInA = a->first <= b->first, isInB = b->first <= a->first;
+      joined->emplace_back(
+          isInA ? a->first : b->first,
+          std::max(isInA ? a->second : 0, isInB ? b->second : 0));
+      a += isInA;
+      b += isInB;
     }
-    auto map = std::make_shared<Foreign>(*foreign);
-    for (auto &[key, step] : *other) {
-      uint32_t &v = (*map)[key];
-      v = std::max(v, step);
-    }
-    foreign = std::move(map);
+    joined->insert(joined->end(), a, foreign->end());
+    joined->insert(joined->end(), b, other->end());
+    foreign = std::move(joined);
   }
 
   std::vector<uint32_t> local;

@@ -15,7 +15,9 @@ void Published::release(uint64_t address, const Knowledge &known,
   Clock ofOthers = known.ofOthers.exported(cluster);
   Clock narrow = known.rare ? known.rare->narrow.exported(cluster) : Clock();
   std::lock_guard<std::mutex> lock(mutex);
-  Knowledge &to = cells[address];
+  Cell &cell = cells[address];
+  ++cell.releases;
+  Knowledge &to = cell.known;
   to.generic.join(generic);
   to.async.join(async);
   to.asyncGlobal.join(asyncGlobal);
@@ -25,16 +27,19 @@ void Published::release(uint64_t address, const Knowledge &known,
     to.ownRare().narrow.join(narrow);
 }
 
-void Published::acquire(uint64_t address, Knowledge &known, uint64_t cluster) {
+uint64_t Published::acquire(uint64_t address, Knowledge &known,
+                            uint64_t cluster, uint64_t acquired) {
   std::lock_guard<std::mutex> lock(mutex);
   auto it = cells.find(address);
-  if (it == cells.end())
-    return;
-  known.generic.import(it->second.generic, cluster);
-  known.async.import(it->second.async, cluster);
-  known.asyncGlobal.import(it->second.asyncGlobal, cluster);
-  known.maps.import(it->second.maps, cluster);
-  known.ofOthers.import(it->second.ofOthers, cluster);
-  if (it->second.rare)
-    known.ownRare().narrow.import(it->second.rare->narrow, cluster);
+  if (it == cells.end() || it->second.releases == acquired)
+    return acquired;
+  const Knowledge &from = it->second.known;
+  known.generic.import(from.generic, cluster);
+  known.async.import(from.async, cluster);
+  known.asyncGlobal.import(from.asyncGlobal, cluster);
+  known.maps.import(from.maps, cluster);
+  known.ofOthers.import(from.ofOthers, cluster);
+  if (from.rare)
+    known.ownRare().narrow.import(from.rare->narrow, cluster);
+  return it->second.releases;
 }

@@ -18,13 +18,19 @@ namespace mx::sim {
 class Published {
 public:
   /// Publish and acquire `known`, the knowledge of an agent of `cluster`.
-  /// Thread-safe.
+  /// `acquire` returns the number of the last release, and acquires nothing if
+  /// that is `acquired`. Thread-safe.
   void release(uint64_t address, const Knowledge &known, uint64_t cluster);
-  void acquire(uint64_t address, Knowledge &known, uint64_t cluster);
+  uint64_t acquire(uint64_t address, Knowledge &known, uint64_t cluster,
+                   uint64_t acquired = 0);
 
 private:
   std::mutex mutex;
-  std::unordered_map<uint64_t, Knowledge> cells;
+  struct Cell {
+    Knowledge known;
+    uint64_t releases = 0;
+  };
+  std::unordered_map<uint64_t, Cell> cells;
 };
 
 } // namespace mx::sim
