@@ -31,8 +31,8 @@ _FLOATS = {"fp16": np.float16, "bf16": ml_dtypes.bfloat16, "fp32": np.float32, "
 
 def install(chip: str = "sm_90", **options: Any) -> contextlib.ExitStack:
     """Makes the simulator the GPU of Triton. `chip` is sm_90, sm_100, sm_103 or sm_120, and `options` are
-    options of sim.Module. Autotuning selects the first configuration, without a launch. close() of the
-    returned object, or the end of its `with` block, undoes this."""
+    options of sim.Module. Autotuning selects the first configuration that fits, without a launch. close()
+    of the returned object, or the end of its `with` block, undoes this."""
     match = re.fullmatch(r"sm_(\d+)(\d)[af]?", chip)
     if not match or int(match[1]) not in _CHIPS:
         raise ValueError(f"chip: expected sm_90, sm_100, sm_103 or sm_120, found {chip!r}")
@@ -62,6 +62,7 @@ class Driver(DriverBase):
     def __init__(self, arch, options):
         read_options(**options)  # raises for unknown options
         self.utils, self.launcher_cls, self._arch, self._options = self, Launcher, arch, options
+        self.is_trial = self.is_tuned = False
 
     @classmethod
     def is_active(cls):
@@ -83,7 +84,19 @@ class Driver(DriverBase):
         return nvidia.ty_to_cpp(type)
 
     def get_benchmarker(self):
-        return lambda _, quantiles=(0,), **kwargs: [0.0] * len(quantiles)  # the first configuration is the fastest
+        return self._rate
+
+    def _rate(self, call, quantiles=(0,), **kwargs):
+        """Prefers the first configuration that compiles and fits, and compiles no others until the next launch."""
+        seconds = float(self.is_tuned)
+        if not self.is_tuned:
+            self.is_trial = True
+            try:
+                call()
+            finally:
+                self.is_trial = False
+            self.is_tuned = True
+        return [seconds] * len(quantiles)
 
     def get_device_properties(self, _):
         count, shared = _CHIPS[self._arch // 10]
@@ -110,6 +123,10 @@ class Launcher:
 
     def __call__(self, x, y, z, stream, kernel, packed, launch_metadata, enter, exit, *arguments):
         metadata, ranges, given, scratch = self._metadata, [], [], []
+        driver = triton.runtime.driver.active
+        if driver.is_trial:
+            return
+        driver.is_tuned = False
         if not x * y * z:
             return
         maps = iter(getattr(metadata, "tensordesc_meta", None) or ())
