@@ -22,7 +22,8 @@ LOG2E = tl.constexpr(1.4426950408889634)
 torch.manual_seed(0)
 
 
-@triton.autotune([triton.Config({"BM": 64, "BN": 64, "BK": 64}, num_stages=3, num_warps=4),
+@triton.autotune([triton.Config({"BM": 128, "BN": 128, "BK": 512}, num_stages=2, num_warps=8),  # too much shared memory
+                  triton.Config({"BM": 64, "BN": 64, "BK": 64}, num_stages=3, num_warps=4),
                   triton.Config({"BM": 128, "BN": 64, "BK": 32}, num_stages=2, num_warps=8)], key=["M", "N", "K"])
 @triton.jit
 def matmul(a, b, c, M, N, K, am, ak, bk, bn, cm, cn, slope, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
@@ -94,6 +95,12 @@ def scaled(a, sa, b, sb, c, M, K, A: tl.constexpr, B: tl.constexpr, PER_A: tl.co
 def convert(x, y, n, scale, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.load(x + i) * scale, mask=i < n)  # the load has no mask
+
+
+@triton.jit
+def double(x, shift, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, 2 * tl.load(x + shift + i))
 
 
 def half(*shape):
@@ -178,10 +185,26 @@ def test_findings():
     compare("convert", y, x[:1000].double() * 2, 5e-3)
 
 
+def test_in_place():
+    x = torch.ones(160)
+    with warnings.catch_warnings(record=True) as caught:  # four warps load 32 elements, one stores them
+        warnings.simplefilter("always")
+        double[1,](x, 0, BLOCK=32)
+    assert "race: warning: " in str(caught[0].message) and torch.equal(x[:33], torch.tensor([2.0] * 32 + [1]))
+    try:
+        double[1,](x, 32, BLOCK=128)
+    except sim.FindingsError as error:
+        assert "race: the " in str(error), error
+    else:
+        raise AssertionError
+
+
 warnings.simplefilter("ignore", SimulatorWarning)  # Triton emits no tcgen05 fences
 with mx_compiler.sim.triton.install(chip=CHIP):
     test_findings()
+    test_in_place()
     test_matmul()
+    assert matmul.best_config.kwargs["BK"] == 64
     for flag in False, True:
         test_attention(causal=flag)
         test_persistent(on_device=flag)

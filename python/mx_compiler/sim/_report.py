@@ -96,10 +96,17 @@ def read_options(*, seed=None, checks=None, sm_count=None, threads=None, time=No
     return {name: str(value) for name, value in found.items() if value is not None}
 
 
-def take(text, check):
-    """Returns the report in JSON, and adds it to all collections. Raises FindingsError for errors if
-    `check`, or that of the innermost collection if None, is True."""
-    report = Report(json.loads(text)["launches"][0])
+def take(text, check, is_harmless):
+    """Returns the report in JSON, and adds it to all collections. Errors for which `is_harmless(finding)` is
+    true become warnings. Raises FindingsError for errors if `check`, or that of the innermost collection if
+    None, is True."""
+    launch = json.loads(text)["launches"][0]
+    for found in filter(is_harmless, launch["findings"]):
+        kind = f"{found['kind']}: "
+        found["severity"], found["text"] = "warning", found["text"].replace(kind, f"{kind}warning: ", 1)
+    if launch["status"] == "failed" and all(found["severity"] == "warning" for found in launch["findings"]):
+        launch["status"] = "clean"
+    report = Report(launch)
     for reports, _, _ in collections.stack[1:]:
         reports.append(report)
     if (collections.stack[-1][2] if check is None else check) and not report.is_clean:

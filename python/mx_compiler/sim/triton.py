@@ -105,6 +105,7 @@ class Driver(DriverBase):
 
     def load_binary(self, name, ptx, *_):
         module = Module(ptx, **self._options)
+        module.lines = ptx.decode().splitlines()
         return module, module[name], 0, 0, 1024  # registers, spills, largest block
 
     unload_module = staticmethod(Module.close)
@@ -151,12 +152,35 @@ class Launcher:
         report = run(kernel, {
             "grid": (x * ctas, y, z), "block": (32 * metadata.num_warps, 1, 1),
             "cluster": (ctas, 1, 1) if ctas > 1 else (0, 0, 0), "dynamic_shared_memory": metadata.shared,
-        }, values, ranges, None, metadata.launch_cooperative_grid, metadata.launch_pdl)
+        }, values, ranges, None, metadata.launch_cooperative_grid, metadata.launch_pdl,
+            lambda finding: _is_repetition(finding, kernel.module.lines))
         if exit:
             exit(launch_metadata)
         for finding in report.findings:
             if finding.is_warning:
                 warnings.warn(finding.text, SimulatorWarning, stacklevel=4)
+
+
+def _is_repetition(finding, ptx):
+    """Returns True for the race of a load with a later store of the same block. If a tensor has fewer elements
+    than the block has threads, all threads load, and the guard of the store selects threads by their index."""
+    race = re.match(r"the (read|write) of global .* races with the (read|write) at line \d+ by warp", finding["message"])
+    if finding["kind"] != "race" or not race or race[1] == race[2]:
+        return False
+    load, store = (finding, finding["other"])[::1 if race[1] == "read" else -1]
+    guard = re.match(r"\s*@(%p\d+) st", ptx[store["line"] - 1])
+    return load["source"]["line"] <= store["source"]["line"] and bool(guard) and _selects_threads(
+        guard[1], "\n".join(ptx))
+
+
+def _selects_threads(predicate, ptx):
+    """Returns True if a predicate compares the index of the thread with a constant, or bits of it with 0."""
+    if both := re.search(rf"and\.pred\s+{predicate}, (%p\d+), (%p\d+);", ptx):
+        return any(_selects_threads(each, ptx) for each in both.groups())
+    compared = re.search(rf"setp\.(?:lt\.u32\s+{predicate}, (%r\d+), \d+|eq\.b32\s+{predicate}, (%r\d+), 0);", ptx)
+    index = compared and (compared[1] or compared[2])
+    bits = compared and compared[2] and re.search(rf"and\.b32\s+{index}, (%r\d+), \d+;", ptx)
+    return re.search(rf"mov\.u32\s+{bits[1] if bits else index}, %tid\.x;", ptx) is not None
 
 
 def _flatten(type, value, maps, ranges, name):
