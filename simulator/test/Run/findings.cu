@@ -11,7 +11,7 @@
 // RUN: not mx-sim run %t crash 2>&1 | FileCheck --check-prefix=CRASH %s
 // RUN: mx-sim run %t missing 2>&1 | FileCheck --check-prefix=MISSING %s
 // The status of the program is kept.
-// RUN: %python -c "import subprocess, sys; assert subprocess.run(sys.argv[1:]).returncode == 7" mx-sim run %t status
+// RUN: %python -c "import subprocess, sys; assert subprocess.run(sys.argv[1:]).returncode == 255" mx-sim run %t status 2>&1 | FileCheck --check-prefix=STATUS %s
 
 // Programs and options that cannot be used.
 // RUN: nvcc -arch=sm_90a %s -o %t.stripped -Xlinker -s && not mx-sim run %t.stripped race 2>&1 | FileCheck --check-prefix=STRIPPED %s
@@ -48,7 +48,7 @@ int main(int, char **arguments) {
   int *out;
   auto is = [&](const char *word) { return !strcmp(arguments[1], word); };
   if (is("status"))
-    return 7;
+    return 255;
   if (cudaError_t error = cudaMalloc(&out, 256); error) {
     printf("%s\n", cudaGetErrorName(error));
     return 1;
@@ -84,7 +84,10 @@ int main(int, char **arguments) {
 // WILD: free: cudaErrorIllegalAddress
 // WILD: out-of-bounds: {{.*}}
 // ASSERT: synchronize: cudaErrorAssert
+// CRASH: race: {{.*}}'tile'
+// CRASH: 2 launches, {{[0-9]}} findings
 // CRASH: ended by signal 6
+// STATUS-NOT: signal
 // MISSING: cudaMallocArray: not supported by mx-sim
 // MISSING-NOT: cudaMallocArray: not
 // MISSING: array: cudaErrorNotSupported

@@ -232,9 +232,9 @@ int mx::sim::runProgram(int argc, char **argv) {
             << counted(launches.size(), "launch", "launches") << ", "
             << (count ? counted(count, "finding", "findings") : "clean")
             << "\n";
-  if (status >= 128)
+  if (WIFSIGNALED(end))
     std::cerr << "mx-sim: " << mx::printable(argv[next]) << ": ended by signal "
-              << status - 128 << "\n";
+              << WTERMSIG(end) << "\n";
   if (check.warnings == RunOptions::Warnings::Error)
     errors = count;
   if (!status && errors)
