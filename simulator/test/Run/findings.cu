@@ -9,6 +9,7 @@
 // RUN: not mx-sim run %t wild 2>&1 | FileCheck --check-prefix=WILD %s
 // RUN: not mx-sim run %t assert 2>&1 | FileCheck --check-prefix=ASSERT %s
 // RUN: not mx-sim run %t crash 2>&1 | FileCheck --check-prefix=CRASH %s
+// RUN: not mx-sim run %t term 2>&1 | FileCheck --check-prefix=TERM %s
 // RUN: mx-sim run %t missing 2>&1 | FileCheck --check-prefix=MISSING %s
 // The status of the program is kept.
 // RUN: %python -c "import subprocess, sys; assert subprocess.run(sys.argv[1:]).returncode == 255" mx-sim run %t status 2>&1 | FileCheck --check-prefix=STATUS %s
@@ -31,10 +32,12 @@
 // RUN: mx-sim run --help | FileCheck --check-prefix=HELP %s
 
 #include <cassert>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
+#include <unistd.h>
 
 __global__ void unordered(int *out) {
   __shared__ int tile[64];
@@ -53,12 +56,17 @@ int main(int, char **arguments) {
     printf("%s\n", cudaGetErrorName(error));
     return 1;
   }
-  if (is("race") || is("crash"))
+  if (is("race") || is("crash") || is("term"))
     for (int i = 0; i < 2; ++i)
       unordered<<<1, 64>>>(out);
   if (is("crash")) {
     cudaDeviceSynchronize();
     abort();
+  }
+  if (is("term")) {
+    cudaDeviceSynchronize();
+    kill(getppid(), SIGTERM); // mx-sim
+    pause();
   }
   if (is("wild"))
     wild<<<1, 1>>>(out);
@@ -87,6 +95,8 @@ int main(int, char **arguments) {
 // CRASH: race: {{.*}}'tile'
 // CRASH: 2 launches, {{[0-9]}} findings
 // CRASH: ended by signal 6
+// TERM: 2 launches, {{[0-9]}} findings
+// TERM: ended by signal 15
 // STATUS-NOT: signal
 // MISSING: cudaMallocArray: not supported by mx-sim
 // MISSING-NOT: cudaMallocArray: not

@@ -122,6 +122,8 @@ std::vector<std::string> readTexts(const std::string &path, char end = '\0') {
   return texts;
 }
 
+pid_t running; ///< the program, for signals
+
 } // namespace
 
 int mx::sim::runProgram(int argc, char **argv) {
@@ -211,6 +213,9 @@ int mx::sim::runProgram(int argc, char **argv) {
   // A terminal interrupts both; this process then prints the findings.
   signal(SIGINT, SIG_IGN);
   signal(SIGQUIT, SIG_IGN);
+  running = child;
+  // A time limit ends the program; this process then prints the findings.
+  signal(SIGTERM, [](int) { kill(running, SIGTERM); });
   int end;
   if (waitpid(child, &end, 0) < 0)
     return refuse(program + ": " + strerror(errno));
