@@ -323,15 +323,19 @@ bool mayLoad(Warp &w, const Instr *i, const Access &access, uint32_t bytes,
          !isPolling(w, i, access.space, mask, addresses, at, bytes);
 }
 
-/// Calls fn(lane, host address) for element `k`, of type T, of each lane.
-/// Constant strides let the compiler vectorize common accesses.
+/// Calls fn(lane, host address) for element `k`, of type T, of each lane. Lanes
+/// that may share bytes come in order of `lane ^ order`. Constant strides let
+/// the compiler vectorize common accesses.
 template <class T, class F>
 inline void forElements(const LaneAddresses &addresses, unsigned k,
-                        uint32_t mask, F &&fn) {
-  if (!addresses.first)
-    return forLanes(mask, [&](unsigned lane) {
-      fn(lane, addresses.at[lane] + k * sizeof(T));
-    });
+                        uint32_t mask, unsigned order, F &&fn) {
+  if (!addresses.first || addresses.stride < sizeof(T)) {
+    for (unsigned n = 0; n < 32; ++n)
+      if (unsigned lane = n ^ order; mask >> lane & 1)
+        fn(lane, k * sizeof(T) +
+                     (addresses.first ? addresses.first : addresses.at[lane]));
+    return;
+  }
   auto each = [&](auto stride) {
     for (unsigned lane = 0; lane < 32; ++lane)
       fn(lane, addresses.first + k * sizeof(T) + lane * stride);
@@ -368,14 +372,15 @@ const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
              addresses);
   for (unsigned k = 0; k < access.count; ++k) {
     auto *to = w.at<std::conditional_t<(sizeof(T) > 8), T, L>>(slots[k]);
-    forElements<T>(addresses, k, mask, [&](unsigned lane, const uint8_t *at) {
-      T v;
-      std::memcpy(&v, at, sizeof v);
-      if constexpr (std::is_signed_v<T>)
-        to[lane] = L(std::make_signed_t<L>(v));
-      else
-        to[lane] = std::remove_pointer_t<decltype(to)>(v);
-    });
+    forElements<T>(addresses, k, mask, /*order=*/0,
+                   [&](unsigned lane, const uint8_t *at) {
+                     T v;
+                     std::memcpy(&v, at, sizeof v);
+                     if constexpr (std::is_signed_v<T>)
+                       to[lane] = L(std::make_signed_t<L>(v));
+                     else
+                       to[lane] = std::remove_pointer_t<decltype(to)>(v);
+                   });
   }
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8)
     markPattern<T, L>(w, i, access, slots, mask);
@@ -408,11 +413,14 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
     storeUndefined(w, i, access, slots, sizeof(T), mask);
   // Compare old and new values only if the order check needs the result.
   bool changes = !w.order() || access.strength != Strength::Weak;
+  // Of lanes that store to the same bytes, an H200 keeps the first of the last
+  // 128 bytes.
+  unsigned order = 128 / std::max<unsigned>(access.count * sizeof(T), 4) - 1;
   for (unsigned k = 0; k < access.count; ++k) {
     const auto *from =
         w.at<std::conditional_t<(sizeof(T) > 8), T, L>>(slots[k]);
     T unlike = {};
-    forElements<T>(addresses, k, mask, [&](unsigned lane, uint8_t *at) {
+    forElements<T>(addresses, k, mask, order, [&](unsigned lane, uint8_t *at) {
       T old, v = T(from[lane]);
       std::memcpy(&old, at, sizeof old);
       std::memcpy(at, &v, sizeof v);
