@@ -14,263 +14,184 @@
 using namespace mx::sim;
 using namespace mx::sim::cuda;
 
-static bool isDevice(int ordinal) { return ordinal >= 0 && size_t(ordinal) < Session::get().devices.size(); }
+Device &mx::sim::cuda::deviceAt(int ordinal) {
+  auto &devices = Session::get().devices;
+  require(ordinal >= 0 && size_t(ordinal) < devices.size(), CUDA_ERROR_INVALID_DEVICE);
+  return *devices[size_t(ordinal)];
+}
 
 //===----------------------------------------------------------------------===//
 // Properties
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Property that is the same on all chips.
-struct Property {
-  CUdevice_attribute attribute;
-  int value;
-};
-} // namespace
-
-static const Property kProperties[] = {
-    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
-    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
-    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
-    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
-    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647},
-    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
-    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
-    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 48 << 10},
-    {CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 64 << 10},
-    {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
-    {CU_DEVICE_ATTRIBUTE_MAX_PITCH, 2147483647},
-    {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
-    {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},
-    {CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32},
-    {CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT, 512},
-    {CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1},
-    {CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT, 0},
-    {CU_DEVICE_ATTRIBUTE_INTEGRATED, 0},
-    {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
-    {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 0},
-    {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
-    {CU_DEVICE_ATTRIBUTE_ECC_ENABLED, 1},
-    {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 1},
-    {CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, 0},
-    {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, 0},
-    {CU_DEVICE_ATTRIBUTE_TCC_DRIVER, 0},
-    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
-    {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
-    {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
-    {CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
-    {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1},
-    {CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD, 0},
-    {CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID, 0},
-    {CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED, 0},
-    {CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 2},
-    {CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0},
-    {CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1},
-    {CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1},
-    {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
-    {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, 0},
-    {CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST, 0},
-    {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 0},
-    {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
-    {CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 1}, // accepted, without effect
-    {CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, 134213632},
-    {CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 0},
-    {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024},
-    {CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED, 0},
-    {CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, 0},
-    {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0},
-    {CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, 0},
-    {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 0},
-    {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 1},
-    {CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 0},
-    {CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 0},
-    {CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 1},
-};
-
-/// Returns an attribute of a chip; 0 for unknown features, which are absent.
-static int attributeOf(const Chip &chip, CUdevice_attribute attribute) {
-  switch (attribute) {
-  case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return int(Session::get().options.smCount);
-  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return chip.capability.major;
-  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return chip.capability.minor;
-  case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return chip.clockKhz;
-  case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: return chip.memoryClockKhz;
-  case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: return chip.busBits;
-  case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: return int(chip.l2);
-  case CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE: return int(chip.l2 / 8 * 5); // accepted, without effect
-  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: return int(chip.sharedPerSm);
-  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return int(chip.sharedPerBlock);
-  default: break;
-  }
-  for (const Property &property : kProperties)
-    if (property.attribute == attribute)
-      return property.value;
-  return 0;
+/// Returns an attribute of the devices; 0 for others, which are absent features.
+static int attributeOf(int attribute) {
+  const Chip &chip = *Session::get().chip;
+  static const std::map<int, int> values = {
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+      {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
+      {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
+      {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
+      {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647},
+      {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
+      {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 48 << 10},
+      {CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 64 << 10},
+      {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+      {CU_DEVICE_ATTRIBUTE_MAX_PITCH, 2147483647},
+      {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
+      {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},
+      {CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32},
+      {CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT, 512},
+      {CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1},
+      {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
+      {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
+      {CU_DEVICE_ATTRIBUTE_ECC_ENABLED, 1},
+      {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 1},
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
+      {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
+      {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
+      {CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1},
+      {CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1},
+      {CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1},
+      {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
+      {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1},
+      {CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 2},
+      {CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, 1},
+      {CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1},
+      {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
+      {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
+      {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
+      {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
+      {CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 1}, // accepted, without effect
+      {CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, 134213632},
+      {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024},
+      {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
+      {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 1},
+      {CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 1},
+      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, int(Session::get().options.smCount)},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, chip.capability.major},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, chip.capability.minor},
+      {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, chip.clockKhz},
+      {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, chip.memoryClockKhz},
+      {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, chip.busBits},
+      {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, int(chip.l2)},
+      {CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, int(chip.l2 / 8 * 5)}, // accepted, without effect
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, int(chip.sharedPerSm)},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, int(chip.sharedPerBlock)},
+  };
+  auto found = values.find(attribute);
+  return found == values.end() ? 0 : found->second;
 }
 
-static Status getAttribute(int *value, int attribute, int device) {
-  if (!value)
-    return CUDA_ERROR_INVALID_VALUE;
-  if (!isDevice(device))
-    return CUDA_ERROR_INVALID_DEVICE;
-  *value = attributeOf(*Session::get().chip, CUdevice_attribute(attribute));
-  return CUDA_SUCCESS;
+static void getAttribute(int *value, int attribute, int device) {
+  require(value);
+  deviceAt(device);
+  *value = attributeOf(attribute);
 }
 
-static void fillProperties(const Chip &chip, int device, cudaDeviceProp &p) {
+static void fillProperties(int device, cudaDeviceProp &p) {
   memset(&p, 0, sizeof p);
-  auto get = [&](CUdevice_attribute attribute) { return attributeOf(chip, attribute); };
-  strncpy(p.name, chip.product, sizeof p.name - 1);
+  strncpy(p.name, Session::get().chip->product, sizeof p.name - 1);
   p.uuid.bytes[0] = char(device + 1);
-  p.totalGlobalMem = Session::get().devices[size_t(device)]->memory.bytesCapacity();
+  p.totalGlobalMem = deviceAt(device).memory.bytesCapacity();
   p.pciBusID = device + 1;
-  const std::pair<int *, CUdevice_attribute> kInts[] = {
-      {&p.regsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK},
-      {&p.warpSize, CU_DEVICE_ATTRIBUTE_WARP_SIZE},
-      {&p.maxThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK},
-      {&p.maxThreadsDim[0], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X},
-      {&p.maxThreadsDim[1], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y},
-      {&p.maxThreadsDim[2], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z},
-      {&p.maxGridSize[0], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X},
-      {&p.maxGridSize[1], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y},
-      {&p.maxGridSize[2], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z},
-      {&p.major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
-      {&p.minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
-      {&p.multiProcessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT},
-      {&p.canMapHostMemory, CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY},
-      {&p.concurrentKernels, CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS},
-      {&p.ECCEnabled, CU_DEVICE_ATTRIBUTE_ECC_ENABLED},
-      {&p.asyncEngineCount, CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT},
-      {&p.unifiedAddressing, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING},
-      {&p.memoryBusWidth, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH},
-      {&p.l2CacheSize, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE},
-      {&p.maxThreadsPerMultiProcessor, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR},
-      {&p.streamPrioritiesSupported, CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED},
-      {&p.globalL1CacheSupported, CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED},
-      {&p.localL1CacheSupported, CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED},
-      {&p.regsPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR},
-      {&p.managedMemory, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY},
-      {&p.concurrentManagedAccess, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS},
-      {&p.computePreemptionSupported, CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED},
-      {&p.canUseHostPointerForRegisteredMem, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM},
-      {&p.cooperativeLaunch, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH},
-      {&p.maxBlocksPerMultiProcessor, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR},
-      {&p.hostRegisterSupported, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
-      {&p.persistingL2CacheMaxSize, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE},
-      {&p.accessPolicyMaxWindowSize, CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE},
-      {&p.memoryPoolsSupported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED},
-      {&p.clusterLaunch, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH},
-  };
-  const std::pair<size_t *, CUdevice_attribute> kSizes[] = {
-      {&p.sharedMemPerBlock, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK},
-      {&p.memPitch, CU_DEVICE_ATTRIBUTE_MAX_PITCH},
-      {&p.totalConstMem, CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY},
-      {&p.textureAlignment, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT},
-      {&p.texturePitchAlignment, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT},
-      {&p.surfaceAlignment, CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT},
-      {&p.sharedMemPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR},
-      {&p.sharedMemPerBlockOptin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN},
-      {&p.reservedSharedMemPerBlock, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK},
-  };
-  for (auto [member, attribute] : kInts)
-    *member = get(attribute);
-  for (auto [member, attribute] : kSizes)
-    *member = size_t(get(attribute));
+  auto set = [](auto &member, int attribute) { member = std::decay_t<decltype(member)>(attributeOf(attribute)); };
+  for (int i = 0; i < 3; ++i) {
+    set(p.maxThreadsDim[i], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i);
+    set(p.maxGridSize[i], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i);
+  }
+  set(p.regsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+  set(p.warpSize, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  set(p.maxThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  set(p.major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  set(p.minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  set(p.multiProcessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  set(p.canMapHostMemory, CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY);
+  set(p.concurrentKernels, CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS);
+  set(p.ECCEnabled, CU_DEVICE_ATTRIBUTE_ECC_ENABLED);
+  set(p.asyncEngineCount, CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
+  set(p.unifiedAddressing, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING);
+  set(p.memoryBusWidth, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+  set(p.l2CacheSize, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  set(p.maxThreadsPerMultiProcessor, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  set(p.streamPrioritiesSupported, CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED);
+  set(p.globalL1CacheSupported, CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED);
+  set(p.localL1CacheSupported, CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED);
+  set(p.regsPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+  set(p.managedMemory, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY);
+  set(p.concurrentManagedAccess, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
+  set(p.computePreemptionSupported, CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED);
+  set(p.canUseHostPointerForRegisteredMem, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM);
+  set(p.cooperativeLaunch, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH);
+  set(p.maxBlocksPerMultiProcessor, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+  set(p.hostRegisterSupported, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED);
+  set(p.persistingL2CacheMaxSize, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE);
+  set(p.accessPolicyMaxWindowSize, CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE);
+  set(p.memoryPoolsSupported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
+  set(p.clusterLaunch, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH);
+  set(p.sharedMemPerBlock, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  set(p.memPitch, CU_DEVICE_ATTRIBUTE_MAX_PITCH);
+  set(p.totalConstMem, CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);
+  set(p.textureAlignment, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
+  set(p.texturePitchAlignment, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT);
+  set(p.surfaceAlignment, CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT);
+  set(p.sharedMemPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  set(p.sharedMemPerBlockOptin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  set(p.reservedSharedMemPerBlock, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
 }
 
 MX_DRIVER(cuDeviceGetAttribute, (int *value, CUdevice_attribute attribute, CUdevice device),
-    { return getAttribute(value, attribute, device); })
+    { getAttribute(value, attribute, device); })
 MX_RUNTIME(cudaDeviceGetAttribute, (int *value, cudaDeviceAttr attribute, int device),
-    { return getAttribute(value, attribute, device); })
-MX_RUNTIME(cudaGetDeviceProperties, (cudaDeviceProp * p, int device), {
-  if (!isDevice(device))
-    return CUDA_ERROR_INVALID_DEVICE;
-  fillProperties(*Session::get().chip, device, *p);
-  return CUDA_SUCCESS;
-})
-MX_RUNTIME(cudaChooseDevice, (int *device, const cudaDeviceProp *), {
-  *device = 0;
-  return CUDA_SUCCESS;
-})
+    { getAttribute(value, attribute, device); })
+MX_RUNTIME(cudaGetDeviceProperties, (cudaDeviceProp * p, int device), { fillProperties(device, *p); })
+MX_RUNTIME(cudaChooseDevice, (int *device, const cudaDeviceProp *), { *device = 0; })
 MX_DRIVER(cuDeviceGetName, (char *name, int bytes, CUdevice device), {
-  if (!isDevice(device) || bytes < 1)
-    return CUDA_ERROR_INVALID_DEVICE;
-  strncpy(name, Session::get().chip->product, size_t(bytes) - 1);
-  name[bytes - 1] = 0;
-  return CUDA_SUCCESS;
+  deviceAt(device);
+  require(bytes >= 1, CUDA_ERROR_INVALID_DEVICE);
+  snprintf(name, size_t(bytes), "%s", Session::get().chip->product);
 })
-MX_DRIVER(cuDeviceTotalMem, (size_t *bytes, CUdevice device), {
-  if (!isDevice(device))
-    return CUDA_ERROR_INVALID_DEVICE;
-  *bytes = Session::get().devices[size_t(device)]->memory.bytesCapacity();
-  return CUDA_SUCCESS;
-})
+MX_DRIVER(cuDeviceTotalMem, (size_t *bytes, CUdevice device), { *bytes = deviceAt(device).memory.bytesCapacity(); })
 MX_DRIVER(cuDeviceComputeCapability, (int *major, int *minor, CUdevice), {
   *major = Session::get().chip->capability.major;
   *minor = Session::get().chip->capability.minor;
-  return CUDA_SUCCESS;
 })
 MX_DRIVER(cuDeviceGetUuid, (CUuuid * uuid, CUdevice device), {
   *uuid = {};
   uuid->bytes[0] = char(device + 1);
-  return CUDA_SUCCESS;
 })
 MX_BOTH(cuDeviceGetPCIBusId, cudaDeviceGetPCIBusId, (char *name, int bytes, int device), {
-  if (!isDevice(device))
-    return CUDA_ERROR_INVALID_DEVICE;
+  deviceAt(device);
   snprintf(name, size_t(bytes), "0000:%02X:00.0", device + 1);
-  return CUDA_SUCCESS;
 })
 
 //===----------------------------------------------------------------------===//
 // Devices and contexts
 //===----------------------------------------------------------------------===//
 
-static Status select(int device) {
-  if (!isDevice(device))
-    return CUDA_ERROR_INVALID_DEVICE;
+static void select(int device) {
+  deviceAt(device);
   Session::get().current() = device;
-  return CUDA_SUCCESS;
 }
-MX_BOTH(cuDeviceGetCount, cudaGetDeviceCount, (int *number), {
-  *number = int(Session::get().devices.size());
-  return CUDA_SUCCESS;
-})
-MX_DRIVER(cuInit, (unsigned), { return CUDA_SUCCESS; })
+MX_BOTH(cuDeviceGetCount, cudaGetDeviceCount, (int *number), { *number = int(Session::get().devices.size()); })
+MX_DRIVER(cuInit, (unsigned), {})
 MX_DRIVER(cuDeviceGet, (CUdevice * device, int ordinal), {
+  deviceAt(ordinal);
   *device = ordinal;
-  return isDevice(ordinal) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 })
-MX_RUNTIME(cudaSetDevice, (int device), { return select(device); })
-MX_RUNTIME(cudaInitDevice, (int device, unsigned, unsigned), { return select(device); })
-MX_RUNTIME(cudaGetDevice, (int *device), {
-  *device = Session::get().current();
-  return CUDA_SUCCESS;
-})
-MX_RUNTIME(cudaSetDeviceFlags, (unsigned), { return CUDA_SUCCESS; })
-MX_RUNTIME(cudaGetDeviceFlags, (unsigned *flags), {
-  *flags = 0;
-  return CUDA_SUCCESS;
-})
-MX_RUNTIME(cudaSetValidDevices, (int *, int), { return CUDA_SUCCESS; })
+MX_RUNTIME(cudaSetDevice, (int device), { select(device); })
+MX_RUNTIME(cudaInitDevice, (int device, unsigned, unsigned), { select(device); })
+MX_RUNTIME(cudaGetDevice, (int *device), { *device = Session::get().current(); })
+MX_RUNTIME(cudaSetDeviceFlags, (unsigned), {})
+MX_RUNTIME(cudaGetDeviceFlags, (unsigned *flags), { *flags = 0; })
+MX_RUNTIME(cudaSetValidDevices, (int *, int), {})
 
-MX_BOTH(cuCtxSynchronize, cudaDeviceSynchronize, (), {
-  Session::get().settle();
-  return CUDA_SUCCESS;
-})
-MX_DRIVER(cuCtxSynchronize_v2, (CUcontext), {
-  Session::get().settle();
-  return CUDA_SUCCESS;
-})
+MX_BOTH(cuCtxSynchronize, cudaDeviceSynchronize, (), { Session::get().settle(); })
+MX_DRIVER(cuCtxSynchronize_v2, (CUcontext), { Session::get().settle(); })
 /// Frees the memory of the current device and clears the error of a launch.
-static Status reset() {
+static void reset() {
   Session &session = Session::get();
   session.sticky = CUDA_SUCCESS;
   std::vector<uint64_t> all;
@@ -279,9 +200,8 @@ static Status reset() {
       all.push_back(address);
   for (uint64_t address : all)
     release(address);
-  return CUDA_SUCCESS;
 }
-extern "C" __attribute__((visibility("default"))) cudaError_t CUDARTAPI cudaDeviceReset() {
+MX_PUBLIC cudaError_t CUDARTAPI cudaDeviceReset() {
   Session &session = Session::get();
   std::lock_guard<std::recursive_mutex> lock(session.mutex);
   Status last = std::exchange(session.sticky, CUDA_SUCCESS);
@@ -294,168 +214,115 @@ static std::vector<Context *> &stack() {
   static thread_local std::vector<Context *> contexts;
   return contexts;
 }
-static Context *in(CUcontext context) { return reinterpret_cast<Context *>(context); }
 static CUcontext out(Context *context) { return reinterpret_cast<CUcontext>(context); }
-static Context *top() { return stack().empty() ? &Session::get().device().primary : stack().back(); }
-/// Returns true for contexts of cuCtxCreate, and for primary contexts.
-static bool isContext(Context *context) {
+static Context &top() { return stack().empty() ? Session::get().device().primary : *stack().back(); }
+/// Returns a context of cuCtxCreate, or a primary context.
+static Context &in(CUcontext handle) {
   for (std::unique_ptr<Device> &device : Session::get().devices)
-    if (context == &device->primary)
-      return true;
-  return isLive(context);
+    if (handle == out(&device->primary))
+      return device->primary;
+  return live<Context>(handle, CUDA_ERROR_INVALID_CONTEXT);
 }
-static Status makeCurrent(Context *context, bool isPushed) {
-  if (context && !isContext(context))
-    return CUDA_ERROR_INVALID_CONTEXT;
-  if (!isPushed && !stack().empty())
-    stack().pop_back();
-  if (context) {
-    stack().push_back(context);
-    Session::get().current() = context->device;
-  }
-  return CUDA_SUCCESS;
+static void push(Context &context) {
+  stack().push_back(&context);
+  Session::get().current() = context.device;
 }
-static Status createContext(CUcontext *context, unsigned flags, CUdevice device) {
-  if (!isDevice(device))
-    return CUDA_ERROR_INVALID_DEVICE;
-  auto *made = make<Context>(device, flags);
-  *context = out(made);
-  return makeCurrent(made, true);
+static void createContext(CUcontext *result, unsigned flags, CUdevice device) {
+  deviceAt(device);
+  auto *context = make<Context>(device, flags);
+  *result = out(context);
+  push(*context);
 }
 MX_DRIVER(cuCtxCreate, (CUcontext * context, CUctxCreateParams *, unsigned flags, CUdevice device),
-    { return createContext(context, flags, device); })
+    { createContext(context, flags, device); })
 // Programs of earlier releases call this version.
 #undef cuCtxCreate_v2
 extern "C" CUresult CUDAAPI cuCtxCreate_v2(CUcontext *, unsigned, CUdevice);
-MX_DRIVER(cuCtxCreate_v2, (CUcontext * context, unsigned flags, CUdevice device),
-    { return createContext(context, flags, device); })
-MX_DRIVER(cuCtxDestroy, (CUcontext context), {
+MX_DRIVER(
+    cuCtxCreate_v2, (CUcontext * context, unsigned flags, CUdevice device), { createContext(context, flags, device); })
+MX_DRIVER(cuCtxDestroy, (CUcontext handle), {
+  Context &context = live<Context>(handle, CUDA_ERROR_INVALID_CONTEXT);
   std::vector<Context *> &all = stack();
-  all.erase(std::remove(all.begin(), all.end(), in(context)), all.end());
-  return destroy(in(context)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+  all.erase(std::remove(all.begin(), all.end(), &context), all.end());
+  destroy(context);
 })
-MX_DRIVER(cuCtxPushCurrent, (CUcontext context), { return makeCurrent(in(context), true); })
+MX_DRIVER(cuCtxPushCurrent, (CUcontext context), {
+  if (context)
+    push(in(context));
+})
 MX_DRIVER(cuCtxPopCurrent, (CUcontext * context), {
-  if (stack().empty())
-    return CUDA_ERROR_INVALID_CONTEXT;
+  require(!stack().empty(), CUDA_ERROR_INVALID_CONTEXT);
   if (context)
     *context = out(stack().back());
   stack().pop_back();
-  Session::get().current() = top()->device;
-  return CUDA_SUCCESS;
+  Session::get().current() = top().device;
 })
-MX_DRIVER(cuCtxSetCurrent, (CUcontext context), { return makeCurrent(in(context), false); })
-MX_DRIVER(cuCtxGetCurrent, (CUcontext * context), {
-  *context = stack().empty() ? nullptr : out(stack().back());
-  return CUDA_SUCCESS;
+MX_DRIVER(cuCtxSetCurrent, (CUcontext context), {
+  Context *next = context ? &in(context) : nullptr;
+  if (!stack().empty())
+    stack().pop_back();
+  if (next)
+    push(*next);
 })
-MX_DRIVER(cuCtxGetDevice, (CUdevice * device), {
-  *device = top()->device;
-  return CUDA_SUCCESS;
-})
-MX_DRIVER(cuCtxGetDevice_v2, (CUdevice * device, CUcontext context), {
-  *device = (context ? in(context) : top())->device;
-  return CUDA_SUCCESS;
-})
-MX_DRIVER(cuCtxGetFlags, (unsigned *flags), {
-  *flags = top()->flags;
-  return CUDA_SUCCESS;
-})
-MX_DRIVER(cuCtxGetId, (CUcontext context, unsigned long long *id), {
-  *id = uint64_t(context ? in(context) : top());
-  return CUDA_SUCCESS;
-})
-MX_DRIVER(cuCtxGetApiVersion, (CUcontext, unsigned *version), {
-  *version = CUDA_VERSION;
-  return CUDA_SUCCESS;
-})
-MX_DRIVER(cuCtxSetCacheConfig, (CUfunc_cache), { return CUDA_SUCCESS; })
-MX_DRIVER(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device), {
-  if (!isDevice(device))
-    return CUDA_ERROR_INVALID_DEVICE;
-  *context = out(&Session::get().devices[size_t(device)]->primary);
-  return CUDA_SUCCESS;
-})
-MX_DRIVER(cuDevicePrimaryCtxRelease, (CUdevice), { return CUDA_SUCCESS; })
-MX_DRIVER(cuDevicePrimaryCtxSetFlags, (CUdevice, unsigned), { return CUDA_SUCCESS; })
-MX_DRIVER(cuDevicePrimaryCtxReset, (CUdevice), { return reset(); })
+MX_DRIVER(cuCtxGetCurrent, (CUcontext * context), { *context = stack().empty() ? nullptr : out(stack().back()); })
+MX_DRIVER(cuCtxGetDevice, (CUdevice * device), { *device = top().device; })
+MX_DRIVER(
+    cuCtxGetDevice_v2, (CUdevice * device, CUcontext context), { *device = (context ? in(context) : top()).device; })
+MX_DRIVER(cuCtxGetFlags, (unsigned *flags), { *flags = top().flags; })
+MX_DRIVER(cuCtxGetId, (CUcontext context, unsigned long long *id), { *id = uint64_t(context ? &in(context) : &top()); })
+MX_DRIVER(cuCtxGetApiVersion, (CUcontext, unsigned *version), { *version = CUDA_VERSION; })
+MX_DRIVER(cuCtxSetCacheConfig, (CUfunc_cache), {})
+MX_DRIVER(
+    cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device), { *context = out(&deviceAt(device).primary); })
+MX_DRIVER(cuDevicePrimaryCtxRelease, (CUdevice), {})
+MX_DRIVER(cuDevicePrimaryCtxSetFlags, (CUdevice, unsigned), {})
+MX_DRIVER(cuDevicePrimaryCtxReset, (CUdevice), { reset(); })
 MX_DRIVER(cuDevicePrimaryCtxGetState, (CUdevice, unsigned *flags, int *isActive), {
   *flags = 0;
   *isActive = 1;
-  return CUDA_SUCCESS;
 })
 
 // Limits are kept and have no effect.
-MX_DRIVER(cuCtxSetLimit, (CUlimit limit, size_t value), {
-  top()->limits[limit] = value;
-  return CUDA_SUCCESS;
-})
-MX_DRIVER(cuCtxGetLimit, (size_t *value, CUlimit limit), {
-  *value = top()->limits[limit];
-  return CUDA_SUCCESS;
-})
-MX_RUNTIME(cudaDeviceSetLimit, (cudaLimit limit, size_t value), {
-  top()->limits[limit] = value;
-  return CUDA_SUCCESS;
-})
-MX_RUNTIME(cudaDeviceGetLimit, (size_t *value, cudaLimit limit), {
-  *value = top()->limits[limit];
-  return CUDA_SUCCESS;
-})
-MX_RUNTIME(cudaDeviceSetCacheConfig, (cudaFuncCache), { return CUDA_SUCCESS; })
-MX_RUNTIME(cudaDeviceGetCacheConfig, (cudaFuncCache * config), {
-  *config = cudaFuncCachePreferNone;
-  return CUDA_SUCCESS;
-})
-MX_RUNTIME(cudaCtxResetPersistingL2Cache, (), { return CUDA_SUCCESS; })
+MX_DRIVER(cuCtxSetLimit, (CUlimit limit, size_t value), { top().limits[limit] = value; })
+MX_DRIVER(cuCtxGetLimit, (size_t *value, CUlimit limit), { *value = top().limits[limit]; })
+MX_RUNTIME(cudaDeviceSetLimit, (cudaLimit limit, size_t value), { top().limits[limit] = value; })
+MX_RUNTIME(cudaDeviceGetLimit, (size_t *value, cudaLimit limit), { *value = top().limits[limit]; })
+MX_RUNTIME(cudaDeviceSetCacheConfig, (cudaFuncCache), {})
+MX_RUNTIME(cudaDeviceGetCacheConfig, (cudaFuncCache * config), { *config = cudaFuncCachePreferNone; })
+MX_RUNTIME(cudaCtxResetPersistingL2Cache, (), {})
 MX_BOTH(cuCtxGetStreamPriorityRange, cudaDeviceGetStreamPriorityRange, (int *least, int *greatest), {
   if (least)
     *least = 0;
   if (greatest)
     *greatest = -5;
-  return CUDA_SUCCESS;
 })
 
 // Peers: all devices are connected.
-MX_BOTH(cuDeviceCanAccessPeer, cudaDeviceCanAccessPeer, (int *can, int device, int peer), {
-  if (!isDevice(device) || !isDevice(peer))
-    return CUDA_ERROR_INVALID_DEVICE;
-  *can = device != peer;
-  return CUDA_SUCCESS;
-})
-static Status enablePeer(int peer) {
+MX_BOTH(cuDeviceCanAccessPeer, cudaDeviceCanAccessPeer, (int *can, int device, int peer),
+    { *can = &deviceAt(device) != &deviceAt(peer); })
+static void enablePeer(int peer) {
   Device &device = Session::get().device();
-  if (!isDevice(peer) || peer == Session::get().current())
-    return CUDA_ERROR_INVALID_DEVICE;
-  return device.peers.insert(peer).second ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  require(&deviceAt(peer) != &device, CUDA_ERROR_INVALID_DEVICE);
+  require(device.peers.insert(peer).second, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 }
-static Status disablePeer(int peer) {
-  return Session::get().device().peers.erase(peer) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+static void disablePeer(int peer) {
+  require(Session::get().device().peers.erase(peer), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
 }
-MX_RUNTIME(cudaDeviceEnablePeerAccess, (int peer, unsigned), { return enablePeer(peer); })
-MX_RUNTIME(cudaDeviceDisablePeerAccess, (int peer), { return disablePeer(peer); })
-MX_DRIVER(cuCtxEnablePeerAccess, (CUcontext peer, unsigned),
-    { return isContext(in(peer)) ? enablePeer(in(peer)->device) : CUDA_ERROR_INVALID_CONTEXT; })
-MX_DRIVER(cuCtxDisablePeerAccess, (CUcontext peer),
-    { return isContext(in(peer)) ? disablePeer(in(peer)->device) : CUDA_ERROR_INVALID_CONTEXT; })
-MX_RUNTIME(cudaDeviceGetP2PAttribute, (int *value, cudaDeviceP2PAttr attribute, int, int), {
-  *value = attribute == cudaDevP2PAttrAccessSupported || attribute == cudaDevP2PAttrNativeAtomicSupported;
-  return CUDA_SUCCESS;
-})
+MX_RUNTIME(cudaDeviceEnablePeerAccess, (int peer, unsigned), { enablePeer(peer); })
+MX_RUNTIME(cudaDeviceDisablePeerAccess, (int peer), { disablePeer(peer); })
+MX_DRIVER(cuCtxEnablePeerAccess, (CUcontext peer, unsigned), { enablePeer(in(peer).device); })
+MX_DRIVER(cuCtxDisablePeerAccess, (CUcontext peer), { disablePeer(in(peer).device); })
+MX_RUNTIME(cudaDeviceGetP2PAttribute, (int *value, cudaDeviceP2PAttr attribute, int, int),
+    { *value = attribute == cudaDevP2PAttrAccessSupported || attribute == cudaDevP2PAttrNativeAtomicSupported; })
 
 //===----------------------------------------------------------------------===//
 // Versions, errors, profiler
 //===----------------------------------------------------------------------===//
 
-static Status version(int *number) {
-  *number = CUDA_VERSION;
-  return CUDA_SUCCESS;
-}
-MX_BOTH(cuDriverGetVersion, cudaDriverGetVersion, (int *number), { return version(number); })
-MX_RUNTIME(cudaRuntimeGetVersion, (int *number), { return version(number); })
-MX_BOTH(cuProfilerStart, cudaProfilerStart, (), { return CUDA_SUCCESS; })
-MX_BOTH(cuProfilerStop, cudaProfilerStop, (), { return CUDA_SUCCESS; })
-#define MX_PUBLIC extern "C" __attribute__((visibility("default")))
+MX_BOTH(cuDriverGetVersion, cudaDriverGetVersion, (int *number), { *number = CUDA_VERSION; })
+MX_RUNTIME(cudaRuntimeGetVersion, (int *number), { *number = CUDA_VERSION; })
+MX_BOTH(cuProfilerStart, cudaProfilerStart, (), {})
+MX_BOTH(cuProfilerStop, cudaProfilerStop, (), {})
 
 namespace {
 struct ErrorName {
@@ -507,16 +374,14 @@ MX_PUBLIC cudaChannelFormatDesc CUDARTAPI cudaCreateChannelDesc(
 
 /// Tables of NVIDIA's own libraries. CUDA's runtime needs the one of this name.
 MX_DRIVER(cuGetExportTable, (const void **, const CUuuid *id), {
-  return memcmp(id->bytes, "\x6b\xd5\xfb\x6c", 4)
-             ? CUDA_ERROR_NOT_SUPPORTED
-             : fail(CUDA_ERROR_NOT_SUPPORTED,
-                   "found a program or library that contains CUDA's runtime without symbols: link it with nvcc -cudart "
-                   "shared, or keep its symbols");
+  require(!memcmp(id->bytes, "\x6b\xd5\xfb\x6c", 4), CUDA_ERROR_NOT_SUPPORTED);
+  fail(CUDA_ERROR_NOT_SUPPORTED, "found a program or library that contains CUDA's runtime without symbols: link it "
+                                 "with nvcc -cudart shared, or keep its symbols");
 })
 /// Reports a function that is not supported. Called by the definitions of generate.py.
 extern "C" __attribute__((visibility("hidden"))) int mxSimMissing(const char *name) {
   return int(run(
-      name, strncmp(name, "cuda", 4) == 0, [] { return fail(CUDA_ERROR_NOT_SUPPORTED, "not supported by mx-sim"); },
+      name, strncmp(name, "cuda", 4) == 0, [] { fail(CUDA_ERROR_NOT_SUPPORTED, "not supported by mx-sim"); },
       /*needsStart=*/false));
 }
 
@@ -544,25 +409,22 @@ static void *findFunction(const char *name, int version) {
   }
   return nullptr;
 }
-MX_DRIVER(cuGetProcAddress,
-    (const char *name, void **function, int version, cuuint64_t, CUdriverProcAddressQueryResult *result), {
-      *function = findFunction(name, version);
-      if (result)
-        *result = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-      return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-    })
-static Status entryPoint(const char *name, void **function, unsigned version, cudaDriverEntryPointQueryResult *result) {
-  *function = findFunction(name, int(version));
+template <typename Result>
+static void entryPoint(const char *name, void **function, int version, Result *result) {
+  *function = findFunction(name, version);
   if (result)
-    *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
-  return *function ? CUDA_SUCCESS : Status(cudaErrorSymbolNotFound);
+    *result = Result(*function ? 0 : 1); // success, or no such symbol
+  require(*function, CUDA_ERROR_NOT_FOUND);
 }
+MX_DRIVER(cuGetProcAddress,
+    (const char *name, void **function, int version, cuuint64_t, CUdriverProcAddressQueryResult *result),
+    { entryPoint(name, function, version, result); })
 MX_RUNTIME(cudaGetDriverEntryPoint,
     (const char *name, void **function, unsigned long long, cudaDriverEntryPointQueryResult *result),
-    { return entryPoint(name, function, CUDA_VERSION, result); })
+    { entryPoint(name, function, CUDA_VERSION, result); })
 MX_RUNTIME(cudaGetDriverEntryPointByVersion,
     (const char *name, void **function, unsigned version, unsigned long long, cudaDriverEntryPointQueryResult *result),
-    { return entryPoint(name, function, version, result); })
+    { entryPoint(name, function, int(version), result); })
 
 //===----------------------------------------------------------------------===//
 // Tensor maps
@@ -575,7 +437,7 @@ MX_DRIVER(cuTensorMapEncodeTiled,
         CUtensorMapFloatOOBfill fill),
     {
       if (rank < 1 || rank > maxTensorRank)
-        return invalid("expected a rank of 1 to 5, found " + std::to_string(rank));
+        invalid("expected a rank of 1 to 5, found " + std::to_string(rank));
       TensorMapDesc desc;
       desc.globalAddress = uint64_t(address);
       desc.type = TmapType(type);
@@ -592,16 +454,14 @@ MX_DRIVER(cuTensorMapEncodeTiled,
       desc.l2 = TmapL2(l2);
       desc.oob = TmapOob(fill);
       if (std::string why = validate(desc); !why.empty())
-        return invalid(why);
+        invalid(why);
       encodeTensorMap(desc, reinterpret_cast<uint8_t *>(map));
-      return CUDA_SUCCESS;
     })
 MX_DRIVER(cuTensorMapReplaceAddress, (CUtensorMap * map, void *address), {
   TensorMapDesc desc;
   auto *image = reinterpret_cast<uint8_t *>(map);
   if (std::string why = decodeTensorMap(image, desc); !why.empty())
-    return invalid(why);
+    invalid(why);
   desc.globalAddress = uint64_t(address);
   encodeTensorMap(desc, image);
-  return CUDA_SUCCESS;
 })

@@ -14,11 +14,10 @@ constexpr int kThreadsPerSm = 2048, kBlocksPerSm = 32, kRegistersPerSm = 65536;
 /// Shared memory that the system uses in each CTA.
 constexpr int kReservedShared = 1024;
 
-Status mx::sim::cuda::pack(Function &function, void **arguments, void **extra, std::vector<uint8_t> &parameters) {
-  const KernelInfo *info;
-  if (Status status = function.info(info))
-    return status;
-  parameters.assign(info->parameterBytes, 0);
+/// Packs the arguments of a kernel.
+static std::vector<uint8_t> pack(const Function &function, void **arguments, void **extra) {
+  const KernelInfo &info = function.info();
+  std::vector<uint8_t> parameters(info.parameterBytes);
   if (extra) {
     const void *buffer = nullptr;
     size_t bytes = 0;
@@ -28,19 +27,19 @@ Status mx::sim::cuda::pack(Function &function, void **arguments, void **extra, s
       else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
         bytes = *static_cast<size_t *>(extra[1]);
     memcpy(parameters.data(), buffer, buffer ? std::min<size_t>(bytes, parameters.size()) : 0);
-    return CUDA_SUCCESS;
+    return parameters;
   }
-  for (size_t i = 0; i < info->parameters.size(); ++i) {
-    const ParameterInfo &parameter = info->parameters[i];
+  for (size_t i = 0; i < info.parameters.size(); ++i) {
+    const ParameterInfo &parameter = info.parameters[i];
     if (!arguments || !arguments[i])
-      return invalid(shortName(function.name) + ": expected a value for " + "parameter " + std::to_string(i) +
-                     ", found a null pointer");
+      invalid(shortName(function.name) + ": expected a value for parameter " + std::to_string(i) +
+              ", found a null pointer");
     memcpy(parameters.data() + parameter.offset, arguments[i], parameter.bytes);
   }
-  return CUDA_SUCCESS;
+  return parameters;
 }
 
-Status mx::sim::cuda::readAttributes(const cudaLaunchAttribute *attributes, unsigned count, Operation &work) {
+void mx::sim::cuda::readAttributes(const cudaLaunchAttribute *attributes, unsigned count, Operation &work) {
   for (unsigned i = 0; i < count; ++i) {
     const cudaLaunchAttributeValue &value = attributes[i].val;
     switch (attributes[i].id) {
@@ -60,102 +59,81 @@ Status mx::sim::cuda::readAttributes(const cudaLaunchAttribute *attributes, unsi
     case cudaLaunchAttributeMemSyncDomain:
     case cudaLaunchAttributeMemSyncDomainMap: break; // hints
     default:
-      return fail(
-          CUDA_ERROR_NOT_SUPPORTED, "launch attribute " + std::to_string(int(attributes[i].id)) + " is not supported");
+      fail(CUDA_ERROR_NOT_SUPPORTED, "launch attribute " + std::to_string(int(attributes[i].id)) + " is not supported");
     }
   }
-  return CUDA_SUCCESS;
 }
 static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute) &&
               offsetof(cudaLaunchAttribute, val) == offsetof(CUlaunchAttribute, value));
-static const cudaLaunchAttribute *of(const CUlaunchAttribute *attributes) {
-  return reinterpret_cast<const cudaLaunchAttribute *>(attributes);
+/// Reads the attributes of a configuration of either interface.
+template <typename Config>
+static Operation attributesOf(const Config &c) {
+  Operation work;
+  readAttributes(reinterpret_cast<const cudaLaunchAttribute *>(c.attrs), c.numAttrs, work);
+  return work;
 }
-static const cudaLaunchAttribute *of(const cudaLaunchAttribute *attributes) { return attributes; }
 
 /// Checks the sizes of a launch, as a GPU does.
-static Status check(const Operation &work) {
+static void check(const Operation &work) {
   const Dim3 &g = work.grid, &b = work.block;
   if (!g.count() || !b.count() || b.count() > 1024 || b.z > 64 || g.x > 0x7FFFFFFF || g.y > 65535 || g.z > 65535)
-    return fail(Status(cudaErrorInvalidConfiguration), "expected a grid of at most 2147483647 x 65535 x 65535 and "
-                                                       "blocks of 1 to 1024 threads, found " +
-                                                           std::to_string(g.x) + " x " + std::to_string(g.y) + " x " +
-                                                           std::to_string(g.z) + " and " + std::to_string(b.count()) +
-                                                           " threads");
-  const KernelInfo *info;
-  if (Status status = work.function->info(info))
-    return status;
-  int most = work.function->mostShared(*info);
+    fail(Status(cudaErrorInvalidConfiguration),
+        "expected a grid of at most 2147483647 x 65535 x 65535 and blocks of 1 to 1024 threads, found " +
+            std::to_string(g.x) + " x " + std::to_string(g.y) + " x " + std::to_string(g.z) + " and " +
+            std::to_string(b.count()) + " threads");
+  int most = work.function->mostShared();
   if (int64_t(work.dynamicShared) > most)
-    return invalid(shortName(work.function->name) + ": expected at most " + std::to_string(most) +
-                   " bytes of dynamic shared memory, found " + std::to_string(work.dynamicShared) +
-                   ": cudaFuncSetAttribute raises the limit");
-  return CUDA_SUCCESS;
+    invalid(shortName(work.function->name) + ": expected at most " + std::to_string(most) +
+            " bytes of dynamic shared memory, found " + std::to_string(work.dynamicShared) +
+            ": cudaFuncSetAttribute raises the limit");
 }
 
-static Status launch(const void *kernel, Dim3 grid, Dim3 block, uint32_t shared, CUstream stream, void **arguments,
-    void **extra, Operation work = {}) {
-  if (Status status = functionOf(kernel, work.function))
-    return status;
+Operation mx::sim::cuda::kernelOf(
+    const void *kernel, Dim3 grid, Dim3 block, size_t shared, void **arguments, void **extra, Operation work) {
+  require(shared <= UINT32_MAX);
   work.kind = CU_GRAPH_NODE_TYPE_KERNEL;
+  work.function = &functionOf(kernel);
   work.grid = grid;
   work.block = block;
-  work.dynamicShared = shared;
+  work.dynamicShared = uint32_t(shared);
   if (!work.cluster.x)
-    for (int i = 0; i < 3; ++i)
-      (&work.cluster.x)[i] = uint32_t(work.function->requiredCluster[i]);
-  if (Status status = check(work))
-    return status;
-  if (Status status = pack(*work.function, arguments, extra, work.parameters))
-    return status;
-  return submit(stream, std::move(work));
+    work.cluster = work.function->requiredCluster;
+  check(work);
+  work.parameters = pack(*work.function, arguments, extra);
+  return work;
 }
 
-static Dim3 of(dim3 d) { return {d.x, d.y, d.z}; }
+static Operation cooperative() {
+  Operation work;
+  work.isCooperative = true;
+  return work;
+}
 
 MX_DRIVER(cuLaunchKernel,
     (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
         CUstream stream, void **arguments, void **extra),
-    { return launch(function, {gx, gy, gz}, {bx, by, bz}, shared, stream, arguments, extra); })
+    { submit(stream, kernelOf(function, {gx, gy, gz}, {bx, by, bz}, shared, arguments, extra)); })
 MX_DRIVER(cuLaunchCooperativeKernel,
     (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
         CUstream stream, void **arguments),
-    {
-      Operation work;
-      work.isCooperative = true;
-      return launch(function, {gx, gy, gz}, {bx, by, bz}, shared, stream, arguments, nullptr, work);
-    })
+    { submit(stream, kernelOf(function, {gx, gy, gz}, {bx, by, bz}, shared, arguments, nullptr, cooperative())); })
 MX_DRIVER(cuLaunchKernelEx, (const CUlaunchConfig *c, CUfunction function, void **arguments, void **extra), {
-  Operation work;
-  if (Status status = readAttributes(of(c->attrs), c->numAttrs, work))
-    return status;
-  return launch(function, {c->gridDimX, c->gridDimY, c->gridDimZ}, {c->blockDimX, c->blockDimY, c->blockDimZ},
-      c->sharedMemBytes, c->hStream, arguments, extra, work);
+  submit(c->hStream,
+      kernelOf(function, {c->gridDimX, c->gridDimY, c->gridDimZ}, {c->blockDimX, c->blockDimY, c->blockDimZ},
+          c->sharedMemBytes, arguments, extra, attributesOf(*c)));
 })
-
-static Status launchRuntime(const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
-    cudaStream_t stream, Operation work = {}) {
-  if (shared > UINT32_MAX)
-    return CUDA_ERROR_INVALID_VALUE;
-  return launch(kernel, of(grid), of(block), uint32_t(shared), stream, arguments, nullptr, std::move(work));
-}
 MX_RUNTIME(cudaLaunchKernel,
     (const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream),
-    { return launchRuntime(kernel, grid, block, arguments, shared, stream); })
+    { submit(stream, kernelOf(kernel, of(grid), of(block), shared, arguments, nullptr)); })
 MX_RUNTIME(__cudaLaunchKernel,
     (cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream),
-    { return launchRuntime(kernel, grid, block, arguments, shared, stream); })
+    { submit(stream, kernelOf(kernel, of(grid), of(block), shared, arguments, nullptr)); })
 MX_RUNTIME(cudaLaunchCooperativeKernel,
-    (const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream), {
-      Operation work;
-      work.isCooperative = true;
-      return launchRuntime(kernel, grid, block, arguments, shared, stream, work);
-    })
+    (const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream),
+    { submit(stream, kernelOf(kernel, of(grid), of(block), shared, arguments, nullptr, cooperative())); })
 MX_RUNTIME(cudaLaunchKernelExC, (const cudaLaunchConfig_t *c, const void *kernel, void **arguments), {
-  Operation work;
-  if (Status status = readAttributes(of(c->attrs), c->numAttrs, work))
-    return status;
-  return launchRuntime(kernel, c->gridDim, c->blockDim, arguments, c->dynamicSmemBytes, c->stream, work);
+  submit(c->stream,
+      kernelOf(kernel, of(c->gridDim), of(c->blockDim), c->dynamicSmemBytes, arguments, nullptr, attributesOf(*c)));
 })
 
 namespace {
@@ -168,13 +146,11 @@ struct Configuration {
 /// Configurations of <<<...>>> before the call of the kernel.
 static thread_local std::vector<Configuration> configurations;
 
-extern "C" __attribute__((visibility("default"))) unsigned __cudaPushCallConfiguration(
-    dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
+MX_PUBLIC unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
   configurations.push_back({grid, block, shared, stream});
   return 0;
 }
-extern "C" __attribute__((visibility("default"))) cudaError_t __cudaPopCallConfiguration(
-    dim3 *grid, dim3 *block, size_t *shared, void *stream) {
+MX_PUBLIC cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream) {
   if (configurations.empty())
     return cudaErrorMissingConfiguration;
   Configuration c = configurations.back();
@@ -185,39 +161,28 @@ extern "C" __attribute__((visibility("default"))) cudaError_t __cudaPopCallConfi
   *static_cast<cudaStream_t *>(stream) = c.stream;
   return cudaSuccess;
 }
+
 //===----------------------------------------------------------------------===//
 // Attributes of kernels
 //===----------------------------------------------------------------------===//
 
-/// Finds a kernel and its description.
-static Status find(const void *kernel, Function *&function, const KernelInfo *&info) {
-  Status status = functionOf(kernel, function);
-  return status ? status : function->info(info);
-}
-
-static Status setAttribute(const void *kernel, int attribute, int value) {
-  Function *found;
-  if (Status status = functionOf(kernel, found))
-    return status;
-  Function &function = *found;
+static void setAttribute(const void *kernel, int attribute, int value) {
+  Function &function = functionOf(kernel);
+  int most = int(Session::get().chip->sharedPerBlock);
   switch (attribute) {
-  case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
-    int most = int(Session::get().chip->sharedPerBlock);
+  case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
     if (value < 0 || value > most)
-      return invalid("expected at most " + std::to_string(most) + " bytes of dynamic shared memory, found " +
-                     std::to_string(value));
+      invalid("expected at most " + std::to_string(most) + " bytes of dynamic shared memory, found " +
+              std::to_string(value));
     function.maxDynamicShared = value;
-    return CUDA_SUCCESS;
-  }
-  case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: function.nonPortableCluster = value; return CUDA_SUCCESS;
-  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-    function.requiredCluster[size_t(attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH)] = value;
-    return CUDA_SUCCESS;
+    break;
+  case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: function.nonPortableCluster = value; break;
+  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: function.requiredCluster.x = uint32_t(value); break;
+  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: function.requiredCluster.y = uint32_t(value); break;
+  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: function.requiredCluster.z = uint32_t(value); break;
   case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-  case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: return CUDA_SUCCESS; // hints
-  default: return invalid("expected an attribute of kernels that can be set, found " + std::to_string(attribute));
+  case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: break; // hints
+  default: invalid("expected an attribute of kernels that can be set, found " + std::to_string(attribute));
   }
 }
 
@@ -227,167 +192,116 @@ static int maxThreads(const KernelInfo &info) {
       return int(std::max(block[0], 1u) * std::max(block[1], 1u) * std::max(block[2], 1u));
   return 1024;
 }
-/// PTX has no register counts. This is the most that a block may use.
-static int registersOf(const KernelInfo &info) { return std::min(255, kRegistersPerSm / maxThreads(info) / 8 * 8); }
 
-static Status getAttribute(const void *kernel, int attribute, int &value) {
-  Function *found;
-  const KernelInfo *info;
-  if (Status status = find(kernel, found, info))
-    return status;
-  Function &function = *found;
+static int getAttribute(const void *kernel, int attribute) {
+  const Function &function = functionOf(kernel);
+  const KernelInfo &info = function.info();
   const Chip &chip = *Session::get().chip;
-  int version = 10 * chip.capability.major + chip.capability.minor;
   switch (attribute) {
-  case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: value = maxThreads(*info); return CUDA_SUCCESS;
-  case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: value = int(info->staticSharedBytes); return CUDA_SUCCESS;
-  case CU_FUNC_ATTRIBUTE_NUM_REGS: value = registersOf(*info); return CUDA_SUCCESS;
+  case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: return maxThreads(info);
+  case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: return int(info.staticSharedBytes);
+  // PTX has no register counts. This is the most that a block may use.
+  case CU_FUNC_ATTRIBUTE_NUM_REGS: return std::min(255, kRegistersPerSm / maxThreads(info) / 8 * 8);
   case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-  case CU_FUNC_ATTRIBUTE_BINARY_VERSION: value = version; return CUDA_SUCCESS;
-  case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: value = function.mostShared(*info); return CUDA_SUCCESS;
-  case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: value = function.nonPortableCluster; return CUDA_SUCCESS;
-  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-    value = function.requiredCluster[size_t(attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH)];
-    return CUDA_SUCCESS;
-  default:
-    value = 0; // constant and local memory, cache mode, hints
-    return CUDA_SUCCESS;
+  case CU_FUNC_ATTRIBUTE_BINARY_VERSION: return 10 * chip.capability.major + chip.capability.minor;
+  case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: return function.mostShared();
+  case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: return function.nonPortableCluster;
+  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: return int(function.requiredCluster.x);
+  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: return int(function.requiredCluster.y);
+  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: return int(function.requiredCluster.z);
+  default: return 0; // constant and local memory, cache mode, hints
   }
 }
 
 MX_DRIVER(cuFuncSetAttribute, (CUfunction function, CUfunction_attribute attribute, int value),
-    { return setAttribute(function, attribute, value); })
+    { setAttribute(function, attribute, value); })
 MX_DRIVER(cuFuncGetAttribute, (int *value, CUfunction_attribute attribute, CUfunction function),
-    { return getAttribute(function, attribute, *value); })
+    { *value = getAttribute(function, attribute); })
 MX_DRIVER(cuKernelSetAttribute, (CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice),
-    { return setAttribute(kernel, attribute, value); })
+    { setAttribute(kernel, attribute, value); })
 MX_DRIVER(cuKernelGetAttribute, (int *value, CUfunction_attribute attribute, CUkernel kernel, CUdevice),
-    { return getAttribute(kernel, attribute, *value); })
+    { *value = getAttribute(kernel, attribute); })
 MX_RUNTIME(cudaFuncSetAttribute, (const void *kernel, cudaFuncAttribute attribute, int value),
-    { return setAttribute(kernel, attribute, value); })
+    { setAttribute(kernel, attribute, value); })
 MX_RUNTIME(cudaKernelSetAttributeForDevice, (cudaKernel_t kernel, cudaFuncAttribute attribute, int value, int),
-    { return setAttribute(kernel, attribute, value); })
-MX_DRIVER(cuFuncSetCacheConfig, (CUfunction, CUfunc_cache), { return CUDA_SUCCESS; })
-MX_DRIVER(cuFuncSetSharedMemConfig, (CUfunction, CUsharedconfig), { return CUDA_SUCCESS; })
-MX_RUNTIME(cudaFuncSetCacheConfig, (const void *, cudaFuncCache), { return CUDA_SUCCESS; })
-MX_RUNTIME(cudaFuncSetSharedMemConfig, (const void *, cudaSharedMemConfig), { return CUDA_SUCCESS; })
+    { setAttribute(kernel, attribute, value); })
+MX_DRIVER(cuFuncSetCacheConfig, (CUfunction, CUfunc_cache), {})
+MX_DRIVER(cuFuncSetSharedMemConfig, (CUfunction, CUsharedconfig), {})
+MX_RUNTIME(cudaFuncSetCacheConfig, (const void *, cudaFuncCache), {})
+MX_RUNTIME(cudaFuncSetSharedMemConfig, (const void *, cudaSharedMemConfig), {})
 MX_RUNTIME(cudaFuncGetAttributes, (cudaFuncAttributes * result, const void *kernel), {
-  Function *function;
-  const KernelInfo *info;
-  if (Status status = find(kernel, function, info))
-    return status;
-  int version = 0;
-  getAttribute(kernel, CU_FUNC_ATTRIBUTE_BINARY_VERSION, version);
+  auto get = [&](int attribute) { return getAttribute(kernel, attribute); };
   *result = {};
-  result->sharedSizeBytes = info->staticSharedBytes;
-  result->maxThreadsPerBlock = maxThreads(*info);
-  result->numRegs = registersOf(*info);
-  result->ptxVersion = result->binaryVersion = version;
-  result->maxDynamicSharedSizeBytes = function->mostShared(*info);
+  result->sharedSizeBytes = size_t(get(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+  result->maxThreadsPerBlock = get(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  result->numRegs = get(CU_FUNC_ATTRIBUTE_NUM_REGS);
+  result->ptxVersion = result->binaryVersion = get(CU_FUNC_ATTRIBUTE_BINARY_VERSION);
+  result->maxDynamicSharedSizeBytes = get(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   result->preferredShmemCarveout = -1;
-  result->nonPortableClusterSizeAllowed = function->nonPortableCluster;
-  return CUDA_SUCCESS;
+  result->nonPortableClusterSizeAllowed = get(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
 })
 
 //===----------------------------------------------------------------------===//
 // Occupancy: limits of threads, blocks and shared memory, not of registers
 //===----------------------------------------------------------------------===//
 
-static Status occupancy(const void *kernel, int threads, size_t dynamic, int &blocks) {
-  Function *function;
-  const KernelInfo *info;
-  if (Status status = find(kernel, function, info))
-    return status;
-  if (threads < 1)
-    return CUDA_ERROR_INVALID_VALUE;
-  const Chip &chip = *Session::get().chip;
+static int occupancy(const void *kernel, int threads, size_t dynamic) {
+  const KernelInfo &info = functionOf(kernel).info();
+  require(threads >= 1);
   int warps = (threads + 31) / 32;
-  size_t shared = info->staticSharedBytes + dynamic + kReservedShared;
-  blocks = threads > maxThreads(*info)
-               ? 0
-               : std::min({kBlocksPerSm, kThreadsPerSm / 32 / warps, int(chip.sharedPerSm / shared)});
-  return CUDA_SUCCESS;
+  size_t shared = info.staticSharedBytes + dynamic + kReservedShared;
+  return threads > maxThreads(info)
+             ? 0
+             : std::min({kBlocksPerSm, kThreadsPerSm / 32 / warps, int(Session::get().chip->sharedPerSm / shared)});
 }
-
 MX_DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, CUfunction function, int threads, size_t dynamic),
-    { return occupancy(function, threads, dynamic, *blocks); })
+    { *blocks = occupancy(function, threads, dynamic); })
 MX_DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
     (int *blocks, CUfunction function, int threads, size_t dynamic, unsigned),
-    { return occupancy(function, threads, dynamic, *blocks); })
+    { *blocks = occupancy(function, threads, dynamic); })
 MX_RUNTIME(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
-    (int *blocks, const void *kernel, int threads, size_t dynamic),
-    { return occupancy(kernel, threads, dynamic, *blocks); })
+    (int *blocks, const void *kernel, int threads, size_t dynamic), { *blocks = occupancy(kernel, threads, dynamic); })
 MX_RUNTIME(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
     (int *blocks, const void *kernel, int threads, size_t dynamic, unsigned),
-    { return occupancy(kernel, threads, dynamic, *blocks); })
-static Status availableShared(const void *kernel, int blocks, size_t &bytes) {
-  Function *function;
-  const KernelInfo *info;
-  if (Status status = find(kernel, function, info))
-    return status;
+    { *blocks = occupancy(kernel, threads, dynamic); })
+
+static size_t availableShared(const void *kernel, int blocks) {
+  const KernelInfo &info = functionOf(kernel).info();
   const Chip &chip = *Session::get().chip;
-  int64_t each = int64_t(chip.sharedPerSm) / std::max(blocks, 1) - kReservedShared - info->staticSharedBytes;
-  bytes = size_t(std::clamp<int64_t>(each, 0, chip.sharedPerBlock - info->staticSharedBytes));
-  return CUDA_SUCCESS;
+  int64_t each = int64_t(chip.sharedPerSm) / std::max(blocks, 1) - kReservedShared - info.staticSharedBytes;
+  return size_t(std::clamp<int64_t>(each, 0, chip.sharedPerBlock - info.staticSharedBytes));
 }
 MX_DRIVER(cuOccupancyAvailableDynamicSMemPerBlock, (size_t *bytes, CUfunction function, int blocks, int),
-    { return availableShared(function, blocks, *bytes); })
+    { *bytes = availableShared(function, blocks); })
 MX_RUNTIME(cudaOccupancyAvailableDynamicSMemPerBlock, (size_t *bytes, const void *kernel, int blocks, int),
-    { return availableShared(kernel, blocks, *bytes); })
+    { *bytes = availableShared(kernel, blocks); })
 MX_DRIVER(cuOccupancyMaxPotentialBlockSize,
     (int *grid, int *block, CUfunction function, CUoccupancyB2DSize dynamicOf, size_t dynamic, int limit), {
-      Function *found;
-      const KernelInfo *info;
-      if (Status status = find(function, found, info))
-        return status;
-      int most = maxThreads(*info), best = 0;
+      int most = maxThreads(functionOf(function).info()), best = 0;
       if (limit > 0)
         most = std::min(most, limit);
       for (int threads = most; threads > 0; threads = threads % 32 ? threads / 32 * 32 : threads - 32) {
-        int blocks = 0;
-        size_t shared = dynamicOf ? dynamicOf(threads) : dynamic;
-        if (Status status = occupancy(function, threads, shared, blocks))
-          return status;
+        int blocks = occupancy(function, threads, dynamicOf ? dynamicOf(threads) : dynamic);
         if (blocks * threads > best) {
           best = blocks * threads;
           *block = threads;
           *grid = blocks * int(Session::get().options.smCount);
         }
       }
-      return CUDA_SUCCESS;
     })
 
 template <typename Config>
-static Status clusters(int *count, const void *kernel, const Config *c, int threads, size_t dynamic) {
-  Operation work;
-  if (Status status = readAttributes(of(c->attrs), c->numAttrs, work))
-    return status;
-  int blocks = 0;
-  Function *function;
-  const KernelInfo *info;
-  if (Status status = find(kernel, function, info))
-    return status;
+static int clusters(const void *kernel, const Config &c, uint64_t threads, size_t dynamic) {
+  int size = int(std::max<uint64_t>(attributesOf(c).cluster.count(), 1));
   // CuTe DSL asks for more threads than its kernel declares.
-  if (Status status = occupancy(kernel, std::min(threads, maxThreads(*info)), dynamic, blocks))
-    return status;
-  int size = int(std::max<uint64_t>(work.cluster.count(), 1));
-  *count = int(Session::get().options.smCount) * blocks / size;
-  return CUDA_SUCCESS;
+  int most = maxThreads(functionOf(kernel).info());
+  return int(Session::get().options.smCount) * occupancy(kernel, std::min(int(threads), most), dynamic) / size;
 }
 MX_RUNTIME(cudaOccupancyMaxActiveClusters, (int *count, const void *kernel, const cudaLaunchConfig_t *c),
-    { return clusters(count, kernel, c, int(of(c->blockDim).count()), c->dynamicSmemBytes); })
+    { *count = clusters(kernel, *c, of(c->blockDim).count(), c->dynamicSmemBytes); })
 MX_DRIVER(cuOccupancyMaxActiveClusters, (int *count, CUfunction function, const CUlaunchConfig *c),
-    { return clusters(count, function, c, int(c->blockDimX * c->blockDimY * c->blockDimZ), c->sharedMemBytes); })
-static Status clusterSize(int *size, const void *kernel) {
-  Function *function;
-  if (Status status = functionOf(kernel, function))
-    return status;
-  *size = function->nonPortableCluster ? 16 : 8;
-  return CUDA_SUCCESS;
-}
+    { *count = clusters(function, *c, c->blockDimX * c->blockDimY * c->blockDimZ, c->sharedMemBytes); })
 MX_RUNTIME(cudaOccupancyMaxPotentialClusterSize, (int *size, const void *kernel, const cudaLaunchConfig_t *),
-    { return clusterSize(size, kernel); })
+    { *size = functionOf(kernel).nonPortableCluster ? 16 : 8; })
 MX_DRIVER(cuOccupancyMaxPotentialClusterSize, (int *size, CUfunction function, const CUlaunchConfig *),
-    { return clusterSize(size, function); })
+    { *size = functionOf(function).nonPortableCluster ? 16 : 8; })

@@ -20,7 +20,8 @@
 using namespace mx::sim;
 using namespace mx::sim::cuda;
 
-thread_local const char *mx::sim::cuda::currentCall = "";
+/// Name of the interface function that runs, for messages.
+static thread_local const char *currentCall = "";
 thread_local cudaError_t mx::sim::cuda::lastError = cudaSuccess;
 
 /// Sizes come from NVIDIA's tuning guides; clocks are maxima.
@@ -66,9 +67,9 @@ static const Chip *chooseChip(const Session &session, std::string &error) {
   return newest;
 }
 
-Status Session::start() {
+void Session::start() {
   if (!devices.empty())
-    return CUDA_SUCCESS;
+    return;
   std::string error = options.readEnvironment();
   if (error.empty())
     chip = chooseChip(*this, error);
@@ -97,7 +98,6 @@ Status Session::start() {
   }
   if (count > 1)
     DeviceMemory::connect(memories);
-  return CUDA_SUCCESS;
 }
 
 void Session::settle() {
@@ -119,7 +119,7 @@ static void printFinding(const std::string &text) {
     fputs(mx::printable(text).c_str(), stderr);
 }
 
-Status Session::fail(Status status, const std::string &why) {
+Status Session::report(Status status, const std::string &why) {
   std::string text = std::string(currentCall) + ": " + why;
   if (!printed.insert(text).second)
     return status;
@@ -131,17 +131,20 @@ Status Session::fail(Status status, const std::string &why) {
   return status;
 }
 
-Status mx::sim::cuda::run(const char *name, bool isRuntime, const std::function<Status()> &body, bool needsStart) {
+Status mx::sim::cuda::run(const char *name, bool isRuntime, const std::function<void()> &body, bool needsStart) {
   Session &session = Session::get();
   std::lock_guard<std::recursive_mutex> lock(session.mutex);
   const char *outer = std::exchange(currentCall, name);
   Status status = CUDA_SUCCESS;
   try {
-    if (needsStart)
-      status = session.start();
-    if (!status)
-      status = needsStart && session.sticky ? session.sticky : body();
-  } catch (const std::bad_alloc &) { status = session.fail(CUDA_ERROR_OUT_OF_MEMORY, "host memory ran out"); }
+    if (needsStart) {
+      session.start();
+      require(!session.sticky, session.sticky);
+    }
+    body();
+  } catch (Status refusal) { status = refusal; } catch (const std::bad_alloc &) {
+    status = session.report(CUDA_ERROR_OUT_OF_MEMORY, "host memory ran out");
+  }
   currentCall = outer;
   if (isRuntime && status && status != CUDA_ERROR_NOT_READY)
     lastError = cudaError_t(status);
@@ -199,14 +202,11 @@ void Session::note(const LaunchReport &report) {
       append("/sarif", result + '\0');
 }
 
-Status Session::launch(const Operation &kernel, int device) {
-  const KernelInfo *info;
-  if (Status status = kernel.function->info(info))
-    return status;
-  Program &program = *kernel.function->program;
+void Session::launch(const Operation &kernel, int device) {
+  const Function &function = *kernel.function;
   LaunchConfig config;
   options.apply(config);
-  config.kernel = kernel.function->name;
+  config.kernel = function.name;
   config.grid = kernel.grid;
   config.block = kernel.block;
   config.cluster = kernel.cluster;
@@ -214,19 +214,15 @@ Status Session::launch(const Operation &kernel, int device) {
   config.parameters = kernel.parameters;
   config.programmatic = kernel.isProgrammatic;
   config.cooperative = kernel.isCooperative;
-  config.maxDynamicSharedBytes = uint32_t(kernel.function->mostShared(*info));
-  config.nonPortableCluster = kernel.function->nonPortableCluster;
-  Module *module;
-  if (Status status = program.on(device, module))
-    return status;
-  LaunchReport report = mx::sim::launch(*module, devices[size_t(device)]->memory, config);
+  config.maxDynamicSharedBytes = uint32_t(function.mostShared());
+  config.nonPortableCluster = function.nonPortableCluster;
+  LaunchReport report = mx::sim::launch(function.program->on(device), devices[size_t(device)]->memory, config);
   modelled += report.time.microseconds();
   if (report.status == LaunchStatus::BadInput && statusOf(report) == CUDA_ERROR_INVALID_VALUE)
-    return fail(CUDA_ERROR_INVALID_VALUE, report.text());
+    invalid(report.text());
   note(report);
   if (options.timeLines)
     fputs(mx::printable(linesText(report, options.timeLines)).c_str(), stderr);
   if (!report.isComplete)
     sticky = statusOf(report);
-  return CUDA_SUCCESS;
 }

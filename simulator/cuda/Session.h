@@ -61,42 +61,41 @@ struct Device {
 
 /// Image of a module. Each device has its own copy of the variables.
 struct Program {
-  ~Program();
   std::string name;
   Image newest; ///< PTX for the newest architecture, once read
   const void *image = nullptr;
   size_t imageBytes = 0; ///< 0: encoded in the image
   std::unique_ptr<char[]> copy;
   std::map<int, std::unique_ptr<Module>> modules;
-  std::map<std::string, std::unique_ptr<struct Function>, std::less<>> functions;
+  std::map<std::string, std::unique_ptr<struct Function>> functions;
   /// Pointers of the host program to managed variables, by name.
   std::map<std::string, void **> managed;
 
-  /// Returns the module on the device, which is loaded on first use.
-  Status on(int device, Module *&module);
+  /// Returns the module on a device, or on the current one. It is loaded on first use.
+  Module &on(int device);
+  Module &here();
   /// Reads `newest`. Returns an error message or an empty string.
   std::string read();
-  Status find(std::string_view name, struct Function *&function);
+  /// Returns a function, which is made on first use.
+  struct Function &function(const std::string &name);
 };
 
 struct Function {
-  Program *program = nullptr;
+  Program *program;
   std::string name;
   int maxDynamicShared = -1; ///< as set by the program, or -1
   bool nonPortableCluster = false;
-  std::array<int, 3> requiredCluster = {0, 0, 0};
+  Dim3 requiredCluster = {0, 0, 0};
 
-  Status info(const KernelInfo *&kernel);
+  const KernelInfo &info() const;
   /// Returns the limit of dynamic shared memory.
-  int mostShared(const KernelInfo &kernel) const {
-    return maxDynamicShared >= 0 ? maxDynamicShared : std::max(0, (48 << 10) - int(kernel.staticSharedBytes));
+  int mostShared() const {
+    return maxDynamicShared >= 0 ? maxDynamicShared : std::max(0, (48 << 10) - int(info().staticSharedBytes));
   }
 };
 
 struct Event {
-  unsigned flags = 0;
-  bool isRecorded = false;
-  double microseconds = 0;
+  double microseconds = -1; ///< of the last record, or -1
   /// Nodes of the capture that recorded the event.
   struct Graph *graph = nullptr;
   std::vector<struct Node *> nodes{};
@@ -108,15 +107,17 @@ struct Stream {
   int priority = 0;
   /// The graph under capture, and the nodes that the next operation follows.
   struct Graph *capture = nullptr;
-  std::vector<struct Node *> last;
+  std::vector<struct Node *> last{};
   bool beganCapture = false;
-  std::map<int, cudaLaunchAttributeValue> attributes;
+  std::map<int, cudaLaunchAttributeValue> attributes{};
 };
 
 /// One end of a copy. Pitch and height describe rows and planes.
 struct Place {
-  uint64_t address = 0;
-  size_t pitch = 0, height = 0;
+  Place(uint64_t address = 0, size_t pitch = 0, size_t height = 0) : address(address), pitch(pitch), height(height) {}
+  Place(const void *start, size_t pitch = 0, size_t height = 0) : Place(uint64_t(start), pitch, height) {}
+  uint64_t address;
+  size_t pitch, height;
 };
 
 /// Work in a stream, or of a node in a graph.
@@ -124,12 +125,12 @@ struct Operation {
   CUgraphNodeType kind = CU_GRAPH_NODE_TYPE_EMPTY;
   // Kernels.
   Function *function = nullptr;
-  Dim3 grid, block, cluster = {0, 0, 0};
+  Dim3 grid{}, block{}, cluster = {0, 0, 0};
   uint32_t dynamicShared = 0;
   bool isProgrammatic = false, isCooperative = false;
-  std::vector<uint8_t> parameters;
+  std::vector<uint8_t> parameters{};
   // Copies and fills.
-  Place to, from;
+  Place to{}, from{};
   size_t width = 0, rows = 1, planes = 1; ///< width in bytes
   uint32_t value = 0;
   unsigned valueBytes = 1;
@@ -137,7 +138,7 @@ struct Operation {
   void (*call)(void *) = nullptr;
   void *data = nullptr;
   Event *event = nullptr;
-  std::shared_ptr<Graph> graph;
+  std::shared_ptr<Graph> graph{};
 };
 
 struct Node {
@@ -181,12 +182,12 @@ public:
   int &current();
 
   /// Selects the chip and creates the devices on first use.
-  Status start();
+  void start();
   /// Waits for all launches, for the check of programmatic launches.
   void settle();
-  Status launch(const Operation &kernel, int device);
+  void launch(const Operation &kernel, int device);
   /// Reports `why` once for each text, and returns `status`.
-  Status fail(Status status, const std::string &why);
+  Status report(Status status, const std::string &why);
 
 private:
   void note(const LaunchReport &report);
@@ -195,62 +196,78 @@ private:
   std::set<std::tuple<std::string, int, unsigned>> found;
 };
 
-/// Name of the interface function that runs, for messages.
-extern thread_local const char *currentCall;
 /// Last error of the runtime interface in this thread.
 extern thread_local cudaError_t lastError;
 
-inline Status fail(Status status, const std::string &why) { return Session::get().fail(status, why); }
-inline Status invalid(const std::string &why) { return fail(CUDA_ERROR_INVALID_VALUE, why); }
+// The calls of interface functions end with the status that their bodies throw.
+[[noreturn]] inline void fail(Status status, const std::string &why) { throw Session::get().report(status, why); }
+[[noreturn]] inline void invalid(const std::string &why) { fail(CUDA_ERROR_INVALID_VALUE, why); }
+inline void require(bool condition, Status otherwise = CUDA_ERROR_INVALID_VALUE) {
+  if (!condition)
+    throw otherwise;
+}
 
 /// Runs the body of an interface function. `needsStart` is false for functions
 /// that work without a device.
-Status run(const char *name, bool isRuntime, const std::function<Status()> &body, bool needsStart = true);
+Status run(const char *name, bool isRuntime, const std::function<void()> &body, bool needsStart = true);
 
+#define MX_PUBLIC extern "C" __attribute__((visibility("default")))
 // Defines a function of the driver or of the runtime interface.
 #define MX_DRIVER(name, parameters, ...)                                                                               \
-  extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI name parameters {                                 \
-    return run(MX_TEXT(name), false, [&]()->Status __VA_ARGS__);                                                       \
-  }
+  MX_PUBLIC CUresult CUDAAPI name parameters { return run(MX_TEXT(name), false, [&] __VA_ARGS__); }
 #define MX_RUNTIME(name, parameters, ...)                                                                              \
-  extern "C" __attribute__((visibility("default"))) cudaError_t CUDARTAPI name parameters {                            \
-    return cudaError_t(run(MX_TEXT(name), true, [&]()->Status __VA_ARGS__));                                           \
-  }
+  MX_PUBLIC cudaError_t CUDARTAPI name parameters { return cudaError_t(run(MX_TEXT(name), true, [&] __VA_ARGS__)); }
 // A function of both interfaces.
 #define MX_BOTH(driver, runtime, parameters, ...)                                                                      \
   MX_DRIVER(driver, parameters, __VA_ARGS__)                                                                           \
   MX_RUNTIME(runtime, parameters, __VA_ARGS__)
+// A function that submits an operation, and its variant for a stream.
+#define MX_WORK(INTERFACE, name, parameters, ...)                                                                      \
+  INTERFACE(name, parameters, { submit(nullptr, __VA_ARGS__); })                                                       \
+  INTERFACE(name##Async, (MX_LIST parameters, CUstream stream), { submit(stream, __VA_ARGS__); })
+#define MX_LIST(...) __VA_ARGS__
 #define MX_TEXT(name) MX_TEXT_OF(name)
 #define MX_TEXT_OF(name) #name
 
 // Services of the files of this folder.
-Status allocate(size_t bytes, Block::Kind kind, unsigned flags, uint64_t &address);
-Status release(uint64_t address);
-/// Returns the block that contains the address, or null.
-std::pair<const uint64_t, Block> *findBlock(uint64_t address);
-/// Returns the device of a device address, or null for host memory.
-Device *deviceOf(uint64_t address);
-Status perform(const Operation &operation, Stream *stream);
+/// Returns the address of new memory.
+uint64_t allocate(size_t bytes, Block::Kind kind = Block::Device, unsigned flags = 0);
+void release(uint64_t address);
+void perform(const Operation &operation, Stream &stream);
 /// Runs the operation, or adds it to the graph that the stream captures.
-Status submit(CUstream stream, Operation operation);
-/// Returns the stream of a handle, also of the default streams; null if the
-/// handle is invalid.
-Stream *streamOf(CUstream stream);
-/// Describes a copy of the runtime interface.
-Status copyOf(const cudaMemcpy3DParms &copy, Operation &work);
-Status runGraph(const Graph &graph, Stream *stream);
-/// Packs the arguments of a kernel.
-Status pack(Function &function, void **arguments, void **extra, std::vector<uint8_t> &parameters);
-Status functionOf(const void *handle, Function *&function);
+void submit(CUstream stream, Operation operation);
+/// Returns a device by number.
+Device &deviceAt(int ordinal);
+/// Returns the stream of a handle, also of the default streams.
+Stream &streamOf(CUstream stream);
+void runGraph(const Graph &graph, Stream &stream);
+Function &functionOf(const void *handle);
 /// Reads launch attributes. Both interfaces share their layout.
-Status readAttributes(const cudaLaunchAttribute *attributes, unsigned count, Operation &work);
+void readAttributes(const cudaLaunchAttribute *attributes, unsigned count, Operation &work);
 double now(); ///< microseconds: modelled with --time, else of the host
 
+inline Dim3 of(dim3 d) { return {d.x, d.y, d.z}; }
+
+// Operations. Widths of copies are in bytes, those of fills in values.
+Operation kernelOf(const void *kernel, Dim3 grid, Dim3 block, size_t dynamicShared, void **arguments, void **extra,
+    Operation work = {});
+Operation copyOf(Place to, Place from, size_t width, size_t rows = 1, size_t planes = 1);
+Operation copyOf(const cudaMemcpy3DParms &copy);
+Operation fillOf(Place to, uint32_t value, unsigned valueBytes, size_t width, size_t rows = 1, size_t planes = 1);
+Operation hostOf(void (*call)(void *), void *data);
+
 template <typename T>
-bool isLive(T *handle) {
+bool isLive(const T *handle) {
   auto &handles = Session::get().handles;
   auto found = handles.find(handle);
   return found != handles.end() && found->second == typeid(T);
+}
+/// Returns the object of a handle.
+template <typename T, typename Handle>
+T &live(Handle handle, Status otherwise = CUDA_ERROR_INVALID_VALUE) {
+  auto *object = reinterpret_cast<T *>(handle);
+  require(isLive(object), otherwise);
+  return *object;
 }
 template <typename T>
 void enter(T *handle) {
@@ -262,13 +279,19 @@ T *make(Values &&...values) {
   enter(made);
   return made;
 }
+/// Returns the default object of a device, which is made on first use.
 template <typename T>
-bool destroy(T *handle) {
-  if (!isLive(handle))
-    return false;
-  Session::get().handles.erase(handle);
-  delete handle;
-  return true;
+T &defaultOf(int device) {
+  static std::map<int, T *> made;
+  T *&found = made[device];
+  if (!found)
+    found = make<T>(device);
+  return *found;
+}
+template <typename T>
+void destroy(T &object) {
+  Session::get().handles.erase(&object);
+  delete &object;
 }
 
 } // namespace mx::sim::cuda
