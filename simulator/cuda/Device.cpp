@@ -176,7 +176,6 @@ static void select(int device) {
   Session::get().current() = device;
 }
 MX_BOTH(cuDeviceGetCount, cudaGetDeviceCount, (int *number), { *number = int(Session::get().devices.size()); })
-MX_DRIVER(cuInit, (unsigned), {})
 MX_DRIVER(cuDeviceGet, (CUdevice * device, int ordinal), {
   deviceAt(ordinal);
   *device = ordinal;
@@ -184,9 +183,7 @@ MX_DRIVER(cuDeviceGet, (CUdevice * device, int ordinal), {
 MX_RUNTIME(cudaSetDevice, (int device), { select(device); })
 MX_RUNTIME(cudaInitDevice, (int device, unsigned, unsigned), { select(device); })
 MX_RUNTIME(cudaGetDevice, (int *device), { *device = Session::get().current(); })
-MX_RUNTIME(cudaSetDeviceFlags, (unsigned), {})
 MX_RUNTIME(cudaGetDeviceFlags, (unsigned *flags), { *flags = 0; })
-MX_RUNTIME(cudaSetValidDevices, (int *, int), {})
 
 MX_BOTH(cuCtxSynchronize, cudaDeviceSynchronize, (), { Session::get().settle(); })
 MX_DRIVER(cuCtxSynchronize_v2, (CUcontext), { Session::get().settle(); })
@@ -271,11 +268,8 @@ MX_DRIVER(
 MX_DRIVER(cuCtxGetFlags, (unsigned *flags), { *flags = top().flags; })
 MX_DRIVER(cuCtxGetId, (CUcontext context, unsigned long long *id), { *id = uint64_t(context ? &in(context) : &top()); })
 MX_DRIVER(cuCtxGetApiVersion, (CUcontext, unsigned *version), { *version = CUDA_VERSION; })
-MX_DRIVER(cuCtxSetCacheConfig, (CUfunc_cache), {})
 MX_DRIVER(
     cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device), { *context = out(&deviceAt(device).primary); })
-MX_DRIVER(cuDevicePrimaryCtxRelease, (CUdevice), {})
-MX_DRIVER(cuDevicePrimaryCtxSetFlags, (CUdevice, unsigned), {})
 MX_DRIVER(cuDevicePrimaryCtxReset, (CUdevice), { reset(); })
 MX_DRIVER(cuDevicePrimaryCtxGetState, (CUdevice, unsigned *flags, int *isActive), {
   *flags = 0;
@@ -287,9 +281,7 @@ MX_DRIVER(cuCtxSetLimit, (CUlimit limit, size_t value), { top().limits[limit] = 
 MX_DRIVER(cuCtxGetLimit, (size_t *value, CUlimit limit), { *value = top().limits[limit]; })
 MX_RUNTIME(cudaDeviceSetLimit, (cudaLimit limit, size_t value), { top().limits[limit] = value; })
 MX_RUNTIME(cudaDeviceGetLimit, (size_t *value, cudaLimit limit), { *value = top().limits[limit]; })
-MX_RUNTIME(cudaDeviceSetCacheConfig, (cudaFuncCache), {})
 MX_RUNTIME(cudaDeviceGetCacheConfig, (cudaFuncCache * config), { *config = cudaFuncCachePreferNone; })
-MX_RUNTIME(cudaCtxResetPersistingL2Cache, (), {})
 MX_BOTH(cuCtxGetStreamPriorityRange, cudaDeviceGetStreamPriorityRange, (int *least, int *greatest), {
   if (least)
     *least = 0;
@@ -321,8 +313,6 @@ MX_RUNTIME(cudaDeviceGetP2PAttribute, (int *value, cudaDeviceP2PAttr attribute, 
 
 MX_BOTH(cuDriverGetVersion, cudaDriverGetVersion, (int *number), { *number = CUDA_VERSION; })
 MX_RUNTIME(cudaRuntimeGetVersion, (int *number), { *number = CUDA_VERSION; })
-MX_BOTH(cuProfilerStart, cudaProfilerStart, (), {})
-MX_BOTH(cuProfilerStop, cudaProfilerStop, (), {})
 
 namespace {
 struct ErrorName {
@@ -378,11 +368,15 @@ MX_DRIVER(cuGetExportTable, (const void **, const CUuuid *id), {
   fail(CUDA_ERROR_NOT_SUPPORTED, "found a program or library that contains CUDA's runtime without symbols: link it "
                                  "with nvcc -cudart shared, or keep its symbols");
 })
-/// Reports a function that is not supported. Called by the definitions of generate.py.
-extern "C" __attribute__((visibility("hidden"))) int mxSimMissing(const char *name) {
-  return int(run(
-      name, strncmp(name, "cuda", 4) == 0, [] { fail(CUDA_ERROR_NOT_SUPPORTED, "not supported by mx-sim"); },
-      /*needsStart=*/false));
+// Called by the definitions of generate.py.
+#define MX_STUB extern "C" __attribute__((visibility("hidden"))) int
+static bool isRuntime(const char *name) { return !strncmp(name, "cuda", 4); }
+MX_STUB mxSimNothing(const char *name) {
+  return int(run(name, isRuntime(name), [] {}));
+}
+MX_STUB mxSimMissing(const char *name) {
+  auto report = [] { fail(CUDA_ERROR_NOT_SUPPORTED, "not supported by mx-sim"); };
+  return int(run(name, isRuntime(name), report, /*needsStart=*/false));
 }
 
 //===----------------------------------------------------------------------===//

@@ -291,7 +291,6 @@ MX_RUNTIME(cudaGraphInstantiateWithParams, (CUgraphExec * instance, CUgraph grap
 MX_BOTH(cuGraphExecDestroy, cudaGraphExecDestroy, (CUgraphExec instance), { destroy(in(instance)); })
 MX_BOTH(cuGraphLaunch, cudaGraphLaunch, (CUgraphExec instance, CUstream stream),
     { submit(stream, childOf(in(instance).graph)); })
-MX_BOTH(cuGraphUpload, cudaGraphUpload, (CUgraphExec, CUstream), {})
 
 /// Returns the positions of the dependencies of each node.
 static std::vector<std::vector<size_t>> shapeOf(const Graph &graph) {
@@ -328,7 +327,6 @@ MX_DRIVER(cuGraphExecUpdate, (CUgraphExec instance, CUgraph graph, CUgraphExecUp
 MX_RUNTIME(cudaGraphExecUpdate, (CUgraphExec instance, CUgraph graph, cudaGraphExecUpdateResultInfo *result),
     { update(instance, graph, result); })
 
-MX_RUNTIME(cudaDeviceGraphMemTrim, (int), {})
 MX_RUNTIME(cudaDeviceGetGraphMemAttribute, (int, cudaGraphMemAttributeType, void *value), {
   uint64_t bytes = 0;
   for (auto &[address, block] : Session::get().blocks)

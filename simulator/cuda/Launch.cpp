@@ -225,10 +225,6 @@ MX_RUNTIME(cudaFuncSetAttribute, (const void *kernel, cudaFuncAttribute attribut
     { setAttribute(kernel, attribute, value); })
 MX_RUNTIME(cudaKernelSetAttributeForDevice, (cudaKernel_t kernel, cudaFuncAttribute attribute, int value, int),
     { setAttribute(kernel, attribute, value); })
-MX_DRIVER(cuFuncSetCacheConfig, (CUfunction, CUfunc_cache), {})
-MX_DRIVER(cuFuncSetSharedMemConfig, (CUfunction, CUsharedconfig), {})
-MX_RUNTIME(cudaFuncSetCacheConfig, (const void *, cudaFuncCache), {})
-MX_RUNTIME(cudaFuncSetSharedMemConfig, (const void *, cudaSharedMemConfig), {})
 MX_RUNTIME(cudaFuncGetAttributes, (cudaFuncAttributes * result, const void *kernel), {
   auto get = [&](int attribute) { return getAttribute(kernel, attribute); };
   *result = {};

@@ -176,9 +176,6 @@ MX_DRIVER(cuMemGetAddressRange, (CUdeviceptr * base, size_t *bytes, CUdeviceptr 
   if (bytes)
     *bytes = block.bytes;
 })
-MX_DRIVER(cuMemAdvise, (CUdeviceptr, size_t, CUmem_advise, CUmemLocation), {})
-MX_DRIVER(cuMemPrefetchAsync, (CUdeviceptr, size_t, CUmemLocation, unsigned, CUstream), {})
-MX_DRIVER(cuStreamAttachMemAsync, (CUstream, CUdeviceptr, size_t, unsigned), {})
 
 static void pointerAttribute(void *data, CUpointer_attribute attribute, uint64_t address) {
   auto &[begin, block] = blockOf(address);
@@ -244,7 +241,6 @@ MX_DRIVER(cuMemMap,
         fail(CUDA_ERROR_NOT_SUPPORTED, "memory mapped twice or in part is not supported");
       memory.isMapped = true;
     })
-MX_DRIVER(cuMemUnmap, (CUdeviceptr, size_t), {})
 MX_DRIVER(cuMemSetAccess, (CUdeviceptr address, size_t, const CUmemAccessDesc *, size_t), { blockOf(address); })
 
 //===----------------------------------------------------------------------===//
@@ -275,9 +271,6 @@ MX_RUNTIME(cudaFree, (void *address), { release(uint64_t(address)); })
 MX_RUNTIME(cudaFreeAsync, (void *address, cudaStream_t stream), { releaseInOrder(uint64_t(address), stream); })
 MX_RUNTIME(cudaHostGetDevicePointer, (void **address, void *host, unsigned),
     { *address = reinterpret_cast<void *>(mapped(host)); })
-MX_RUNTIME(cudaMemAdvise, (const void *, size_t, cudaMemoryAdvise, cudaMemLocation), {})
-MX_RUNTIME(cudaMemPrefetchAsync, (const void *, size_t, cudaMemLocation, unsigned, cudaStream_t), {})
-MX_RUNTIME(cudaStreamAttachMemAsync, (cudaStream_t, void *, size_t, unsigned), {})
 MX_RUNTIME(cudaPointerGetAttributes, (cudaPointerAttributes * result, const void *pointer), {
   auto *block = findBlock(uint64_t(pointer));
   *result = {};
@@ -326,7 +319,5 @@ MX_RUNTIME(cudaMemPoolSetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attribu
 })
 MX_RUNTIME(cudaMemPoolGetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value),
     { memcpy(value, &in(pool).attributes[attribute], attribute >= kFirstWide ? sizeof(uint64_t) : sizeof(int)); })
-MX_RUNTIME(cudaMemPoolTrimTo, (cudaMemPool_t, size_t), {})
-MX_RUNTIME(cudaMemPoolSetAccess, (cudaMemPool_t, const cudaMemAccessDesc *, size_t), {})
 MX_RUNTIME(cudaMemPoolGetAccess, (cudaMemAccessFlags * flags, cudaMemPool_t, cudaMemLocation *),
     { *flags = cudaMemAccessFlagsProtReadWrite; })

@@ -208,5 +208,3 @@ MX_RUNTIME(cudaStreamUpdateCaptureDependencies,
         of.last.clear();
       of.last.insert(of.last.end(), added, added + count);
     })
-MX_DRIVER(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *), {})
-MX_RUNTIME(cudaThreadExchangeStreamCaptureMode, (cudaStreamCaptureMode *), {})

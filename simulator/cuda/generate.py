@@ -18,9 +18,18 @@ JUMP = r"""#if defined(__x86_64__)
 #define JUMP(to) "b " to
 #endif
 #define SAME(name, to) __asm__(".globl " name "\n.type " name ", %function\n" name ": " JUMP(to))
-#define MISSING(name) __attribute__((weak, visibility("default"))) int name(void) { return mxSimMissing(#name); }
-int mxSimMissing(const char *name);
+#define STUB(name, call) __attribute__((weak, visibility("default"))) int name(void) { return call(#name); }
+int mxSimMissing(const char *name), mxSimNothing(const char *name);
 """
+# Functions without effect on the simulator, in all versions.
+NOTHING = """
+    cuCtxSetCacheConfig cuDevicePrimaryCtxRelease cuDevicePrimaryCtxSetFlags cuFuncSetCacheConfig
+    cuFuncSetSharedMemConfig cuGraphUpload cuInit cuMemAdvise cuMemPrefetchAsync cuMemUnmap cuProfilerStart
+    cuProfilerStop cuStreamAttachMemAsync cuThreadExchangeStreamCaptureMode cudaCtxResetPersistingL2Cache
+    cudaDeviceGraphMemTrim cudaDeviceSetCacheConfig cudaFuncSetCacheConfig cudaFuncSetSharedMemConfig cudaGraphUpload
+    cudaMemAdvise cudaMemPoolSetAccess cudaMemPoolTrimTo cudaMemPrefetchAsync cudaProfilerStart cudaProfilerStop
+    cudaSetDeviceFlags cudaSetValidDevices cudaStreamAttachMemAsync cudaThreadExchangeStreamCaptureMode
+""".split()
 
 
 def main():
@@ -35,7 +44,8 @@ def main():
     same["__cudaLaunchKernel_ptsz"] = "__cudaLaunchKernel"
     same["cudaLaunchKernelEx"] = "cudaLaunchKernelExC"  # name of CuTe DSL
     names = {name for name in names if re.fullmatch(r"cu(da)?[A-Z]\w*", name)} - same.keys()
-    lines = [f"MISSING({name})" for name in sorted(names)]
+    lines = [f"STUB({name}, mxSim{'Nothing' if re.sub('_v[0-9]$', '', name) in NOTHING else 'Missing'})"
+             for name in sorted(names)]
     lines += [f'SAME("{name}", "{to}");' for name, to in sorted(same.items())]
     (output / "Missing.c").write_text(JUMP + "\n".join(lines) + "\n")
 
