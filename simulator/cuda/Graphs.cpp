@@ -108,7 +108,7 @@ static Operation fillOf(const Parameters &p) {
 }
 static Operation eventOf(CUgraphNodeType kind, CUevent event) {
   Operation work{kind};
-  work.event = reinterpret_cast<Event *>(event);
+  work.event = &live<Event>(event, CUDA_ERROR_INVALID_HANDLE);
   return work;
 }
 static Operation childOf(std::shared_ptr<Graph> graph) {

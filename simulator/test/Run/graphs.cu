@@ -35,6 +35,8 @@ static void captured() {
   OK(cudaMemsetAsync(y, 0, 128, b));
   add<<<1, 32, 0, b>>>(y, 2);
   OK(cudaEventRecord(joined, b));
+  OK(cudaStreamWaitEvent(cudaStreamPerThread, joined, 0));
+  OK(cudaEventRecord(joined, cudaStreamPerThread));
   cudaStreamCaptureStatus status;
   OK(cudaStreamIsCapturing(b, &status));
   CHECK(status == cudaStreamCaptureStatusActive);
@@ -42,8 +44,10 @@ static void captured() {
   join<<<1, 32, 0, a>>>(x, y);
   CHECK(cudaStreamSynchronize(a) == cudaErrorStreamCaptureUnsupported);
   OK(cudaStreamEndCapture(a, &graph));
-  OK(cudaStreamIsCapturing(b, &status));
-  CHECK(status == cudaStreamCaptureStatusNone);
+  for (cudaStream_t stream : {a, b, cudaStreamPerThread}) {
+    OK(cudaStreamIsCapturing(stream, &status));
+    CHECK(status == cudaStreamCaptureStatusNone);
+  }
   size_t count = 0;
   OK(cudaGraphGetNodes(graph, nullptr, &count));
   CHECK(count == 5);
@@ -127,6 +131,14 @@ static void built() {
   OK(cudaGraphInstantiate(&instance, outer, 0));
   OK(cudaGraphLaunch(instance, 0));
   CHECK(read(x) == 22);
+  // New parameters in the graph itself, which are checked at once.
+  cudaMemsetParams one = {x, 0, 1, 4, 32, 1};
+  OK(cudaGraphMemsetNodeSetParams(clear, &one));
+  OK(cudaGraphInstantiate(&instance, graph, 0));
+  OK(cudaGraphLaunch(instance, 0));
+  CHECK(read(x) == 16);
+  add3.blockDim.x = 2000;
+  CHECK(cudaGraphKernelNodeSetParams(times, &add3) == cudaErrorInvalidConfiguration);
   // A cycle.
   OK(cudaGraphAddDependencies(graph, &times, &clear, &edge, 1));
   CHECK(cudaGraphInstantiate(&instance, graph, 0) == cudaErrorInvalidValue);

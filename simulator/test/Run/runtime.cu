@@ -65,6 +65,7 @@ static void copies() {
   CHECK(total == wanted);
   CHECK(cudaFree((char *)y + 4) == cudaErrorInvalidValue);
   OK(cudaFreeAsync(y, 0));
+  CHECK(cudaMemcpy(nullptr, x, 4, cudaMemcpyDefault) == cudaErrorInvalidValue);
   CHECK(cudaMemcpy(y, x, 4, cudaMemcpyDefault) == cudaErrorInvalidValue);
   CHECK(cudaGetLastError() == cudaErrorInvalidValue);
   CHECK(cudaGetLastError() == cudaSuccess);
@@ -115,7 +116,8 @@ static void shapes() {
   cudaPitchedPtr cube;
   cudaExtent extent = make_cudaExtent(16, 4, 3);
   OK(cudaMalloc3D(&cube, extent));
-  OK(cudaMemset3D(cube, 1, extent));
+  OK(cudaMemset3D(cube, 2, extent));
+  OK(cudaMemset3DAsync(cube, 1, extent, 0));
   char planes[3][4][16];
   cudaMemcpy3DParms copy = {};
   copy.srcPtr = cube;

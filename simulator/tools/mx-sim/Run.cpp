@@ -76,14 +76,10 @@ std::string findProgram(const std::string &name) {
   if (name.find('/') != name.npos)
     return access(name.c_str(), X_OK) ? "" : name;
   const char *path = getenv("PATH");
-  std::string all = path ? path : "/bin:/usr/bin";
-  for (size_t begin = 0; begin <= all.size();) {
-    size_t end = std::min(all.find(':', begin), all.size());
-    std::string candidate = all.substr(begin, end - begin) + "/" + name;
-    if (!access(candidate.c_str(), X_OK))
-      return candidate;
-    begin = end + 1;
-  }
+  std::istringstream folders(path ? path : "/bin:/usr/bin");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (!access((folder + "/" + name).c_str(), X_OK))
+      return folder + "/" + name;
   return "";
 }
 
