@@ -7,7 +7,6 @@
 #include "mxsim/tensor/TensorMap.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 
