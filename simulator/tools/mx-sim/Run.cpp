@@ -200,20 +200,30 @@ int mx::sim::runProgram(int argc, char **argv) {
       value.append(":").append(others);
     setenv(variable, value.c_str(), 1);
   }
-  pid_t child;
-  if (int error = posix_spawn(&child, program.c_str(), nullptr, nullptr,
+  // Signals wait until this process handles them.
+  sigset_t signals, before;
+  sigemptyset(&signals);
+  for (int number : {SIGINT, SIGQUIT, SIGTERM})
+    sigaddset(&signals, number);
+  sigprocmask(SIG_BLOCK, &signals, &before);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setsigmask(&attributes, &before);
+  if (int error = posix_spawn(&running, program.c_str(), nullptr, &attributes,
                               argv + next, environ)) {
     rmdir(folder.c_str());
     return refuse(program + ": " + strerror(error));
   }
+  posix_spawnattr_destroy(&attributes);
   // A terminal interrupts both; this process then prints the findings.
   signal(SIGINT, SIG_IGN);
   signal(SIGQUIT, SIG_IGN);
-  running = child;
   // A time limit ends the program; this process then prints the findings.
   signal(SIGTERM, [](int) { kill(running, SIGTERM); });
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   int end;
-  if (waitpid(child, &end, 0) < 0)
+  if (waitpid(running, &end, 0) < 0)
     return refuse(program + ": " + strerror(errno));
   // As a shell does.
   int status = WIFEXITED(end) ? WEXITSTATUS(end) : 128 + WTERMSIG(end);
