@@ -303,7 +303,8 @@ void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   shadow.visit</*HasLanes=*/false>(
       {&range, 1}, shadow.record(id, e), id, Touch::Read, e,
       [&](const GlobalShadow::Record &r, bool) {
-        return !isRace(r) && hasStep(o.maps, r.cluster, r.epoch);
+        return !isRace(r) && o.known.rare &&
+               hasStep(o.known.rare->acquiredMaps, r.cluster, r.epoch);
       },
       [&](const AccessRange &, const Conflict &c) {
         first.add(c, /*warns=*/false);

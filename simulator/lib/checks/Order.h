@@ -85,8 +85,6 @@ struct WarpOrder {
   Clock tensorAcquired;
   /// Knowledge released by tcgen05.fence::before_thread_sync.
   Clock tensorReleased;
-  /// Tensor maps made visible to copies by an acquire fence.
-  Clock maps;
   /// Last strong read in each scope: a polling loop repeats it.
   struct StrongRead {
     uint64_t address = 0, release = 0;

@@ -108,7 +108,7 @@ void Order::releaseMaps(Warp &w, MemoryScope scope) {
 void Order::acquireMaps(Warp &w, MemoryScope scope) {
   WarpOrder &o = of(w);
   acquireUnfenced(w, scope);
-  o.maps.join(o.known.maps);
+  o.known.ownRare().acquiredMaps.join(o.known.maps);
 }
 
 /// Executes fence.mbarrier_init. A later relaxed arrival at the cluster barrier
@@ -166,6 +166,7 @@ void Order::passOnFenced(Warp &w, Knowledge &to) {
     if (level != MemoryScope::Device)
       passOn(w, to.fencedIn(level), std::as_const(o.known).fencedIn(level));
   to.ownRare().narrow.join(o.known.rare->narrow);
+  passOn(w, to.ownRare().acquiredMaps, o.known.rare->acquiredMaps);
 }
 
 Published &Order::published(Warp &w, MemoryScope level) {

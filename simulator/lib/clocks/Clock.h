@@ -183,6 +183,8 @@ struct Knowledge {
     /// Steps beyond `generic` that other devices of a world would have
     /// published if every scope involved were system scope.
     Clock narrow;
+    /// Of `maps`, what an acquire fence has made visible to copies.
+    Clock acquiredMaps;
   };
   /// Null if empty; may be shared with other clocks.
   std::shared_ptr<Rare> rare;
@@ -231,6 +233,7 @@ struct Knowledge {
     for (unsigned k = 0; k < kMemoryScopes; ++k)
       own.fenced[k].join(other.rare->fenced[k]);
     own.narrow.join(other.rare->narrow);
+    own.acquiredMaps.join(other.rare->acquiredMaps);
   }
   void clear() {
     generic.clear();
