@@ -238,7 +238,7 @@ const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
   uint64_t addresses[32];
   uint8_t *at[32];
   bool isVain =
-      w.machine->device && changesNothing(w, i, o, mask, addresses, at);
+      w.machine->parksPolls() && changesNothing(w, i, o, mask, addresses, at);
   if (w.cta->cluster->stopped ||
       (isVain && isPolling(w, i, o.space, mask, addresses, at, size)))
     return nullptr;

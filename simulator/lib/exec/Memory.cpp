@@ -309,8 +309,8 @@ bool mayRun(Warp &w, const Instr *i, const Access &access) {
          w.takeTurn(i);
 }
 
-/// Prepares a load in a world. Returns false if the lanes are polling and must
-/// wait until memory changes.
+/// Prepares a load in a world, or a strong load. Returns false if the lanes are
+/// polling and must wait until memory changes.
 bool mayLoad(Warp &w, const Instr *i, const Access &access, uint32_t bytes,
              uint32_t mask, uint8_t *const at[32]) {
   uint64_t addresses[32] = {};
@@ -361,7 +361,7 @@ const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
   if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, false,
                     addresses, unwritten))
     return nullptr;
-  if (w.machine->device &&
+  if ((w.machine->device || access.strength != Strength::Weak) &&
       !mayLoad(w, i, access, access.count * sizeof(T), mask, addresses.each()))
     return nullptr;
   if (__builtin_expect(w.pendingCount, 0))

@@ -149,6 +149,8 @@ static Situation situationOf(const Group &g) {
     return Situation::MissingWarps;
   if (g.wait == Wait::Registers)
     return Situation::MissingRegisters;
+  if (g.wait == Wait::Word)
+    return Situation::MissingWrite;
   bool isTest = g.wait == Wait::Poll && g.cta;
   if (g.wait != Wait::Mbarrier && !isTest)
     return Situation::None;

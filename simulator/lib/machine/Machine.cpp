@@ -419,7 +419,7 @@ bool Machine::ready(Warp &w, Group &g) {
     return w.cta->cluster->round != g.index;
   case Wait::Word: {
     PollLog &log = (*w.polls)[g.mask];
-    bool isWoken = log.hasChanged() || !device->world.parks;
+    bool isWoken = log.hasChanged() || !parksPolls();
     if (isWoken)
       ++w.cta->cluster->effects;
     if (!isWoken &&

@@ -565,6 +565,10 @@ public:
   /// Returns a hash of the positions and registers of all warps, for detecting
   /// a lack of progress.
   uint64_t stateHash();
+  /// Returns true to suspend polling lanes instead of running them.
+  bool parksPolls() const;
+  /// Returns true if a warp has executed a strong read.
+  bool isPolled() const;
   /// Returns true if a warp has read a clock since the last call.
   bool takeReadsTime();
   void finish();
@@ -582,6 +586,7 @@ public:
   uint32_t threads = 0, warpsPerCta = 0;
   uint32_t sharedBytes = 0; ///< per CTA, including reserved and dynamic memory
   uint32_t dynamicOffset = 0;
+  bool parks = true; ///< see parksPolls; a world has its own
   bool stopped = false;
   std::atomic<bool> wasInterrupted{false};
   std::vector<uint8_t> params;

@@ -60,7 +60,7 @@ static bool isSame(const std::vector<PollLog::Word> &a,
 bool mx::sim::isPolling(Warp &w, const Instr *i, ptx::Space space,
                         uint32_t mask, const uint64_t addresses[32],
                         uint8_t *const hosts[32], uint32_t bytes) {
-  if (!w.machine->device->world.parks || bytes > sizeof(PollLog::Word::value))
+  if (!w.machine->parksPolls() || bytes > sizeof(PollLog::Word::value))
     return false;
   if (!w.polls)
     w.polls = std::make_unique<PollLogs>();

@@ -1,11 +1,11 @@
 //===- Polling.h - Detection of polling loops -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In a world, a group of lanes is suspended if it repeats strong reads of the
-// same words, reads the same values, and does nothing else in between. The
-// group resumes when a word changes. This affects scheduling only: lanes that
-// loop for other reasons, for instance to count retries, resume once no device
-// can make progress.
+// A group of lanes is suspended if it repeats strong reads of the same words,
+// reads the same values, and does nothing else in between. The group resumes
+// when a word changes. This affects scheduling only: lanes that loop for other
+// reasons, for instance to count retries, resume once nothing can make
+// progress. Timed launches suspend no lanes.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_POLLING_H

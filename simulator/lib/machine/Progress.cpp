@@ -23,6 +23,10 @@ void Machine::passTime(uint64_t executedBefore) {
   device->world.time += rounds * 64 + (executed - executedBefore);
 }
 
+bool Machine::parksPolls() const {
+  return device ? device->world.parks : parks && !timing;
+}
+
 bool Machine::takeReadsTime() {
   bool any = false;
   for (auto &c : active)

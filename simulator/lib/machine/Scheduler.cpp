@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <unordered_set>
 
 using namespace mx::sim;
 
@@ -195,7 +196,8 @@ bool Machine::runTurn(Cluster &c) {
         c.executed += n;
       }
     }
-  bool any = !device;
+  // A read is progress, unless the launch was idle before.
+  bool any = !device && !c.timeout;
   if (c.queue.wantsTurn() && !c.stopped)
     any |= c.queue.completeOne(&c.random, true);
   c.hasTurn = false;
@@ -425,6 +427,15 @@ bool Machine::breakConvergence() {
   return isReleased;
 }
 
+bool Machine::isPolled() const {
+  for (auto &c : active)
+    for (auto &cta : c->ctas)
+      for (const Warp &w : cta->warps)
+        if (w.polls)
+          return true;
+  return false;
+}
+
 void Machine::finish() {
   for (auto &c : active) {
     collect(*c);
@@ -444,7 +455,9 @@ void Machine::run() {
     return;
   if (timing)
     return timing->run();
-  uint64_t idlePasses = 0;
+  constexpr size_t kMostStates = 64;
+  std::unordered_set<uint64_t> seen; // states since the last progress
+  uint64_t idlePasses = 0, repeated = 0;
   for (;;) {
     Pass last = pass(kQuantum);
     if (last == Pass::Ended)
@@ -453,13 +466,20 @@ void Machine::run() {
     // expire repeatedly. If nothing changes even then, the launch is
     // deadlocked.
     bool slept = setTimeouts(last == Pass::Idle);
-    if (last == Pass::Progress) {
-      idlePasses = 0;
+    if (last == Pass::Progress || breakConvergence()) {
+      idlePasses = repeated = 0;
+      seen.clear();
+      parks = true;
       continue;
     }
-    if (breakConvergence())
-      idlePasses = 0;
-    if (++idlePasses > (slept ? 100000u : 256u)) {
+    // Lanes that count their polls never repeat a state. While they run, few
+    // states are looked at.
+    ++idlePasses;
+    if (!parks && idlePasses % kMostStates)
+      continue;
+    if (isPolled() && seen.insert(stateHash()).second)
+      parks = seen.size() < kMostStates;
+    else if (++repeated > (slept ? 100000u : 256u)) {
       reportDeadlock();
       break;
     }
