@@ -216,7 +216,11 @@ void Session::launch(const Operation &kernel, int device) {
   config.cooperative = kernel.isCooperative;
   config.maxDynamicSharedBytes = uint32_t(function.mostShared());
   config.nonPortableCluster = function.nonPortableCluster;
+  // If the process is killed here, `mx-sim run` names the kernel.
+  std::string process = std::to_string(getpid());
+  append("/running", process + " " + shortName(function.name) + "\n");
   LaunchReport report = mx::sim::launch(function.program->on(device), devices[size_t(device)]->memory, config);
+  append("/running", process + "\n");
   modelled += report.time.microseconds();
   if (report.status == LaunchStatus::BadInput && statusOf(report) == CUDA_ERROR_INVALID_VALUE)
     invalid(report.text());

@@ -10,6 +10,9 @@
 // RUN: not mx-sim run %t assert 2>&1 | FileCheck --check-prefix=ASSERT %s
 // RUN: not mx-sim run %t crash 2>&1 | FileCheck --check-prefix=CRASH %s
 // RUN: not mx-sim run %t term 2>&1 | FileCheck --check-prefix=TERM %s
+// Signals sent to mx-sim alone end the program, which closes its pipe; the running kernel is named.
+// RUN: not mx-sim run %t hang 2>&1 | FileCheck --check-prefix=HANG %s
+// RUN: %python -c "import subprocess, sys; assert subprocess.run(sys.argv[1:], stdout=-1, timeout=40).returncode == -9" mx-sim run %t kill
 // RUN: mx-sim run %t missing 2>&1 | FileCheck --check-prefix=MISSING %s
 // The status of the program is kept.
 // RUN: %python -c "import subprocess, sys; assert subprocess.run(sys.argv[1:]).returncode == 255" mx-sim run %t status 2>&1 | FileCheck --check-prefix=STATUS %s
@@ -25,6 +28,8 @@
 // RUN: not mx-sim run --sed=1 %t 2>&1 | FileCheck --check-prefix=OPTION %s
 // RUN: not mx-sim run 2>&1 | FileCheck --check-prefix=NOTHING %s
 // RUN: not mx-sim run ./none 2>&1 | FileCheck --check-prefix=ABSENT %s
+// RUN: not mx-sim run %s 2>&1 | FileCheck --check-prefix=SOURCE %s
+// RUN: rm -rf %t.d && mkdir %t.d && cp %t %t.d/mm && cd %t.d && not mx-sim run mm 2>&1 | FileCheck --check-prefix=BESIDE %s
 // RUN: not mx-sim run %S 2>&1 | FileCheck --check-prefix=FOLDER %s
 // RUN: not mx-sim run --report=/none/r %t 2>&1 | FileCheck --check-prefix=NOWRITE %s
 // RUN: not mx-sim run --report=%t.r --sarif=%t.r %t 2>&1 | FileCheck --check-prefix=SAME %s
@@ -45,11 +50,14 @@ __global__ void unordered(int *out) {
   out[threadIdx.x] = tile[63 - threadIdx.x];
 }
 __global__ void wild(int *out) { out[1 << 20] = 1; }
+__global__ void hang(volatile int *out) { while (*out) {} }
 __global__ void checks(int value) { assert(value == 3); }
 
 int main(int, char **arguments) {
   int *out;
   auto is = [&](const char *word) { return !strcmp(arguments[1], word); };
+  if (is("kill") && !kill(getppid(), SIGKILL))
+    sleep(60);
   if (is("status"))
     return 255;
   if (cudaError_t error = cudaMalloc(&out, 256); error) {
@@ -67,6 +75,12 @@ int main(int, char **arguments) {
     cudaDeviceSynchronize();
     kill(getppid(), SIGTERM); // mx-sim
     pause();
+  }
+  if (is("hang")) {
+    signal(SIGINT, SIG_DFL); // lit ignores it
+    signal(SIGALRM, [](int) { kill(getppid(), SIGINT); });
+    alarm(2);
+    hang<<<1, 1>>>(out);
   }
   if (is("wild"))
     wild<<<1, 1>>>(out);
@@ -97,6 +111,8 @@ int main(int, char **arguments) {
 // CRASH: ended by signal 6
 // TERM: 2 launches, {{[0-9]}} findings
 // TERM: ended by signal 15
+// HANG: 0 launches, nothing checked, interrupted in kernel hang
+// STATUS: 0 launches, nothing checked
 // STATUS-NOT: signal
 // MISSING: cudaMallocArray: not supported by mx-sim
 // MISSING-NOT: cudaMallocArray: not
@@ -116,6 +132,8 @@ int main(int, char **arguments) {
 // NOWRITE: error: /none/r: No such file or directory
 // SAME: error: --report and --sarif are the same file
 // OVER: error: --sarif and the program are the same file
-// ABSENT: ./none: expected a program, found No such file or directory
+// ABSENT: ./none: expected a program, found none{{$}}
+// SOURCE: findings.cu: expected an executable, found a file without execute permission: compile a .cu file first
+// BESIDE: mm: expected a program on PATH, found none: write ./mm
 // HELP: mx-sim run [OPTIONS] PROGRAM [ARGUMENTS...]
 // HELP: --chip NAME

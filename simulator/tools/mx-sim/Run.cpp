@@ -24,8 +24,8 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
-#include <spawn.h>
 #include <sstream>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,7 +46,8 @@ const RunOption kOptions[] = {
      "program",
      "MX_SIM_CHIP"},
     {"--devices", "N", "Number of devices; default: 1", "MX_SIM_DEVICES"},
-    {"--checks", "LIST", "Checks: all (default), none, or a list", nullptr},
+    {"--checks", "LIST",
+     "Checks: all (default), none, or a list; -NAME disables a check", nullptr},
     {"--seed", "N", "Order of warps, CTAs and asynchronous completions",
      nullptr},
     {"--jobs", "N", "Host threads; 0 (default): one per core", nullptr},
@@ -174,10 +175,15 @@ int mx::sim::runProgram(int argc, char **argv) {
   if (next == argc)
     return refuse("run: expected a program; mx-sim run --help lists the "
                   "options");
-  std::string program = findProgram(argv[next]);
+  std::string name = argv[next], program = findProgram(name);
   if (program.empty())
-    return refuse(std::string(argv[next]) + ": expected a program, found " +
-                  strerror(errno));
+    return refuse(
+        name +
+        (!fs::is_regular_file(name, code) ? ": expected a program, found none"
+         : access(name.c_str(), X_OK)
+             ? ": expected an executable, found a file without execute "
+               "permission: compile a .cu file first"
+             : ": expected a program on PATH, found none: write ./" + name));
   if (std::string why = whyUnusable(program); !why.empty())
     return refuse(why);
   for (auto &[path, option] : outputs)
@@ -206,21 +212,30 @@ int mx::sim::runProgram(int argc, char **argv) {
   for (int number : {SIGINT, SIGQUIT, SIGTERM})
     sigaddset(&signals, number);
   sigprocmask(SIG_BLOCK, &signals, &before);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  posix_spawnattr_setsigmask(&attributes, &before);
-  if (int error = posix_spawn(&running, program.c_str(), nullptr, &attributes,
-                              argv + next, environ)) {
-    rmdir(folder.c_str());
-    return refuse(program + ": " + strerror(error));
+  volatile int error = 0; // the child sets it
+  running = vfork();
+  if (!running) {
+    // Without mx-sim, the program ends too.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    execv(program.c_str(), argv + next);
+    error = errno;
+    _exit(kExitBadInput);
   }
-  posix_spawnattr_destroy(&attributes);
-  // A terminal interrupts both; this process then prints the findings.
-  signal(SIGINT, SIG_IGN);
-  signal(SIGQUIT, SIG_IGN);
-  // A time limit ends the program; this process then prints the findings.
-  signal(SIGTERM, [](int) { kill(running, SIGTERM); });
+  if (running < 0 || error) {
+    rmdir(folder.c_str());
+    return refuse(program + ": " + strerror(error ? error : errno));
+  }
+  // Signals end the program; this process then prints the findings. A terminal
+  // signals both, so only signals of processes are forwarded.
+  struct sigaction forward = {};
+  forward.sa_flags = SA_SIGINFO | SA_RESTART;
+  forward.sa_sigaction = [](int number, siginfo_t *info, void *) {
+    if (info->si_code <= 0)
+      kill(running, number);
+  };
+  for (int number : {SIGINT, SIGQUIT, SIGTERM})
+    sigaction(number, &forward, nullptr);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   int end;
   if (waitpid(running, &end, 0) < 0)
@@ -236,13 +251,25 @@ int mx::sim::runProgram(int argc, char **argv) {
   }
   std::string launches; // a character each
   (void)mx::readInputFile(folder + "/launches", launches);
+  // Kernels by process: a start is "PID KERNEL", an end "PID".
+  std::map<std::string, std::string> unfinished;
+  for (const std::string &line : readTexts(folder + "/running", '\n'))
+    if (size_t at = line.find(' '); at != line.npos)
+      unfinished[line.substr(0, at)] = line.substr(at + 1);
+    else
+      unfinished.erase(line);
   auto counted = [](uint64_t number, const char *one, const char *many) {
     return std::to_string(number) + " " + (number == 1 ? one : many);
   };
   std::cerr << "mx-sim: " << mx::printable(argv[next]) << ": "
             << counted(launches.size(), "launch", "launches") << ", "
-            << (count ? counted(count, "finding", "findings") : "clean")
-            << "\n";
+            << (count                ? counted(count, "finding", "findings")
+                : launches.empty()   ? "nothing checked"
+                : unfinished.empty() ? "clean"
+                                     : "no findings");
+  for (auto &[process, kernel] : unfinished)
+    std::cerr << ", interrupted in kernel " << mx::printable(kernel);
+  std::cerr << "\n";
   if (WIFSIGNALED(end))
     std::cerr << "mx-sim: " << mx::printable(argv[next]) << ": ended by signal "
               << WTERMSIG(end) << "\n";

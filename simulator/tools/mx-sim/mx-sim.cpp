@@ -36,7 +36,7 @@ constexpr const char *kNoValue = "true";
 constexpr const char *kBoldRed = "\033[0;1;31m", *kBoldMagenta = "\033[0;1;35m";
 
 struct Options {
-  CLI::App app{"Runs PTX kernels on the CPU", "mx-sim"};
+  CLI::App app{"Runs PTX kernels; for programs: mx-sim run --help", "mx-sim"};
   std::vector<std::string> inputs, figures;
   std::string checks = "all", sums = "exact", data = "values";
   std::string report, sarif, timeline, trace, time, machineCode, clock, without,
