@@ -337,9 +337,10 @@ TEST(Embedded, FindsTheSizeOfBinaries) {
 }
 
 TEST(Embedded, SaysHowToGetPtx) {
-  std::string how = "; PTX comes from gpu-module-to-binary{format=isa}, "
-                    "gpu-lower-to-nvvm-pipeline=\"cubin-format=isa\", nvcc "
-                    "-gencode arch=compute_XX,code=compute_XX and nvcc -ptx";
+  std::string how = "; PTX comes from nvcc -gencode arch=compute_XX,"
+                    "code=compute_XX, nvcc -ptx, "
+                    "gpu-module-to-binary{format=isa} and "
+                    "gpu-lower-to-nvvm-pipeline=\"cubin-format=isa\"";
   std::string cubin = elf(kCuda, 90 << 8, ".text.k", "code");
   EXPECT_EQ(unpack(cubin), "m: expected PTX for the simulator, found a cubin "
                            "with code for sm_90 only" +

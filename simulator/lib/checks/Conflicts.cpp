@@ -237,8 +237,8 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
   if (c.lane) {
     w.note(i, {FindingKind::Race, Situation::RaceWithLane},
            text + " races with " + describeEarlier(c) +
-               ": no synchronization orders the two lanes: expected "
-               "bar.warp.sync between the two",
+               ": no synchronization orders the lanes: expected bar.warp.sync "
+               "between the accesses",
            lanes);
     return;
   }

@@ -273,9 +273,9 @@ std::string mx::sim::unpackPtx(Image &image, ComputeCapability chip) {
            (isFatbin ? "fatbin" : "cubin") +
            (targets.empty() ? " without any"
                             : " with code for " + targets + " only") +
-           "; PTX comes from gpu-module-to-binary{format=isa}, "
-           "gpu-lower-to-nvvm-pipeline=\"cubin-format=isa\", "
-           "nvcc -gencode arch=compute_XX,code=compute_XX and nvcc -ptx";
+           "; PTX comes from nvcc -gencode arch=compute_XX,code=compute_XX, "
+           "nvcc -ptx, gpu-module-to-binary{format=isa} and "
+           "gpu-lower-to-nvvm-pipeline=\"cubin-format=isa\"";
   std::string text = std::move(search.ptx), name = image.name;
   // readImage() treats a size of 0 as NUL-terminated text.
   std::string error = readImage(text.data(), text.size(), name.c_str(), image);

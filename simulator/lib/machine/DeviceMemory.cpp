@@ -278,8 +278,10 @@ std::string DeviceMemory::describe(uint64_t address, uint64_t bytes) const {
     consider(b);
   for (const auto &entry : mapped)
     consider(entry.second);
-  if (!best)
-    return s;
+  if (address < 4096)
+    return s + ", at offset " + std::to_string(address) + " of a null pointer";
+  if (bestDistance > 1 << 30)
+    return s + ", which is not an address of device memory";
   std::string name = best->info.name.empty()
                          ? "an unnamed buffer"
                          : "buffer '" + best->info.name + "'";

@@ -203,7 +203,8 @@ std::string Machine::describeShared(const Cta &own, uint64_t address,
     return s + ", the CTA has " + std::to_string(sharedBytes) +
            " bytes of shared memory, including " +
            std::to_string(kReservedShared) + " reserved and " +
-           std::to_string(config.dynamicSharedBytes) + " dynamic bytes";
+           std::to_string(config.dynamicSharedBytes) + " dynamic bytes" +
+           (config.dynamicSharedBytes ? "" : ": the launch passes none");
   s += ", " + describeSharedOffset(offset);
   if (rank != own.rank)
     s += " of CTA rank " + std::to_string(rank);

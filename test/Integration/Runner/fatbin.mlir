@@ -12,7 +12,7 @@
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=bin" -o %t.mlir
 // RUN: not env MX_ERRORS=exit MX_DEVICE=sim %runner %t.mlir 2>&1 | FileCheck --check-prefix=BIN %s
 //
-// BIN:     mx runtime: bad module: gpu.binary: expected PTX for the simulator, found a cubin with code for sm_90 only; PTX comes from gpu-module-to-binary{format=isa}, gpu-lower-to-nvvm-pipeline="cubin-format=isa"
+// BIN:     mx runtime: bad module: gpu.binary: expected PTX for the simulator, found a cubin with code for sm_90 only; PTX comes from nvcc -gencode arch=compute_XX,code=compute_XX, nvcc -ptx, gpu-module-to-binary{format=isa} and gpu-lower-to-nvvm-pipeline="cubin-format=isa"
 // BIN-NOT: hello
 
 module attributes {gpu.container_module} {
