@@ -192,7 +192,6 @@ void Session::note(const LaunchReport &report) {
       printFinding(finding.text() + "\n");
       fresh.findings.push_back(finding);
     }
-  append("/launches", ".");
   if (!options.report.empty())
     append("/report", launchAsJson(report) + '\0');
   if (const char *folder = getenv("MX_SIM_PTX"))
@@ -218,11 +217,12 @@ void Session::launch(const Operation &kernel, int device) {
   config.nonPortableCluster = function.nonPortableCluster;
   // If the process is killed here, `mx-sim run` names the kernel.
   std::string process = std::to_string(getpid());
-  append("/running", process + " " + shortName(function.name) + "\n");
+  append("/launches", process + " " + shortName(function.name) + "\n");
   LaunchReport report = mx::sim::launch(function.program->on(device), devices[size_t(device)]->memory, config);
-  append("/running", process + "\n");
+  bool isRefused = report.status == LaunchStatus::BadInput && statusOf(report) == CUDA_ERROR_INVALID_VALUE;
+  append("/launches", process + (isRefused ? " \n" : "\n"));
   modelled += report.time.microseconds();
-  if (report.status == LaunchStatus::BadInput && statusOf(report) == CUDA_ERROR_INVALID_VALUE)
+  if (isRefused)
     invalid(report.text());
   note(report);
   if (options.timeLines)

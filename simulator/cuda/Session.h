@@ -248,7 +248,7 @@ double now(); ///< microseconds: modelled with --time, else of the host
 
 inline Dim3 of(dim3 d) { return {d.x, d.y, d.z}; }
 
-// Operations. Widths of copies are in bytes, those of fills in values.
+// Operations. Copies count widths in bytes, fills in values.
 Operation kernelOf(const void *kernel, Dim3 grid, Dim3 block, size_t dynamicShared, void **arguments, void **extra,
     Operation work = {});
 Operation copyOf(Place to, Place from, size_t width, size_t rows = 1, size_t planes = 1);

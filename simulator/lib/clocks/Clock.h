@@ -183,7 +183,7 @@ struct Knowledge {
     /// Steps beyond `generic` that other devices of a world would have
     /// published if every scope involved were system scope.
     Clock narrow;
-    /// Of `maps`, what an acquire fence has made visible to copies.
+    /// Part of `maps` after an acquire fence, visible to copies.
     Clock acquiredMaps;
   };
   /// Null if empty; may be shared with other clocks.

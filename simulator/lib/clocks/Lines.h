@@ -78,7 +78,7 @@ public:
   }
 
 private:
-  /// Number of a row, whose lanes have 2^`shift` bytes each.
+  /// Number of a row with 2^`shift` bytes a lane.
   static LanesNumber number(Lane first, unsigned shift) {
     return LanesNumber(shift << 6 | first);
   }

@@ -240,7 +240,6 @@ int mx::sim::runProgram(int argc, char **argv) {
   int end;
   if (waitpid(running, &end, 0) < 0)
     return refuse(program + ": " + strerror(errno));
-  // As a shell does.
   int status = WIFEXITED(end) ? WEXITSTATUS(end) : 128 + WTERMSIG(end);
   uint64_t count = 0, errors = 0;
   for (const std::string &line : readTexts(folder + "/findings", '\n')) {
@@ -249,27 +248,28 @@ int mx::sim::runProgram(int argc, char **argv) {
     errors += isFirst && line.find(": warning: ") == line.npos;
     std::cerr << line << "\n";
   }
-  std::string launches; // a character each
-  (void)mx::readInputFile(folder + "/launches", launches);
-  // Kernels by process: a start is "PID KERNEL", an end "PID".
-  std::map<std::string, std::string> unfinished;
-  for (const std::string &line : readTexts(folder + "/running", '\n'))
-    if (size_t at = line.find(' '); at != line.npos)
-      unfinished[line.substr(0, at)] = line.substr(at + 1);
-    else
-      unfinished.erase(line);
+  // Start: "PID KERNEL"; end: "PID", or "PID " if the launch is refused.
+  uint64_t launches = 0;
+  std::map<std::string, std::string> kernels; // by process
+  for (const std::string &line : readTexts(folder + "/launches", '\n')) {
+    size_t at = std::min(line.find(' '), line.size());
+    launches += at == line.size();
+    kernels[line.substr(0, at)] = line.substr(std::min(at + 1, line.size()));
+  }
+  std::string unfinished;
+  for (auto &[process, kernel] : kernels)
+    if (!kernel.empty())
+      unfinished += ", interrupted in kernel " + mx::printable(kernel);
   auto counted = [](uint64_t number, const char *one, const char *many) {
     return std::to_string(number) + " " + (number == 1 ? one : many);
   };
   std::cerr << "mx-sim: " << mx::printable(argv[next]) << ": "
-            << counted(launches.size(), "launch", "launches") << ", "
+            << counted(launches, "launch", "launches") << ", "
             << (count                ? counted(count, "finding", "findings")
-                : launches.empty()   ? "nothing checked"
+                : !launches          ? "nothing checked"
                 : unfinished.empty() ? "clean"
-                                     : "no findings");
-  for (auto &[process, kernel] : unfinished)
-    std::cerr << ", interrupted in kernel " << mx::printable(kernel);
-  std::cerr << "\n";
+                                     : "no findings")
+            << unfinished << "\n";
   if (WIFSIGNALED(end))
     std::cerr << "mx-sim: " << mx::printable(argv[next]) << ": ended by signal "
               << WTERMSIG(end) << "\n";
