@@ -59,8 +59,7 @@ double mulD(double a, double b) { return lastNaN(a * b, a, b, b); }
 #if defined(__x86_64__)
 #define MX_FMA_TARGET __attribute__((target("avx2,fma")))
 bool hasFma() {
-  static const bool has =
-      __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
+  static const bool has = kHasAvx2 && __builtin_cpu_supports("fma");
   return has;
 }
 #else

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // map<f> turns a scalar function into a handler. If all lanes are active, the
-// loop contains no condition and can be vectorized. The pragma is valid because
-// registers never overlap partially.
+// loop contains no condition and can be vectorized, with AVX2 where the
+// processor has it. The pragma is valid because registers never overlap
+// partially.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_LANES_H
@@ -22,6 +23,15 @@ namespace mx::sim {
 #define MX_LANES_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define MX_LANES_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+// Not with FMA: the compiler would contract a * b + c.
+#if defined(__x86_64__)
+#define MX_AVX2 __attribute__((target("avx2")))
+inline const bool kHasAvx2 = __builtin_cpu_supports("avx2");
+#else
+#define MX_AVX2
+constexpr bool kHasAvx2 = false;
 #endif
 
 /// Register representation of type T.
@@ -68,8 +78,9 @@ inline Slot sourceSlot(const Instr *i, unsigned k) {
 }
 
 template <auto F, class R, class... A, size_t... K>
-inline const Instr *mapLanes(Warp &w, const Instr *i, uint32_t mask,
-                             R (*)(A...), std::index_sequence<K...>) {
+[[gnu::always_inline]] inline const Instr *mapLanes(Warp &w, const Instr *i,
+                                                    uint32_t mask, R (*)(A...),
+                                                    std::index_sequence<K...>) {
   LaneOf<R> *d = w.at<LaneOf<R>>(i->d);
   std::tuple<const LaneOf<A> *...> s{w.at<LaneOf<A>>(sourceSlot(i, K))...};
   if (mask == ~0u) {
@@ -85,8 +96,27 @@ inline const Instr *mapLanes(Warp &w, const Instr *i, uint32_t mask,
 }
 
 template <class R, class... A>
-constexpr size_t arity(R (*)(A...)) {
-  return sizeof...(A);
+constexpr auto operandsOf(R (*)(A...)) {
+  return std::index_sequence_for<A...>();
+}
+
+template <auto F>
+MX_AVX2 const Instr *mapAvx2(Warp &w, const Instr *i) {
+  return mapLanes<F>(w, i, ~0u, F, operandsOf(F));
+}
+
+template <class T, bool (*F)(T, T)>
+[[gnu::always_inline]] inline uint32_t compareAll(Warp &w, const Instr *i) {
+  const LaneOf<T> *a = w.at<LaneOf<T>>(i->a), *b = w.at<LaneOf<T>>(i->b);
+  uint32_t bits = 0;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    bits |= uint32_t(F(fromLane<T>(a[lane]), fromLane<T>(b[lane]))) << lane;
+  return bits;
+}
+
+template <class T, bool (*F)(T, T)>
+MX_AVX2 uint32_t compareAvx2(Warp &w, const Instr *i) {
+  return compareAll<T, F>(w, i);
 }
 } // namespace detail
 
@@ -100,8 +130,9 @@ constexpr size_t arity(R (*)(A...)) {
 /// Computes d = F(a[, b[, c]]) in each lane.
 template <auto F>
 const Instr *map(Warp &w, const Instr *i, uint32_t mask) {
-  return detail::mapLanes<F>(w, i, mask, F,
-                             std::make_index_sequence<detail::arity(F)>());
+  if (kHasAvx2 && mask == ~0u)
+    return detail::mapAvx2<F>(w, i);
+  return detail::mapLanes<F>(w, i, mask, F, detail::operandsOf(F));
 }
 
 #if defined(__clang__)
@@ -111,13 +142,11 @@ const Instr *map(Warp &w, const Instr *i, uint32_t mask) {
 /// Compares two values in each lane of `mask`. Returns a bit per lane.
 template <class T, bool (*F)(T, T)>
 inline uint32_t compareLanes(Warp &w, const Instr *i, uint32_t mask) {
+  if (mask == ~0u)
+    return kHasAvx2 ? detail::compareAvx2<T, F>(w, i)
+                    : detail::compareAll<T, F>(w, i);
   const LaneOf<T> *a = w.at<LaneOf<T>>(i->a), *b = w.at<LaneOf<T>>(i->b);
   uint32_t bits = 0;
-  if (mask == ~0u) {
-    for (unsigned lane = 0; lane < 32; ++lane)
-      bits |= uint32_t(F(fromLane<T>(a[lane]), fromLane<T>(b[lane]))) << lane;
-    return bits;
-  }
   forLanes(mask, [&](unsigned lane) {
     bits |= uint32_t(F(fromLane<T>(a[lane]), fromLane<T>(b[lane]))) << lane;
   });
