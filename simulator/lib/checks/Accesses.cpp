@@ -9,7 +9,6 @@
 
 #include "../machine/Overlap.h"
 
-#include "../machine/Machine.h"
 #include "../machine/WorldState.h"
 
 using namespace mx::sim;

@@ -9,8 +9,6 @@
 
 #include "Order.h"
 
-#include "../machine/Machine.h"
-
 using namespace mx::sim;
 
 static uint64_t placeOfAnswer(const Cta &cta, uint32_t offset) {

@@ -6,7 +6,6 @@
 
 #include "Order.h"
 
-#include "../machine/Machine.h"
 #include "../machine/WorldState.h"
 
 using namespace mx::sim;

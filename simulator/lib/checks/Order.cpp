@@ -8,7 +8,6 @@
 
 #include "Order.h"
 
-#include "../machine/Machine.h"
 #include "../machine/WorldState.h"
 
 #include <utility>
@@ -30,6 +29,7 @@ Order::Order(Machine &machine, Cluster &cluster)
       if (machine.device)
         o->known = machine.device->known;
       o->known.generic.raise(o->self, 1);
+      w.known = o.get();
       warps.push_back(std::move(o));
     }
   for (size_t k = 0; k < cluster.ctas.size(); ++k)
@@ -40,10 +40,6 @@ void OrderCheck::start(Cluster &c) {
   auto order = std::make_unique<Order>(machine, c);
   c.order = order.get();
   c.observers.push_back(std::move(order));
-}
-
-WarpOrder &Order::of(Warp &w) {
-  return *warps[w.cta->rank * machine.warpsPerCta + w.index];
 }
 
 uint32_t Order::newAgent(AgentKind kind, uint32_t cta, uint32_t warp) {
@@ -143,10 +139,17 @@ void Order::completeBarrier(Cta &cta, uint32_t number) {
   b.arriving.clear();
   b.lastArrivals.swap(b.arrivals);
   b.arrivals.clear();
-  for (Warp &w : cta.warps)
+  for (Warp &w : cta.warps) {
+    of(w).passedBarriers &= ~(1u << number);
     for (Group &g : w.groups)
       if (g.wait == Wait::NamedBarrier && g.index == number)
-        acquire(w, b.completed);
+        passBarrier(w, number);
+  }
+}
+
+void Order::passBarrier(Warp &w, uint32_t number) {
+  acquire(w, w.cta->barriers[number].completed);
+  of(w).passedBarriers |= 1u << number;
 }
 
 void Order::completeCluster() {
@@ -228,9 +231,11 @@ Epoch Order::arrivalEpoch(Warp &w, const Instr *i) {
   return Epoch(o.self, o.step(), instrNumber(i), false, false);
 }
 
-std::string Order::unorderedArrival(Warp &w, const std::vector<Epoch> &last) {
+std::string Order::unorderedArrival(Warp &w, uint32_t number) {
   const Clock &known = of(w).known.generic;
-  for (Epoch e : last)
+  if (of(w).passedBarriers >> number & 1)
+    return {};
+  for (Epoch e : w.cta->barriers[number].lastArrivals)
     if (known[e.agent()] < e.step() && !comesAfter(w, e))
       return describeAgent(e.agent()) + " (line " + std::to_string(lineOf(e)) +
              ")";

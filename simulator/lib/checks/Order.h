@@ -10,20 +10,13 @@
 #define MXSIM_LIB_CHECKS_ORDER_H
 
 #include "../clocks/Published.h"
-#include "../machine/Observer.h"
-
-#include "../machine/Program.h"
+#include "../machine/Machine.h"
 
 #include "mxsim/Simulator.h"
 
 #include <string>
 
 namespace mx::sim {
-
-struct Cta;
-struct Cluster;
-class Machine;
-class Warp;
 
 enum class AgentKind : uint8_t {
   Warp,
@@ -95,6 +88,8 @@ struct WarpOrder {
   Knowledge unfenced[kMemoryScopes];
   uint32_t pipeStep = 1, loadStep = 1, storeStep = 1, copyStep = 1,
            wgmmaStep = 1, initStep = 1;
+  /// Bit n: the warp has waited for the last generation of barrier n.
+  uint32_t passedBarriers = 0;
   /// Value of copyStep at each commit_group of cp.async, and of wgmmaStep for
   /// wgmma.
   std::vector<uint32_t> copyCommits, wgmmaCommits;
@@ -156,6 +151,8 @@ public:
   /// of the warp.
   void exited(Warp &w) override;
   void completeBarrier(Cta &cta, uint32_t number) override;
+  /// Acquires the last generation of barrier `number`.
+  void passBarrier(Warp &w, uint32_t number);
   void completeCluster() override;
   /// Returns the knowledge of an operation issued by `w`, which excludes the
   /// actions of other lanes since they last met. Returns null if nothing is
@@ -209,7 +206,7 @@ public:
   /// ordered before the current arrival, for example "warp 1 (line 7)". Returns
   /// an empty string if all are ordered. The barrier may count unordered
   /// arrivals in either order.
-  std::string unorderedArrival(Warp &w, const std::vector<Epoch> &last);
+  std::string unorderedArrival(Warp &w, uint32_t number);
   Epoch arrivalEpoch(Warp &w, const Instr *i);
   /// Checks that a use of a barrier is ordered after its initialization.
   void useBarrier(Warp &w, const Instr *i, uint32_t lanes,
@@ -296,7 +293,7 @@ public:
   void freeTensor(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
                   unsigned column, unsigned columns);
 
-  WarpOrder &of(Warp &w);
+  static WarpOrder &of(Warp &w) { return *w.known; }
 
 private:
   struct Agent {

@@ -7,7 +7,6 @@
 
 #include "Order.h"
 
-#include "../machine/Machine.h"
 #include "../machine/WorldState.h"
 
 #include <utility>

@@ -238,16 +238,9 @@ template <class Cell, size_t Granules>
 template <class V>
 __attribute__((always_inline)) inline bool
 LineShadow<Cell, Granules>::joinLanes(Line &line, LanesNumber lanes, V &v) {
-  bool isKnown = v.last.isKnown && line.cell == v.last.from;
-  auto isOtherWrite = [&] {
-    return line.write != lanes && line.write && lanes &&
-           (isKnown ? v.last.isWriteNear : v.isNear(line.cell.write));
-  };
-  auto isOtherRead = [&] {
-    return line.read != lanes &&
-           (isKnown ? v.last.isReadNear : v.isNear(line.cell.read));
-  };
-  if (isOtherWrite() || isOtherRead() ||
+  bool isOtherWrite = line.write != lanes && line.write && lanes;
+  if ((isOtherWrite && v.isNear(line.cell.write)) ||
+      (line.read != lanes && v.isNear(line.cell.read)) ||
       (v.isWrite && line.write != lanes && v.isSame(line.cell.write)))
     return false;
   line.read = lanes;
@@ -318,6 +311,15 @@ void LineShadow<Cell, Granules>::visit(uint64_t begin, uint64_t end,
     if constexpr (V::hasLanes)
       if (isWhole)
         lanes = v.numbers().of(run, at - begin);
+    if (isWhole && !line.isSplit && v.last.isKnown &&
+        line.cell == v.last.from &&
+        !(v.last.isWriteNear && line.write != lanes && line.write && lanes) &&
+        !(v.last.isReadNear && line.read != lanes)) {
+      line.cell = v.last.to;
+      line.read = lanes;
+      line.write = v.isWrite ? lanes : line.write;
+      continue;
+    }
     if (isWhole && !line.isSplit && v.isPlain &&
         (!V::hasLanes || joinLanes(line, lanes, v))) {
       change(line.cell, at / 4, 15, v);

@@ -61,7 +61,7 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   if (order) {
     order->meet(w, ~0u);
     if (w.machine->config.checks & kCheckBarrier)
-      if (std::string other = order->unorderedArrival(w, b.lastArrivals);
+      if (std::string other = order->unorderedArrival(w, number);
           !other.empty())
         return w.fail(i, {FindingKind::Barrier, Situation::NamedBarrier},
                       "the warp arrives at barrier " + std::to_string(number) +
@@ -92,7 +92,7 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
     return i + 1;
   if (b.generation != generation) {
     if (order)
-      order->acquire(w, b.completed);
+      order->passBarrier(w, number);
     if (w.trace)
       w.trace->passBarrier(w, number, generation);
     return i + 1;

@@ -198,6 +198,7 @@ void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
     follow(w, i, space, &range, 1, touch, AccessOrder());
 }
 
+/// Follows an access to global memory, or to shared memory of the own CTA.
 static void followPattern(Warp &w, const Instr *i, Space space,
                           uint64_t address, uint64_t bytes, uint32_t mask,
                           Touch touch, const LaneAddresses &addresses) {
@@ -214,7 +215,10 @@ static void followPattern(Warp &w, const Instr *i, Space space,
   } else if (bytes >= 4 && !isSilent) {
     range.run = {1, uint8_t(firstLane(bytes))};
   }
-  follow(w, i, space, &range, 1, touch, AccessOrder());
+  if (space == Space::Global)
+    return w.order()->accessGlobal(w, i, {&range, 1}, {touch});
+  range.address &= kOffsetMask;
+  w.order()->accessShared(w, i, *w.cta, {&range, 1}, {touch});
 }
 
 void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,

@@ -37,6 +37,7 @@ namespace mx::sim {
 class Machine;
 class GlobalView;
 class Order;
+struct WarpOrder;
 class Recorder;
 struct BarrierOrder;
 class WorldDevice;
@@ -159,6 +160,7 @@ public:
   Machine *machine = nullptr;
   std::vector<Group> groups;
   size_t current = 0;
+  WarpOrder *known = nullptr;       ///< null unless checks/ tracks the order
   Recorder *trace = nullptr;        ///< null unless a trace is recorded
   time::Stopwatch *watch = nullptr; ///< null unless the launch is timed
   /// Number of registers that are pending, undefined, or used by wgmma.
