@@ -66,12 +66,12 @@ void Order::visitShared(Warp &w, const Instr *i, Epoch e,
     Cta &cta;
     const Knowledge &known;
     const WarpOrder &o;
+    WorstConflict &worst;
+    Change<ShadowCell> &last;
     Epoch e;
     Touch touch;
     bool isAsyncProxy, isWrite, isPlain, isObserver;
     uint64_t good = 0; ///< last epoch found to be ordered
-    WorstConflict worst = {};
-    Change<ShadowCell> last = {};
 
     bool isNear(Epoch old) const {
       return (old.agent() == o.self || old.agent() == o.alone) &&
@@ -84,7 +84,8 @@ void Order::visitShared(Warp &w, const Instr *i, Epoch e,
       if (!isReadBeforeCas(old, wasWrite, e, isWrite))
         worst.add(c, order.isWarning(known, false, isWrite, c));
     }
-    bool visit(ShadowCell &cell, uint64_t g, unsigned mask) {
+    __attribute__((always_inline)) bool visit(ShadowCell &cell, uint64_t g,
+                                              unsigned mask) {
       Epoch write = cell.write;
       if (isObserver && write.isAtomic() && write.bytes() & mask &&
           write.agent() != e.agent() &&
@@ -122,28 +123,33 @@ void Order::visitShared(Warp &w, const Instr *i, Epoch e,
           },
           [&](Epoch old) { return isNear(old); });
     }
-  } access{*this,
-           w,
-           cta,
-           known,
-           of(w),
-           e,
-           touch,
-           isAsyncProxy,
-           touch != Touch::Read,
-           !e.isAtomic(),
-           touch == Touch::Read && e.isAtomic() && !e.isAsync()};
+  };
+  WorstConflict worst;
+  Change<ShadowCell> last;
+  Access access{*this,
+                w,
+                cta,
+                known,
+                of(w),
+                worst,
+                last,
+                e,
+                touch,
+                isAsyncProxy,
+                touch != Touch::Read,
+                !e.isAtomic(),
+                touch == Touch::Read && e.isAtomic() && !e.isAsync()};
   for (const AccessRange &range : ranges) {
     cta.tracker->shadow.visit(range.address, range.address + range.bytes,
                               range.run, access);
-    if (!access.worst.conflict)
+    if (!worst.conflict)
       continue;
-    const Conflict &c = *access.worst.conflict;
+    const Conflict &c = *worst.conflict;
     uint32_t at = std::max<uint32_t>(range.address, uint32_t(c.granule * 4));
     report(w, i, range.lanesAt(c.granule * 4), known, false, access.isWrite, c,
            "shared memory at " + machine.describeSharedOffset(at) +
                ofRank(cta.rank));
-    access.worst = WorstConflict();
+    worst = WorstConflict();
   }
   if (scope ? scope->noted != &cta : w.cta != &cta) {
     noteUser(cta, e);
@@ -153,7 +159,7 @@ void Order::visitShared(Warp &w, const Instr *i, Epoch e,
 }
 
 void Order::accessShared(Warp &w, const Instr *i, Cta &cta, AccessRanges ranges,
-                         AccessKind kind) {
+                         const AccessKind &kind) {
   WarpOrder &o = of(w);
   Epoch e(accessor(w), o.step(), instrNumber(i), kind.isStrong, kind.isAnyProxy,
           kind.isCas);
@@ -276,7 +282,7 @@ void Order::visitGlobal(Warp &w, const Instr *i, Epoch e,
 }
 
 void Order::accessGlobal(Warp &w, const Instr *i, AccessRanges ranges,
-                         AccessKind kind) {
+                         const AccessKind &kind) {
   WarpOrder &o = of(w);
   Epoch e(accessor(w), o.step(), instrNumber(i), kind.isStrong, false,
           kind.isCas);

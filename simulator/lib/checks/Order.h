@@ -245,9 +245,9 @@ public:
 
   /// Check an access by instruction `i` of `w` through the generic proxy.
   void accessShared(Warp &w, const Instr *i, Cta &cta, AccessRanges ranges,
-                    AccessKind kind);
+                    const AccessKind &kind);
   void accessGlobal(Warp &w, const Instr *i, AccessRanges ranges,
-                    AccessKind kind);
+                    const AccessKind &kind);
 
   /// Checks a read of a tensor map by a copy.
   void readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes);

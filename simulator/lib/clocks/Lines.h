@@ -154,6 +154,7 @@ struct Change {
   /// The warp of the access made the earlier write or read, and its lanes have
   /// not met since.
   bool isWriteNear = false, isReadNear = false;
+  Change() {}
 };
 
 /// Shadow of consecutive granules. A cell has members `write` and `read`.
@@ -170,7 +171,7 @@ public:
   /// Records an access of the bytes from `begin` to `end`. `run` contains the
   /// lanes, from `begin`, if the access has lanes. The access `v` contains:
   /// - hasLanes, isWrite, and isPlain: false if each granule needs a visit
-  /// - last, the last change of a cell
+  /// - last, the last change of a granule
   /// - numbers(), the numbers of the lanes
   /// - visit(cell, granule, byte mask): records the access in a cell, which may
   ///   represent several granules; returns true if every equal cell changes
@@ -205,12 +206,15 @@ public:
 private:
   Split &split(Line &line, const Numbers &numbers);
   template <class V>
+  void visitParts(uint64_t begin, uint64_t at, uint64_t end, LaneRun run, V &v);
+  template <class V>
   static bool joinLanes(Line &line, LanesNumber lanes, V &v);
   template <class V>
   static void visitGranule(Split &s, uint64_t g, unsigned mask,
                            std::optional<Lane> lane, V &v);
   template <class V>
-  static void change(Cell &cell, uint64_t granule, unsigned mask, V &v);
+  static void change(Cell &cell, uint64_t granule, unsigned mask, V &v,
+                     Change<Cell> &last);
 
   std::vector<Line> lines;
   std::vector<Split> splits;
@@ -249,26 +253,29 @@ LineShadow<Cell, Granules>::joinLanes(Line &line, LanesNumber lanes, V &v) {
   return true;
 }
 
+/// Records the access in a cell, and its change in `last`.
 template <class Cell, size_t Granules>
 template <class V>
 __attribute__((always_inline)) inline void
 LineShadow<Cell, Granules>::change(Cell &cell, uint64_t granule, unsigned mask,
-                                   V &v) {
-  if (v.last.isKnown && mask == 15 && cell == v.last.from) {
-    cell = v.last.to;
+                                   V &v, Change<Cell> &last) {
+  if (last.isKnown && mask == 15 && cell == last.from) {
+    cell = last.to;
     return;
   }
-  Cell from = cell;
-  bool isAlike = v.visit(cell, granule, mask);
-  v.last.isKnown = isAlike && mask == 15 && v.isPlain &&
-                   !v.isSame(from.write) && !v.isSame(from.read);
-  if (!v.last.isKnown)
+  // Copies stay in registers.
+  Cell from = cell, to = from;
+  bool isAlike = v.visit(to, granule, mask);
+  cell = to;
+  last.isKnown = isAlike && mask == 15 && v.isPlain && !v.isSame(from.write) &&
+                 !v.isSame(from.read);
+  if (!last.isKnown)
     return;
-  v.last.from = from;
-  v.last.to = cell;
+  last.from = from;
+  last.to = to;
   if constexpr (V::hasLanes) {
-    v.last.isWriteNear = v.isNear(from.write);
-    v.last.isReadNear = v.isNear(from.read);
+    last.isWriteNear = v.isNear(from.write);
+    last.isReadNear = v.isNear(from.read);
   }
 }
 
@@ -290,39 +297,66 @@ LineShadow<Cell, Granules>::visitGranule(Split &s, uint64_t g, unsigned mask,
       v.visitLane(cell, w, r, g, mask, *lane);
     }
   }
-  change(cell, g, mask, v);
+  change(cell, g, mask, v, v.last);
 }
 
 template <class Cell, size_t Granules>
 template <class V>
-void LineShadow<Cell, Granules>::visit(uint64_t begin, uint64_t end,
-                                       LaneRun run, V &v) {
-  uint64_t n = begin / kBytes, at = n * kBytes;
+__attribute__((always_inline)) inline void
+LineShadow<Cell, Granules>::visit(uint64_t begin, uint64_t end, LaneRun run,
+                                  V &v) {
+  uint64_t n = begin / kBytes;
   if (end - begin == 4 && begin % 4 == 0 && n < lines.size()) {
     Line &line = lines[n];
     return visitGranule(line.isSplit ? splits[line.place]
                                      : split(line, v.numbers()),
                         begin / 4, 15, run.first, v);
   }
-  for (; at < end && n < lines.size(); ++n, at += kBytes) {
+  end = std::min(end, lines.size() * kBytes);
+  uint64_t at = begin;
+  if (v.isPlain && begin % kBytes == 0) {
+    Change<Cell> last; // in registers
+    for (Line *line = &lines[n]; at + kBytes <= end; ++line, at += kBytes) {
+      LanesNumber lanes = 0;
+      if constexpr (V::hasLanes)
+        lanes = v.numbers().of(run, at - begin);
+      if (line->isSplit)
+        break;
+      if (last.isKnown && line->cell == last.from &&
+          (!last.isWriteNear || line->write == lanes || !line->write ||
+           !lanes) &&
+          (!last.isReadNear || line->read == lanes)) {
+        line->cell = last.to;
+        line->read = lanes;
+        line->write = v.isWrite ? lanes : line->write;
+        continue;
+      }
+      if (V::hasLanes && !joinLanes(*line, lanes, v))
+        break;
+      change(line->cell, at / 4, 15, v, last);
+    }
+  }
+  if (at < end)
+    visitParts(begin, at, end, run, v);
+}
+
+/// Visits the lines from `at`, of which some are split or covered in part.
+template <class Cell, size_t Granules>
+template <class V>
+__attribute__((noinline)) void
+LineShadow<Cell, Granules>::visitParts(uint64_t begin, uint64_t at,
+                                       uint64_t end, LaneRun run, V &v) {
+  uint64_t n = at / kBytes;
+  for (at = n * kBytes; at < end; ++n, at += kBytes) {
     Line &line = lines[n];
     bool isWhole = begin <= at && at + kBytes <= end;
     LanesNumber lanes = 0;
     if constexpr (V::hasLanes)
       if (isWhole)
         lanes = v.numbers().of(run, at - begin);
-    if (isWhole && !line.isSplit && v.last.isKnown &&
-        line.cell == v.last.from &&
-        !(v.last.isWriteNear && line.write != lanes && line.write && lanes) &&
-        !(v.last.isReadNear && line.read != lanes)) {
-      line.cell = v.last.to;
-      line.read = lanes;
-      line.write = v.isWrite ? lanes : line.write;
-      continue;
-    }
     if (isWhole && !line.isSplit && v.isPlain &&
         (!V::hasLanes || joinLanes(line, lanes, v))) {
-      change(line.cell, at / 4, 15, v);
+      change(line.cell, at / 4, 15, v, v.last);
       continue;
     }
     Split &s = line.isSplit ? splits[line.place] : split(line, v.numbers());

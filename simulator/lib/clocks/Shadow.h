@@ -129,7 +129,8 @@ struct Conflict {
 /// there is no error.
 struct WorstConflict {
   std::optional<Conflict> conflict;
-  bool isWarning = false;
+  bool isWarning;
+  WorstConflict() : isWarning(false) {}
   void add(const Conflict &c, bool warns) {
     if (conflict && (warns || !isWarning))
       return;
@@ -307,7 +308,7 @@ void GlobalShadow::visit(AccessRanges ranges, uint32_t number, uint64_t cluster,
     H &areStrong;
     N &isNearRecord;
     bool isWrite, isPlain;
-    Change<Cell> last = {};
+    Change<Cell> &last;
     Shard *shard = nullptr;
     const AccessRange *range = nullptr;
     uint64_t first = 0; ///< granule of the page
@@ -412,9 +413,12 @@ void GlobalShadow::visit(AccessRanges ranges, uint32_t number, uint64_t cluster,
         write = kUnknownLane;
       read = isOther(c.read, read) ? kSeveralLanes : lane;
     }
-  } access{*this,        number,  cluster,   touch,        e,
-           isOrdered,    onClash, areStrong, isNearRecord, touch != Touch::Read,
-           !e.isAtomic()};
+  };
+  Change<Cell> last;
+  Access access{
+      *this,         number,  cluster,   touch,        e,
+      isOrdered,     onClash, areStrong, isNearRecord, touch != Touch::Read,
+      !e.isAtomic(), last};
   std::unique_lock<std::mutex> lock;
   Page *page = nullptr;
   for (const AccessRange &range : ranges) {

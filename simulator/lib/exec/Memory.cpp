@@ -105,8 +105,9 @@ bool followWritten(uint8_t *written, uint64_t bytes, bool isWrite) {
 /// Resolves the addresses of all lanes with a single bounds check. Returns
 /// false unless all are aligned and within one buffer or the CTA's own shared
 /// memory; the slow path then checks each lane.
-bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
-                uint32_t mask, bool isWrite, LaneAddresses &addresses) {
+[[gnu::always_inline]] inline bool
+resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
+           uint32_t mask, bool isWrite, LaneAddresses &addresses) {
   if (mask != ~0u ||
       (access.space != Space::Global && access.space != Space::Const &&
        access.space != Space::Shared))
@@ -162,12 +163,24 @@ bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   return true;
 }
 
+bool resolveAllBase(Warp &w, const Instr *i, const Access &access,
+                    uint64_t bytes, uint32_t mask, bool isWrite,
+                    LaneAddresses &addresses) {
+  return resolveAll(w, i, access, bytes, mask, isWrite, addresses);
+}
+MX_AVX2 bool resolveAllAvx2(Warp &w, const Instr *i, const Access &access,
+                            uint64_t bytes, uint32_t mask, bool isWrite,
+                            LaneAddresses &addresses) {
+  return resolveAll(w, i, access, bytes, mask, isWrite, addresses);
+}
+
 /// Resolves the address of each active lane, and adds the lanes that read
 /// unwritten bytes to `unwritten`. Returns false after a finding.
 bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                   uint32_t mask, bool isWrite, LaneAddresses &addresses,
                   uint32_t &unwritten) {
-  if (resolveAll(w, i, access, bytes, mask, isWrite, addresses))
+  if ((kHasAvx2 ? resolveAllAvx2 : resolveAllBase)(w, i, access, bytes, mask,
+                                                   isWrite, addresses))
     return true;
   addresses.pattern = Pattern::Other;
   addresses.first = nullptr;
@@ -188,11 +201,36 @@ bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   return true;
 }
 
+/// Reports a weak access with a pattern to the order check: an access to global
+/// memory, or to shared memory of the own CTA.
+void followPattern(Warp &w, const Instr *i, const Access &access,
+                   uint64_t bytes, Touch touch,
+                   const LaneAddresses &addresses) {
+  bool isSilent = touch == Touch::SilentWrite;
+  AccessRange range{laneAddress(w, i->a, access.is64, i->imm, 0), 32 * bytes,
+                    ~0u, LaneRun()};
+  if (addresses.pattern == Pattern::Permuted) {
+    range.address += uint64_t(addresses.row);
+    if (!isSilent)
+      range.run.table = addresses.lanes;
+  } else if (addresses.pattern == Pattern::Same) {
+    range.bytes = bytes;
+    if (touch == Touch::Read)
+      range.run.first = kSeveralLanes;
+  } else if (bytes >= 4 && !isSilent) {
+    range.run = {1, uint8_t(firstLane(bytes))};
+  }
+  if (access.space == Space::Global)
+    return w.order()->accessGlobal(w, i, {&range, 1}, {touch});
+  range.address &= kOffsetMask;
+  w.order()->accessShared(w, i, *w.cta, {&range, 1}, {touch});
+}
+
 /// Counts the bytes, and reports the access to the order check.
 void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                 uint32_t mask, Touch touch, const LaneAddresses &addresses) {
   bool isWrite = touch != Touch::Read;
-  uint64_t total = bytes * __builtin_popcount(mask);
+  uint64_t total = bytes * (mask == ~0u ? 32 : __builtin_popcount(mask));
   WarpStatistics &s = w.counts;
   if (access.space == Space::Shared)
     (isWrite ? s.sharedStoreBytes : s.sharedLoadBytes) += total;
@@ -200,10 +238,14 @@ void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
     (isWrite ? s.globalStoreBytes : s.globalLoadBytes) += total;
   if (__builtin_expect(w.watch != nullptr, 0))
     timeLanes(w, access.space, i->a, access.is64, i->imm, bytes, mask, isWrite);
-  if (w.order() && access.space <= Space::Shared &&
-      access.space != Space::Const)
+  if (!w.order() || access.space > Space::Shared ||
+      access.space == Space::Const)
+    return;
+  if (access.strength == Strength::Weak && addresses.pattern != Pattern::Other)
+    followPattern(w, i, access, bytes, touch, addresses);
+  else
     followLanes(w, i, access.space, i->a, access.is64, i->imm, bytes, mask,
-                touch, {access.strength, access.scope}, addresses);
+                touch, {access.strength, access.scope});
 }
 
 /// Returns the write flags at a shared address, or null if the launch does not
@@ -329,7 +371,13 @@ bool mayLoad(Warp &w, const Instr *i, const Access &access, uint32_t bytes,
 template <class T, class F>
 inline void forElements(const LaneAddresses &addresses, unsigned k,
                         uint32_t mask, unsigned order, F &&fn) {
-  if (!addresses.first || addresses.stride < sizeof(T)) {
+  bool isApart = !order || addresses.pattern == Pattern::Permuted;
+  if (!addresses.first && isApart && mask == ~0u) {
+    for (unsigned lane = 0; lane < 32; ++lane)
+      fn(lane, addresses.at[lane] + k * sizeof(T));
+    return;
+  }
+  if (!addresses.first || (!isApart && !addresses.stride)) {
     for (unsigned n = 0; n < 32; ++n)
       if (unsigned lane = n ^ order; mask >> lane & 1)
         fn(lane, k * sizeof(T) +
@@ -340,7 +388,9 @@ inline void forElements(const LaneAddresses &addresses, unsigned k,
     for (unsigned lane = 0; lane < 32; ++lane)
       fn(lane, addresses.first + k * sizeof(T) + lane * stride);
   };
-  if (addresses.stride == sizeof(T))
+  if (!addresses.stride)
+    each(std::integral_constant<uint32_t, 0>());
+  else if (addresses.stride == sizeof(T))
     each(std::integral_constant<uint32_t, sizeof(T)>());
   else if (addresses.stride == 4 * sizeof(T))
     each(std::integral_constant<uint32_t, 4 * sizeof(T)>());
@@ -351,7 +401,8 @@ inline void forElements(const LaneAddresses &addresses, unsigned k,
 /// T is the element type in memory, and L the lane type of the register; signed
 /// elements are sign-extended.
 template <class T, class L>
-const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
+[[gnu::always_inline]] inline const Instr *load(Warp &w, const Instr *i,
+                                                uint32_t mask) {
   Access access(i);
   if (!mayRun(w, i, access))
     return nullptr;
@@ -388,7 +439,8 @@ const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
 }
 
 template <class T, class L>
-const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
+[[gnu::always_inline]] inline const Instr *store(Warp &w, const Instr *i,
+                                                 uint32_t mask) {
   Access access(i);
   const Slot *slots = &w.machine->program.extra[i->aux];
   LaneAddresses addresses;
@@ -452,11 +504,13 @@ const Instr *touch(Warp &w, const Instr *i, uint32_t mask) {
 
 template <class T>
 Handler pickLoad(bool wide) {
-  return wide ? load<T, uint64_t> : load<T, uint32_t>;
+  return wide ? forVectors<load<T, uint64_t>>()
+              : forVectors<load<T, uint32_t>>();
 }
 template <class T>
 Handler pickStore(bool wide) {
-  return wide ? store<T, uint64_t> : store<T, uint32_t>;
+  return wide ? forVectors<store<T, uint64_t>>()
+              : forVectors<store<T, uint32_t>>();
 }
 
 Handler pickHandler(Type t, bool isLoad, unsigned laneBytes) {
@@ -476,8 +530,8 @@ Handler pickHandler(Type t, bool isLoad, unsigned laneBytes) {
                       : pickLoad<uint32_t>(wide);
   case 64:
     return !wide    ? nullptr
-           : isLoad ? load<uint64_t, uint64_t>
-                    : store<uint64_t, uint64_t>;
+           : isLoad ? pickLoad<uint64_t>(wide)
+                    : pickStore<uint64_t>(wide);
   case 128:
     return isLoad ? load<unsigned __int128, uint64_t>
                   : store<unsigned __int128, uint64_t>;

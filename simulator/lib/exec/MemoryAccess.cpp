@@ -198,40 +198,13 @@ void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
     follow(w, i, space, &range, 1, touch, AccessOrder());
 }
 
-/// Follows an access to global memory, or to shared memory of the own CTA.
-static void followPattern(Warp &w, const Instr *i, Space space,
-                          uint64_t address, uint64_t bytes, uint32_t mask,
-                          Touch touch, const LaneAddresses &addresses) {
-  bool isSilent = touch == Touch::SilentWrite;
-  AccessRange range{address, 32 * bytes, mask, LaneRun()};
-  if (addresses.pattern == Pattern::Permuted) {
-    range.address += uint64_t(addresses.row);
-    if (!isSilent)
-      range.run.table = addresses.lanes;
-  } else if (addresses.pattern == Pattern::Same) {
-    range.bytes = bytes;
-    if (touch == Touch::Read)
-      range.run.first = kSeveralLanes;
-  } else if (bytes >= 4 && !isSilent) {
-    range.run = {1, uint8_t(firstLane(bytes))};
-  }
-  if (space == Space::Global)
-    return w.order()->accessGlobal(w, i, {&range, 1}, {touch});
-  range.address &= kOffsetMask;
-  w.order()->accessShared(w, i, *w.cta, {&range, 1}, {touch});
-}
-
 void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
                           bool is64, int64_t offset, uint64_t bytes,
-                          uint32_t mask, Touch touch, AccessOrder how,
-                          const LaneAddresses &addresses) {
+                          uint32_t mask, Touch touch, AccessOrder how) {
   auto addressOf = [&](unsigned lane) {
     return laneAddress(w, base, is64, offset, lane);
   };
   bool isWeak = how.strength == Strength::Weak;
-  if (isWeak && addresses.pattern != Pattern::Other)
-    return followPattern(w, i, space, addressOf(0), bytes, mask, touch,
-                         addresses);
   bool isSilent = touch == Touch::SilentWrite;
   AccessRange ranges[32];
   auto runOf = [&](unsigned first, bool isRow, bool isSame) {

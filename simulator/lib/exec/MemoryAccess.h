@@ -82,8 +82,7 @@ struct LaneAddresses {
 /// valid.
 void followLanes(Warp &w, const Instr *i, ptx::Space space, Slot base,
                  bool is64, int64_t offset, uint64_t bytes, uint32_t mask,
-                 Touch touch, AccessOrder order,
-                 const LaneAddresses &addresses);
+                 Touch touch, AccessOrder order);
 
 /// Reports an access of each lane to the time model, if the launch is timed.
 void timeLanes(Warp &w, ptx::Space space, Slot base, bool is64, int64_t offset,

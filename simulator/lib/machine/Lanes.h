@@ -105,6 +105,11 @@ MX_AVX2 const Instr *mapAvx2(Warp &w, const Instr *i) {
   return mapLanes<F>(w, i, ~0u, F, operandsOf(F));
 }
 
+template <Handler F>
+MX_AVX2 const Instr *handlerAvx2(Warp &w, const Instr *i, uint32_t mask) {
+  return F(w, i, mask);
+}
+
 template <class T, bool (*F)(T, T)>
 [[gnu::always_inline]] inline uint32_t compareAll(Warp &w, const Instr *i) {
   const LaneOf<T> *a = w.at<LaneOf<T>>(i->a), *b = w.at<LaneOf<T>>(i->b);
@@ -138,6 +143,13 @@ const Instr *map(Warp &w, const Instr *i, uint32_t mask) {
 #if defined(__clang__)
 #pragma clang diagnostic pop
 #endif
+
+/// Returns the handler `F`, which is always inlined, compiled for AVX2 if the
+/// processor has it.
+template <Handler F>
+Handler forVectors() {
+  return kHasAvx2 ? detail::handlerAvx2<F> : F;
+}
 
 /// Compares two values in each lane of `mask`. Returns a bit per lane.
 template <class T, bool (*F)(T, T)>
