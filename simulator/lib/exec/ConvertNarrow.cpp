@@ -34,10 +34,20 @@ uint32_t encodeNarrow(uint32_t aux, float x) {
 }
 
 /// Encodes two f32 (a: high) as a pair of codes.
-const Instr *encodePair(Warp &w, const Instr *i, uint32_t mask) {
+[[gnu::always_inline]] inline const Instr *encodePair(Warp &w, const Instr *i,
+                                                      uint32_t mask) {
   const float *a = w.at<float>(i->a), *b = w.at<float>(i->b);
   uint32_t *d = w.at<uint32_t>(i->d);
-  unsigned width = widthOf(FloatFormat(i->aux & 0xff));
+  FloatFormat f = FloatFormat(i->aux & 0xff);
+  unsigned width = widthOf(f);
+  if (mask == ~0u && f != FloatFormat::E8M0 && !(i->aux & kReluBit)) {
+    const FloatFormatInfo info = getInfo(f);
+    MX_LANES_INDEPENDENT
+    for (unsigned lane = 0; lane < 32; ++lane)
+      d[lane] =
+          encodeNearest(info, a[lane]) << width | encodeNearest(info, b[lane]);
+    return i + 1;
+  }
   forLanes(mask, [&](unsigned lane) {
     d[lane] =
         encodeNarrow(i->aux, a[lane]) << width | encodeNarrow(i->aux, b[lane]);
@@ -329,7 +339,7 @@ void mx::sim::decodePackedConversion(Decoder &d) {
       return;
     Slot a = d.use(1, {'F', 32}), b = d.use(2, {'F', 32});
     Slot out = d.def(0, {'B', 16});
-    Instr &i = d.emit(encodePair);
+    Instr &i = d.emit(forVectors<encodePair>());
     i.d = out;
     i.a = a;
     i.b = b;

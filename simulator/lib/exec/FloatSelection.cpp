@@ -43,7 +43,8 @@ inline float minMax(unsigned m, float a, float b) {
   return r;
 }
 
-const Instr *minMaxF32(Warp &w, const Instr *i, uint32_t mask) {
+[[gnu::always_inline]] inline const Instr *minMaxF32(Warp &w, const Instr *i,
+                                                     uint32_t mask) {
   float *d = w.at<float>(i->d);
   const float *a = w.at<float>(i->a), *b = w.at<float>(i->b),
               *c = w.at<float>(i->c);
@@ -247,7 +248,7 @@ void mx::sim::decodeFloatMinMax(Decoder &d, bool isMax) {
                (isMax ? kMax : 0);
   Format f = takeFormat(d);
   bool ftz = m & kFtz;
-  Handler h = f == Format::F32   ? minMaxF32
+  Handler h = f == Format::F32   ? forVectors<minMaxF32>()
               : f == Format::F64 ? minMaxF64
               : f == Format::F16
                   ? ftz ? minMax16<HalfF16Ftz, false> : minMax16<HalfF16, false>

@@ -82,7 +82,8 @@ void carryToAll(Warp &w, const Instr *i, Slot second, uint32_t members) {
 
 /// a: value, b: lane or delta, c: clamp and segment; aux: mode | index in extra
 /// of the member mask << 2; aux2: predicate or kNoSlot.
-const Instr *shuffle(Warp &w, const Instr *i, uint32_t mask) {
+[[gnu::always_inline]] inline const Instr *shuffle(Warp &w, const Instr *i,
+                                                   uint32_t mask) {
   return forMembers(
       w, i, w.machine->program.extra[i->aux >> 2], mask, [&](uint32_t mask) {
         const uint32_t *a = w.at<uint32_t>(i->a), *b = w.at<uint32_t>(i->b),
@@ -149,7 +150,7 @@ void decodeShfl(Decoder &d) {
   }
   Slot a = d.use(1, t), b = d.use(2, t), c = d.use(3, t), m = d.use(4, t);
   uint32_t extra = d.addExtra(m);
-  Instr &i = d.emit(shuffle);
+  Instr &i = d.emit(forVectors<shuffle>());
   i.d = out;
   i.a = a;
   i.b = b;

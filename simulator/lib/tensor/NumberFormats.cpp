@@ -137,7 +137,8 @@ uint32_t mx::sim::encodeF64(FloatFormat format, double value) {
 }
 
 uint32_t mx::sim::encode(FloatFormat format, float value) {
-  return encodeF64(format, widenF32(value));
+  return format == FloatFormat::E8M0 ? encodeF64(format, widenF32(value))
+                                     : encodeNearest(getInfo(format), value);
 }
 
 uint8_t mx::sim::encodeE8M0Up(float value, bool saturate) {

@@ -79,6 +79,26 @@ float decode(FloatFormat format, uint32_t code);
 /// absolute value; E8M0 also rounds it up. bf16 and f16 overflow to infinity.
 uint32_t encode(FloatFormat format, float value);
 
+/// Like encode, for formats other than E8M0. Vectorizable: in the binades of
+/// normal results, rounds the bits of the float; below, adds a float whose
+/// spacing is that of the subnormal results.
+inline uint32_t encodeNearest(const FloatFormatInfo &info, float value) {
+  uint32_t bits = bitsOf(value), magnitude = bits & 0x7FFFFFFFu;
+  uint32_t dropped = 23 - info.mantissaBits, least = uint32_t(128 - info.bias);
+  uint32_t normal =
+      ((magnitude + (1u << (dropped - 1)) - 1 + (magnitude >> dropped & 1)) >>
+       dropped) -
+      ((least - 1) << info.mantissaBits);
+  uint32_t spacing = (least + dropped) << 23;
+  uint32_t small =
+      bitsOf(floatFromBits(magnitude) + floatFromBits(spacing)) - spacing;
+  uint32_t code = magnitude < least << 23 ? small : normal;
+  uint32_t limit = info.maxCode + info.overflowsToInfinity;
+  code = code > limit ? limit : code;
+  code |= info.hasSign ? bits >> 31 << (info.bits - 1) : 0;
+  return magnitude > 0x7F800000u ? info.nanCode : code;
+}
+
 /// Encodes a double with a single rounding.
 uint32_t encodeF64(FloatFormat format, double value);
 
