@@ -181,7 +181,7 @@ public:
   /// - isNear(access of a cell): see Change
   /// - isSame(access of a cell): true for `v`
   template <class V>
-  void visit(uint64_t begin, uint64_t end, LaneRun run, V &v);
+  void visit(uint64_t begin, uint64_t end, const LaneRun &run, V &v);
 
 private:
   struct Line {
@@ -206,7 +206,8 @@ public:
 private:
   Split &split(Line &line, const Numbers &numbers);
   template <class V>
-  void visitParts(uint64_t begin, uint64_t at, uint64_t end, LaneRun run, V &v);
+  void visitParts(uint64_t begin, uint64_t at, uint64_t end, const LaneRun &run,
+                  V &v);
   template <class V>
   static bool joinLanes(Line &line, LanesNumber lanes, V &v);
   template <class V>
@@ -303,8 +304,8 @@ LineShadow<Cell, Granules>::visitGranule(Split &s, uint64_t g, unsigned mask,
 template <class Cell, size_t Granules>
 template <class V>
 __attribute__((always_inline)) inline void
-LineShadow<Cell, Granules>::visit(uint64_t begin, uint64_t end, LaneRun run,
-                                  V &v) {
+LineShadow<Cell, Granules>::visit(uint64_t begin, uint64_t end,
+                                  const LaneRun &run, V &v) {
   uint64_t n = begin / kBytes;
   if (end - begin == 4 && begin % 4 == 0 && n < lines.size()) {
     Line &line = lines[n];
@@ -345,7 +346,7 @@ template <class Cell, size_t Granules>
 template <class V>
 __attribute__((noinline)) void
 LineShadow<Cell, Granules>::visitParts(uint64_t begin, uint64_t at,
-                                       uint64_t end, LaneRun run, V &v) {
+                                       uint64_t end, const LaneRun &run, V &v) {
   uint64_t n = at / kBytes;
   for (at = n * kBytes; at < end; ++n, at += kBytes) {
     Line &line = lines[n];
