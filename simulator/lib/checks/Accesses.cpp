@@ -185,24 +185,12 @@ void Order::engineShared(Cta &cta, uint32_t offset, uint32_t bytes,
 // Global memory
 //===----------------------------------------------------------------------===//
 
-/// Returns true if the range is in the page last noted in Overlap.
-inline bool Order::isNoted(const AccessRange &range, bool isWrite) const {
-  constexpr uint64_t kPage = DeviceMemory::kPageBytes;
-  return range.address / kPage == notedPages[isWrite] &&
-         (range.address + range.bytes - 1) / kPage == notedPages[isWrite];
-}
-
 /// Checks an access of a programmatic launch to memory used by preceding
 /// kernels.
 void Order::checkOverlap(Warp &w, const Instr *i, const Knowledge &known,
                          const AccessRange &range, bool isWrite) {
   uint64_t address = range.address, bytes = range.bytes;
-  Overlap &overlap = machine.memory.overlap();
-  if (!isNoted(range, isWrite))
-    overlap.note(address, bytes, isWrite);
-  notedPages[isWrite] = (address + bytes - 1) / DeviceMemory::kPageBytes;
-  if (!machine.config.programmatic)
-    return;
+  const Overlap &overlap = machine.memory.overlap();
   auto access = [&] {
     return (isWrite ? "the write of global memory, "
                     : "the read of global memory, ") +
@@ -237,14 +225,27 @@ void Order::checkOverlap(Warp &w, const Instr *i, const Knowledge &known,
          range.lanes, /*isWarning=*/isEnded);
 }
 
+/// Notes the page of an access unless the last access has noted it, and checks
+/// programmatic launches.
+inline void Order::noteOverlap(Warp &w, const Instr *i, const Knowledge &known,
+                               const AccessRange &range, bool isWrite) {
+  constexpr uint64_t kPage = DeviceMemory::kPageBytes;
+  uint64_t &noted = notedPages[isWrite];
+  uint64_t last = (range.address + range.bytes - 1) / kPage;
+  if (range.address / kPage != noted || last != noted)
+    machine.memory.overlap().note(range.address, range.bytes, isWrite);
+  noted = last;
+  if (machine.config.programmatic)
+    checkOverlap(w, i, known, range, isWrite);
+}
+
 template <bool HasLanes>
 void Order::visitGlobal(Warp &w, const Instr *i, Epoch e,
                         const Knowledge &known, bool isAsyncProxy,
                         AccessRanges ranges, Touch touch) {
   bool isWrite = touch != Touch::Read;
   for (const AccessRange &range : ranges)
-    if (machine.config.programmatic || !isNoted(range, isWrite))
-      checkOverlap(w, i, known, range, isWrite);
+    noteOverlap(w, i, known, range, isWrite);
   if (!lastRecord || e.raw() != lastEpoch.raw()) {
     lastEpoch = e;
     lastRecord = shadow.record(id, e);
@@ -298,7 +299,7 @@ void Order::accessGlobal(Warp &w, const Instr *i, AccessRanges ranges,
 void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   WarpOrder &o = of(w);
   AccessRange range{address, 128, lanes, LaneRun()};
-  checkOverlap(w, i, o.known, range, /*isWrite=*/false);
+  noteOverlap(w, i, o.known, range, /*isWrite=*/false);
   Epoch e(o.self, o.step(), instrNumber(i), false, false);
   auto isRace = [&](const GlobalShadow::Record &r) {
     bool isOwn = r.cluster == id && r.epoch.agent() == o.self;

@@ -382,7 +382,8 @@ private:
   void visitShared(Warp &w, const Instr *i, Epoch e, const Knowledge &known,
                    bool isAsyncProxy, Cta &cta, AccessRanges ranges,
                    Touch touch);
-  bool isNoted(const AccessRange &range, bool isWrite) const;
+  void noteOverlap(Warp &w, const Instr *i, const Knowledge &known,
+                   const AccessRange &range, bool isWrite);
   void checkOverlap(Warp &w, const Instr *i, const Knowledge &known,
                     const AccessRange &range, bool isWrite);
   template <bool HasLanes>
