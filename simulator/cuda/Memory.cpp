@@ -310,7 +310,12 @@ MX_RUNTIME(cudaMemPoolCreate, (cudaMemPool_t * pool, const cudaMemPoolProps *pro
     fail(CUDA_ERROR_NOT_SUPPORTED, "memory shared between processes is not supported");
   *pool = reinterpret_cast<cudaMemPool_t>(make<Pool>(properties->location.id));
 })
-MX_RUNTIME(cudaMemPoolDestroy, (cudaMemPool_t pool), { destroy(in(pool)); })
+MX_RUNTIME(cudaMemPoolDestroy, (cudaMemPool_t pool), {
+  Pool &found = in(pool);
+  if (&found == &defaultOf<Pool>(found.device))
+    invalid("expected a pool of cudaMemPoolCreate, found the default pool of device " + std::to_string(found.device));
+  destroy(found);
+})
 /// Attributes from here on have 64 bits, the others are of type int.
 constexpr cudaMemPoolAttr kFirstWide = cudaMemPoolAttrReleaseThreshold;
 MX_RUNTIME(cudaMemPoolSetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value), {

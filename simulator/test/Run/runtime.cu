@@ -100,6 +100,18 @@ static void kinds() {
   OK(cudaFree(device));
 }
 
+static void pools() {
+  cudaMemPool_t first, made;
+  cudaMemPoolProps properties = {};
+  properties.location.type = cudaMemLocationTypeDevice;
+  OK(cudaDeviceGetDefaultMemPool(&first, 0));
+  OK(cudaMemPoolCreate(&made, &properties));
+  OK(cudaMemPoolDestroy(made));
+  CHECK(cudaMemPoolDestroy(first) == cudaErrorInvalidValue);
+  unsigned long long bytes;
+  OK(cudaMemPoolGetAttribute(first, cudaMemPoolAttrReleaseThreshold, &bytes));
+}
+
 static void shapes() {
   char *base, host[10][37];
   size_t pitch;
@@ -188,10 +200,12 @@ static void properties() {
 int main() {
   copies();
   kinds();
+  pools();
   shapes();
   order();
   properties();
   cuInit("all right");
 }
 // CHECK-DAG: all right
+// CHECK-DAG: cudaMemPoolDestroy: {{.*}}found the default pool of device 0
 // CHECK-DAG: mx-sim: {{.*}}runtime{{.*}}: 6 launches, clean
