@@ -217,7 +217,7 @@ void Session::launch(const Operation &kernel, int device) {
   config.nonPortableCluster = function.nonPortableCluster;
   // If the process is killed here, `mx-sim run` names the kernel.
   std::string process = std::to_string(getpid());
-  append("/launches", process + " " + shortName(function.name) + "\n");
+  append("/launches", process + " " + function.name + "\n");
   LaunchReport report = mx::sim::launch(function.program->on(device), devices[size_t(device)]->memory, config);
   bool isRefused = report.status == LaunchStatus::BadInput && statusOf(report) == CUDA_ERROR_INVALID_VALUE;
   append("/launches", process + (isRefused ? " \n" : "\n"));

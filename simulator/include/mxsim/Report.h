@@ -90,7 +90,8 @@ std::string findingsAsSarif(const LaunchFileResult &result);
 /// Parts of both formats, which several processes may write, and their union.
 std::string launchAsJson(const LaunchReport &report);
 std::string joinLaunches(const std::vector<std::string> &launches,
-                         int exitStatus, const std::string &error = {});
+                         int exitStatus, const std::string &error = {},
+                         const std::vector<std::string> &interrupted = {});
 std::vector<std::string> resultsAsSarif(const LaunchFileResult &result);
 std::string joinResults(const std::vector<std::string> &results, bool isGood);
 

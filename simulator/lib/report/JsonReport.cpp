@@ -323,13 +323,16 @@ std::string mx::sim::reportAsJson(const std::vector<LaunchReport> &reports,
 }
 
 std::string mx::sim::joinLaunches(const std::vector<std::string> &launches,
-                                  int exitStatus, const std::string &error) {
+                                  int exitStatus, const std::string &error,
+                                  const std::vector<std::string> &interrupted) {
   JsonWriter w;
   w.beginObject();
   w.member("format", kReportFormat);
   w.member("exit_status", exitStatus);
   if (!error.empty())
     w.member("error", error);
+  if (!interrupted.empty())
+    w.row("interrupted", interrupted);
   w.list("launches", launches, [&](const std::string &text) { w.put(text); });
   w.endObject();
   return w.text + "\n";

@@ -92,6 +92,7 @@ REPORT = {
     "exit_status": (0, 1, 2, 3),
     "launches": [LAUNCH],
     "error": Optional(TEXT),
+    "interrupted": Optional([TEXT]),
 }
 
 

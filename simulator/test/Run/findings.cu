@@ -11,7 +11,8 @@
 // RUN: not mx-sim run %t crash 2>&1 | FileCheck --check-prefix=CRASH %s
 // RUN: not mx-sim run %t term 2>&1 | FileCheck --check-prefix=TERM %s
 // Signals sent to mx-sim alone end the program, which closes its pipe; the running kernel is named.
-// RUN: not mx-sim run %t hang 2>&1 | FileCheck --check-prefix=HANG %s
+// RUN: not mx-sim run --report=%t.hang.json %t hang 2>&1 | FileCheck --check-prefix=HANG %s
+// RUN: %python -c "import json, sys; r = json.load(open(sys.argv[1])); assert r == dict(format=2, exit_status=130, interrupted=['_Z4hangPVi'], launches=[]), r" %t.hang.json
 // RUN: %python -c "import subprocess, sys; assert subprocess.run(sys.argv[1:], stdout=-1, timeout=40).returncode == -9" mx-sim run %t kill
 // RUN: mx-sim run %t missing 2>&1 | FileCheck --check-prefix=MISSING %s
 // The status of the program is kept.

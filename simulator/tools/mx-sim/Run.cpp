@@ -256,10 +256,14 @@ int mx::sim::runProgram(int argc, char **argv) {
     launches += at == line.size();
     kernels[line.substr(0, at)] = line.substr(std::min(at + 1, line.size()));
   }
+  std::vector<std::string> interrupted;
   std::string unfinished;
   for (auto &[process, kernel] : kernels)
-    if (!kernel.empty())
-      unfinished += ", interrupted in kernel " + mx::printable(kernel);
+    if (!kernel.empty()) {
+      interrupted.push_back(kernel);
+      unfinished +=
+          ", interrupted in kernel " + mx::printable(shortName(kernel));
+    }
   auto counted = [](uint64_t number, const char *one, const char *many) {
     return std::to_string(number) + " " + (number == 1 ? one : many);
   };
@@ -280,8 +284,9 @@ int mx::sim::runProgram(int argc, char **argv) {
   for (auto &[path, option] : outputs) {
     std::vector<std::string> texts = readTexts(folder + "/" + option.substr(2));
     std::string why = mx::writeOutputFile(
-        path, {option == "--sarif" ? joinResults(texts, status < 128)
-                                   : joinLaunches(texts, status)});
+        path,
+        {option == "--sarif" ? joinResults(texts, status < 128)
+                             : joinLaunches(texts, status, {}, interrupted)});
     if (!why.empty())
       status = refuse(why);
   }
