@@ -182,7 +182,7 @@ static Status statusOf(const LaunchReport &report) {
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 
-void Session::note(const LaunchReport &report) {
+void Session::note(const LaunchReport &report, const Image &image) {
   LaunchFileResult added;
   LaunchReport &fresh = added.reports.emplace_back();
   fresh.facts = report.facts;
@@ -192,6 +192,12 @@ void Session::note(const LaunchReport &report) {
       printFinding(finding.text() + "\n");
       fresh.findings.push_back(finding);
     }
+  if (image.lacksLines && !fresh.findings.empty()) {
+    std::string arch = "compute_" + image.target.substr(3);
+    this->report(CUDA_SUCCESS,
+        image.name + ": findings name no lines of the source: expected PTX in the program, found only its copy in " +
+            "debug information: compile with -gencode arch=" + arch + ",code=" + arch);
+  }
   if (!options.report.empty())
     append("/report", launchAsJson(report) + '\0');
   if (const char *folder = getenv("MX_SIM_PTX"))
@@ -224,7 +230,7 @@ void Session::launch(const Operation &kernel, int device) {
   modelled += report.time.microseconds();
   if (isRefused)
     invalid(report.text());
-  note(report);
+  note(report, function.program->newest);
   if (options.timeLines)
     fputs(mx::printable(linesText(report, options.timeLines)).c_str(), stderr);
   if (!report.isComplete)

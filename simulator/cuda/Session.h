@@ -190,7 +190,7 @@ public:
   Status report(Status status, const std::string &why);
 
 private:
-  void note(const LaunchReport &report);
+  void note(const LaunchReport &report, const Image &image);
 
   std::set<std::string> printed;
   std::set<std::tuple<std::string, int, unsigned>> found;

@@ -336,6 +336,16 @@ TEST(Embedded, FindsTheSizeOfBinaries) {
   }
 }
 
+TEST(Embedded, PrefersPtxWithLines) {
+  std::string text = ptx("sm_90a");
+  std::string source =
+      entry(2, 90, elf(kCuda, 90 << 8, ".nv_debug_ptx_txt", text));
+  Image alone = image(fatbin(source)),
+        both = image(fatbin(entry(1, 90, text) + source));
+  EXPECT_EQ(unpackPtx(alone) + unpackPtx(both), "");
+  EXPECT_TRUE(alone.lacksLines && !both.lacksLines);
+}
+
 TEST(Embedded, SaysHowToGetPtx) {
   std::string how = "; PTX comes from nvcc -gencode arch=compute_XX,"
                     "code=compute_XX, nvcc -ptx, "

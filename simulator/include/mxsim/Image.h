@@ -22,6 +22,8 @@ struct Image {
   std::string name;
   /// `.target` of PTX; empty for binaries.
   std::string target;
+  /// True for PTX from `.nv_debug_ptx_txt`, which lacks files and lines.
+  bool lacksLines = false;
 };
 
 /// Compute capability of a chip; 0.0 stands for any chip.

@@ -78,7 +78,8 @@ public:
   std::string fatbin(std::string_view data);
   std::string elf(std::string_view data, uint32_t arch, bool isInFatbin);
 
-  /// PTX for the newest architecture, and the rank of its target.
+  /// PTX for the newest architecture, and the rank of its target, which is odd
+  /// for PTX with files and lines.
   std::string ptx;
   uint32_t newest = 0;
   /// Number of fatbins with PTX, each a separate module.
@@ -279,6 +280,7 @@ std::string mx::sim::unpackPtx(Image &image, ComputeCapability chip) {
   std::string text = std::move(search.ptx), name = image.name;
   // readImage() treats a size of 0 as NUL-terminated text.
   std::string error = readImage(text.data(), text.size(), name.c_str(), image);
+  image.lacksLines = search.newest % 2 == 0;
   if (!error.empty() || image.kind == Image::Ptx)
     return error;
   return name + ": expected PTX text, found " +

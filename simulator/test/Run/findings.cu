@@ -22,6 +22,8 @@
 // RUN: nvcc -arch=sm_90a %s -o %t.stripped -Xlinker -s && not mx-sim run %t.stripped race 2>&1 | FileCheck --check-prefix=STRIPPED %s
 // RUN: nvcc -gencode arch=compute_90a,code=sm_90a -cudart shared %s -o %t.cubin
 // RUN: not mx-sim run %t.cubin race 2>&1 | FileCheck --check-prefix=CUBIN %s
+// RUN: nvcc -G -gencode arch=compute_90a,code=sm_90a -cudart shared %s -o %t.debug
+// RUN: not mx-sim run %t.debug race 2>&1 | FileCheck --check-prefix=DEBUG %s
 // RUN: nvcc -gencode arch=compute_90a,code=compute_90a -cudart shared %s -o %t.ptx_only
 // RUN: not mx-sim run --chip=b200 %t.ptx_only race 2>&1 | FileCheck --check-prefix=CHIP %s
 // RUN: not mx-sim run --chip=h300 %t race 2>&1 | FileCheck --check-prefix=NOCHIP %s
@@ -97,6 +99,7 @@ int main(int, char **arguments) {
   printf("synchronize: %s\n", cudaGetErrorName(error));
   printf("free: %s\n", cudaGetErrorName(cudaFree(out)));
 }
+// RACE-NOT: no lines
 // RACE: free: cudaSuccess
 // RACE: 1.ptx:{{[0-9]+}}: race: {{.*}}'tile'
 // RACE: findings.cu:{{[0-9]+:[0-9]+}} in unordered
@@ -120,6 +123,9 @@ int main(int, char **arguments) {
 // MISSING: array: cudaErrorNotSupported
 // STRIPPED: cuGetExportTable: found a program or library that contains CUDA's runtime without symbols
 // CUBIN: expected PTX for the simulator, found a fatbin with code for sm_90 only
+// DEBUG: findings name no lines of the source: expected PTX in the program, {{.*}}-gencode arch=compute_90a,code=compute_90a
+// DEBUG-NOT: no lines
+// DEBUG: 2 launches, {{[0-9]}} findings
 // CHIP: expected PTX that runs on sm_100, found PTX for sm_90a
 // NOCHIP: --chip: expected one of h200, b200, rtx5090, found 'h300'
 // SEED: simulator option seed: expected a number from 0 to 2^64-1, found 'x'
