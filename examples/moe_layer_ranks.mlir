@@ -20,7 +20,8 @@
 //   collect      Y[t] = sum over ranks of the sum of z[p] of token t
 //
 // P is the argument %capacity. @forward returns the number of pairs, %count, which
-// exceeds P if some pairs did not fit. All sums have a fixed order, so results are
+// exceeds P if some pairs did not fit. With `slots = m` in the group, a window has m rows
+// for each rank, and @forward also returns how many its tokens need, %needed. All sums have a fixed order, so results are
 // bitwise reproducible. With one rank, the same program runs the layer on one device.
 //
 // mx-run examples/moe_layer_ranks.mlir --ranks=2 --entry=forward runs the ranks as
@@ -104,11 +105,11 @@ func.func @quantize_weights(%w1: !w1, %w2: !w2)
 }
 
 /// Returns Y, the window row and the slot of each of the P rows, the ends of the experts'
-/// rows, the number of pairs, and the values saved for the backward pass: the weights of
-/// the rows, gate and up, and x and h quantized along P.
+/// rows, the number of pairs, the values saved for the backward pass (the weights of the
+/// rows, gate and up, and x and h quantized along P), and %needed.
 func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
                    %w1e: !w1e, %w1s: !w1s, %w2e: !w2e, %w2s: !w2s)
-    -> (!sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts) {
+    -> (!sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts, !count) {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %c128 = arith.constant 128 : index
@@ -129,9 +130,11 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
   %we0 = mx.window @ep : !we
   %ws0 = mx.window @ep : !ws
   %wp0 = mx.window @ep : !wp
-  %w:4 = mx.dispatch @ep experts = 8 ids(%ids : !ids)
+  %m0 = tensor.empty() : !count
+  %w:5 = mx.dispatch @ep experts = 8 ids(%ids : !ids)
       ins(%tq#0, %tq#1, %weights : !te, !ts, !pairs)
-      outs(%wi0, %we0, %ws0, %wp0 : !wi, !we, !ws, !wp) -> !wi, !we, !ws, !wp
+      outs(%wi0, %we0, %ws0, %wp0, %m0 : !wi, !we, !ws, !wp, !count)
+      -> !wi, !we, !ws, !wp, !count
 
   // Sorts the rows by this rank's experts.
   %rank = mx.rank @ep
@@ -204,8 +207,8 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
   %y0 = tensor.empty(%t) : !sums
   %y = mx.collect @ep experts = 8 wire = bf16 ids(%ids : !ids)
       ins(%z : !z) slots(%sorted#1 : !list) outs(%y0 : !sums) -> !sums
-  return %y, %sorted#0, %sorted#1, %sorted#2, %sorted#3, %probs, %gu, %xq#2, %xq#3, %hq#2, %hq#3
-      : !sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts
+  return %y, %sorted#0, %sorted#1, %sorted#2, %sorted#3, %probs, %gu, %xq#2, %xq#3, %hq#2, %hq#3, %w#4
+      : !sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts, !count
 }
 
 /// Returns the gradients of X, W1, W2 and the router's weights, given the gradient of Y,

@@ -199,6 +199,34 @@ _, errors = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2, MOST -
 assert isinstance(errors[1], mx.CapacityError) and (
     errors[1].rank, errors[1].needed, errors[1].available) == (1, MOST, MOST - 1), errors
 
+# With slots for the tokens that each rank needs, results equal those with a row for each token.
+groups = make_groups()
+given = draw((TOKENS, 31))
+needed = [max(int((own[1] // 2 == rank).any(axis=1).sum()) for rank in range(2)) for own in given]
+assert max(needed) < TOKENS
+whole, found = (on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2)[0])
+                for layers in (make_layers(groups), make_layers(groups, slots=max(needed))))
+for a, b in zip(whole, found):
+    for x, y in zip(a, b):
+        np.testing.assert_array_equal(np.asarray(x).view(np.uint8), np.asarray(y).view(np.uint8))
+
+
+layers = make_layers(groups, slots=min(needed) - 1)
+
+
+def overflow_slots(rank):
+    for _ in range(2):
+        step(layers[rank], given[rank], w1, w2)
+        layers[rank].check()
+
+
+_, errors = on_ranks(overflow_slots, raises=True)
+first = next(error for error in errors if isinstance(error, mx.CapacityError))
+assert (first.needed, first.available) == (needed[first.rank], min(needed) - 1), errors
+assert f"tokens for the experts of one rank, the slots, found {first.needed}: results are wrong, give more slots" in str(first)
+for group in groups:
+    group.close()
+
 # On a device, `check` inspects the overflow state and clears it after the report.
 if DEVICE == "sim":
     mx.set_device("sim")
@@ -222,6 +250,8 @@ refuses(ValueError, "choices: expected at most 4 for 4 experts, found 5",
         lambda: mx.RoutedMoELayer(4, HIDDEN, INNER, 5, tokens=TOKENS))
 refuses(ValueError, "hidden: expected a multiple of 32, at least 32, found 33",
         lambda: mx.RoutedMoELayer(4, 33, INNER, K, tokens=TOKENS))
+refuses(ValueError, "slots: expected at least 1, found 0",
+        lambda: mx.RoutedMoELayer(4, HIDDEN, INNER, K, tokens=TOKENS, slots=0))
 refuses(ValueError, "capacity: expected at least 1, found 0",
         lambda: mx.RoutedMoELayer(4, HIDDEN, INNER, K, tokens=TOKENS, capacity=0))
 quantized = alone.quantize_weights(w1, w2)

@@ -28,7 +28,7 @@ static int64_t getRowBytes(MemRefType type) {
 /// Returns the size in bytes of a rank's segment of a window.
 static Value getRankBytes(PlanBuilder &builder, RankGroupOp group,
                           MemRefType type) {
-  return builder.index(int64_t(group.getTokens()) * getRowBytes(type));
+  return builder.index(group.getRowsOfRank() * getRowBytes(type));
 }
 
 static LogicalResult lowerRank(mx::RankOp op, OneToN<mx::RankOp>,
@@ -63,7 +63,7 @@ static LogicalResult lowerWindow(mx::WindowOp op, OneToN<mx::WindowOp>,
 /// The CPU path emits the same message.
 static void requireTokens(PlanBuilder &builder, RankGroupOp group,
                           Value found) {
-  Value most = builder.index(int64_t(group.getTokens()));
+  Value most = builder.index(group.getRowsOfRank());
   Value fits =
       arith::CmpIOp::create(builder, arith::CmpIPredicate::ule, found, most);
   RequireOp::create(builder, fits,

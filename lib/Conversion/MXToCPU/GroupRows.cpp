@@ -1,4 +1,4 @@
-//===- GroupRows.cpp - Lowering of mx.group_rows --------------------------===//
+//===- GroupRows.cpp - Lowering of mx.group_rows and mx.gather_rows -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sorts token-expert pairs by counting. Counts the pairs of each expert, and
@@ -123,6 +123,24 @@ private:
 
 } // namespace
 
+static void lowerGatherRows(Emitter &emitter, GatherRowsOp,
+                            GatherRowsOp::Adaptor adaptor) {
+  Value input = adaptor.getInput(), out = adaptor.getOuts()[0];
+  int64_t rank = cast<MemRefType>(out.getType()).getRank();
+  Elements rows{adaptor.getRows(), emitter.getBuilder().getI32Type()};
+  emitter.checkDim("rows", rows, 0, emitter.dim(out, 0));
+  Int count = emitter.dim(input, 0);
+  emitter.loopOverDims(out, rank, [&](ArrayRef<Value> place) {
+    emitIfRowExists(
+        emitter, rows.memref, emitter.wrap(place[0]), count, [&](Int row) {
+          SmallVector<Value> from(place);
+          from[0] = row;
+          memref::StoreOp::create(emitter.getBuilder(), emitter.getLoc(),
+                                  emitter.load(input, from), out, place);
+        });
+  });
+}
+
 static void lowerGroupRows(Emitter &emitter, GroupRowsOp,
                            GroupRowsOp::Adaptor adaptor) {
   GroupRowsEmitter(emitter, adaptor).emit();
@@ -130,5 +148,5 @@ static void lowerGroupRows(Emitter &emitter, GroupRowsOp,
 
 void mx::cpu::populateGroupRowsPatterns(const TypeConverter &converter,
                                         RewritePatternSet &patterns) {
-  addPatterns<lowerGroupRows>(converter, patterns);
+  addPatterns<lowerGatherRows, lowerGroupRows>(converter, patterns);
 }

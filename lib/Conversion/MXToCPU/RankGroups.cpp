@@ -23,7 +23,7 @@ public:
         group(module.lookupSymbol<RankGroupOp>(name)) {}
 
   bool isAlone() const { return RankGroupOp(group).getSize() == 1; }
-  int64_t getTokens() const { return RankGroupOp(group).getTokens(); }
+  int64_t getRows() const { return RankGroupOp(group).getRowsOfRank(); }
   StringRef getName() const { return RankGroupOp(group).getSymName(); }
 
   /// Calls a function of the embedding process. The arguments are the index of
@@ -73,7 +73,7 @@ static Value getRankBytes(Emitter &emitter, const RankGroup &group,
   int64_t bits = getMemoryBits(type);
   for (int64_t extent : type.getShape().drop_front())
     bits *= extent;
-  return emitter.index(bits / 8 * group.getTokens());
+  return emitter.index(bits / 8 * group.getRows());
 }
 
 static LogicalResult lowerWindow(WindowOp op, WindowOp::Adaptor,
@@ -108,11 +108,11 @@ static void lowerAllGather(Emitter &emitter, AllGatherOp op,
   if (!group.isAlone() && input)
     first = emitter.wrap(group.call(builder, loc, kRankFunction, {},
                                     /*hasResult=*/true)) *
-            group.getTokens();
+            group.getRows();
   if (input) {
     Int rows = emitter.dim(input, 0);
-    emitter.check(rows <= group.getTokens(),
-                  "at most " + Twine(group.getTokens()) +
+    emitter.check(rows <= group.getRows(),
+                  "at most " + Twine(group.getRows()) +
                       " tokens per rank of group " + group.getName() +
                       ", found %ld",
                   {rows});

@@ -52,6 +52,8 @@ convertDequantize(DequantizeOperands operands, mlir::gpu::GPUModuleOp module,
                   llvm::SmallPtrSetImpl<mlir::Operation *> &done);
 
 llvm::LogicalResult convertCombine(CombineOp op, mlir::gpu::GPUModuleOp module);
+llvm::LogicalResult convertGatherRows(GatherRowsOp op,
+                                      mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertGroupRows(GroupRowsOp op,
                                      mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertRelayout(RelayoutOp op,

@@ -344,6 +344,8 @@ struct ConvertMXToMXGPUPass final
       return convertPackOperand(pack, module);
     if (auto combine = dyn_cast<CombineOp>(op))
       return convertCombine(combine, module);
+    if (auto gather = dyn_cast<GatherRowsOp>(op))
+      return convertGatherRows(gather, module);
     if (auto group = dyn_cast<GroupRowsOp>(op))
       return convertGroupRows(group, module);
     return op->emitOpError("expected mx.quantize, mx.dequantize, mx.relayout, "

@@ -231,6 +231,9 @@ class RoutedMoELayer(_Layer):
     choices       k, the number of experts per token
     group         a Group, or None for one rank
     tokens        maximum number of tokens per rank and call, equal on all ranks
+    slots         maximum number of tokens that a rank sends to another, equal on all ranks;
+                  default: tokens. With fewer slots, only the tokens that a rank needs are
+                  sent to the rank. Excess tokens are dropped, with the errors of `capacity`
     activations, weights, gradients
                   formats with blocks of 32 (mx.FORMATS); gradients default to
                   activations. Activations and gradients are sent in these formats
@@ -247,14 +250,15 @@ class RoutedMoELayer(_Layer):
     rank that owns some of its experts, and each of these ranks returns a bf16 sum."""
 
     def __init__(self, experts: int, hidden: int, intermediate: int, choices: int,
-                 group: Group | None = None, *, tokens: int, activations: str = "mxfp8",
+                 group: Group | None = None, *, tokens: int, slots: int | None = None, activations: str = "mxfp8",
                  weights: str = "mxfp8", gradients: str | None = None, capacity: int | None = None,
                  chip: str | None = None, cache: bool | str | os.PathLike[str] = True) -> None:
         if group is not None and not isinstance(group, Group):
             raise TypeError(f"group: expected an mx_compiler.Group or None, found {group!r}")
         self._begin(experts, hidden, intermediate, activations, weights, gradients)
         ranks = 1 if group is None else group.size
-        for name, size in (("choices", choices), ("tokens", tokens)):
+        for name, size in (("choices", choices), ("tokens", tokens),
+                           ("slots", tokens if slots is None else slots)):
             check.size(name, size, 1)
         if experts % ranks:
             raise ValueError(f"experts: expected a multiple of {ranks}, the number of ranks, "
@@ -266,12 +270,14 @@ class RoutedMoELayer(_Layer):
             raise ValueError(f"tokens: expected at most {_MOST_TOKENS} on {ranks} ranks "
                              f"together, found {tokens} on each")
         self.choices, self.tokens, self.group = choices, tokens, group
+        self.slots = read_slots(slots, tokens)
         self.ranks, self.rank = ranks, 0 if group is None else group.rank
-        self.most = most_rows(ranks, tokens, choices)
+        self.most = most_rows(ranks, self.slots or tokens, choices)
         self.capacity = self._read_capacity(self.most if capacity is None else capacity)
         self._counts = RowCounts(self.rank, group)
+        self._needed = RowCounts(self.rank, group, is_of_slots=True)
         text = ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
-                                   *self._elements())
+                                   *self._elements(), slots=self.slots)
         with on_device_of(group):
             self._compile(text, "moe_layer_ranks", chip, cache)
             if ranks > 1:
@@ -297,11 +303,14 @@ class RoutedMoELayer(_Layer):
         capacity = self.capacity if capacity is None else self._read_capacity(capacity)
         self._check_choices(x, ids=ids, weights=weights)
         self._counts.look()
-        y, rows, slots, ends, count, *rest = self._program["forward"].call(
+        self._needed.look()
+        y, rows, slots, ends, count, *rest, needed = self._program["forward"].call(
             (x, ids, weights, capacity, *quantized.of_forward), None, stream,
             _PADDED_OF_RANKS)
         if capacity < self.most:  # otherwise all rows fit
             self._counts.add(count, capacity)
+        if self.slots:
+            self._needed.add(needed, self.slots)
         return y, RoutedSaved(rows, slots, ends, count, *rest)
 
     def backward(self, dy: Any, ids: Any, quantized: MoEWeights, saved: RoutedSaved, *,
@@ -319,6 +328,7 @@ class RoutedMoELayer(_Layer):
         """Waits for all calls. Raises CapacityError if a call exceeded its capacity. Not
         collective; other ranks are not notified."""
         self._counts.check()
+        self._needed.check()
 
     def close(self) -> None:
         """Unloads the program, which shares ownership of the rank group."""
@@ -341,6 +351,12 @@ class RoutedMoELayer(_Layer):
 
     def __repr__(self):
         return self._describe(f"{self.ranks} ranks, ")
+
+
+def read_slots(slots, tokens):
+    """Returns the slots of a rank group with `tokens` tokens per rank, or None if each token has a slot
+    on each rank."""
+    return None if slots is None or slots >= tokens else int(slots)
 
 
 def most_rows(ranks, tokens, choices):
@@ -385,10 +401,10 @@ _PLACES = {
 }
 
 
-def _sizes_of(experts, hidden, intermediate, ranks=0, tokens=0, choices=0):
+def _sizes_of(experts, hidden, intermediate, ranks=0, tokens=0, choices=0, slots=None):
     """Returns the sizes of a program, keyed by name. Without `ranks`, the sizes that only programs for
     several ranks contain are 0."""
-    own, window = experts // max(ranks, 1), ranks * tokens
+    own, window = experts // max(ranks, 1), ranks * (slots or tokens)
     return dict(experts=own, hidden=hidden, intermediate=intermediate,
                 gate_up=2 * intermediate, hidden_blocks=hidden // 32,
                 intermediate_blocks=intermediate // 32,
@@ -423,11 +439,17 @@ def template_text(experts, hidden, intermediate, activations="f8E4M3FN",
 
 
 def ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
-                        activations="f8E4M3FN", weights="f8E4M3FN", gradients="f8E4M3FN"):
+                        activations="f8E4M3FN", weights="f8E4M3FN", gradients="f8E4M3FN", slots=None):
     """Returns the MLIR program of a RoutedMoELayer with these sizes and element types."""
-    return _resize("moe_layer_ranks.mlir", _sizes_of(8, 384, 256, 2, 64, 2),
-                   _sizes_of(experts, hidden, intermediate, ranks, tokens, choices),
+    text = _resize("moe_layer_ranks.mlir", _sizes_of(8, 384, 256, 2, 64, 2),
+                   _sizes_of(experts, hidden, intermediate, ranks, tokens, choices, slots),
                    dict(activations=activations, weights=weights, gradients=gradients))
+    group = f"mx.group @{GROUP} size = {ranks} tokens = {tokens}"
+    return text.replace(group, group + _slots_text(slots), 1)
+
+
+def _slots_text(slots):
+    return f" slots = {slots}" if slots else ""
 
 
 # --- Rows of experts ------------------------------------------------------------------
@@ -520,8 +542,8 @@ class RowCounts:
     call checks the earlier counts that can be read without waiting. If a count exceeds its capacity,
     the call ends the group, because other ranks would wait. `check` checks the remaining counts."""
 
-    def __init__(self, rank, group):
-        self._rank, self._group = rank, group
+    def __init__(self, rank, group, is_of_slots=False):
+        self._rank, self._group, self._is_of_slots = rank, group, is_of_slots
         self._waiting = []  # (count on the host once `is_there`, capacity, is_there)
         self._worst = {}  # largest count for each device and capacity, also updated by CUDA graphs
 
@@ -573,7 +595,7 @@ class RowCounts:
 
     def _compare(self, count, capacity, group=None):
         if count > capacity:
-            error = CapacityError(self._rank, count, capacity)
+            error = CapacityError(self._rank, count, capacity, self._is_of_slots)
             if group is not None:
                 group.abort(str(error))
             raise error
@@ -582,19 +604,23 @@ class RowCounts:
 class RoutedRows:
     """Exchanges rows of `hidden` values between the ranks of `group` (None: a single rank).
     `experts` is the number of experts on all ranks, `choices` the number of experts per token, and
-    `tokens` the maximum number of tokens per rank. The constructor, `dispatch` and `collect` functions
-    are collective.
+    `tokens` the maximum number of tokens per rank, and `slots` as for RoutedMoELayer. The constructor,
+    `dispatch` and `collect` functions are collective.
 
     P is the capacity. slots[p] is (s * tokens + t) * choices + j if row p belongs to choice j of
-    token t of rank s, and -1 if row p is unused. Rows are sorted by expert. The rows of this rank's
+    token t of rank s, or of the t-th token that rank s sent to this rank, with `slots` instead of
+    tokens; it is -1 if row p is unused. Rows are sorted by expert. The rows of this rank's
     expert g end at ends[g]."""
 
-    def __init__(self, experts, hidden, choices, group, *, tokens):
-        ranks = 1 if group is None else group.size
-        self.group, self.most = group, most_rows(ranks, tokens, choices)
-        self._counts = RowCounts(0 if group is None else group.rank, group)
+    def __init__(self, experts, hidden, choices, group, *, tokens, slots=None):
+        ranks, rank = (1, 0) if group is None else (group.size, group.rank)
+        self.group, self.slots = group, read_slots(slots, tokens)
+        self.most = most_rows(ranks, self.slots or tokens, choices)
+        self._counts = RowCounts(rank, group)
+        self._needed = RowCounts(rank, group, is_of_slots=True)
         with on_device_of(group):
-            self._program = compile(_exchange_text(ranks, tokens, experts, hidden, choices))
+            self._program = compile(
+                _exchange_text(ranks, tokens, experts, hidden, choices, self.slots))
             if ranks > 1:
                 self._program.bind(GROUP, group)
 
@@ -603,9 +629,12 @@ class RoutedRows:
         k]). Returns this rank's rows (bf16, [P, H]), their weights (f32, [P]), slots (i32, [P]),
         ends (i32), and the number of rows (i32, no dimensions). Unused rows are zeros."""
         self._counts.look()
-        found = self._program["dispatch"].call((x, ids, weights, capacity), None, None)
+        self._needed.look()
+        *found, needed = self._program["dispatch"].call((x, ids, weights, capacity), None, None)
         if capacity < self.most:  # otherwise every row fits
             self._counts.add(found[4], capacity)
+        if self.slots:
+            self._needed.add(needed, self.slots)
         return found
 
     def dispatch_again(self, x, ids, slots):
@@ -624,15 +653,16 @@ class RoutedRows:
 
     def check(self):
         self._counts.check()
+        self._needed.check()
 
     def close(self):
         self._program.close()
 
 
-def _exchange_text(ranks, tokens, experts, hidden, choices):
-    window, own = ranks * tokens, experts // ranks
+def _exchange_text(ranks, tokens, experts, hidden, choices, slots):
+    window, own = ranks * (slots or tokens), experts // ranks
     return f"""
-mx.group @ep size = {ranks} tokens = {tokens}
+mx.group @ep size = {ranks} tokens = {tokens}{_slots_text(slots)}
 !x = tensor<?x{hidden}xbf16>
 !y = tensor<?x{hidden}xf32>
 !ids = tensor<?x{choices}xi32>
@@ -671,7 +701,7 @@ func.func private @gather(%w: !wx, %slots: !list) -> !x {{
 }}
 
 func.func @dispatch(%x: !x, %ids: !ids, %weights: !pairs, %capacity: index)
-    -> (!x, !probs, !list, !ends, !count) {{
+    -> (!x, !probs, !list, !ends, !count, !count) {{
   %c0 = arith.constant 0 : index
   %own = arith.constant {own} : index
   %zero = arith.constant 0 : i32
@@ -680,8 +710,9 @@ func.func @dispatch(%x: !x, %ids: !ids, %weights: !pairs, %capacity: index)
   %wi0 = mx.window @ep : !wi
   %wx0 = mx.window @ep : !wx
   %wp0 = mx.window @ep : !wp
-  %w:3 = mx.dispatch @ep experts = {experts} ids(%ids : !ids)
-      ins(%x, %weights : !x, !pairs) outs(%wi0, %wx0, %wp0 : !wi, !wx, !wp) -> !wi, !wx, !wp
+  %m0 = tensor.empty() : !count
+  %w:4 = mx.dispatch @ep experts = {experts} ids(%ids : !ids) ins(%x, %weights : !x, !pairs)
+      outs(%wi0, %wx0, %wp0, %m0 : !wi, !wx, !wp, !count) -> !wi, !wx, !wp, !count
   %rank = mx.rank @ep
   %first = arith.muli %rank, %own : index
   %r0 = tensor.empty(%p) : !list
@@ -703,7 +734,7 @@ func.func @dispatch(%x: !x, %ids: !ids, %weights: !pairs, %capacity: index)
     linalg.yield %prob : f32
   }} -> !probs
   %rows = func.call @gather(%w#1, %g#1) : (!wx, !list) -> !x
-  return %rows, %probs, %g#1, %g#2, %g#3 : !x, !probs, !list, !ends, !count
+  return %rows, %probs, %g#1, %g#2, %g#3, %w#3 : !x, !probs, !list, !ends, !count, !count
 }}
 
 func.func @dispatch_again(%x: !x, %ids: !ids, %slots: !list) -> !x {{

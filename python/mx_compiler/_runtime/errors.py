@@ -22,13 +22,16 @@ class InvalidValueError(Error, ValueError):
 
 
 class CapacityError(RuntimeError):
-    """Error about too many rows for the experts of a rank. Rows were dropped, so
-    the results of the call are wrong. `rank` received `needed` rows and had room for `available`."""
+    """Error about too many rows for the experts of a rank, or too many tokens for the slots of a rank
+    group. Rows were dropped, so the results of the call are wrong. `rank` received (or, for slots,
+    had to send to one rank) `needed` rows and had room for `available`."""
 
-    def __init__(self, rank: int, needed: int, available: int) -> None:
-        super().__init__(
-            f"rank {rank}: expected at most {available} rows for its experts, the capacity, "
-            f"found {needed}: results are wrong, give a larger capacity")
+    def __init__(self, rank: int, needed: int, available: int, is_of_slots: bool = False) -> None:
+        what, remedy = (("tokens for the experts of one rank, the slots", "more slots")
+                        if is_of_slots else
+                        ("rows for its experts, the capacity", "a larger capacity"))
+        super().__init__(f"rank {rank}: expected at most {available} {what}, found {needed}: "
+                         f"results are wrong, give {remedy}")
         self.rank, self.needed, self.available = rank, needed, available
 
 

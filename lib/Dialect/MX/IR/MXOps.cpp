@@ -176,6 +176,7 @@ MX_DEFINE_INTERFACES(RowClassesOp, false, Value())
 MX_DEFINE_INTERFACES(MatmulOp, readsOuts(), Value())
 MX_DEFINE_INTERFACES(GroupedMatmulOp, readsOuts(), getOffsets())
 MX_DEFINE_INTERFACES(CombineOp, true, getRows())
+MX_DEFINE_INTERFACES(GatherRowsOp, true, getRows())
 MX_DEFINE_INTERFACES(GroupRowsOp, false, Value())
 #undef MX_DEFINE_INTERFACES
 

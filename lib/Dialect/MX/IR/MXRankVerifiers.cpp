@@ -32,6 +32,10 @@ LogicalResult RankGroupOp::verify() {
     return emitOpError("expected at least 1 token per rank and at most ")
            << kMostGroupTokens << " tokens in total, found " << tokens
            << " for each of " << size << (size == 1 ? " rank" : " ranks");
+  int64_t slots = getRowsOfRank();
+  if (slots < 1 || slots > tokens) // group C3
+    return emitOpError("expected 1 to ")
+           << tokens << " slots, the tokens of a rank, found " << slots;
   return success();
 }
 
@@ -54,7 +58,7 @@ static LogicalResult verifyRows(Operation *op, RankGroupOp group,
   if (window.rank() < 2 || window.dim(0) != group.getRows()) // groups C2
     return errorAt(op, window)
            << "expected " << window.name << " with rank 2 or more and "
-           << group.getRows() << " rows (" << group.getTokens()
+           << group.getRows() << " rows (" << group.getRowsOfRank()
            << " for each of " << group.getSize() << " ranks), found "
            << window.type();
   ArrayRef<int64_t> row = window.shape().drop_front(); // groups C3
@@ -156,16 +160,26 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Named ids{getIds(), "ids"};
   if (!group || failed(verifyExperts(*this, group, getExperts(), ids)))
     return failure();
-  if (getOuts().size() != getPayloads().size() + 1) // dispatch C1
-    return emitOpError("expected ")
-           << getPayloads().size() + 1
-           << " outs (a window for ids and for each payload), found "
+  size_t windows = getPayloads().size() + 1;
+  if (getOuts().size() < windows || getOuts().size() > windows + 1)
+    return emitOpError("expected ") // dispatch C1
+           << windows
+           << " outs (a window for ids and for each payload) and at most a "
+              "number, found "
            << getOuts().size();
+  if (getOuts().size() > windows) { // dispatch C3
+    Named needed{getOuts().back(), "the number of rows"};
+    if (failed(verifyRank(*this, needed, 0)))
+      return failure();
+    if (!needed.elementType().isInteger(32))
+      return errorAt(*this, needed)
+             << "expected the number of rows as i32, found " << needed.type();
+  }
   if (failed(verifyPayload(*this, group, ids,
                            {getOuts()[0], "the window of ids"})))
     return failure();
   for (auto [i, payload, out] :
-       llvm::enumerate(getPayloads(), getOuts().drop_front())) {
+       llvm::enumerate(getPayloads(), getOuts().slice(1, windows - 1))) {
     std::string name = "payload " + std::to_string(i);
     std::string window = "the window of payload " + std::to_string(i);
     Named rows{payload, name};

@@ -344,8 +344,40 @@ LogicalResult CombineOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// GroupRows
+// GatherRows and GroupRows
 //===----------------------------------------------------------------------===//
+
+LogicalResult GatherRowsOp::verify() {
+  if (failed(verifyForm(*this)) || // gather_rows C1
+      failed(verifyOneOut(*this, getOuts())))
+    return failure();
+  Named input{getInput(), "input"}, rows{getRows(), "rows"};
+  Named out{getOuts()[0], "outs"};
+  if (failed(verifyRank(*this, rows, 1))) // gather_rows C2
+    return failure();
+  if (input.rank() < 2) // gather_rows C3
+    return errorAt(*this, input)
+           << "expected input of rank 2 or more, found " << input.type();
+  if (input.elementType() != out.elementType())
+    return errorAt(*this, out)
+           << "expected outs with the element type " << input.elementType()
+           << " of input, found " << out.elementType();
+  if (failed(verifyRank(*this, out, input.rank())) ||
+      failed(verifyDim(*this, out, 0, rows.dim(0))))
+    return failure();
+  for (int64_t dim = 1; dim < input.rank(); ++dim) {
+    if (ShapedType::isDynamic(input.dim(dim)))
+      return errorAt(*this, input) << "expected rows of static size in input, "
+                                      "found "
+                                   << input.type();
+    if (failed(verifyDim(*this, out, dim, input.dim(dim))))
+      return failure();
+  }
+  for (const Named &operand : {input, rows, out}) // gather_rows C4
+    if (failed(verifyNoEncoding(*this, operand)))
+      return failure();
+  return success();
+}
 
 LogicalResult GroupRowsOp::verify() {
   if (failed(verifyForm(*this))) // group_rows C1

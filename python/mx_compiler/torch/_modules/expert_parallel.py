@@ -48,6 +48,9 @@ class Group:
     process_group  a ProcessGroup, a one-dimensional DeviceMesh (`mesh["ep"]`), or None
                    for the default group, which is one rank without torch.distributed
     tokens         maximum number of tokens per rank in a call
+    slots          maximum number of tokens that a rank sends to another in a call; default:
+                   tokens. With fewer slots, only the tokens that a rank needs are sent to the
+                   rank
     timeout        longest wait for other ranks, in seconds, before the rank group ends
     transport      "nccl" on GPUs, "host" on other devices, or None for the transport of
                    the device
@@ -58,9 +61,12 @@ class Group:
     all ranks can create a new rank group. Raises TypeError or ValueError for a wrong argument, and
     mx_compiler.Error if a rank is missing."""
 
-    def __init__(self, process_group: Any = None, *, tokens: int, timeout: float = 100.0,
+    def __init__(self, process_group: Any = None, *, tokens: int, slots: int | None = None, timeout: float = 100.0,
                  transport: str | None = None, name: str = "ep") -> None:
         check.size("tokens", tokens, 1)
+        if slots is not None:
+            check.size("slots", slots, 1)
+        self.slots = slots
         found = _find_process_group(process_group)
         if found is None:
             self._begin(f"alone/{next(_alone)}", None, 0, 1, device_name(), tokens)
@@ -83,6 +89,7 @@ class Group:
         sent."""
         check.size("tokens", tokens, 1)
         group = cls.__new__(cls)
+        group.slots = None
         place = _cuda_place() if torch.cuda.is_available() else device_name()
         group._begin(f"alone/{next(_alone)}", None, 0, 1, place, tokens)
         return group
@@ -109,8 +116,8 @@ class Group:
 
     def check(self) -> None:
         """Waits for the layers of this rank. Raises mx_compiler.Error if the rank group failed,
-        and mx_compiler.CapacityError if a layer received more rows than its capacity. Not
-        collective."""
+        and mx_compiler.CapacityError if a layer received more rows than its capacity, or needed
+        more slots. Not collective."""
         failure = self.status()
         if failure:
             raise Error(failure.text, failure.status, failure.name)
@@ -146,6 +153,7 @@ class Group:
             with on_device(self.device):
                 found = self._layers[key] = RoutedMoELayer(
                     experts, hidden, intermediate, choices, self._group, tokens=self.tokens,
+                    slots=self.slots,
                     activations=formats[0], weights=formats[1], gradients=formats[2])
         return found
 
@@ -366,7 +374,7 @@ def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, gro
 def _count_places(group, choices, capacity):
     """Returns the capacity in rows. A capacity of 0 means the largest number that can
     arrive."""
-    most = most_rows(group.size, group.tokens, choices)
+    most = most_rows(group.size, group.slots or group.tokens, choices)
     return min(capacity, most) if capacity else most
 
 
@@ -495,7 +503,7 @@ def _find(group, x, experts, hidden, choices):
     ranks = _find_rank_group(group)
     _check_tokens(ranks, x)
     return ranks.find_program(("rows", experts, hidden, choices), lambda made: RoutedRows(
-        experts, hidden, choices, made, tokens=ranks.tokens))
+        experts, hidden, choices, made, tokens=ranks.tokens, slots=ranks.slots))
 
 
 def _check_rows(name, z, slots):

@@ -95,3 +95,37 @@ func.func ${function} {
 // expected-note @above {{input is defined here}}
 // expected-error @below {{'mx.combine' op expected input without encoding, found #mx.ragged<groups = 4, align = 128>}}
 %r = mx.combine ins(%z : tensor<300x48xbf16, #mx.ragged<groups = 4, align = 128>>) rows(%rows : tensor<300xi32>) outs(%o0 : tensor<100x48xf32>) -> tensor<100x48xf32>
+
+// SET function = @gather_rows_c1(%x: tensor<30x8xf32>, %l: tensor<9xi32>, %o0: tensor<9x8xf32>, %o1: tensor<9x8xf32>)
+// expected-error @below {{'mx.gather_rows' op expected 1 operand in outs, found 2}}
+%r:2 = mx.gather_rows ins(%x : tensor<30x8xf32>) rows(%l : tensor<9xi32>) outs(%o0, %o1 : tensor<9x8xf32>, tensor<9x8xf32>) -> tensor<9x8xf32>, tensor<9x8xf32>
+
+// SET function = @gather_rows_c2(%x: tensor<30x8xf32>, %l: tensor<9x1xi32>, %o0: tensor<9x8xf32>)
+// expected-note @above {{rows is defined here}}
+// expected-error @below {{'mx.gather_rows' op expected rows of rank 1, found rank 2}}
+%r = mx.gather_rows ins(%x : tensor<30x8xf32>) rows(%l : tensor<9x1xi32>) outs(%o0 : tensor<9x8xf32>) -> tensor<9x8xf32>
+
+// SET function = @gather_rows_c3(%x: tensor<30xf32>, %l: tensor<9xi32>, %o0: tensor<9xf32>)
+// expected-note @above {{input is defined here}}
+// expected-error @below {{'mx.gather_rows' op expected input of rank 2 or more, found 'tensor<30xf32>'}}
+%r = mx.gather_rows ins(%x : tensor<30xf32>) rows(%l : tensor<9xi32>) outs(%o0 : tensor<9xf32>) -> tensor<9xf32>
+
+// SET function = @gather_rows_c3_type(%x: tensor<30x8xf32>, %l: tensor<9xi32>, %o0: tensor<9x8xbf16>)
+// expected-note @above {{outs is defined here}}
+// expected-error @below {{'mx.gather_rows' op expected outs with the element type 'f32' of input, found 'bf16'}}
+%r = mx.gather_rows ins(%x : tensor<30x8xf32>) rows(%l : tensor<9xi32>) outs(%o0 : tensor<9x8xbf16>) -> tensor<9x8xbf16>
+
+// SET function = @gather_rows_c3_rows(%x: tensor<30x8xf32>, %l: tensor<9xi32>, %o0: tensor<8x8xf32>)
+// expected-note @above {{outs is defined here}}
+// expected-error @below {{'mx.gather_rows' op expected dimension 0 of outs to be 9, found 8}}
+%r = mx.gather_rows ins(%x : tensor<30x8xf32>) rows(%l : tensor<9xi32>) outs(%o0 : tensor<8x8xf32>) -> tensor<8x8xf32>
+
+// SET function = @gather_rows_c3_columns(%x: tensor<30x?xf32>, %l: tensor<9xi32>, %o0: tensor<9x?xf32>)
+// expected-note @above {{input is defined here}}
+// expected-error @below {{'mx.gather_rows' op expected rows of static size in input, found 'tensor<30x?xf32>'}}
+%r = mx.gather_rows ins(%x : tensor<30x?xf32>) rows(%l : tensor<9xi32>) outs(%o0 : tensor<9x?xf32>) -> tensor<9x?xf32>
+
+// SET function = @gather_rows_c4(%x: tensor<30x8xf32, #mx.ragged<groups = 4, align = 128>>, %l: tensor<9xi32>, %o0: tensor<9x8xf32>)
+// expected-note @above {{input is defined here}}
+// expected-error @below {{'mx.gather_rows' op expected input without encoding, found #mx.ragged<groups = 4, align = 128>}}
+%r = mx.gather_rows ins(%x : tensor<30x8xf32, #mx.ragged<groups = 4, align = 128>>) rows(%l : tensor<9xi32>) outs(%o0 : tensor<9x8xf32>) -> tensor<9x8xf32>

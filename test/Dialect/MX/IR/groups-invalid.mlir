@@ -23,6 +23,14 @@ func.func private @group_c2()
 mx.group @ep size = 2 tokens = 1073741824
 func.func private @group_c2_many()
 
+// expected-error @below {{'mx.group' op expected 1 to 4 slots, the tokens of a rank, found 0}}
+mx.group @ep size = 2 tokens = 4 slots = 0
+func.func private @group_c3()
+
+// expected-error @below {{'mx.group' op expected 1 to 4 slots, the tokens of a rank, found 5}}
+mx.group @ep size = 2 tokens = 4 slots = 5
+func.func private @group_c3_many()
+
 func.func @groups_c1() -> index {
   // expected-error @below {{'mx.rank' op expected an mx.group, found nothing named @ep}}
   %r = mx.rank @ep
@@ -217,7 +225,7 @@ func.func @groups_c9_slice_of_tensor(%x: tensor<8x64xf32>) {
 mx.group @ep size = 2 tokens = 4
 func.func @dispatch_c1(%ids: tensor<3x2xi32>, %x: tensor<3x64xf32>) {
   %w = mx.window @ep : tensor<8x2xi32>
-  // expected-error @below {{'mx.dispatch' op expected 2 outs (a window for ids and for each payload), found 1}}
+  // expected-error @below {{'mx.dispatch' op expected 2 outs (a window for ids and for each payload) and at most a number, found 1}}
   %y = mx.dispatch @ep experts = 8 ids(%ids : tensor<3x2xi32>) ins(%x : tensor<3x64xf32>) outs(%w : tensor<8x2xi32>) -> tensor<8x2xi32>
   return
 }
@@ -229,6 +237,16 @@ func.func @dispatch_c2(%ids: tensor<3x2xi32>, %x: tensor<4x64xf32>) {
   %v = mx.window @ep : tensor<8x64xf32>
   // expected-error @below {{'mx.dispatch' op expected dimension 0 of payload 0 to be 3, found 4}}
   %y:2 = mx.dispatch @ep experts = 8 ids(%ids : tensor<3x2xi32>) ins(%x : tensor<4x64xf32>) outs(%w, %v : tensor<8x2xi32>, tensor<8x64xf32>) -> tensor<8x2xi32>, tensor<8x64xf32>
+  return
+}
+
+mx.group @ep size = 2 tokens = 4
+func.func @dispatch_c3(%ids: tensor<3x2xi32>) {
+  %w = mx.window @ep : tensor<8x2xi32>
+  // expected-note @below {{the number of rows is defined here}}
+  %n = tensor.empty() : tensor<i64>
+  // expected-error @below {{'mx.dispatch' op expected the number of rows as i32, found 'tensor<i64>'}}
+  %y:2 = mx.dispatch @ep experts = 8 ids(%ids : tensor<3x2xi32>) ins() outs(%w, %n : tensor<8x2xi32>, tensor<i64>) -> tensor<8x2xi32>, tensor<i64>
   return
 }
 

@@ -69,3 +69,50 @@ func.func @rounds(%x: tensor<4x64xf32>) -> tensor<8x64xf32> {
   }
   return %y : tensor<8x64xf32>
 }
+
+// In a group with slots, rows are sent to the ranks of their experts, and the
+// sums come back to the same slots.
+mx.group @far size = 2 tokens = 4 slots = 3
+
+// CHECK-LABEL: @dispatch_to_slots
+// CHECK-SAME: (%[[IDS:.*]]: tensor<?x2xi32>, %[[X:.*]]: tensor<?x64xf8E4M3FN>)
+func.func @dispatch_to_slots(%ids: tensor<?x2xi32>, %x: tensor<?x64xf8E4M3FN>)
+    -> (tensor<6x2xi32>, tensor<6x64xf8E4M3FN>, tensor<i32>) {
+  %wi = mx.window @far : tensor<6x2xi32>
+  %wx = mx.window @far : tensor<6x64xf8E4M3FN>
+  %n = tensor.empty() : tensor<i32>
+  // CHECK: %[[SORTED:.*]]:4 = mx.group_rows ins(%{{.*}} : tensor<?x2xi32>) outs({{.*}} : tensor<?xi32>, tensor<?xi32>, tensor<2xi32>, tensor<i32>)
+  // CHECK: %[[TOKENS:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<6xi32>)
+  // CHECK: tensor.extract %[[SORTED]]#0
+  // CHECK: %[[NONE:.*]] = linalg.fill ins(%{{.*}} : i32) outs(%{{.*}} : tensor<6x2xi32>)
+  // CHECK: %[[SENT:.*]] = mx.gather_rows ins(%[[IDS]] : tensor<?x2xi32>) rows(%[[TOKENS]] : tensor<6xi32>) outs(%[[NONE]]
+  // CHECK: mx.all_to_all @far ins(%[[SENT]] : tensor<6x2xi32>)
+  // CHECK: %[[ROWS:.*]] = mx.gather_rows ins(%[[X]] : tensor<?x64xf8E4M3FN>) rows(%[[TOKENS]]
+  // CHECK: mx.all_to_all @far ins(%[[ROWS]] : tensor<6x64xf8E4M3FN>)
+  // CHECK: linalg.generic {{.*}}"reduction"{{.*}} ins(%[[SORTED]]#2
+  %w:3 = mx.dispatch @far experts = 8 ids(%ids : tensor<?x2xi32>) ins(%x : tensor<?x64xf8E4M3FN>)
+      outs(%wi, %wx, %n : tensor<6x2xi32>, tensor<6x64xf8E4M3FN>, tensor<i32>)
+      -> tensor<6x2xi32>, tensor<6x64xf8E4M3FN>, tensor<i32>
+  return %w#0, %w#1, %w#2 : tensor<6x2xi32>, tensor<6x64xf8E4M3FN>, tensor<i32>
+}
+
+// CHECK-LABEL: @collect_from_slots
+func.func @collect_from_slots(%ids: tensor<?x2xi32>, %z: tensor<?x64xbf16>, %slots: tensor<?xi32>, %y0: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  // CHECK: %[[CAME:.*]] = mx.all_to_all @far ins(%{{.*}} : tensor<6x64xbf16>)
+  // CHECK: mx.group_rows
+  // CHECK: %[[TOKENS:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<6xi32>)
+  // CHECK: mx.combine ins(%[[CAME]] : tensor<6x64xbf16>) rows(%[[TOKENS]] : tensor<6xi32>)
+  %y = mx.collect @far experts = 8 wire = bf16 ids(%ids : tensor<?x2xi32>) ins(%z : tensor<?x64xbf16>)
+      slots(%slots : tensor<?xi32>) outs(%y0 : tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// CHECK-LABEL: @pairs_from_slots
+// CHECK: mx.all_to_all @far ins(%{{.*}} : tensor<6x2xf32>)
+// CHECK: %[[PAIRS:.*]] = tensor.collapse_shape %{{.*}} : tensor<6x2xi32> into tensor<12xi32>
+// CHECK: mx.combine ins(%{{.*}} : tensor<12x1xf32>) rows(%[[PAIRS]] : tensor<12xi32>) outs(%{{.*}} : tensor<?x1xf32>) order = {{ *}}fixed overwrite
+func.func @pairs_from_slots(%ids: tensor<?x2xi32>, %d: tensor<?xf32>, %slots: tensor<?xi32>, %q0: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %q = mx.collect_pairs @far experts = 8 ids(%ids : tensor<?x2xi32>) ins(%d : tensor<?xf32>)
+      slots(%slots : tensor<?xi32>) outs(%q0 : tensor<?x2xf32>) -> tensor<?x2xf32>
+  return %q : tensor<?x2xf32>
+}

@@ -346,6 +346,31 @@ def MX_CombineOp : MX_StructuredOp<"combine"> {
   }];
 }
 
+def MX_GatherRowsOp : MX_StructuredOp<"gather_rows", []> {
+  let summary = "copy indexed rows of another tensor";
+  let description = [{
+    Row i of `outs` becomes row `rows[i]` of `input`, for elements of any type.
+    With an index that is negative or out of range for `input`, row i keeps its
+    bits.
+
+    Example: the rows that a rank sends to each of 4 ranks.
+
+    ```mlir
+    %sent = mx.gather_rows ins(%x : tensor<?x7168xf8E4M3FN>)
+        rows(%tokens : tensor<4096xi32>)
+        outs(%o : tensor<4096x7168xf8E4M3FN>) -> tensor<4096x7168xf8E4M3FN>
+    ```
+  }];
+  let arguments = (ins MX_TensorOrMemRef:$input,
+    MX_ShapedOf<[I32], "i32">:$rows, Variadic<MX_TensorOrMemRef>:$outs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $input `:` type($input) `)`
+    `rows` `(` $rows `:` type($rows) `)`
+    `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
+  }];
+}
+
 def MX_GroupRowsOp : MX_StructuredOp<"group_rows"> {
   let summary = "sort token-expert pairs by expert";
   let description = [{

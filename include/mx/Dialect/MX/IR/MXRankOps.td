@@ -20,6 +20,10 @@ def MX_RankGroupOp : MX_Op<"group", [Symbol]> {
     its symbol, which is bound to a rank group of the runtime when the program
     is loaded.
 
+    A window has a row for each token of each rank, or `slots` rows for each
+    rank. `mx.dispatch` then sends only the tokens that a rank needs, so the
+    bytes do not grow with the number of ranks.
+
     With `size = 1`, [mx-decompose-groups](Passes.md) replaces all operations of
     the rank group, and no binding is needed.
 
@@ -27,14 +31,21 @@ def MX_RankGroupOp : MX_Op<"group", [Symbol]> {
 
     ```mlir
     mx.group @ep size = 2 tokens = 8192
+    mx.group @far size = 64 tokens = 8192 slots = 1280
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$size, I64Attr:$tokens);
-  let assemblyFormat = "$sym_name `size` `=` $size `tokens` `=` $tokens attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$size,
+    I64Attr:$tokens, OptionalAttr<I64Attr>:$slots);
+  let assemblyFormat = [{
+    $sym_name `size` `=` $size `tokens` `=` $tokens (`slots` `=` $slots^)?
+    attr-dict
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Returns the rows of a window: the tokens of all ranks.
-    int64_t getRows() { return int64_t(getSize()) * int64_t(getTokens()); }
+    /// Returns the rows of a window that belong to a rank.
+    int64_t getRowsOfRank() { return getSlots().value_or(getTokens()); }
+    /// Returns the rows of a window.
+    int64_t getRows() { return int64_t(getSize()) * getRowsOfRank(); }
   }];
 }
 
@@ -112,6 +123,13 @@ def MX_DispatchOp : MX_CollectiveOp<"dispatch", [AttrSizedOperandSegments]> {
     are unspecified, except in the window of ids, which contains -1 for missing
     rows. The row index of a token does not depend on other tokens, so ranks
     exchange no counts, and windows cannot overflow.
+
+    If the rank group has `slots` m, row `s * m + p` receives the p-th token of
+    rank s with an expert on this rank. The tokens beyond m are not sent.
+
+    An optional last element of `outs`, an i32, receives the most tokens of this
+    rank for any rank, or 0 without `slots`. A number above m means that tokens
+    were not sent.
 
     Payloads are tensors with a row for each token: elements and scales of
     quantized tokens, and router weights. Scales use the linear layout, so each

@@ -22,6 +22,7 @@ static bool readsOuts(OpTy) {
 static bool readsOuts(MatmulOp op) { return op.readsOuts(); }
 static bool readsOuts(GroupedMatmulOp op) { return op.readsOuts(); }
 static bool readsOuts(CombineOp) { return true; }
+static bool readsOuts(GatherRowsOp) { return true; }
 static bool readsOuts(AllGatherOp op) { return !op.getInput(); }
 
 namespace {
@@ -113,6 +114,7 @@ void mx::registerBufferizableOpInterfaceExternalModels(
     MatmulOp::attachInterface<MXOpInterface<MatmulOp>>(*context);
     GroupedMatmulOp::attachInterface<MXOpInterface<GroupedMatmulOp>>(*context);
     CombineOp::attachInterface<MXOpInterface<CombineOp>>(*context);
+    GatherRowsOp::attachInterface<MXOpInterface<GatherRowsOp>>(*context);
     GroupRowsOp::attachInterface<MXOpInterface<GroupRowsOp>>(*context);
     AllGatherOp::attachInterface<MXOpInterface<AllGatherOp>>(*context);
     AllToAllOp::attachInterface<MXOpInterface<AllToAllOp>>(*context);

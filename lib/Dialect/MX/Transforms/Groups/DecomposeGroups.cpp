@@ -5,7 +5,8 @@
 // replaces them by local sums of rows and by collectives on whole windows. An
 // all-gather copies every row to every rank. An all-to-all sends each rank's
 // partial sums to the rank that owns the token. Ranks ignore the rows that they
-// do not need.
+// do not need. In a rank group with slots, an all-to-all sends a token to the
+// ranks of its experts only, in both directions.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -107,7 +108,10 @@ public:
       : mx::ArithBuilder(op->getLoc(), op), group(group), name(name) {}
 
   int64_t getTokens() const { return RankGroupOp(group).getTokens(); }
+  /// Returns true if only rows that a rank needs are sent to the rank.
+  bool hasSlots() const { return bool(RankGroupOp(group).getSlots()); }
   int64_t getRows() const { return RankGroupOp(group).getRows(); }
+  int64_t getRowsOfRank() const { return RankGroupOp(group).getRowsOfRank(); }
   int64_t getExpertsOfRank(int64_t experts) const {
     return experts / int64_t(RankGroupOp(group).getSize());
   }
@@ -121,9 +125,23 @@ public:
         .getResult(0);
   }
   /// Exchanges segments with the other ranks.
-  Value allToAll(Value input) {
+  Value allToAll(Value input, Value outs = {}) {
     return AllToAllOp::create(*this, input.getType(), name, input,
-                              window(input.getType()))
+                              outs ? outs : window(input.getType()))
+        .getResult(0);
+  }
+  Value fill(Value out, int64_t number) {
+    Type element = getElementTypeOrSelf(out.getType());
+    TypedAttr value = isa<FloatType>(element)
+                          ? TypedAttr(getFloatAttr(element, double(number)))
+                          : TypedAttr(getIntegerAttr(element, number));
+    return linalg::FillOp::create(
+               *this, arith::ConstantOp::create(*this, value).getResult(), out)
+        .getResult(0);
+  }
+  /// Copies the rows of an array that this rank sends to each slot.
+  Value gather(Value array, Value tokens, Value outs) {
+    return GatherRowsOp::create(*this, outs.getType(), array, tokens, outs)
         .getResult(0);
   }
   /// Adds rows in a fixed order, as `mx.combine` does.
@@ -149,6 +167,15 @@ public:
   Value findOwners(Value ids, int64_t experts);
   Value findRows(Value slots, int64_t choices);
   Value findTokens(Value owners);
+
+  /// Tokens that this rank sends, by destination.
+  struct Slots {
+    Value tokens; ///< token of each row of an all-to-all, or -1
+    Value ends;   ///< end of each rank's tokens in a list without gaps
+  };
+  Slots assignSlots(Value ids, int64_t experts);
+  Value dropRepeated(Value owners);
+  Value countSlots(Value ends, Value out);
 
 private:
   RankGroupOp group;
@@ -281,19 +308,139 @@ Value GroupBuilder::findTokens(Value owners) {
 }
 
 //===----------------------------------------------------------------------===//
+// Slots
+//===----------------------------------------------------------------------===//
+
+/// Replaces an owner by -1 if an earlier choice of the token has the same.
+Value GroupBuilder::dropRepeated(Value owners) {
+  auto type = cast<RankedTensorType>(owners.getType());
+  Value out = tensor::EmptyOp::create(
+      *this, tensor::getMixedSizes(*this, getLoc(), owners), getI32Type());
+  return forEachElement(
+      out, owners, [&](mx::ArithBuilder &body, ValueRange given) {
+        Value token = linalg::IndexOp::create(body, 0);
+        Value choice = linalg::IndexOp::create(body, 1);
+        Value owner = given[0], none = body.i32(-1);
+        for (int64_t other = 0; other + 1 < type.getDimSize(1); ++other) {
+          Value at = body.index(other);
+          Value earlier =
+              tensor::ExtractOp::create(body, owners, ValueRange{token, at});
+          Value isRepeated = body.both(body.isEqual(earlier, given[0]),
+                                       body.isBelow(at, choice));
+          owner = body.select(isRepeated, none, owner);
+        }
+        return owner;
+      });
+}
+
+/// Sorts the tokens by the ranks that own their experts.
+GroupBuilder::Slots GroupBuilder::assignSlots(Value ids, int64_t experts) {
+  Value owners = dropRepeated(findOwners(ids, experts));
+  auto type = cast<RankedTensorType>(ids.getType());
+  int64_t ranks = RankGroupOp(group).getSize();
+  int64_t most = std::min(type.getDimSize(1), ranks);
+  // An entry more than the tokens need, so that the list is not empty.
+  OpFoldResult size;
+  if (type.isDynamicDim(0))
+    size = add(mul(tensor::DimOp::create(*this, ids, 0), most), 1);
+  else
+    size = getIndexAttr(type.getDimSize(0) * most + 1);
+  SmallVector<Value> outs;
+  for (int i = 0; i < 2; ++i)
+    outs.push_back(
+        tensor::EmptyOp::create(*this, ArrayRef(size), getI32Type()));
+  outs.push_back(empty({ranks}, getI32Type()));
+  outs.push_back(empty({}, getI32Type()));
+  auto sorted = GroupRowsOp::create(*this, ValueRange(outs).getTypes(), owners,
+                                    /*first=*/Value(), outs);
+  Value list = sorted.getResult(0), ends = sorted.getResult(2);
+  Value tokens = forEachElement(
+      empty({getRows()}, getI32Type()), {},
+      [&](mx::ArithBuilder &body, ValueRange) {
+        auto load = [&](Value list, Value place) -> Value {
+          return tensor::ExtractOp::create(body, list, place);
+        };
+        Value row = linalg::IndexOp::create(body, 0), zero = body.index(0);
+        Value rank = body.div(row, getRowsOfRank());
+        Value isFirst = body.isEqual(rank, zero);
+        Value before = body.select(isFirst, zero, body.sub(rank, 1));
+        Value begin = body.select(isFirst, body.i32(0), load(ends, before));
+        Value slot = arith::IndexCastOp::create(body, body.getI32Type(),
+                                                body.rem(row, getRowsOfRank()));
+        Value place = body.add(begin, slot);
+        Value exists = body.isBelow(place, load(ends, rank));
+        Value at = arith::IndexCastOp::create(
+            body, body.getIndexType(), body.select(exists, place, body.i32(0)));
+        return body.select(exists, load(list, at), body.i32(-1));
+      });
+  return {tokens, ends};
+}
+
+/// Returns the largest number of tokens that this rank sends to a rank.
+Value GroupBuilder::countSlots(Value ends, Value out) {
+  AffineExpr d0 = getAffineDimExpr(0);
+  AffineMap whole = AffineMap::get(1, 0, d0),
+            none = AffineMap::get(1, 0, getContext());
+  return linalg::GenericOp::create(
+             *this, out.getType(), ends, fill(out, 0),
+             ArrayRef<AffineMap>{whole, none},
+             ArrayRef(utils::IteratorType::reduction),
+             [&](OpBuilder &nested, Location loc, ValueRange given) {
+               mx::ArithBuilder body(loc, nested);
+               Value rank = linalg::IndexOp::create(body, 0);
+               Value isFirst = body.isEqual(rank, body.index(0));
+               Value before = body.select(isFirst, rank, body.sub(rank, 1));
+               Value begin =
+                   body.select(isFirst, body.i32(0),
+                               tensor::ExtractOp::create(body, ends, before));
+               linalg::YieldOp::create(
+                   body, arith::MaxSIOp::create(body, given[1],
+                                                body.sub(given[0], begin))
+                             .getResult());
+             })
+      .getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
+
+/// Sends each token to the slots of the ranks of its experts.
+static SmallVector<Value> sendToSlots(GroupBuilder &builder, DispatchOp op) {
+  builder.requireTokens(op.getIds());
+  auto slots = builder.assignSlots(op.getIds(), op.getExperts());
+  SmallVector<Value> arrays = {op.getIds()}, results;
+  llvm::append_range(arrays, op.getPayloads());
+  for (auto [array, window] : llvm::zip_first(arrays, op.getOuts())) {
+    auto type = cast<RankedTensorType>(window.getType());
+    Value sent = builder.empty(type.getShape(), type.getElementType());
+    if (array == op.getIds())
+      sent = builder.fill(sent, -1);
+    results.push_back(
+        builder.allToAll(builder.gather(array, slots.tokens, sent), window));
+  }
+  if (op.getOuts().size() > arrays.size())
+    results.push_back(builder.countSlots(slots.ends, op.getOuts().back()));
+  return results;
+}
 
 static void decompose(DispatchOp op) {
   GroupBuilder builder(op, op.getGroupOp(), op.getGroupAttr());
   for (auto [i, payload] : llvm::enumerate(op.getPayloads()))
     builder.requireRows(payload, "payload " + std::to_string(i), op.getIds(),
                         "ids");
+  if (builder.hasSlots()) {
+    op->replaceAllUsesWith(sendToSlots(builder, op));
+    op.erase();
+    return;
+  }
   SmallVector<Value> windows = {
       builder.allGather(builder.padIds(op.getIds()), op.getOuts()[0])};
   for (auto [payload, out] :
-       llvm::zip_equal(op.getPayloads(), op.getOuts().drop_front()))
+       llvm::zip_first(op.getPayloads(), op.getOuts().drop_front()))
     windows.push_back(builder.allGather(payload, out));
+  if (op.getOuts().size() > windows.size())
+    windows.push_back(builder.fill(op.getOuts().back(), 0));
   op->replaceAllUsesWith(windows);
   op.erase();
 }
@@ -310,13 +457,12 @@ static void decompose(CollectOp op) {
       builder.empty({builder.getRows(), input.getDimSize(1)}, op.getWire());
   Value sums = builder.combine(op.getInput(), rows, empty, /*overwrite=*/true);
   Value received = builder.allToAll(sums);
-  Value owners =
-      builder.findOwners(builder.padIds(op.getIds()), op.getExperts());
-  Value tokens = builder.findTokens(owners);
-  Value zero = arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0));
-  Value none = linalg::FillOp::create(builder, zero, op.getOuts()).getResult(0);
-  op.replaceAllUsesWith(
-      builder.combine(received, tokens, none, /*overwrite=*/false));
+  Value tokens = builder.hasSlots()
+                     ? builder.assignSlots(op.getIds(), op.getExperts()).tokens
+                     : builder.findTokens(builder.findOwners(
+                           builder.padIds(op.getIds()), op.getExperts()));
+  op.replaceAllUsesWith(builder.combine(
+      received, tokens, builder.fill(op.getOuts(), 0), /*overwrite=*/false));
   op.erase();
 }
 
@@ -338,32 +484,86 @@ static Value pick(GroupBuilder &builder, CollectPairsOp op, Value received) {
       });
 }
 
+/// Returns the numbers of a list or a matrix as a column.
+static Value toColumn(GroupBuilder &builder, Value array) {
+  SmallVector<ReassociationIndices> together = {{0, 1}};
+  auto type = cast<RankedTensorType>(array.getType());
+  if (type.getRank() == 2)
+    array = tensor::CollapseShapeOp::create(builder, array, together);
+  type = cast<RankedTensorType>(array.getType());
+  SmallVector<OpFoldResult> sizes = {
+      tensor::getMixedSize(builder, builder.getLoc(), array, 0),
+      builder.getIndexAttr(1)};
+  return tensor::ExpandShapeOp::create(
+      builder,
+      RankedTensorType::get({type.getDimSize(0), 1}, type.getElementType()),
+      array, together, sizes);
+}
+
+/// Stores the number of each received pair at the pair.
+static Value placePairs(GroupBuilder &builder, CollectPairsOp op,
+                        Value received) {
+  auto slots = builder.assignSlots(op.getIds(), op.getExperts());
+  Value owners = builder.findOwners(op.getIds(), op.getExperts());
+  auto type = cast<RankedTensorType>(received.getType());
+  int64_t choices = type.getDimSize(1);
+  Value out = builder.empty(type.getShape(), builder.getI32Type());
+  Value pairs = builder.forEachElement(
+      out, {}, [&](mx::ArithBuilder &body, ValueRange) -> Value {
+        Value row = linalg::IndexOp::create(body, 0);
+        Value choice = linalg::IndexOp::create(body, 1);
+        Value token = tensor::ExtractOp::create(body, slots.tokens, row);
+        Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::sge,
+                                             token, body.i32(0));
+        auto found = scf::IfOp::create(body, body.getI32Type(), exists,
+                                       /*withElse=*/true);
+        OpBuilder::InsertionGuard guard(body);
+        body.setInsertionPointToStart(found.thenBlock());
+        Value at = arith::IndexCastOp::create(body, body.getIndexType(), token);
+        Value owner =
+            tensor::ExtractOp::create(body, owners, ValueRange{at, choice});
+        Value rank = arith::IndexCastOp::create(
+            body, body.getI32Type(), body.div(row, builder.getRowsOfRank()));
+        Value pair = arith::IndexCastOp::create(
+            body, body.getI32Type(), body.add(body.mul(at, choices), choice));
+        scf::YieldOp::create(body,
+                             ValueRange(body.select(body.isEqual(owner, rank),
+                                                    pair, body.i32(-1))));
+        body.setInsertionPointToStart(found.elseBlock());
+        scf::YieldOp::create(body, ValueRange(body.i32(-1)));
+        return found.getResult(0);
+      });
+  SmallVector<ReassociationIndices> together = {{0, 1}};
+  Value list = tensor::CollapseShapeOp::create(builder, pairs, together);
+  Value zeros = toColumn(builder, builder.fill(op.getOuts(), 0));
+  Value placed = builder.combine(toColumn(builder, received), list, zeros,
+                                 /*overwrite=*/true);
+  Value flat = tensor::CollapseShapeOp::create(builder, placed, together);
+  return tensor::ExpandShapeOp::create(
+      builder, cast<RankedTensorType>(op.getOuts().getType()), flat, together,
+      tensor::getMixedSizes(builder, builder.getLoc(), op.getOuts()));
+}
+
 static void decompose(CollectPairsOp op) {
   GroupBuilder builder(op, op.getGroupOp(), op.getGroupAttr());
   int64_t choices = cast<ShapedType>(op.getIds().getType()).getDimSize(1);
-  Type f32 = builder.getF32Type();
   builder.requireTokens(op.getIds());
   builder.requireRows(op.getOuts(), "outs", op.getIds(), "ids");
   builder.requireRows(op.getSlots(), "slots", op.getInput(), "input");
   // A pair is a row of a single number, stored at its slot.
   SmallVector<ReassociationIndices> together = {{0, 1}};
-  SmallVector<OpFoldResult> sizes = {
-      tensor::getMixedSize(builder, op.getLoc(), op.getInput(), 0),
-      builder.getIndexAttr(1)};
-  int64_t count = cast<ShapedType>(op.getInput().getType()).getDimSize(0);
-  Value input = tensor::ExpandShapeOp::create(
-      builder, RankedTensorType::get({count, 1}, f32), op.getInput(), together,
-      sizes);
   int64_t pairs = builder.getRows() * choices;
-  Value placed =
-      builder.combine(input, op.getSlots(), builder.empty({pairs, 1}, f32),
-                      /*overwrite=*/true);
-  Value list = tensor::CollapseShapeOp::create(
-      builder, RankedTensorType::get({pairs}, f32), placed, together);
+  Value placed = builder.combine(
+      toColumn(builder, op.getInput()), op.getSlots(),
+      builder.empty({pairs, 1}, builder.getF32Type()), /*overwrite=*/true);
+  Value list = tensor::CollapseShapeOp::create(builder, placed, together);
   Value matrix = tensor::ExpandShapeOp::create(
-      builder, RankedTensorType::get({builder.getRows(), choices}, f32), list,
-      together);
-  op.replaceAllUsesWith(pick(builder, op, builder.allToAll(matrix)));
+      builder,
+      RankedTensorType::get({builder.getRows(), choices}, builder.getF32Type()),
+      list, together);
+  Value received = builder.allToAll(matrix);
+  op.replaceAllUsesWith(builder.hasSlots() ? placePairs(builder, op, received)
+                                           : pick(builder, op, received));
   op.erase();
 }
 
