@@ -55,10 +55,20 @@ bool Order::isWithinCta(Warp &w, const Cta &cta, const Knowledge &known,
          !now.isAsync() && known.isDone(old.agent(), old.step());
 }
 
+void Order::reportShared(Warp &w, const Instr *i, const Cta &cta,
+                         const AccessRange &range, const Knowledge &known,
+                         bool isWrite, const Conflict &c) {
+  uint32_t at = std::max<uint32_t>(range.address, uint32_t(c.granule * 4));
+  report(w, i, range.lanesAt(c.granule * 4), known, false, isWrite, c,
+         "shared memory at " + machine.describeSharedOffset(at) +
+             ofRank(cta.rank));
+}
+
 template <bool HasLanes>
-void Order::visitShared(Warp &w, const Instr *i, Epoch e,
-                        const Knowledge &known, bool isAsyncProxy, Cta &cta,
-                        AccessRanges ranges, Touch touch) {
+__attribute__((always_inline)) inline void
+Order::visitShared(Warp &w, const Instr *i, Epoch e, const Knowledge &known,
+                   bool isAsyncProxy, Cta &cta, AccessRanges ranges,
+                   Touch touch) {
   struct Access {
     enum : bool { hasLanes = HasLanes };
     Order &order;
@@ -144,11 +154,7 @@ void Order::visitShared(Warp &w, const Instr *i, Epoch e,
                               range.run, access);
     if (!worst.conflict)
       continue;
-    const Conflict &c = *worst.conflict;
-    uint32_t at = std::max<uint32_t>(range.address, uint32_t(c.granule * 4));
-    report(w, i, range.lanesAt(c.granule * 4), known, false, access.isWrite, c,
-           "shared memory at " + machine.describeSharedOffset(at) +
-               ofRank(cta.rank));
+    reportShared(w, i, cta, range, known, access.isWrite, *worst.conflict);
     worst = WorstConflict();
   }
   if (scope ? scope->noted != &cta : w.cta != &cta) {

@@ -62,17 +62,8 @@ uint32_t Order::instrNumber(const Instr *i) const {
 // Lanes
 //===----------------------------------------------------------------------===//
 
-static bool isAlone(const Warp &w) {
-  return !(w.executing & (w.executing - 1));
-}
-
-uint32_t Order::accessor(Warp &w) {
+uint32_t Order::accessorAlone(Warp &w) {
   WarpOrder &o = of(w);
-  if (!isAlone(w)) {
-    o.touched = o.step();
-    o.touching |= w.executing;
-    return o.self;
-  }
   uint32_t agent = agentOf(o.alone, w, AgentKind::Warp);
   o.known.generic.raise(agent, o.step());
   return agent;

@@ -312,7 +312,18 @@ private:
   uint32_t agentOf(uint32_t &slot, Warp &w, AgentKind kind);
   /// Returns the agent of an access by the executing lanes: the warp, or a lane
   /// alone.
-  uint32_t accessor(Warp &w);
+  uint32_t accessor(Warp &w) {
+    WarpOrder &o = of(w);
+    if (isAlone(w))
+      return accessorAlone(w);
+    o.touched = o.step();
+    o.touching |= w.executing;
+    return o.self;
+  }
+  uint32_t accessorAlone(Warp &w);
+  static bool isAlone(const Warp &w) {
+    return !(w.executing & (w.executing - 1));
+  }
   /// Returns true if the executing lane must not publish joint actions of the
   /// warp.
   bool hidesOthers(Warp &w);
@@ -377,6 +388,9 @@ private:
   void nameOther(std::string who, const Program &program, uint32_t instr);
   void nameOther(const Conflict &c);
   void noteReaderOfAnswer(const Cta &cta, uint32_t offset, Epoch e);
+  void reportShared(Warp &w, const Instr *i, const Cta &cta,
+                    const AccessRange &range, const Knowledge &known,
+                    bool isWrite, const Conflict &c);
   /// Engines have no lanes.
   template <bool HasLanes>
   void visitShared(Warp &w, const Instr *i, Epoch e, const Knowledge &known,

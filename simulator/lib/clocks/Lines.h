@@ -152,9 +152,21 @@ struct Change {
   Cell from, to;
   bool isKnown = false;
   /// The warp of the access made the earlier write or read, and its lanes have
-  /// not met since.
-  bool isWriteNear = false, isReadNear = false;
+  /// not met since. Valid if `hasNear` is set.
+  bool hasNear = false, isWriteNear = false, isReadNear = false;
   Change() {}
+  /// Returns true if the access changes `cell` alike.
+  template <class V>
+  bool isOf(const Cell &cell, V &v) {
+    if (!isKnown || !(cell == from))
+      return false;
+    if (V::hasLanes && !hasNear) {
+      isWriteNear = v.isNear(from.write);
+      isReadNear = v.isNear(from.read);
+      hasNear = true;
+    }
+    return true;
+  }
 };
 
 /// Shadow of consecutive granules. A cell has members `write` and `read`.
@@ -274,10 +286,7 @@ LineShadow<Cell, Granules>::change(Cell &cell, uint64_t granule, unsigned mask,
     return;
   last.from = from;
   last.to = to;
-  if constexpr (V::hasLanes) {
-    last.isWriteNear = v.isNear(from.write);
-    last.isReadNear = v.isNear(from.read);
-  }
+  last.hasNear = false;
 }
 
 /// Records an access to a granule of a split line by `lane`, if any.
@@ -289,7 +298,7 @@ LineShadow<Cell, Granules>::visitGranule(Split &s, uint64_t g, unsigned mask,
   Cell &cell = s.cells[g % kGranules];
   if (V::hasLanes && lane) {
     Lane &w = s.write[g % kGranules], &r = s.read[g % kGranules];
-    if (v.last.isKnown && mask == 15 && cell == v.last.from &&
+    if (mask == 15 && v.last.isOf(cell, v) &&
         (!v.last.isWriteNear || w == *lane) &&
         (!v.last.isReadNear || r == *lane)) {
       w = v.isWrite ? *lane : w;
@@ -323,7 +332,7 @@ LineShadow<Cell, Granules>::visit(uint64_t begin, uint64_t end,
         lanes = v.numbers().of(run, at - begin);
       if (line->isSplit)
         break;
-      if (last.isKnown && line->cell == last.from &&
+      if (last.isOf(line->cell, v) &&
           (!last.isWriteNear || line->write == lanes || !line->write ||
            !lanes) &&
           (!last.isReadNear || line->read == lanes)) {

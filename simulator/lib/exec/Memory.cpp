@@ -55,10 +55,11 @@ Extent extentOf(Warp &w, const Instr *i, const Access &access,
 /// Returns the pattern of addresses of `bytes` each, but no permutation.
 template <class A>
 Pattern patternOf(const A *a, A bytes) {
-  A unlikeRow = 0, unlikeFirst = 0, row = a[0];
-  for (unsigned lane = 0; lane < 32; ++lane, row += bytes) {
-    unlikeRow |= a[lane] ^ row;
-    unlikeFirst |= a[lane] ^ a[0];
+  A unlikeRow = 0, unlikeFirst = 0, first = a[0];
+  unsigned shift = firstLane(uint32_t(bytes));
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    unlikeRow |= a[lane] ^ (first + (A(lane) << shift));
+    unlikeFirst |= a[lane] ^ first;
   }
   if (!unlikeRow)
     return Pattern::Row;
