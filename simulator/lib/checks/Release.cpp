@@ -254,8 +254,9 @@ void Order::strongWrite(Warp &w, bool isGlobal, uint64_t address,
                         bool isRelease, MemoryScope scope) {
   WarpOrder &o = of(w);
   // Without a preceding fence there is nothing to publish. Returning early
-  // keeps reductions into a large buffer from consuming memory.
-  if (!isRelease && isGlobal &&
+  // keeps reductions into a large buffer, and volatile shared memory, from
+  // consuming memory and time.
+  if (!isRelease &&
       std::as_const(o.known).fencedIn(machine.scopes.front()).empty())
     return;
   if (isGlobal && machine.device)
