@@ -110,6 +110,33 @@ TEST(Instruction, Forms) {
   });
 }
 
+/// The encoder of f32 agrees with that of f64, which divides, around all codes
+/// and the values between neighboring codes.
+TEST(NarrowFloats, AreRoundedAsInDoubles) {
+  for (unsigned n = 0; n <= unsigned(FloatFormat::F16); ++n) {
+    auto format = FloatFormat(n);
+    auto check = [&](uint32_t bits) {
+      float x = floatFromBits(bits);
+      EXPECT_EQ(encode(format, x), encodeF64(format, widenF32(x)))
+          << n << " " << std::hex << bits;
+    };
+    uint32_t codes = getInfo(format).maxCode;
+    for (uint32_t code = 0; code <= codes; ++code) {
+      uint32_t low = bitsOf(decode(format, code)) & 0x7FFFFFFFu,
+               high = bitsOf(decode(format, code + (code < codes)));
+      uint32_t middle = bitsOf((floatFromBits(low) + floatFromBits(high)) / 2);
+      for (uint32_t bits : {low, middle})
+        for (uint32_t change : {~0u, 0u, 1u})
+          for (uint32_t sign : {0u, 0x80000000u})
+            check((bits + change) ^ sign);
+    }
+    for (uint64_t bits = 0; bits < 1ull << 32; bits += 65521)
+      check(uint32_t(bits));
+    for (uint32_t bits : {0x7F7FFFFFu, 0x7F800000u, 0x7F800001u, 0xFFC00000u})
+      check(bits);
+  }
+}
+
 /// Tests only that instructions use the right codecs of Support. The codecs
 /// have their own tests.
 TEST(Instruction, NarrowFloats) {

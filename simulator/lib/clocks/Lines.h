@@ -154,7 +154,6 @@ struct Change {
   /// The warp of the access made the earlier write or read, and its lanes have
   /// not met since. Valid if `hasNear` is set.
   bool hasNear = false, isWriteNear = false, isReadNear = false;
-  Change() {}
   /// Returns true if the access changes `cell` alike.
   template <class V>
   bool isOf(const Cell &cell, V &v) {
@@ -326,7 +325,7 @@ LineShadow<Cell, Granules>::visit(uint64_t begin, uint64_t end,
   uint64_t at = begin;
   if (v.isPlain && begin % kBytes == 0) {
     Change<Cell> last; // in registers
-    for (Line *line = &lines[n]; at + kBytes <= end; ++line, at += kBytes) {
+    for (Line *line = lines.data() + n; at + kBytes <= end; ++line, at += kBytes) {
       LanesNumber lanes = 0;
       if constexpr (V::hasLanes)
         lanes = v.numbers().of(run, at - begin);

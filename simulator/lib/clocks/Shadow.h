@@ -129,8 +129,7 @@ struct Conflict {
 /// there is no error.
 struct WorstConflict {
   std::optional<Conflict> conflict;
-  bool isWarning;
-  WorstConflict() : isWarning(false) {}
+  bool isWarning = false;
   void add(const Conflict &c, bool warns) {
     if (conflict && (warns || !isWarning))
       return;
