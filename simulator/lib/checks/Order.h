@@ -185,6 +185,10 @@ public:
                   MemoryScope scope);
   void strongWrite(Warp &w, bool isGlobal, uint64_t address, bool isRelease,
                    MemoryScope scope);
+  /// Returns true if relaxed accesses to shared memory neither acquire nor
+  /// publish anything: the cluster has published nothing there, and `w` has
+  /// executed no fence.
+  bool isQuiet(Warp &w) const;
 
   // Mbarriers, identified by CTA and offset.
   BarrierOrder &barrier(Cta &cta, uint32_t offset);

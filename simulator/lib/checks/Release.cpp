@@ -283,6 +283,11 @@ void Order::strongWrite(Warp &w, bool isGlobal, uint64_t address,
   }
 }
 
+bool Order::isQuiet(Warp &w) const {
+  return cells.empty() &&
+         std::as_const(of(w).known).fencedIn(machine.scopes.front()).empty();
+}
+
 Epoch Order::epochOf(Warp &w) {
   uint32_t agent = accessor(w);
   return Epoch(agent, of(w).step(), 0, false, false);

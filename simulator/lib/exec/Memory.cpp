@@ -202,8 +202,8 @@ bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   return true;
 }
 
-/// Reports a weak access with a pattern to the order check: an access to global
-/// memory, or to shared memory of the own CTA.
+/// Reports a quiet access with a pattern to the order check: an access to
+/// global memory, or to shared memory of the own CTA.
 void followPattern(Warp &w, const Instr *i, const Access &access,
                    uint64_t bytes, Touch touch,
                    const LaneAddresses &addresses) {
@@ -221,10 +221,11 @@ void followPattern(Warp &w, const Instr *i, const Access &access,
   } else if (bytes >= 4 && !isSilent) {
     range.run = {1, uint8_t(firstLane(bytes))};
   }
+  AccessKind kind{touch, access.strength != Strength::Weak};
   if (access.space == Space::Global)
-    return w.order()->accessGlobal(w, i, {&range, 1}, {touch});
+    return w.order()->accessGlobal(w, i, {&range, 1}, kind);
   range.address &= kOffsetMask;
-  w.order()->accessShared(w, i, *w.cta, {&range, 1}, {touch});
+  w.order()->accessShared(w, i, *w.cta, {&range, 1}, kind);
 }
 
 /// Counts the bytes, and reports the access to the order check.
@@ -242,7 +243,8 @@ void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   if (!w.order() || access.space > Space::Shared ||
       access.space == Space::Const)
     return;
-  if (access.strength == Strength::Weak && addresses.pattern != Pattern::Other)
+  if (addresses.pattern != Pattern::Other &&
+      isQuiet(w, access.space, access.strength))
     followPattern(w, i, access, bytes, touch, addresses);
   else
     followLanes(w, i, access.space, i->a, access.is64, i->imm, bytes, mask,

@@ -135,11 +135,18 @@ AccessOrder mx::sim::takeOrder(Decoder &d, bool isLoad) {
 // Order
 //===----------------------------------------------------------------------===//
 
+bool mx::sim::isQuiet(Warp &w, Space space, Strength strength) {
+  return strength == Strength::Weak ||
+         (strength == Strength::Relaxed && space == Space::Shared &&
+          w.order()->isQuiet(w));
+}
+
 namespace {
 
-/// Reports ranges of an access to the order check.
+/// Reports ranges of an access to the order check. Each range of a strong
+/// access is reported alone unless `isQuiet` is set.
 void follow(Warp &w, const Instr *i, Space space, AccessRange *ranges,
-            size_t count, Touch touch, AccessOrder how) {
+            size_t count, Touch touch, AccessOrder how, bool isQuiet) {
   Order &order = *w.order();
   AccessKind kind{touch, how.strength != Strength::Weak, /*isCas=*/false,
                   /*isAnyProxy=*/false, how.scope};
@@ -155,21 +162,21 @@ void follow(Warp &w, const Instr *i, Space space, AccessRange *ranges,
       uint64_t next = ranges[n].address;
       if (findSpace(space, next) != where ||
           (where == Space::Shared && next >> kRankShift != rank) ||
-          (kind.isStrong && n > first))
+          (!isQuiet && n > first))
         break;
       if (where == Space::Shared)
         ranges[n].address = next & kOffsetMask;
     }
     if (!isGlobal && where != Space::Shared)
       continue;
-    if (kind.isStrong && touch == Touch::Read)
+    if (!isQuiet && touch == Touch::Read)
       order.strongRead(w, isGlobal, address, synchronizes, how.scope);
     AccessRanges group{ranges + first, n - first};
     if (isGlobal)
       order.accessGlobal(w, i, group, kind);
     else
       order.accessShared(w, i, *w.cta->cluster->ctas[rank], group, kind);
-    if (kind.isStrong && touch != Touch::Read)
+    if (!isQuiet && touch != Touch::Read)
       order.strongWrite(w, isGlobal, address, synchronizes, how.scope);
   }
 }
@@ -195,7 +202,7 @@ void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
                         uint64_t bytes, uint32_t lanes, Touch touch) {
   AccessRange range{address, bytes, lanes, LaneRun()};
   if (w.order())
-    follow(w, i, space, &range, 1, touch, AccessOrder());
+    follow(w, i, space, &range, 1, touch, AccessOrder(), /*isQuiet=*/true);
 }
 
 void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
@@ -204,7 +211,7 @@ void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
   auto addressOf = [&](unsigned lane) {
     return laneAddress(w, base, is64, offset, lane);
   };
-  bool isWeak = how.strength == Strength::Weak;
+  bool isQuiet = sim::isQuiet(w, space, how.strength);
   bool isSilent = touch == Touch::SilentWrite;
   AccessRange ranges[32];
   auto runOf = [&](unsigned first, bool isRow, bool isSame) {
@@ -222,7 +229,7 @@ void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
     r.address = addressOf(first);
     r.bytes = bytes;
     bool isRow = true, isSame = true;
-    for (m &= m - 1; m && isWeak; m &= m - 1) {
+    for (m &= m - 1; m && isQuiet; m &= m - 1) {
       unsigned next = firstLane(m);
       uint64_t from = addressOf(next) - r.address;
       if (from > r.bytes)
@@ -238,5 +245,5 @@ void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
                             : runOf(first, isRow, isSame);
   }
   if (count)
-    follow(w, i, space, ranges, count, touch, how);
+    follow(w, i, space, ranges, count, touch, how, isQuiet);
 }

@@ -48,6 +48,9 @@ struct AccessOrder {
   MemoryScope scope = MemoryScope::Device;
 };
 AccessOrder takeOrder(Decoder &d, bool isLoad);
+/// Returns true if an access neither acquires nor publishes knowledge, so that
+/// the order check may see all its lanes together.
+bool isQuiet(Warp &w, ptx::Space space, Strength strength);
 
 /// Implements InstructionSet::touchOf for ldmatrix and stmatrix.
 const Instr *touchMatrices(Warp &w, const Instr *i, uint32_t mask);
