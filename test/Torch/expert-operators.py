@@ -3,6 +3,8 @@
 """Tests the operators of mx_compiler.torch.ep on a group with one rank: runs PyTorch's own checks (fake kernels,
 gradients, torch.compile), compares results with sums in PyTorch, and checks errors."""
 
+import itertools
+
 import torch
 from refuses import refuses
 from torch.library import opcheck
@@ -11,6 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import mx_compiler as mx
 import mx_compiler.torch as mxt
 from mx_compiler.torch import ep
+from mx_compiler.torch._modules import expert_parallel
 from reference import DEVICE
 
 DIM, INNER, EXPERTS, K, TOKENS, T = 64, 32, 4, 2, 40, 24
@@ -110,6 +113,22 @@ tokens, probs, ends = mxt.route(ids, weights, EXPERTS)
 for call in (lambda x: mxt.moe_layer(x, w1, w2, tokens, probs, ends), lambda x: ep.routed_experts(x, ids, weights, w1, w2, group)):
     found = torch.compile(lambda x: call(x).float() * 1.1, fullgraph=True)(x)
     assert torch.equal(found, call(x).float() * 1.1)
+
+# Groups with and without slots return the same bits. Inductor finds a graph in its cache only for the same sizes, even
+# if another process gives a group the same number.
+step = torch.compile(lambda x, group: ep.routed_experts(x, ids, weights, w1, w2, group), fullgraph=True)
+results = []
+for places in None, T, TOKENS, TOKENS + 1:
+    torch._dynamo.reset()
+    expert_parallel._alone = itertools.count(100)
+    with ep.Group(tokens=TOKENS - (places is None), slots=places) as own:
+        assert (f", {T} slots" in own.describe()) == (places == T), own.describe()
+        a, = needing(x)
+        y = step(a, own)
+        y.backward(dy)
+        results.append((y, a.grad))
+assert all(torch.equal(*pair) for found in results for pair in zip(found, results[0]))
+refuses(ValueError, "slots: expected at least 1, found 0", lambda: ep.Group(tokens=TOKENS, slots=0))
 
 # Shapes, dtypes and autocast.
 with torch.autocast(DEVICE, torch.bfloat16):

@@ -231,9 +231,10 @@ class RoutedMoELayer(_Layer):
     choices       k, the number of experts per token
     group         a Group, or None for one rank
     tokens        maximum number of tokens per rank and call, equal on all ranks
-    slots         maximum number of tokens that a rank sends to another, equal on all ranks;
-                  default: tokens. With fewer slots, only the tokens that a rank needs are
-                  sent to the rank. Excess tokens are dropped, with the errors of `capacity`
+    slots         maximum number of tokens of a rank for the experts of one rank, including its
+                  own, equal on all ranks; default: tokens. With fewer slots, only the tokens
+                  that a rank needs are sent to the rank. Excess tokens are dropped, with the
+                  errors of `capacity`
     activations, weights, gradients
                   formats with blocks of 32 (mx.FORMATS); gradients default to
                   activations. Activations and gradients are sent in these formats

@@ -17,7 +17,7 @@ from torch.types import Device
 
 from ..._arrays.interop import place_of
 from ..._ops import checks as check
-from ..._ops.experts import RoutedMoELayer, RoutedRows, RoutedSaved, most_rows
+from ..._ops.experts import RoutedMoELayer, RoutedRows, RoutedSaved, most_rows, read_slots
 from ..._programs import rank_group
 from ..._runtime.device import device_name, on_device
 from ..._runtime.errors import Error
@@ -42,15 +42,15 @@ _alone = itertools.count()
 
 class Group:
     """Rank group of the ranks in a process group, among which experts are divided. All ranks create
-    the group together and with the same `tokens`. Creation uses the store of the process group, but
+    the group together and with the same `tokens` and `slots`. Creation uses the store of the process group, but
     not its backend.
 
     process_group  a ProcessGroup, a one-dimensional DeviceMesh (`mesh["ep"]`), or None
                    for the default group, which is one rank without torch.distributed
     tokens         maximum number of tokens per rank in a call
-    slots          maximum number of tokens that a rank sends to another in a call; default:
-                   tokens. With fewer slots, only the tokens that a rank needs are sent to the
-                   rank
+    slots          maximum number of tokens of a rank in a call for the experts of one rank,
+                   including its own; default: tokens. With fewer slots, only the tokens that
+                   a rank needs are sent to the rank
     timeout        longest wait for other ranks, in seconds, before the rank group ends
     transport      "nccl" on GPUs, "host" on other devices, or None for the transport of
                    the device
@@ -66,7 +66,7 @@ class Group:
         check.size("tokens", tokens, 1)
         if slots is not None:
             check.size("slots", slots, 1)
-        self.slots = slots
+        self.slots = read_slots(slots, tokens)
         found = _find_process_group(process_group)
         if found is None:
             self._begin(f"alone/{next(_alone)}", None, 0, 1, device_name(), tokens)
@@ -95,10 +95,12 @@ class Group:
         return group
 
     def _begin(self, key, made, rank, size, place, tokens, ranks=()):
-        self.key, self.rank, self.size, self.tokens = key, rank, size, int(tokens)
+        # Shapes depend on the sizes, so a graph that Inductor cached must not fit groups of other sizes.
+        self.key = f"{key}/{size}x{self.slots or tokens}"
+        self.rank, self.size, self.tokens = rank, size, int(tokens)
         self.device, self.ranks = place, tuple(ranks)  # rank numbers of torch.distributed
         self._group, self._layers, self._is_closed = made, {}, False
-        _known[key] = self
+        _known[self.key] = self
 
     def describe(self) -> str:
         """Describes the rank group in one line."""
@@ -107,7 +109,7 @@ class Group:
             f"transport {made.transport}, {made.window_bytes} bytes of windows, time-out "
             f"{made.timeout:g} s")
         return (f"rank {self.rank} of {self.size} on {self.device}, at most {self.tokens} "
-                f"tokens per rank, {how}")
+                f"tokens per rank, {f'{self.slots} slots, ' * bool(self.slots)}{how}")
 
     def status(self) -> rank_group.GroupFailure | None:
         """Returns None while the rank group works, and an mx_compiler.GroupFailure afterwards. Never
@@ -441,8 +443,9 @@ class Dispatched(NamedTuple):
 
     rows    bf16, [P, H], sorted by expert; zeros from index `count` on
     probs   f32, [P]: the weight of each row
-    tokens  i32, [P]: s * group.tokens + t for token t of rank s; -1 from index `count`
-            on
+    tokens  i32, [P]: s * group.tokens + t for token t of rank s, or with slots,
+            s * group.slots + t for the t-th token that rank s sent to this rank; -1 from
+            index `count` on
     slots   i32, [P], which `collect` takes: tokens * k + j for choice j; -1 from index
             `count` on
     ends    i32, [experts of this rank]: the rows of expert g end at ends[g]
