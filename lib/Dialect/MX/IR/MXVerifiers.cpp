@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx;
@@ -373,6 +374,12 @@ LogicalResult GatherRowsOp::verify() {
     if (failed(verifyDim(*this, out, dim, input.dim(dim))))
       return failure();
   }
+  Type element = input.elementType();
+  if (!element.isIntOrIndexOrFloat() || // gather_rows C5
+      getMemoryBits(element) * (input.shape().back() % 8) % 8)
+    return errorAt(*this, input) << "expected numbers in input, with a last "
+                                    "dimension of whole bytes, found "
+                                 << input.type();
   for (const Named &operand : {input, rows, out}) // gather_rows C4
     if (failed(verifyNoEncoding(*this, operand)))
       return failure();

@@ -125,6 +125,16 @@ func.func ${function} {
 // expected-error @below {{'mx.gather_rows' op expected rows of static size in input, found 'tensor<30x?xf32>'}}
 %r = mx.gather_rows ins(%x : tensor<30x?xf32>) rows(%l : tensor<9xi32>) outs(%o0 : tensor<9x?xf32>) -> tensor<9x?xf32>
 
+// SET function = @gather_rows_c5(%x: tensor<30x8xcomplex<f32>>, %l: tensor<9xi32>, %o0: tensor<9x8xcomplex<f32>>)
+// expected-note @above {{input is defined here}}
+// expected-error @below {{'mx.gather_rows' op expected numbers in input, with a last dimension of whole bytes, found 'tensor<30x8xcomplex<f32>>'}}
+%r = mx.gather_rows ins(%x : tensor<30x8xcomplex<f32>>) rows(%l : tensor<9xi32>) outs(%o0 : tensor<9x8xcomplex<f32>>) -> tensor<9x8xcomplex<f32>>
+
+// SET function = @gather_rows_c5_half(%x: tensor<30x2x3xf4E2M1FN>, %l: tensor<9xi32>, %o0: tensor<9x2x3xf4E2M1FN>)
+// expected-note @above {{input is defined here}}
+// expected-error @below {{'mx.gather_rows' op expected numbers in input, with a last dimension of whole bytes, found 'tensor<30x2x3xf4E2M1FN>'}}
+%r = mx.gather_rows ins(%x : tensor<30x2x3xf4E2M1FN>) rows(%l : tensor<9xi32>) outs(%o0 : tensor<9x2x3xf4E2M1FN>) -> tensor<9x2x3xf4E2M1FN>
+
 // SET function = @gather_rows_c4(%x: tensor<30x8xf32, #mx.ragged<groups = 4, align = 128>>, %l: tensor<9xi32>, %o0: tensor<9x8xf32>)
 // expected-note @above {{input is defined here}}
 // expected-error @below {{'mx.gather_rows' op expected input without encoding, found #mx.ragged<groups = 4, align = 128>}}

@@ -349,7 +349,7 @@ def MX_CombineOp : MX_StructuredOp<"combine"> {
 def MX_GatherRowsOp : MX_StructuredOp<"gather_rows", []> {
   let summary = "copy indexed rows of another tensor";
   let description = [{
-    Row i of `outs` becomes row `rows[i]` of `input`, for elements of any type.
+    Row i of `outs` becomes row `rows[i]` of `input`, for numbers of any type.
     With an index that is negative or out of range for `input`, row i keeps its
     bits.
 
