@@ -30,7 +30,7 @@ static bool readsDestinations(Operation *op) {
     return matmul.readsOuts();
   if (auto gather = dyn_cast<AllGatherOp>(op))
     return !gather.getInput();
-  return isa<CombineOp>(op);
+  return isa<CombineOp, GatherRowsOp>(op);
 }
 
 /// Returns true if the array of the slice is a box of its source's array.
