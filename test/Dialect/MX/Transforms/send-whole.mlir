@@ -26,7 +26,24 @@ func.func @exchanged(%x: memref<16x64xf32>) {
   return
 }
 
+// CHECK-LABEL: @indexed
+// CHECK:         %[[WHOLE:.*]] = memref.alloc() : memref<8x64xf32>
+// CHECK:         mx.gather_rows ins(%[[WHOLE]] : memref<8x64xf32>)
+func.func @indexed(%x: memref<8x128xf32>, %rows: memref<4xi32>, %o: memref<4x64xf32>) {
+  %part = memref.subview %x[0, 64] [8, 64] [1, 1] : memref<8x128xf32> to memref<8x64xf32, strided<[128, 1], offset: 64>>
+  mx.gather_rows ins(%part : memref<8x64xf32, strided<[128, 1], offset: 64>>) rows(%rows : memref<4xi32>) outs(%o : memref<4x64xf32>)
+  return
+}
+
 // Contiguous rows are not copied.
+// CHECK-LABEL: @indexed_whole
+// CHECK-NOT:     memref.copy
+func.func @indexed_whole(%x: memref<9x64xf32>, %rows: memref<4xi32>, %o: memref<4x64xf32>) {
+  %part = memref.subview %x[1, 0] [8, 64] [1, 1] : memref<9x64xf32> to memref<8x64xf32, strided<[64, 1], offset: 64>>
+  mx.gather_rows ins(%part : memref<8x64xf32, strided<[64, 1], offset: 64>>) rows(%rows : memref<4xi32>) outs(%o : memref<4x64xf32>)
+  return
+}
+
 // CHECK-LABEL: @whole
 // CHECK-NOT:     memref.copy
 func.func @whole(%x: memref<?x64xf32>) {

@@ -132,6 +132,11 @@ namespace {
 struct SendWhole final : mx::impl::MXSendWholeBase<SendWhole> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([](Operation *op) -> WalkResult {
+      // Its kernel copies pieces of contiguous rows.
+      if (auto gather = dyn_cast<mx::GatherRowsOp>(op))
+        if (auto type = dyn_cast<MemRefType>(gather.getInput().getType());
+            type && !type.areTrailingDimsContiguous(type.getRank()))
+          sendWhole(gather.getInputMutable());
       if (!isa<mx::AllGatherOp, mx::AllToAllOp>(op))
         return success();
       auto collective = cast<DestinationStyleOpInterface>(op);
