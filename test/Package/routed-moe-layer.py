@@ -226,6 +226,7 @@ assert (first.needed, first.available) == (needed[first.rank], min(needed) - 1),
 assert f"tokens for the experts of one rank, the slots, found {first.needed}: results are wrong, give more slots" in str(first)
 for group in groups:
     group.close()
+assert mx.RoutedMoELayer(EXPERTS, HIDDEN, INNER, K, tokens=TOKENS, slots=1).slots is None  # a single rank sends nothing
 
 # On a device, `check` inspects the overflow state and clears it after the report.
 if DEVICE == "sim":

@@ -271,7 +271,7 @@ class RoutedMoELayer(_Layer):
             raise ValueError(f"tokens: expected at most {_MOST_TOKENS} on {ranks} ranks "
                              f"together, found {tokens} on each")
         self.choices, self.tokens, self.group = choices, tokens, group
-        self.slots = read_slots(slots, tokens)
+        self.slots = read_slots(slots, tokens, ranks)
         self.ranks, self.rank = ranks, 0 if group is None else group.rank
         self.most = most_rows(ranks, self.slots or tokens, choices)
         self.capacity = self._read_capacity(self.most if capacity is None else capacity)
@@ -354,10 +354,10 @@ class RoutedMoELayer(_Layer):
         return self._describe(f"{self.ranks} ranks, ")
 
 
-def read_slots(slots, tokens):
+def read_slots(slots, tokens, ranks):
     """Returns the slots of a rank group with `tokens` tokens per rank, or None if each token has a slot
-    on each rank."""
-    return None if slots is None or slots >= tokens else int(slots)
+    on each rank, as on a single rank."""
+    return None if slots is None or slots >= tokens or ranks == 1 else int(slots)
 
 
 def most_rows(ranks, tokens, choices):
@@ -615,7 +615,7 @@ class RoutedRows:
 
     def __init__(self, experts, hidden, choices, group, *, tokens, slots=None):
         ranks, rank = (1, 0) if group is None else (group.size, group.rank)
-        self.group, self.slots = group, read_slots(slots, tokens)
+        self.group, self.slots = group, read_slots(slots, tokens, ranks)
         self.most = most_rows(ranks, self.slots or tokens, choices)
         self._counts = RowCounts(rank, group)
         self._needed = RowCounts(rank, group, is_of_slots=True)

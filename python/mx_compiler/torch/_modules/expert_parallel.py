@@ -42,8 +42,8 @@ _alone = itertools.count()
 
 class Group:
     """Rank group of the ranks in a process group, among which experts are divided. All ranks create
-    the group together and with the same `tokens` and `slots`. Creation uses the store of the process group, but
-    not its backend.
+    the group together and with the same `tokens` and `slots`. Creation uses the store of the
+    process group, but not its backend.
 
     process_group  a ProcessGroup, a one-dimensional DeviceMesh (`mesh["ep"]`), or None
                    for the default group, which is one rank without torch.distributed
@@ -61,12 +61,11 @@ class Group:
     all ranks can create a new rank group. Raises TypeError or ValueError for a wrong argument, and
     mx_compiler.Error if a rank is missing."""
 
-    def __init__(self, process_group: Any = None, *, tokens: int, slots: int | None = None, timeout: float = 100.0,
-                 transport: str | None = None, name: str = "ep") -> None:
+    def __init__(self, process_group: Any = None, *, tokens: int, slots: int | None = None,
+                 timeout: float = 100.0, transport: str | None = None, name: str = "ep") -> None:
         check.size("tokens", tokens, 1)
         if slots is not None:
             check.size("slots", slots, 1)
-        self.slots = read_slots(slots, tokens)
         found = _find_process_group(process_group)
         if found is None:
             self._begin(f"alone/{next(_alone)}", None, 0, 1, device_name(), tokens)
@@ -80,7 +79,8 @@ class Group:
             made = rank_group.Group(
                 rank, size, _exchange_over(store, rank, size, timeout, name), name=name,
                 timeout=timeout, transport=transport or "auto")
-        self._begin(key, made, rank, size, place, tokens, dist.get_process_group_ranks(found))
+        self._begin(key, made, rank, size, place, tokens, slots,
+                    dist.get_process_group_ranks(found))
 
     @classmethod
     def alone(cls, *, tokens: int) -> "Group":
@@ -89,13 +89,14 @@ class Group:
         sent."""
         check.size("tokens", tokens, 1)
         group = cls.__new__(cls)
-        group.slots = None
         place = _cuda_place() if torch.cuda.is_available() else device_name()
         group._begin(f"alone/{next(_alone)}", None, 0, 1, place, tokens)
         return group
 
-    def _begin(self, key, made, rank, size, place, tokens, ranks=()):
-        # Shapes depend on the sizes, so a graph that Inductor cached must not fit groups of other sizes.
+    def _begin(self, key, made, rank, size, place, tokens, slots=None, ranks=()):
+        self.slots = read_slots(slots, tokens, size)
+        # Shapes depend on the sizes, so a graph that Inductor cached must not fit groups of other
+        # sizes.
         self.key = f"{key}/{size}x{self.slots or tokens}"
         self.rank, self.size, self.tokens = rank, size, int(tokens)
         self.device, self.ranks = place, tuple(ranks)  # rank numbers of torch.distributed
