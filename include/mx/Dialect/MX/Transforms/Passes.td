@@ -633,11 +633,11 @@ def MXReturnWhole : Pass<"mx-return-whole"> {
 def MXSendWhole : Pass<"mx-send-whole"> {
   let summary = "Copy slices of buffers in collectives";
   let description = [{
-    `mx.all_gather` and `mx.all_to_all` send a contiguous buffer from its start.
-    Bufferization passes slices to these operations in place, so the pass copies
-    slices without the layout of a whole array to a new buffer, and so are slices
-    with gaps of which `mx.gather_rows` copies rows. A sliced window is an error,
-    because other ranks write to it in place.
+    `mx.all_gather` and `mx.all_to_all` send a contiguous buffer from its start,
+    and `mx.gather_rows` reads contiguous rows. Bufferization passes slices to
+    these operations in place, so the pass copies slices without the layout of a
+    whole array (for `mx.gather_rows`, slices with gaps) to a new buffer. A
+    sliced window is an error, because other ranks write to it in place.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
