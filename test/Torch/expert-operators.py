@@ -114,7 +114,7 @@ for call in (lambda x: mxt.moe_layer(x, w1, w2, tokens, probs, ends), lambda x: 
     found = torch.compile(lambda x: call(x).float() * 1.1, fullgraph=True)(x)
     assert torch.equal(found, call(x).float() * 1.1)
 
-# Groups with and without slots return the same bits. Inductor finds a graph in its cache only for the same sizes, even
+# Groups of any size return the same bits. Inductor finds a graph in its cache only for the same sizes, even
 # if another process gives a group the same number.
 step = torch.compile(lambda x, group: ep.routed_experts(x, ids, weights, w1, w2, group), fullgraph=True)
 results = []
@@ -122,7 +122,7 @@ for places in None, T, TOKENS, TOKENS + 1:
     torch._dynamo.reset()
     expert_parallel._alone = itertools.count(100)
     with ep.Group(tokens=TOKENS - (places is None), slots=places) as own:
-        assert (f", {T} slots" in own.describe()) == (places == T), own.describe()
+        assert own.slots is None, own.describe()  # a single rank sends nothing
         a, = needing(x)
         y = step(a, own)
         y.backward(dy)

@@ -124,6 +124,15 @@ def check_layer(mesh, whole, alone):
         given = [a.to(DEVICE) for a in list(draw(7, [TOKENS] * SIZE))[RANK]]
         for a, b in zip(step(experts, *given), step(Recomputed(experts), *given)):
             assert all(map(torch.equal, a, b)) if isinstance(a, list) else torch.equal(a, b)
+        # A group that sends only the tokens that a rank needs gives the same bits.
+        with ep.Group(mesh["ep"], tokens=TOKENS, slots=TOKENS // 2, timeout=60) as few:
+            assert f", {few.slots} slots" in few.describe()
+            packed = ep.MXRoutedExperts(DIM, INNER, EXPERTS, few, device=DEVICE)
+            copy_weights(packed, whole)
+            given = [a.to(DEVICE) for a in list(draw(8, [TOKENS // 2] * SIZE))[RANK]]
+            for a, b in zip(step(experts, *given), step(packed, *given)):
+                assert all(map(torch.equal, a, b)) if isinstance(a, list) else torch.equal(a, b)
+            few.check()
         # Created from the same parameters.
         again = ep.MXRoutedExperts.from_experts(experts, group)
         assert again.w1 is experts.w1 and again.to_plain().w1 is experts.w1
