@@ -151,7 +151,7 @@ Order::visitShared(Warp &w, const Instr *i, Epoch e, const Knowledge &known,
                 touch == Touch::Read && e.isAtomic() && !e.isAsync()};
   for (const AccessRange &range : ranges) {
     cta.tracker->shadow.visit(range.address, range.address + range.bytes,
-                              range.run, access);
+                              range.address, range.run, access);
     if (!worst.conflict)
       continue;
     reportShared(w, i, cta, range, known, access.isWrite, *worst.conflict);

@@ -39,10 +39,6 @@ struct LaneRun {
   Lane at(uint64_t offset) const {
     return table ? table[offset / 4] : Lane(first + (offset >> shift));
   }
-  /// Returns the lanes from byte `offset`, where a lane begins.
-  LaneRun from(uint64_t offset) const {
-    return {at(offset), shift, table ? table + offset / 4 : nullptr};
-  }
   /// Returns true if each lane accesses bytes of its own.
   bool isEach() const { return table || shift < 63; }
   /// Returns the lanes of `count` granules from byte `offset`.
@@ -180,7 +176,7 @@ public:
     splits.clear();
   }
   /// Records an access of the bytes from `begin` to `end`. `run` contains the
-  /// lanes, from `begin`, if the access has lanes. The access `v` contains:
+  /// lanes, from `origin`, if the access has lanes. The access `v` contains:
   /// - hasLanes, isWrite, and isPlain: false if each granule needs a visit
   /// - last, the last change of a granule
   /// - numbers(), the numbers of the lanes
@@ -192,7 +188,8 @@ public:
   /// - isNear(access of a cell): see Change
   /// - isSame(access of a cell): true for `v`
   template <class V>
-  void visit(uint64_t begin, uint64_t end, const LaneRun &run, V &v);
+  void visit(uint64_t begin, uint64_t end, uint64_t origin, const LaneRun &run,
+             V &v);
 
 private:
   struct Line {
@@ -217,8 +214,8 @@ public:
 private:
   Split &split(Line &line, const Numbers &numbers);
   template <class V>
-  void visitParts(uint64_t begin, uint64_t at, uint64_t end, const LaneRun &run,
-                  V &v);
+  void visitParts(uint64_t begin, uint64_t at, uint64_t end, uint64_t origin,
+                  const LaneRun &run, V &v);
   template <class V>
   static bool joinLanes(Line &line, LanesNumber lanes, V &v);
   template <class V>
@@ -312,23 +309,24 @@ LineShadow<Cell, Granules>::visitGranule(Split &s, uint64_t g, unsigned mask,
 template <class Cell, size_t Granules>
 template <class V>
 __attribute__((always_inline)) inline void
-LineShadow<Cell, Granules>::visit(uint64_t begin, uint64_t end,
+LineShadow<Cell, Granules>::visit(uint64_t begin, uint64_t end, uint64_t origin,
                                   const LaneRun &run, V &v) {
   uint64_t n = begin / kBytes;
   if (end - begin == 4 && begin % 4 == 0 && n < lines.size()) {
     Line &line = lines[n];
     return visitGranule(line.isSplit ? splits[line.place]
                                      : split(line, v.numbers()),
-                        begin / 4, 15, run.first, v);
+                        begin / 4, 15, run.at(begin - origin), v);
   }
   end = std::min(end, lines.size() * kBytes);
   uint64_t at = begin;
   if (v.isPlain && begin % kBytes == 0) {
     Change<Cell> last; // in registers
-    for (Line *line = lines.data() + n; at + kBytes <= end; ++line, at += kBytes) {
+    for (Line *line = lines.data() + n; at + kBytes <= end;
+         ++line, at += kBytes) {
       LanesNumber lanes = 0;
       if constexpr (V::hasLanes)
-        lanes = v.numbers().of(run, at - begin);
+        lanes = v.numbers().of(run, at - origin);
       if (line->isSplit)
         break;
       if (last.isOf(line->cell, v) &&
@@ -346,7 +344,7 @@ LineShadow<Cell, Granules>::visit(uint64_t begin, uint64_t end,
     }
   }
   if (at < end)
-    visitParts(begin, at, end, run, v);
+    visitParts(begin, at, end, origin, run, v);
 }
 
 /// Visits the lines from `at`, of which some are split or covered in part.
@@ -354,7 +352,8 @@ template <class Cell, size_t Granules>
 template <class V>
 __attribute__((noinline)) void
 LineShadow<Cell, Granules>::visitParts(uint64_t begin, uint64_t at,
-                                       uint64_t end, const LaneRun &run, V &v) {
+                                       uint64_t end, uint64_t origin,
+                                       const LaneRun &run, V &v) {
   uint64_t n = at / kBytes;
   for (at = n * kBytes; at < end; ++n, at += kBytes) {
     Line &line = lines[n];
@@ -362,7 +361,7 @@ LineShadow<Cell, Granules>::visitParts(uint64_t begin, uint64_t at,
     LanesNumber lanes = 0;
     if constexpr (V::hasLanes)
       if (isWhole)
-        lanes = v.numbers().of(run, at - begin);
+        lanes = v.numbers().of(run, at - origin);
     if (isWhole && !line.isSplit && v.isPlain &&
         (!V::hasLanes || joinLanes(line, lanes, v))) {
       change(line.cell, at / 4, 15, v, v.last);
@@ -374,7 +373,7 @@ LineShadow<Cell, Granules>::visitParts(uint64_t begin, uint64_t at,
     bool isSettled = false;
     if (V::hasLanes && run.isEach()) {
       size_t count = (to - from) / 4, first = from % kBytes / 4;
-      LineLanes<Granules> now = run.granules<Granules>(from - begin, count);
+      LineLanes<Granules> now = run.granules<Granules>(from - origin, count);
       auto isNow = [&](const LineLanes<Granules> &then) {
         return !std::memcmp(then.data() + first, now.data(), count);
       };
@@ -387,13 +386,13 @@ LineShadow<Cell, Granules>::visitParts(uint64_t begin, uint64_t at,
     forGranules(from, to - from, [&](uint64_t g, unsigned mask) {
       std::optional<Lane> lane;
       if (V::hasLanes && !isSettled)
-        lane = run.at(std::max(g * 4, begin) - begin);
+        lane = run.at(std::max(g * 4, begin) - origin);
       visitGranule(s, g, mask, lane, v);
     });
     if (!isWhole || !v.isWrite || !v.isPlain)
       continue;
     if constexpr (V::hasLanes) {
-      if (s.write != s.read || s.write != run.granules<Granules>(at - begin))
+      if (s.write != s.read || s.write != run.granules<Granules>(at - origin))
         continue;
       line.write = line.read = lanes;
     }

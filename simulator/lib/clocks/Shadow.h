@@ -437,8 +437,8 @@ void GlobalShadow::visit(AccessRanges ranges, uint32_t number, uint64_t cluster,
         lock = std::unique_lock<std::mutex>(access.shard->mutex);
         page = &pageOf(*access.shard, start / kPageBytes);
       }
-      page->visit(begin - start, stop - start,
-                  range.run.from(begin - range.address), access);
+      page->visit(begin - start, stop - start, range.address - start, range.run,
+                  access);
     }
   }
 }
