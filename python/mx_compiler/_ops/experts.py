@@ -251,8 +251,9 @@ class RoutedMoELayer(_Layer):
     rank that owns some of its experts, and each of these ranks returns a bf16 sum."""
 
     def __init__(self, experts: int, hidden: int, intermediate: int, choices: int,
-                 group: Group | None = None, *, tokens: int, slots: int | None = None, activations: str = "mxfp8",
-                 weights: str = "mxfp8", gradients: str | None = None, capacity: int | None = None,
+                 group: Group | None = None, *, tokens: int, slots: int | None = None,
+                 activations: str = "mxfp8", weights: str = "mxfp8",
+                 gradients: str | None = None, capacity: int | None = None,
                  chip: str | None = None, cache: bool | str | os.PathLike[str] = True) -> None:
         if group is not None and not isinstance(group, Group):
             raise TypeError(f"group: expected an mx_compiler.Group or None, found {group!r}")
@@ -440,17 +441,14 @@ def template_text(experts, hidden, intermediate, activations="f8E4M3FN",
 
 
 def ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
-                        activations="f8E4M3FN", weights="f8E4M3FN", gradients="f8E4M3FN", slots=None):
+                        activations="f8E4M3FN", weights="f8E4M3FN", gradients="f8E4M3FN",
+                        slots=None):
     """Returns the MLIR program of a RoutedMoELayer with these sizes and element types."""
     text = _resize("moe_layer_ranks.mlir", _sizes_of(8, 384, 256, 2, 64, 2),
                    _sizes_of(experts, hidden, intermediate, ranks, tokens, choices, slots),
                    dict(activations=activations, weights=weights, gradients=gradients))
     group = f"mx.group @{GROUP} size = {ranks} tokens = {tokens}"
-    return text.replace(group, group + _slots_text(slots), 1)
-
-
-def _slots_text(slots):
-    return f" slots = {slots}" if slots else ""
+    return text.replace(group, group + f" slots = {slots}" * bool(slots), 1)
 
 
 # --- Rows of experts ------------------------------------------------------------------
@@ -663,7 +661,7 @@ class RoutedRows:
 def _exchange_text(ranks, tokens, experts, hidden, choices, slots):
     window, own = ranks * (slots or tokens), experts // ranks
     return f"""
-mx.group @ep size = {ranks} tokens = {tokens}{_slots_text(slots)}
+mx.group @ep size = {ranks} tokens = {tokens}{f" slots = {slots}" * bool(slots)}
 !x = tensor<?x{hidden}xbf16>
 !y = tensor<?x{hidden}xf32>
 !ids = tensor<?x{choices}xi32>

@@ -356,6 +356,8 @@ private:
   /// regardless of scope. Only used for advice on narrow scopes.
   void publishNarrow(Warp &w, uint64_t address, bool isRelease);
   void passOnFenced(Warp &w, Knowledge &to);
+  /// Returns true if a warp has executed a fence with something to publish.
+  bool hasFenced(const WarpOrder &o) const;
   /// Returns the knowledge published by a relaxed write of `w` in a scope.
   Knowledge fencedBy(Warp &w, MemoryScope level);
   /// Returns true if the scopes of two strong accesses include each other.

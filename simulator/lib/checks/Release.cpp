@@ -256,8 +256,7 @@ void Order::strongWrite(Warp &w, bool isGlobal, uint64_t address,
   // Without a preceding fence there is nothing to publish. Returning early
   // keeps reductions into a large buffer, and volatile shared memory, from
   // consuming memory and time.
-  if (!isRelease &&
-      std::as_const(o.known).fencedIn(machine.scopes.front()).empty())
+  if (!isRelease && !hasFenced(o))
     return;
   if (isGlobal && machine.device)
     publishNarrow(w, address, isRelease);
@@ -283,9 +282,12 @@ void Order::strongWrite(Warp &w, bool isGlobal, uint64_t address,
   }
 }
 
+bool Order::hasFenced(const WarpOrder &o) const {
+  return !o.known.fencedIn(machine.scopes.front()).empty();
+}
+
 bool Order::isQuiet(Warp &w) const {
-  return cells.empty() &&
-         std::as_const(of(w).known).fencedIn(machine.scopes.front()).empty();
+  return cells.empty() && !hasFenced(of(w));
 }
 
 Epoch Order::epochOf(Warp &w) {

@@ -164,11 +164,6 @@ resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   return true;
 }
 
-bool resolveAllBase(Warp &w, const Instr *i, const Access &access,
-                    uint64_t bytes, uint32_t mask, bool isWrite,
-                    LaneAddresses &addresses) {
-  return resolveAll(w, i, access, bytes, mask, isWrite, addresses);
-}
 MX_AVX2 bool resolveAllAvx2(Warp &w, const Instr *i, const Access &access,
                             uint64_t bytes, uint32_t mask, bool isWrite,
                             LaneAddresses &addresses) {
@@ -180,8 +175,8 @@ MX_AVX2 bool resolveAllAvx2(Warp &w, const Instr *i, const Access &access,
 bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                   uint32_t mask, bool isWrite, LaneAddresses &addresses,
                   uint32_t &unwritten) {
-  if ((kHasAvx2 ? resolveAllAvx2 : resolveAllBase)(w, i, access, bytes, mask,
-                                                   isWrite, addresses))
+  if ((kHasAvx2 ? resolveAllAvx2 : resolveAll)(w, i, access, bytes, mask,
+                                               isWrite, addresses))
     return true;
   addresses.pattern = Pattern::Other;
   addresses.first = nullptr;
@@ -243,12 +238,16 @@ void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   if (!w.order() || access.space > Space::Shared ||
       access.space == Space::Const)
     return;
-  if (addresses.pattern != Pattern::Other &&
-      isQuiet(w, access.space, access.strength))
+  // Quiet accesses neither acquire nor publish knowledge, so the order check
+  // may see all their lanes together.
+  bool isQuiet = access.strength == Strength::Weak ||
+                 (access.strength == Strength::Relaxed &&
+                  access.space == Space::Shared && w.order()->isQuiet(w));
+  if (isQuiet && addresses.pattern != Pattern::Other)
     followPattern(w, i, access, bytes, touch, addresses);
   else
     followLanes(w, i, access.space, i->a, access.is64, i->imm, bytes, mask,
-                touch, {access.strength, access.scope});
+                touch, {access.strength, access.scope}, isQuiet);
 }
 
 /// Returns the write flags at a shared address, or null if the launch does not

@@ -135,12 +135,6 @@ AccessOrder mx::sim::takeOrder(Decoder &d, bool isLoad) {
 // Order
 //===----------------------------------------------------------------------===//
 
-bool mx::sim::isQuiet(Warp &w, Space space, Strength strength) {
-  return strength == Strength::Weak ||
-         (strength == Strength::Relaxed && space == Space::Shared &&
-          w.order()->isQuiet(w));
-}
-
 namespace {
 
 /// Reports ranges of an access to the order check. Each range of a strong
@@ -207,11 +201,11 @@ void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
 
 void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
                           bool is64, int64_t offset, uint64_t bytes,
-                          uint32_t mask, Touch touch, AccessOrder how) {
+                          uint32_t mask, Touch touch, AccessOrder how,
+                          bool isQuiet) {
   auto addressOf = [&](unsigned lane) {
     return laneAddress(w, base, is64, offset, lane);
   };
-  bool isQuiet = sim::isQuiet(w, space, how.strength);
   bool isSilent = touch == Touch::SilentWrite;
   AccessRange ranges[32];
   auto runOf = [&](unsigned first, bool isRow, bool isSame) {

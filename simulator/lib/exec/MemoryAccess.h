@@ -48,9 +48,6 @@ struct AccessOrder {
   MemoryScope scope = MemoryScope::Device;
 };
 AccessOrder takeOrder(Decoder &d, bool isLoad);
-/// Returns true if an access neither acquires nor publishes knowledge, so that
-/// the order check may see all its lanes together.
-bool isQuiet(Warp &w, ptx::Space space, Strength strength);
 
 /// Implements InstructionSet::touchOf for ldmatrix and stmatrix.
 const Instr *touchMatrices(Warp &w, const Instr *i, uint32_t mask);
@@ -81,11 +78,11 @@ struct LaneAddresses {
   }
 };
 
-/// Reports an access of each lane to the order check. The addresses must be
-/// valid.
+/// Reports an access of each lane to the order check, lane by lane unless
+/// `isQuiet` is set. The addresses must be valid.
 void followLanes(Warp &w, const Instr *i, ptx::Space space, Slot base,
                  bool is64, int64_t offset, uint64_t bytes, uint32_t mask,
-                 Touch touch, AccessOrder order);
+                 Touch touch, AccessOrder order, bool isQuiet);
 
 /// Reports an access of each lane to the time model, if the launch is timed.
 void timeLanes(Warp &w, ptx::Space space, Slot base, bool is64, int64_t offset,

@@ -80,8 +80,8 @@ float decode(FloatFormat format, uint32_t code);
 uint32_t encode(FloatFormat format, float value);
 
 /// Like encode, for formats other than E8M0. Vectorizable: in the binades of
-/// normal results, rounds the bits of the float; below, adds a float whose
-/// spacing is that of the subnormal results.
+/// normal results, rounds the bits of the float; below, adds a float with the
+/// spacing of the subnormal results.
 inline uint32_t encodeNearest(const FloatFormatInfo &info, float value) {
   uint32_t bits = bitsOf(value), magnitude = bits & 0x7FFFFFFFu;
   uint32_t dropped = 23 - info.mantissaBits, least = uint32_t(128 - info.bias);

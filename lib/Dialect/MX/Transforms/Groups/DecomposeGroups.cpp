@@ -333,6 +333,14 @@ Value GroupBuilder::dropRepeated(Value owners) {
       });
 }
 
+/// Returns the place at which a rank's tokens begin.
+static Value loadBegin(mx::ArithBuilder &body, Value ends, Value rank) {
+  Value zero = body.index(0), isFirst = body.isEqual(rank, zero);
+  Value before = body.select(isFirst, zero, body.sub(rank, 1));
+  return body.select(isFirst, body.i32(0),
+                     tensor::ExtractOp::create(body, ends, before));
+}
+
 /// Sorts the tokens by the ranks that own their experts.
 GroupBuilder::Slots GroupBuilder::assignSlots(Value ids, int64_t experts) {
   Value owners = dropRepeated(findOwners(ids, experts));
@@ -360,14 +368,11 @@ GroupBuilder::Slots GroupBuilder::assignSlots(Value ids, int64_t experts) {
         auto load = [&](Value list, Value place) -> Value {
           return tensor::ExtractOp::create(body, list, place);
         };
-        Value row = linalg::IndexOp::create(body, 0), zero = body.index(0);
+        Value row = linalg::IndexOp::create(body, 0);
         Value rank = body.div(row, getRowsOfRank());
-        Value isFirst = body.isEqual(rank, zero);
-        Value before = body.select(isFirst, zero, body.sub(rank, 1));
-        Value begin = body.select(isFirst, body.i32(0), load(ends, before));
         Value slot = arith::IndexCastOp::create(body, body.getI32Type(),
                                                 body.rem(row, getRowsOfRank()));
-        Value place = body.add(begin, slot);
+        Value place = body.add(loadBegin(body, ends, rank), slot);
         Value exists = body.isBelow(place, load(ends, rank));
         Value at = arith::IndexCastOp::create(
             body, body.getIndexType(), body.select(exists, place, body.i32(0)));
@@ -388,15 +393,10 @@ Value GroupBuilder::countSlots(Value ends, Value out) {
              [&](OpBuilder &nested, Location loc, ValueRange given) {
                mx::ArithBuilder body(loc, nested);
                Value rank = linalg::IndexOp::create(body, 0);
-               Value isFirst = body.isEqual(rank, body.index(0));
-               Value before = body.select(isFirst, rank, body.sub(rank, 1));
-               Value begin =
-                   body.select(isFirst, body.i32(0),
-                               tensor::ExtractOp::create(body, ends, before));
+               Value count = body.sub(given[0], loadBegin(body, ends, rank));
                linalg::YieldOp::create(
-                   body, arith::MaxSIOp::create(body, given[1],
-                                                body.sub(given[0], begin))
-                             .getResult());
+                   body,
+                   arith::MaxSIOp::create(body, given[1], count).getResult());
              })
       .getResult(0);
 }
