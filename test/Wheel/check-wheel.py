@@ -30,7 +30,7 @@ def check(name, library, stored=False):
 
 
 assert check(RUNTIME, GOOD) == ""
-assert "expected at most 3 MB, found 4." in check(RUNTIME, GOOD, stored=True)
+assert "expected at most 3 MB, found " in check(RUNTIME, GOOD, stored=True)
 assert "expected files that run with manylinux_2_5_x86_64" in check(RUNTIME.replace("28", "5"), GOOD)
 # The build's own library links to the C++ library and exports its symbols.
 ordinary = check(RUNTIME, build / "lib/libmx_runtime.so")
