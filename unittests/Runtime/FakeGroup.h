@@ -73,6 +73,13 @@ public:
     return exchange(device, from, bytes * size_t(size), to, bytes, stream,
                     /*isAllToAll=*/true);
   }
+  Error barrier(Device &, void *, const char *entry, int64_t step) override {
+    note("barrier", 0, entry, step);
+    return meeting->exchange(rank, Bytes(1)).empty()
+               ? Error(MX_ERROR_INTERNAL, "a rank is missing")
+               : Error();
+  }
+  const void *peers() const override { return nullptr; }
   Error compare(std::string_view what, const void *mine,
                 size_t bytes) override {
     auto *first = static_cast<const uint8_t *>(mine);

@@ -31,6 +31,15 @@ public:
   virtual Error allToAll(Device &device, const void *from, void *to,
                          size_t bytes, void *stream, const char *entry,
                          int64_t step) = 0;
+  /// Collective, stream-ordered. Orders all work of all ranks before the
+  /// barrier before all work after it, including accesses to windows of peers.
+  /// Requires peers().
+  virtual Error barrier(Device &device, void *stream, const char *entry,
+                        int64_t step) = 0;
+  /// Device array of `size` 64-bit integers, or null if the ranks cannot map
+  /// each other's windows. Element r is the distance in bytes from a window of
+  /// this rank to the same window of rank r.
+  virtual const void *peers() const = 0;
   /// Collective. Fails with MX_ERROR_MISMATCH, naming two ranks and their
   /// values, unless all ranks pass the same bytes. The group keeps working
   /// after a mismatch.

@@ -209,6 +209,14 @@ Error Group::allToAll(Device &given, const void *from, void *to, size_t bytes,
                  });
 }
 
+Error Group::barrier(Device &given, void *stream, const char *entry,
+                     int64_t step) {
+  return perform(given, {Operation::Barrier, 0, 0, entry ? entry : "", step},
+                 nullptr, nullptr, stream, [&](const Operation &operation) {
+                   return transport->barrier(operation, stream);
+                 });
+}
+
 //===----------------------------------------------------------------------===//
 // Host agreements
 //===----------------------------------------------------------------------===//

@@ -30,6 +30,9 @@ public:
                   const char *entry, int64_t step) override;
   Error allToAll(Device &device, const void *from, void *to, size_t bytes,
                  void *stream, const char *entry, int64_t step) override;
+  Error barrier(Device &device, void *stream, const char *entry,
+                int64_t step) override;
+  const void *peers() const override { return transport->getPeers(); }
   Error compare(std::string_view what, const void *mine, size_t bytes) override;
   Error reserveWindows(Device &device, size_t bytes) override;
   /// Collective. Uses memory for windows that the caller owns.

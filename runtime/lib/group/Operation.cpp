@@ -21,7 +21,9 @@ static uint64_t hashText(std::string_view text) {
 std::string Operation::describe() const {
   if (kind == Exchange)
     return "the agreement on " + entry;
-  std::string text = kind == AllGather ? "all_gather" : "all_to_all";
+  std::string text = kind == AllGather ? "all_gather"
+                     : kind == Barrier ? "barrier"
+                                       : "all_to_all";
   if (entry.empty())
     return text + " (collective " + std::to_string(sequence) + " of the group)";
   return text + ", step " + std::to_string(step) + " of @" + entry;

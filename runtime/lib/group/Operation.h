@@ -13,7 +13,7 @@ namespace mx::runtime {
 
 /// Collective from a rank's point of view.
 struct Operation {
-  enum Kind : uint32_t { AllGather, AllToAll, Exchange };
+  enum Kind : uint32_t { AllGather, AllToAll, Barrier, Exchange };
   Kind kind = Exchange;
   /// Size of each segment.
   uint64_t bytes = 0;

@@ -50,6 +50,9 @@ public:
                           void *stream) = 0;
   virtual Error allToAll(const Operation &operation, const void *from, void *to,
                          void *stream) = 0;
+  /// Only called if getPeers() returns an array (see Collectives).
+  virtual Error barrier(const Operation &, void *) { return {}; }
+  virtual const void *getPeers() const { return nullptr; }
   Place getPlace() override { return links.getPlace(); }
 
 protected:
