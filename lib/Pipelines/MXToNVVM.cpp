@@ -183,6 +183,8 @@ static void addMXToPlan(OpPassManager &pm, const MXToNVVMOptions &options) {
   host.addPass(createParallelForToNestedForsPass());
   pm.addPass(mxgpu::createConvertMXGPUHostToPlan());
   addHostSimplification(pm);
+  if (options.overlap)
+    pm.addNestedPass<func::FuncOp>(mxgpu::createMXPlanOverlapCollectives());
 }
 
 static void addMXToNVVM(OpPassManager &pm, const MXToNVVMOptions &options) {

@@ -67,6 +67,8 @@ private:
   void readLaunch(const JsonReader &json, Step &step);
   void readAllGather(const JsonReader &json, Step &step);
   void readAllToAll(const JsonReader &json, Step &step);
+  void readWait(const JsonReader &json, Step &step);
+  void readToken(const JsonReader &json, Step &step);
   void readMemset(const JsonReader &json, Step &step);
   void readCopy(const JsonReader &json, Step &step);
   void readCompute(const JsonReader &json, Step &step);
@@ -97,6 +99,7 @@ private:
   std::vector<bool> addresses;
   /// True for each visible definition. Numbers are assigned in order.
   std::vector<bool> values, chosen, maps;
+  RunningCollectives running;
 };
 
 } // namespace mx::plan

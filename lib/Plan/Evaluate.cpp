@@ -290,6 +290,32 @@ std::string mx::plan::check(const Entry &entry, const Step &step,
   return {};
 }
 
+unsigned RunningCollectives::start(unsigned group) {
+  unsigned token = 0;
+  auto isTaken = [&](const Collective &each) { return each.token == token; };
+  while (std::any_of(list.begin(), list.end(), isTaken))
+    ++token;
+  list.push_back({token, group});
+  return token;
+}
+
+std::vector<unsigned> RunningCollectives::wait(unsigned token, unsigned group) {
+  auto isWanted = [&](const Collective &each) {
+    return each.token == token && each.group == group;
+  };
+  auto last = std::find_if(list.begin(), list.end(), isWanted);
+  std::vector<unsigned> ended;
+  if (last == list.end())
+    return ended;
+  auto rest = std::stable_partition(
+      list.begin(), last + 1,
+      [&](const Collective &each) { return each.group != group; });
+  for (auto each = rest; each <= last; ++each)
+    ended.push_back(each->token);
+  list.erase(rest, last + 1);
+  return ended;
+}
+
 int64_t Numbers::getGiven(const Number &number) const {
   size_t index = size_t(number.value);
   switch (number.kind) {

@@ -44,6 +44,7 @@ void EntryReader::readAllGather(const JsonReader &json, Step &step) {
   step.group = readRankGroup(json["group"]);
   step.to = readReceiver(json["all_gather"], step);
   step.bytes = readNumber(json["bytes"]);
+  readToken(json, step);
 }
 
 void EntryReader::readAllToAll(const JsonReader &json, Step &step) {
@@ -55,6 +56,26 @@ void EntryReader::readAllToAll(const JsonReader &json, Step &step) {
     json["to"].fail("expected a buffer other than the sent buffer, found "
                     "'" +
                     step.to.str() + "'");
+  readToken(json, step);
+}
+
+void EntryReader::readToken(const JsonReader &json, Step &step) {
+  if (json.failed() || !json.has("token"))
+    return;
+  step.token = running.start(step.group);
+  if (step.token >= kMaxTokens)
+    return json["token"].fail("expected at most " + std::to_string(kMaxTokens) +
+                              " collectives beside other steps, found more");
+  json["token"].integer(step.token, step.token);
+}
+
+void EntryReader::readWait(const JsonReader &json, Step &step) {
+  step.token = unsigned(json["wait"].integer(0, kMaxTokens - 1));
+  step.group = readRankGroup(json["group"]);
+  if (!json.failed() && running.wait(step.token, step.group).empty())
+    json["wait"].fail("expected the token of a collective of group " +
+                      std::to_string(step.group) + " that runs, found " +
+                      std::to_string(step.token));
 }
 
 void EntryReader::readMemset(const JsonReader &json, Step &step) {
@@ -280,8 +301,13 @@ Block EntryReader::readBlock(const JsonReader &json,
 }
 
 std::vector<Step> EntryReader::readSteps(const JsonReader &json) {
-  return json.list<Step>(
-      [&](const JsonReader &step) { return readStep(step); });
+  RunningCollectives outer = std::exchange(running, {});
+  auto steps =
+      json.list<Step>([&](const JsonReader &step) { return readStep(step); });
+  if (!json.failed() && !running.empty())
+    json.fail("expected a wait for each collective with a token, found none");
+  running = std::move(outer);
+  return steps;
 }
 
 Step EntryReader::readStep(const JsonReader &json) {
@@ -293,11 +319,12 @@ Step EntryReader::readStep(const JsonReader &json) {
   static const Form kForms[] = {
       {Step::Launch, {"launch", "grid", "args"}, &EntryReader::readLaunch},
       {Step::AllGather,
-       {"all_gather", "group", "bytes"},
+       {"all_gather", "group", "bytes", "token"},
        &EntryReader::readAllGather},
       {Step::AllToAll,
-       {"all_to_all", "to", "group", "bytes"},
+       {"all_to_all", "to", "group", "bytes", "token"},
        &EntryReader::readAllToAll},
+      {Step::Wait, {"wait", "group"}, &EntryReader::readWait},
       {Step::Memset, {"memset", "byte", "bytes"}, &EntryReader::readMemset},
       {Step::Copy, {"copy", "to", "offset", "bytes"}, &EntryReader::readCopy},
       {Step::Compute, {"compute", "as"}, &EntryReader::readCompute},

@@ -61,6 +61,7 @@ private:
   void write(const Expression &expression);
   void write(const Requirement &requirement);
   void write(const TensorMap &map);
+  void writeToken(const Step &step);
   void write(const Step &step);
   void writeRegions(const Step &step);
   void write(const char *name, const Block &block);
@@ -194,6 +195,11 @@ void Writer::write(const Parameter &parameter) {
   });
 }
 
+void Writer::writeToken(const Step &step) {
+  if (step.token != Step::kInOrder)
+    json.member("token", step.token);
+}
+
 void Writer::write(const Step &step) {
   if (!step.blocks.empty())
     return writeRegions(step);
@@ -205,11 +211,15 @@ void Writer::write(const Step &step) {
       return json.list("args", step.parameters,
                        [&](const Parameter &parameter) { write(parameter); });
     case Step::AllGather:
-      return members("all_gather", step.to.str(), "group", step.group, "bytes",
-                     step.bytes);
+      members("all_gather", step.to.str(), "group", step.group, "bytes",
+              step.bytes);
+      return writeToken(step);
     case Step::AllToAll:
-      return members("all_to_all", step.from.str(), "to", step.to.str(),
-                     "group", step.group, "bytes", step.bytes);
+      members("all_to_all", step.from.str(), "to", step.to.str(), "group",
+              step.group, "bytes", step.bytes);
+      return writeToken(step);
+    case Step::Wait:
+      return members("wait", step.token, "group", step.group);
     case Step::Memset:
       return members("memset", step.to.str(), "byte", unsigned(step.byte),
                      "bytes", step.bytes);
@@ -248,7 +258,7 @@ void Writer::write(const Step &step) {
   });
 }
 
-/// Writes a step with blocks, in which each nested step has a separate line.
+/// Writes a step with blocks, with a line for each nested step.
 void Writer::writeRegions(const Step &step) {
   json.beginObject();
   switch (step.kind) {

@@ -281,7 +281,8 @@ std::vector<Number> PlanBuilder::getNumbers(ValueRange values) const {
 }
 
 bool PlanBuilder::isKnown(Value value) const {
-  if (value.getDefiningOp<mxplan::SliceOp>())
+  if (isa<mxplan::TokenType>(value.getType()) ||
+      value.getDefiningOp<mxplan::SliceOp>())
     return true; // its operands were known
   return isa<mxplan::BufferType>(value.getType())     ? buffers.count(value)
          : isa<mxgpu::TensorMapType>(value.getType()) ? maps.count(value)
@@ -310,10 +311,10 @@ LogicalResult PlanBuilder::translate(Operation *op) {
       }) // translated with the launch
       .Case<mxplan::AllocOp, mxplan::ConstantOp, mxplan::AddressOp,
             mxplan::RankOp, mxplan::WindowOp, mxplan::AllGatherOp,
-            mxplan::AllToAllOp, mxplan::CopyOp, mxplan::FillOp, mxplan::ReadOp,
-            mxplan::EncodeTensorMapOp, mxplan::LaunchOp, mxgpu::SmCountOp,
-            mxgpu::RequireOp, scf::IfOp, scf::IndexSwitchOp, scf::ForOp,
-            scf::WhileOp, scf::ExecuteRegionOp, func::CallOp>(
+            mxplan::AllToAllOp, mxplan::WaitOp, mxplan::CopyOp, mxplan::FillOp,
+            mxplan::ReadOp, mxplan::EncodeTensorMapOp, mxplan::LaunchOp,
+            mxgpu::SmCountOp, mxgpu::RequireOp, scf::IfOp, scf::IndexSwitchOp,
+            scf::ForOp, scf::WhileOp, scf::ExecuteRegionOp, func::CallOp>(
           [&](auto op) { return translate(op); })
       .Default([](Operation *op) {
         return op->emitOpError(

@@ -56,6 +56,8 @@ private:
   mlir::LogicalResult translate(mxplan::WindowOp op);
   mlir::LogicalResult translate(mxplan::AllGatherOp op);
   mlir::LogicalResult translate(mxplan::AllToAllOp op);
+  mlir::LogicalResult translate(mxplan::WaitOp op);
+  mlir::LogicalResult start(mlir::Operation *op, plan::Step &step);
 
   // Control flow (PlanRegions.cpp).
   mlir::LogicalResult translate(mlir::scf::IfOp op);
@@ -114,6 +116,9 @@ private:
   /// Conditions of enclosing branches. The second element is true in a branch
   /// that runs if the condition is not 0.
   std::vector<std::pair<plan::Number, bool>> branches;
+  /// Tokens and groups of collectives that run beside later steps.
+  llvm::DenseMap<mlir::Value, std::pair<unsigned, unsigned>> tokens;
+  plan::RunningCollectives running;
   unsigned chosenCount = 0, mapCount = 0;
   std::vector<unsigned> tableMaps;
 };

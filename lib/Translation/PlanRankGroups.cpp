@@ -39,12 +39,36 @@ LogicalResult PlanBuilder::translate(mxplan::WindowOp op) {
   return success();
 }
 
+/// Gives a collective with a token its number.
+LogicalResult PlanBuilder::start(Operation *op, Step &step) {
+  if (op->getNumResults() == 0)
+    return success();
+  step.token = running.start(step.group);
+  tokens[op->getResult(0)] = {step.token, step.group};
+  return step.token < plan::kMaxTokens
+             ? success()
+             : op->emitOpError("expected at most ")
+                   << plan::kMaxTokens
+                   << " collectives beside other steps, found more";
+}
+
+LogicalResult PlanBuilder::translate(mxplan::WaitOp op) {
+  auto [token, group] = tokens.lookup(op.getToken());
+  // A wait for a later collective may have ended this one.
+  if (running.wait(token, group).empty())
+    return success();
+  Step &step = numbers.addStep(Step::Wait);
+  step.token = token;
+  step.group = group;
+  return success();
+}
+
 LogicalResult PlanBuilder::translate(mxplan::AllGatherOp op) {
   Step &step = numbers.addStep(Step::AllGather);
   step.group = getGroup(op.getGroup());
   step.to = getOperand(op.getBuffer()).buffer;
   step.bytes = numbers.get(op.getBytes());
-  return success();
+  return start(op, step);
 }
 
 LogicalResult PlanBuilder::translate(mxplan::AllToAllOp op) {
@@ -53,5 +77,5 @@ LogicalResult PlanBuilder::translate(mxplan::AllToAllOp op) {
   step.from = getOperand(op.getSource()).buffer;
   step.to = getOperand(op.getTarget()).buffer;
   step.bytes = numbers.get(op.getBytes());
-  return success();
+  return start(op, step);
 }

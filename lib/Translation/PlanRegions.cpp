@@ -72,7 +72,11 @@ PlanBuilder::translateRegion(Region &region,
            << " nested branches and loops in a launch plan, found "
               "more";
   numbers.open(block.steps);
-  llvm::scope_exit closer([&] { numbers.close(); });
+  plan::RunningCollectives outer = std::exchange(running, {});
+  llvm::scope_exit closer([&] {
+    numbers.close();
+    running = std::move(outer);
+  });
   if (atStart)
     atStart();
   if (failed(translate(region)))

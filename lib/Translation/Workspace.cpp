@@ -63,9 +63,24 @@ private:
       lifetimes[operand.buffer.index] = {0, entry.steps.size()};
   }
 
+  /// Extends the lifetimes of the buffers of a collective to its wait.
+  void visitCollective(const plan::Step &step) {
+    if (step.token == plan::Step::kInOrder)
+      return;
+    if (step.kind == plan::Step::Wait) {
+      for (unsigned token : running.wait(step.token, step.group))
+        for (const Buffer &buffer : sent[token])
+          use(buffer);
+      return;
+    }
+    running.start(step.group);
+    sent[step.token] = {step.to, step.from};
+  }
+
   void visit(const plan::Step &step) {
     use(step.to);
     use(step.from);
+    visitCollective(step);
     if (step.kind == plan::Step::Encode) {
       use(step.map.buffer);
       mapBuffers[step.index] = step.map.buffer;
@@ -81,8 +96,12 @@ private:
       keep(buffer);
     llvm::for_each(step.inits, [&](const auto &init) { keep(init); });
     for (const plan::Block &block : step.blocks) {
+      auto outer = std::exchange(sent, {});
+      plan::RunningCollectives outerRunning = std::exchange(running, {});
       llvm::for_each(block.yields, [&](const auto &yield) { keep(yield); });
       llvm::for_each(block.steps, [&](const auto &inner) { visit(inner); });
+      sent = std::move(outer);
+      running = std::move(outerRunning);
     }
   }
 
@@ -90,6 +109,8 @@ private:
   std::vector<Lifetime> lifetimes;
   /// Buffers of tensor maps, keyed by number.
   std::map<unsigned, Buffer> mapBuffers;
+  plan::RunningCollectives running;
+  std::map<unsigned, std::array<Buffer, 2>> sent;
   size_t time = 0;
 };
 

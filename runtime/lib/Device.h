@@ -131,7 +131,8 @@ public:
   virtual Error registerHost(void *memory, size_t bytes) = 0;
   virtual Error unregisterHost(void *memory) = 0;
 
-  virtual Error createStream(void *&stream) = 0;
+  /// Creates a stream; a GPU starts work of an urgent stream first.
+  virtual Error createStream(void *&stream, bool isUrgent = false) = 0;
   virtual Error destroyStream(void *stream) = 0;
   virtual Error synchronizeStream(void *stream) = 0;
   virtual Error createEvent(void *&event) = 0;

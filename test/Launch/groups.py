@@ -29,7 +29,7 @@ def write(name, text):
 
 
 write("two", make_ranks.manifest())
-write("alone", """{"format": 4, "target": "sm_90a", "kernels": [], "entries": [{"name": "main",
+write("alone", """{"format": 5, "target": "sm_90a", "kernels": [], "entries": [{"name": "main",
     "arguments": [], "results": [], "values": [], "requires": [], "workspace": 0, "buffers": [],
     "tensor_maps": [], "steps": []}]}""")
 write("other", make_ranks.manifest(tokens=2))

@@ -41,6 +41,8 @@ TEST(Manifest, RoundTrip) {
   EXPECT_EQ(exchange.steps[3].kind, Step::AllToAll);
   EXPECT_EQ(exchange.steps[3].from, (Buffer{Buffer::Window, 0}));
   EXPECT_EQ(exchange.steps[3].to, (Buffer{Buffer::Window, 1}));
+  EXPECT_EQ(exchange.steps[6].kind, Step::Wait);
+  EXPECT_EQ(exchange.steps[6].token, exchange.steps[3].token);
 }
 
 /// Returns the message for the test manifest with `from` replaced by `to`.
@@ -57,10 +59,10 @@ std::string refuse(std::string from, std::string to) {
 
 TEST(Manifest, Refused) {
   const std::tuple<const char *, const char *, const char *> cases[] = {
-      {"'format': 4", "'format': 3",
-       "2:13: format: expected format 4, found 3: compile the program again"},
-      {"'format': 4,", "", "1:1: missing key 'format'"},
-      {"'format': 4", "'format': '4'",
+      {"'format': 5", "'format': 3",
+       "2:13: format: expected format 5, found 3: compile the program again"},
+      {"'format': 5,", "", "1:1: missing key 'format'"},
+      {"'format': 5", "'format': '4'",
        "2:13: format: expected an integer, found a string"},
       {"'target'", "'chip'",
        "3:11: unknown key 'chip', expected one of format, target, ptx, cubin, "
@@ -282,6 +284,19 @@ TEST(Manifest, CollectivesRefused) {
        "steps[2].group: expected one of 2 groups, found 2"},
       {"'all_gather': 'win0', 'group': 0", "'all_gather': 'win0'",
        "steps[2]: missing key 'group'"},
+      {"'token': 0", "'token': 1",
+       "steps[2].token: expected 0 to 0, found 1"},
+      {"'bytes': 4096, 'token': 0", "'bytes': 4096",
+       "steps[3].token: expected 0 to 0, found 1"},
+      {"'wait': 1", "'wait': 2",
+       "steps[6].wait: expected the token of a collective of group 0 that "
+       "runs, found 2"},
+      {"'wait': 1", "'wait': 64", "steps[6].wait: expected 0 to 63, found 64"},
+      {"'wait': 1, 'group': 0", "'wait': 1, 'group': 1",
+       "steps[6].wait: expected the token of a collective of group 1 that "
+       "runs, found 1"},
+      {"'wait': 1", "'wait': 0",
+       "steps: expected a wait for each collective with a token, found none"},
       {"'all_gather': 'win0'", "'all_gather': 'const0'",
        "steps[2].all_gather: expected a buffer that may be written, found the "
        "constant 'const0'"},

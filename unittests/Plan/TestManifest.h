@@ -9,7 +9,7 @@ namespace mx::plan {
 
 /// The manifest as writeManifest prints it.
 inline constexpr char kTestManifest[] = R"({
-  "format": 4,
+  "format": 5,
   "target": "sm_100a",
   "ptx": "kernels.ptx",
   "cubin": "kernels.cubin",
@@ -163,10 +163,11 @@ inline constexpr char kTestManifest[] = R"({
       "steps": [
         {"memset": "win1", "byte": 0, "bytes": 8192},
         {"launch": "first", "grid": [1, 1, 1], "args": [{"tensor_map": 0}, {"buffer": "win1"}, {"i64": "v1"}]},
-        {"all_gather": "win0", "group": 0, "bytes": 4096},
-        {"all_to_all": "win0", "to": "win1", "group": 0, "bytes": "v2"},
+        {"all_gather": "win0", "group": 0, "bytes": 4096, "token": 0},
+        {"all_to_all": "win0", "to": "win1", "group": 0, "bytes": "v2", "token": 1},
         {"copy": "win2", "to": "arg0", "bytes": 64},
-        {"copy": "arg0", "to": "win1", "offset": "v0", "bytes": 64}
+        {"copy": "arg0", "to": "win1", "offset": "v0", "bytes": 64},
+        {"wait": 1, "group": 0}
       ]
     }
   ]

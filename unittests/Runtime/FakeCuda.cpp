@@ -412,9 +412,11 @@ FAKE cuMemHostRegister_v2(void *, size_t bytes, unsigned) {
 }
 FAKE cuMemHostUnregister(void *) { return call("cuMemHostUnregister"); }
 
-FAKE cuStreamCreate(CUstream *stream, unsigned flags) {
-  *stream = own(0x50);
-  return call("cuStreamCreate", "flags=" + std::to_string(flags));
+FAKE cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int urgency) {
+  *stream = own(urgency ? 0x58 : 0x50);
+  return call("cuStreamCreateWithPriority",
+              "flags=" + std::to_string(flags) +
+                  (urgency ? " priority=" + std::to_string(urgency) : ""));
 }
 FAKE cuStreamGetCtx(CUstream stream, CUcontext *result) {
   auto found = owners().find(stream);

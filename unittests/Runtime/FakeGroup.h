@@ -63,23 +63,25 @@ public:
 
   Error allGather(Device &device, void *window, size_t bytes, void *stream,
                   const char *entry, int64_t step) override {
-    note("all_gather", bytes, entry, step);
+    note("all_gather", bytes, entry, step, stream);
     return exchange(device, static_cast<uint8_t *>(window) + at(rank, bytes),
                     bytes, window, bytes, stream, /*isAllToAll=*/false);
   }
   Error allToAll(Device &device, const void *from, void *to, size_t bytes,
                  void *stream, const char *entry, int64_t step) override {
-    note("all_to_all", bytes, entry, step);
+    note("all_to_all", bytes, entry, step, stream);
     return exchange(device, from, bytes * size_t(size), to, bytes, stream,
                     /*isAllToAll=*/true);
   }
-  Error barrier(Device &, void *, const char *entry, int64_t step) override {
-    note("barrier", 0, entry, step);
+  Error barrier(Device &, void *stream, const char *entry,
+                int64_t step) override {
+    note("barrier", 0, entry, step, stream);
     return meeting->exchange(rank, Bytes(1)).empty()
                ? Error(MX_ERROR_INTERNAL, "a rank is missing")
                : Error();
   }
   const void *peers() const override { return nullptr; }
+  Lane *lane() override { return ownLane.get(); }
   Error compare(std::string_view what, const void *mine,
                 size_t bytes) override {
     auto *first = static_cast<const uint8_t *>(mine);
@@ -95,7 +97,12 @@ public:
   Error reserveWindows(Device &wanted, size_t bytes) override {
     if (device && device != &wanted)
       return invalidValue("expected " + device->name());
-    device = &wanted;
+    if (!device) {
+      device = &wanted;
+      ownLane = std::make_unique<Lane>(wanted);
+      if (Error error = ownLane->open())
+        return error;
+    }
     return bytes > reserved ? move(bytes) : Error();
   }
   void *windows() const override { return current; }
@@ -124,9 +131,11 @@ public:
 
 private:
   static size_t at(int rank, size_t bytes) { return size_t(rank) * bytes; }
-  void note(const char *what, size_t bytes, const char *entry, int64_t step) {
+  void note(const char *what, size_t bytes, const char *entry, int64_t step,
+            void *stream) {
     log.push_back(std::string(what) + " " + std::to_string(bytes) + " " +
-                  entry + " " + std::to_string(step));
+                  entry + " " + std::to_string(step) +
+                  (stream ? " on the lane" : ""));
   }
   Error exchange(Device &device, const void *from, size_t fromBytes, void *to,
                  size_t bytes, void *stream, bool isAllToAll) {
@@ -152,6 +161,7 @@ private:
 
   std::shared_ptr<Meeting> meeting;
   Device *device = nullptr;
+  std::unique_ptr<Lane> ownLane;
   void *current = nullptr;
 };
 

@@ -12,7 +12,7 @@
 /// is zero. Also returns the bits of that element and the sum of the loop
 /// counters.
 inline constexpr char kFlowManifest[] = R"({
-  "format": 4,
+  "format": 5,
   "target": "sm_90a",
   "ptx": "kernels.ptx",
   "kernels": [

@@ -15,7 +15,7 @@
 /// - rounds: gathers in a loop in chosen windows, and reads a number.
 /// - segments: gathers `bytes` bytes from each rank.
 inline constexpr char kGroupManifest[] = R"({
-  "format": 4,
+  "format": 5,
   "target": "sm_90a",
   "ptx": "kernels.ptx",
   "groups": [
@@ -56,7 +56,8 @@ inline constexpr char kGroupManifest[] = R"({
         {"launch": "vector_add", "grid": [1, 1, 1], "args": [{"buffer": "arg0"}, {"buffer": "arg0"}, {"buffer": "win0", "offset": "v0"}, {"i32": 64}]},
         {"all_gather": "win0", "group": 0, "bytes": 256},
         {"launch": "vector_add", "grid": [1, 1, 1], "args": [{"buffer": "win0"}, {"buffer": "arg1"}, {"buffer": "work0"}, {"i32": 128}]},
-        {"all_to_all": "work0", "to": "win1", "group": 0, "bytes": 256},
+        {"all_to_all": "work0", "to": "win1", "group": 0, "bytes": 256, "token": 0},
+        {"wait": 0, "group": 0},
         {"copy": "win1", "to": "result0", "bytes": 512}
       ]
     },

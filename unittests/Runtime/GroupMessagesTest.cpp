@@ -196,7 +196,7 @@ public:
     return none();
   }
   Error unregisterHost(void *) override { return none(); }
-  Error createStream(void *&) override { return none(); }
+  Error createStream(void *&, bool) override { return none(); }
   Error destroyStream(void *) override { return none(); }
   Error synchronizeStream(void *) override { return none(); }
   Error createEvent(void *&) override { return none(); }

@@ -106,7 +106,7 @@ inline constexpr Entry kEntries[] = {{"tables", "v7", R"(
 /// bytes.
 inline std::string makeManifest() {
   std::string text = R"({
-  "format": 4, "target": "sm_90a", "ptx": "kernels.ptx",
+  "format": 5, "target": "sm_90a", "ptx": "kernels.ptx",
   "data": "constants.bin", "constants": [{"name": "c", "offset": 0, "bytes": 256}],
   "kernels": [{"name": "kernel", "block": [128, 1, 1], "dynamic_smem": 0, "programmatic": false}],
   "entries": [)";

@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
+#include "GroupFiles.h"
 #include "Ranks.h"
+#include "mx_program.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -124,6 +126,52 @@ TEST(NcclTransport, MovesSegments) {
 }
 
 /// A collective only adds two fills of status words and never blocks.
+/// Returns the calls that order streams and events after the last launch.
+Log orderOf(const Log &log) {
+  Log order;
+  for (const std::string &line : log)
+    if (line.find("cuEventRecord") == 0 || line.find("cuStreamWaitEvent") == 0)
+      order.push_back(line);
+    else if (line.find("cuLaunchKernelEx") == 0)
+      order = {"launch"};
+  return order;
+}
+
+TEST(NcclTransport, RunsBesideTheStream) {
+  runRanks(2, 20, current, [](TestRank &test) {
+    ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
+    fakeCuda()->kernels = {"vector_add"};
+    fakeCuda()->parameters = 4;
+    mxProgram program = nullptr;
+    const char ptx[] = ".version 8.0\n.target sm_90a\n.address_size 64\n";
+    ASSERT_SUCCESS(mxProgramLoadData(&program, kGroupManifest,
+                                     strlen(kGroupManifest), ptx, strlen(ptx),
+                                     "kernels.ptx"));
+    ASSERT_SUCCESS(mxProgramBindGroup(program, "ep", test.group));
+    mxEntry entry = nullptr;
+    ASSERT_SUCCESS(mxProgramGetEntry(&entry, program, "exchange"));
+    alignas(256) static uint8_t memory[4][512];
+    const int64_t xShape[] = {64}, yShape[] = {2, 64};
+    mxArgument arguments[] = {{sizeof(mxArgument), memory[0], xShape},
+                              {sizeof(mxArgument), memory[1], yShape}};
+    int64_t number = -1;
+    void *results[] = {memory[2], &number};
+    mxStream stream = nullptr;
+    ASSERT_SUCCESS(mxStreamCreate(&stream));
+    for (int round = 0; round < 2; ++round) {
+      fakeCuda()->log.clear();
+      EXPECT_SUCCESS(mxEntryLaunch(entry, arguments, 2, results, 2, memory[3],
+                                   512, stream));
+      // The lane is stream 88.
+      EXPECT_EQ(orderOf(fakeCuda()->log),
+                (Log{"launch", "cuEventRecord 96 80", "cuStreamWaitEvent 88 96",
+                     "cuEventRecord 96 88", "cuStreamWaitEvent 80 96"}));
+    }
+    EXPECT_SUCCESS(mxStreamDestroy(stream));
+    EXPECT_SUCCESS(mxProgramUnload(program));
+  });
+}
+
 TEST(NcclTransport, CollectivesAddOnlyFillsToTheStream) {
   runRanks(2, 20, current, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;

@@ -17,7 +17,7 @@
 /// Computes z = x + y in f32. A grid of at most one block per multiprocessor is
 /// enough for the tests.
 inline constexpr char kSumManifest[] = R"({
-  "format": 4,
+  "format": 5,
   "target": "sm_90a",
   "ptx": "kernels.ptx",
   "cubin": "kernels.cubin",

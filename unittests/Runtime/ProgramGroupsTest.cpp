@@ -177,9 +177,9 @@ TEST_F(ProgramGroups, ExchangesRows) {
   for (const Rank &rank : ranks)
     EXPECT_EQ(rank.fake->log,
               (std::vector<std::string>{
-                  "all_gather 256 exchange 1", "all_to_all 256 exchange 3",
-                  "all_gather 256 exchange 1", "all_to_all 256 exchange 3",
-                  "all_gather 256 exchange 1", "all_to_all 256 exchange 3"}));
+                  "all_gather 256 exchange 1", "all_to_all 256 exchange 3 on the lane",
+                  "all_gather 256 exchange 1", "all_to_all 256 exchange 3 on the lane",
+                  "all_gather 256 exchange 1", "all_to_all 256 exchange 3 on the lane"}));
 }
 
 /// In each round, a rank adds its x to its current sum.

@@ -186,9 +186,9 @@ TEST_F(Program, SkipsEmptyArrays) {
 
 TEST_F(Program, RefusesBadFiles) {
   std::string manifest = files.path + "/manifest.json";
-  files.change("\"format\": 4", "\"format\": 7");
+  files.change("\"format\": 5", "\"format\": 7");
   expectLoadError(MX_ERROR_BAD_MODULE,
-                  manifest + ":2:13: format: expected format 4, found 7: "
+                  manifest + ":2:13: format: expected format 5, found 7: "
                              "compile the program again");
   files.change("\"target\": \"sm_90a\",", "\"target\": \"sm_90a\"");
   expectLoadError(MX_ERROR_BAD_MODULE, manifest + ":4:3: expected ',' or '}'");

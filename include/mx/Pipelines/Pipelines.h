@@ -32,6 +32,11 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
           "fuse quantizers with the operations that compute their inputs, and "
           "matmuls with the operations that use their results (the default)"),
       llvm::cl::init(true)};
+  Option<bool> overlap{
+      *this, "overlap",
+      llvm::cl::desc("run collectives beside the kernels that do not need them "
+                     "(the default)"),
+      llvm::cl::init(true)};
   Option<bool> explain{
       *this, "explain",
       llvm::cl::desc("print the schedule and memory map of each matmul, and "

@@ -19,7 +19,7 @@
 namespace mx::plan {
 
 /// Version of the manifest format. Readers reject other versions.
-inline constexpr int64_t kFormat = 4;
+inline constexpr int64_t kFormat = 5;
 /// Alignment of the workspace, its buffers, and constants on the device and in
 /// their file, in bytes.
 inline constexpr int64_t kWorkspaceAlignment = 256;
@@ -31,6 +31,9 @@ inline constexpr int64_t kDynamic = -1;
 /// Maximum number of steps per call, which counts every loop iteration, so
 /// that each call terminates. This number of steps takes about a second.
 inline constexpr int64_t kMaxSteps = int64_t(1) << 25;
+
+/// Maximum number of collectives beside other steps at a time.
+inline constexpr unsigned kMaxTokens = 64;
 
 /// Maximum nesting of blocks, limited by the nesting that Json.cpp reads.
 inline constexpr size_t kMaxDepth = 32;
@@ -157,6 +160,23 @@ struct Operand {
 
 struct Step;
 
+/// Running collectives of a block, in order.
+class RunningCollectives {
+public:
+  /// Starts a collective and returns its token, the lowest that is free.
+  unsigned start(unsigned group);
+  /// Ends a collective and the earlier ones of its group. Returns their tokens,
+  /// none if the collective does not run.
+  std::vector<unsigned> wait(unsigned token, unsigned group);
+  bool empty() const { return list.empty(); }
+
+private:
+  struct Collective {
+    unsigned token, group;
+  };
+  std::vector<Collective> list;
+};
+
 /// Steps in order, and the operands passed to the enclosing step.
 struct Block {
   std::vector<Step> steps;
@@ -169,6 +189,7 @@ struct Step {
     Launch,    ///< a kernel
     AllGather, ///< receive segment r (`bytes` long) of `to` from rank r
     AllToAll,  ///< send segment r of `from` to this rank's segment on rank r
+    Wait,      ///< wait for collective `token` and earlier ones of its group
     Memset,    ///< fill the first `bytes` of `to`
     Copy,      ///< copy the first `bytes` of `from` to `to`
     // Steps on the host.
@@ -188,8 +209,12 @@ struct Step {
   unsigned kernel = 0;
   std::array<Number, 3> grid = {1, 1, 1};
   std::vector<Parameter> parameters;
-  // AllGather and AllToAll
+  // AllGather, AllToAll and Wait
   unsigned group = 0;
+  /// Number of a collective beside the steps before its Wait, or kInOrder for a
+  /// collective in the order of the steps.
+  static constexpr unsigned kInOrder = ~0u;
+  unsigned token = kInOrder;
   // AllGather, AllToAll, Memset, Copy and Read
   Buffer to, from;
   uint8_t byte = 0;

@@ -97,8 +97,8 @@ static LogicalResult lowerAllGather(mx::AllGatherOp op,
                            bytes);
   }
   if (!isAlone)
-    mxplan::AllGatherOp::create(rewriter, op.getLoc(), op.getGroupAttr(),
-                                window, rankBytes);
+    mxplan::AllGatherOp::create(rewriter, op.getLoc(), /*token=*/Type(),
+                                op.getGroupAttr(), window, rankBytes);
   rewriter.eraseOp(op);
   return success();
 }
@@ -117,8 +117,8 @@ static LogicalResult lowerAllToAll(mx::AllToAllOp op,
     mxplan::CopyOp::create(rewriter, op.getLoc(), input, window,
                            /*offset=*/Value(), rankBytes);
   else
-    mxplan::AllToAllOp::create(rewriter, op.getLoc(), op.getGroupAttr(), input,
-                               window, rankBytes);
+    mxplan::AllToAllOp::create(rewriter, op.getLoc(), /*token=*/Type(),
+                               op.getGroupAttr(), input, window, rankBytes);
   rewriter.eraseOp(op);
   return success();
 }

@@ -162,9 +162,12 @@ Error CudaDevice::unregisterHost(void *memory) {
 // Streams and events
 //===----------------------------------------------------------------------===//
 
-Error CudaDevice::createStream(void *&stream) {
+Error CudaDevice::createStream(void *&stream, bool isUrgent) {
+  // The driver raises the value to its most urgent priority.
+  constexpr int kUrgent = -100;
   return run("creating a stream", [&]() {
-    return driver.streamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    return driver.streamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING,
+                                           isUrgent ? kUrgent : 0);
   });
 }
 

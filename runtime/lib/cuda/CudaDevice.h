@@ -98,7 +98,7 @@ public:
              void *stream) override;
   Error registerHost(void *memory, size_t bytes) override;
   Error unregisterHost(void *memory) override;
-  Error createStream(void *&stream) override;
+  Error createStream(void *&stream, bool isUrgent) override;
   Error destroyStream(void *stream) override;
   Error synchronizeStream(void *stream) override;
   Error createEvent(void *&event) override;

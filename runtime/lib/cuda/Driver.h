@@ -147,7 +147,8 @@ static_assert(sizeof(CUlaunchConfig) == 56);
     (CUdeviceptr, unsigned, size_t, CUstream))                                 \
   X(memHostRegister, cuMemHostRegister_v2, (void *, size_t, unsigned))         \
   X(memHostUnregister, cuMemHostUnregister, (void *))                          \
-  X(streamCreate, cuStreamCreate, (CUstream *, unsigned))                      \
+  X(streamCreateWithPriority, cuStreamCreateWithPriority,                      \
+    (CUstream *, unsigned, int))                                               \
   X(streamDestroy, cuStreamDestroy_v2, (CUstream))                             \
   X(streamGetCtx, cuStreamGetCtx, (CUstream, CUcontext *))                     \
   X(streamSynchronize, cuStreamSynchronize, (CUstream))                        \

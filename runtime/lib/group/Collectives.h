@@ -7,7 +7,7 @@
 #ifndef MX_RUNTIME_LIB_GROUP_COLLECTIVES_H
 #define MX_RUNTIME_LIB_GROUP_COLLECTIVES_H
 
-#include "../Device.h"
+#include "../device/Lane.h"
 #include "mx_group.h"
 
 namespace mx::runtime {
@@ -40,6 +40,9 @@ public:
   /// each other's windows. Element r is the distance in bytes from a window of
   /// this rank to the same window of rank r.
   virtual const void *peers() const = 0;
+  /// Stream for collectives beside the caller's stream, or null if collectives
+  /// run on the caller's stream only.
+  virtual Lane *lane() { return nullptr; }
   /// Collective. Fails with MX_ERROR_MISMATCH, naming two ranks and their
   /// values, unless all ranks pass the same bytes. The group keeps working
   /// after a mismatch.

@@ -21,7 +21,8 @@ using namespace mx::runtime;
 Group::Group(const GroupConfig &config, Device &device, Mesh mesh)
     : Collectives(config.name, config.rank, config.size), device(device),
       control(config.name, config.rank, config.size, config.timeout),
-      wire(control, std::move(mesh.data)), links(device, control, wire) {}
+      wire(control, std::move(mesh.data)), links(device, control, wire),
+      ownLane(device) {}
 
 Error Group::create(const GroupConfig &config, Device &device,
                     std::shared_ptr<Group> &group) {
@@ -50,6 +51,8 @@ Error Group::open(std::vector<Socket> connections, std::string_view wanted) {
     return error;
   return endOnException([&]() -> Error {
     Error error = transport->open();
+    if (!error && size > 1)
+      error = ownLane.open();
     if (error && !control.getFailure())
       return refuse(links.getPlace().operation, error);
     return error ? error : agree("the group", {});

@@ -33,6 +33,7 @@ public:
   Error barrier(Device &device, void *stream, const char *entry,
                 int64_t step) override;
   const void *peers() const override { return transport->getPeers(); }
+  Lane *lane() override { return size > 1 ? &ownLane : nullptr; }
   Error compare(std::string_view what, const void *mine, size_t bytes) override;
   Error reserveWindows(Device &device, size_t bytes) override;
   /// Collective. Uses memory for windows that the caller owns.
@@ -76,6 +77,7 @@ private:
   Wire wire;
   Links links;
   std::unique_ptr<Transport> transport;
+  Lane ownLane;
   /// Serializes collectives.
   std::mutex mutex;
   std::atomic<void *> memory = nullptr;

@@ -54,14 +54,50 @@ Error Commands::submit(Device &device, void *stream, const char *name,
                        const BoundGroupList *groups) const {
   // Keep the storage between calls, because allocation is slower than a launch.
   Slots &slots = PerThread<Slots>::get();
+  // Lanes with work beside the stream, and the token of their last collective.
+  std::vector<std::pair<Lane *, unsigned>> running;
+  auto run = [&](const Command &command, void *stream) {
+    Collectives &ranks = *(*groups)[command.group].ranks;
+    return command.kind == Step::AllGather
+               ? ranks.allGather(device, command.to, command.bytes, stream,
+                                 name, command.step)
+               : ranks.allToAll(device, command.from, command.to, command.bytes,
+                                stream, name, command.step);
+  };
+  auto findRunning = [&](Lane *lane) {
+    return std::find_if(running.begin(), running.end(),
+                        [&](auto &each) { return each.first == lane; });
+  };
+  auto start = [&](const Command &command) {
+    Lane *lane = command.token == Step::kInOrder
+                     ? nullptr
+                     : (*groups)[command.group].ranks->lane();
+    if (!lane)
+      return run(command, stream);
+    if (Error error = lane->follow(stream))
+      return error;
+    Error error = run(command, lane->getStream());
+    Error marked = lane->mark(command.token);
+    if (auto last = findRunning(lane); last != running.end())
+      last->second = command.token;
+    else
+      running.push_back({lane, command.token});
+    return error ? error : marked;
+  };
+  auto wait = [&](const Command &command) {
+    Lane *lane = (*groups)[command.group].ranks->lane();
+    if (!lane)
+      return Error();
+    if (auto last = findRunning(lane);
+        last != running.end() && last->second == command.token)
+      running.erase(last);
+    return lane->join(command.token, stream);
+  };
   auto submit = [&](const Command &command) {
-    if (command.kind == Step::AllGather)
-      return (*groups)[command.group].ranks->allGather(
-          device, command.to, command.bytes, stream, name, command.step);
-    if (command.kind == Step::AllToAll)
-      return (*groups)[command.group].ranks->allToAll(
-          device, command.from, command.to, command.bytes, stream, name,
-          command.step);
+    if (command.kind == Step::AllGather || command.kind == Step::AllToAll)
+      return start(command);
+    if (command.kind == Step::Wait)
+      return wait(command);
     if (command.kind == Step::Memset)
       return device.fill(command.to, command.byte, 1, command.bytes, stream);
     if (command.kind == Step::Copy)
@@ -74,8 +110,13 @@ Error Commands::submit(Device &device, void *stream, const char *name,
         slots.fill(parameters.data() + command.parameters, command.count),
         int64_t(command.count));
   };
-  for (const Command &command : list)
-    if (Error error = submit(command))
-      return error;
-  return {};
+  Error error;
+  for (auto command = list.begin(); command != list.end() && !error; ++command)
+    error = submit(*command);
+  // The stream must not end before the lanes, even after an error.
+  for (auto [lane, token] : running) {
+    Error joined = lane->join(token, stream);
+    error = error ? error : joined;
+  }
+  return error;
 }

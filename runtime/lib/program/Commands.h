@@ -24,8 +24,8 @@ struct Command {
   mxLaunchConfig config;
   /// Offset of the parameters in Commands::parameters, and their number.
   size_t parameters, count;
-  // AllGather and AllToAll
-  unsigned group;
+  // AllGather, AllToAll and Wait
+  unsigned group, token;
   /// Step of the entry, for messages.
   int64_t step;
   // Collectives, Memset and Copy

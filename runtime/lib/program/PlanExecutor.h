@@ -90,6 +90,7 @@ private:
                     Error (PlanExecutor::*takeStep)(const plan::Step &));
   Error takeLaunch(const plan::Step &step);
   Error takeCollective(const plan::Step &step);
+  Error takeWait(const plan::Step &step);
   Error takeMove(const plan::Step &step);
   Error takeCompute(const plan::Step &step);
   Error takeRead(const plan::Step &step);

@@ -104,11 +104,23 @@ Error PlanExecutor::takeCollective(const Step &step) {
   Command command = {};
   command.kind = step.kind;
   command.group = step.group;
+  command.token = step.token;
   command.step = int64_t(scratch.position.front());
   command.bytes = size_t(numbers.get(step.bytes));
   command.to = toPointer(numbers.getAddress(step.to));
   if (step.kind == Step::AllToAll)
     command.from = toPointer(numbers.getAddress(step.from));
+  if (Error error = flushIfFull())
+    return error;
+  scratch.commands.list.push_back(command);
+  return {};
+}
+
+Error PlanExecutor::takeWait(const Step &step) {
+  Command command = {};
+  command.kind = step.kind;
+  command.group = step.group;
+  command.token = step.token;
   if (Error error = flushIfFull())
     return error;
   scratch.commands.list.push_back(command);
@@ -284,6 +296,8 @@ Error PlanExecutor::take(const Step &step) {
   case Step::AllGather:
   case Step::AllToAll:
     return takeChecked(step, &PlanExecutor::takeCollective);
+  case Step::Wait:
+    return takeWait(step);
   case Step::Memset:
   case Step::Copy:
     return takeChecked(step, &PlanExecutor::takeMove);

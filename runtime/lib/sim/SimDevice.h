@@ -96,7 +96,7 @@ public:
   Error registerHost(void *memory, size_t bytes) override;
   Error unregisterHost(void *memory) override;
 
-  Error createStream(void *&stream) override {
+  Error createStream(void *&stream, bool) override {
     return create(Handle::Stream, stream);
   }
   Error destroyStream(void *stream) override {

@@ -58,7 +58,7 @@ entry = {
     ],
 }
 manifest = {
-    "format": 4,
+    "format": 5,
     "target": "sm_90a",
     "ptx": "kernels.ptx",
     "kernels": [

@@ -41,7 +41,7 @@ def manifest(**changes):
         ],
     }
     return json.dumps({
-        "format": 4, "target": "sm_90a", "ptx": "kernels.ptx",
+        "format": 5, "target": "sm_90a", "ptx": "kernels.ptx",
         "groups": [{"name": "ep", "size": 2, "tokens": 1, **changes}],
         "kernels": [{"name": "vector_add", "block": [128, 1, 1], "dynamic_smem": 0,
                      "programmatic": False}],

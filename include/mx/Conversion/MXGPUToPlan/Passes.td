@@ -27,4 +27,32 @@ def ConvertMXGPUHostToPlan
     "::mlir::cf::ControlFlowDialect", "::mx::mxplan::MXPlanDialect"];
 }
 
+def MXPlanOverlapCollectives
+    : Pass<"mxplan-overlap-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Run collectives beside the launches that do not need them";
+  let description = [{
+    A collective with launches between itself and the first use of its memory
+    gets a token, and an `mxplan.wait` precedes this use. Collectives of a group
+    complete in order, so later ones get tokens until the last wait. Operations
+    keep their order: programs should start collectives early. Unidentified
+    memory counts as a use.
+
+    ```mlir
+    mxplan.all_to_all @ep %sums to %window bytes(%n)
+    mxplan.launch @kernels::@matmul grid(%g) args(%a, %dw : ...)
+    mxplan.launch @kernels::@add grid(%g) args(%window, %y : ...)
+    ```
+
+    becomes
+
+    ```mlir
+    %sent = mxplan.all_to_all @ep %sums to %window bytes(%n) : !mxplan.token
+    mxplan.launch @kernels::@matmul grid(%g) args(%a, %dw : ...)
+    mxplan.wait %sent
+    mxplan.launch @kernels::@add grid(%g) args(%window, %y : ...)
+    ```
+  }];
+  let dependentDialects = ["::mx::mxplan::MXPlanDialect"];
+}
+
 #endif // MX_CONVERSION_MXGPUTOPLAN_PASSES

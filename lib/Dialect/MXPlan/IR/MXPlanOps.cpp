@@ -36,6 +36,13 @@ LogicalResult ReadOp::verify() {
          << type;
 }
 
+LogicalResult WaitOp::verify() {
+  Operation *collective = getToken().getDefiningOp();
+  return collective && collective->getBlock() == (*this)->getBlock()
+             ? success()
+             : emitOpError("expected a collective in the same block");
+}
+
 LogicalResult EncodeTensorMapOp::verify() {
   size_t rank = getType().getBox().size();
   if (rank > target::kTensorMapMaxRank)

@@ -61,6 +61,11 @@ def MXPlan_Buffer : TypeDef<MXPlan_Dialect, "Buffer"> {
   let summary = "device memory without a shape";
 }
 
+def MXPlan_Token : TypeDef<MXPlan_Dialect, "Token"> {
+  let mnemonic = "token";
+  let summary = "collective beside later operations";
+}
+
 def MXPlan_ValueAttr : AttrDef<MXPlan_Dialect, "Value"> {
   let mnemonic = "value";
   let summary = "argument or result of a plan, for callers";
@@ -150,12 +155,20 @@ def MXPlan_AllGatherOp : MXPlan_OfRankGroup<"all_gather"> {
   let summary = "gather the segments of all ranks";
   let description = [{
     `buffer` contains a segment of `bytes` bytes for each rank of the group.
-    Segment r is replaced by segment r of rank r.
+    Segment r is replaced by segment r of rank r. An operation with a token runs
+    beside the operations up to the `mxplan.wait` on the token.
+
+    ```mlir
+    %sent = mxplan.all_gather @ep %window bytes(%bytes) : !mxplan.token
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$group,
                        Arg<MXPlan_Buffer, "", [MemRead, MemWrite]>:$buffer,
                        Index:$bytes);
-  let assemblyFormat = "$group $buffer `bytes` `(` $bytes `)` attr-dict";
+  let results = (outs Optional<MXPlan_Token>:$token);
+  let assemblyFormat = [{
+    $group $buffer `bytes` `(` $bytes `)` attr-dict (`:` type($token)^)?
+  }];
 }
 
 def MXPlan_AllToAllOp : MXPlan_OfRankGroup<"all_to_all"> {
@@ -163,15 +176,28 @@ def MXPlan_AllToAllOp : MXPlan_OfRankGroup<"all_to_all"> {
   let description = [{
     Both buffers contain a segment of `bytes` bytes for each rank of the group.
     Segment d of `target` is replaced by segment r of the `source` of rank d,
-    with r the index of this rank.
+    with r the index of this rank. `mxplan.all_gather` describes tokens.
   }];
   let arguments = (ins FlatSymbolRefAttr:$group,
                        Arg<MXPlan_Buffer, "", [MemRead]>:$source,
                        Arg<MXPlan_Buffer, "", [MemWrite]>:$target,
                        Index:$bytes);
+  let results = (outs Optional<MXPlan_Token>:$token);
   let assemblyFormat = [{
     $group $source `to` $target `bytes` `(` $bytes `)` attr-dict
+    (`:` type($token)^)?
   }];
+}
+
+def MXPlan_WaitOp : MXPlan_Op<"wait"> {
+  let summary = "order a collective before later operations";
+  let description = [{
+    Earlier collectives of the rank group complete as well. The collective is in
+    the same block. Operations between the two must not use its buffers.
+  }];
+  let arguments = (ins Arg<MXPlan_Token, "", [MemFree]>:$token);
+  let assemblyFormat = "$token attr-dict";
+  let hasVerifier = 1;
 }
 
 def MXPlan_AddressOp : MXPlan_Op<"address", [Pure]> {

@@ -18,6 +18,7 @@
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Dialect/Shared/ArithBuilder.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx;
@@ -405,19 +406,38 @@ Value GroupBuilder::countSlots(Value ends, Value out) {
 // Operations
 //===----------------------------------------------------------------------===//
 
+/// Returns the indices of arrays with equally many rows, the smallest first:
+/// rows are sorted by expert while the large arrays are sent.
+static SmallVector<size_t> sortByBytes(ArrayRef<Value> arrays) {
+  auto order = llvm::to_vector(llvm::seq(arrays.size()));
+  llvm::stable_sort(order, [&](size_t a, size_t b) {
+    auto bits = [&](size_t i) {
+      auto type = cast<RankedTensorType>(arrays[i].getType());
+      int64_t count = getElementBits(type);
+      for (int64_t extent : type.getShape().drop_front())
+        count *= extent;
+      return count;
+    };
+    return bits(a) < bits(b);
+  });
+  return order;
+}
+
 /// Sends each token to the slots of the ranks of its experts.
 static SmallVector<Value> sendToSlots(GroupBuilder &builder, DispatchOp op) {
   builder.requireTokens(op.getIds());
   auto slots = builder.assignSlots(op.getIds(), op.getExperts());
-  SmallVector<Value> arrays = {op.getIds()}, results;
+  SmallVector<Value> arrays = {op.getIds()};
   llvm::append_range(arrays, op.getPayloads());
-  for (auto [array, window] : llvm::zip_first(arrays, op.getOuts())) {
+  SmallVector<Value> results(arrays.size());
+  for (size_t i : sortByBytes(arrays)) {
+    Value window = op.getOuts()[i];
     auto type = cast<RankedTensorType>(window.getType());
     Value sent = builder.empty(type.getShape(), type.getElementType());
-    if (array == op.getIds())
+    if (i == 0)
       sent = builder.fill(sent, -1);
-    results.push_back(
-        builder.allToAll(builder.gather(array, slots.tokens, sent), window));
+    results[i] =
+        builder.allToAll(builder.gather(arrays[i], slots.tokens, sent), window);
   }
   if (op.getOuts().size() > arrays.size())
     results.push_back(builder.countSlots(slots.ends, op.getOuts().back()));
@@ -434,15 +454,25 @@ static void decompose(DispatchOp op) {
     op.erase();
     return;
   }
-  SmallVector<Value> windows = {
-      builder.allGather(builder.padIds(op.getIds()), op.getOuts()[0])};
-  for (auto [payload, out] :
-       llvm::zip_first(op.getPayloads(), op.getOuts().drop_front()))
-    windows.push_back(builder.allGather(payload, out));
+  SmallVector<Value> arrays = {builder.padIds(op.getIds())};
+  llvm::append_range(arrays, op.getPayloads());
+  SmallVector<Value> windows(arrays.size());
+  for (size_t i : sortByBytes(arrays))
+    windows[i] = builder.allGather(arrays[i], op.getOuts()[i]);
   if (op.getOuts().size() > windows.size())
     windows.push_back(builder.fill(op.getOuts().back(), 0));
   op->replaceAllUsesWith(windows);
   op.erase();
+}
+
+/// Returns the first operation of the block that needs the results of `op`.
+static Operation *findFirstUser(Operation *op) {
+  Operation *first = op->getBlock()->getTerminator();
+  for (Operation *user : op->getUsers())
+    if (Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+        here && here->isBeforeInBlock(first))
+      first = here;
+  return first;
 }
 
 static void decompose(CollectOp op) {
@@ -461,6 +491,8 @@ static void decompose(CollectOp op) {
                      ? builder.assignSlots(op.getIds(), op.getExperts()).tokens
                      : builder.findTokens(builder.findOwners(
                            builder.padIds(op.getIds()), op.getExperts()));
+  // Operations between the two run beside the exchange.
+  builder.setInsertionPoint(findFirstUser(op));
   op.replaceAllUsesWith(builder.combine(
       received, tokens, builder.fill(op.getOuts(), 0), /*overwrite=*/false));
   op.erase();
