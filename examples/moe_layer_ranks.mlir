@@ -104,25 +104,14 @@ func.func @quantize_weights(%w1: !w1, %w2: !w2)
       : !w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts
 }
 
-/// Returns Y, the window row and the slot of each of the P rows, the ends of the experts'
-/// rows, the number of pairs, the values saved for the backward pass (the weights of the
-/// rows, gate and up, and x and h quantized along P), and %needed.
-func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
-                   %w1e: !w1e, %w1s: !w1s, %w2e: !w2e, %w2s: !w2s)
-    -> (!sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts, !count) {
+/// Sends the tokens to the ranks of their experts, with ids and weights. Returns the
+/// windows with the ids, the elements, the scales and the weights, and %needed.
+func.func private @send(%x: !tokens, %ids: !ids, %weights: !pairs)
+    -> (!wi, !we, !ws, !wp, !count) {
   %c0 = arith.constant 0 : index
-  %c32 = arith.constant 32 : index
-  %c128 = arith.constant 128 : index
-  %own = arith.constant 4 : index
-  %slack = arith.constant 635 : index // 127 for each group, and 127
   %t = tensor.dim %x, %c0 : !tokens
-  %p = arith.addi %capacity, %c0 : index
-  %most = arith.addi %p, %slack : index
-  %tiles = arith.divui %most, %c128 : index
-  %columns = arith.muli %tiles, %c128 : index
-  %blocks = arith.divui %columns, %c32 : index
 
-  // Tokens are sent quantized along H, with linear scales.
+  // Tokens are quantized along H, with linear scales.
   %te0 = tensor.empty(%t) : !te
   %ts0 = tensor.empty(%t) : !ts
   %tq:2 = mx.quantize ins(%x : !tokens) outs(%te0, %ts0 : !te, !ts) axes = [1] -> !te, !ts
@@ -135,6 +124,26 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
       ins(%tq#0, %tq#1, %weights : !te, !ts, !pairs)
       outs(%wi0, %we0, %ws0, %wp0, %m0 : !wi, !we, !ws, !wp, !count)
       -> !wi, !we, !ws, !wp, !count
+  return %w#0, %w#1, %w#2, %w#3, %w#4 : !wi, !we, !ws, !wp, !count
+}
+
+/// Returns Y, the window row and the slot of each of the P rows, the ends of the experts'
+/// rows, the number of pairs, the values saved for the backward pass (the weights of the
+/// rows, gate and up, and x and h quantized along P).
+func.func private @compute(%ids: !ids, %wi: !wi, %we: !we, %ws: !ws, %wp: !wp, %capacity: index,
+                           %w1e: !w1e, %w1s: !w1s, %w2e: !w2e, %w2s: !w2s)
+    -> (!sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
+  %own = arith.constant 4 : index
+  %slack = arith.constant 635 : index // 127 for each group, and 127
+  %t = tensor.dim %ids, %c0 : !ids
+  %p = arith.addi %capacity, %c0 : index
+  %most = arith.addi %p, %slack : index
+  %tiles = arith.divui %most, %c128 : index
+  %columns = arith.muli %tiles, %c128 : index
+  %blocks = arith.divui %columns, %c32 : index
 
   // Sorts the rows by this rank's experts.
   %rank = mx.rank @ep
@@ -143,10 +152,10 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
   %s0 = tensor.empty(%p) : !list
   %e0 = tensor.empty() : !ends
   %n0 = tensor.empty() : !count
-  %sorted:4 = mx.group_rows ins(%w#0 : !wi) first(%first)
+  %sorted:4 = mx.group_rows ins(%wi : !wi) first(%first)
       outs(%r0, %s0, %e0, %n0 : !list, !list, !ends, !count)
       -> !list, !list, !ends, !count
-  %list = tensor.collapse_shape %w#3 [[0, 1]] : !wp into tensor<256xf32>
+  %list = tensor.collapse_shape %wp [[0, 1]] : !wp into tensor<256xf32>
   %probs0 = tensor.empty(%p) : !probs
   %probs = linalg.generic {indexing_maps = [#list, #list], iterator_types = ["parallel"]}
       ins(%sorted#1 : !list) outs(%probs0 : !probs) {
@@ -161,7 +170,7 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
   %xs0 = tensor.empty(%p) : !xs
   %xte0 = tensor.empty(%columns) : !xte
   %xts0 = tensor.empty(%blocks) : !xts
-  %xq:4 = mx.fused_quantize ragged = rows ins(%w#1 : !we) input_scales(%w#2 : !ws)
+  %xq:4 = mx.fused_quantize ragged = rows ins(%we : !we) input_scales(%ws : !ws)
       gather(%sorted#0 : !list) offsets(%sorted#2 : !ends)
       outs(%xe0, %xs0, %xte0, %xts0 : !xe, !xs, !xte, !xts)
       axes = [1, 0] -> !xe, !xs, !xte, !xts
@@ -207,8 +216,38 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
   %y0 = tensor.empty(%t) : !sums
   %y = mx.collect @ep experts = 8 wire = bf16 ids(%ids : !ids)
       ins(%z : !z) slots(%sorted#1 : !list) outs(%y0 : !sums) -> !sums
-  return %y, %sorted#0, %sorted#1, %sorted#2, %sorted#3, %probs, %gu, %xq#2, %xq#3, %hq#2, %hq#3, %w#4
+  return %y, %sorted#0, %sorted#1, %sorted#2, %sorted#3, %probs, %gu, %xq#2, %xq#3, %hq#2, %hq#3
+      : !sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts
+}
+
+/// Returns the results of @compute, and %needed.
+func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
+                   %w1e: !w1e, %w1s: !w1s, %w2e: !w2e, %w2s: !w2s)
+    -> (!sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts, !count) {
+  %w:5 = call @send(%x, %ids, %weights) : (!tokens, !ids, !pairs) -> (!wi, !we, !ws, !wp, !count)
+  %r:11 = call @compute(%ids, %w#0, %w#1, %w#2, %w#3, %capacity, %w1e, %w1s, %w2e, %w2s)
+      : (!ids, !wi, !we, !ws, !wp, index, !w1e, !w1s, !w2e, !w2s)
+      -> (!sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts)
+  return %r#0, %r#1, %r#2, %r#3, %r#4, %r#5, %r#6, %r#7, %r#8, %r#9, %r#10, %w#4
       : !sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts, !count
+}
+
+/// Quantizes W1 and W2 while the tokens are sent. Returns the results of @forward and of
+/// @quantize_weights.
+func.func @quantize_and_forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
+                                %w1: !w1, %w2: !w2)
+    -> (!sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts, !count,
+        !w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts) {
+  %w:5 = call @send(%x, %ids, %weights) : (!tokens, !ids, !pairs) -> (!wi, !we, !ws, !wp, !count)
+  %q:8 = call @quantize_weights(%w1, %w2)
+      : (!w1, !w2) -> (!w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts)
+  %r:11 = call @compute(%ids, %w#0, %w#1, %w#2, %w#3, %capacity, %q#0, %q#1, %q#4, %q#5)
+      : (!ids, !wi, !we, !ws, !wp, index, !w1e, !w1s, !w2e, !w2s)
+      -> (!sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts)
+  return %r#0, %r#1, %r#2, %r#3, %r#4, %r#5, %r#6, %r#7, %r#8, %r#9, %r#10, %w#4,
+         %q#0, %q#1, %q#2, %q#3, %q#4, %q#5, %q#6, %q#7
+      : !sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts, !count,
+        !w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts
 }
 
 /// Returns the gradients of X, W1, W2 and the router's weights, given the gradient of Y,

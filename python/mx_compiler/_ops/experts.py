@@ -29,6 +29,8 @@ from .specialize import find_entry
 # Indices of partially written results of the forward pass: x and h, transposed and divided
 # into expert groups, and their scales.
 _PADDED, _PADDED_OF_RANKS = (frozenset(range(first, first + 4)) for first in (2, 7))
+# Number of results of a forward pass with rank groups: y, RoutedSaved and the slots needed.
+_FORWARD_RESULTS = 12
 GROUP = "ep"  # name in programs
 # Maximum number of choices per token, and of tokens on all ranks together (Spec.md).
 _MOST_CHOICES, _MOST_TOKENS = 32, 2**31 - 1
@@ -278,6 +280,7 @@ class RoutedMoELayer(_Layer):
         self.capacity = self._read_capacity(self.most if capacity is None else capacity)
         self._counts = RowCounts(self.rank, group)
         self._needed = RowCounts(self.rank, group, is_of_slots=True)
+        self._padded = _PADDED_OF_RANKS.union(_FORWARD_RESULTS + i for i in self._padded_scales)
         text = ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
                                    *self._elements(), slots=self.slots)
         with on_device_of(group):
@@ -302,18 +305,30 @@ class RoutedMoELayer(_Layer):
         f32, [T, k], and `quantized` is the result of quantize_weights. If an earlier call exceeded
         its capacity, ends the rank group and raises CapacityError."""
         _check_kind("weights", quantized, MoEWeights, "quantize_weights")
+        return self._forward("forward", x, ids, weights, capacity, quantized.of_forward, stream)[:2]
+
+    def quantize_and_forward(self, x: Any, ids: Any, weights: Any, w1: Any, w2: Any, *,
+                             capacity: int | None = None, stream: Any = None
+                             ) -> tuple[Any, RoutedSaved, MoEWeights]:
+        """Returns the results of `forward` and of `quantize_weights`. The weights are quantized
+        while the tokens are sent."""
+        y, saved, quantized = self._forward(
+            "quantize_and_forward", x, ids, weights, capacity, (w1, w2), stream)
+        return y, saved, MoEWeights(*quantized)
+
+    def _forward(self, entry, x, ids, weights, capacity, experts, stream):
         capacity = self.capacity if capacity is None else self._read_capacity(capacity)
         self._check_choices(x, ids=ids, weights=weights)
         self._counts.look()
         self._needed.look()
-        y, rows, slots, ends, count, *rest, needed = self._program["forward"].call(
-            (x, ids, weights, capacity, *quantized.of_forward), None, stream,
-            _PADDED_OF_RANKS)
+        y, *found = self._program[entry].call(
+            (x, ids, weights, capacity, *experts), None, stream, self._padded)
+        saved = found[:_FORWARD_RESULTS - 2]
         if capacity < self.most:  # otherwise all rows fit
-            self._counts.add(count, capacity)
+            self._counts.add(saved[3], capacity)
         if self.slots:
-            self._needed.add(needed, self.slots)
-        return y, RoutedSaved(rows, slots, ends, count, *rest)
+            self._needed.add(found[_FORWARD_RESULTS - 2], self.slots)
+        return y, RoutedSaved(*saved), found[_FORWARD_RESULTS - 1:]
 
     def backward(self, dy: Any, ids: Any, quantized: MoEWeights, saved: RoutedSaved, *,
                  stream: Any = None) -> tuple[Any, Any, Any, Any]:

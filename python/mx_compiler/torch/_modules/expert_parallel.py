@@ -369,8 +369,8 @@ def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, gro
     x, ids, weights, w1, w2 = map(tensors.plain, (x, ids, weights, w1, w2))
     layer = ranks.find_layer(w1.shape[0] * ranks.size, w1.shape[2], w1.shape[1] // 2,
                              ids.shape[1], (activations, weights_format, gradients))
-    given = layer.quantize_weights(w1.to(torch.bfloat16), w2.to(torch.bfloat16))
-    y, saved = layer.forward(x, ids, weights, given, capacity=capacity or None)
+    y, saved, given = layer.quantize_and_forward(
+        x, ids, weights, w1.to(torch.bfloat16), w2.to(torch.bfloat16), capacity=capacity or None)
     return [y.to(torch.bfloat16), *saved[:6], *as_bytes(saved[6:], given)]
 
 
