@@ -34,7 +34,9 @@ typedef struct mxGroupConfig {
   uint64_t timeoutNs;  /* 0: 100 seconds */
   mxExchange exchange; /* null for mxGroupConnect and for one rank */
   void *user;
-  const char *transport; /* "nccl", "host"; null or "auto": NCCL on GPUs */
+  /* "nccl", "host", or "peer": copies into mapped windows of peers, required.
+   * Null or "auto": on GPUs NCCL, and such copies if all ranks can map. */
+  const char *transport;
 } mxGroupConfig;
 
 /* Collective. Creates a group on the current device of each rank. */
@@ -48,9 +50,10 @@ MX_API int mxGroupConnect(mxGroup *group, const mxGroupConfig *config,
 
 typedef struct mxGroupInfo {
   size_t structSize; /* sizeof(mxGroupInfo), set by the caller */
-  const char *name;  /* lives as long as the group, like `transport` */
+  const char *name;  /* lives as long as the group */
   int32_t rank, size;
-  const char *transport; /* "nccl", "host"; "local" for one rank */
+  const char *transport; /* "nccl", "host"; "peer" while windows are mapped;
+                          * "local" for one rank */
   int32_t ncclVersion;   /* 22809 is 2.28.9; 0 without NCCL */
   char device[16];       /* as mxSetDevice takes it */
   uint64_t timeoutNs;
@@ -69,7 +72,9 @@ MX_API int mxGroupAdoptWindows(mxGroup group, void *memory, size_t bytes);
 
 /* Collective, stream-ordered. Fills segment s of `window`, `bytes` long, with
  * segment s of rank s; `window` has one segment for each rank. On a GPU with
- * NCCL the host does not wait, and a CUDA graph can capture the call. */
+ * NCCL or mapped windows the host does not wait, and a CUDA graph can capture
+ * the call. Memory in the group's windows has the same offset on all ranks, as
+ * has `to` of mxGroupAllToAll. */
 MX_API int mxGroupAllGather(mxGroup group, void *window, size_t bytes,
                             mxStream stream);
 /* Collective, stream-ordered. Copies segment d of `from` to segment `rank` of

@@ -2,10 +2,10 @@
 """Checks groups of devices with one process for each rank. Covers the data moved by collectives,
 with and without CUDA graphs, and failures (ranks that are late, abort or are killed).
 
-    runtime/test/check_groups.py LIBRARY [--device=cuda] [--ranks=2] [--only=PART,...] [--time]
+    runtime/test/check_groups.py LIBRARY [--device=cuda] [--ranks=2] [--only=PART,...] [--time] [--transport=peer]
 
 LIBRARY is libmx_runtime.so. Rank r uses device r of the given kind. --time also measures the
-collectives. Requires NumPy and, on GPUs, NCCL (MX_NCCL_LIBRARY may set its path). The exit status
+collectives. With --transport=peer the collectives receive in windows. Requires NumPy and, on GPUs, NCCL (MX_NCCL_LIBRARY may set its path). The exit status
 is 1 if a part fails."""
 
 import argparse
@@ -80,12 +80,18 @@ class Rank:
         self.lib = ranks.load(options.library, f"{options.device}:{rank}")
         self.stream = ctypes.c_void_p()
         assert self.lib.mxStreamCreate(ctypes.byref(self.stream)) == 0
-        self.group = ranks.Group(self.lib, "ep", rank, size, port, timeout)
+        self.group = ranks.Group(self.lib, "ep", rank, size, port, timeout, options.transport)
         assert self.group.status == 0, self.group.text
 
     def allocate(self, size):
         self.bytes = size
         self.window, self.source, self.target = (Memory(self.lib, size * self.size) for _ in range(3))
+        if self.options.transport == "peer" and size:
+            offset = -(-size * self.size // 256) * 256
+            assert self.group.reserve(2 * offset), self.group.text
+            info = self.group.info()
+            assert info.transport == b"peer"
+            self.window.address.value, self.target.address.value = info.windows, info.windows + offset
 
     def values(self, seed, source, target):
         """Returns the bytes that `source` sends to `target`."""
@@ -135,7 +141,7 @@ class Rank:
         self.group.destroy()
 
     def begin_again(self, size, rank, port):
-        self.group = ranks.Group(self.lib, "again", rank, size, port, 60)
+        self.group = ranks.Group(self.lib, "again", rank, size, port, 60, self.options.transport)
         self.size, self.rank = size, rank
         assert self.group.status == 0, self.group.text
         self.allocate(1000)
@@ -337,6 +343,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--only", default="")
     parser.add_argument("--time", action="store_true")
+    parser.add_argument("--transport", choices=("nccl", "peer"))
     options = parser.parse_args()
     options.timeout = 3.0 if options.device == "cuda" else 1.0
     options.most = 1 << 26 if options.device == "cuda" else 1 << 20

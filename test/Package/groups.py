@@ -164,8 +164,9 @@ refuses(ValueError, "timeout: expected up to a million seconds, found 0",
 
 # The device cpu uses host memory without copies.
 mx.set_device("cpu")
-refuses(ValueError, 'transport: expected "host" or "auto" on cpu, found "nccl", which requires GPUs',
-        lambda: mx.Group(0, 1, transport="nccl"))
+for transport in ("nccl", "peer"):
+    refuses(ValueError, f'transport: expected "host" or "auto" on cpu, found "{transport}", which requires GPUs',
+            lambda transport=transport: mx.Group(0, 1, transport=transport))
 
 
 def on_cpu(function):

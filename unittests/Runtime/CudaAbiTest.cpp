@@ -50,6 +50,7 @@ SAME_NUMBER(CU_STREAM_CAPTURE_STATUS_NONE);
 SAME_NUMBER(CU_EVENT_DEFAULT);
 SAME_NUMBER(CU_EVENT_DISABLE_TIMING);
 SAME_NUMBER(CU_MEM_ATTACH_GLOBAL);
+SAME_NUMBER(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 SAME_NUMBER(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
 SAME_NUMBER(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
 SAME_NUMBER(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
@@ -77,6 +78,7 @@ static_assert(int(Swizzle::B128Atom64) == CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B);
 static_assert(sizeof(ours::CUlaunchAttribute) == sizeof(::CUlaunchAttribute));
 static_assert(offsetof(ours::CUlaunchAttribute, value) ==
               offsetof(::CUlaunchAttribute, value));
+static_assert(sizeof(ours::CUipcMemHandle) == sizeof(::CUipcMemHandle));
 static_assert(sizeof(ours::CUlaunchConfig) == sizeof(::CUlaunchConfig));
 static_assert(offsetof(ours::CUlaunchConfig, blockDim) ==
               offsetof(::CUlaunchConfig, blockDimX));

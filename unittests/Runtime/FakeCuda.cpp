@@ -1,20 +1,26 @@
 //===- FakeCuda.cpp - Fake CUDA driver ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device memory is host memory, so copies and fills really happen. Launches are
-// only recorded. CudaAbiTest compares the runtime's types with cuda.h.
+// Device memory is host memory, so copies and fills really happen. Processes
+// that fork after this library is loaded can map each other's memory. Launches
+// are only recorded, except for PeerSync.ptx. CudaAbiTest compares the
+// runtime's types with cuda.h.
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
 
 #include "../../runtime/lib/cuda/Driver.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <iterator>
 #include <map>
+#include <sys/mman.h>
+#include <tuple>
+#include <unistd.h>
 
 using namespace mx::runtime::cuda;
 
@@ -51,6 +57,8 @@ namespace {
 FakeCuda &fake = *fakeCuda();
 
 constexpr CUresult kInvalidContext = 201, kInvalidHandle = 400;
+/// Handle of the kernel in PeerSync.ptx on the first device.
+constexpr uintptr_t kPeerSync = 0x78;
 
 /// Returns the device of the current context, or -1.
 int current() { return fake.contexts.empty() ? -1 : fake.contexts.back(); }
@@ -72,11 +80,35 @@ void *own(uintptr_t base) {
   return handle;
 }
 
+constexpr size_t kPage = 2 << 20, kArena = size_t(1) << 38;
+
+/// Memory of all forked processes. `peers` maps the same memory again, for
+/// pointers from IPC.
+struct Arena {
+  const int file = memfd_create("fake-cuda", MFD_CLOEXEC);
+  const int sized = ftruncate(file, kArena);
+  char *const own = map(), *const peers = map();
+  char *map() {
+    return static_cast<char *>(mmap(nullptr, kArena, PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_NORESERVE, file, 0));
+  }
+} arena;
+
+/// Allocations of this process with their sizes, and freed memory by size.
+auto &sizes = *new std::map<CUdeviceptr, size_t>;
+auto &freed = *new std::multimap<size_t, CUdeviceptr>;
+
 /// Allocates whole pages of the size used by GPUs. Devices share no page.
 CUdeviceptr allocate(size_t bytes) {
-  constexpr size_t kPage = 2 << 20;
-  return reinterpret_cast<CUdeviceptr>(
-      aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage));
+  // The first page contains the bytes in use by all processes.
+  auto &used = *reinterpret_cast<std::atomic<size_t> *>(arena.own);
+  size_t size = (bytes + kPage - 1) / kPage * kPage;
+  auto node = freed.extract(size);
+  CUdeviceptr first = reinterpret_cast<CUdeviceptr>(arena.own) + 2 * kPage - 1;
+  CUdeviceptr address =
+      node ? node.mapped() : first / kPage * kPage + used.fetch_add(size);
+  sizes[address] = size;
+  return address;
 }
 
 CUcontext context(int device) {
@@ -152,6 +184,31 @@ CUresult fill(const char *function, CUdeviceptr to, T value, size_t count) {
   for (size_t i = 0; !result && i < count; ++i)
     static_cast<T *>(pointer(to))[i] = value;
   return result;
+}
+
+/// Runs the kernel of PeerSync.ptx.
+void meet(void **parameters) {
+  constexpr size_t kLine = 128;
+  auto *block = *static_cast<char **>(parameters[0]);
+  auto *signals = *static_cast<std::atomic<uint32_t> **>(parameters[1]);
+  auto ranks = *static_cast<uint32_t *>(parameters[2]);
+  uint64_t tag = *static_cast<uint32_t *>(parameters[3]);
+  auto *epoch = reinterpret_cast<uint32_t *>(block + kLine * ranks);
+  auto **lines = reinterpret_cast<std::atomic<uint64_t> **>(
+      block + kLine * (size_t(ranks) + 1));
+  uint64_t word = tag << 32 | ++*epoch;
+  for (uint32_t r = 0; r < ranks; ++r)
+    *lines[r] = word;
+  for (uint32_t r = 0; r < ranks; ++r) {
+    auto *line = reinterpret_cast<std::atomic<uint64_t> *>(block + kLine * r);
+    while (int32_t(uint32_t(word = *line) - *epoch) < 0 && !*signals)
+      usleep(50);
+    bool differs = uint32_t(word) == *epoch && word >> 32 != tag;
+    if (differs)
+      signals[1] = r + 1;
+    while (differs && !*signals)
+      usleep(50);
+  }
 }
 
 } // namespace
@@ -256,6 +313,11 @@ FAKE cuModuleGetFunction(CUfunction *function, CUmodule module,
     return kInvalidHandle;
   if (CUresult result = call("cuModuleGetFunction", name))
     return result;
+  if (name == std::string("mx_peer_sync")) {
+    *function = static_cast<CUfunction>(own(kPeerSync));
+    parametersOf()[*function] = 4;
+    return CUDA_SUCCESS;
+  }
   if (int count = fake.readsPtx ? countParameters(name) : -1; count >= 0) {
     *function = static_cast<CUfunction>(
         own(0x77 + 0x100000 * (parametersOf().size() + 1)));
@@ -322,7 +384,10 @@ FAKE cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
     memcpy(&value, parameters[i], sizeof(value));
     details += " p" + std::to_string(i) + "=" + std::to_string(value);
   }
-  return call("cuLaunchKernelEx", details);
+  CUresult result = call("cuLaunchKernelEx", details);
+  if (!result && function == own(kPeerSync))
+    meet(parameters);
+  return result;
 }
 
 /// Allocates memory if `result` is CUDA_SUCCESS.
@@ -337,7 +402,9 @@ static CUresult allocate(CUresult result, CUdeviceptr *address, size_t bytes) {
 static CUresult release(CUresult result, CUdeviceptr address) {
   if (!result) {
     owners().erase(pointer(address));
-    free(pointer(address));
+    size_t bytes = sizes.extract(address).mapped();
+    madvise(pointer(address), bytes, MADV_REMOVE);
+    freed.emplace(bytes, address);
     --fake.liveAllocations;
   }
   return result;
@@ -364,6 +431,26 @@ FAKE cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream) {
 FAKE cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   return release(call("cuMemFreeAsync", "stream=" + handle(stream)), address);
 }
+
+FAKE cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes,
+                             CUdeviceptr address) {
+  auto after = sizes.upper_bound(address);
+  if (after == sizes.begin())
+    return CUDA_ERROR_NOT_FOUND;
+  std::tie(*base, *bytes) = *std::prev(after);
+  return address < *base + *bytes ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+FAKE cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address) {
+  memcpy(handle, &address, sizeof(address));
+  return call("cuIpcGetMemHandle");
+}
+FAKE cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle,
+                           unsigned flags) {
+  memcpy(address, &handle, sizeof(*address));
+  *address += CUdeviceptr(arena.peers - arena.own);
+  return call("cuIpcOpenMemHandle", "flags=" + std::to_string(flags));
+}
+FAKE cuIpcCloseMemHandle(CUdeviceptr) { return call("cuIpcCloseMemHandle"); }
 
 static CUresult copy(const char *function, void *to, const void *from,
                      size_t bytes, CUstream stream) {
@@ -409,6 +496,10 @@ FAKE cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream) {
 }
 FAKE cuMemHostRegister_v2(void *, size_t bytes, unsigned) {
   return call("cuMemHostRegister", std::to_string(bytes));
+}
+FAKE cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *memory,
+                                  unsigned) {
+  return give(address, reinterpret_cast<CUdeviceptr>(memory));
 }
 FAKE cuMemHostUnregister(void *) { return call("cuMemHostUnregister"); }
 

@@ -399,7 +399,8 @@ TEST_F(Groups, InvalidConfigurationsAreRefused) {
   refuse([](mxGroupConfig &config) { config.rank = 2; },
          "group ep: expected a rank below 2, found 2");
   refuse([](mxGroupConfig &config) { config.transport = "pigeon"; },
-         "group ep: expected transport auto, host or nccl, found 'pigeon'");
+         "group ep: expected transport auto, host, nccl or peer, found "
+         "'pigeon'");
   refuse([](mxGroupConfig &config) { config.structSize = 8; },
          "expected structSize of mxGroupConfig to be at least 24, found 8: set "
          "it to sizeof(mxGroupConfig)");

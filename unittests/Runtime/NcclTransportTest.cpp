@@ -9,6 +9,8 @@
 #include "Ranks.h"
 #include "mx_program.h"
 
+#include "../../runtime/lib/group/Collectives.h"
+
 #include <csignal>
 #include <cstdlib>
 #include <functional>
@@ -19,9 +21,12 @@
 #include <thread>
 #include <unistd.h>
 
+using namespace mx::runtime;
 using Log = std::vector<std::string>;
 
 namespace {
+
+constexpr size_t kWindows = 1 << 20;
 
 std::string freeAddress() {
   int number = socket(AF_INET, SOCK_STREAM, 0);
@@ -37,7 +42,8 @@ std::string freeAddress() {
 }
 
 /// Runs `body` for each rank in a separate process with the library of the
-/// rank. Expects that SIGKILL ends rank `killed`.
+/// rank. Reserves windows for transport "peer". Expects that SIGKILL ends rank
+/// `killed`.
 void runRanks(int size, double seconds,
               const std::function<const char *(int)> &library,
               const std::function<void(TestRank &)> &body, int killed = -1,
@@ -57,6 +63,9 @@ void runRanks(int size, double seconds,
         configOf(rank, size, std::chrono::nanoseconds(int64_t(seconds * 1e9)));
     config.transport = transport;
     TestRank test = connectTo(address, config);
+    if (test.group && std::string(transport ? transport : "auto") == "peer") {
+      EXPECT_SUCCESS(mxGroupReserveWindows(test.group, kWindows));
+    }
     body(test);
     EXPECT_SUCCESS(mxGroupDestroy(test.group));
     _exit(testing::Test::HasFailure());
@@ -74,27 +83,42 @@ void runRanks(int size, double seconds,
 
 const char *current(int) { return MX_FAKE_NCCL; }
 
+mxGroupInfo infoOf(const TestRank &test) {
+  mxGroupInfo info = mxSized<mxGroupInfo>();
+  EXPECT_SUCCESS(mxGroupGetInfo(test.group, &info));
+  return info;
+}
+
 /// Runs an all_gather and an all_to_all of `n` bytes and checks both results.
-int work(const TestRank &test, size_t n) {
+/// Receives in the windows of the group if there are any.
+int work(const TestRank &test, size_t n, mxStream stream = nullptr) {
   size_t all = n * size_t(test.size);
-  void *blocks[3];
-  for (void *&block : blocks)
-    EXPECT_SUCCESS(mxMemAlloc(&block, all));
-  // The fake driver uses host memory.
-  auto *window = static_cast<uint8_t *>(blocks[0]);
-  auto *from = static_cast<uint8_t *>(blocks[1]);
-  auto *to = static_cast<uint8_t *>(blocks[2]);
+  std::vector<void *> blocks;
+  auto allocate = [&] {
+    EXPECT_SUCCESS(mxMemAlloc(&blocks.emplace_back(), all));
+    // The fake driver uses host memory.
+    return static_cast<uint8_t *>(blocks.back());
+  };
+  auto *windows = static_cast<uint8_t *>(infoOf(test).windows);
+  uint8_t *window = windows ? windows : allocate(), *from = allocate(),
+          *to = windows ? windows + kWindows / 2 : allocate();
   for (size_t i = 0; i < all; ++i) {
     window[i] = i / n == size_t(test.rank) ? uint8_t(test.rank + 1) : 0xEE;
     from[i] = uint8_t(16 * test.rank + int(i / n));
   }
-  int status = mxGroupAllGather(test.group, window, n, nullptr);
+  int status = mxGroupAllGather(test.group, window, n, stream);
   if (!status)
-    status = mxGroupAllToAll(test.group, from, to, n, nullptr);
-  for (size_t i = 0; i < all && !status; ++i) {
-    EXPECT_EQ(window[i], i / n + 1);
-    EXPECT_EQ(to[i], 16 * (i / n) + size_t(test.rank));
+    status = mxGroupAllToAll(test.group, from, to, n, stream);
+  size_t wrong = 0;
+  for (size_t i = 0; i < all && !status; ++i)
+    wrong +=
+        window[i] != i / n + 1 || to[i] != 16 * (i / n) + size_t(test.rank);
+  // Kernels of a failing group end early, before the failure is reported.
+  for (int i = 0; wrong && !status && i < 5000; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    status = test.report().status;
   }
+  EXPECT_TRUE(!wrong || status) << wrong << " of " << all << " bytes";
   for (void *block : blocks)
     EXPECT_SUCCESS(mxMemFree(block));
   return status;
@@ -102,6 +126,13 @@ int work(const TestRank &test, size_t n) {
 
 void expectText(const TestRank &test, const char *begin) {
   EXPECT_EQ(std::string(test.report().text).substr(0, strlen(begin)), begin);
+}
+
+/// Runs ranks with both transports that report failures in the same way.
+void runBoth(int size, double seconds,
+             const std::function<void(TestRank &)> &body, int killed = -1) {
+  for (const char *transport : {"nccl", "peer"})
+    runRanks(size, seconds, current, body, killed, transport);
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,8 +146,7 @@ TEST(NcclTransport, MovesSegments) {
           size, 20, [&](int) { return library; },
           [&](TestRank &test) {
             ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
-            mxGroupInfo info = mxSized<mxGroupInfo>();
-            ASSERT_SUCCESS(mxGroupGetInfo(test.group, &info));
+            mxGroupInfo info = infoOf(test);
             EXPECT_STREQ(info.transport, "nccl");
             EXPECT_EQ(info.ncclVersion,
                       library == std::string(MX_FAKE_NCCL) ? 22809 : 22705);
@@ -186,7 +216,7 @@ TEST(NcclTransport, CollectivesAddOnlyFillsToTheStream) {
 }
 
 TEST(NcclTransport, LateRanksAreNamed) {
-  runRanks(3, 0.5, current, [](TestRank &test) {
+  runBoth(3, 0.5, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     if (test.rank == 1) {
       while (!test.report().status)
@@ -219,7 +249,7 @@ TEST(NcclTransport, ADifferentOrderIsAMismatch) {
 }
 
 TEST(NcclTransport, AnAbortEndsTheOthers) {
-  runRanks(3, 20, current, [](TestRank &test) {
+  runBoth(3, 20, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
     // All ranks created the group; it may fail before this call ends.
     (void)work(test, 8);
@@ -232,8 +262,8 @@ TEST(NcclTransport, AnAbortEndsTheOthers) {
 }
 
 TEST(NcclTransport, KilledProcessesAreNamed) {
-  runRanks(
-      3, 20, current,
+  runBoth(
+      3, 20,
       [](TestRank &test) {
         ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
         for (int i = 0; test.rank != 2 || i < 20; ++i)
@@ -313,6 +343,142 @@ TEST(NcclTransport, VersionsAreChecked) {
   expect([](int rank) { return rank ? "/no/such/nccl.so" : MX_FAKE_NCCL; },
          MX_ERROR_UNSUPPORTED,
          "group ep: rank 1 cannot take part: cannot load /no/such/nccl.so: ");
+}
+
+//===----------------------------------------------------------------------===//
+// Windows of peers
+//===----------------------------------------------------------------------===//
+
+/// Larger than the segments of the fake NCCL.
+constexpr size_t kLarge = 100000;
+
+void runPeers(int size, const std::function<void(TestRank &)> &body) {
+  runRanks(
+      size, 20, current,
+      [&](TestRank &test) {
+        ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
+        EXPECT_STREQ(infoOf(test).transport, "peer");
+        body(test);
+      },
+      /*killed=*/-1, "peer");
+}
+
+/// A stream under capture receives kernels, copies and fills; nothing waits.
+TEST(PeerWindows, MoveSegments) {
+  for (int size : {2, 4})
+    runPeers(size, [](TestRank &test) {
+      mxStream stream = nullptr;
+      ASSERT_SUCCESS(mxStreamCreate(&stream));
+      // Replaced windows are mapped as well.
+      for (size_t bytes : {kWindows, 2 * kWindows}) {
+        EXPECT_SUCCESS(mxGroupReserveWindows(test.group, bytes));
+        fakeCuda()->capturing = stream;
+        fakeCuda()->log.clear();
+        for (size_t n : {size_t(0), size_t(1), size_t(4096), kLarge})
+          EXPECT_SUCCESS(work(test, n, stream));
+        for (const std::string &call : fakeCuda()->log)
+          EXPECT_EQ(call.find("Synchronize"), std::string::npos) << call;
+      }
+      EXPECT_STREQ(infoOf(test).transport, "peer");
+    });
+}
+
+TEST(PeerWindows, AdoptedMemoryIsMapped) {
+  for (const char *transport : {"auto", "peer"})
+    runRanks(
+        2, 20, current,
+        [&](TestRank &test) {
+          void *memory = nullptr;
+          ASSERT_SUCCESS(mxMemAlloc(&memory, 2 * kWindows));
+          // Offsets in the allocation differ.
+          auto *windows = static_cast<char *>(memory) + 512 * (test.rank + 1);
+          EXPECT_SUCCESS(mxGroupAdoptWindows(test.group, windows, kWindows));
+          EXPECT_STREQ(infoOf(test).transport, "peer");
+          EXPECT_SUCCESS(work(test, kLarge));
+          // Host memory of one rank has no handle.
+          std::vector<char> host(kWindows);
+          int status = mxGroupAdoptWindows(
+              test.group, test.rank ? host.data() : windows, kWindows);
+          bool isRequired = transport == std::string("peer");
+          EXPECT_EQ(status, isRequired ? MX_ERROR_NOT_FOUND : MX_SUCCESS);
+          EXPECT_STREQ(infoOf(test).transport, isRequired ? "peer" : "nccl");
+          EXPECT_SUCCESS(work(test, isRequired ? kLarge : 4096));
+        },
+        /*killed=*/-1, transport);
+}
+
+TEST(PeerWindows, BarriersOrderAccessesOfPeers) {
+  runPeers(4, [](TestRank &test) {
+    std::shared_ptr<Collectives> ranks;
+    Device *device = nullptr;
+    ASSERT_FALSE(findCollectives(test.group, ranks));
+    ASSERT_FALSE(getCudaDevice(0, device));
+    auto *mine = static_cast<char *>(ranks->windows());
+    auto *distances = static_cast<const int64_t *>(ranks->peers());
+    for (int round = 1; round < 20; ++round) {
+      *mine = char(4 * round + test.rank);
+      EXPECT_FALSE(ranks->barrier(*device, nullptr, "f", 1));
+      for (int r = 0; r < test.size; ++r)
+        EXPECT_EQ(mine[distances[r]], 4 * round + r);
+      EXPECT_FALSE(ranks->barrier(*device, nullptr, "f", 2));
+    }
+  });
+}
+
+/// Lets the driver of rank 1 refuse a call before the group is created.
+std::function<const char *(int)> without(const char *call) {
+  return [call](int rank) {
+    fakeCuda()->failing = rank == 1 ? call : "";
+    fakeCuda()->failure = 801; // CUDA_ERROR_NOT_SUPPORTED
+    return MX_FAKE_NCCL;
+  };
+}
+
+TEST(PeerWindows, ARefusalOfOneRankIsAgreed) {
+  auto expectNccl = [](TestRank &test) {
+    EXPECT_SUCCESS(mxGroupReserveWindows(test.group, kWindows));
+    EXPECT_STREQ(infoOf(test).transport, "nccl");
+    EXPECT_SUCCESS(work(test, 4096));
+  };
+  runRanks(2, 20, current, expectNccl, /*killed=*/-1, "nccl");
+  for (const char *call : {"cuIpcGetMemHandle", "cuIpcOpenMemHandle"}) {
+    runRanks(3, 20, without(call), expectNccl);
+    runRanks(3, 20, current, [&](TestRank &test) {
+      without(call)(test.rank);
+      expectNccl(test);
+      // Larger windows are mapped.
+      EXPECT_SUCCESS(mxGroupReserveWindows(test.group, 2 * kWindows));
+      EXPECT_STREQ(infoOf(test).transport, "peer");
+    });
+    runRanks(
+        3, 20, without(call),
+        [](TestRank &test) {
+          // Whichever rank refuses first ends the group for the other ranks.
+          EXPECT_TRUE(test.created == MX_ERROR_DRIVER ||
+                      test.created == MX_ERROR_PEER);
+          EXPECT_TRUE(contains(
+              test.error,
+              {"group ep: rank 1: ", "failed: CUDA_ERROR_801 ",
+               ": transport peer needs GPUs of one machine that access each "
+               "other, a process for each rank, and windows from cuMemAlloc"}));
+        },
+        /*killed=*/-1, "peer");
+  }
+}
+
+TEST(PeerWindows, DifferentOffsetsAreAMismatch) {
+  runPeers(2, [](TestRank &test) {
+    auto *windows = static_cast<char *>(infoOf(test).windows);
+    (void)mxGroupAllGather(test.group, windows + 256 * test.rank, 64, nullptr);
+    while (!test.report().status)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(test.report().status, MX_ERROR_MISMATCH);
+    expectText(test, "group ep: the ranks differ: rank ");
+    EXPECT_TRUE(
+        contains(test.report().text,
+                 {" is at all_gather (collective ",
+                  " has another collective, size or offset in windows"}));
+  });
 }
 
 } // namespace

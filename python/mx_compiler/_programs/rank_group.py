@@ -92,8 +92,8 @@ class Group(Closing):
                order. Optional if size is 1. `Group.connect` needs no such function
     name       name of the group in messages
     timeout    longest wait for other ranks, in seconds, before the rank group ends
-    transport  "nccl" on GPUs, "host" on the simulator and on cpu, or "auto" for the
-               transport of the device
+    transport  "nccl" or "peer" on GPUs, "host" on the simulator and on cpu, or "auto" for
+               the transport of the device (docs/guide/Ranks.md)
 
     Once a rank exits, stalls beyond the time-out or calls `abort`, every collective on every
     rank raises an Error that names this rank."""
@@ -135,8 +135,8 @@ class Group(Closing):
     def _make(self, function, rank, size, name, timeout, transport, exchange, *address):
         self._shared = None
         on_host = is_host()
-        if on_host and transport == "nccl":
-            raise ValueError('transport: expected "host" or "auto" on cpu, found "nccl", '
+        if on_host and transport in ("nccl", "peer"):
+            raise ValueError(f'transport: expected "host" or "auto" on cpu, found "{transport}", '
                              "which requires GPUs")
         if not 0 < timeout < 1e6:
             raise ValueError(f"timeout: expected up to a million seconds, found {timeout!r}")
@@ -151,7 +151,6 @@ class Group(Closing):
         self.name, self.rank, self.size = name, rank, size
         self.device = HOST if on_host else short_name(info.device.decode())
         self._shared = SharedRankGroup(handle, rank, self.device)
-        self.transport = info.transport.decode()
         self.timeout = timeout
 
     def _info(self):
@@ -170,6 +169,11 @@ class Group(Closing):
     @internal
     def handle(self):
         return self.shared.handle
+
+    @property
+    def transport(self) -> str:
+        """Transport in use: "peer" once windows of peers are mapped."""
+        return self._info().transport.decode()
 
     @property
     def window_bytes(self) -> int:

@@ -11,6 +11,7 @@
 
 #include "mx/Support/GroupLimits.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace mx;
@@ -63,10 +64,12 @@ static Error readConfig(const mxGroupConfig &given, GroupConfig &config) {
   config.size = read.size;
   config.timeout = std::chrono::nanoseconds(std::min(timeout, kMost));
   config.transport = read.transport ? read.transport : "auto";
-  if (config.transport != "auto" && config.transport != "host" &&
-      config.transport != "nccl")
+  const char *known[] = {"auto", "host", "nccl", "peer"};
+  if (std::find(std::begin(known), std::end(known), config.transport) ==
+      std::end(known))
     return invalidValue("group " + config.name +
-                        ": expected transport auto, host or nccl, found '" +
+                        ": expected transport auto, host, nccl or peer, "
+                        "found '" +
                         config.transport + "'");
   if (read.exchange)
     config.exchange = [read](const void *mine, size_t bytes,
@@ -83,12 +86,13 @@ static Error readConfig(const mxGroupConfig &given, GroupConfig &config) {
 /// Selects the transport. Errors of this rank are recorded for the other ranks.
 static void chooseTransport(Device &device, GroupConfig &config) {
   bool isGpu = device.kind == Device::Kind::Cuda;
-  if (config.transport == "auto")
-    config.transport = isGpu ? "nccl" : "host";
-  if (config.transport != "nccl" || config.size == 1)
+  if (config.transport == "auto" && !isGpu)
+    config.transport = "host";
+  if (config.transport == "host" || config.size == 1)
     return;
   if (!isGpu) {
-    config.cannot = {MX_ERROR_UNSUPPORTED, "transport nccl needs a GPU, and " +
+    config.cannot = {MX_ERROR_UNSUPPORTED, "transport " + config.transport +
+                                               " needs a GPU, and " +
                                                device.name() + " is in use"};
     return;
   }

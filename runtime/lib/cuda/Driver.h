@@ -20,6 +20,9 @@ using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
 using CUstream = void *;
 using CUevent = void *;
+struct CUipcMemHandle {
+  char reserved[64];
+};
 
 enum : CUresult {
   CUDA_SUCCESS = 0,
@@ -70,6 +73,7 @@ enum : int {
   CU_EVENT_DEFAULT = 0,
   CU_EVENT_DISABLE_TIMING = 2,
   CU_MEM_ATTACH_GLOBAL = 1,
+  CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1,
 
   CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
   CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
@@ -163,11 +167,19 @@ static_assert(sizeof(CUlaunchConfig) == 56);
      const unsigned *, const unsigned *, int, int, int, int))
 
 // Optional functions. cuFuncGetParamInfo requires CUDA 12.4, later than the
-// oldest supported driver.
+// oldest supported driver. Only PeerWindows requires the functions for IPC.
 #define MX_CUDA_OPTIONAL_FUNCTIONS(X)                                          \
   X(funcGetParamInfo, cuFuncGetParamInfo,                                      \
     (CUfunction, size_t, size_t *, size_t *))                                  \
-  X(streamIsCapturing, cuStreamIsCapturing, (CUstream, int *))
+  X(streamIsCapturing, cuStreamIsCapturing, (CUstream, int *))                 \
+  X(memGetAddressRange, cuMemGetAddressRange_v2,                               \
+    (CUdeviceptr *, size_t *, CUdeviceptr))                                    \
+  X(memHostGetDevicePointer, cuMemHostGetDevicePointer_v2,                     \
+    (CUdeviceptr *, void *, unsigned))                                         \
+  X(ipcGetMemHandle, cuIpcGetMemHandle, (CUipcMemHandle *, CUdeviceptr))       \
+  X(ipcOpenMemHandle, cuIpcOpenMemHandle_v2,                                   \
+    (CUdeviceptr *, CUipcMemHandle, unsigned))                                 \
+  X(ipcCloseMemHandle, cuIpcCloseMemHandle, (CUdeviceptr))
 
 struct Driver {
 #define X(member, symbol, types) CUresult(*member) types = nullptr;

@@ -62,9 +62,7 @@ static std::string take(const char (&place)[N]) {
   return std::string(place, strnlen(place, N));
 }
 
-/// Identifies this boot of the machine and the network namespace, because a
-/// container may use a separate network.
-static std::string describeMachine() {
+std::string mx::runtime::describeMachine() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   struct stat network = {};
@@ -103,7 +101,7 @@ static Card makeCard(const GroupConfig &config, uint16_t port,
   card.port = port;
   card.outerPort = outerPort;
   put(card.name, config.name);
-  put(card.transport, config.transport);
+  put(card.transport, config.transport == "host" ? "host" : "nccl");
   put(card.version, mx::getVersion());
   put(card.cannot, config.cannot.text);
   put(card.machine, describeMachine());

@@ -24,13 +24,17 @@ struct GroupConfig {
   std::string name;
   int rank = 0, size = 0;
   Clock::duration timeout = {};
-  /// "host" or "nccl".
+  /// "host", or "auto", "peer" or "nccl" on GPUs.
   std::string transport;
   /// Reason why this rank cannot take part, sent to other ranks, or no error.
   Error cannot;
   int ncclVersion = 0;
   std::function<Error(const void *mine, size_t bytes, void *all)> exchange;
 };
+
+/// Identifies this boot of the machine and the network namespace, because a
+/// container may use a separate network.
+std::string describeMachine();
 
 /// Connects every pair of ranks, using the exchange function of `config`.
 Error connectRanks(const GroupConfig &config, Mesh &mesh);

@@ -45,8 +45,8 @@ Error Group::create(const GroupConfig &config, Device &device,
 
 Error Group::open(std::vector<Socket> connections, std::string_view wanted) {
   transport = size == 1          ? makeLocalTransport(links)
-              : wanted == "nccl" ? makeNcclTransport(links)
-                                 : makeHostTransport(links);
+              : wanted == "host" ? makeHostTransport(links)
+                                 : makeNcclTransport(links, wanted);
   if (Error error = control.start(std::move(connections), *transport))
     return error;
   return endOnException([&]() -> Error {
@@ -55,7 +55,7 @@ Error Group::open(std::vector<Socket> connections, std::string_view wanted) {
       error = ownLane.open();
     if (error && !control.getFailure())
       return refuse(links.getPlace().operation, error);
-    return error ? error : agree("the group", {});
+    return error ? error : links.agree("the group", {});
   });
 }
 
@@ -240,30 +240,9 @@ std::string show(std::string_view value) {
   return text + (value.size() > 16 ? "..." : "");
 }
 
-/// Status of a rank in an agreement.
-struct Vote {
-  int32_t status = MX_SUCCESS;
-  char text[508] = {};
-};
-
 constexpr uint64_t kMostCompared = 1 << 20;
 
 } // namespace
-
-Error Group::agree(std::string_view what, const Error &mine) {
-  Vote vote;
-  vote.status = mine.status;
-  mine.text.copy(vote.text, sizeof(vote.text) - 1);
-  std::vector<Vote> votes(static_cast<size_t>(size));
-  if (Error error = links.exchange(what, &vote, sizeof(vote), votes.data()))
-    return error;
-  for (int i = 0; i < size; ++i)
-    if (votes[size_t(i)].status != MX_SUCCESS)
-      return {votes[size_t(i)].status, beginMessage(name) + "rank " +
-                                           std::to_string(i) + ": " +
-                                           votes[size_t(i)].text};
-  return {};
-}
 
 Error Group::compare(std::string_view what, const void *mine, size_t bytes) {
   return runAlone([&] { return compareAlone(what, mine, bytes); });
@@ -318,7 +297,9 @@ Error Group::reserveAlone(Device &given, size_t bytes) {
                         ", where the group was created, found " + given.name());
   else if (most > memoryBytes)
     mine = device.alloc(most, /*shared=*/false, made);
-  Error error = agree("memory for windows", mine);
+  Error error = links.agree("memory for windows", mine);
+  if (!error && made)
+    error = transport->setWindows(made, most);
   if (error && made && !mine)
     (void)device.free(made);
   if (error || !made)
@@ -342,7 +323,9 @@ Error Group::adoptWindows(void *given, size_t bytes) {
   if (Error error = compare("the window size", size.data(), size.size()))
     return error;
   return runAlone([&]() -> Error {
-    if (Error error = agree("memory for windows", mine))
+    if (Error error = links.agree("memory for windows", mine))
+      return error;
+    if (Error error = transport->setWindows(given, bytes))
       return error;
     memory = given;
     memoryBytes = bytes;

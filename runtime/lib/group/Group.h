@@ -68,8 +68,6 @@ private:
   Error refuse(const Operation &operation, Error reason);
   Error compareAlone(std::string_view what, const void *mine, size_t bytes);
   Error reserveAlone(Device &device, size_t bytes);
-  /// Collective. Returns the error of the lowest failed rank on all ranks.
-  Error agree(std::string_view what, const Error &mine);
 
   const uint32_t forks = getForkCount();
   Device &device;

@@ -6,13 +6,12 @@
 // and the watchdog can abort the communicator from another thread while a call
 // waits. A nonblocking communicator would run each launch in a separate thread,
 // but this is slower, and a CUDA graph cannot capture such a launch.
+//
+// Collectives that receive in mapped windows do not use NCCL (PeerWindows.h).
 //===----------------------------------------------------------------------===//
 
 #include "Nccl.h"
-#include "Progress.h"
-#include "Transport.h"
-
-#include "../cuda/CudaDevice.h"
+#include "PeerWindows.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -68,19 +67,28 @@ struct Scratch {
 
 class NcclTransport final : public Transport {
 public:
-  explicit NcclTransport(Links &links)
+  NcclTransport(Links &links, std::string_view wanted)
       : Transport(links), device(static_cast<cuda::CudaDevice &>(links.device)),
-        progress(device) {}
+        progress(device), peers(links, progress, wanted),
+        cannotOpen(progress.open()) {}
   ~NcclTransport() override { leaveEnder(); }
 
-  const char *getName() const override { return "nccl"; }
+  const char *getName() const override { return getPeers() ? "peer" : "nccl"; }
   int getVersion() const override { return library ? library->version : 0; }
   Error open() override;
   void close() override;
+  Error setWindows(void *memory, size_t bytes) override {
+    return peers.map(memory, bytes);
+  }
   Error allGather(const Operation &operation, void *window,
                   void *stream) override;
   Error allToAll(const Operation &operation, const void *from, void *to,
                  void *stream) override;
+  Error barrier(const Operation &operation, void *stream) override {
+    return track(operation, stream,
+                 [&] { return peers.meet(operation, 0, stream); });
+  }
+  const void *getPeers() const override { return peers.getDistances(); }
 
   Place getPlace() override;
   void stop() override;
@@ -94,6 +102,9 @@ public:
 private:
   template <typename Call>
   Error call(const char *what, Call call);
+  /// Runs a collective between two marks of its progress.
+  template <typename Body>
+  Error track(const Operation &operation, void *stream, Body body);
   template <typename Call>
   Error run(const Operation &operation, void *stream, const char *what,
             Call call);
@@ -101,11 +112,18 @@ private:
   Error connect(const nccl::UniqueId &id);
   Error exchangeAll(const Operation &operation, const void *from, void *to,
                     void *stream);
+  bool isMapped(const Operation &operation, const void *to) const {
+    return peers.contains(to,
+                          size_t(operation.bytes) * size_t(links.control.size));
+  }
   Error tryOut();
   void leaveEnder();
 
   cuda::CudaDevice &device;
   Progress progress;
+  PeerWindows peers;
+  /// Error of `progress`, which opens before the watchdog reads there.
+  const Error cannotOpen;
   const nccl::Library *library = nullptr;
   std::shared_ptr<Shared> shared = std::make_shared<Shared>();
   std::thread ender;
@@ -137,14 +155,20 @@ Error NcclTransport::call(const char *what, Call call) {
   return error;
 }
 
-template <typename Call>
-Error NcclTransport::run(const Operation &operation, void *stream,
-                         const char *what, Call each) {
+template <typename Body>
+Error NcclTransport::track(const Operation &operation, void *stream,
+                           Body body) {
   uint32_t number = progress.getNumber(operation);
   Error error = progress.markBegin(number, stream);
   if (!error)
-    error = call(what, each);
+    error = body();
   return error ? error : progress.markEnd(number, stream);
+}
+
+template <typename Call>
+Error NcclTransport::run(const Operation &operation, void *stream,
+                         const char *what, Call each) {
+  return track(operation, stream, [&] { return call(what, each); });
 }
 
 Error NcclTransport::allGather(const Operation &operation, void *window,
@@ -152,6 +176,10 @@ Error NcclTransport::allGather(const Operation &operation, void *window,
   size_t bytes = size_t(operation.bytes);
   const char *mine =
       static_cast<char *>(window) + size_t(links.control.rank) * bytes;
+  if (isMapped(operation, window))
+    return track(operation, stream, [&] {
+      return peers.move(operation, mine, /*stride=*/0, window, stream);
+    });
   return run(operation, stream, "ncclAllGather", [&](nccl::Communicator c) {
     return library->allGather(mine, window, bytes, nccl::kUint8, c, stream);
   });
@@ -160,6 +188,10 @@ Error NcclTransport::allGather(const Operation &operation, void *window,
 Error NcclTransport::allToAll(const Operation &operation, const void *from,
                               void *to, void *stream) {
   size_t bytes = size_t(operation.bytes);
+  if (isMapped(operation, to))
+    return track(operation, stream, [&] {
+      return peers.move(operation, from, /*stride=*/bytes, to, stream);
+    });
   if (!library->allToAll)
     return exchangeAll(operation, from, to, stream);
   return run(operation, stream, "ncclAlltoAll", [&](nccl::Communicator c) {
@@ -196,8 +228,8 @@ Error NcclTransport::open() {
   // Register the handler after loading NCCL, to run before NCCL's own handlers.
   [[maybe_unused]] static const int noted =
       std::atexit([] { isExiting = true; });
-  if (Error error = progress.open())
-    return error;
+  if (cannotOpen)
+    return cannotOpen;
   Control &control = links.control;
   nccl::UniqueId mine = {};
   if (control.rank == 0)
@@ -208,6 +240,8 @@ Error NcclTransport::open() {
                                    sizeof(mine), ids.data()))
     return error;
   Error error = connect(ids[0]);
+  if (!error)
+    error = peers.open();
   return error ? error : tryOut();
 }
 
@@ -278,6 +312,8 @@ Error NcclTransport::tryOut() {
   if (!error)
     error =
         allToAll(begin(Operation::AllToAll), scratch.from, scratch.to, stream);
+  if (!error && peers.isOpen())
+    error = barrier(begin(Operation::Barrier), stream);
   // The watchdog ends a hanging collective.
   if (!error)
     error = device.synchronizeStream(stream);
@@ -299,10 +335,16 @@ Error NcclTransport::tryOut() {
   return error;
 }
 
-/// Destroys the communicator. A background thread takes over if this is slow.
+/// Waits for the running collective, and destroys the communicator. A
+/// background thread takes over if this is slow.
 void NcclTransport::close() {
   Deadline deadline = Clock::now() + std::min<Clock::duration>(
                                          links.control.timeout, kFarewell);
+  while (progress.getPlace().isRunning && !links.control.getFailure() &&
+         Clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (!cannotOpen)
+    peers.stop();
   std::unique_lock<std::mutex> lock(shared->mutex);
   if (shared->communicator && !shared->isEnded) {
     shared->isEnded = true;
@@ -339,6 +381,8 @@ void NcclTransport::leaveEnder() {
 //===----------------------------------------------------------------------===//
 
 void NcclTransport::stop() {
+  if (!cannotOpen)
+    peers.stop();
   ender = std::thread([shared = shared, library = library] {
     // A call that waits for a peer returns when the communicator is aborted.
     std::unique_lock<std::mutex> lock(shared->mutex, std::defer_lock);
@@ -369,7 +413,9 @@ Place NcclTransport::getPlace() {
 
 void NcclTransport::look() {
   Control &control = links.control;
-  std::optional<Stall> running = progress.look();
+  std::optional<Stall> running;
+  if (!cannotOpen)
+    running = progress.look();
   if (running) {
     bool isAlone = false;
     for (int i = 0; i < control.size; ++i)
@@ -380,6 +426,14 @@ void NcclTransport::look() {
       limit = std::min<Clock::duration>(limit, std::chrono::seconds(1));
     if (Clock::now() - running->begin > limit)
       control.stalls(*running);
+    if (int other = peers.getDifferent(); other >= 0)
+      control.find({MX_ERROR_MISMATCH, other, control.rank,
+                    running->operation.step, 0, running->operation.entry,
+                    beginMessage(control.name) + "the ranks differ: rank " +
+                        std::to_string(control.rank) + " is at " +
+                        running->operation.describe() + ", rank " +
+                        std::to_string(other) +
+                        " has another collective, size or offset in windows"});
   }
   std::unique_lock<std::mutex> lock(shared->mutex, std::try_to_lock);
   nccl::Result result = nccl::kSuccess;
@@ -396,6 +450,7 @@ void NcclTransport::look() {
                     error.text});
 }
 
-std::unique_ptr<Transport> mx::runtime::makeNcclTransport(Links &links) {
-  return std::make_unique<NcclTransport>(links);
+std::unique_ptr<Transport>
+mx::runtime::makeNcclTransport(Links &links, std::string_view wanted) {
+  return std::make_unique<NcclTransport>(links, wanted);
 }

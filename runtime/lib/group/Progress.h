@@ -36,13 +36,15 @@ public:
   /// Returns the position of the GPU; `sequence` is 0 before the first
   /// collective.
   Place getPlace() const;
+  /// Returns two words for kernels that wait for peers (PeerSync.ptx).
+  volatile uint32_t *getSignals() const { return words->signals; }
 
 private:
   static constexpr uint32_t kEnded = 1u << 31;
   /// Largest number, shared by all later collectives.
   static constexpr uint32_t kMost = 1 << 16;
   struct Words {
-    volatile uint32_t begun, ended;
+    volatile uint32_t begun, ended, signals[2];
   };
   Operation find(uint32_t number) const;
 

@@ -23,6 +23,24 @@ Error Links::exchange(std::string_view what, const void *mine, size_t bytes,
   return error;
 }
 
+Error Links::agree(std::string_view what, const Error &mine) {
+  struct Vote {
+    int32_t status = MX_SUCCESS;
+    char text[508] = {};
+  } vote;
+  vote.status = mine.status;
+  mine.text.copy(vote.text, sizeof(vote.text) - 1);
+  std::vector<Vote> votes(static_cast<size_t>(control.size));
+  if (Error error = exchange(what, &vote, sizeof(vote), votes.data()))
+    return error;
+  for (int i = 0; i < control.size; ++i)
+    if (votes[size_t(i)].status != MX_SUCCESS)
+      return {votes[size_t(i)].status, beginMessage(control.name) + "rank " +
+                                           std::to_string(i) + ": " +
+                                           votes[size_t(i)].text};
+  return {};
+}
+
 Operation Links::begin(Operation operation) {
   operation.sequence = ++sequence;
   std::lock_guard<std::mutex> lock(mutex);

@@ -19,6 +19,8 @@ public:
   /// rank in rank order. `what` is used in messages.
   Error exchange(std::string_view what, const void *mine, size_t bytes,
                  void *all);
+  /// Collective. Returns the error of the lowest failed rank on all ranks.
+  Error agree(std::string_view what, const Error &mine);
   /// Mark the start and end of a collective. `begin` assigns the next number.
   Operation begin(Operation operation);
   void end();
@@ -46,6 +48,8 @@ public:
   /// Waits for all operations of this rank, within the time-out.
   virtual void close() {}
 
+  /// Collective. Uses memory of equal size on all ranks for windows.
+  virtual Error setWindows(void *, size_t) { return {}; }
   virtual Error allGather(const Operation &operation, void *window,
                           void *stream) = 0;
   virtual Error allToAll(const Operation &operation, const void *from, void *to,
@@ -64,8 +68,10 @@ std::unique_ptr<Transport> makeLocalTransport(Links &links);
 /// Creates a transport based on copies through host memory and the group's
 /// connections, for simulated devices and for GPUs without NCCL.
 std::unique_ptr<Transport> makeHostTransport(Links &links);
-/// Creates a transport based on NCCL collectives on the caller's stream.
-std::unique_ptr<Transport> makeNcclTransport(Links &links);
+/// Creates a transport based on NCCL collectives on the caller's stream, and on
+/// copies into windows of peers, depending on `wanted` (see PeerWindows).
+std::unique_ptr<Transport> makeNcclTransport(Links &links,
+                                             std::string_view wanted);
 
 } // namespace mx::runtime
 

@@ -52,8 +52,8 @@ class Group:
                    including its own; default: tokens. With fewer slots, only the tokens that
                    a rank needs are sent to the rank
     timeout        longest wait for other ranks, in seconds, before the rank group ends
-    transport      "nccl" on GPUs, "host" on other devices, or None for the transport of
-                   the device
+    transport      "nccl" or "peer" on GPUs, "host" on other devices, or None for the
+                   transport of the device
     name           name of the group in messages
 
     The device is the current CUDA device if the backend of the process group is NCCL. Otherwise it
