@@ -156,13 +156,15 @@ TEST(NcclTransport, MovesSegments) {
 }
 
 /// A collective only adds two fills of status words and never blocks.
-/// Returns the calls that order streams and events after the last launch.
+/// Returns the calls that order streams and events after the last launch on
+/// stream 80.
 Log orderOf(const Log &log) {
   Log order;
   for (const std::string &line : log)
     if (line.find("cuEventRecord") == 0 || line.find("cuStreamWaitEvent") == 0)
       order.push_back(line);
-    else if (line.find("cuLaunchKernelEx") == 0)
+    else if (line.find("cuLaunchKernelEx") == 0 &&
+             line.find("stream=80") != std::string::npos)
       order = {"launch"};
   return order;
 }
