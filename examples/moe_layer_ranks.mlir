@@ -19,10 +19,12 @@
 //   z[p]         = h[p] W2[g]^T                         P x H
 //   collect      Y[t] = sum over ranks of the sum of z[p] of token t
 //
-// P is the argument %capacity. @forward returns the number of pairs, %count, which
-// exceeds P if some pairs did not fit. With `slots = m` in the group, a window has m rows
-// for each rank, and @forward also returns how many its tokens need, %needed. All sums have a fixed order, so results are
-// bitwise reproducible. With one rank, the same program runs the layer on one device.
+// P is the argument %capacity. Matmuls choose their schedules for 128 rows, as many as
+// arrive if the choices are spread evenly. @forward returns the number of pairs, %count,
+// which exceeds P if some pairs did not fit. With `slots = m` in the group, a window has m
+// rows for each rank, and @forward also returns how many its tokens need, %needed. All
+// sums have a fixed order, so results are bitwise reproducible. With one rank, the same
+// program runs the layer on one device.
 //
 // mx-run examples/moe_layer_ranks.mlir --ranks=2 --entry=forward runs the ranks as
 // threads; docs/guide/Ranks.md describes ranks as processes.
@@ -178,7 +180,8 @@ func.func private @compute(%ids: !ids, %wi: !wi, %we: !we, %ws: !ws, %wp: !wp, %
   %gu0 = tensor.empty(%p) : !gu
   %gu = mx.grouped_matmul ragged = rows
       ins(%xq#0, %xq#1, %w1e, %w1s : !xe, !xs, !w1e, !w1s)
-      offsets(%sorted#2 : !ends) outs(%gu0 : !gu) -> !gu
+      offsets(%sorted#2 : !ends) outs(%gu0 : !gu)
+      {mxgpu.expected_rows = 128 : i64} -> !gu
 
   // SwiGLU in f32, rounded once to bf16.
   %gate = tensor.extract_slice %gu[0, 0] [%p, 256] [1, 1] : !gu to !h
@@ -212,7 +215,8 @@ func.func private @compute(%ids: !ids, %wi: !wi, %we: !we, %ws: !ws, %wp: !wp, %
   %z0 = tensor.empty(%p) : !z
   %z = mx.grouped_matmul ragged = rows
       ins(%hq#0, %hq#1, %w2e, %w2s : !he, !hs, !w2e, !w2s)
-      offsets(%sorted#2 : !ends) outs(%z0 : !z) -> !z
+      offsets(%sorted#2 : !ends) outs(%z0 : !z)
+      {mxgpu.expected_rows = 128 : i64} -> !z
   %y0 = tensor.empty(%t) : !sums
   %y = mx.collect @ep experts = 8 wire = bf16 ids(%ids : !ids)
       ins(%z : !z) slots(%sorted#1 : !list) outs(%y0 : !sums) -> !sums
@@ -287,11 +291,13 @@ func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends
   %dh0 = tensor.empty(%p) : !h
   %dh = mx.grouped_matmul ragged = rows
       ins(%zq#0, %zq#1, %w2e, %w2s : !ze, !xs, !w2te, !w2ts)
-      offsets(%ends : !ends) outs(%dh0 : !h) -> !h
+      offsets(%ends : !ends) outs(%dh0 : !h)
+      {mxgpu.expected_rows = 128 : i64} -> !h
   %dw20 = tensor.empty() : !dw2
   %dw2 = mx.grouped_matmul ragged = reduction
       ins(%zq#2, %zq#3, %hte, %hts : !zte, !xts, !hte, !hts)
-      offsets(%ends : !ends) outs(%dw20 : !dw2) -> !dw2
+      offsets(%ends : !ends) outs(%dw20 : !dw2)
+      {mxgpu.expected_rows = 128 : i64} -> !dw2
 
   // dprobs: the gradient times the value that the probability multiplied.
   %gate = tensor.extract_slice %gu[0, 0] [%p, 256] [1, 1] : !gu to !h
@@ -356,14 +362,16 @@ func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends
   %dx0 = tensor.empty(%p) : !z
   %dxp = mx.grouped_matmul ragged = rows
       ins(%gq#0, %gq#1, %w1e, %w1s : !ge, !gs, !w1te, !w1ts)
-      offsets(%ends : !ends) outs(%dx0 : !z) -> !z
+      offsets(%ends : !ends) outs(%dx0 : !z)
+      {mxgpu.expected_rows = 128 : i64} -> !z
   %dx1 = tensor.empty(%t) : !sums
   %dx = mx.collect @ep experts = 8 wire = bf16 ids(%ids : !ids)
       ins(%dxp : !z) slots(%slots : !list) outs(%dx1 : !sums) -> !sums
   %dw10 = tensor.empty() : !dw1
   %dw1 = mx.grouped_matmul ragged = reduction
       ins(%gq#2, %gq#3, %xte, %xts : !gte, !gts, !xte, !xts)
-      offsets(%ends : !ends) outs(%dw10 : !dw1) -> !dw1
+      offsets(%ends : !ends) outs(%dw10 : !dw1)
+      {mxgpu.expected_rows = 128 : i64} -> !dw1
   %dweights0 = tensor.empty(%t) : !pairs
   %dweights = mx.collect_pairs @ep experts = 8 ids(%ids : !ids)
       ins(%dprobs : !probs) slots(%slots : !list) outs(%dweights0 : !pairs) -> !pairs

@@ -86,7 +86,7 @@ class Rank:
     def allocate(self, size):
         self.bytes = size
         self.window, self.source, self.target = (Memory(self.lib, size * self.size) for _ in range(3))
-        if self.options.transport == "peer" and size:
+        if self.options.transport == "peer" and size and self.size > 1:
             offset = -(-size * self.size // 256) * 256
             assert self.group.reserve(2 * offset), self.group.text
             info = self.group.info()

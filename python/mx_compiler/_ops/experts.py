@@ -26,9 +26,6 @@ from . import scale_tiles
 from .chip_sizes import named_reductions
 from .specialize import find_entry
 
-# Indices of partially written results of the forward pass: x and h, transposed and divided
-# into expert groups, and their scales.
-_PADDED, _PADDED_OF_RANKS = (frozenset(range(first, first + 4)) for first in (2, 7))
 # Number of results of a forward pass with rank groups: y, RoutedSaved and the slots needed.
 _FORWARD_RESULTS = 12
 GROUP = "ep"  # name in programs
@@ -182,7 +179,7 @@ class MoELayer(_Layer):
         """Returns y, f32, [T, H], and a MoESaved. x is bf16, [T, H]."""
         _check_kind("weights", weights, MoEWeights, "quantize_weights")
         y, *saved = self._program["forward"].call(
-            (x, tokens, probs, ends, *weights.of_forward), None, stream, _PADDED)
+            (x, tokens, probs, ends, *weights.of_forward), None, stream)
         return y, MoESaved(*saved)
 
     def backward(self, dy: Any, weights: MoEWeights, saved: MoESaved, tokens: Any, probs: Any, ends: Any,
@@ -280,7 +277,7 @@ class RoutedMoELayer(_Layer):
         self.capacity = self._read_capacity(self.most if capacity is None else capacity)
         self._counts = RowCounts(self.rank, group)
         self._needed = RowCounts(self.rank, group, is_of_slots=True)
-        self._padded = _PADDED_OF_RANKS.union(_FORWARD_RESULTS + i for i in self._padded_scales)
+        self._padded = frozenset(_FORWARD_RESULTS + i for i in self._padded_scales)
         text = ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
                                    *self._elements(), slots=self.slots)
         with on_device_of(group):
@@ -414,6 +411,7 @@ _PLACES = {
     "tokens": "(?<=tokens = ){}|(?<=// ){}|(?<=s \\* ){}",
     "choices": "(?<=x){}(?=x[if]32>)|(?<=chooses ){}",
     "slack": "(?<=%slack = arith.constant ){}",
+    "expected": "(?<=expected_rows = ){}|(?<=schedules for ){}",
     "hidden": "{}", "intermediate": "{}", "gate_up": "{}",
 }
 
@@ -427,7 +425,7 @@ def _sizes_of(experts, hidden, intermediate, ranks=0, tokens=0, choices=0, slots
                 intermediate_blocks=intermediate // 32,
                 gate_up_blocks=intermediate // 16, slack=127 * own + 127, ranks=ranks,
                 tokens=tokens, all_experts=experts * bool(ranks), choices=choices, window=window,
-                window_pairs=window * choices)
+                window_pairs=window * choices, expected=tokens * choices)
 
 
 def _resize(name, example, sizes, formats):

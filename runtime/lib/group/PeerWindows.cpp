@@ -187,14 +187,19 @@ Error PeerWindows::move(const Operation &operation, const void *from,
   size_t size = size_t(links.control.size), rank = size_t(links.control.rank);
   size_t bytes = size_t(operation.bytes);
   size_t offset = size_t(static_cast<char *>(to) - windows[rank]);
-  Error error = meet(operation, offset, stream);
-  // Each rank begins with another peer, so no peer receives all data at once.
-  for (size_t i = 1; i <= size && bytes && !error; ++i) {
-    size_t r = (rank + i) % size;
+  auto copyTo = [&](size_t r) {
     const char *source = static_cast<const char *>(from) + r * stride;
     char *target = windows[r] + offset + rank * bytes;
-    if (source != target)
-      error = device.copy(Copy::OnDevice, target, source, bytes, stream);
-  }
+    return bytes && source != target
+               ? device.copy(Copy::OnDevice, target, source, bytes, stream)
+               : Error();
+  };
+  // No other rank uses this rank's own segment.
+  Error error = copyTo(rank);
+  if (!error)
+    error = meet(operation, offset, stream);
+  // Each rank begins with another peer, so no peer receives all data at once.
+  for (size_t i = 1; i < size && !error; ++i)
+    error = copyTo((rank + i) % size);
   return error ? error : meet(operation, offset, stream);
 }

@@ -51,6 +51,8 @@ private:
     return arith::ConstantIndexOp::create(rewriter, loc, value);
   }
   Value getM();
+  Value getK();
+  Value limitToExpected(Value size, int64_t padding);
   Value getN();
   Value getGroups();
   Value fits(ScheduleCaseAttr one);
@@ -113,6 +115,15 @@ Value Expander::getDim(Value shaped, int64_t fromEnd) {
   return memref::DimOp::create(rewriter, loc, shaped, dim);
 }
 
+/// Returns the smaller of a size in rows and the expected rows with `padding`.
+Value Expander::limitToExpected(Value size, int64_t padding) {
+  auto rows = op->getAttrOfType<IntegerAttr>(kExpectedRowsAttrName);
+  return rows ? arith::MinSIOp::create(rewriter, loc, size,
+                                       getIndex(rows.getInt() + padding))
+                    .getResult()
+              : size;
+}
+
 /// Returns the number of rows of all expert groups and matrices, as in
 /// `getMatmulProblem`.
 Value Expander::getM() {
@@ -121,7 +132,19 @@ Value Expander::getM() {
   for (int64_t fromEnd = 3; fromEnd <= rank; ++fromEnd)
     rows =
         arith::MulIOp::create(rewriter, loc, getDim(op.getA(), fromEnd), rows);
-  return rows;
+  return op.getRaggedOrNone() == RaggedKind::Rows ? limitToExpected(rows, 0)
+                                                  : rows;
+}
+
+/// Returns the size of the reduction, with the padding of expert groups.
+Value Expander::getK() {
+  Value size = getDim(op.getA(), 1);
+  if (op.getRaggedOrNone() != RaggedKind::Reduction)
+    return size;
+  int64_t groups =
+      cast<ShapedType>(op.getExpertOffsets().getType()).getDimSize(0);
+  return ShapedType::isDynamic(groups) ? size
+                                       : limitToExpected(size, 127 * groups);
 }
 
 /// Returns the number of expert groups, or of matrices of a batch.
@@ -158,7 +181,7 @@ Value Expander::fits(ScheduleCaseAttr one) {
   };
   check(one.getMaxM(), [&] { return getM(); });
   check(one.getMaxN(), [&] { return getN(); });
-  check(one.getMaxK(), [&] { return getDim(op.getA(), 1); });
+  check(one.getMaxK(), [&] { return getK(); });
   check(one.getMaxGroups(), [&] { return getGroups(); });
   return all;
 }

@@ -90,6 +90,13 @@ static constexpr CarriedAttribute kCarried[] = {
        auto cases = dyn_cast<ArrayAttr>(attribute);
        return cases && llvm::all_of(cases, llvm::IsaPred<ScheduleCaseAttr>);
      }},
+    {kExpectedRowsAttrName,
+     "a positive i64",
+     {"mx.grouped_matmul"},
+     [](Attribute attribute) {
+       auto rows = dyn_cast<IntegerAttr>(attribute);
+       return rows && rows.getType().isInteger(64) && rows.getInt() > 0;
+     }},
     {kQuantizeScheduleAttrName,
      "#mxgpu.quantize_schedule",
      {"mx.quantize", "mx.fused_quantize", "mx.dequantize", "mx.pack_operand"},

@@ -279,6 +279,10 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 // expected-error @below {{'func.func' op expected mxgpu.schedule only on mx.matmul and mx.grouped_matmul}}
 func.func private @f() attributes {mxgpu.schedule = 1}
 
+// carried_attributes C2
+// expected-error @below {{'func.func' op expected mxgpu.expected_rows only on mx.grouped_matmul}}
+func.func private @f() attributes {mxgpu.expected_rows = 1}
+
 // carried_attributes C1
 // expected-error @below {{'func.func' op has unknown attribute "mxgpu.shedule"}}
 func.func private @f() attributes {mxgpu.shedule = 1}

@@ -98,6 +98,10 @@ inline constexpr llvm::StringLiteral kScheduleAttrName = "mxgpu.schedule";
 /// Attribute that lists the schedule cases of an `mx.matmul` with dynamic
 /// sizes.
 inline constexpr llvm::StringLiteral kSchedulesAttrName = "mxgpu.schedules";
+/// Attribute with the number of rows for which the schedule of an
+/// `mx.grouped_matmul` is chosen, if its arrays have space for more.
+inline constexpr llvm::StringLiteral kExpectedRowsAttrName =
+    "mxgpu.expected_rows";
 /// Attribute that contains the schedule of an `mx.quantize` or `mx.dequantize`.
 inline constexpr llvm::StringLiteral kQuantizeScheduleAttrName =
     "mxgpu.quantize_schedule";
