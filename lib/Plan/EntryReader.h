@@ -69,6 +69,7 @@ private:
   void readAllToAll(const JsonReader &json, Step &step);
   void readWait(const JsonReader &json, Step &step);
   void readToken(const JsonReader &json, Step &step);
+  void readBarrier(const JsonReader &json, Step &step);
   void readMemset(const JsonReader &json, Step &step);
   void readCopy(const JsonReader &json, Step &step);
   void readCompute(const JsonReader &json, Step &step);

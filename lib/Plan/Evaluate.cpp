@@ -264,6 +264,12 @@ std::string mx::plan::check(const Entry &entry, const Step &step,
   }
   if (step.kind == Step::Launch)
     return {};
+  if (step.kind == Step::Barrier && !numbers.inputs->peers[step.group])
+    return "expected a barrier only if the ranks of group '" +
+           (*numbers.inputs->groups)[step.group].name +
+           "' map each other's windows";
+  if (step.kind == Step::Barrier)
+    return {};
   if (step.kind == Step::AllGather || step.kind == Step::AllToAll)
     return checkCollective(entry, step, numbers);
   if (step.kind == Step::Read) {
@@ -339,6 +345,8 @@ int64_t Numbers::getGiven(const Number &number) const {
     return inputs->windowAddresses[index];
   case Number::ChosenAddress:
     return getAddress(chosen[index]);
+  case Number::Peers:
+    return inputs->peers[index];
   case Number::Rank:
     return inputs->ranks[index];
   case Number::SmCount:
@@ -387,8 +395,7 @@ bool mx::plan::dependsOnAddress(const Number &number,
   if (number.kind == Number::Value)
     return size_t(number.value) >= values.size() ||
            values[size_t(number.value)];
-  return number.kind >= Number::ArgumentAddress &&
-         number.kind <= Number::ChosenAddress;
+  return number.kind >= Number::ArgumentAddress && number.kind <= Number::Peers;
 }
 
 bool mx::plan::dependsOnAddress(const Expression &expression,

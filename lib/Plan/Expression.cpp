@@ -160,6 +160,7 @@ constexpr Spelling kSpellings[] = {
     {Number::ConstantAddress, "const", ".address"},
     {Number::WindowAddress, "win", ".address"},
     {Number::ChosenAddress, "buf", ".address"},
+    {Number::Peers, "group", ".peers"},
     {Number::Rank, "group", ".rank"}};
 } // namespace
 

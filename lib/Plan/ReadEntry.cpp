@@ -99,6 +99,7 @@ std::string EntryReader::explainMissing(const Number &number) const {
     return among(manifest.constants.size(), " constants");
   case Number::WindowAddress:
     return among(entry.windows.size(), " windows");
+  case Number::Peers:
   case Number::Rank:
     return among(manifest.groups.size(), " groups");
   case Number::ChosenAddress:
@@ -136,7 +137,7 @@ Number EntryReader::readNumber(const JsonReader &json) {
       number ? explainMissing(*number)
              : "expected a number such as 128, v0, arg0, arg0[1], arg0.bits, "
                "arg0.address, result0.address, work0.address, const0.address, "
-               "win0.address, group0.rank or sm_count";
+               "win0.address, group0.peers, group0.rank or sm_count";
   if (why.empty())
     return *number;
   json.fail(why + ", found '" + json.string() + "'");

@@ -78,6 +78,10 @@ void EntryReader::readWait(const JsonReader &json, Step &step) {
                       std::to_string(step.token));
 }
 
+void EntryReader::readBarrier(const JsonReader &json, Step &step) {
+  step.group = readRankGroup(json["barrier"]);
+}
+
 void EntryReader::readMemset(const JsonReader &json, Step &step) {
   step.to = readTarget(json["memset"]);
   step.byte = uint8_t(json["byte"].integer(0, 255));
@@ -325,6 +329,7 @@ Step EntryReader::readStep(const JsonReader &json) {
        {"all_to_all", "to", "group", "bytes", "token"},
        &EntryReader::readAllToAll},
       {Step::Wait, {"wait", "group"}, &EntryReader::readWait},
+      {Step::Barrier, {"barrier"}, &EntryReader::readBarrier},
       {Step::Memset, {"memset", "byte", "bytes"}, &EntryReader::readMemset},
       {Step::Copy, {"copy", "to", "offset", "bytes"}, &EntryReader::readCopy},
       {Step::Compute, {"compute", "as"}, &EntryReader::readCompute},

@@ -220,6 +220,8 @@ void Writer::write(const Step &step) {
       return writeToken(step);
     case Step::Wait:
       return members("wait", step.token, "group", step.group);
+    case Step::Barrier:
+      return members("barrier", step.group);
     case Step::Memset:
       return members("memset", step.to.str(), "byte", unsigned(step.byte),
                      "bytes", step.bytes);

@@ -310,11 +310,12 @@ LogicalResult PlanBuilder::translate(Operation *op) {
         return success();
       }) // translated with the launch
       .Case<mxplan::AllocOp, mxplan::ConstantOp, mxplan::AddressOp,
-            mxplan::RankOp, mxplan::WindowOp, mxplan::AllGatherOp,
-            mxplan::AllToAllOp, mxplan::WaitOp, mxplan::CopyOp, mxplan::FillOp,
-            mxplan::ReadOp, mxplan::EncodeTensorMapOp, mxplan::LaunchOp,
-            mxgpu::SmCountOp, mxgpu::RequireOp, scf::IfOp, scf::IndexSwitchOp,
-            scf::ForOp, scf::WhileOp, scf::ExecuteRegionOp, func::CallOp>(
+            mxplan::RankOp, mxplan::PeersOp, mxplan::BarrierOp,
+            mxplan::WindowOp, mxplan::AllGatherOp, mxplan::AllToAllOp,
+            mxplan::WaitOp, mxplan::CopyOp, mxplan::FillOp, mxplan::ReadOp,
+            mxplan::EncodeTensorMapOp, mxplan::LaunchOp, mxgpu::SmCountOp,
+            mxgpu::RequireOp, scf::IfOp, scf::IndexSwitchOp, scf::ForOp,
+            scf::WhileOp, scf::ExecuteRegionOp, func::CallOp>(
           [&](auto op) { return translate(op); })
       .Default([](Operation *op) {
         return op->emitOpError(

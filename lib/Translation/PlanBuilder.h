@@ -53,6 +53,8 @@ private:
   // Rank groups (PlanRankGroups.cpp).
   unsigned getGroup(llvm::StringRef name) const;
   mlir::LogicalResult translate(mxplan::RankOp op);
+  mlir::LogicalResult translate(mxplan::PeersOp op);
+  mlir::LogicalResult translate(mxplan::BarrierOp op);
   mlir::LogicalResult translate(mxplan::WindowOp op);
   mlir::LogicalResult translate(mxplan::AllGatherOp op);
   mlir::LogicalResult translate(mxplan::AllToAllOp op);

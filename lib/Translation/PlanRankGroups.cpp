@@ -21,6 +21,16 @@ LogicalResult PlanBuilder::translate(mxplan::RankOp op) {
   return success();
 }
 
+LogicalResult PlanBuilder::translate(mxplan::PeersOp op) {
+  numbers.set(op, plan::Number(plan::Number::Peers, getGroup(op.getGroup())));
+  return success();
+}
+
+LogicalResult PlanBuilder::translate(mxplan::BarrierOp op) {
+  numbers.addStep(Step::Barrier).group = getGroup(op.getGroup());
+  return success();
+}
+
 LogicalResult PlanBuilder::translate(mxplan::WindowOp op) {
   plan::Window window;
   window.group = getGroup(op.getGroup());

@@ -56,8 +56,8 @@ static void addConstants(ModuleOp module, plan::Manifest &manifest,
 static void addRankGroups(ModuleOp module, plan::Manifest &manifest) {
   llvm::SmallPtrSet<Attribute, 4> used;
   module.walk([&](Operation *op) {
-    if (isa<mxplan::RankOp, mxplan::WindowOp, mxplan::AllGatherOp,
-            mxplan::AllToAllOp>(op))
+    if (isa<mxplan::RankOp, mxplan::PeersOp, mxplan::BarrierOp,
+            mxplan::WindowOp, mxplan::AllGatherOp, mxplan::AllToAllOp>(op))
       used.insert(op->getAttrOfType<FlatSymbolRefAttr>("group").getAttr());
   });
   for (auto group : module.getOps<RankGroupOp>())

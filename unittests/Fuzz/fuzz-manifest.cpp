@@ -38,6 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     inputs.constantAddresses.assign(manifest.constants.size(), 4096);
     inputs.groups = &manifest.groups;
     inputs.ranks.assign(manifest.groups.size(), 0);
+    inputs.peers.assign(manifest.groups.size(), 0);
     inputs.windowAddresses.assign(entry.windows.size(), 8192);
     Numbers numbers;
     (void)evaluate(entry, inputs, numbers);

@@ -128,6 +128,7 @@ protected:
     inputs.integers = {0};
     inputs.groups = &manifest.groups;
     inputs.ranks = {1, 3};
+    inputs.peers = {0, 4096};
     inputs.windowAddresses = {65536, 73728, 131072};
   }
   std::string run() { return evaluate(exchange(), inputs, numbers); }
@@ -139,11 +140,18 @@ TEST_F(EvaluateExchange, Values) {
   EXPECT_EQ(numbers.values, (std::vector<int64_t>{4096, 65536 + 4096, 4096}));
   EXPECT_EQ(numbers.get(exchange().results[0].value), 1);
   EXPECT_EQ(numbers.get(Number(Number::Rank, 1)), 3);
+  EXPECT_EQ(numbers.get(Number(Number::Peers, 1)), 4096);
   EXPECT_EQ(getBytes(exchange(), {Buffer::Window, 2}, numbers), 512);
   EXPECT_EQ(numbers.getAddress({Buffer::Window, 1}), 73728);
   numbers.choose({Buffer::Chosen, 0}, {Buffer::Window, 2});
   EXPECT_EQ(numbers.get(Number(Number::ChosenAddress, 0)), 131072);
   EXPECT_EQ(getBytes(exchange(), {Buffer::Chosen, 0}, numbers), 512);
+}
+
+TEST_F(EvaluateExchange, Barriers) {
+  inputs.peers = {4096, 0};
+  EXPECT_EQ(run(), "step 6 of the plan: expected a barrier only if the ranks "
+                   "of group 'tp' map each other's windows");
 }
 
 TEST_F(EvaluateExchange, Sizes) {

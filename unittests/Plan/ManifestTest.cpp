@@ -130,7 +130,8 @@ TEST(Manifest, Refused) {
       {"['mul', 'v0', 512]", "['mul', 'm', 512]",
        "31:17: entries[0].values[1][1]: expected a number such as 128, v0, "
        "arg0, arg0[1], arg0.bits, arg0.address, result0.address, "
-       "work0.address, const0.address, win0.address, group0.rank or "
+       "work0.address, const0.address, win0.address, group0.peers, group0.rank "
+       "or "
        "sm_count, found 'm'"},
       {"['mul', 'v0', 512]", "['mul', 'arg1.bits', 512]",
        "31:17: entries[0].values[1][1]: expected an argument that is a float, "
@@ -249,6 +250,16 @@ TEST(Manifest, CollectivesRefused) {
        "groups[1]: the name 'ep' is used twice"},
       {"'value': 'group0.rank'", "'value': 'group2.rank'",
        "results[0].value: expected one of 2 groups, found 'group2.rank'"},
+      {"'value': 'group0.rank'", "'value': 'group2.peers'",
+       "results[0].value: expected one of 2 groups, found 'group2.peers'"},
+      {"'workspace': 0,\n      'buffers': [],\n      'windows'",
+       "'workspace': 'group0.peers',\n      'buffers': [],\n      'windows'",
+       "workspace: expected a size that depends on no address, found "
+       "'group0.peers'"},
+      {"'barrier': 1", "'barrier': 2",
+       "steps[6].barrier: expected one of 2 groups, found 2"},
+      {"'barrier': 1", "'barrier': 'ep'",
+       "steps[6].barrier: expected an integer, found a string"},
       {"'win0.address'", "'win3.address'",
        "values[1][1]: expected one of 3 windows, found 'win3.address'"},
       {"'win0.address'", "'win0.rank'",
@@ -341,6 +352,7 @@ void evaluateAll(const Manifest &manifest, std::mt19937 &random) {
     inputs.constantAddresses.assign(manifest.constants.size(), 4096);
     inputs.groups = &manifest.groups;
     inputs.ranks.assign(manifest.groups.size(), 0);
+    inputs.peers.assign(manifest.groups.size(), 0);
     inputs.windowAddresses.assign(entry.windows.size(), 8192);
     Numbers numbers;
     (void)evaluate(entry, inputs, numbers);

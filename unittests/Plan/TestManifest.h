@@ -167,7 +167,8 @@ inline constexpr char kTestManifest[] = R"({
         {"all_to_all": "win0", "to": "win1", "group": 0, "bytes": "v2", "token": 1},
         {"copy": "win2", "to": "arg0", "bytes": 64},
         {"copy": "arg0", "to": "win1", "offset": "v0", "bytes": 64},
-        {"wait": 1, "group": 0}
+        {"wait": 1, "group": 0},
+        {"barrier": 1}
       ]
     }
   ]

@@ -14,6 +14,7 @@
 ///   received rows are the result z.
 /// - rounds: gathers in a loop in chosen windows, and reads a number.
 /// - segments: gathers `bytes` bytes from each rank.
+/// - barrier: a barrier if the ranks map each other's windows, or a gather.
 inline constexpr char kGroupManifest[] = R"({
   "format": 5,
   "target": "sm_90a",
@@ -132,6 +133,15 @@ inline constexpr char kGroupManifest[] = R"({
       "tensor_maps": [],
       "steps": [
         {"all_to_all": "arg0", "to": "arg1", "group": 0, "bytes": 256}
+      ]
+    },
+    {
+      "name": "barrier", "arguments": [], "results": [], "values": [], "requires": [], "workspace": 0, "buffers": [],
+      "windows": [{"group": 0, "offset": 0, "bytes": 512}],
+      "tensor_maps": [],
+      "steps": [
+        {"if": "group0.peers", "results": [], "then": {"steps": [{"barrier": 0}], "yields": []},
+         "else": {"steps": [{"all_gather": "win0", "group": 0, "bytes": 256}], "yields": []}}
       ]
     }
   ]

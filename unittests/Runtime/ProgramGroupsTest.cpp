@@ -182,6 +182,24 @@ TEST_F(ProgramGroups, ExchangesRows) {
                   "all_gather 256 exchange 1", "all_to_all 256 exchange 3 on the lane"}));
 }
 
+/// The barrier replaces the collective only if the ranks map their windows. A
+/// call from the cache would repeat the previous commands.
+TEST_F(ProgramGroups, TakesBarriers) {
+  bind();
+  for (bool isMapped : {false, true, false}) {
+    onRanks([&](Rank &rank) {
+      rank.fake->log.clear();
+      rank.fake->distances = isMapped ? rank.x : nullptr;
+      ASSERT_SUCCESS(mxEntryLaunch(find(rank, "barrier"), nullptr, 0, nullptr,
+                                   0, nullptr, 0, nullptr));
+    });
+    for (const Rank &rank : ranks)
+      EXPECT_EQ(rank.fake->log, (std::vector<std::string>{
+                                    isMapped ? "barrier 0 barrier 0"
+                                             : "all_gather 256 barrier 0"}));
+  }
+}
+
 /// In each round, a rank adds its x to its current sum.
 TEST_F(ProgramGroups, ChoosesWindows) {
   bind();

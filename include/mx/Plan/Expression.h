@@ -32,6 +32,7 @@ struct Number {
     ConstantAddress, ///< "const0.address"
     WindowAddress,   ///< "win0.address"
     ChosenAddress,   ///< "buf0.address"
+    Peers,           ///< "group0.peers"
     Rank,            ///< "group0.rank"
     SmCount          ///< "sm_count"
   };

@@ -190,6 +190,7 @@ struct Step {
     AllGather, ///< receive segment r (`bytes` long) of `to` from rank r
     AllToAll,  ///< send segment r of `from` to this rank's segment on rank r
     Wait,      ///< wait for collective `token` and earlier ones of its group
+    Barrier,   ///< wait for all ranks
     Memset,    ///< fill the first `bytes` of `to`
     Copy,      ///< copy the first `bytes` of `from` to `to`
     // Steps on the host.
@@ -209,7 +210,7 @@ struct Step {
   unsigned kernel = 0;
   std::array<Number, 3> grid = {1, 1, 1};
   std::vector<Parameter> parameters;
-  // AllGather, AllToAll and Wait
+  // AllGather, AllToAll, Barrier and Wait
   unsigned group = 0;
   /// Number of a collective beside the steps before its Wait, or kInOrder for a
   /// collective in the order of the steps.
@@ -322,6 +323,9 @@ struct Inputs {
   const std::vector<RankGroup> *groups = nullptr;
   /// Rank of this process in each rank group.
   std::vector<int64_t> ranks;
+  /// Device address of the distances to the windows of each group's ranks, or 0
+  /// if the ranks cannot map each other's windows.
+  std::vector<int64_t> peers;
   std::vector<int64_t> windowAddresses;
   int64_t smCount = 0;
   /// Result of findAddresses for the entry, if known.

@@ -98,6 +98,9 @@ Error Commands::submit(Device &device, void *stream, const char *name,
       return start(command);
     if (command.kind == Step::Wait)
       return wait(command);
+    if (command.kind == Step::Barrier)
+      return (*groups)[command.group].ranks->barrier(device, stream, name,
+                                                     command.step);
     if (command.kind == Step::Memset)
       return device.fill(command.to, command.byte, 1, command.bytes, stream);
     if (command.kind == Step::Copy)

@@ -24,7 +24,7 @@ struct Command {
   mxLaunchConfig config;
   /// Offset of the parameters in Commands::parameters, and their number.
   size_t parameters, count;
-  // AllGather, AllToAll and Wait
+  // AllGather, AllToAll, Barrier and Wait
   unsigned group, token;
   /// Step of the entry, for messages.
   int64_t step;

@@ -22,7 +22,7 @@ static bool canCache(const std::vector<plan::Step> &steps) {
 
 size_t mx::runtime::countWords(const plan::Manifest &manifest,
                                const plan::Entry &entry) {
-  size_t count = 5 + entry.results.size() + 2 * manifest.groups.size();
+  size_t count = 5 + entry.results.size() + 3 * manifest.groups.size();
   for (const plan::Argument &argument : entry.arguments)
     count += argument.isNumber ? 1 : 1 + argument.shape.size();
   return count;
@@ -72,6 +72,7 @@ bool LaunchCache::readWords(const Entry &entry, Device &device,
     const BoundGroup &bound = (*groups)[i];
     *next++ = bound.serial;
     add(bound.ranks->windows());
+    add(bound.ranks->peers());
   }
   return true;
 }

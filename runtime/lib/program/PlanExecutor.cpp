@@ -63,7 +63,8 @@ static std::unique_ptr<Scratch> takeScratch() {
   for (std::vector<int64_t> *list :
        {&scratch->inputs.integers, &scratch->inputs.argumentAddresses,
         &scratch->inputs.resultAddresses, &scratch->inputs.ranks,
-        &scratch->inputs.windowAddresses, &scratch->capacities})
+        &scratch->inputs.peers, &scratch->inputs.windowAddresses,
+        &scratch->capacities})
     list->clear();
   scratch->numbers.chosen.clear();
   scratch->numbers.taken.clear();
@@ -104,13 +105,15 @@ Error PlanExecutor::readArguments() {
   return {};
 }
 
-/// Reads this rank's number in each group, and the addresses of windows in
-/// group memory.
+/// Reads this rank's number and peers in each group, and the addresses of
+/// windows in group memory.
 void PlanExecutor::readGroups() {
   const plan::Manifest &manifest = entry.program->manifest;
   inputs.groups = &manifest.groups;
-  for (size_t i = 0; i < manifest.groups.size(); ++i)
+  for (size_t i = 0; i < manifest.groups.size(); ++i) {
     inputs.ranks.push_back((*groups)[i].ranks->rank);
+    inputs.peers.push_back(toInteger((*groups)[i].ranks->peers()));
+  }
   for (const plan::Window &window : plan.windows)
     inputs.windowAddresses.push_back(
         toInteger((*groups)[window.group].ranks->windows()) + window.offset);

@@ -107,7 +107,8 @@ Error PlanExecutor::takeCollective(const Step &step) {
   command.token = step.token;
   command.step = int64_t(scratch.position.front());
   command.bytes = size_t(numbers.get(step.bytes));
-  command.to = toPointer(numbers.getAddress(step.to));
+  if (step.kind != Step::Barrier)
+    command.to = toPointer(numbers.getAddress(step.to));
   if (step.kind == Step::AllToAll)
     command.from = toPointer(numbers.getAddress(step.from));
   if (Error error = flushIfFull())
@@ -295,6 +296,7 @@ Error PlanExecutor::take(const Step &step) {
     return takeChecked(step, &PlanExecutor::takeLaunch);
   case Step::AllGather:
   case Step::AllToAll:
+  case Step::Barrier:
     return takeChecked(step, &PlanExecutor::takeCollective);
   case Step::Wait:
     return takeWait(step);

@@ -138,6 +138,19 @@ def MXPlan_RankOp : MXPlan_OfRankGroup<"rank", [Pure]> {
   let assemblyFormat = "$group attr-dict";
 }
 
+def MXPlan_PeersOp : MXPlan_OfRankGroup<"peers", [Pure]> {
+  let summary = "the address of `mx.peers`, or 0";
+  let arguments = (ins FlatSymbolRefAttr:$group);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$group attr-dict";
+}
+
+def MXPlan_BarrierOp : MXPlan_OfRankGroup<"barrier"> {
+  let summary = "wait for all ranks";
+  let arguments = (ins FlatSymbolRefAttr:$group);
+  let assemblyFormat = "$group attr-dict";
+}
+
 def MXPlan_WindowOp : MXPlan_OfRankGroup<"window"> {
   let summary = "memory of a rank group that receives segments of all ranks";
   let description = [{
