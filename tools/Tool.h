@@ -103,6 +103,11 @@ struct CompilerOptions {
                      "rows, groups or reduction; with 1, the sums of a row "
                      "do not depend on the number of rows"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<bool> peerStores{
+      "peer-stores",
+      llvm::cl::desc("let kernels access windows of other ranks if the ranks "
+                     "map each other's windows; no effect on the results"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<std::string> tuned{
       "tuned", llvm::cl::value_desc("FILE"),
       llvm::cl::desc("table of measured schedules, which are preferred to "
@@ -128,6 +133,7 @@ struct CompilerOptions {
     options.explain = explain;
     options.fuse = fuse;
     options.maxSchedules = maxSchedules;
+    options.peerStores = peerStores;
     options.tuned = tuned;
     options.tunedGpu = tunedGpu;
   }

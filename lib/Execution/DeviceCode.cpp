@@ -43,6 +43,7 @@ void mx::setPipelineOptions(MXToNVVMOptions &pipeline,
   pipeline.explain = options.explain;
   pipeline.fuse = options.fuse;
   pipeline.maxSchedules = options.maxSchedules;
+  pipeline.peerStores = options.peerStores;
   pipeline.tuned = options.tuned;
   pipeline.tunedGpu = options.tunedGpu;
   pipeline.skipHostCode = false;

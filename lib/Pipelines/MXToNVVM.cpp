@@ -143,6 +143,8 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(mxgpu::createMXLinalgToLoops());
   pm.addPass(mxgpu::createMXLoopsToKernels({options.chip}));
+  if (options.peerStores && hostReads)
+    pm.addNestedPass<func::FuncOp>(mxgpu::createMXPeerStores());
   pm.addPass(mxgpu::createConvertMXToMXGPU({options.chip}));
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUOverlapEpilogues());
   pm.addPass(mxgpu::createMXSinkScalars({hostReads}));

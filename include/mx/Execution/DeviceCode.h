@@ -23,6 +23,8 @@ struct DeviceOptions {
   bool fuse = true;
   /// Maximum number of schedules for a matmul with dynamic sizes.
   int64_t maxSchedules = target::kMaxSchedules;
+  /// Let kernels access windows of other ranks.
+  bool peerStores = false;
   /// Table of measured schedules, and the GPU whose entries are used.
   std::string tuned, tunedGpu;
 };

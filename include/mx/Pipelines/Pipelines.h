@@ -61,6 +61,11 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
       *this, "unroll-k",
       llvm::cl::desc("reduction steps per loop body in kernels (default: 1)"),
       llvm::cl::init(1)};
+  Option<bool> peerStores{
+      *this, "peer-stores",
+      llvm::cl::desc("let kernels access windows of other ranks, where ranks "
+                     "map them, as mx-peer-stores does"),
+      llvm::cl::init(false)};
   Option<bool> skipHostCode{
       *this, "skip-host-code",
       llvm::cl::desc("leave functions without mx operations unchanged, as "

@@ -154,6 +154,7 @@ struct ConvertMXGPUToNVVMPass final
     populateQuantizePatterns(patterns, converter);
     populateDequantizePatterns(patterns, converter);
     populateDequantizeFragmentPatterns(patterns, converter);
+    populatePeerPatterns(patterns, converter);
     populateScalePatterns(patterns, converter);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                          target);

@@ -132,11 +132,11 @@ static LogicalResult verifySupport(Operation *op) {
       .Case<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::DeallocOp,
             memref::SubViewOp, memref::TransposeOp,
             memref::ExtractStridedMetadataOp,
-            memref::ExtractAlignedPointerAsIndexOp, mx::WindowOp, LaunchOp,
-            scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp,
-            scf::ConditionOp, scf::ExecuteRegionOp, scf::YieldOp, func::CallOp,
-            func::ReturnOp, arith::SelectOp, ub::PoisonOp>(
-          [](auto) { return success(); })
+            memref::ExtractAlignedPointerAsIndexOp, mx::WindowOp, mx::ToPeersOp,
+            mx::FromPeersOp, LaunchOp, scf::IfOp, scf::IndexSwitchOp,
+            scf::ForOp, scf::WhileOp, scf::ConditionOp, scf::ExecuteRegionOp,
+            scf::YieldOp, func::CallOp, func::ReturnOp, arith::SelectOp,
+            ub::PoisonOp>([](auto) { return success(); })
       .Default([](Operation *op) {
         return op->emitOpError(
             "expected arithmetic on sizes, allocations, copies and launches in "
@@ -246,8 +246,9 @@ struct ConvertMXGPUHostToPlanPass final
     ConversionTarget target(*context);
     target.addIllegalDialect<memref::MemRefDialect>();
     target.addIllegalOp<gpu::MemsetOp, EncodeTensorMapOp, LaunchOp,
-                        cf::AssertOp, mx::RankOp, mx::WindowOp, mx::AllGatherOp,
-                        mx::AllToAllOp>();
+                        cf::AssertOp, mx::RankOp, mx::PeersOp, mx::BarrierOp,
+                        mx::WindowOp, mx::ToPeersOp, mx::FromPeersOp,
+                        mx::AllGatherOp, mx::AllToAllOp>();
     target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp function) {
       return converter.isSignatureLegal(function.getFunctionType());
     });

@@ -31,13 +31,15 @@ static Value getRankBytes(PlanBuilder &builder, RankGroupOp group,
   return builder.index(group.getRowsOfRank() * getRowBytes(type));
 }
 
-static LogicalResult lowerRank(mx::RankOp op, OneToN<mx::RankOp>,
-                               ConversionPatternRewriter &rewriter) {
+/// Lowers a number of the rank group, which is 0 if there is a single rank.
+template <typename Op, typename PlanOp>
+static LogicalResult lowerNumber(Op op, OneToN<Op>,
+                                 ConversionPatternRewriter &rewriter) {
   if (findRankGroup(op, op.getGroupAttr()).getSize() == 1)
     rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, 0);
   else
-    rewriter.replaceOpWithNewOp<mxplan::RankOp>(op, rewriter.getIndexType(),
-                                                op.getGroupAttr());
+    rewriter.replaceOpWithNewOp<PlanOp>(op, rewriter.getIndexType(),
+                                        op.getGroupAttr());
   return success();
 }
 
@@ -71,6 +73,42 @@ static void requireTokens(PlanBuilder &builder, RankGroupOp group,
                      group.getSymName() + ", found %lld")
                         .str(),
                     ValueRange{most, found});
+}
+
+static LogicalResult lowerBarrier(mx::BarrierOp op, OneToN<mx::BarrierOp>,
+                                  ConversionPatternRewriter &rewriter) {
+  if (findRankGroup(op, op.getGroupAttr()).getSize() == 1)
+    rewriter.eraseOp(op);
+  else
+    rewriter.replaceOpWithNewOp<mxplan::BarrierOp>(op, op.getGroupAttr());
+  return success();
+}
+
+static LogicalResult lowerToPeers(mx::ToPeersOp op,
+                                  OneToN<mx::ToPeersOp> operands,
+                                  ConversionPatternRewriter &rewriter) {
+  PlanBuilder builder(op.getLoc(), rewriter);
+  RankGroupOp group = findRankGroup(op, op.getGroupAttr());
+  auto type = cast<MemRefType>(op.getWindow().getType());
+  Value rows = llvm::getSingleElement(operands.getRows());
+  requireTokens(builder, group, rows);
+  Value rank = mx::RankOp::create(builder, op.getGroup());
+  Value offset = builder.mul(rank, getRankBytes(builder, group, type));
+  Value window = getView(builder, type, operands.getWindow()).buffer;
+  Value slice =
+      mxplan::SliceOp::create(builder, window.getType(), window, offset);
+  bool isDynamic = cast<MemRefType>(op.getType()).isDynamicDim(0);
+  replaceByBuffer(rewriter, op, slice,
+                  SmallVector<Value>(isDynamic ? 1 : 0, rows));
+  return success();
+}
+
+/// Kernels find the windows of peers.
+static LogicalResult lowerFromPeers(mx::FromPeersOp op,
+                                    OneToN<mx::FromPeersOp> operands,
+                                    ConversionPatternRewriter &rewriter) {
+  rewriter.replaceOpWithMultiple(op, {operands.getWindow()});
+  return success();
 }
 
 static LogicalResult lowerAllGather(mx::AllGatherOp op,
@@ -125,6 +163,8 @@ static LogicalResult lowerAllToAll(mx::AllToAllOp op,
 
 void mx::mxgpu::addRankGroupPatterns(const TypeConverter &converter,
                                      RewritePatternSet &patterns) {
-  addPatterns<lowerRank, lowerWindow, lowerAllGather, lowerAllToAll>(converter,
-                                                                     patterns);
+  addPatterns<lowerNumber<mx::RankOp, mxplan::RankOp>,
+              lowerNumber<mx::PeersOp, mxplan::PeersOp>, lowerWindow,
+              lowerBarrier, lowerToPeers, lowerFromPeers, lowerAllGather,
+              lowerAllToAll>(converter, patterns);
 }

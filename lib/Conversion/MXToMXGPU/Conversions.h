@@ -34,6 +34,9 @@ convertQuantize(FusedQuantizeOp op, mlir::gpu::GPUModuleOp module,
                 const target::TargetInfo &target,
                 llvm::SmallPtrSetImpl<mlir::Operation *> &done);
 
+/// Returns true if the quantizer's kernel can store to windows of peers.
+bool canStoreToPeers(FusedQuantizeOp op);
+
 /// Operands that mx.dequantize and mx.pack_operand with #mxgpu.k_order share.
 /// Absent operands are null.
 struct DequantizeOperands {

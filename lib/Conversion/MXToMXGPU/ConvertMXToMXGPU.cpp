@@ -201,7 +201,8 @@ static bool isVariable(Operation *op) {
 
 /// Returns true for host operations that involve other ranks of the rank group.
 static bool isHostCommand(Operation *op) {
-  return isa<mx::RankGroupOp, mx::RankOp, mx::WindowOp, mx::AllGatherOp,
+  return isa<mx::RankGroupOp, mx::RankOp, mx::PeersOp, mx::BarrierOp,
+             mx::WindowOp, mx::ToPeersOp, mx::FromPeersOp, mx::AllGatherOp,
              mx::AllToAllOp>(op);
 }
 
@@ -274,6 +275,28 @@ static LogicalResult verifyCarriers(Operation *op) {
   return success();
 }
 
+/// Fails if a kernel cannot use a view that includes windows of peers.
+static LogicalResult verifyPeerViews(Operation *op) {
+  auto quantize = dyn_cast<FusedQuantizeOp>(op);
+  bool canStore = quantize && canStoreToPeers(quantize) &&
+                  llvm::all_of(quantize.getDestination(0), [](Value out) {
+                    return out.getDefiningOp<ToPeersOp>() != nullptr;
+                  });
+  auto combine = dyn_cast<CombineOp>(op);
+  bool canLoad = combine && combine.getOrder() == AdditionOrder::Fixed;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (operand.get().getDefiningOp<ToPeersOp>() && !canStore)
+      return op->emitOpError("expected mx.to_peers only for all outs of "
+                             "mx.fused_quantize along axis 1 with linear "
+                             "scales");
+    if (operand.get().getDefiningOp<FromPeersOp>() &&
+        !(canLoad && operand == combine.getInputMutable()))
+      return op->emitOpError("expected mx.from_peers only as the input of "
+                             "mx.combine with order = fixed");
+  }
+  return success();
+}
+
 namespace {
 struct ConvertMXToMXGPUPass final
     : mx::mxgpu::impl::ConvertMXToMXGPUBase<ConvertMXToMXGPUPass> {
@@ -309,7 +332,7 @@ struct ConvertMXToMXGPUPass final
         }
       // Bufferization casts loop-carried memrefs to less static types.
       (void)memref::foldMemRefCast(op);
-      if (failed(verifyCarriers(op)))
+      if (failed(verifyCarriers(op)) || failed(verifyPeerViews(op)))
         return signalPassFailure();
       if (!module)
         module = getKernelModule(getOperation(), *target);
@@ -410,7 +433,7 @@ struct StoreAsBytesPass final
     target.addLegalDialect<arith::ArithDialect>();
     mx::populateStoragePatterns(converter, patterns, target);
     addPatterns<convertEncode, convertLoad>(converter, patterns);
-    target.addDynamicallyLegalOp<EncodeTensorMapOp, mx::WindowOp,
+    target.addDynamicallyLegalOp<EncodeTensorMapOp, mx::WindowOp, mx::ToPeersOp,
                                  mx::AllGatherOp, mx::AllToAllOp>(
         [&](Operation *op) { return converter.isLegal(op); });
     if (failed(applyPartialConversion(getOperation(), target,

@@ -86,7 +86,7 @@ struct ConvertMemRefOp final : ConversionPattern {
              memref::CopyOp, memref::CastOp, memref::CollapseShapeOp,
              memref::ExpandShapeOp, memref::SubViewOp, memref::TransposeOp,
              memref::ReinterpretCastOp, memref::ExtractAlignedPointerAsIndexOp,
-             memref::ExtractStridedMetadataOp, WindowOp, AllGatherOp,
+             memref::ExtractStridedMetadataOp, WindowOp, ToPeersOp, AllGatherOp,
              AllToAllOp>(op))
       return rewriter.notifyMatchFailure(op,
                                          "not an operation on whole arrays");

@@ -35,6 +35,29 @@ func.func @exchange(%x: memref<8x64xbf16>) {
   return
 }
 
+// CHECK-LABEL: @peers
+func.func @peers(%w: memref<8x64xf32>, %t: index, %n: index) -> index {
+  // CHECK: %[[P:.*]] = mxplan.peers @ep
+  %p = mx.peers @ep
+  // CHECK: mxplan.barrier @ep
+  mx.barrier @ep
+  // CHECK: mxgpu.require %{{.*}}, "{{.*}}expected at most %lld tokens per rank of group ep, found %lld"
+  // CHECK: %[[RANK:.*]] = mxplan.rank @ep
+  // CHECK: %[[AT:.*]] = arith.muli %[[RANK]], %c1024
+  // CHECK: %[[V:.*]] = mxplan.slice %[[W:.*]] from %[[AT]]
+  %v = mx.to_peers @ep %w[%t] : memref<8x64xf32> to memref<?x64xf32>
+  %u = mx.from_peers @ep %w : memref<8x64xf32>
+  // CHECK: mxplan.launch @kernels::@kernel grid(%{{.*}}) args(%[[V]], %{{.*}}, %[[W]] : !mxplan.buffer, i64, !mxplan.buffer)
+  mxgpu.launch @kernels::@kernel grid(%n) args(%v, %u : memref<?x64xf32>, memref<8x64xf32>)
+  return %p : index
+}
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @kernel(%v: memref<?x64xf32>, %u: memref<8x64xf32>) {
+    mxgpu.role @nothing warps(1) {
+    }
+  }
+}
+
 // -----
 
 // A group of one rank needs no exchange, so its window is ordinary memory.
@@ -45,6 +68,7 @@ mx.group @ep size = 1 tokens = 4
 // CHECK: %[[W:.*]] = mxplan.alloc
 // CHECK: mxplan.copy %[[X]] to %[[W]] bytes
 // CHECK-NOT: mxplan.all
+// CHECK-NOT: mxplan.barrier
 // CHECK: %[[V:.*]] = mxplan.alloc
 // CHECK: mxplan.copy %[[W]] to %[[V]] bytes
 // CHECK: return %[[V]], %c0
@@ -54,5 +78,6 @@ func.func @alone(%x: memref<?x64xf32>) -> (memref<4x64xf32>, index) {
   %v = mx.window @ep : memref<4x64xf32>
   mx.all_to_all @ep ins(%w : memref<4x64xf32>) outs(%v : memref<4x64xf32>)
   %r = mx.rank @ep
+  mx.barrier @ep
   return %v, %r : memref<4x64xf32>, index
 }

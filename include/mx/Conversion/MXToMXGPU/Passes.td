@@ -212,6 +212,39 @@ def ConvertMXToMXGPU
     "::mlir::vector::VectorDialect", "::mx::mxgpu::MXGPUDialect"];
 }
 
+def MXPeerStores : Pass<"mx-peer-stores", "::mlir::func::FuncOp"> {
+  let summary = "Replace collectives by accesses to windows of other ranks";
+  let description = [{
+    A quantizer whose results are only gathered stores them to the windows of
+    all ranks, and an ordered sum of rows from `mx.all_to_all` reads them in the
+    windows of the ranks that computed them. If `mx.peers` is 0 at run time, the
+    ranks execute the original collectives. Results are the same to the bit.
+
+    ```mlir
+    mx.fused_quantize ins(%x : ...) outs(%e, %s : ...)
+    mx.all_gather @ep ins(%e : ...) outs(%we : ...)
+    mx.all_gather @ep ins(%s : ...) outs(%ws : ...)
+    ```
+
+    becomes
+
+    ```mlir
+    scf.if %mapped { mx.barrier @ep } // peers have read the windows
+    %te = mx.to_peers @ep %we[%t] : ...
+    %ts = mx.to_peers @ep %ws[%t] : ...
+    mx.fused_quantize ins(%x : ...) outs(%te, %ts : ...)
+    scf.if %mapped {
+      mx.barrier @ep
+    } else {
+      mx.all_gather @ep outs(%we : ...)
+      mx.all_gather @ep outs(%ws : ...)
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def MXSinkScalars : Pass<"mx-sink-scalars", "::mlir::ModuleOp"> {
   let summary = "Sink scalars computed from device memory into kernels";
   let description = [{

@@ -76,6 +76,48 @@ Value mx::mxgpu::getGlobalAddress(NVVMBuilder &builder, Value matrix, Value row,
                           builder.mul(element, builder.index(bytes)));
 }
 
+/// Adds the distance to the window of the rank.
+static Values lowerPeerView(NVVMBuilder &builder, PeerViewOp op,
+                            PeerViewOp::Adaptor adaptor) {
+  Type generic = LLVM::LLVMPointerType::get(builder.getContext());
+  Type global = LLVM::LLVMPointerType::get(builder.getContext(), 1);
+  auto toNumber = [&](Value index) -> Value {
+    return arith::IndexCastOp::create(builder, builder.getI64Type(), index);
+  };
+  Value peers = toNumber(adaptor.getPeers()), zero = builder.i64(0);
+  auto ifOp = scf::IfOp::create(builder, builder.getI64Type(),
+                                builder.isEqual(peers, zero),
+                                /*withElse=*/true);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    scf::YieldOp::create(builder, zero);
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    Value place =
+        builder.add(peers, builder.mul(toNumber(adaptor.getRank()), 8));
+    Value loaded =
+        builder.loadGlobal(LLVM::IntToPtrOp::create(builder, global, place),
+                           VectorType::get(1, builder.getI64Type()));
+    Value distance =
+        vector::ExtractOp::create(builder, loaded, ArrayRef<int64_t>{0});
+    scf::YieldOp::create(builder, distance);
+  }
+  Value address =
+      builder.add(toNumber(memref::ExtractAlignedPointerAsIndexOp::create(
+                      builder, op.getArray())),
+                  ifOp.getResult(0));
+  Value pointer = LLVM::AddrSpaceCastOp::create(
+      builder, generic, LLVM::IntToPtrOp::create(builder, global, address));
+  auto type = cast<MemRefType>(op.getType());
+  return {buildMemRef(builder, type, pointer,
+                      getDynamicNumbers(builder, op.getArray(), type))};
+}
+
+void mx::mxgpu::populatePeerPatterns(RewritePatternSet &patterns,
+                                     const TypeConverter &converter) {
+  addPatterns<lowerPeerView>(converter, patterns);
+}
+
 //===----------------------------------------------------------------------===//
 // Words
 //===----------------------------------------------------------------------===//

@@ -125,6 +125,8 @@ void populateDequantizePatterns(mlir::RewritePatternSet &patterns,
 void populateDequantizeFragmentPatterns(mlir::RewritePatternSet &patterns,
                                         const mlir::TypeConverter &converter);
 /// Lowers accesses to scales in global memory.
+void populatePeerPatterns(mlir::RewritePatternSet &patterns,
+                          const mlir::TypeConverter &converter);
 void populateScalePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);
 

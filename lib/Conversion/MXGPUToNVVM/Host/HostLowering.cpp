@@ -240,7 +240,8 @@ struct ConvertMXGPUHostToGPUPass final
   }
 
   static LogicalResult verifySupport(Operation *op) {
-    if (isa<mx::RankOp, mx::WindowOp, mx::AllGatherOp, mx::AllToAllOp>(op))
+    if (isa<mx::RankOp, mx::PeersOp, mx::BarrierOp, mx::WindowOp,
+            mx::AllGatherOp, mx::AllToAllOp>(op))
       return op->emitOpError(
           "expected a launch plan for operations that involve several ranks, "
           "found host code that calls the runtime: compile with mx-compile, or "

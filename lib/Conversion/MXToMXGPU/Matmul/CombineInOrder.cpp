@@ -55,7 +55,8 @@ struct Lists {
 struct Sum {
   Value input, out, list;
   Value token, begin, end;
-  Value column; ///< first column of the first piece
+  Value column;      ///< first column of the first piece
+  Value peers, rank; ///< null if the input is not in windows of peers
 };
 
 class InOrderBuilder {
@@ -82,6 +83,7 @@ private:
 
   void buildSum(Arguments given);
   Value areRowsAligned(const Sum &sum);
+  std::pair<Value, Value> findRow(const Sum &sum, Value row);
   void emitSum(const Sum &sum, bool isWhole);
   Value loadPiece(Value matrix, Value row, Value column, bool isWhole);
   Value loadPresent(Value matrix, Value column,
@@ -242,6 +244,10 @@ void InOrderBuilder::orderRows() {
 void InOrderBuilder::sumRows() {
   SmallVector<Value> arguments = {op.getInput(), op.getOuts()[0], lists.counts,
                                   lists.starts, lists.places};
+  if (auto view = op.getInput().getDefiningOp<FromPeersOp>()) {
+    arguments.push_back(PeersOp::create(host, view.getGroup()));
+    arguments.push_back(RankOp::create(host, view.getGroup()));
+  }
   KernelOp kernel =
       host.kernel(module, "combine", ValueRange(arguments).getTypes());
   Block &entry = kernel.getBody().front();
@@ -272,7 +278,11 @@ void InOrderBuilder::buildSum(Arguments given) {
           token,
           begin,
           body.add(begin, count),
-          body.add(workTile.getColumn(), body.mul(lane, kCombineVector))};
+          body.add(workTile.getColumn(), body.mul(lane, kCombineVector)),
+          /*peers=*/Value(),
+          /*rank=*/Value()};
+  if (given.size() > 5)
+    std::tie(sum.peers, sum.rank) = std::tuple(given[5], given[6]);
   Value isAligned = areRowsAligned(sum);
   if (!isAligned)
     return emitSum(sum, /*isWhole=*/false);
@@ -296,6 +306,20 @@ Value InOrderBuilder::areRowsAligned(const Sum &sum) {
                      kCombineVector * type.getElementTypeBitWidth() / 8);
   };
   return body.both(isVectorAligned(sum.input), isVectorAligned(sum.out));
+}
+
+/// Returns the array that contains a row of the input, and the row in it.
+std::pair<Value, Value> InOrderBuilder::findRow(const Sum &sum, Value row) {
+  auto view = op.getInput().getDefiningOp<FromPeersOp>();
+  if (!view)
+    return {sum.input, row};
+  int64_t rows =
+      SymbolTable::lookupNearestSymbolFrom<RankGroupOp>(op, view.getGroupAttr())
+          .getRowsOfRank();
+  Value own = body.add(body.mul(sum.rank, rows), body.rem(row, rows));
+  Value isHere = body.isEqual(sum.peers, body.index(0));
+  return {PeerViewOp::create(body, sum.input, body.div(row, rows), sum.peers),
+          body.select(isHere, row, own)};
 }
 
 /// Loads four columns of a row. Values past the last column are undefined.
@@ -341,8 +365,7 @@ void InOrderBuilder::emitSum(const Sum &sum, bool isWhole) {
   // Initial value of the sum, and the first entry to add.
   Value matrix = sum.out, row = sum.token, begin = sum.begin;
   if (op.getOverwrite()) {
-    matrix = sum.input;
-    row = loadIndex(body, sum.list, sum.begin);
+    std::tie(matrix, row) = findRow(sum, loadIndex(body, sum.list, sum.begin));
     begin = body.add(sum.begin, 1);
   }
   SmallVector<Value> columns, sums;
@@ -359,10 +382,11 @@ void InOrderBuilder::emitSum(const Sum &sum, bool isWhole) {
   {
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(loop.getBody());
-    Value row = loadIndex(body, sum.list, loop.getInductionVar());
+    auto [input, row] =
+        findRow(sum, loadIndex(body, sum.list, loop.getInductionVar()));
     SmallVector<Value> terms;
     for (Value column : columns)
-      terms.push_back(loadPiece(sum.input, row, column, isWhole));
+      terms.push_back(loadPiece(input, row, column, isWhole));
     for (auto [term, total] : llvm::zip_equal(terms, loop.getRegionIterArgs()))
       term = arith::AddFOp::create(body, total, term);
     scf::YieldOp::create(body, terms);

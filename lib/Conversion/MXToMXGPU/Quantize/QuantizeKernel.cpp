@@ -201,6 +201,9 @@ private:
   /// not stored.
   void store(const QuantizeInputLoader::Piece &piece, ArrayRef<Value> values,
              ArrayRef<Value> amax = {}, Value isFirst = {});
+  /// Stores a piece and its scale to the windows of all other ranks.
+  void storeToPeers(Destination dest, QuantizeInputLoader::Loaded stored,
+                    Value row, Value column, int64_t lanes);
 
   VectorType getVector(Type element) {
     return VectorType::get(schedule.getVector(), element);
@@ -220,6 +223,7 @@ private:
   SmallVector<Destination> destinations;
   SmallVector<Value> magnitudes;
   Value encode, seed, columns, blocks;
+  Value peers, rank; ///< null if rows are not stored to peers
 };
 
 } // namespace
@@ -238,6 +242,10 @@ SmallVector<Value> QuantizeRowsBuilder::getArguments() {
     arguments.push_back(checkPositive(host, scale));
   if (op.getSeed())
     arguments.push_back(op.getSeed());
+  if (auto view = op.getElements(0).getDefiningOp<ToPeersOp>()) {
+    arguments.push_back(PeersOp::create(host, view.getGroup()));
+    arguments.push_back(RankOp::create(host, view.getGroup()));
+  }
   llvm::append_range(arguments, op.getAmaxOuts());
   llvm::append_range(arguments, op.getIfAny());
   return arguments;
@@ -260,6 +268,10 @@ void QuantizeRowsBuilder::takeArguments(Block::args_iterator &next) {
     encode = *next++;
   if (op.getSeed())
     seed = *next++;
+  if (op.getElements(0).getDefiningOp<ToPeersOp>()) {
+    peers = *next++;
+    rank = *next++;
+  }
   for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
     magnitudes.push_back(*next++);
   next += op.getIfAny().size();
@@ -307,6 +319,8 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
     Value scaleColumn = body.div(column, block);
     if (!hasSquares()) {
       storeScale(dest, stored.scale, piece.row, scaleColumn, lanes);
+      if (peers)
+        storeToPeers(dest, stored, piece.row, column, lanes);
       if (op.getSpreads())
         storeSpread(dest,
                     findSpread(body,
@@ -325,6 +339,27 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
                             blocks, std::min<int64_t>(lanes, 8));
     }
   }
+}
+
+/// Starts with the next rank, so that ranks store to different ranks at a time.
+void QuantizeRowsBuilder::storeToPeers(Destination dest,
+                                       QuantizeInputLoader::Loaded stored,
+                                       Value row, Value column, int64_t lanes) {
+  auto view = op.getElements(0).getDefiningOp<ToPeersOp>();
+  int64_t ranks =
+      SymbolTable::lookupNearestSymbolFrom<RankGroupOp>(op, view.getGroupAttr())
+          .getSize();
+  OpBuilder::InsertionGuard guard(body);
+  body.beginIf(body.isNot(body.isEqual(peers, body.index(0))));
+  auto loop =
+      scf::ForOp::create(body, body.index(1), body.index(ranks), body.index(1));
+  body.setInsertionPointToStart(loop.getBody());
+  Value peer = body.rem(body.add(rank, loop.getInductionVar()), ranks);
+  for (Value *array : {&dest.elements, &dest.scales})
+    *array = PeerViewOp::create(body, *array, peer, peers);
+  StoreBlockOp::create(body, stored.elements, dest.elements, row, column);
+  storeScale(dest, stored.scale, row, body.div(column, op.getBlockSize()),
+             lanes);
 }
 
 void QuantizeRowsBuilder::raise(MutableArrayRef<Value> maxima,
@@ -508,6 +543,15 @@ void QuantizeRowsBuilder::build() {
   buildBody(isNeeded);
   host.launch(kernel, getGrid(), arguments);
   op.erase();
+}
+
+bool mx::mxgpu::canStoreToPeers(FusedQuantizeOp op) {
+  const BlockFormat &format =
+      getBlockFormat(op.getScaleType(0), op.getBlockSize());
+  return op.getNumDestinations() == 1 && !op.isDequantized(0) &&
+         !isByTiles(op) && !op.getSpreads() && !findPackedUse(op) &&
+         format.blockRows == 1 && format.blockSize != BlockFormat::kWhole &&
+         cast<MemRefType>(op.getScales(0).getType()).getRank() == 2;
 }
 
 LogicalResult

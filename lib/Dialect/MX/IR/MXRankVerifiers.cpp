@@ -110,6 +110,35 @@ LogicalResult RankOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success(findRankGroup(*this, getGroupAttr(), symbols));
 }
 
+LogicalResult PeersOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return success(findRankGroup(*this, getGroupAttr(), symbols));
+}
+
+LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return success(findRankGroup(*this, getGroupAttr(), symbols));
+}
+
+LogicalResult ToPeersOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  RankGroupOp group = findRankGroup(*this, getGroupAttr(), symbols);
+  if (!group || failed(verifyWindow(*this, group, {getWindow(), "the window"})))
+    return failure();
+  auto type = cast<MemRefType>(getWindow().getType()),
+       result = cast<MemRefType>(getType());
+  if (type.getLayout().isIdentity() && result.getLayout().isIdentity() &&
+      type.getElementType() == result.getElementType() &&
+      type.getRank() == result.getRank() &&
+      type.getShape().drop_front() == result.getShape().drop_front())
+    return success();
+  return emitOpError("expected rows of ")
+         << type << " with identity layout, found " << result;
+}
+
+LogicalResult FromPeersOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  RankGroupOp group = findRankGroup(*this, getGroupAttr(), symbols);
+  return group ? verifyWindow(*this, group, {getWindow(), "the window"})
+               : failure();
+}
+
 LogicalResult WindowOp::verifySymbolUses(SymbolTableCollection &symbols) {
   RankGroupOp group = findRankGroup(*this, getGroupAttr(), symbols);
   return group ? verifyRows(*this, group, {getResult(), "the window"})

@@ -301,3 +301,24 @@ func.func @combine_c8(%z: tensor<9x64xf32>, %r: tensor<9xi32>, %o: tensor<3x64xb
   %y = mx.combine ins(%z : tensor<9x64xf32>) rows(%r : tensor<9xi32>) outs(%o : tensor<3x64xbf16>) order = fixed -> tensor<3x64xbf16>
   return
 }
+
+mx.group @ep size = 2 tokens = 4
+func.func @to_peers(%w: memref<8x64xf32>, %t: index) {
+  // expected-error @below {{'mx.to_peers' op expected rows of 'memref<8x64xf32>' with identity layout, found 'memref<?x32xf32>'}}
+  %v = mx.to_peers @ep %w[%t] : memref<8x64xf32> to memref<?x32xf32>
+  return
+}
+
+mx.group @ep size = 2 tokens = 4
+// expected-note @below {{the window is defined here}}
+func.func @from_peers(%w: memref<9x64xf32>) {
+  // expected-error @below {{'mx.from_peers' op expected the window with rank 2 or more and 8 rows (4 for each of 2 ranks), found 'memref<9x64xf32>'}}
+  %v = mx.from_peers @ep %w : memref<9x64xf32>
+  return
+}
+
+func.func @barrier() {
+  // expected-error @below {{'mx.barrier' op expected an mx.group, found nothing named @ep}}
+  mx.barrier @ep
+  return
+}

@@ -57,6 +57,26 @@ func.func @on_buffers(%x: memref<?x64xf32>) {
   return
 }
 
+// CHECK-LABEL: @peers
+// KEPT-LABEL: @peers
+// KEPT-COUNT-1: mx.peers
+// KEPT-COUNT-2: mx.barrier
+// KEPT-NOT: mx.to_peers
+func.func @peers(%t: index) -> (index, index) {
+  %w = mx.window @ep : memref<8x64xf32>
+  // CHECK: mx.peers @ep{{$}}
+  %p = mx.peers @ep
+  %q = mx.peers @ep
+  // CHECK: mx.barrier @ep{{$}}
+  mx.barrier @ep
+  mx.barrier @ep
+  // CHECK: mx.to_peers @ep %{{.*}}[%{{.*}}] : memref<8x64xf32> to memref<?x64xf32>
+  %a = mx.to_peers @ep %w[%t] : memref<8x64xf32> to memref<?x64xf32>
+  // CHECK: mx.from_peers @ep %{{.*}} : memref<8x64xf32>{{$}}
+  %b = mx.from_peers @ep %w : memref<8x64xf32>
+  return %p, %q : index, index
+}
+
 // CHECK-LABEL: @overwrite
 func.func @overwrite(%z: tensor<9x64xf32>, %r: tensor<9xi32>, %o: tensor<3x64xbf16>) -> tensor<3x64xbf16> {
   // CHECK: mx.combine ins({{.*}}) rows({{.*}}) outs({{.*}}) order = {{ *}}fixed overwrite -> tensor<3x64xbf16>

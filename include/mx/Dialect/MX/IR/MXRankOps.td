@@ -6,6 +6,7 @@
 #define MX_DIALECT_MX_IR_MXRANKOPS_TD
 
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ViewLikeInterface.td"
 include "mx/Dialect/MX/IR/MXBase.td"
 
 /// Memory that other ranks write. Operations with an effect on this resource
@@ -271,6 +272,74 @@ def MX_AllToAllOp : MX_CollectiveOp<"all_to_all"> {
     $group `ins` `(` $input `:` type($input) `)`
     `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
   }];
+}
+
+def MX_PeersOp : MX_OfRankGroup<"peers", [Pure]> {
+  let summary = "return the address of the distances to windows of peers, or 0";
+  let description = [{
+    The address refers to an i64 in device memory for each rank: the bytes from
+    a window of this rank to the same window of that rank. The result is 0 on
+    all ranks if they do not map each other's windows.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$group);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$group attr-dict";
+}
+
+def MX_BarrierOp : MX_OfRankGroup<"barrier", [
+    MemoryEffects<[MemWrite<MX_RankGroupResource>]>]> {
+  let summary = "wait for all ranks";
+  let description = [{
+    Work of all ranks before the barrier, including accesses to windows of
+    peers, precedes all work after the barrier. A collective, which requires
+    that `mx.peers` is not 0.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$group);
+  let assemblyFormat = "$group attr-dict";
+}
+
+/// View of a window that includes the windows of peers.
+class MX_PeerViewOp<string opMnemonic, list<Trait> traits = []>
+    : MX_OfRankGroup<opMnemonic, !listconcat(
+        [Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>], traits)> {
+  let results = (outs AnyMemRef:$result);
+  let extraClassDefinition = [{
+    ::mlir::Value $cppClass::getViewSource() { return getWindow(); }
+  }];
+}
+
+def MX_ToPeersOp : MX_PeerViewOp<"to_peers"> {
+  let summary = "view rows of this rank that are stored to all ranks";
+  let description = [{
+    Returns the first `rows` rows of this rank in a window. Unless `mx.peers` is
+    0, `mx.fused_quantize`, the only user, also stores them to the window on all
+    other ranks.
+
+    ```mlir
+    %e = mx.to_peers @ep %w[%t] : memref<128x384xi8> to memref<?x384xi8>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$group, AnyMemRef:$window,
+                       Index:$rows);
+  let assemblyFormat = [{
+    $group $window `[` $rows `]` attr-dict `:` type($window) `to` type($result)
+  }];
+}
+
+def MX_FromPeersOp : MX_PeerViewOp<"from_peers", [
+    AllTypesMatch<["window", "result"]>]> {
+  let summary = "view rows for this rank in the windows of all ranks";
+  let description = [{
+    On rank r, the rows of rank s in the view are the rows of rank r in the
+    window on rank s, as after `mx.all_to_all`. If `mx.peers` is 0, returns the
+    window. The only user is an `mx.combine` with `order = fixed`, as its input.
+
+    ```mlir
+    %sums = mx.from_peers @ep %w : memref<128x384xbf16>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$group, AnyMemRef:$window);
+  let assemblyFormat = "$group $window attr-dict `:` type($window)";
 }
 
 #endif // MX_DIALECT_MX_IR_MXRANKOPS_TD

@@ -20,6 +20,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mx/Dialect/MXGPU/IR/Mma.h"
 #include "mx/Dialect/Shared/OperandOrder.h"
 #include "mx/Dialect/Shared/ScaleRounding.h"

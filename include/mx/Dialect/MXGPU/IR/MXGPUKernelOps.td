@@ -5,6 +5,7 @@
 #ifndef MX_DIALECT_MXGPU_IR_MXGPUKERNELOPS_TD
 #define MX_DIALECT_MXGPU_IR_MXGPUKERNELOPS_TD
 
+include "mlir/Interfaces/ViewLikeInterface.td"
 include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 
 //===----------------------------------------------------------------------===//
@@ -384,6 +385,32 @@ def MXGPU_CtaRankOp : MXGPU_NamedOp<"cta_rank", "rank", [Pure]> {
   }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
+}
+
+def MXGPU_PeerViewOp : MXGPU_Op<"peer_view", [
+    Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>,
+    AllTypesMatch<["array", "result"]>]> {
+  let summary = "return the same array in the window of another rank";
+  let description = [{
+    `array` is in a window of a rank group, and `peers` is the group's
+    `mx.peers`. If `peers` is 0, returns `array`.
+
+    Example:
+
+    ```mlir
+    %there = mxgpu.peer_view %here of(%rank) through(%peers) : memref<?x384xi8>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$array, Index:$rank, Index:$peers);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = [{
+    $array `of` `(` $rank `)` `through` `(` $peers `)` attr-dict
+    `:` type($array)
+  }];
+  let extraClassDefinition = [{
+    ::mlir::Value $cppClass::getViewSource() { return getArray(); }
+  }];
+  let hasVerifier = 0;
 }
 
 def MXGPU_ThreadIdOp : MXGPU_NamedOp<"thread_id", "thread", [Pure]> {
