@@ -28,6 +28,8 @@ void mx::addBufferization(OpPassManager &pm) {
   // A loop may yield the result of a matmul in a new buffer.
   options.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
+  // Merge equal slices. The canonicalizer then removes copies to themselves.
+  pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createMXSendWhole());
 }

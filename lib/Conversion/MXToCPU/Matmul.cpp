@@ -247,9 +247,15 @@ static void lowerRows(Emitter &emitter, GroupedMatmulOp op,
       rowsOfExpert.scales = emitter.inExpert(*a.scales, group);
     rowsOfExpert.firstRow = group.begin;
     own.batch = {group.number};
-    matmul.emit(rowsOfExpert, own, group.end - group.begin, columns, k,
+    Int begin = columns.like(0), end = columns;
+    if (auto range = op.getColumnRange()) {
+      begin = columns.like(range->first);
+      end = columns.like(range->second);
+      own.firstRow = begin;
+    }
+    matmul.emit(rowsOfExpert, own, group.end - group.begin, end - begin, k,
                 [&](Int row, Int column, Value sum) {
-                  store.emit(group.begin + row, column, sum, k, {},
+                  store.emit(group.begin + row, begin + column, sum, k, {},
                              {group.number}, scatter);
                 });
   });

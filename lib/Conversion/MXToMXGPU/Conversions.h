@@ -54,7 +54,18 @@ llvm::LogicalResult
 convertDequantize(DequantizeOperands operands, mlir::gpu::GPUModuleOp module,
                   llvm::SmallPtrSetImpl<mlir::Operation *> &done);
 
-llvm::LogicalResult convertCombine(CombineOp op, mlir::gpu::GPUModuleOp module);
+/// i32 lists of the rows of each token, in device memory.
+struct RowLists {
+  mlir::Value counts;    ///< rows of each token, then allocated entries
+  mlir::Value starts;    ///< start of each token's range
+  mlir::Value places;    ///< number of each row in its token, then sorted rows
+  mlir::Value unordered; ///< rows of each token, unsorted
+};
+/// Lists built by an earlier `mx.combine` of the same rows.
+using CombineLists = llvm::DenseMap<mlir::Operation *, RowLists>;
+
+llvm::LogicalResult convertCombine(CombineOp op, mlir::gpu::GPUModuleOp module,
+                                   CombineLists &lists);
 llvm::LogicalResult convertGatherRows(GatherRowsOp op,
                                       mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertGroupRows(GroupRowsOp op,

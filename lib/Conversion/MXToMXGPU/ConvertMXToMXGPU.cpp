@@ -52,6 +52,24 @@ struct OperandExperts {
 };
 } // namespace
 
+/// Returns the result of an earlier operation that equals `op`, if any, and
+/// erases `op`.
+static Value share(Operation *op) {
+  auto inputs = [](Operation *op) {
+    return cast<DestinationStyleOpInterface>(op).getDpsInputs();
+  };
+  for (Operation *other : op->getOperand(0).getUsers())
+    if (other->getBlock() == op->getBlock() && other->isBeforeInBlock(op) &&
+        other->getName() == op->getName() &&
+        other->getAttrDictionary() == op->getAttrDictionary() &&
+        other->getResultTypes() == op->getResultTypes() &&
+        inputs(other) == inputs(op)) {
+      op->erase();
+      return other->getResult(0);
+    }
+  return op->getResult(0);
+}
+
 /// Dequantizes an operand to a tensor of `number`. With `order`, also permutes
 /// the operand, in which case `scales` may be null.
 static Value dequantize(OpBuilder &builder, Location loc, Type number,
@@ -118,11 +136,15 @@ static void dequantizeOperands(OpT op, Workspace workspace,
     int64_t k = cast<ShapedType>(op.getA().getType()).getShape().back();
     return KOrderAttr::get(op.getContext(), getReductionBlock(k));
   };
+  // All parts of the columns read the same operands.
+  auto shareParts = [&](Value numbers) {
+    return op.getColumnRange() ? share(numbers.getDefiningOp()) : numbers;
+  };
   if (holdsA(workspace)) {
     OperandOrderAttrInterface order = getOrder(Workspace::A);
     Value numbers = dequantize(builder, op.getLoc(), number, op.getA(),
                                op.getAScales(), ofA, op.getBlockSize(), order);
-    op.getAMutable().assign(numbers);
+    op.getAMutable().assign(shareParts(numbers));
     op.getAScalesMutable().clear();
     op.setAOrderAttr(order);
   }
@@ -131,7 +153,7 @@ static void dequantizeOperands(OpT op, Workspace workspace,
     Value numbers =
         dequantize(builder, op.getLoc(), number, op.getB(), op.getBScales(),
                    ofB, op.getBlockSizeOfB(), order);
-    op.getBMutable().assign(numbers);
+    op.getBMutable().assign(shareParts(numbers));
     op.getBScalesMutable().clear();
     if (op.getPromote()) {
       op.getBScalesMutable().assign(createUnitScales(
@@ -316,6 +338,7 @@ struct ConvertMXToMXGPUPass final
     });
     gpu::GPUModuleOp module;
     SmallPtrSet<Operation *, 4> done;
+    CombineLists lists;
     for (Operation *op : ops) {
       if (done.contains(op))
         continue;
@@ -336,7 +359,7 @@ struct ConvertMXToMXGPUPass final
         return signalPassFailure();
       if (!module)
         module = getKernelModule(getOperation(), *target);
-      if (failed(convert(op, module, *target, done)))
+      if (failed(convert(op, module, *target, done, lists)))
         return signalPassFailure();
     }
     if (failed(verifyHost(getOperation())) ||
@@ -346,7 +369,8 @@ struct ConvertMXToMXGPUPass final
 
   static LogicalResult convert(Operation *op, gpu::GPUModuleOp module,
                                const target::TargetInfo &target,
-                               SmallPtrSetImpl<Operation *> &done) {
+                               SmallPtrSetImpl<Operation *> &done,
+                               CombineLists &lists) {
     if (auto matmul = dyn_cast<MatmulOpInterface>(op))
       return convertMatmul(matmul, module, target);
     if (auto fill = dyn_cast<linalg::FillOp>(op))
@@ -366,7 +390,7 @@ struct ConvertMXToMXGPUPass final
     if (auto pack = dyn_cast<PackOperandOp>(op))
       return convertPackOperand(pack, module);
     if (auto combine = dyn_cast<CombineOp>(op))
-      return convertCombine(combine, module);
+      return convertCombine(combine, module, lists);
     if (auto gather = dyn_cast<GatherRowsOp>(op))
       return convertGatherRows(gather, module);
     if (auto group = dyn_cast<GroupRowsOp>(op))

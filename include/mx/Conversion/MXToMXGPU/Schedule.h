@@ -62,6 +62,8 @@ struct MatmulProblem {
   Workspace canPermute = Workspace::None;
   /// True if the function quantizes an operand, with new scales in each call.
   bool isQuantizedHere = false;
+  /// Common divisor of the bounds of the computed columns, 0 for all columns.
+  int64_t columnDivisor = 0;
   /// Class of the computed elements, or none for all.
   std::optional<RowClass> where = std::nullopt;
   /// True if a list selects the result row to which each row is added.

@@ -83,7 +83,7 @@ static void storeWhole(NVVMBuilder &builder, StoreFragmentOp op,
 }
 
 /// Stores 16 bytes at a time while rows are aligned and at least 16 bytes of
-/// columns remain. Then stores single elements.
+/// columns remain. Then, and in slices, stores single elements.
 static void storeExisting(NVVMBuilder &builder, StoreFragmentOp op,
                           StoreFragmentOp::Adaptor adaptor) {
   int64_t bytes = getBytes(op);
@@ -104,10 +104,11 @@ static void storeExisting(NVVMBuilder &builder, StoreFragmentOp op,
                                  builder.index(than));
   };
   int64_t count = cast<VectorType>(op.getFragment().getType()).getNumElements();
+  bool isWhole = cast<MemRefType>(dest.getType()).getLayout().isIdentity();
   for (int64_t i = 0, step = 16 / bytes; i < count; i += step) {
     OpBuilder::InsertionGuard guard(builder);
     int64_t end = std::min(i + step, count);
-    if (end == i + step) {
+    if (end == i + step && isWhole) {
       auto ifOp = scf::IfOp::create(builder, isMore(leftAligned, end - 1),
                                     /*withElse=*/true);
       builder.setInsertionPointToStart(ifOp.thenBlock());

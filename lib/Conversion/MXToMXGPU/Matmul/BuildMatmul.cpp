@@ -88,6 +88,13 @@ KernelArguments mx::mxgpu::getMatmulArguments(MatmulKernel &kernel,
     arguments.add(Arg::AClasses, op.getRowClasses()[0]);
     arguments.add(Arg::BClasses, op.getRowClasses()[1]);
   }
+  // All parts of the columns share a kernel, so the range is not a constant.
+  if (auto range = op.getColumnRange()) {
+    KernelBuilder &host = kernel.host;
+    arguments.add(Arg::Columns, host.index(range->second - range->first));
+    arguments.add(Arg::FirstTile,
+                  host.index(range->first / kernel.matmul.getTileColumns()));
+  }
   return arguments;
 }
 
@@ -165,6 +172,20 @@ static void buildScheduleRole(MatmulKernel &kernel, const Policies &policies,
   ProducerCommitOp::create(body, stage, Value());
 }
 
+/// Moves the work tiles of all roles to the computed columns.
+static void moveWorkTiles(MatmulKernel &kernel, KernelOp kernelOp) {
+  Value tile = kernel.arguments.get(Arg::FirstTile);
+  if (!tile)
+    return;
+  kernelOp.walk([&](ForEachWorkTileOp loop) {
+    KernelBuilder body(loop.getLoc(), loop);
+    body.setInsertionPointToStart(&loop.getBody().front());
+    Value first = body.mul(tile, kernel.matmul.getTileColumns());
+    Value moved = body.add(first, loop.getColumn());
+    loop.getColumn().replaceAllUsesExcept(moved, moved.getDefiningOp());
+  });
+}
+
 static void launch(MatmulKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
   KernelBuilder &host = kernel.host;
   ScheduleAttr schedule = kernel.matmul.schedule;
@@ -227,6 +248,7 @@ void mx::mxgpu::buildMatmul(MatmulKernel &kernel, const Policies &policies) {
   Value workTiles = createFrame(kernel, policies);
   policies.mainLoop->buildRoles(*policies.epilogue);
   buildScheduleRole(kernel, policies, workTiles);
+  moveWorkTiles(kernel, kernelOp);
   launch(kernel, *policies.work, kernelOp);
   policies.mainLoop->freeTemporaries();
   for (Value scales : tiles)

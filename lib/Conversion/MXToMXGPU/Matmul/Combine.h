@@ -10,6 +10,7 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_COMBINE_H
 
 #include "../Builder/KernelBuilder.h"
+#include "../Conversions.h"
 
 namespace mx::mxgpu {
 
@@ -23,7 +24,8 @@ inline constexpr int64_t kCombineColumns =
 mlir::Value getListEnd(KernelBuilder &body, mlir::Value rows,
                        mlir::Value offsets);
 
-void buildCombineInOrder(CombineOp op, mlir::gpu::GPUModuleOp module);
+void buildCombineInOrder(CombineOp op, mlir::gpu::GPUModuleOp module,
+                         CombineLists &lists);
 
 } // namespace mx::mxgpu
 

@@ -42,14 +42,6 @@ static constexpr int64_t kTokensTogether = 16;
 
 namespace {
 
-/// i32 lists in device memory.
-struct Lists {
-  Value counts;    ///< rows of each token, then allocated entries
-  Value starts;    ///< start of each token's range
-  Value places;    ///< number of each row in its token, then the sorted rows
-  Value unordered; ///< rows of each token, unsorted
-};
-
 /// Sum that a lane computes. Entries [begin, end) of `list` are the rows of the
 /// token. The lane adds these rows in pieces of four columns.
 struct Sum {
@@ -65,7 +57,7 @@ public:
       : op(op), module(module), host(op.getLoc(), op),
         body(op.getLoc(), op.getContext()) {}
 
-  void build();
+  void build(CombineLists &shared);
 
 private:
   using Arguments = Block::BlockArgListType;
@@ -96,7 +88,7 @@ private:
   KernelBuilder host, body;
   Value rows, tokens, columns; ///< sizes
   int64_t pieces;              ///< pieces per lane added at once
-  Lists lists;
+  RowLists lists;
 };
 
 } // namespace
@@ -110,12 +102,61 @@ static int64_t selectPieces(int64_t columns) {
   return llvm::divideCeil(all, llvm::divideCeil(all, kMostPieces));
 }
 
-void InOrderBuilder::build() {
+static Value getBase(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+    memref = view.getViewSource();
+  return memref;
+}
+
+/// Returns true if `op` may write or pass on the buffer `base`.
+static bool mayWrite(Operation *op, Value base) {
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  return isa<RegionBranchOpInterface>(op) ||
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return getBase(operand) == base && !isa<ViewLikeOpInterface>(op) &&
+                  (!effects || isa<LaunchOp>(op) ||
+                   effects.getEffectOnValue<MemoryEffects::Write>(operand));
+         });
+}
+
+/// Returns the number of tokens, or `outs` if only its memref stores the
+/// number.
+static OpFoldResult getTokens(CombineOp op) {
+  Value out = op.getOuts()[0];
+  if (auto slice = out.getDefiningOp<memref::SubViewOp>())
+    return slice.getMixedSizes()[0];
+  int64_t tokens = cast<MemRefType>(out.getType()).getDimSize(0);
+  if (ShapedType::isDynamic(tokens))
+    return out;
+  return Builder(op.getContext()).getIndexAttr(tokens);
+}
+
+/// Returns later operations that add the rows of the same list to as many
+/// tokens, such as the parts of a collect.
+static SmallVector<CombineOp> findSharing(CombineOp op) {
+  SmallVector<CombineOp> sharing;
+  Value base = getBase(op.getRows());
+  if (!base.getDefiningOp<memref::AllocOp>() || op.getOffsets())
+    return sharing;
+  for (Operation *next = op->getNextNode(); next && !mayWrite(next, base);
+       next = next->getNextNode())
+    if (auto other = dyn_cast<CombineOp>(next);
+        other && other.getRows() == op.getRows() && !other.getOffsets() &&
+        other.getOrder() == op.getOrder() && getTokens(other) == getTokens(op))
+      sharing.push_back(other);
+  return sharing;
+}
+
+void InOrderBuilder::build(CombineLists &shared) {
   rows = host.dim(op.getInput(), 0);
   columns = host.dim(op.getInput(), 1);
   tokens = host.dim(op.getOuts()[0], 0);
   pieces =
       selectPieces(cast<MemRefType>(op.getInput().getType()).getDimSize(1));
+  if (auto known = shared.find(op); known != shared.end()) {
+    lists = known->second;
+    return sumRows();
+  }
   requireAtMost(host, rows, std::numeric_limits<int32_t>::max(),
                 "rows that are added in order");
   allocate();
@@ -124,6 +165,10 @@ void InOrderBuilder::build() {
   placeRows();
   orderRows();
   sumRows();
+  for (CombineOp other : findSharing(op)) {
+    shared[other] = lists;
+    host.setInsertionPointAfter(other);
+  }
   for (Value list : {lists.counts, lists.starts, lists.places, lists.unordered})
     memref::DeallocOp::create(host, list);
 }
@@ -300,6 +345,15 @@ Value InOrderBuilder::areRowsAligned(const Sum &sum) {
   int64_t columns = type.getDimSize(1);
   if (!ShapedType::isDynamic(columns) && columns % kCombineVector)
     return {};
+  for (Value matrix : {sum.input, sum.out}) {
+    auto type = cast<MemRefType>(matrix.getType());
+    auto [strides, offset] = type.getStridesAndOffset();
+    auto isUnaligned = [](int64_t elements) {
+      return ShapedType::isDynamic(elements) || elements % kCombineVector;
+    };
+    if (!isContiguous(type) && (isUnaligned(strides[0]) || isUnaligned(offset)))
+      return {};
+  }
   auto isVectorAligned = [&](Value matrix) {
     auto type = cast<MemRefType>(matrix.getType());
     return isAligned(body, matrix,
@@ -409,6 +463,7 @@ void InOrderBuilder::emitSum(const Sum &sum, bool isWhole) {
   }
 }
 
-void mx::mxgpu::buildCombineInOrder(CombineOp op, gpu::GPUModuleOp module) {
-  InOrderBuilder(op, module).build();
+void mx::mxgpu::buildCombineInOrder(CombineOp op, gpu::GPUModuleOp module,
+                                    CombineLists &lists) {
+  InOrderBuilder(op, module).build(lists);
 }

@@ -121,14 +121,19 @@ static void requireCombineSizes(CombineOp op) {
               "dimension 1 of outs");
 }
 
-LogicalResult mx::mxgpu::convertCombine(CombineOp op, gpu::GPUModuleOp module) {
-  for (Value operand : op->getOperands())
-    if (auto type = cast<MemRefType>(operand.getType()); !isContiguous(type))
-      return op.emitOpError("expected identity layout on the GPU, found ")
-             << type;
+LogicalResult mx::mxgpu::convertCombine(CombineOp op, gpu::GPUModuleOp module,
+                                        CombineLists &lists) {
+  bool isFixed = op.getOrder() == AdditionOrder::Fixed;
+  for (Value operand : op->getOperands()) {
+    auto type = cast<MemRefType>(operand.getType());
+    if (!isContiguous(type) && !(isFixed && type.areTrailingDimsContiguous(1)))
+      return op.emitOpError("expected ")
+             << (isFixed ? "contiguous rows" : "identity layout")
+             << " on the GPU, found " << type;
+  }
   requireCombineSizes(op);
-  if (op.getOrder() == AdditionOrder::Fixed)
-    buildCombineInOrder(op, module);
+  if (isFixed)
+    buildCombineInOrder(op, module, lists);
   else
     CombineBuilder(op, module).build();
   op.erase();

@@ -146,6 +146,11 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.isQuantized = op.getResultScales() != nullptr;
   problem.isScattered = op.getScatterRows() != nullptr;
   problem.where = op.getWhere();
+  if (auto range = op.getColumnRange()) {
+    bool isToLast = range->second == getLast(outType, 1);
+    problem.columnDivisor =
+        std::gcd(range->first, isToLast ? 0 : range->second);
+  }
   problem.m = op.getScatterRows()
                   ? getLast(aType, 2)
                   : either(getLast(outType, 2), getLast(aType, 2));
@@ -365,6 +370,16 @@ static std::optional<ScheduleError> checkWhere(const MatmulProblem &problem,
   return std::nullopt;
 }
 
+/// Rejects tiles across the bounds of the computed columns.
+static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
+                                                 const ScheduleFields &fields) {
+  if (problem.columnDivisor % fields.tile[1] == 0)
+    return std::nullopt;
+  return refuse("expected tile columns that divide {0}, because 'columns' "
+                "begins or ends at a multiple of {0}, found {1}",
+                problem.columnDivisor, fields.tile[1]);
+}
+
 static std::optional<ScheduleError>
 checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                const target::TargetInfo &target) {
@@ -406,6 +421,8 @@ mx::mxgpu::checkRules(const MatmulProblem &problem,
   if (auto error = checkMatricesOfB(problem, fields))
     return error;
   if (auto error = checkWhere(problem, fields))
+    return error;
+  if (auto error = checkColumns(problem, fields))
     return error;
   if (auto error = checkSplit(problem, fields))
     return error;

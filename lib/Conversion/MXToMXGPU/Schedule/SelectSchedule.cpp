@@ -271,8 +271,10 @@ private:
       return success();
     if (isExplained())
       explainCases(llvm::errs(), op, problem, cases, target);
-    if (cases.size() == 1) {
-      op->setAttr(kScheduleAttrName, cases.front().schedule);
+    // Parts of the columns use the schedule for the largest sizes, because they
+    // could not share operands in the workspace across branches.
+    if (cases.size() == 1 || op.getColumnRange()) {
+      op->setAttr(kScheduleAttrName, cases.back().schedule);
       return success();
     }
     SmallVector<Attribute> attributes;

@@ -77,7 +77,8 @@ void GroupedMatmulOp::build(OpBuilder &builder, OperationState &state, Value a,
   build(builder, state, TypeRange(), a, aScales, b, bScales, offsets, alpha,
         /*scatter=*/Value(), /*row_classes=*/ValueRange(), outs, ragged,
         /*masked=*/false, getBlockSizeOfScales(aScales, bScales),
-        /*b_block_size=*/{}, /*promote=*/{}, /*in_order=*/false, numB,
+        /*b_block_size=*/{}, /*promote=*/{}, /*in_order=*/false, /*columns=*/{},
+        numB,
         /*where=*/{}, accumulate, ScaleRounding::Ceil, /*a_order=*/{},
         /*b_order=*/{},
         /*epilogueCount=*/0);
@@ -115,6 +116,7 @@ MatmulOpInterface GroupedMatmulOp::createAlike(OpBuilder &builder, Location loc,
   copyWhere(*this, alike);
   alike.copyReduction(*this);
   alike.setMasked(getMasked());
+  alike.setColumnsAttr(getColumnsAttr());
   alike.setScaleRounding(getScaleRounding());
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return alike;
@@ -123,11 +125,12 @@ MatmulOpInterface GroupedMatmulOp::createAlike(OpBuilder &builder, Location loc,
 FailureOr<MatmulOpInterface>
 mx::detail::attachEpilogue(MatmulOpInterface matmul, RewriterBase &rewriter,
                            EpilogueBody epilogue) {
-  if (matmul.getScatterRows() || matmul.getWhere())
+  if (matmul.getScatterRows() || matmul.getWhere() || matmul.getColumnRange())
     return rewriter.notifyMatchFailure(
-        matmul, "expected no scatter and no where, because other elements of "
-                "outs take no part in the epilogue: compute the elements where "
-                "the result is read");
+        matmul,
+        "expected no scatter, where and columns, because other elements of "
+        "outs take no part in the epilogue: compute the elements where "
+        "the result is read");
   OpBuilder::InsertionGuard guard(rewriter);
   Location loc = matmul.getLoc();
   Block *block = matmul.getEpilogueBlock();

@@ -276,6 +276,27 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
   return verifyDim(op, rows, 0, a.dim(0));
 }
 
+/// Requires 'columns' to be a range of the columns of `outs`.
+static LogicalResult verifyColumns(GroupedMatmulOp op, const Named &out) {
+  if (!op.getColumns())
+    return success();
+  if (op.getRagged() != RaggedKind::Rows || op.getNumB() > 1 ||
+      op.getOuts().size() > 1 || op.getMasked() || op.getScatter() ||
+      op.getWhere())
+    return op.emitOpError("expected ragged = rows, num_b = 1 and a single outs "
+                          "without 'masked', 'scatter' and 'where' with "
+                          "'columns'");
+  ArrayRef<int64_t> range = *op.getColumns();
+  int64_t all = out.dim(out.rank() - 1);
+  if (range.size() == 2 && 0 <= range[0] && range[0] < range[1] &&
+      !ShapedType::isDynamic(all) && range[1] <= all)
+    return success();
+  return errorAt(op, out) << "expected 'columns' to be [begin, end] with 0 <= "
+                             "begin < end <= N, a static number of columns of "
+                             "outs, found ["
+                          << range << "] and " << out.type();
+}
+
 /// Checks elements and scales of a quantized result like those of mx.quantize.
 static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
   Named elements{op.getOut(), "outs"};
@@ -363,7 +384,8 @@ LogicalResult GroupedMatmulOp::verify() {
   if ((!getScatter() &&
        failed(verifyDim(*this, out, out.rank() - 2, a.dim(a.rank() - 2)))) ||
       failed(verifyDim(*this, out, out.rank() - 1, columns)) ||
-      (getResultScales() && failed(verifyQuantizedResult(*this, groups))))
+      (getResultScales() && failed(verifyQuantizedResult(*this, groups))) ||
+      failed(verifyColumns(*this, out))) // grouped_matmul C25
     return failure();
   // With ragged rows, B and its scales are an ordinary batch.
   RaggedKind raggedB = rows ? RaggedKind::None : RaggedKind::Reduction;

@@ -70,9 +70,11 @@ LogicalResult mxgpu::verifyBlock(Operation *op, Type type) {
 
 /// Fails unless `type` is a matrix with the elements of a register value.
 static LogicalResult verifyMatrix(Operation *op, MemRefType type,
-                                  Type elementType) {
-  if (type.getRank() != 2 || !type.getLayout().isIdentity()) // shared C13
-    return op->emitOpError("expected a matrix with identity layout, found ")
+                                  Type elementType, bool mayBeSlice = false) {
+  if (type.getRank() != 2 || !(mayBeSlice ? type.areTrailingDimsContiguous(1)
+                                          : type.getLayout().isIdentity()))
+    return op->emitOpError("expected a matrix with ") // shared C13
+           << (mayBeSlice ? "contiguous rows" : "identity layout") << ", found "
            << type;
   if (type.getElementType() != elementType) // shared C14
     return op->emitOpError("expected a matrix with element type ")
@@ -110,7 +112,7 @@ LogicalResult StoreFragmentOp::verify() {
   auto type = cast<VectorType>(getFragment().getType());
   if (failed(verifyBlock(*this, type)) ||
       failed(verifyMatrix(*this, cast<MemRefType>(getDest().getType()),
-                          type.getElementType())))
+                          type.getElementType(), /*mayBeSlice=*/true)))
     return failure();
   if (getAdd() && !type.getElementType().isF32()) // store_fragment C1
     return emitOpError("'add' requires f32 elements, found ") << type;

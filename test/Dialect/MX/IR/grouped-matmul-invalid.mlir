@@ -241,3 +241,12 @@ func.func ${function} {
 // SET function = @grouped_matmul_c24_quantized(%a: tensor<64x64xbf16>, %b: tensor<4x128x64xbf16>, %o: tensor<4xi32>, %r: tensor<2xi32>, %s: tensor<4x4xi32>, %e: tensor<64x128xf8E4M3FN>, %f: tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>)
 // expected-error @below {{'mx.grouped_matmul' op expected a single outs with 'where', found scales: quantize the result by mx.quantize}}
 %r0:2 = mx.grouped_matmul ragged = rows ins(%a, %b : tensor<64x64xbf16>, tensor<4x128x64xbf16>) offsets(%o : tensor<4xi32>) where wide(%r, %s : tensor<2xi32>, tensor<4x4xi32>) outs(%e, %f : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
+
+// SET function = @grouped_matmul_c25(%a: tensor<64x64xbf16>, %b: tensor<4x48x64xbf16>, %o: tensor<4xi32>, %o0: tensor<64x48xf32>)
+// expected-note @above {{outs is defined here}}
+// expected-error @below {{'mx.grouped_matmul' op expected 'columns' to be [begin, end] with 0 <= begin < end <= N, a static number of columns of outs, found [32, 49] and 'tensor<64x48xf32>'}}
+%r0 = mx.grouped_matmul ragged = rows ins(%a, %b : tensor<64x64xbf16>, tensor<4x48x64xbf16>) offsets(%o : tensor<4xi32>) outs(%o0 : tensor<64x48xf32>) columns = [32, 49] -> tensor<64x48xf32>
+
+// SET function = @grouped_matmul_c25_masked(%a: tensor<4x64x64xbf16>, %b: tensor<4x48x64xbf16>, %o: tensor<4xi32>, %o0: tensor<4x64x48xf32>)
+// expected-error @below {{'mx.grouped_matmul' op expected ragged = rows, num_b = 1 and a single outs without 'masked', 'scatter' and 'where' with 'columns'}}
+%r0 = mx.grouped_matmul ragged = rows masked ins(%a, %b : tensor<4x64x64xbf16>, tensor<4x48x64xbf16>) offsets(%o : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) columns = [0, 32] -> tensor<4x64x48xf32>

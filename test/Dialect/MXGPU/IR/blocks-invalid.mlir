@@ -62,14 +62,14 @@ mxgpu.store_block %v, %x[%n, %n] : vector<2048xbf16>, memref<128x64xbf16>
 // SET arguments = %c: memref<4x4x4xf32>, %n: index, %p: i1
 %f = ub.poison : vector<32xf32>
 // shared C13
-// expected-error @below {{'mxgpu.store_fragment' op expected a matrix with identity layout, found 'memref<4x4x4xf32>'}}
+// expected-error @below {{'mxgpu.store_fragment' op expected a matrix with contiguous rows, found 'memref<4x4x4xf32>'}}
 mxgpu.store_fragment %f, %c[%n, %n] when(%p) : vector<32xf32>, memref<4x4x4xf32>
 
-// SET arguments = %c: memref<4x4xf32, strided<[8, 1]>>, %n: index, %p: i1
+// SET arguments = %c: memref<4x4xf32, strided<[8, 2]>>, %n: index, %p: i1
 %f = ub.poison : vector<32xf32>
 // shared C13
-// expected-error @below {{'mxgpu.store_fragment' op expected a matrix with identity layout, found 'memref<4x4xf32, strided<[8, 1]>>'}}
-mxgpu.store_fragment %f, %c[%n, %n] when(%p) : vector<32xf32>, memref<4x4xf32, strided<[8, 1]>>
+// expected-error @below {{'mxgpu.store_fragment' op expected a matrix with contiguous rows, found 'memref<4x4xf32, strided<[8, 2]>>'}}
+mxgpu.store_fragment %f, %c[%n, %n] when(%p) : vector<32xf32>, memref<4x4xf32, strided<[8, 2]>>
 
 // SET arguments = %c: memref<4x4xbf16>, %n: index, %p: i1
 %f = ub.poison : vector<32xf32>

@@ -36,6 +36,8 @@ def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
               "Row classes of A and B that select elements, or none.">,
     MX_Getter<"std::optional<::mx::RowClass>", "getWhere",
               "Class of the computed elements, or none for all elements.">,
+    MX_Getter<"std::optional<std::pair<int64_t, int64_t>>", "getColumnRange",
+              "First and end of the computed columns, or none for all columns.">,
     MX_Getter<"::mlir::Value", "getOut",
               "Destination of the result, or of its elements if quantized.">,
     MX_Getter<"::mlir::Value", "getResult",

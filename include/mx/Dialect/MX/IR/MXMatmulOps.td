@@ -116,6 +116,7 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
         ::mlir::Location loc, ::mlir::ValueRange outs,
         ::mx::EpilogueBody epilogue, int64_t numB);
     ::mlir::Value getExpertOffsets() { return {}; }
+    std::optional<std::pair<int64_t, int64_t>> getColumnRange() { return {}; }
     ::mx::RaggedKind getRaggedOrNone() { return ::mx::RaggedKind::None; }
     ::mlir::Value getScatterRows() { return {}; }
     bool isMasked() { return false; }
@@ -165,6 +166,9 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
 
     With `ragged = rows`, results may have other forms:
 
+    - With `columns = [n0, n1]` only columns n0 to n1 - 1 are computed, and the
+      other columns of `outs` stay. `mx.collect` thus sends columns before the
+      matmul computes the others.
     - With `num_b = V` each matrix of B consists of V stacked matrices, so B is
       `G x V*N x K`. The epilogue, which is required, receives V accumulators,
       one for row n of each of the stacked matrices. A single matmul can thus
@@ -224,6 +228,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     DefaultValuedAttr<MX_BlockShapeAttr, "::mx::BlockShape(32)">:$block_size,
     OptionalAttr<MX_BlockShapeAttr>:$b_block_size, OptionalAttr<I64Attr>:$promote,
     UnitAttr:$in_order,
+    OptionalAttr<DenseI64ArrayAttr>:$columns,
     DefaultValuedAttr<I64Attr, "1">:$num_b,
     OptionalAttr<MX_RowClassAttr>:$where,
     UnitAttr:$accumulate,
@@ -243,7 +248,8 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     `outs` `(` $outs `:` type($outs) `)`
     (`block_size` `=` custom<BlockSize>($block_size)^)?
     (`b_block_size` `=` custom<BlockSize>($b_block_size)^)?
-    (`promote` `=` $promote^)? (`in_order` $in_order^)? (`num_b` `=` $num_b^)?
+    (`promote` `=` $promote^)? (`in_order` $in_order^)?
+    (`columns` `=` $columns^)? (`num_b` `=` $num_b^)?
     (`accumulate` $accumulate^)? (`scale_rounding` `=` $scale_rounding^)?
     (`a_order` `=` $a_order^)? (`b_order` `=` $b_order^)?
     attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?
@@ -264,6 +270,11 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
         ::mlir::Location loc, ::mlir::ValueRange outs,
         ::mx::EpilogueBody epilogue, int64_t numB);
     ::mlir::Value getExpertOffsets() { return getOffsets(); }
+    std::optional<std::pair<int64_t, int64_t>> getColumnRange() {
+      if (std::optional<::llvm::ArrayRef<int64_t>> range = getColumns())
+        return std::pair((*range)[0], (*range)[1]);
+      return std::nullopt;
+    }
     ::mx::RaggedKind getRaggedOrNone() { return getRagged(); }
     ::mlir::Value getScatterRows() { return getScatter(); }
     bool isMasked() { return getMasked(); }
@@ -272,7 +283,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     }
     ::mx::ScaleRounding getResultScaleRounding() { return getScaleRounding(); }
     bool readsOuts() {
-      return getAccumulate() || getScatter() || getWhere();
+      return getAccumulate() || getScatter() || getWhere() || getColumns();
     }
   }];
 }

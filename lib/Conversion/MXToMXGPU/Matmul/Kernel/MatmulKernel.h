@@ -38,6 +38,8 @@ enum class Arg {
   ResultScales, ///< Scales of a quantized result.
   AClasses,     ///< Row classes of A and B.
   BClasses,     //
+  Columns,      ///< Number of computed columns, if not all, and first tile.
+  FirstTile,    //
 };
 
 class KernelArguments {

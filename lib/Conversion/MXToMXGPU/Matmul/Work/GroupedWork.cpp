@@ -51,6 +51,9 @@ Value RowsWork::getNumRowTiles() {
 
 void RowsWork::createScheduler(Value rows, Value columns, Value workTiles) {
   resultRows = rows;
+  resultColumns = columns;
+  if (Value some = arguments.get(Arg::Columns))
+    columns = some;
   scheduler = TileSchedulerOp::create(
       body, rows, columns, arguments.get(Arg::K), getTile(),
       schedule.getRaster(), /*single=*/false, workTiles, /*counter=*/Value(),
@@ -60,7 +63,7 @@ void RowsWork::createScheduler(Value rows, Value columns, Value workTiles) {
 OperandOrigin RowsWork::getOperands(ForEachWorkTileOp workTile) {
   Value row = getFirstRow(workTile), column = workTile.getColumn();
   Value columnTile = body.div(column, kScaleTileRows);
-  Value group = workTile.getGroup(), columns = scheduler.getColumns();
+  Value group = workTile.getGroup(), columns = resultColumns;
   Value rowTile = getRowTile(workTile);
   columnTile = body.add(columnTile,
                         body.mul(group, body.ceilDiv(columns, kScaleTileRows)));

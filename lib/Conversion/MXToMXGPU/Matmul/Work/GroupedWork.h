@@ -50,7 +50,7 @@ protected:
     return row;
   }
 
-  mlir::Value resultRows;
+  mlir::Value resultRows, resultColumns;
 };
 
 /// Each expert group owns the first rows of a padded matrix. The matrices are

@@ -47,6 +47,8 @@ Value WorkPolicy::getWorkTiles() {
   Value rowTiles = getNumRowTiles();
   Value out = op.getOut();
   Value columns = host.dim(out, cast<MemRefType>(out.getType()).getRank() - 1);
+  if (auto range = op.getColumnRange())
+    columns = host.index(range->second - range->first);
   return host.mul(rowTiles, host.ceilDiv(columns, matmul.getTileColumns()));
 }
 

@@ -126,8 +126,9 @@ static void groupBatch(MatmulOp op) {
       op.getB(), op.getBScales(), counts, op.getAlpha(), /*scatter=*/Value(),
       op.getRowClasses(), op.getOut(), RaggedKind::Rows, /*masked=*/true,
       op.getBlockSize(), op.getBBlockSizeAttr(), op.getPromoteAttr(),
-      op.getInOrder(), /*num_b=*/1, op.getWhereAttr(), op.getAccumulate(),
-      ScaleRounding::Ceil, op.getAOrderAttr(), op.getBOrderAttr(),
+      op.getInOrder(), /*columns=*/{}, /*num_b=*/1, op.getWhereAttr(),
+      op.getAccumulate(), ScaleRounding::Ceil, op.getAOrderAttr(),
+      op.getBOrderAttr(),
       /*epilogueCount=*/op.getEpilogue().size());
   grouped->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   for (auto [from, to] :

@@ -15,8 +15,9 @@ static constexpr StringRef kRaggedReason =
     "the expert groups of a ragged operation divide it";
 
 static constexpr StringRef kFormReason =
-    "a result that is masked, scattered, quantized or made of several matrices "
-    "is computed whole";
+    "a result that is masked, scattered, quantized, made of several matrices "
+    "or "
+    "limited to some columns is computed whole";
 
 /// Returns a nest of `batch` leading loops, then the given loops.
 static LoopNest makeNest(int64_t batch, ArrayRef<StringRef> names) {
@@ -172,7 +173,7 @@ LoopNest mx::tiling::getLoopNest(GroupedMatmulOp op) {
   if (op.getNumB() > 1)
     b[1] = DimMap::kWhole;
   bool hasForm = op.getNumB() > 1 || op.getResultScales() || op.getScatter() ||
-                 op.getMasked();
+                 op.getMasked() || op.getColumns();
   if (hasForm)
     nest.whole.append({{n, kFormReason}, {k, kFormReason}});
   nest.addOrdered(op.getAMutable(), a, getOrderOfA(op));
