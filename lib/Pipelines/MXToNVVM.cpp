@@ -65,7 +65,7 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
   buildMXBeginPipeline(pm);
   pm.addPass(createMXGeneralizeQuantize());
-  pm.addPass(createMXDecomposeGroups());
+  pm.addPass(createMXDecomposeGroups({options.chip}));
   pm.addPass(createMXClampIndices());
   pm.addPass(createMXDecomposeTensors({/*onDevice=*/true}));
   pm.addPass(createMXDefineArith());

@@ -35,6 +35,7 @@ static constexpr Rates h200() {
   rates.loadLatency = 354 + rates.handOver;
   rates.missLatency = 913 - 354;
   rates.hasFastCurve = false;
+  rates.linkBytesPerClk = 162; // 300 GB/s over NVLink 4, assumed
   return rates;
 }
 const Rates mx::target::kH200Rates = h200();
@@ -59,6 +60,7 @@ static constexpr Rates rtx5090() {
   rates.l2BytesPerClk = 3300;
   rates.l2Bytes = 96u << 20; // [RTX]
   // The data sheet lists 1792 GB/s at 2.41 GHz [RTX].
+  rates.linkBytesPerClk = 20; // 50 GB/s over PCIe 5, assumed
   rates.hbmBytesPerClk = 740;
   rates.streamBytesPerClk = 740;
   return rates;

@@ -216,6 +216,18 @@ for a, b in zip(whole, found):
     for x, y in zip(a, b):
         np.testing.assert_array_equal(np.asarray(x).view(np.uint8), np.asarray(y).view(np.uint8))
 
+# Results do not depend on the parts in which they are returned.
+WIDE = 320
+wide = [(np.tile(x, 5), ids, weights, np.tile(dy, 5)) for x, ids, weights, dy in given]
+wide1, wide2 = np.tile(w1, 5), np.tile(w2, (1, 5, 1))
+outcomes = []
+for parts in 1, 2:
+    layers = on_ranks(lambda rank: mx.RoutedMoELayer(EXPERTS, WIDE, INNER, K, groups[rank], tokens=TOKENS, parts=parts))
+    outcomes.append(on_ranks(lambda rank: step(layers[rank], wide[rank], wide1, wide2)[0]))
+for a, b in zip(*outcomes):
+    for x, y in zip(a, b):
+        np.testing.assert_array_equal(np.asarray(x).view(np.uint8), np.asarray(y).view(np.uint8))
+
 
 layers = make_layers(groups, slots=min(needed) - 1)
 
@@ -259,6 +271,8 @@ refuses(ValueError, "hidden: expected a multiple of 32, at least 32, found 33",
         lambda: mx.RoutedMoELayer(4, 33, INNER, K, tokens=TOKENS))
 refuses(ValueError, "slots: expected at least 1, found 0",
         lambda: mx.RoutedMoELayer(4, HIDDEN, INNER, K, tokens=TOKENS, slots=0))
+refuses(ValueError, "parts: expected at least 1, found 0",
+        lambda: mx.RoutedMoELayer(4, HIDDEN, INNER, K, tokens=TOKENS, parts=0))
 refuses(ValueError, "capacity: expected at least 1, found 0",
         lambda: mx.RoutedMoELayer(4, HIDDEN, INNER, K, tokens=TOKENS, capacity=0))
 quantized = alone.quantize_weights(w1, w2)

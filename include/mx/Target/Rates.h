@@ -81,6 +81,11 @@ struct Rates {
   /// matmuls.
   unsigned streamBytesPerClk = 4266;
 
+  /// Bandwidth to other GPUs in one direction: 600 GB/s over NVLink 5 (assumed,
+  /// 2/3 of the data sheet), at 1.85 GHz. Latency of a collective, 20 us.
+  unsigned linkBytesPerClk = 324;
+  unsigned collectiveLatency = 37000;
+
   //===--- Epilogue, per CTA ----------------------------------------------===//
 
   /// tcgen05.ld.32x32b by four warps: 4 bytes in each of 128 lanes (assumed).

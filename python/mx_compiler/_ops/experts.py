@@ -234,6 +234,8 @@ class RoutedMoELayer(_Layer):
                   own, equal on all ranks; default: tokens. With fewer slots, only the tokens
                   that a rank needs are sent to the rank. Excess tokens are dropped, with the
                   errors of `capacity`
+    parts         maximum number of parts of the columns of y and the gradient of x, equal on all
+                  ranks. A part is sent while the next is computed; default: chosen from the sizes
     activations, weights, gradients
                   formats with blocks of 32 (mx.FORMATS); gradients default to
                   activations. Activations and gradients are sent in these formats
@@ -251,6 +253,7 @@ class RoutedMoELayer(_Layer):
 
     def __init__(self, experts: int, hidden: int, intermediate: int, choices: int,
                  group: Group | None = None, *, tokens: int, slots: int | None = None,
+                 parts: int | None = None,
                  activations: str = "mxfp8", weights: str = "mxfp8",
                  gradients: str | None = None, capacity: int | None = None,
                  chip: str | None = None, cache: bool | str | os.PathLike[str] = True) -> None:
@@ -259,7 +262,8 @@ class RoutedMoELayer(_Layer):
         self._begin(experts, hidden, intermediate, activations, weights, gradients)
         ranks = 1 if group is None else group.size
         for name, size in (("choices", choices), ("tokens", tokens),
-                           ("slots", tokens if slots is None else slots)):
+                           ("slots", tokens if slots is None else slots),
+                           ("parts", 1 if parts is None else parts)):
             check.size(name, size, 1)
         if experts % ranks:
             raise ValueError(f"experts: expected a multiple of {ranks}, the number of ranks, "
@@ -279,7 +283,7 @@ class RoutedMoELayer(_Layer):
         self._needed = RowCounts(self.rank, group, is_of_slots=True)
         self._padded = frozenset(_FORWARD_RESULTS + i for i in self._padded_scales)
         text = ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
-                                   *self._elements(), slots=self.slots)
+                                   *self._elements(), slots=self.slots, parts=parts)
         with on_device_of(group):
             self._compile(text, "moe_layer_ranks", chip, cache)
             if ranks > 1:
@@ -455,12 +459,14 @@ def template_text(experts, hidden, intermediate, activations="f8E4M3FN",
 
 def ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
                         activations="f8E4M3FN", weights="f8E4M3FN", gradients="f8E4M3FN",
-                        slots=None):
+                        slots=None, parts=None):
     """Returns the MLIR program of a RoutedMoELayer with these sizes and element types."""
     text = _resize("moe_layer_ranks.mlir", _sizes_of(8, 384, 256, 2, 64, 2),
                    _sizes_of(experts, hidden, intermediate, ranks, tokens, choices, slots),
                    dict(activations=activations, weights=weights, gradients=gradients))
     group = f"mx.group @{GROUP} size = {ranks} tokens = {tokens}"
+    if parts is not None:
+        text = text.replace(" wire = bf16", f" wire = bf16 parts = {parts}")
     return text.replace(group, group + f" slots = {slots}" * bool(slots), 1)
 
 

@@ -245,6 +245,9 @@ LogicalResult CollectOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   if (!isa<Float32Type, BFloat16Type>(getWire())) // collect C3
     return emitOpError("expected wire = f32 or bf16, found ") << getWire();
+  if (getParts() && int64_t(*getParts()) < 1) // collect C5
+    return emitOpError("expected at least 1 part, found ")
+           << int64_t(*getParts());
   if (ShapedType::isDynamic(input.dim(1)))
     return errorAt(*this, input)
            << "expected rows of static size in input, found " << input.type();

@@ -42,7 +42,7 @@ _alone = itertools.count()
 
 class Group:
     """Rank group of the ranks in a process group, among which experts are divided. All ranks create
-    the group together and with the same `tokens` and `slots`. Creation uses the store of the
+    the group together and with the same `tokens`, `slots` and `parts`. Creation uses the store of the
     process group, but not its backend.
 
     process_group  a ProcessGroup, a one-dimensional DeviceMesh (`mesh["ep"]`), or None
@@ -51,6 +51,8 @@ class Group:
     slots          maximum number of tokens of a rank in a call for the experts of one rank,
                    including its own; default: tokens. With fewer slots, only the tokens that
                    a rank needs are sent to the rank
+    parts          maximum number of parts in which layers compute and return their results. A
+                   part is sent while the next is computed; default: chosen from the sizes
     timeout        longest wait for other ranks, in seconds, before the rank group ends
     transport      "nccl" or "peer" on GPUs, "host" on other devices, or None for the
                    transport of the device
@@ -62,10 +64,13 @@ class Group:
     mx_compiler.Error if a rank is missing."""
 
     def __init__(self, process_group: Any = None, *, tokens: int, slots: int | None = None,
-                 timeout: float = 100.0, transport: str | None = None, name: str = "ep") -> None:
+                 parts: int | None = None, timeout: float = 100.0, transport: str | None = None, name: str = "ep") -> None:
         check.size("tokens", tokens, 1)
         if slots is not None:
             check.size("slots", slots, 1)
+        if parts is not None:
+            check.size("parts", parts, 1)
+        self._parts = parts
         found = _find_process_group(process_group)
         if found is None:
             self._begin(f"alone/{next(_alone)}", None, 0, 1, device_name(), tokens)
@@ -89,6 +94,7 @@ class Group:
         sent."""
         check.size("tokens", tokens, 1)
         group = cls.__new__(cls)
+        group._parts = None
         place = _cuda_place() if torch.cuda.is_available() else device_name()
         group._begin(f"alone/{next(_alone)}", None, 0, 1, place, tokens)
         return group
@@ -156,7 +162,7 @@ class Group:
             with on_device(self.device):
                 found = self._layers[key] = RoutedMoELayer(
                     experts, hidden, intermediate, choices, self._group, tokens=self.tokens,
-                    slots=self.slots,
+                    slots=self.slots, parts=self._parts,
                     activations=formats[0], weights=formats[1], gradients=formats[2])
         return found
 

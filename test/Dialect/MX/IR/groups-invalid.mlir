@@ -282,6 +282,13 @@ func.func @collect_c4(%ids: tensor<3x2xi32>, %z: tensor<9x?xbf16>, %s: tensor<9x
 }
 
 mx.group @ep size = 2 tokens = 4
+func.func @collect_c5(%ids: tensor<3x2xi32>, %z: tensor<9x64xbf16>, %s: tensor<9xi32>, %o: tensor<3x64xf32>) {
+  // expected-error @below {{'mx.collect' op expected at least 1 part, found 0}}
+  %y = mx.collect @ep experts = 8 wire = bf16 parts = 0 ids(%ids : tensor<3x2xi32>) ins(%z : tensor<9x64xbf16>) slots(%s : tensor<9xi32>) outs(%o : tensor<3x64xf32>) -> tensor<3x64xf32>
+  return
+}
+
+mx.group @ep size = 2 tokens = 4
 // expected-note @below {{outs is defined here}}
 func.func @collect_pairs_c1(%ids: tensor<3x2xi32>, %z: tensor<9xf32>, %s: tensor<9xi32>, %o: tensor<3x3xf32>) {
   // expected-error @below {{'mx.collect_pairs' op expected dimension 1 of outs to be 2, found 3}}

@@ -178,21 +178,27 @@ def MX_CollectOp : MX_CollectiveOp<"collect"> {
     without experts is 0. The order of additions is independent of arrival
     times, so results are reproducible to the bit.
 
+    The collect of an `mx.grouped_matmul ragged = rows` result without other
+    users is split into `parts` parts of the columns, so that a part is sent
+    while the matmul computes the next part. Bits do not change. Parts begin at
+    multiples of 256 columns, so there may be fewer. By default,
+    [mx-decompose-groups](Passes.md) selects the number of parts.
+
     Example:
 
     ```mlir
-    %y = mx.collect @ep experts = 64 wire = bf16 ids(%ids : tensor<?x8xi32>)
+    %y = mx.collect @ep experts = 64 wire = bf16 parts = 4 ids(%ids : tensor<?x8xi32>)
         ins(%z : tensor<?x7168xbf16>) slots(%slots : tensor<?xi32>)
         outs(%y0 : tensor<?x7168xf32>) -> tensor<?x7168xf32>
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$group, I64Attr:$experts,
-    TypeAttr:$wire, RankedTensorOf<[I32, I64]>:$ids,
-    RankedTensorOf<[F32, BF16, F16]>:$input, RankedTensorOf<[I32]>:$slots,
+    TypeAttr:$wire, OptionalAttr<I64Attr>:$parts,
+    RankedTensorOf<[I32, I64]>:$ids, RankedTensorOf<[F32, BF16, F16]>:$input, RankedTensorOf<[I32]>:$slots,
     RankedTensorOf<[F32]>:$outs);
   let results = (outs RankedTensorOf<[F32]>:$result);
   let assemblyFormat = [{
-    $group `experts` `=` $experts `wire` `=` $wire
+    $group `experts` `=` $experts `wire` `=` $wire (`parts` `=` $parts^)?
     `ids` `(` $ids `:` type($ids) `)`
     `ins` `(` $input `:` type($input) `)`
     `slots` `(` $slots `:` type($slots) `)`

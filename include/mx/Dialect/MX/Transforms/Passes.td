@@ -75,7 +75,12 @@ def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
     - `mx.collect` becomes an `mx.combine order = fixed overwrite`, which adds
       this rank's rows of each token, an `mx.all_to_all` of these partial sums,
       and an `mx.combine order = fixed` of the partial sums from all ranks that
-      own experts of a token;
+      own experts of a token. For `parts`, the steps before the last are done
+      part by part, each after the part of the matmul that it needs. By default,
+      the number of parts minimizes, for `chip`, the time of one part on the
+      wire plus, for each part, the latency of a collective and the tail of a
+      matmul. A rank group with a single rank, and an unknown chip, get one
+      part;
     - `mx.collect_pairs` is rewritten in the same way, but selects rows instead
       of adding them.
 
@@ -83,7 +88,12 @@ def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
     branch, or in a loop with non-constant bounds, a collective or a call to a
     function with collectives is an error.
   }];
+  let options = [
+    Option<"chip", "chip", "std::string", /*default=*/"",
+           "GPU for which the number of parts is selected">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::bufferization::BufferizationDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect"];
 }

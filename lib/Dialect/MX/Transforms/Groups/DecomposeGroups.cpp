@@ -9,6 +9,8 @@
 // ranks of its experts only, in both directions.
 //===----------------------------------------------------------------------===//
 
+#include "CollectParts.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -153,6 +155,11 @@ public:
         .getResult(0);
   }
 
+  /// Returns columns [begin, end) of an array.
+  Value cut(Value array, int64_t begin, int64_t end);
+  /// Replaces the columns returned by `cut`.
+  Value paste(Value columns, Value cut);
+
   /// Requires at run time that a rank has at most the declared number of
   /// tokens, unless the static size of `ids` proves it.
   void requireTokens(Value ids);
@@ -214,6 +221,26 @@ void GroupBuilder::requireRows(Value array, StringRef what, Value other,
       *this, same,
       ("expected equal numbers of rows in " + what + " and " + otherWhat)
           .str());
+}
+
+Value GroupBuilder::cut(Value array, int64_t begin, int64_t end) {
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(*this, getLoc(), array);
+  if (isConstantIntValue(sizes[1], end - begin))
+    return array;
+  sizes[1] = getIndexAttr(end - begin);
+  SmallVector<OpFoldResult> offsets = {getIndexAttr(0), getIndexAttr(begin)};
+  SmallVector<OpFoldResult> steps(2, getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(*this, array, offsets, sizes, steps);
+}
+
+Value GroupBuilder::paste(Value columns, Value cut) {
+  auto slice = cut.getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice)
+    return columns;
+  return tensor::InsertSliceOp::create(
+      *this, columns, slice.getSource(), slice.getMixedOffsets(),
+      slice.getMixedSizes(), slice.getMixedStrides());
 }
 
 Value GroupBuilder::forEachElement(
@@ -465,6 +492,7 @@ static void decompose(DispatchOp op) {
   op.erase();
 }
 
+<<<<<<< HEAD
 /// Returns the first operation of the block that needs the results of `op`.
 static Operation *findFirstUser(Operation *op) {
   Operation *first = op->getBlock()->getTerminator();
@@ -476,26 +504,73 @@ static Operation *findFirstUser(Operation *op) {
 }
 
 static void decompose(CollectOp op) {
+=======
+/// Exchanges the sums of part after part. A part is sent before the matmul
+/// computes the next part. The final sums need the exchanged sums, so they
+/// follow at the end.
+static void decompose(CollectOp op, const target::TargetInfo *target) {
+>>>>>>> 6e262415 ([MX] Return the columns of a collect in parts)
   GroupBuilder builder(op, op.getGroupOp(), op.getGroupAttr());
-  auto input = cast<RankedTensorType>(op.getInput().getType());
   auto ids = cast<RankedTensorType>(op.getIds().getType());
+  GroupedMatmulOp matmul = findSplittable(op);
+  if (!matmul && op.getParts().value_or(1) > 1)
+    emitRemark(op.getLoc(), "parts = ")
+        << *op.getParts()
+        << " has no effect: expected as input the result of an "
+           "mx.grouped_matmul ragged = rows that nothing else uses, with num_b "
+           "= 1 and without 'where' and 'columns'";
+  SmallVector<int64_t> ends = getPartEnds(op, matmul, target);
+  bool isSplit = ends.size() > 1;
+  Value all = isSplit ? matmul.getOuts()[0] : op.getInput();
   builder.requireTokens(op.getIds());
   builder.requireRows(op.getOuts(), "outs", op.getIds(), "ids");
-  builder.requireRows(op.getSlots(), "slots", op.getInput(), "input");
+  builder.requireRows(op.getSlots(), "slots", all, "input");
   Value rows = builder.findRows(op.getSlots(), ids.getDimSize(1));
-  Value empty =
-      builder.empty({builder.getRows(), input.getDimSize(1)}, op.getWire());
-  Value sums = builder.combine(op.getInput(), rows, empty, /*overwrite=*/true);
-  Value received = builder.allToAll(sums);
+  SmallVector<Value> received;
+  int64_t begin = 0;
+  for (int64_t end : ends) {
+    if (isSplit) {
+      auto part = cast<GroupedMatmulOp>(builder.clone(*matmul));
+      part.getOutsMutable().assign(all);
+      part.setColumns(ArrayRef{begin, end});
+      all = part.getResult();
+    }
+    Value memory =
+        builder.empty({builder.getRows(), end - begin}, op.getWire());
+    // CSE would merge the memory of two parts, one of which is being sent.
+    if (isSplit)
+      memory = bufferization::AllocTensorOp::create(
+          builder, cast<RankedTensorType>(memory.getType()), ValueRange());
+    Value sums = builder.combine(builder.cut(all, begin, end), rows, memory,
+                                 /*overwrite=*/true);
+    received.push_back(builder.allToAll(sums));
+    begin = end;
+  }
   Value tokens = builder.hasSlots()
                      ? builder.assignSlots(op.getIds(), op.getExperts()).tokens
                      : builder.findTokens(builder.findOwners(
                            builder.padIds(op.getIds()), op.getExperts()));
+<<<<<<< HEAD
   // Operations between the two run beside the exchange.
   builder.setInsertionPoint(findFirstUser(op));
   op.replaceAllUsesWith(builder.combine(
       received, tokens, builder.fill(op.getOuts(), 0), /*overwrite=*/false));
+=======
+  Value result = builder.fill(op.getOuts(), 0);
+  begin = 0;
+  for (auto [sums, end] : llvm::zip_equal(received, ends)) {
+    Value part = builder.cut(result, begin, end);
+    result = builder.paste(
+        builder.combine(sums, tokens, part, /*overwrite=*/false), part);
+    begin = end;
+  }
+  op.replaceAllUsesWith(result);
+>>>>>>> 6e262415 ([MX] Return the columns of a collect in parts)
   op.erase();
+  if (!isSplit)
+    return;
+  matmul.getResult().replaceAllUsesWith(matmul.getOuts()[0]);
+  matmul.erase();
 }
 
 /// Selects the received number for each token and choice.
@@ -603,14 +678,17 @@ namespace {
 
 struct DecomposeGroupsPass final
     : mx::impl::MXDecomposeGroupsBase<DecomposeGroupsPass> {
+  using MXDecomposeGroupsBase::MXDecomposeGroupsBase;
+
   void runOnOperation() override {
     if (failed(verifyCollectives(getOperation())))
       return signalPassFailure();
-    getOperation().walk([](Operation *op) {
+    const target::TargetInfo *target = target::lookupTarget(chip);
+    getOperation().walk([&](Operation *op) {
       if (auto dispatch = dyn_cast<DispatchOp>(op))
         decompose(dispatch);
       else if (auto collect = dyn_cast<CollectOp>(op))
-        decompose(collect);
+        decompose(collect, target);
       else if (auto pairs = dyn_cast<CollectPairsOp>(op))
         decompose(pairs);
     });
