@@ -365,7 +365,7 @@ func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends
       offsets(%ends : !ends) outs(%dx0 : !z)
       {mxgpu.expected_rows = 128 : i64} -> !z
   %dx1 = tensor.empty(%t) : !sums
-  %dx = mx.collect @ep experts = 8 wire = bf16 ids(%ids : !ids)
+  %dx = mx.collect @ep experts = 8 wire = bf16 parts = 1 ids(%ids : !ids)
       ins(%dxp : !z) slots(%slots : !list) outs(%dx1 : !sums) -> !sums
   %dw10 = tensor.empty() : !dw1
   %dw1 = mx.grouped_matmul ragged = reduction

@@ -136,10 +136,11 @@ TEST_F(EpilogueTest, ScatterIsRefused) {
   GroupedMatmulOp op = grouped(arg(6));
   op.getScatterMutable().assign(arg(4));
   EXPECT_TRUE(failed(op.attachEpilogue(rewriter, twice)));
-  EXPECT_EQ(failures.last,
-            "expected no scatter and no where, because other elements of outs "
-            "take no part in the epilogue: compute the elements where the "
-            "result is read");
+  EXPECT_EQ(
+      failures.last,
+      "expected no scatter, where or columns, because other elements of outs "
+      "take no part in the epilogue: compute the elements where the "
+      "result is read");
 }
 
 } // namespace

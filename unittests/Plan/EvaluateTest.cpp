@@ -150,7 +150,7 @@ TEST_F(EvaluateExchange, Values) {
 
 TEST_F(EvaluateExchange, Barriers) {
   inputs.peers = {4096, 0};
-  EXPECT_EQ(run(), "step 6 of the plan: expected a barrier only if the ranks "
+  EXPECT_EQ(run(), "step 7 of the plan: expected a barrier only if the ranks "
                    "of group 'tp' map each other's windows");
 }
 

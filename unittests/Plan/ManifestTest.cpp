@@ -257,9 +257,9 @@ TEST(Manifest, CollectivesRefused) {
        "workspace: expected a size that depends on no address, found "
        "'group0.peers'"},
       {"'barrier': 1", "'barrier': 2",
-       "steps[6].barrier: expected one of 2 groups, found 2"},
+       "steps[7].barrier: expected one of 2 groups, found 2"},
       {"'barrier': 1", "'barrier': 'ep'",
-       "steps[6].barrier: expected an integer, found a string"},
+       "steps[7].barrier: expected an integer, found a string"},
       {"'win0.address'", "'win3.address'",
        "values[1][1]: expected one of 3 windows, found 'win3.address'"},
       {"'win0.address'", "'win0.rank'",

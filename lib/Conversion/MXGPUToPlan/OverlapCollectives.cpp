@@ -22,8 +22,9 @@ using Memory = SmallVector<Value, 4>;
 
 /// Returns the rank group of a collective, or null for other operations.
 static Attribute getGroup(Operation *op) {
-  return isa<mxplan::AllGatherOp, mxplan::AllToAllOp>(op) ? op->getAttr("group")
-                                                          : Attribute();
+  return isa<mxplan::AllGatherOp, mxplan::AllToAllOp, mxplan::BarrierOp>(op)
+             ? op->getAttr("group")
+             : Attribute();
 }
 
 /// Returns true if a kernel may receive the address of a buffer as a number.
@@ -88,7 +89,8 @@ static Operation *findUser(Operation *collective) {
   };
   Operation *op = collective->getNextNode();
   while (!op->hasTrait<OpTrait::IsTerminator>() &&
-         (getGroup(op) == group || isPure(op) ||
+         ((getGroup(op) == group && !isa<mxplan::BarrierOp>(op)) ||
+          isPure(op) ||
           (!op->walk(isOfGroup).wasInterrupted() &&
            !mayOverlap(memory, findMemory(op)))))
     op = op->getNextNode();
@@ -110,7 +112,7 @@ static void overlap(Block &block, Attribute group) {
   SmallVector<std::pair<Operation *, Operation *>> waits;
   Operation *last = nullptr;
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (getGroup(&op) != group)
+    if (getGroup(&op) != group || isa<mxplan::BarrierOp>(op))
       continue;
     Operation *user = findUser(&op);
     bool isAfterRunning = last && op.isBeforeInBlock(last);

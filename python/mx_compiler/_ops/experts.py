@@ -234,7 +234,7 @@ class RoutedMoELayer(_Layer):
                   own, equal on all ranks; default: tokens. With fewer slots, only the tokens
                   that a rank needs are sent to the rank. Excess tokens are dropped, with the
                   errors of `capacity`
-    parts         maximum number of parts of the columns of y and the gradient of x, equal on all
+    parts         maximum number of parts of the columns of y, equal on all
                   ranks. A part is sent while the next is computed; default: chosen from the sizes
     activations, weights, gradients
                   formats with blocks of 32 (mx.FORMATS); gradients default to
@@ -466,7 +466,7 @@ def ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
                    dict(activations=activations, weights=weights, gradients=gradients))
     group = f"mx.group @{GROUP} size = {ranks} tokens = {tokens}"
     if parts is not None:
-        text = text.replace(" wire = bf16", f" wire = bf16 parts = {parts}")
+        text = text.replace(" wire = bf16 ids", f" wire = bf16 parts = {parts} ids")
     return text.replace(group, group + f" slots = {slots}" * bool(slots), 1)
 
 

@@ -83,6 +83,22 @@ func.func @several(%x: !mxplan.buffer, %n: index) {
   return
 }
 
+// A barrier follows all collectives of its group.
+// CHECK-LABEL: @barrier
+// CHECK: %[[SENT:.*]] = mxplan.all_gather
+// CHECK-NEXT: mxplan.launch
+// CHECK-NEXT: mxplan.wait %[[SENT]]
+// CHECK-NEXT: mxplan.barrier @ep
+func.func @barrier(%x: !mxplan.buffer, %n: index) {
+  %c1 = arith.constant 1 : index
+  %w = mxplan.window @ep bytes(512)
+  mxplan.all_gather @ep %w bytes(%n)
+  mxplan.launch @kernels::@use grid(%c1) args(%x : !mxplan.buffer)
+  mxplan.barrier @ep
+  mxplan.launch @kernels::@use grid(%c1) args(%x : !mxplan.buffer)
+  return
+}
+
 // Tensor maps, slices, and addresses that kernels receive as numbers, are uses.
 // CHECK-LABEL: @hidden
 // CHECK: mxplan.all_gather @ep %{{[0-9]+}} bytes(%{{[a-z0-9]*}})

@@ -164,7 +164,7 @@ class Device:
                 buffer, offset = self.place(step["memset"])
                 self.launches.append({"memset": {"buffer": buffer, "offset": offset, "byte": step["byte"],
                                                  "bytes": bytes}})
-            else:
+            elif "wait" not in step:  # collectives end at once here
                 (source, start), (target, offset) = (self.place(step["copy"]),
                                                      self.place(step["to"], step.get("offset", 0)))
                 self.launches.append({"copy": {"from": source, "from_offset": start, "to": target, "to_offset": offset,

@@ -128,7 +128,7 @@ mx::detail::attachEpilogue(MatmulOpInterface matmul, RewriterBase &rewriter,
   if (matmul.getScatterRows() || matmul.getWhere() || matmul.getColumnRange())
     return rewriter.notifyMatchFailure(
         matmul,
-        "expected no scatter, where and columns, because other elements of "
+        "expected no scatter, where or columns, because other elements of "
         "outs take no part in the epilogue: compute the elements where "
         "the result is read");
   OpBuilder::InsertionGuard guard(rewriter);

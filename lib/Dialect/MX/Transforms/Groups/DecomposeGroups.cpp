@@ -492,7 +492,6 @@ static void decompose(DispatchOp op) {
   op.erase();
 }
 
-<<<<<<< HEAD
 /// Returns the first operation of the block that needs the results of `op`.
 static Operation *findFirstUser(Operation *op) {
   Operation *first = op->getBlock()->getTerminator();
@@ -503,13 +502,10 @@ static Operation *findFirstUser(Operation *op) {
   return first;
 }
 
-static void decompose(CollectOp op) {
-=======
 /// Exchanges the sums of part after part. A part is sent before the matmul
 /// computes the next part. The final sums need the exchanged sums, so they
 /// follow at the end.
 static void decompose(CollectOp op, const target::TargetInfo *target) {
->>>>>>> 6e262415 ([MX] Return the columns of a collect in parts)
   GroupBuilder builder(op, op.getGroupOp(), op.getGroupAttr());
   auto ids = cast<RankedTensorType>(op.getIds().getType());
   GroupedMatmulOp matmul = findSplittable(op);
@@ -550,12 +546,8 @@ static void decompose(CollectOp op, const target::TargetInfo *target) {
                      ? builder.assignSlots(op.getIds(), op.getExperts()).tokens
                      : builder.findTokens(builder.findOwners(
                            builder.padIds(op.getIds()), op.getExperts()));
-<<<<<<< HEAD
   // Operations between the two run beside the exchange.
   builder.setInsertionPoint(findFirstUser(op));
-  op.replaceAllUsesWith(builder.combine(
-      received, tokens, builder.fill(op.getOuts(), 0), /*overwrite=*/false));
-=======
   Value result = builder.fill(op.getOuts(), 0);
   begin = 0;
   for (auto [sums, end] : llvm::zip_equal(received, ends)) {
@@ -565,7 +557,6 @@ static void decompose(CollectOp op, const target::TargetInfo *target) {
     begin = end;
   }
   op.replaceAllUsesWith(result);
->>>>>>> 6e262415 ([MX] Return the columns of a collect in parts)
   op.erase();
   if (!isSplit)
     return;
