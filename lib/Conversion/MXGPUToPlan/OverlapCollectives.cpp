@@ -107,9 +107,43 @@ static Operation *addToken(Operation *collective) {
   return started;
 }
 
+/// Returns `number` for a GPU with one multiprocessor less, in which
+/// collectives wait for other ranks. Creates operations only if `number`
+/// depends on the count of multiprocessors.
+static Value reserve(OpBuilder &builder, Value number) {
+  Operation *op = number.getDefiningOp();
+  if (!op || !isMemoryEffectFree(op) || op->getNumResults() != 1 ||
+      op->getNumRegions())
+    return number;
+  if (isa<mxgpu::SmCountOp>(op)) {
+    Location loc = op->getLoc();
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    Value rest = arith::SubIOp::create(builder, loc, number, one);
+    return arith::MaxSIOp::create(builder, loc, rest, one);
+  }
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(reserve(builder, operand));
+  if (ValueRange(operands) == op->getOperands())
+    return number;
+  Operation *copy = builder.clone(*op);
+  copy->setOperands(operands);
+  return copy->getResult(0);
+}
+
+/// Reserves a multiprocessor beside kernels with a CTA for each multiprocessor.
+/// Such a kernel would end late if a CTA had to wait for a collective to end.
+static void reserve(Operation *op) {
+  op->walk([](mxplan::LaunchOp launch) {
+    OpBuilder builder(launch);
+    launch.getGridMutable().assign(reserve(builder, launch.getGrid()));
+  });
+}
+
 static void overlap(Block &block, Attribute group) {
   // Users of the running collectives, and the last of these users.
   SmallVector<std::pair<Operation *, Operation *>> waits;
+  llvm::SetVector<Operation *> beside;
   Operation *last = nullptr;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (getGroup(&op) != group || isa<mxplan::BarrierOp>(op))
@@ -127,8 +161,14 @@ static void overlap(Block &block, Attribute group) {
     // Collectives run in order, so a wait also ends the earlier ones.
     while (!waits.empty() && !waits.back().second->isBeforeInBlock(user))
       waits.pop_back();
-    waits.push_back({addToken(&op), user});
+    Operation *started = addToken(&op);
+    waits.push_back({started, user});
+    for (Operation *next = started; next != user; next = next->getNextNode())
+      if (!getGroup(next))
+        beside.insert(next);
   }
+  for (Operation *op : beside)
+    reserve(op);
   for (auto [collective, user] : waits) {
     OpBuilder builder(user);
     mxplan::WaitOp::create(builder, collective->getLoc(),

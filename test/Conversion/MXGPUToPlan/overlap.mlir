@@ -83,6 +83,33 @@ func.func @several(%x: !mxplan.buffer, %n: index) {
   return
 }
 
+// Only kernels beside a collective leave a multiprocessor to it.
+// CHECK-LABEL: @reserve
+// CHECK: %[[COUNT:.*]] = mxgpu.sm_count
+// CHECK-NEXT: %[[GRID:.*]] = arith.divui %[[COUNT]], %{{.*}}
+// CHECK-NEXT: mxplan.launch @kernels::@use grid(%[[GRID]])
+// CHECK-NEXT: mxplan.all_gather
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: %[[ONE:.*]] = arith.constant 1
+// CHECK-NEXT: %[[REST:.*]] = arith.subi %[[COUNT]], %[[ONE]]
+// CHECK-NEXT: %[[LESS:.*]] = arith.maxsi %[[REST]], %[[ONE]]
+// CHECK-NEXT: %[[GRID2:.*]] = arith.divui %[[LESS]], %{{.*}}
+// CHECK-NEXT: mxplan.launch @kernels::@use grid(%[[GRID2]])
+// CHECK: mxplan.wait
+// CHECK-NEXT: mxplan.launch @kernels::@use grid(%[[GRID]])
+func.func @reserve(%x: !mxplan.buffer, %n: index, %c: i1) {
+  %w = mxplan.window @ep bytes(512)
+  %count = mxgpu.sm_count
+  %grid = arith.divui %count, %n : index
+  mxplan.launch @kernels::@use grid(%grid) args(%x : !mxplan.buffer)
+  mxplan.all_gather @ep %w bytes(%n)
+  scf.if %c {
+    mxplan.launch @kernels::@use grid(%grid) args(%x : !mxplan.buffer)
+  }
+  mxplan.launch @kernels::@use grid(%grid) args(%w : !mxplan.buffer)
+  return
+}
+
 // A barrier follows all collectives of its group.
 // CHECK-LABEL: @barrier
 // CHECK: %[[SENT:.*]] = mxplan.all_gather

@@ -35,7 +35,8 @@ def MXPlanOverlapCollectives
     gets a token, and an `mxplan.wait` precedes this use. Collectives of a group
     complete in order, so later ones get tokens until the last wait. Operations
     keep their order: programs should start collectives early. Unidentified
-    memory counts as a use.
+    memory counts as a use. Kernels with a CTA for each multiprocessor leave one to
+    the collectives.
 
     ```mlir
     mxplan.all_to_all @ep %sums to %window bytes(%n)
