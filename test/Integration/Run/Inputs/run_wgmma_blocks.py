@@ -3,8 +3,7 @@ equal for all divisions of the rows and all locations of A.
 
     run_wgmma_blocks.py PROGRAM [--device sim|cuda|cuda:N] [--save FILE.npz] [--same-as FILE.npz]
 
-The options match wgmma.py: for a GPU, save the results of the simulator, then pass --device=cuda --same-as with that
-file."""
+For a GPU, save the results of the simulator, then pass --device=cuda --same-as with that file."""
 
 import pathlib
 import sys
