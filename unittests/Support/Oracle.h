@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -93,41 +92,6 @@ inline const Oracle &oracle(FloatFormat format) {
 /// Returns 2^(code - 127), the definition of E8M0.
 inline double e8m0Value(int code) { return std::ldexp(1.0, code - 127); }
 
-/// Searches for the code of the power of two next to |x| from above or below.
-inline uint8_t e8m0Search(double x, bool up, bool saturate) {
-  uint8_t overflow = saturate ? 0xFE : 0xFF;
-  double a = std::fabs(x);
-  if (std::isnan(a))
-    return 0xFF;
-  if (std::isinf(a))
-    return overflow;
-  if (up) {
-    for (int code = 0; code <= 0xFE; ++code)
-      if (e8m0Value(code) >= a)
-        return uint8_t(code);
-    return overflow;
-  }
-  for (int code = 0xFE; code > 0; --code)
-    if (e8m0Value(code) <= a)
-      return uint8_t(code);
-  return 0;
-}
-
-/// Calls f(bits) for the binary32 patterns within `distance` ulps of the
-/// positive value `center`, and for their negations.
-template <typename F>
-void forEachNear(double center, int distance, F f) {
-  float nearest = float(center);
-  int64_t base = bitsOf(nearest);
-  for (int d = -distance; d <= distance; ++d) {
-    int64_t bits = base + d;
-    if (bits < 0 || bits > 0x7FFFFFFF)
-      continue;
-    f(uint32_t(bits));
-    f(uint32_t(bits) | 0x80000000u);
-  }
-}
-
 /// Returns patterns that every function must handle: zeros, subnormals, powers
 /// of two and their neighbors, infinities, NaNs of all kinds.
 inline std::vector<uint32_t> specialBits() {
@@ -139,16 +103,6 @@ inline std::vector<uint32_t> specialBits() {
           0x700001u, 0x7E0000u, 0x7FFFFEu, 0x7FFFFFu})
       for (uint32_t sign : {0u, 0x80000000u})
         all.push_back(sign | exponent << 23 | mantissa);
-  return all;
-}
-
-/// Returns random patterns, uniform over the bits and therefore over the
-/// exponents.
-inline std::vector<uint32_t> randomBits(size_t n, uint32_t seed) {
-  std::mt19937 engine(seed);
-  std::vector<uint32_t> all(n);
-  for (uint32_t &bits : all)
-    bits = uint32_t(engine());
   return all;
 }
 

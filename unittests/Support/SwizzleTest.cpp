@@ -75,28 +75,4 @@ TEST(Swizzle, IsItsOwnInverseAndRepeats) {
   }
 }
 
-TEST(Swizzle, BaseOffsetRotatesTheLines) {
-  // If the pattern begins at line b, line b is swizzled like line 0.
-  for (Swizzle swizzle : {Swizzle::B32, Swizzle::B64, Swizzle::B128})
-    for (uint32_t base = 0; base < 8; ++base)
-      for (uint32_t address = 0; address < 1024; ++address)
-        EXPECT_EQ(swizzleAddress(swizzle, address + base * 128, base),
-                  swizzleAddress(swizzle, address) + base * 128);
-}
-
-// TMA and descriptors rely on this rule: advancing the start of a K-major
-// operand inside its span commutes with the swizzle.
-TEST(Swizzle, AdvancingTheStartSelectsTheSameBytes) {
-  for (Swizzle swizzle : {Swizzle::B32, Swizzle::B64, Swizzle::B128}) {
-    uint32_t span = getInfo(swizzle).span;
-    for (uint32_t row = 0; row < 64; ++row)
-      for (uint32_t k = 0; k < span; ++k) {
-        uint32_t start = 4096 + k / 32 * 32; // As the descriptor advances.
-        uint32_t read = start + row / 8 * (8 * span) + row % 8 * span + k % 32;
-        EXPECT_EQ(swizzleAddress(swizzle, read),
-                  swizzleAddress(swizzle, 4096 + row * span + k));
-      }
-  }
-}
-
 } // namespace
