@@ -1,10 +1,10 @@
-"""Tests fake quantization along columns or both axes, in square blocks and in batches. A kernel that fuses mx.quantize
-and mx.dequantize must produce the same bits as the separate kernels and as the CPU path.
+"""Tests fake quantization along rows, columns or both axes, in square blocks and in batches. A kernel that fuses
+mx.quantize and mx.dequantize must produce the same bits as the separate kernels and as the CPU path.
 
 RUN: %python %s mx-run %t sm_90a formats
 REQUIRES: compiler, numpy
 
-This file covers the formats, on sm_90a; fake-quantize-tiles-*.test cover the rest.
+This file covers the formats, on sm_90a; fake-quantize-rows.test and fake-quantize-tiles-*.test cover the rest.
 
 Each case consists of three programs. The first program also returns elements and scales, which prevents fusion. The
 second returns only values. The third returns the values of the last result, and the elements and scales of all other
@@ -243,11 +243,28 @@ def forms():
         yield Case(260, 128, [1, 0], groups=3, values=2, concat=True, prologue=True)
 
 
-cases = list({"formats": formats, "forms": forms}[test.which]())
+def rows():
+    """Yields cases along rows."""
+    for i, element in enumerate(MX):
+        for j, out in enumerate(DTYPES):
+            yield Case(300, 288, [1], list(DTYPES)[(i + j) % 3], element, out, tiled=(i + j) % 2,
+                       rounding=["ceil", "floor", "even"][(i + 2 * j) % 3])
+    for out in ("bf16", "f32"):
+        yield Case(130, 48, [1], element="f4E2M1FN", out=out, block=16, tiled=out == "f32")
+    yield Case(129, 160, [1], element="f4E2M1FN", seed=True, tiled=False)
+    yield Case(77, 64, [1], source=50, tiled=False)
+    yield Case(300, 96, [1], groups=5)
+    yield Case(200, 64, [1], element="f4E2M1FN", groups=3, source=90)
+    yield Case(131, 96, [1], prologue=True, tiled=False)
+    yield Case(131, 128, [1], element="f8E5M2", values=2, concat=True, prologue=True, tiled=False)
+
+
+cases = list({"formats": formats, "forms": forms, "rows": rows}[test.which]())
 for case in test.select(cases):
     arrays = case.arrays()
     expected, _ = run(case, arrays, BYTES)
-    for kind in (NUMBERS, MIXED):
+    # The third program of a case with a single result is the second.
+    for kind in (NUMBERS, MIXED) if len(case.destinations()) > 1 else (NUMBERS,):
         found, launches = run(case, arrays, kind)
         for i, (own, array) in enumerate(zip(found, expected)):
             # Rows outside of all groups are unspecified.

@@ -4,7 +4,7 @@ the results of a quantizer without such destinations.
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-fake-quantize-rows.py and -tiles.py cover pairs that mx-fuse-fake-quantize fuses; this test contains no fusion.
+fake-quantize-tiles.py covers pairs that mx-fuse-fake-quantize fuses; this test contains no fusion.
 """
 
 from typing import NamedTuple
