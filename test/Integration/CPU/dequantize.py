@@ -1,35 +1,11 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""Tests mx.dequantize for every element with every scale, and mx.relayout."""
+"""Tests mx.dequantize of ragged reductions, and mx.relayout. Run/dequantize.py compares every element with every scale,
+also on the CPU path."""
 
 import mx_reference as ref
 import numpy as np
-from harness import BITS, Function, Harness, group_ends
-
-TILED = ", #mx.scale_layout<sf_128x4>"
-
-
-def dequantize(test, element, out, layout=""):
-    width = 8 if element == "i8" else int(element[1])
-    # Row r contains all codes with scale r.
-    elements = np.tile(np.arange(256, dtype=np.uint8) & (2**width - 1), (256, 1))
-    scales = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 8, 1)
-    f, te, ts = Function(), f"tensor<?x?x{element}>", f"tensor<?x?xf8E8M0FNU{layout}>"
-    f.argument(te, ref.pack(elements, element), "q"), f.argument(ts, ref.tile(scales) if layout else scales, "s")
-    f.call(f"mx.dequantize ins(%q, %s : {te}, {ts}) OUTS", [f"tensor<256x256x{out}>"])
-    expected = ref.round_to(ref.real(elements, scales, element), out)
-    test.expect(f"{element} {out} {layout}", test.run(f)[0], expected.astype(BITS[out]))
-
-
-def dequantize_nvfp4(test, decode, out):
-    elements = np.tile(np.arange(16, dtype=np.uint8), (256, 1))
-    scales = np.arange(256, dtype=np.uint8)[:, None].copy()
-    f, te, ts = Function(), "tensor<256x16xf4E2M1FN>", "tensor<256x1xf8E4M3FN>"
-    f.argument(te, ref.pack(elements, "f4E2M1FN"), "q"), f.argument(ts, scales, "s")
-    f.argument("f32", np.float32(decode), "g")
-    f.call(f"mx.dequantize ins(%q, %s : {te}, {ts}) global_scale(%g) OUTS block_size = 16", [f"tensor<256x16x{out}>"])
-    exact = ref.real(elements, scales, "f4E2M1FN", nvfp4=True) * np.float64(np.float32(decode))
-    test.expect(f"nvfp4 {decode} {out}", test.run(f)[0], ref.round_to(exact, out).astype(BITS[out]))
+from harness import Function, Harness, group_ends
 
 
 def dequantize_ragged(test, total, groups):
@@ -74,13 +50,8 @@ def relayout(test, rows, blocks, groups):
 
 
 test = Harness("mx_run", "folder", device="cpu", seed=3)
-for out in ["f32", "bf16", "f16"]:
-    for element in ref.ELEMENTS:
-        dequantize(test, element, out)
-    dequantize_nvfp4(test, 1 / 3.7, out)
-dequantize(test, "f8E4M3FN", "bf16", TILED)
 for total, groups in [(300, 4), (5, 1), (0, 2)]:
     dequantize_ragged(test, total, groups)
-for rows, blocks, groups in [(128, 4, 0), (1, 1, 0), (300, 7, 0), (300, 7, 4), (0, 3, 0), (200, 2, 1)]:
+for rows, blocks, groups in [(300, 7, 4), (0, 3, 0), (200, 2, 1)]:
     relayout(test, rows, blocks, groups)
-test.finish(least=1200000)
+test.finish(least=21000)

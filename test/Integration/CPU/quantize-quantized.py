@@ -1,22 +1,14 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""On the CPU path, quantizers of quantized tensors equal numpy. If mx-fuse-prologues converts a program to such
-quantizers, the bits of the results do not change."""
+"""If mx-fuse-prologues converts a program to quantizers of quantized tensors, the bits of the results do not change.
+Run/quantize-quantized.py compares such quantizers with numpy, also on the CPU path."""
 
 import os
 import subprocess
 
 import numpy as np
 from harness import Harness
-from requantize import DECODE, Program, Source, tensors
-
-
-def check_all(runner, *size):
-    program = Program(sum(size), *size).add_all()
-    expected = list(program.expected())
-    found = runner.run(program.text(), program.arguments(), len(expected))
-    for (name, array), out in zip(expected, found):
-        runner.expect(f"{size} {name}", out, array)
+from requantize import DECODE, Source, tensors
 
 
 def fuse(runner, text, isBatch):
@@ -71,12 +63,10 @@ def check_fusion(runner, rng, name, layout, numbers, axes, rows=96, columns=64, 
 
 
 runner, rng = Harness("mx_run", "folder", device="cpu"), np.random.default_rng(7)
-check_all(runner, 64, 96, 32)
-check_all(runner, 160, 160, 96)
 for name, layout, numbers in [("f8E4M3FN", "linear", "bf16"), ("f6E2M3FN", "sf_128x4", "f32"),
                               ("nvfp4", "linear", "f32"), ("nvfp4", "sf_128x4", "bf16"), ("i8", "linear", "f32")]:
     for axes in [[1], [0], [1, 0]]:
         check_fusion(runner, rng, name, layout, numbers, axes)
 check_fusion(runner, rng, "f8E5M2", "linear", "bf16", [1, 0], batch=3)
 check_fusion(runner, rng, "f8E5M2", "sf_128x4", "bf16", [0], dynamic=True)
-runner.finish(least=1000000)
+runner.finish(least=170000)
