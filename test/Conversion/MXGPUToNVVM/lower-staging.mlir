@@ -22,25 +22,18 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-NEXT:        scf.if %[[ELECTED]] {
   // CHECK-NEXT:          nvvm.cp.async.bulk.wait_group 2 {read}
   // CHECK:             nvvm.bar.warp.sync
-  // CHECK:             %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
-  // CHECK:             %[[WARP:.*]] = arith.shrui %[[THREAD]], %c5_i32
-  // CHECK:             %[[OWN:.*]] = arith.subi %[[WARP]], %c1_i32
-  // CHECK:             %[[C:.*]] = mxbar.stage_buffers %[[RING]], %[[STAGE]] warp(%[[OWN]])
+  // CHECK:             %[[C:.*]] = mxbar.stage_buffers %[[RING]], %[[STAGE]] warp(%{{.*}})
   // CHECK:             %[[NEXT:.*]] = mxbar.next_stage %[[STAGE]]
   // CHECK:             %[[ROWS:.*]] = mxgpu.from_rows
   // CHECK-NEXT:        mxgpu.store_shared %[[ROWS]], %[[C]]
   // Copy coordinates are 32-bit values, which are truncated outside the branch.
-  // CHECK:             %[[ROW32:.*]] = arith.index_cast %{{.*}} : index to i32
-  // CHECK:             %[[ROW:.*]] = arith.index_castui %[[ROW32]] : i32 to index
-  // CHECK:             %[[COLUMN32:.*]] = arith.index_cast %{{.*}} : index to i32
-  // CHECK:             %[[COLUMN:.*]] = arith.index_castui %[[COLUMN32]] : i32 to index
   // A proxy fence makes the threads' writes visible to the copy engine.
-  // CHECK-NEXT:        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+  // CHECK:             nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
   // CHECK-NEXT:        nvvm.bar.warp.sync
   // CHECK-NEXT:        %[[ELECTED:.*]] = nvvm.elect.sync
   // CHECK-NEXT:        scf.if %[[ELECTED]] {
   // CHECK-NEXT:          scf.if %[[SOME]] {
-  // CHECK:                 mxgpu.tma_store %[[C]] to %{{.*}}[%[[ROW]], %[[COLUMN]]] : !smem, !map
+  // CHECK:                 mxgpu.tma_store %[[C]] to %{{.*}}[%{{.*}}, %{{.*}}] : !smem, !map
   // CHECK:               nvvm.cp.async.bulk.commit.group
   // CHECK:             scf.yield %[[NEXT]]
   // At its end, the role waits until all stores are complete. Waiting only for the reads of
@@ -122,9 +115,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:           llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c2_i32, %c128_i32)
 // CHECK:           %[[Q:.*]], %[[S:.*]] = mxbar.stage_buffers
 // CHECK:           mxgpu.store_scale %{{.*}}, %[[S]]
-// CHECK:           arith.index_cast
-// CHECK:           arith.index_castui
-// CHECK-NEXT:      nvvm.fence.proxy
+// CHECK:           nvvm.fence.proxy
 // CHECK-NEXT:      llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c2_i32, %c128_i32)
 // CHECK-NEXT:      scf.if %[[IS_FIRST]] {
 // CHECK:             mxgpu.tma_store %[[Q]]
