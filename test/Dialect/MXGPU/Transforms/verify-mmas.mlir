@@ -9,37 +9,11 @@
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
 !accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
-!only_b = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
-!only_b_stage = !mxgpu.stage<!only_b>
 !both = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
 !both_stage = !mxgpu.stage<!both>
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 gpu.module @kernels {
-  // A is in registers, so only B has a stage.
-  mxgpu.kernel @held(%b_map: !b_map, %n: index, %yes: i1) {
-    %c0 = arith.constant 0 : index
-    %in0 = mxgpu.ring "in0" : !only_b
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
-        %s0, %b0 = mxgpu.producer_acquire %in0 : !only_b
-        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !only_b_stage
-        mxgpu.producer_commit %s0 : !only_b_stage
-      }
-    }
-    mxgpu.role @multiply warps(4) {
-      %a = "hold"() : () -> !held
-      %zero = mxgpu.zero_fragment : !accumulator
-      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
-        %stage, %b = mxgpu.consumer_wait %in0 : !only_b
-        %new = mxgpu.mma #wgmma %a, %b into %old : !held, !b, !accumulator -> !accumulator
-        %done = mxgpu.mma_wait %new pending(0) : !accumulator
-        mxgpu.consumer_release %stage : !only_b_stage
-        mxgpu.yield %done : !accumulator
-      }
-      "use"(%accumulator) : (!accumulator) -> ()
-    }
-  }
-  // Two roles read the same stages of B.
+  // A is in registers, so only B has a stage. Two roles read the same stages of B.
   mxgpu.kernel @shared(%b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
     %in0 = mxgpu.ring "in0" : !both

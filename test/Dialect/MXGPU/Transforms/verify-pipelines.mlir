@@ -155,32 +155,6 @@ gpu.module @kernels {
   }
 }
 
-// The stages contain two fields.
-!map = !mxgpu.tensor_map<128x16xi8>
-!two = !mxgpu.ring<2 x (a: smem<128x16xi8>, b: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
-!a = !mxgpu.buffer<smem<128x16xi8>>
-!b = !mxgpu.buffer<smem<128x16xi8>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
-    %ring = mxgpu.ring "ring" : !two
-    mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a, %b = mxgpu.producer_acquire %ring : !two
-        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !mxgpu.stage<!two>
-        mxgpu.tma_load %map[%n] into %b for %s : !map, !b, !mxgpu.stage<!two>
-        mxgpu.producer_commit %s : !mxgpu.stage<!two>
-      }
-    }
-    mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %s, %a, %b = mxgpu.consumer_wait %ring : !two
-        mxgpu.consumer_release %s : !mxgpu.stage<!two>
-      }
-    }
-  }
-}
-
 // -----
 
 // TEMPLATE matmul
