@@ -58,14 +58,6 @@ func.func @chain(%e: !e, %s: !s, %f: !f, %n: !n, %y: !t, %a: !a, %b: !b) -> (!e,
   return %q#0, %q#1, %r#0, %r#1 : !e, !s, !a, !b
 }
 
-// -----
-
-!t = tensor<64x96xbf16>
-!e = tensor<64x96xf8E4M3FN>
-!s = tensor<64x3xf8E8M0FNU>
-!a = tensor<96x64xf8E4M3FN>
-!b = tensor<96x2xf8E8M0FNU>
-
 // A quantizer reads a tensor only once, even if the tensor is dequantized twice.
 // CHECK-LABEL: func @read_once(
 // CHECK:         mx.fused_quantize ins(%{{[^,]*}} : tensor<64x96xf8E4M3FN>)
@@ -80,12 +72,7 @@ func.func @read_once(%e: !e, %s: !s, %a: !a, %b: !b) -> (!e, !s, !a, !b) {
   return %q#0, %q#1, %r#0, %r#1 : !e, !s, !a, !b
 }
 
-// -----
-
-!t = tensor<64x96xbf16>
 !w = tensor<64x96xf32>
-!e = tensor<64x96xf8E4M3FN>
-!s = tensor<64x3xf8E8M0FNU>
 
 // A tensor dequantized to two types becomes two inputs, because the roundings differ.
 // CHECK-LABEL: func @two_types(
@@ -111,14 +98,6 @@ func.func @two_types(%e: !e, %s: !s) -> (!e, !s) {
   return %q#0, %q#1 : !e, !s
 }
 
-// -----
-
-!w = tensor<64x96xf32>
-!f = tensor<64x96xf4E2M1FN>
-!n = tensor<64x6xf8E4M3FN>
-!e = tensor<64x96xf8E4M3FN>
-!s = tensor<64x3xf8E8M0FNU>
-
 // If an NVFP4 tensor is dequantized to f32, the prologue applies the global
 // scale, because the element times its block scale is exact in f32.
 // CHECK-LABEL: func @factor(
@@ -133,14 +112,6 @@ func.func @factor(%g: f32, %f: !f, %n: !n, %e: !e, %s: !s) -> (!e, !s) {
   return %q#0, %q#1 : !e, !s
 }
 
-// -----
-
-!t = tensor<64x96xbf16>
-!f = tensor<64x96xf4E2M1FN>
-!n = tensor<64x6xf8E4M3FN>
-!e = tensor<64x96xf8E4M3FN>
-!s = tensor<64x3xf8E8M0FNU>
-
 // A bf16 result would be rounded twice, so the dequantization is not fused.
 // CHECK-LABEL: func @factor_to_half(
 // CHECK:         %[[D:.*]] = mx.dequantize
@@ -152,12 +123,6 @@ func.func @factor_to_half(%g: f32, %f: !f, %n: !n, %e: !e, %s: !s) -> (!e, !s) {
   return %q#0, %q#1 : !e, !s
 }
 
-// -----
-
-!t = tensor<64x96xbf16>
-!e = tensor<64x96xf8E4M3FN>
-!s = tensor<64x3xf8E8M0FNU>
-
 // The dequantization is not fused if its result has another use and is stored anyway.
 // CHECK-LABEL: func @used(
 // CHECK:         %[[D:.*]] = mx.dequantize
@@ -168,12 +133,6 @@ func.func @used(%e: !e, %s: !s) -> (!e, !s, !t) {
   %q:2 = mx.quantize ins(%d : !t) outs(%e, %s : !e, !s) -> !e, !s
   return %q#0, %q#1, %d : !e, !s, !t
 }
-
-// -----
-
-!t = tensor<64x96xbf16>
-!e = tensor<64x96xf8E4M3FN>
-!s = tensor<64x3xf8E8M0FNU>
 
 // The dequantization is not fused if the prologue reads its result at other indices.
 // CHECK-LABEL: func @used_inside(
@@ -347,10 +306,6 @@ func.func @same_format(%e: !e, %s: !s, %a: !e, %b: !s) -> (!e, !s) {
   return %q#0, %q#1 : !e, !s
 }
 
-// -----
-
-!e = tensor<64x96xf8E4M3FN>
-!s = tensor<64x3xf8E8M0FNU>
 !a = tensor<96x64xf8E4M3FN>
 !b = tensor<96x2xf8E8M0FNU>
 
@@ -367,11 +322,6 @@ func.func @passed_on(%e: !e, %s: !s, %f: !e, %t: !s, %a: !a, %b: !b) -> (!e, !s,
   %r:2 = mx.fused_quantize ins(%e : !e) input_scales(%s : !s) outs(%a, %b : !a, !b) axes = [0] -> !a, !b
   return %q#0, %q#1, %r#0, %r#1 : !e, !s, !a, !b
 }
-
-// -----
-
-!e = tensor<64x96xf8E4M3FN>
-!s = tensor<64x3xf8E8M0FNU>
 
 // A quantizer that forwards rows is not merged with a quantizer that computes values.
 // CHECK-LABEL: func @passed_on_and_computed(

@@ -63,12 +63,6 @@ func.func @both_axes(%x: !t, %y: tensor<64x64xf32>, %r: tensor<64xf32>, %c: tens
   return %q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s
 }
 
-// -----
-
-!t = tensor<64x64xbf16>
-!e = tensor<64x64xf8E4M3FN>
-!s = tensor<64x2xf8E8M0FNU>
-
 // Fuses a chain of elementwise operations, starting from the end. A value with
 // two uses becomes one input.
 // CHECK-LABEL: func @chain(
@@ -88,13 +82,6 @@ func.func @chain(%x: !t, %y: !t, %e: !e, %f: !s) -> (!e, !s) {
   %q:2 = mx.quantize ins(%2 : !t) outs(%e, %f : !e, !s) -> !e, !s
   return %q#0, %q#1 : !e, !s
 }
-
-// -----
-
-#id = affine_map<(d0, d1) -> (d0, d1)>
-!t = tensor<64x64xbf16>
-!e = tensor<64x64xf8E4M3FN>
-!s = tensor<64x2xf8E8M0FNU>
 
 // An operation with two results, each quantized along both axes, becomes the
 // prologue of one quantizer with two values. Destinations are grouped by value.
@@ -123,12 +110,6 @@ func.func @two_values(%x: !t, %y: !t, %e1: !e, %e2: !e, %e3: !e, %e4: !e, %f: !s
   return %q#0, %q#1, %r#0, %r#1, %s#0, %s#1, %t#0, %t#1 : !e, !s, !e, !s, !e, !s, !e, !s
 }
 
-// -----
-
-!t = tensor<64x64xbf16>
-!e = tensor<64x64xf8E4M3FN>
-!s = tensor<64x2xf8E8M0FNU>
-
 // Separate operations that share an input are also fused, so the input is read once.
 // CHECK-LABEL: func @related(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xbf16>
@@ -143,12 +124,6 @@ func.func @related(%x: !t, %y: !t, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
   %r:2 = mx.quantize ins(%1 : !t) outs(%e, %f : !e, !s) -> !e, !s
   return %q#0, %q#1, %r#0, %r#1 : !e, !s, !e, !s
 }
-
-// -----
-
-!t = tensor<64x64xbf16>
-!e = tensor<64x64xf8E4M3FN>
-!s = tensor<64x2xf8E8M0FNU>
 
 // The first result is used between the quantizers, so the operands of the second quantizer move up.
 // CHECK-LABEL: func @use_between(
@@ -166,13 +141,7 @@ func.func @use_between(%x: !t, %e: !e, %f: !s) -> (!t, !e, !s) {
   return %y, %r#0, %r#1 : !t, !e, !s
 }
 
-// -----
-
-#id = affine_map<(d0, d1) -> (d0, d1)>
 #transposed = affine_map<(d0, d1) -> (d1, d0)>
-!t = tensor<64x64xbf16>
-!e = tensor<64x64xf8E4M3FN>
-!s = tensor<64x2xf8E8M0FNU>
 
 // An operation is not fused if its result has another use and is stored anyway.
 // CHECK-LABEL: func @other_use
@@ -311,13 +280,6 @@ func.func @amax(%x: !t, %f: !s) -> (f32, !e, !s, !e, !s) {
   return %n, %q#0, %q#1, %p#0, %p#1 : f32, !e, !s, !e, !s
 }
 
-// -----
-
-!t = tensor<64x64xbf16>
-!e = tensor<64x64xf8E4M3FN>
-!s = tensor<64x2xf8E8M0FNU>
-!m = tensor<f32>
-
 // Each value keeps its amax, which is listed after all elements and scales. A
 // value without an amax gets an unused destination.
 // CHECK-LABEL: func @amax_of_values(
@@ -404,12 +366,6 @@ func.func @amax_twice(%x: !t, %m: !m, %e: !e, %f: !s) -> (!e, !m, !m, !m) {
   return %q#0, %a, %q#2, %b : !e, !m, !m, !m
 }
 
-// -----
-
-!t = tensor<64x64xbf16>
-!e = tensor<64x64xf8E4M3FN>
-!s = tensor<64x2xf8E8M0FNU>
-
 // A prologue that reads no input keeps one input for the shape.
 // CHECK-LABEL: func @constant(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>
@@ -425,12 +381,6 @@ func.func @constant(%x: !t, %n: bf16, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
   }
   return %q#0, %q#1, %r#0, %r#1 : !e, !s, !e, !s
 }
-
-// -----
-
-!t = tensor<64x64xbf16>
-!e = tensor<64x64xf8E4M3FN>
-!s = tensor<64x2xf8E8M0FNU>
 
 // The quantizers are not merged, because the second uses a value loaded after a store between the two quantizers.
 // CHECK-LABEL: func @loaded(
@@ -450,13 +400,6 @@ func.func @loaded(%x: !t, %m: memref<bf16>, %v: bf16, %e: !e, %f: !s) -> (!e, !s
   }
   return %q#0, %q#1, %r#0, %r#1 : !e, !s, !e, !s
 }
-
-// -----
-
-!t = tensor<64x64xbf16>
-!e = tensor<64x64xf8E4M3FN>
-!s = tensor<64x2xf8E8M0FNU>
-!m = tensor<f32>
 
 func.func private @next() -> !m
 

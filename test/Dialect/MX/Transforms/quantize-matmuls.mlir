@@ -36,12 +36,7 @@ func.func @plain(%a: tensor<64x128xbf16>, %b: tensor<128x96xbf16>) -> tensor<64x
   return %t : tensor<64x96xbf16>
 }
 
-// -----
-
 // The init is added in f32, and a separate operation rounds the sum.
-#mk = affine_map<(m, n, k) -> (m, k)>
-#nk = affine_map<(m, n, k) -> (n, k)>
-#mn = affine_map<(m, n, k) -> (m, n)>
 // CHECK-LABEL: func.func @accumulate(
 // CHECK-SAME:    %[[A:.*]]: tensor<?x128xbf16>, %[[B:.*]]: tensor<96x128xf16>, %[[C:.*]]: tensor<?x96xf32>)
 // CHECK:         mx.quantize ins(%[[A]] : tensor<?x128xbf16>) outs(%{{.*}}) -> tensor<?x128xf8E4M3FN>
@@ -54,12 +49,7 @@ func.func @accumulate(%a: tensor<?x128xbf16>, %b: tensor<96x128xf16>, %c: tensor
   return %t : tensor<?x96xbf16>
 }
 
-// -----
-
 // For a transposed result the operands and their recipes are swapped.
-#km = affine_map<(m, n, k) -> (k, m)>
-#nk = affine_map<(m, n, k) -> (n, k)>
-#nm = affine_map<(m, n, k) -> (n, m)>
 // CHECK-LABEL: func.func @transposed(
 // CHECK-SAME:    %[[A:.*]]: tensor<128x64xf32>, %[[B:.*]]: tensor<96x128xf32>)
 // CHECK:         %[[QB:.*]]:2 = mx.quantize ins(%[[B]] : tensor<96x128xf32>)
