@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// sm_90a has no cvt from 4 bits, so the bits of an element are shifted to the fields of an f16. The
+// Without a cvt from 4 bits on sm_90a, the bits of an element are shifted to the fields of an f16. The
 // exact result is rounded once, by the conversion to bf16.
 
 // CHECK-LABEL: llvm.func @on_bits(
@@ -24,7 +24,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// sm_100a has a cvt from 4 bits. The tensor's scale is applied before the result is rounded to the
+// sm_100a converts from 4 bits with cvt. The tensor's scale is applied before the result is rounded to the
 // result type. For an f16 result, the f32 multiplication by this scale rounds to odd.
 
 // CHECK-LABEL: llvm.func @nvfp4(

@@ -120,7 +120,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // STORE:       arith.xori %{{.*}}, %c64_i32
   // STORE:       vector.extract %[[V]][12]
   // STORE:       arith.xori %{{.*}}, %c96_i32
-  // The second row of a lane is 8 rows below the first and has its own swizzle bits.
+  // The second row of a lane is 8 rows below the first, with its own swizzle bits.
   // STORE:       arith.addi %{{.*}}, %c1024_i32
   // STORE:       vector.extract %[[V]][2]
   // STORE:       vector.extract %[[V]][3]

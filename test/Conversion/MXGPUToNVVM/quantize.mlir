@@ -108,7 +108,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// sm_100a has conversion instructions for scales and for 4-bit elements.
+// sm_100a converts scales and 4-bit elements with cvt.
 
 // CHECK-LABEL: llvm.func @target(
 // CHECK-DAG:     %[[SIXTH:.*]] = arith.constant 0.166666672 : f32
@@ -125,7 +125,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK:         %[[ROUNDED:.*]] = arith.addi %{{.*}}, %[[HALF]]
 // CHECK:         arith.shrui %[[ROUNDED]]
 
-// An NVFP4 block has an E4M3 scale. The tensor's factor is divided by this scale.
+// The factor of an NVFP4 tensor is divided by the E4M3 scale of a block.
 // CHECK-LABEL: llvm.func @nvfp4(
 // CHECK-SAME:    %[[G:[a-z0-9]*]]: f32
 // CHECK:         %[[TARGET:.*]] = arith.mulf %{{.*}}, %[[G]]

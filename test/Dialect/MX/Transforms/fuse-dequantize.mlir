@@ -7,7 +7,7 @@
 !b = tensor<96x2xf8E8M0FNU>
 
 // A tensor quantized again along the other axis is not stored in
-// dequantized form. The prologue argument has the dequantized type.
+// dequantized form. The prologue argument is of the dequantized type.
 // CHECK-LABEL: func @other_axis(
 // CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-NOT:     mx.dequantize
@@ -123,7 +123,7 @@ func.func @factor_to_half(%g: f32, %f: !f, %n: !n, %e: !e, %s: !s) -> (!e, !s) {
   return %q#0, %q#1 : !e, !s
 }
 
-// The dequantization is not fused if its result has another use and is stored anyway.
+// The dequantization is not fused if its result is also used elsewhere, and stored anyway.
 // CHECK-LABEL: func @used(
 // CHECK:         %[[D:.*]] = mx.dequantize
 // CHECK:         mx.fused_quantize ins(%[[D]] :

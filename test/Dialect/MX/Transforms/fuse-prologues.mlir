@@ -143,7 +143,7 @@ func.func @use_between(%x: !t, %e: !e, %f: !s) -> (!t, !e, !s) {
 
 #transposed = affine_map<(d0, d1) -> (d1, d0)>
 
-// An operation is not fused if its result has another use and is stored anyway.
+// An operation is not fused if its result is also used elsewhere, and stored anyway.
 // CHECK-LABEL: func @other_use
 // CHECK:         linalg.abs
 // CHECK:         mx.fused_quantize
