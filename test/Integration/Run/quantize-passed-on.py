@@ -21,7 +21,7 @@ import numpy as np
 from harness import Blocks, Function, Harness
 
 test = Harness("mx_run", "folder", "*chips")
-COLUMNS, SEED = 160, 0x2718281828459045
+BLOCKS, SEED = 5, 0x2718281828459045
 SCALES = [0, 1, 2, 9, 100, 126, 127, 128, 150, 246, 253, 254, 255]
 GROUPS = {"edges": [0, 1, 31, 33, 128, 129, 0, 64], "many": [0] * 33 + [5] + [0] * 34 + [130, 7], "none": [0, 0]}
 BEHIND = 37  # rows after the last expert group
@@ -42,6 +42,7 @@ class Case:
     dequantized: str = ""      # type of the results along all axes
     schedule: str = ""
     again: bool = False        # uses an identity prologue
+    size: int = 32             # elements per block; a row has 5 blocks
 
 
 AGAIN = "prologue {\n^bb0(%a: bf16, %row: index, %col: index):\nmx.yield %a : bf16\n}"
@@ -68,6 +69,9 @@ CASES = [
     Case("f8E4M3FN", [1, 0], gathered=True, dequantized="f32"),
     Case("f8E4M3FN", [1, 0], groups="edges", gathered=True, again=True),
     Case("f4E2M1FN", [1], groups="many", source=TILED, again=True),
+    Case("f8E4M3FN", [1, 0], groups="edges", gathered=True, size=128),
+    Case("f8E5M2", [1, 0], layout="linear", size=128),
+    Case("f8E4M3FN", [1], gathered=True, size=128),
 ]
 
 
@@ -76,33 +80,34 @@ class Trial:
 
     def __init__(self, case, rng):
         self.case = case
-        codes, self.scales = blocks(rng, case.element)
+        codes, self.scales = blocks(rng, case.element, case.size)
+        self.columns = BLOCKS * case.size
         self.codes = codes
         self.ends = np.cumsum(GROUPS[case.groups]).astype(np.int32) if case.groups else None
         rows = len(codes)
         if case.groups:
             rows = int(self.ends[-1]) + BEHIND
             if not case.gathered:
-                self.codes, self.scales = np.resize(codes, (rows, COLUMNS)), np.resize(self.scales, (rows, 5))
+                self.codes, self.scales = np.resize(codes, (rows, self.columns)), np.resize(self.scales, (rows, BLOCKS))
         elif case.gathered:
             rows = 288
         self.index = rng.integers(-1, len(codes), rows).astype(np.int32) if case.gathered else np.arange(rows)
         self.taken, self.taken_scales = ref.gather(self.codes, self.index), ref.gather(self.scales, self.index)
-        bits = ref.round_to(ref.real(self.taken, self.taken_scales, case.element), "bf16")
+        bits = ref.round_to(ref.real(self.taken, self.taken_scales.repeat(case.size // 32, 1), case.element), "bf16")
         self.numbers = (bits.astype(np.uint32) << 16).view(np.float32)
         self.rows = rows
 
     def destinations(self):
         case = self.case
         return [Blocks(case.element if axis else case.out or case.element, axis, case.layout,
-                       groups=len(self.ends) if case.groups else 0) for axis in case.axes]
+                       groups=len(self.ends) if case.groups else 0, size=case.size) for axis in case.axes]
 
     def program(self):
         case, outs, f = self.case, self.destinations(), Function()
-        x, types = Blocks(case.element, 1, case.source).types(len(self.codes), COLUMNS), []
+        x, types = Blocks(case.element, 1, case.source, size=case.size).types(len(self.codes), self.columns), []
         n, o = f"tensor<{self.rows}xi32>", f"tensor<{len(self.ends) if case.groups else 1}xi32>"
         for out in outs:
-            pair = out.types(self.rows, COLUMNS)
+            pair = out.types(self.rows, self.columns)
             wide = pair[0].split(",")[0].strip(">").replace(out.element, case.dequantized)
             types += [f"{wide}>"] if case.dequantized else pair
         # Padding of scale tiles is never read.
@@ -115,7 +120,7 @@ class Trial:
         entries = ", ".join(out.element for out in outs)
         f.call(f"mx.fused_quantize {'ragged = rows' if case.groups else ''} ins(%x : {x[0]}) input_scales(%s : {x[1]}) "
                f"{'seed(%seed)' * case.seeded} {f'gather(%n : {n})' if case.gathered else ''} "
-               f"{f'offsets(%o : {o})' if case.groups else ''} OUTS axes = {case.axes} {'amax' * case.amax} "
+               f"{f'offsets(%o : {o})' if case.groups else ''} OUTS axes = {case.axes} block_size = {case.size} {'amax' * case.amax} "
                f"{f'dequantized = [{entries}]' if case.dequantized else ''} {case.schedule}",
                types + ["tensor<f32>"] * case.amax, AGAIN * case.again)
         return f
@@ -136,24 +141,24 @@ class Trial:
             yield ref.largest(self.numbers[:last]), ()
 
 
-def blocks(rng, element):
-    """Creates rows of blocks that combine each largest magnitude with each scale."""
+def blocks(rng, element, size):
+    """Creates rows of blocks of `size` elements that combine each largest magnitude with each scale."""
     bits = {"f8": 8, "f6": 6, "f4": 4, "i8": 8}[element[:2]]
     largest = np.arange(2 ** (bits - 1))
     largest, scales = (a.ravel() for a in np.meshgrid(largest, SCALES))
-    count = -(-len(largest) // 5) * 5
+    count = -(-len(largest) // BLOCKS) * BLOCKS
     largest, scales = np.resize(largest, count), np.resize(scales, count)
-    codes = (rng.random((count, 32)) * (largest[:, None] + 1)).astype(np.uint8)
-    codes[np.arange(count), rng.integers(0, 32, count)] = largest
+    codes = (rng.random((count, size)) * (largest[:, None] + 1)).astype(np.uint8)
+    codes[np.arange(count), rng.integers(0, size, count)] = largest
     negative = rng.integers(0, 2, codes.shape).astype(bool)
     if element == "i8":
         codes = np.where(negative, -codes.astype(np.int16), codes).astype(np.int8).view(np.uint8)
     else:
         codes |= (negative << (bits - 1)).astype(np.uint8)
     order = rng.permutation(count)
-    pad = -count // 5 % 32 # fills the blocks along columns
-    codes = np.pad(codes[order].reshape(-1, COLUMNS), ((0, pad), (0, 0)))
-    return codes, np.pad(scales[order].astype(np.uint8).reshape(-1, 5), ((0, pad), (0, 0)))
+    pad = -count // BLOCKS % size # fills the blocks along columns
+    codes = np.pad(codes[order].reshape(-1, BLOCKS * size), ((0, pad), (0, 0)))
+    return codes, np.pad(scales[order].astype(np.uint8).reshape(-1, BLOCKS), ((0, pad), (0, 0)))
 
 
 def run(trial, device, chip):
@@ -172,7 +177,7 @@ def compare(name, trial, chip):
 
 def requantized(trial):
     """Returns the number of scales changed by quantizing the rows again."""
-    return int(np.count_nonzero(ref.quantize(trial.numbers, trial.case.element)[1] != trial.taken_scales))
+    return int(np.count_nonzero(ref.quantize(trial.numbers, trial.case.element, size=trial.case.size)[1] != trial.taken_scales))
 
 
 def run_with_bad_ends(chip, rng):

@@ -187,9 +187,9 @@ static LogicalResult verifyRowSchedule(Operation *op, int64_t block,
 /// Returns the smallest block size of the destinations and inputs.
 static int64_t getSmallestBlock(FusedQuantizeOp op) {
   int64_t block = op.getBlockSize();
-  for (Value scales : op.getInputScales())
-    block =
-        std::min(block, getBlockFormat(getElementTypeOrSelf(scales)).blockSize);
+  for (const QuantizeSource &source : op.getSources())
+    if (source.scales)
+      block = std::min(block, int64_t(source.getBlockSize()));
   return block;
 }
 

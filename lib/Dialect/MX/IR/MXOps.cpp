@@ -263,6 +263,24 @@ SmallVector<int64_t> mx::getLogicalShapeOfB(MatmulOpInterface op) {
   return shape;
 }
 
+BlockShape QuantizeSource::getBlockSize() const {
+  auto elements = cast<ShapedType>(tensor.getType());
+  auto ofBlocks = cast<ShapedType>(scales.getType());
+  Type type = ofBlocks.getElementType();
+  BlockShape block(getBlockFormat(type).blockSize);
+  int64_t rank = elements.getRank();
+  if (ofBlocks.getRank() != rank ||
+      getLayoutKind(ofBlocks, rank) != ScaleLayoutKind::Linear)
+    return block;
+  int64_t columns = elements.getDimSize(rank - 1);
+  int64_t blocks = ofBlocks.getDimSize(rank - 1);
+  if (ShapedType::isDynamic(columns) || ShapedType::isDynamic(blocks) ||
+      blocks == 0 || columns % blocks)
+    return block;
+  BlockShape found(columns / blocks);
+  return findBlockFormat(type, found) ? found : block;
+}
+
 SmallVector<QuantizeSource> FusedQuantizeOp::getSources() {
   SmallVector<QuantizeSource> sources;
   auto scales = getInputScales().begin(), end = getInputScales().end();

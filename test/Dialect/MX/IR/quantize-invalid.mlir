@@ -363,6 +363,10 @@ func.func ${function} {
 // expected-error @below {{'mx.fused_quantize' op expected the input's element type 'f8E4M3FN' and block_size 32 along axis 1 without a prologue, found 'f8E5M2' and 32: add a prologue that yields its argument to requantize}}
 %r:2 = mx.fused_quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E5M2>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E5M2>, tensor<256x16xf8E8M0FNU>
 
+// SET function = @fused_quantize_c25_wide(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x4xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>)
+// expected-error @below {{'mx.fused_quantize' op expected the input's element type 'f8E4M3FN' and block_size 128 along axis 1 without a prologue, found 'f8E4M3FN' and 32: add a prologue that yields its argument to requantize}}
+%r:2 = mx.fused_quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x4xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+
 // SET function = @fused_quantize_c25_scales(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x4xf32>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x4xf8E8M0FNU>)
 // expected-error @below {{'mx.fused_quantize' op expected the input's scale type 'f32' along axis 1 without a prologue, found 'f8E8M0FNU': add a prologue that yields its argument to requantize}}
 %r:2 = mx.fused_quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x4xf32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x4xf8E8M0FNU>) block_size = 128 -> tensor<256x512xf8E4M3FN>, tensor<256x4xf8E8M0FNU>

@@ -35,10 +35,9 @@ struct QuantizeSource {
   /// Element type after dequantization.
   mlir::Type numberType;
 
-  BlockShape getBlockSize() const {
-    return BlockShape(
-        getBlockFormat(mlir::getElementTypeOrSelf(scales)).blockSize);
-  }
+  /// Returns the block size that the shape of linear scales implies, or else
+  /// their type.
+  BlockShape getBlockSize() const;
 };
 
 /// Operand in the `outs` of a quantization, with the corresponding result.

@@ -217,7 +217,8 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
     Inputs may be already quantized. Each tensor of elements among the inputs is
     then paired with the next tensor of `input_scales`. Their blocks divide the
     last dimension (`f8E8M0FNU` for 32 elements, or `f8E4M3FN` for 16 elements
-    of `f4E2M1FN`), and the scales may have any layout without expert groups. A
+    of `f4E2M1FN`; the static shape of linear scales may imply wider blocks), and
+    the scales may have any layout without expert groups. A
     prologue receives the value of `mx.dequantize` in the type of its argument:
     f32, bf16 or f16. This requantizes a tensor to another format, or along
     another axis, without storing dequantized values.
