@@ -2,8 +2,10 @@
 with the layer on a single rank with all tokens, and with NumPy in f64. If the capacity is too small or an argument is
 wrong, the error is one sentence.
 
-RUN: env MX_QUIET=1 %python %s cpu
-RUN: env MX_QUIET=1 MX_SIM_DEVICES=2 MX_CUDA_DRIVER=none MX_PTXAS=none MX_CACHE_DIR=%t.cache %python %s sim
+RUN: env MX_QUIET=1 %python %s cpu mxfp8
+RUN: env MX_QUIET=1 %python %s cpu mxfp8_fast
+RUN: env MX_QUIET=1 MX_SIM_DEVICES=2 MX_CUDA_DRIVER=none MX_PTXAS=none MX_CACHE_DIR=%t.cache %python %s sim mxfp8
+RUN: env MX_QUIET=1 MX_SIM_DEVICES=2 MX_CHIP=sm_90a MX_CUDA_DRIVER=none MX_PTXAS=none MX_CACHE_DIR=%t.cache %python %s sim mxfp8_fast
 """
 
 import sys
@@ -16,8 +18,10 @@ from rank_helpers import Exchange
 from refuses import refuses
 from threads import in_threads
 
-DEVICE = sys.argv[1]
-EXPERTS, HIDDEN, INNER, TOKENS, K = 4, 64, 32, 48, 3
+DEVICE, FORMAT = sys.argv[1:]
+EXPERTS, TOKENS, K = 4, 48, 3
+BLOCK, HIDDEN, INNER = (128, 256, 128) if FORMAT == "mxfp8_fast" else (32, 64, 32)
+FORMATS = {"activations": FORMAT, "weights": FORMAT}
 BF16 = ml_dtypes.bfloat16
 rng = np.random.default_rng(7)
 
@@ -47,7 +51,7 @@ def make_groups(size=2):
 
 def make_layers(groups, **options):
     return on_ranks(lambda rank: mx.RoutedMoELayer(
-        EXPERTS, HIDDEN, INNER, K, groups[rank], tokens=TOKENS, **options), len(groups))
+        EXPERTS, HIDDEN, INNER, K, groups[rank], tokens=TOKENS, **FORMATS | options), len(groups))
 
 
 def normal(*shape, deviation=1.0):
@@ -132,7 +136,7 @@ w2 = normal(EXPERTS, HIDDEN, INNER, deviation=INNER**-0.5)
 groups = make_groups()
 layers = make_layers(groups)
 assert [(x.rank, x.own_experts, x.capacity) for x in layers] == [(0, 2, MOST), (1, 2, MOST)]
-alone = mx.RoutedMoELayer(EXPERTS, HIDDEN, INNER, K, tokens=2 * TOKENS)
+alone = mx.RoutedMoELayer(EXPERTS, HIDDEN, INNER, K, tokens=2 * TOKENS, **FORMATS)
 
 for counts in (TOKENS, TOKENS), (17, 40), (0, 5), (0, 0):
     given = draw(counts)
@@ -193,8 +197,8 @@ for layer, group in zip(layers, groups):
 
 # The ranks then create a new group.
 groups = make_groups()
-layers = make_layers(groups, activations="mxfp8", weights="mxfp4", gradients="mxfp8_e5m2") if (
-    DEVICE == "cpu") else make_layers(groups)
+layers = make_layers(groups, **{"weights": "mxfp4", "gradients": "mxfp8_e5m2"} if (
+    (DEVICE, FORMAT) == ("cpu", "mxfp8")) else {})
 given = draw((9, 2))
 found = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2)[0])
 assert all(np.isfinite(x).all() for own in found for x in own)
@@ -267,8 +271,10 @@ refuses(ValueError, "experts: expected a multiple of 2, the number of ranks, fou
         lambda: mx.RoutedMoELayer(5, HIDDEN, INNER, K, groups[0], tokens=TOKENS))
 refuses(ValueError, "choices: expected at most 4 for 4 experts, found 5",
         lambda: mx.RoutedMoELayer(4, HIDDEN, INNER, 5, tokens=TOKENS))
-refuses(ValueError, "hidden: expected a multiple of 32, at least 32, found 33",
-        lambda: mx.RoutedMoELayer(4, 33, INNER, K, tokens=TOKENS))
+refuses(ValueError, f"hidden: expected a multiple of {BLOCK}, at least {BLOCK}, found 33",
+        lambda: mx.RoutedMoELayer(4, 33, INNER, K, tokens=TOKENS, **FORMATS))
+refuses(ValueError, "weights: expected mxfp8_fast, the format of the other operands, found mxfp8: use mxfp8_fast for",
+        lambda: mx.RoutedMoELayer(4, 128, 128, K, tokens=TOKENS, activations="mxfp8_fast"))
 refuses(ValueError, "slots: expected at least 1, found 0",
         lambda: mx.RoutedMoELayer(4, HIDDEN, INNER, K, tokens=TOKENS, slots=0))
 refuses(ValueError, "parts: expected at least 1, found 0",

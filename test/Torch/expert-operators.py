@@ -156,6 +156,35 @@ refuses(ValueError, "recipe: expected a training recipe for MXRoutedExperts",
 plain_experts = model[0].to_plain()
 assert type(plain_experts) is mxt.GroupedExperts and plain_experts.w1 is module.w1
 
+# FP8 tensor cores, with the bits of fp8_grouped_mm. Gradients differ: columns of x and dy are quantized again after rows.
+if DEVICE == "cpu" or torch.cuda.get_device_capability() == (9, 0):
+    x2, e1, e2 = torch.randn(T, 256).bfloat16(), torch.randn(EXPERTS, 256, 256) / 16, torch.randn(EXPERTS, 256, 128) / 8
+    a, b, c, d = needing(x2, weights, e1, e2)
+    fast = ("mxfp8_fast",) * 3
+    opcheck(torch.ops.mx.routed_experts, (a, ids, b, c, d, group.key, 64, *fast), test_utils=tests)
+    saved = torch.ops.mx.routed_experts(x2, ids, weights, e1, e2, group.key, 0, *fast)[1:]
+    opcheck(torch.ops.mx.routed_experts_backward, (x2, ids, saved, group.key, *fast))
+    model = torch.nn.Sequential(ep.MXRoutedExperts(256, 128, EXPERTS, group, dtype=torch.bfloat16))
+    module, = mxt.convert_(model, "mxfp8_fast")
+    one = torch.randint(EXPERTS, (T, 1))
+    order = one.flatten().argsort(stable=True)
+    stops = torch.bincount(one.flatten(), minlength=EXPERTS).cumsum(0).int()
+
+    def multiplied(x):
+        gate, up = mxt.fp8_grouped_mm(x, [module.w1.transpose(1, 2), module.w3.transpose(1, 2)], stops)
+        h = (torch.nn.functional.silu(gate.float()) * up.float()).bfloat16()
+        return mxt.fp8_grouped_mm(h, [module.w2.transpose(1, 2)], stops)[0]
+
+    results = []
+    for function in (lambda x: module(x, one, torch.ones(T, 1))[order]), (lambda x: multiplied(x[order])):
+        a, = needing(x2)
+        module.zero_grad()
+        y = function(a)
+        y.backward(dy.repeat(1, 4))
+        results.append((y.detach(), a.grad, *(p.grad for p in module.parameters())))
+    for i, (a, b) in enumerate(zip(*results)):
+        assert (a - b).float().norm() <= 2**-5 * b.float().norm() * bool(i), (i, (a - b).float().norm() / b.float().norm())
+
 # Errors.
 for kind, text, call in (
         (ValueError, "ids: expected integers of shape (24, k)", lambda: ep.dispatch(x, ids[:5], weights, EXPERTS, group)),
@@ -171,6 +200,8 @@ for kind, text, call in (
         (ValueError, "w1: expected [experts, 2 * intermediate, 64]", lambda: ep.routed_experts(x, ids, weights, w2, w2, group)),
         (ValueError, "w2: expected shape (4, 64, 32)", lambda: ep.routed_experts(x, ids, weights, w1, w1, group)),
         (ValueError, "activations: expected one of", lambda: ep.routed_experts(x, ids, weights, w1, w2, group, activations="fp8")),
+        (ValueError, "weights: expected mxfp8_fast, the format of the other operands, found mxfp8",
+         lambda: ep.routed_experts(x, ids, weights, w1, w2, group, activations="mxfp8_fast")),
         (mx.CapacityError, f"rank 0: expected at most 8 rows for its experts, the capacity, found {pairs}",
          lambda: (ep.dispatch(x, ids, weights, EXPERTS, group, capacity=8), group.check())),
         (mx.CapacityError, f"rank 0: expected at most 8 rows for its experts, the capacity, found {pairs}",

@@ -24,6 +24,9 @@ from .._runtime.internal import internal
 from . import checks as check
 from . import scale_tiles
 from .chip_sizes import named_reductions
+from .fp8 import check_chip
+from .fp8_experts_text import with_blocks_of_128
+from .fp8_text import BLOCK, rows_format, weight_format
 from .specialize import find_entry
 
 # Number of results of a forward pass with rank groups: y, RoutedSaved and the slots needed.
@@ -33,6 +36,10 @@ GROUP = "ep"  # name in programs
 _MOST_CHOICES, _MOST_TOKENS = 32, 2**31 - 1
 # Limit of unchecked counts. A call that would exceed this limit waits for the counts.
 MOST_COUNTS = 4096
+# Recipe of RoutedMoELayer for FP8 tensor cores, and its format of activations and gradients.
+FAST = "mxfp8_fast"
+_FAST_ROWS = rows_format("f8E4M3FN", "e8m0")._replace(name=FAST)
+_FAST_WEIGHTS = weight_format("f8E4M3FN", "e8m0")._replace(name=FAST)
 
 
 # --- Arrays of a layer ----------------------------------------------------------------
@@ -93,21 +100,34 @@ class RoutedSaved(NamedTuple):
 
 # --- Layers ---------------------------------------------------------------------------
 
+_ROLES = "activations", "weights", "gradients"
+
+
+def find_formats(*names):
+    """Returns the Formats of activations, weights and gradients with these names, which are formats with
+    blocks of 32 or all FAST."""
+    if FAST not in names:
+        return tuple(map(check.training_format, _ROLES, names))
+    for role, name in zip(_ROLES, names):
+        if name != FAST:
+            raise ValueError(f"{role}: expected {FAST}, the format of the other operands, found {name}: use "
+                             f"{FAST} for {', '.join(_ROLES)}, or for none of them")
+    return _FAST_ROWS, _FAST_WEIGHTS, _FAST_ROWS
+
 
 class _Layer:
     """Base class of the layers. A layer runs a program of examples/, adapted to the layer's sizes
     and formats."""
 
-    def _begin(self, experts, hidden, intermediate, activations, weights, gradients):
-        self.formats = {}
-        for name, given in (("activations", activations), ("weights", weights),
-                            ("gradients", gradients or activations)):
-            self.formats[name] = check.training_format(name, given)
-        for name, size, block in (("experts", experts, 1), ("hidden", hidden, 32),
-                                  ("intermediate", intermediate, 32)):
-            check.size(name, size, block)
+    def _begin(self, experts, hidden, intermediate, formats):
+        self.formats = dict(zip(_ROLES, formats))
+        weights, block = self.formats["weights"], self.formats["activations"].block
+        for name, size, multiple in (("experts", experts, 1), ("hidden", hidden, block),
+                                     ("intermediate", intermediate, block)):
+            check.size(name, size, multiple)
         self.experts, self.hidden, self.intermediate = experts, hidden, intermediate
-        whole = all(scale_tiles.are_whole(size, size // 32) for size in (hidden, intermediate))
+        whole = weights.layout == "linear" or all(
+            scale_tiles.are_whole(size, size // block) for size in (hidden, intermediate))
         # Indices of partially written results of quantize_weights.
         self._padded_scales = frozenset(() if whole else (1, 3, 5, 7))
 
@@ -165,7 +185,8 @@ class MoELayer(_Layer):
     def __init__(self, experts: int, hidden: int, intermediate: int, *, activations: str = "mxfp8",
                  weights: str = "mxfp8", gradients: str | None = None, chip: str | None = None,
                  cache: bool | str | os.PathLike[str] = True) -> None:
-        self._begin(experts, hidden, intermediate, activations, weights, gradients)
+        self._begin(experts, hidden, intermediate, map(
+            check.training_format, _ROLES, (activations, weights, gradients or activations)))
         self._compile(template_text(experts, hidden, intermediate, *self._elements()),
                       "moe_layer", chip, cache)
 
@@ -225,8 +246,8 @@ class RoutedMoELayer(_Layer):
 
     experts       number of experts on all ranks, a multiple of the number of ranks; rank
                   r owns experts / ranks experts, starting with r * experts / ranks
-    hidden        H, a multiple of 32
-    intermediate  I, a multiple of 32
+    hidden        H, a multiple of 32, or of 128 with mxfp8_fast
+    intermediate  I, likewise
     choices       k, the number of experts per token
     group         a Group, or None for one rank
     tokens        maximum number of tokens per rank and call, equal on all ranks
@@ -234,11 +255,13 @@ class RoutedMoELayer(_Layer):
                   own, equal on all ranks; default: tokens. With fewer slots, only the tokens
                   that a rank needs are sent to the rank. Excess tokens are dropped, with the
                   errors of `capacity`
-    parts         maximum number of parts of the columns of y, equal on all
-                  ranks. A part is sent while the next is computed; default: chosen from the sizes
+    parts         maximum number of parts of the columns of y, equal on all ranks. A part is
+                  sent while the next is computed; default: chosen from the sizes
     activations, weights, gradients
                   formats with blocks of 32 (mx.FORMATS); gradients default to
-                  activations. Activations and gradients are sent in these formats
+                  activations. Activations and gradients are sent in these formats. Or all
+                  "mxfp8_fast": FP8 tensor cores of Hopper multiply MXFP8 elements with a
+                  scale for 128 elements, or for 128 x 128 weights
     capacity      default capacity of a call, which is the number of rows that fit on this
                   rank; default: the largest number of rows that can arrive. The
                   capacity determines the memory, but matmuls process only the rows
@@ -259,7 +282,8 @@ class RoutedMoELayer(_Layer):
                  chip: str | None = None, cache: bool | str | os.PathLike[str] = True) -> None:
         if group is not None and not isinstance(group, Group):
             raise TypeError(f"group: expected an mx_compiler.Group or None, found {group!r}")
-        self._begin(experts, hidden, intermediate, activations, weights, gradients)
+        self._begin(experts, hidden, intermediate,
+                    find_formats(activations, weights, gradients or activations))
         ranks = 1 if group is None else group.size
         for name, size in (("choices", choices), ("tokens", tokens),
                            ("slots", tokens if slots is None else slots),
@@ -282,9 +306,13 @@ class RoutedMoELayer(_Layer):
         self._counts = RowCounts(self.rank, group)
         self._needed = RowCounts(self.rank, group, is_of_slots=True)
         self._padded = frozenset(_FORWARD_RESULTS + i for i in self._padded_scales)
+        is_fast = activations == FAST
         text = ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
-                                   *self._elements(), slots=self.slots, parts=parts)
+                                   *self._elements(), slots=self.slots, parts=parts,
+                                   is_fast=is_fast)
         with on_device_of(group):
+            if is_fast:
+                check_chip("activations", chip)
             self._compile(text, "moe_layer_ranks", chip, cache)
             if ranks > 1:
                 self._program.bind(GROUP, group)
@@ -420,14 +448,14 @@ _PLACES = {
 }
 
 
-def _sizes_of(experts, hidden, intermediate, ranks=0, tokens=0, choices=0, slots=None):
+def _sizes_of(experts, hidden, intermediate, ranks=0, tokens=0, choices=0, slots=None, block=32):
     """Returns the sizes of a program, keyed by name. Without `ranks`, the sizes that only programs for
     several ranks contain are 0."""
     own, window = experts // max(ranks, 1), ranks * (slots or tokens)
     return dict(experts=own, hidden=hidden, intermediate=intermediate,
-                gate_up=2 * intermediate, hidden_blocks=hidden // 32,
-                intermediate_blocks=intermediate // 32,
-                gate_up_blocks=intermediate // 16, slack=127 * own + 127, ranks=ranks,
+                gate_up=2 * intermediate, hidden_blocks=hidden // block,
+                intermediate_blocks=intermediate // block,
+                gate_up_blocks=2 * intermediate // block, slack=127 * own + 127, ranks=ranks,
                 tokens=tokens, all_experts=experts * bool(ranks), choices=choices, window=window,
                 window_pairs=window * choices, expected=tokens * choices)
 
@@ -459,11 +487,14 @@ def template_text(experts, hidden, intermediate, activations="f8E4M3FN",
 
 def ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
                         activations="f8E4M3FN", weights="f8E4M3FN", gradients="f8E4M3FN",
-                        slots=None, parts=None):
-    """Returns the MLIR program of a RoutedMoELayer with these sizes and element types."""
+                        slots=None, parts=None, is_fast=False):
+    """Returns the MLIR program of a RoutedMoELayer with these sizes and element types, and with the blocks
+    of FAST if `is_fast`."""
     text = _resize("moe_layer_ranks.mlir", _sizes_of(8, 384, 256, 2, 64, 2),
-                   _sizes_of(experts, hidden, intermediate, ranks, tokens, choices, slots),
+                   _sizes_of(experts, hidden, intermediate, ranks, tokens, choices, slots,
+                             BLOCK if is_fast else 32),
                    dict(activations=activations, weights=weights, gradients=gradients))
+    text = with_blocks_of_128(text) if is_fast else text
     group = f"mx.group @{GROUP} size = {ranks} tokens = {tokens}"
     if parts is not None:
         text = text.replace(" wire = bf16 ids", f" wire = bf16 parts = {parts} ids")

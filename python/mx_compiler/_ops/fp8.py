@@ -86,18 +86,19 @@ def backward(dys, weights, x, offsets, formats, inputs, weight_type):
     return entry.call(arrays, signature, None)
 
 
-def _check_chip():
+def check_chip(name="scales", chip=None):
     """Raises ValueError unless the chip of programs multiplies such operands."""
-    if not is_host() and default_chip() != CHIP:
-        raise ValueError(f"scales: expected a chip with FP8 sums in reduced precision, {CHIP}, or the "
-                         f"reference path, found {default_chip()} on {device_name()}: use a recipe "
+    chip = chip or default_chip()
+    if not is_host() and chip != CHIP:
+        raise ValueError(f"{name}: expected a chip with FP8 sums in reduced precision, {CHIP}, or the "
+                         f"reference path, found {chip} on {device_name()}: use a recipe "
                          f"of blocks of 32, or set MX_CHIP={CHIP} for the simulator or "
                          "MX_DEVICE=cpu for the reference path")
 
 
 def _plan_weight(weight, format, both):
     check_weight(weight, both=both)
-    _check_chip()
+    check_chip()
     element, (*batch, outputs, inputs) = check.operand("weight", weight)
     return find_entry(weight_text, tuple(batch), outputs, inputs, element.mlir, format,
                       (-1, -2)[:1 + both])
@@ -117,7 +118,7 @@ def _plan_backward(dys, offsets, formats, inputs, weight_type, needs):
 
 
 def _layer(rows, outputs, inputs, weight_type, offsets, formats):
-    _check_chip()
+    check_chip()
     element, (count, _) = check.operand("x", rows)
     groups = check.vector("offsets", offsets)
     if groups is not None:

@@ -20,8 +20,8 @@ from .quantized import elements_type, scales_type
 BLOCK = 128
 # Types of scales by name. Scales of type f32 divide the largest magnitude exactly.
 SCALES = {"e8m0": "f8E8M0FNU", "f32": "f32"}
-_ROWS_FORM = f"block_size = {BLOCK} b_block_size = {BLOCK}x{BLOCK} promote = {BLOCK}"
-_REDUCTION_FORM = f"block_size = {BLOCK} b_block_size = {BLOCK} promote = {BLOCK}"
+ROWS_FORM = f"block_size = {BLOCK} b_block_size = {BLOCK}x{BLOCK} promote = {BLOCK}"
+REDUCTION_FORM = f"block_size = {BLOCK} b_block_size = {BLOCK} promote = {BLOCK}"
 
 
 def rows_format(element, scales):
@@ -82,7 +82,7 @@ def forward_text(layer, saves, axes=()):
             weight = _weight(layer, index, (outputs, layer.inputs))
             arguments += zip(*weight)
         weights.append(weight)
-    results = [add_rows_matmul(body, layer, by_k, weight, outputs, x.count, _ROWS_FORM)
+    results = [add_rows_matmul(body, layer, by_k, weight, outputs, x.count, ROWS_FORM)
                for weight, outputs in zip(weights, layer.outputs)]
     return function_text(body, layer, arguments, [*results, *pairs(saved)])
 
@@ -105,13 +105,13 @@ def backward_text(layer, needs_dx, needs_dw):
             weight = _weight(layer, index, (layer.inputs, outputs))
             arguments += zip(*weight)
             sum_ = add_rows_matmul(body, layer, operands[index][-1], weight, layer.inputs, dy.count,
-                                   _ROWS_FORM, "f32" if index < last else None,
+                                   ROWS_FORM, "f32" if index < last else None,
                                    _epilogue(layer, *sum_) if sum_ else "")
         results.append(sum_)
     if needs_dw:
         x = saved_argument(layer, "%x", "%x_scales")
         arguments += zip(*x)
-        results += [add_reduction_matmul(body, layer, operand[-2], x, outputs, _REDUCTION_FORM)
+        results += [add_reduction_matmul(body, layer, operand[-2], x, outputs, REDUCTION_FORM)
                     for operand, outputs in zip(operands, layer.outputs)]
     return function_text(body, layer, arguments, results)
 

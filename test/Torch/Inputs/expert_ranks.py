@@ -28,14 +28,14 @@ ON_GPU = torch.cuda.is_available()
 NAMES = "w1", "w2", "w3"
 
 
-def draw(seed, counts):
+def draw(seed, counts, dim=DIM):
     """Draws x, ids, weights and the gradient of y for each rank."""
     generator = torch.Generator().manual_seed(seed)
     for count in counts:
         ids = torch.rand(count, EXPERTS, generator=generator).argsort(1)[:, :K]
         ids[torch.rand(ids.shape, generator=generator) < 0.1] = -1
-        yield (torch.randn(count, DIM, generator=generator), ids,
-               torch.rand(count, K, generator=generator), torch.randn(count, DIM, generator=generator))
+        yield (torch.randn(count, dim, generator=generator), ids,
+               torch.rand(count, K, generator=generator), torch.randn(count, dim, generator=generator))
 
 
 def draw_repeated(seed):
@@ -142,6 +142,19 @@ def check_layer(mesh, whole, alone):
         group.check()
 
 
+def check_fast(mesh):
+    """Compares experts on FP8 tensor cores with a single rank."""
+    dim, inner, recipe = 256, 128, "mxfp8_fast"
+    whole = mxt.GroupedExperts(dim, inner, EXPERTS, device=DEVICE)
+    alone = ep.MXRoutedExperts.from_experts(whole, ep.Group.alone(tokens=SIZE * TOKENS), recipe)
+    with ep.Group(mesh["ep"], tokens=TOKENS, slots=TOKENS - 1, timeout=60) as group:
+        experts = ep.MXRoutedExperts(dim, inner, EXPERTS, group, recipe, mesh=mesh["ep"], device=DEVICE)
+        copy_weights(experts, whole)
+        for seed, counts in enumerate(([TOKENS - 1] * SIZE, [0, *[5] * (SIZE - 1)])):
+            compare(experts, alone, list(draw(seed, counts, dim)))
+        group.check()
+
+
 def check_refused(mesh, whole):
     group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
     refuses(TypeError, "group: expected an mx_compiler.torch.ep.Group, found NoneType",
@@ -150,6 +163,11 @@ def check_refused(mesh, whole):
             lambda: ep.MXRoutedExperts(DIM, INNER, 5, group))
     refuses(ValueError, "recipe: expected scale_rounding \"ceil\"",
             lambda: ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, "mxfp8_floor"))
+    for recipe in "fp8_block", mxt.Recipe(gradients="mxfp8_e5m2", fp8_scales="e8m0"):
+        refuses(ValueError, "recipe: expected mxfp8_fast or no fp8_scales",
+                lambda recipe=recipe: ep.MXRoutedExperts(256, 128, EXPERTS, group, recipe))
+    refuses(ValueError, "hidden_dim: expected a multiple of 128, at least 128, found 32",
+            lambda: ep.MXRoutedExperts(256, 32, EXPERTS, group, "mxfp8_fast"))
     refuses(TypeError, "process_group: expected a ProcessGroup, a DeviceMesh or None, found int",
             lambda: ep.Group(3, tokens=8))
     divided = mxt.GroupedExperts(DIM, INNER, EXPERTS, device=DEVICE)
@@ -382,6 +400,8 @@ def main():
         return check_fsdp(whole, alone)
     mesh = dist.init_device_mesh(DEVICE.type, (SIZE,), mesh_dim_names=("ep",))
     check_layer(mesh, whole, alone)
+    if not ON_GPU or torch.cuda.get_device_capability() == (9, 0):
+        check_fast(mesh)
     check_page(mesh)
     check_rows(mesh, whole)
     check_adjoint(mesh)

@@ -17,7 +17,8 @@ from torch.types import Device
 
 from ..._arrays.interop import place_of
 from ..._ops import checks as check
-from ..._ops.experts import RoutedMoELayer, RoutedRows, RoutedSaved, most_rows, read_slots
+from ..._ops.experts import (FAST, RoutedMoELayer, RoutedRows, RoutedSaved, find_formats, most_rows,
+                             read_slots)
 from ..._programs import rank_group
 from ..._runtime.device import device_name, on_device
 from ..._runtime.errors import Error
@@ -29,7 +30,7 @@ from .._ops.experts import (INTEGERS, as_bytes, check_weights, differentiate, em
 from .._ops.flops import counts
 from .experts import MXGroupedExperts
 from .parameters import check_last, result_dtype, to_bf16
-from .recipes import Recipe, training_recipe
+from .recipes import RECIPES, Recipe, training_recipe
 
 
 # --- Rank groups ----------------------------------------------------------------------
@@ -268,12 +269,14 @@ def routed_experts(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tens
              [0, experts) are ignored
     weights  floating point, [T, k]
     w1, w2   bf16 or f32, weights of this rank's experts: [E, 2 I, H] (gate, then up) and
-             [E, H, I]; H and I are multiples of 32. Rank r has experts r E to r E + E - 1
+             [E, H, I]; H and I are multiples of 32, or of 128 with mxfp8_fast. Rank r has
+             experts r E to r E + E - 1
     group    an mx_compiler.torch.ep.Group
     capacity  number of rows that fit on this rank; None: the largest number that can
              arrive. If more rows arrive, this call, a later call or group.check() raises
              mx_compiler.CapacityError
-    activations, weights_format, gradients  formats with blocks of 32
+    activations, weights_format, gradients  formats with blocks of 32, or all "mxfp8_fast", as
+             for mx_compiler.RoutedMoELayer
 
     Returns y in bf16, [T, H]. The call and its backward pass are collective. Sums have a fixed
     order, so results are bitwise reproducible. Differentiable in x, weights, w1 and w2; gradients of
@@ -398,7 +401,7 @@ def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gra
                 (count,), (count,), (experts,), ())),
             x.new_empty((count,), dtype=torch.float32),
             x.new_empty((count, rows), dtype=torch.bfloat16),
-            *empty_quantized(w1, count, activations, weights_format)]
+            *empty_quantized(w1, count, *find_formats(activations, weights_format, gradients)[:2])]
 
 
 @tensors.operator("routed_experts_backward")
@@ -409,7 +412,8 @@ def _routed_backward(dy: Tensor, ids: Tensor, saved: list[Tensor], group: str,
     layer = ranks.find_layer(saved[2].shape[0] * ranks.size, dy.shape[1],
                              saved[5].shape[1] // 2, ids.shape[1],
                              (activations, weights_format, gradients))
-    rows, quantized = from_bytes(saved[6:], activations, weights_format)
+    rows, quantized = from_bytes(
+        saved[6:], *find_formats(activations, weights_format, gradients)[:2])
     return list(layer.backward(tensors.plain(dy), tensors.plain(ids), quantized,
                                RoutedSaved(*saved[:6], *rows)))
 
@@ -631,12 +635,13 @@ class MXRoutedExperts(MXGroupedExperts):
     for this rank's tokens. It computes the same as MXGroupedExperts, but exchanges rows between all
     ranks.
 
-    dim, hidden_dim  multiples of 32
+    dim, hidden_dim  multiples of 32, or of 128 with mxfp8_fast
     num_experts  number of experts on all ranks, a multiple of the number of ranks; rank r
               owns num_experts / ranks experts, starting with r * num_experts / ranks
     group     an mx_compiler.torch.ep.Group
     recipe    an mx_compiler.torch.Recipe for training, or its name; all three matmuls
-              must be quantized, with the scale rounding "ceil"
+              must be quantized, with the scale rounding "ceil". Of the recipes with
+              fp8_scales, only "mxfp8_fast"
     capacity  number of rows that fit on this rank; None: the largest number that can
               arrive
     mesh      a one-dimensional DeviceMesh of the rank group's ranks. The parameters are
@@ -763,11 +768,13 @@ class MXRoutedExperts(MXGroupedExperts):
             if given.dim() < 1:
                 raise ValueError(f"{name}: expected [tokens, k], found shape "
                                  f"{tuple(given.shape)}")
+        formats = [FAST if self.recipe.fp8_scales else getattr(self.recipe, operand)
+                   for operand in ("activations", "weights", "gradients")]
         y = routed_experts(
             rows.reshape(-1, x.shape[-1]), ids.reshape(-1, ids.shape[-1]),
             weights.reshape(-1, weights.shape[-1]), torch.cat((w1, w3), 1), w2, self.group,
-            capacity=self.capacity, activations=self.recipe.activations,
-            weights_format=self.recipe.weights, gradients=self.recipe.gradients)
+            capacity=self.capacity, activations=formats[0], weights_format=formats[1],
+            gradients=formats[2])
         return y.to(result_dtype(x)).view(x.shape)
 
     def extra_repr(self) -> str:
@@ -778,9 +785,9 @@ class MXRoutedExperts(MXGroupedExperts):
 
 def _routed_recipe(recipe):
     found = training_recipe(recipe, "MXRoutedExperts", "MXWeightOnlyExperts")
-    if found.batch_invariant or found.fp8_scales:
-        raise ValueError("recipe: expected no batch_invariant and no fp8_scales with experts on "
-                         f"several ranks, found {found}: use MXGroupedExperts")
+    if found.batch_invariant or (found.fp8_scales and found != RECIPES[FAST]):
+        raise ValueError(f"recipe: expected {FAST} or no fp8_scales, and no batch_invariant, with "
+                         f"experts on several ranks, found {found}: use MXGroupedExperts")
     if found.scale_rounding != "ceil" or found.wgrad_high_precision:
         raise ValueError("recipe: expected scale_rounding \"ceil\" and quantized gradients of "
                          f"weights for MXRoutedExperts, found {found}")

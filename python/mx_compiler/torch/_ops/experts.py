@@ -194,7 +194,7 @@ def as_bytes(saved, weights):
 
 
 def from_bytes(saved, activations, weights):
-    """Reverses as_bytes. Returns the quantized rows and the MoEWeights."""
+    """Reverses as_bytes, with Formats or their names. Returns the quantized rows and the MoEWeights."""
     of = [find_format(name) for name in (activations, activations, weights, weights)]
     types = [mlir for format in of for mlir in (format.elements, format.scales)]
     parts = [*map(tensors.typed, saved, types)]
@@ -212,7 +212,7 @@ def empty_quantized(w1, count, activations, weights):
         format = find_format(name)
         elements = (*shape[:-1], shape[-1] // format.per_byte)
         parts += [w1.new_empty(elements, dtype=torch.uint8), w1.new_empty(
-            scales_shape(shape, format, "sf_128x4"), dtype=torch.uint8)]
+            scales_shape(shape, format, format.layout), dtype=torch.uint8)]
     return parts
 
 
