@@ -46,6 +46,7 @@ def parse():
     add("--experts", type=int, default=64, help="of all ranks")
     add("--choices", type=int, default=8)
     add("--capacity", type=int, help="row capacity of a rank; default: all rows that can arrive")
+    add("--format", choices=("mxfp8", "mxfp8_fast"), default="mxfp8", help="of mx")
     add("--iterations", type=int, default=30)
     add("--warmup", type=int, default=5)
     add("--seed", type=int, default=0)

@@ -22,7 +22,7 @@ class Problem:
         self.rank, self.ranks, self.device = rank, ranks, device
         self.tokens, self.hidden, self.inner = args.tokens, args.hidden, args.intermediate
         self.experts, self.choices, self.capacity = args.experts, args.choices, args.capacity
-        self.own = self.experts // ranks
+        self.own, self.format = self.experts // ranks, args.format
         generator = torch.Generator(device).manual_seed(1000 * args.seed + rank)
 
         def normal(*shape, deviation=1.0):
@@ -71,8 +71,10 @@ class Mx(Autograd):
         self.group, self.ids = group, ids
 
     def compute(self, x, w1, w2, weights):
+        p = self.problem
         return ep.routed_experts(x, self.ids, weights[:, :self.ids.shape[1]], w1, w2, self.group,
-                                 capacity=self.problem.capacity)
+                                 capacity=p.capacity, activations=p.format, weights_format=p.format,
+                                 gradients=p.format)
 
     def wire(self):
         return mx_wire(self.problem) if self.group.size > 1 else (0, 0)
@@ -91,7 +93,7 @@ class MxPrograms:
     def __init__(self, problem, group, ids):
         self.problem, self.group, self.ids = problem, group, ids
         self.layer = group.find_layer(problem.own * group.size, problem.hidden, problem.inner,
-                                      ids.shape[1], ("mxfp8",) * 3)
+                                      ids.shape[1], (problem.format,) * 3)
 
     def forward(self):
         p = self.problem
@@ -114,7 +116,8 @@ class MxProgramsAlone(MxPrograms):
 def mx_wire(p):
     """Returns the bytes of ids, elements and scales along H, weights, and sums in bf16; the
     backward pass has the same volume, including gradients of weights."""
-    row = 4 * p.choices + p.hidden + p.hidden // 32 + 4 * p.choices + 2 * p.hidden
+    scales = p.hidden // (128 if p.format == "mxfp8_fast" else 32)
+    row = 4 * p.choices + p.hidden + scales + 4 * p.choices + 2 * p.hidden
     return (p.others * p.tokens * row,) * 2
 
 

@@ -9,10 +9,15 @@ import sys
 
 from distributed_runs import torchrun
 
-printed = torchrun(2, "cpu", pathlib.Path(sys.argv[1], "benchmarks/torch/expert_parallel.py"), "--device=cpu",
-                   "--tokens=40", "--hidden=64", "--intermediate=32", "--experts=4", "--choices=2",
-                   "--iterations=2", "--warmup=1")
-about, compared, *systems = [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
+
+def run(hidden, intermediate, *options):
+    printed = torchrun(2, "cpu", pathlib.Path(sys.argv[1], "benchmarks/torch/expert_parallel.py"), "--device=cpu",
+                       "--tokens=40", f"--hidden={hidden}", f"--intermediate={intermediate}", "--experts=4",
+                       "--choices=2", "--iterations=2", "--warmup=1", *options)
+    return [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
+
+
+about, compared, *systems = run(64, 32)
 assert about["ranks"] == 2 and about["tokens"] == 40, about
 assert compared["right"] and 0 < compared["errors"]["mx"]["y"] < 0.1, compared
 assert [line["system"] for line in systems] == [
@@ -25,3 +30,7 @@ for line in systems:
 # bf16 sums.
 assert systems[0]["wire_bytes"]["forward"] == 40 * (8 + 64 + 2 + 8 + 128), systems[0]
 assert systems[2]["wire_bytes"]["forward"] == 0 and "left_out" in systems[-1]
+
+about, compared, *systems = run(256, 128, "--format=mxfp8_fast", "--only=mx")
+assert about["format"] == "mxfp8_fast" and 0 < compared["errors"]["mx"]["y"] < 0.1 and compared["right"], compared
+assert len(systems) == 4 and systems[0]["wire_bytes"]["forward"] == 40 * (8 + 256 + 2 + 8 + 512), systems
