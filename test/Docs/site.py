@@ -1,4 +1,4 @@
-"""Checks scripts/docs-site: the site contains every page and no broken link, and pages with faults are refused.
+"""Checks scripts/docs-site: the site contains every page, and pages with faults are refused.
 
 REQUIRES: compiler, docs-tools
 RUN: rm -rf %t && mkdir -p %t
@@ -20,7 +20,7 @@ def build(tree, site):
 
 
 done = build(root, work / "site")
-assert done.returncode == 0 and "no broken links" in done.stdout, done.stdout + done.stderr
+assert done.returncode == 0, done.stdout + done.stderr
 for page in root.glob("docs/**/*.md"):
     name = page.relative_to(root / "docs").with_suffix(".html")
     name = name.with_name("index.html") if name.name == "README.html" else name
@@ -60,17 +60,3 @@ refused("Nowhere.md", "[a](Nowhere.md)\n")
 refused("#no-such-heading", "[a](Spec.md#no-such-heading)\n")
 refused("no-such-program.mlir", "[a](../../examples/no-such-program.mlir)\n")
 refused("InNoIndex.md", name=tree / "docs/InNoIndex.md")
-
-# check_site.py finds faults that mkdocs does not report.
-check = [sys.executable, root / "scripts/check_site.py", work / "html"]
-(work / "html").mkdir()
-done = subprocess.run(check, capture_output=True, text=True)
-assert done.returncode == 1 and "found no pages" in done.stdout, done
-html = work / "html/index.html"
-for body, message in (('<a href="b.html">', "no such file: b.html"), ('<a href="#x">', "no such heading: #x"),
-                      ('<script src="https://example.org/a.js">', "expected a file of the site")):
-    html.write_text(f"<p id=y>{body}")
-    done = subprocess.run(check, capture_output=True, text=True)
-    assert done.returncode == 1 and message in done.stdout, done
-html.write_text('<p id=y><a href="#y"></a><a href="https://example.org"></a>')
-assert subprocess.run(check, capture_output=True).returncode == 0
