@@ -1,10 +1,8 @@
 //===- F32Scales.cpp - Codecs of f32 scales -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // The scale of a block of zeros is 0. Elements are multiplied by the inverse of
 // the scale, which is at most FLT_MAX.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/BlockFormats/F32Scales.h"

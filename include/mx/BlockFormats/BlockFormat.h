@@ -1,6 +1,5 @@
 //===- BlockFormat.h - Block-scaled formats ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A block format combines a scale type, a block shape, legal element types and
 // a scale codec. Verifiers, passes and emitters query these properties and so
@@ -8,7 +7,6 @@
 //
 // Sources: OCP Microscaling Formats (MX) v1.0, section 5; PTX ISA, "Block
 // Scaling for tcgen05.mma" (scale types and scale vectors).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_BLOCKFORMATS_BLOCKFORMAT_H

@@ -1,6 +1,5 @@
 //===- ClusterLowering.cpp - Clusters and dependent kernels ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Lowers CTA ranks, the addition of accumulators in a cluster, and programmatic
 // dependent launch.
@@ -8,7 +7,6 @@
 // To add accumulators, each CTA writes its own accumulator to its shared
 // memory. Then either the first CTA reads all other accumulators, or each CTA
 // reads its share of the registers from all other CTAs.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Common/Lowering.h"

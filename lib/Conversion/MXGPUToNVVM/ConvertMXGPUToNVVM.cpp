@@ -1,10 +1,8 @@
 //===- ConvertMXGPUToNVVM.cpp - Conversion of mxgpu and mxbar to NVVM -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Applies a pattern to each operation. Earlier passes have lowered kernels to
 // functions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Common/Lowering.h"

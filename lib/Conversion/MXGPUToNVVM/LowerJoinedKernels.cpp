@@ -1,10 +1,8 @@
 //===- LowerJoinedKernels.cpp - Lowering of joined kernels ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Each path of the function runs one kernel, so setmaxnreg in a kernel does not
 // affect the others, and all kernels use the same shared memory.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Common/Lowering.h"

@@ -1,13 +1,11 @@
 //===- LowerKernels.cpp - Lowering of kernels to functions ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Adds the set-up and tear-down of a CTA. The set-up initializes and fences
 // barriers. A warp allocates tensor memory and frees the memory after all uses.
 //
 // Roles become a chain of branches. ptxas follows all paths, so each path runs
 // at most one role, and setmaxnreg in a role does not affect other roles.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Common/Lowering.h"

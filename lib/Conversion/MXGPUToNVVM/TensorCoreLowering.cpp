@@ -1,11 +1,9 @@
 //===- TensorCoreLowering.cpp - Loads, MMAs and accumulators --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Lowers bulk copies into stages, copies of scales into tensor memory, and
 // loads of accumulators into registers. MMA attributes emit the MMAs
 // (lib/Dialect/MXGPU/IR/Mma).
-//
 //===----------------------------------------------------------------------===//
 
 #include "Common/Lowering.h"

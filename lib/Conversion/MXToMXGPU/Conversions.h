@@ -1,10 +1,8 @@
 //===- Conversions.h - Conversions of operations to kernels --- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Each conversion replaces an operation with a kernel launch, or emits an error
 // if the operation is not supported.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_CONVERSIONS_H

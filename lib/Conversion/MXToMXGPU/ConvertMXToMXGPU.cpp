@@ -1,11 +1,9 @@
 //===- ConvertMXToMXGPU.cpp - Conversion of mx operations to kernels ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Operands in a workspace are dequantized first, on tensors. After
 // bufferization, memrefs refer to device memory that only kernels may access.
 // Finally, memrefs of narrow elements are converted to memrefs of bytes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/FunctionPatterns.h"

@@ -1,11 +1,9 @@
 //===- SinkScalars.cpp - Scalar computation from host to kernels ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // To pass a scalar that depends on an array element to a launch, the host would
 // have to wait for the device. This pass lets the kernel load the element and
 // compute the scalar at its start instead.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/HostCode.h"

@@ -1,9 +1,7 @@
 //===- MXGPUToNVVM.h - Lower kernels to NVVM --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Declares the lowering of mxgpu kernels and their host code.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_CONVERSION_MXGPUTONVVM_MXGPUTONVVM_H

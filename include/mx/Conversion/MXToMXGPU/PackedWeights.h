@@ -1,11 +1,9 @@
 //===- PackedWeights.h - Register layouts of packed weights --- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // In memory, each row of a packed weight tile (#mxgpu.fragment_64x64) is the
 // fragment of one thread. Kernel tiles cover several packed tiles, stored in
 // shared memory column tile by column tile.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_CONVERSION_MXTOMXGPU_PACKEDWEIGHTS_H

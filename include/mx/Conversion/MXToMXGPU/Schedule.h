@@ -1,11 +1,9 @@
 //===- Schedule.h - Buffers and rules of schedules ------------ -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Defines the contents of each ring stage of a matmul kernel and the rules that
 // reject a schedule. Kernel construction, schedule selection, mxgpu-lower-rings
 // and --mx-explain all use these definitions.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_CONVERSION_MXTOMXGPU_SCHEDULE_H

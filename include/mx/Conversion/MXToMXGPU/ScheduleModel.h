@@ -1,11 +1,9 @@
 //===- ScheduleModel.h - Analytic cost model of schedules ----- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Models a matmul kernel with the hardware rates of Rates.h. Costs are whole
 // cycles, so every host selects the same schedule. The formulas are explained
 // in docs/design/ScheduleModel.md.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_CONVERSION_MXTOMXGPU_SCHEDULEMODEL_H

@@ -1,10 +1,8 @@
 //===- TunedSchedules.h - Measured schedules ------------------ -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // JSON table of the fastest measured schedules of a GPU (docs/guide/Tuning.md),
 // which mx-compile --tune writes and mx-select-schedule reads.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_CONVERSION_MXTOMXGPU_TUNEDSCHEDULES_H

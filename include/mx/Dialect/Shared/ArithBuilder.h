@@ -1,11 +1,9 @@
 //===- ArithBuilder.h - Arithmetic on sizes and addresses -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Unsigned arithmetic on i32 and index values, shared by builders of kernels,
 // launches and plans. Upstream's arith::ArithBuilder lacks constants and
 // division, and must be recreated for each location.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_SHARED_ARITHBUILDER_H

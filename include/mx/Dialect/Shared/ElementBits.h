@@ -1,11 +1,9 @@
 //===- ElementBits.h - Element sizes in arrays ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // An index is stored as 64 bits, like NumPy's int64. Arrays of f4 and f6
 // elements are stored as bytes: two f4 per byte, low nibble first, or one f6
 // per byte.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_SHARED_ELEMENTBITS_H

@@ -1,10 +1,8 @@
 //===- OperandOrder.td - Storage orders of operands --------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Interface through which mx packs and multiplies operands in any storage
 // order. mxgpu strategies and plug-ins define the attributes.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_SHARED_OPERANDORDER_TD

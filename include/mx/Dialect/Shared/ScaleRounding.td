@@ -1,10 +1,8 @@
 //===- ScaleRounding.td - Rounding of scales ---------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Enumeration that mx and mxgpu share. The dialects do not depend on each
 // other, so each defines its own attribute.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_SHARED_SCALEROUNDING_TD

@@ -1,10 +1,8 @@
 //===- VectorSizes.h - Limits of vector sizes -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Lowerings and code generators emit at least one operation per vector element,
 // so the sizes of vectors in the source are limited up front.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_SHARED_VECTORSIZES_H

@@ -1,10 +1,8 @@
 //===- Lowering.cpp - Common code of kernel lowerings ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Computes global addresses, splits vectors into words, and builds memrefs from
 // kernel parameters.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"

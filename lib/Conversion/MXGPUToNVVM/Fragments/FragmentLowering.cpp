@@ -1,11 +1,9 @@
 //===- FragmentLowering.cpp - Fragments as vectors of registers -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A fragment becomes a vector of a thread's registers in the order of its
 // layout, and its parts become elements of the vector. Column offsets must be
 // constants, so loops over columns are unrolled first.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Common/Lowering.h"

@@ -1,6 +1,5 @@
 //===- FragmentPlaces.cpp - Coordinates of fragment elements --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Computes the rows and columns of fragment elements in the matrix, and their
 // addresses in shared memory.
@@ -9,7 +8,6 @@
 // (SharedFragmentOps.cpp), so the parts of an address are computed separately.
 // The thread's part is computed once, and the register's part is a constant. An
 // xor adds the few swizzled bits.
-//
 //===----------------------------------------------------------------------===//
 
 #include "FragmentPlaces.h"

@@ -1,11 +1,9 @@
 //===- FragmentPlaces.h - Coordinates of fragment elements ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A layout splits the thread number into digits, its modes. Each mode advances
 // by a number of rows and columns. The modes also determine how a thread
 // accesses its elements of a box in shared memory.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_FRAGMENTS_FRAGMENTPLACES_H

@@ -1,13 +1,11 @@
 //===- SharedFragmentLowering.cpp - Fragments and scales in shared memory -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Loads words of a row and permutes their bytes to the layout's register order.
 //
 // mx/Support/ScaleLayout.h defines the positions of scales in memory. Box,
 // thread and register contribute disjoint bits to the row and to the block, so
 // the address is the sum of their contributions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../../Utils/IntExpr.h"

@@ -1,12 +1,10 @@
 //===- StoreLowering.cpp - Stores of fragments ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A direct store writes consecutive columns of a thread's row. The condition
 // becomes a predicate and the column an immediate, so a row needs only one
 // address. A staged store writes rows to shared memory, and bulk copies write
 // them to global memory.
-//
 //===----------------------------------------------------------------------===//
 
 #include "FragmentPlaces.h"

@@ -1,6 +1,5 @@
 //===- HostLowering.cpp - Launches, tensor maps and run-time checks -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Lowers launches with the parameter order of LowerKernels.cpp. Tensor maps
 // must be passed by value. A pointer operand would verify, but the kernel would
@@ -9,7 +8,6 @@
 // All operations use the default stream. A function synchronizes the stream
 // only once, before it returns, so its results are available to the caller
 // and its kernels can still overlap.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../../Utils/HostCode.h"

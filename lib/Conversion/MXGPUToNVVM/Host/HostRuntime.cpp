@@ -1,9 +1,7 @@
 //===- HostRuntime.cpp - Calls of the runtime -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // All buffers reside in device memory, and all calls use the default stream.
-//
 //===----------------------------------------------------------------------===//
 
 #include "HostRuntime.h"

@@ -1,6 +1,5 @@
 //===- DequantizeFragment.cpp - Dequantization to 16-bit pairs ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // An element is converted to bf16 by moving its exponent and mantissa to the
 // bf16 fields. The result is the element times 2^(bias - 127), even for a
@@ -13,7 +12,6 @@
 // multiply twice, first exactly by 2^(127 - bias) and then by the scale as
 // bf16. Other formats compute in f32. E4M3 scales always use two
 // multiplications. With `finite` there is no slow path.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Common/Lowering.h"

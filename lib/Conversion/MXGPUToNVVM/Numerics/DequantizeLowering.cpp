@@ -1,12 +1,10 @@
 //===- DequantizeLowering.cpp - Dequantization in registers ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // The product of an element and a scale is exact in f32, and the conversion to
 // the result type rounds once. The multiplication by the 24-bit factor of an
 // NVFP4 tensor is inexact. This multiplication rounds to odd, so a
 // narrower result equals the rounded exact product.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Common/Lowering.h"

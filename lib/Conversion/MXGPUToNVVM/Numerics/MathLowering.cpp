@@ -1,10 +1,8 @@
 //===- MathLowering.cpp - Arithmetic with fewer GPU instructions ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Replaces expensive divisions, clamps and conversions of bf16 pairs with
 // shorter instruction sequences. The results are bitwise equal.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Common/Lowering.h"

@@ -1,11 +1,9 @@
 //===- QuantizeElements.cpp - Elements of a quantizer in registers --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Converts words of the input to words of elements. Pairs of bf16 values are
 // multiplied by a power of two. This is exact except for results below 2^-126,
 // which every element type rounds to 0. Other inputs are multiplied as f32.
-//
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeMath.h"

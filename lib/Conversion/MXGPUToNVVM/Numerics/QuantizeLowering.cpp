@@ -1,11 +1,9 @@
 //===- QuantizeLowering.cpp - Blocks and reductions in registers --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Threads access global memory directly, up to 16 bytes at a time. Lanes that
 // share a block exchange its maximum. QuantizeMath computes scales and
 // elements; ScaleLowering stores scales.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Common/Lowering.h"

@@ -1,11 +1,9 @@
 //===- QuantizeMath.cpp - Maxima and scales of a quantizer in registers ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Maxima and scales are computed on the bits of floats, so they do not depend
 // on how comparisons treat subnormals and NaN. QuantizeElements.cpp computes
 // elements.
-//
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeMath.h"

@@ -1,6 +1,5 @@
 //===- QuantizeMath.h - Quantizer arithmetic in registers -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Emits the arithmetic of mx.quantize (mx/Support/ScaleRecipe.h) for every
 // input, element type and target: maxima, scales and packed elements from the
@@ -9,7 +8,6 @@
 // A word is an i32 with two bf16 or f16, the first in the low half, or an f32.
 // Along a row, words hold consecutive elements. Alternatively the halves hold
 // two columns of a row, each column with its own scale.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_NUMERICS_QUANTIZEMATH_H

@@ -1,6 +1,5 @@
 //===- QuantizeTileLowering.cpp - Quantizer accesses to shared memory -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Addresses a thread's fragment of a tile that bulk copies have swizzled:
 // address bits 7 and up are xored into bits 4 and up (PTX ISA, Swizzling
@@ -10,7 +9,6 @@
 // Lanes with parts of the same block would access the same banks. They load
 // their rows or chunks in an order permuted by an xor with a key, so that the 8
 // chunks of a line are accessed at once, and exchange registers afterwards.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../../Utils/IntExpr.h"

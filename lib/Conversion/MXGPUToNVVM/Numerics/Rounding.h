@@ -1,6 +1,5 @@
 //===- Rounding.h - Rounding without cvt ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Rounds to E2M1, E2M3, E3M2 and MXINT8 on targets without cvt for these types.
 // An addition rounds to nearest even: with p mantissa bits, a sum in [2^p,
@@ -9,7 +8,6 @@
 // For mx.quantize with a seed, rounds stochastically: adds a random number
 // below the kept bits of the significand, and truncates. All targets use
 // integer arithmetic, because their conversions take fewer random bits.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_NUMERICS_ROUNDING_H

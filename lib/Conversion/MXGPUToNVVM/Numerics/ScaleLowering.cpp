@@ -1,6 +1,5 @@
 //===- ScaleLowering.cpp - Scales in global memory ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Scales form a matrix or tiles (mx/Support/ScaleLayout.h). In a tile, the
 // scales of four lanes or lane groups are adjacent and stored as one word.
@@ -8,7 +7,6 @@
 // Operands are exact in f16 if the scales of their tile are within a range. A
 // kernel computes the range of each tile, and the next kernel tests it with
 // mxgpu.load_scale_range.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../../Utils/IntExpr.h"

@@ -1,11 +1,9 @@
 //===- BarrierLowering.cpp - Lowering of stages and barriers --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Roles identify a stage in shared memory by its start address, so its buffers
 // and barriers are at constant offsets. They identify a stage in tensor memory
 // or a stage for bulk stores by its number.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Common/Lowering.h"

@@ -1,11 +1,9 @@
 //===- LowerRings.cpp - Lowering of rings to barriers ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Places rings, scales and partial accumulators in memory, and counts the
 // arrivals at the full and empty barriers of each stage. LowerStages.cpp lowers
 // each role's operations on stages.
-//
 //===----------------------------------------------------------------------===//
 
 #include "LowerRings.h"

@@ -1,10 +1,8 @@
 //===- LowerRings.h - Lowering of rings -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // LowerRings.cpp and LowerStages.cpp lower rings with barriers.
 // LowerStaging.cpp lowers rings for bulk stores with bulk groups instead.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_RINGS_LOWERRINGS_H

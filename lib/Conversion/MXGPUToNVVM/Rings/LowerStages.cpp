@@ -1,12 +1,10 @@
 //===- LowerStages.cpp - Lowering of a role's stages ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Lowers acquires to waits, and lowers commits and releases to arrivals. Loops
 // carry the next stage of the role and the parity of its next wait. A producer
 // begins with the parity of the phase before the first. This phase is complete
 // (PTX ISA, mbarrier.test_wait), so all stages are empty initially.
-//
 //===----------------------------------------------------------------------===//
 
 #include "LowerRings.h"

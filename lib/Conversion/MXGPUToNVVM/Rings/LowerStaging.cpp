@@ -1,6 +1,5 @@
 //===- LowerStaging.cpp - Lowering of staging rings -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A warp writes 32 rows to its own stage, and an elected thread starts their
 // bulk copy. This thread waits for bulk groups, which complete in order (PTX
@@ -9,7 +8,6 @@
 //
 // If a role shares its stages, its first thread starts the copies after a
 // barrier of the role.
-//
 //===----------------------------------------------------------------------===//
 
 #include "LowerRings.h"

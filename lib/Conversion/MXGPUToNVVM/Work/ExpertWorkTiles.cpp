@@ -1,6 +1,5 @@
 //===- ExpertWorkTiles.cpp - Work tiles of expert groups ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Maps the number of a work tile to its expert group and to its position in the
 // group. The extents of the groups are known only on the device. They are
@@ -12,7 +11,6 @@
 // determine the lane of the group with the requested tile. Invalid offsets
 // are clamped (docs/reference/Spec.md, Groups), so no group ends after the
 // last offset, after the last row, or before its predecessor.
-//
 //===----------------------------------------------------------------------===//
 
 #include "WorkTiles.h"

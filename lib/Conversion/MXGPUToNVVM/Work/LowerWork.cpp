@@ -1,6 +1,5 @@
 //===- LowerWork.cpp - Loops over work tiles ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Lowers loops over work tiles and over the reduction to scf. Each role visits
 // the same work tiles, identified by 32-bit numbers, and computes their 64-bit
@@ -8,7 +7,6 @@
 //
 // Rings are lowered later. Until then, the address of a stage's buffer gives
 // access to the work tile in the stage.
-//
 //===----------------------------------------------------------------------===//
 
 #include "WorkTiles.h"

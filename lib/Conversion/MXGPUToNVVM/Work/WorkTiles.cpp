@@ -1,10 +1,8 @@
 //===- WorkTiles.cpp - Coordinates of work tiles --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Maps the 32-bit number of a work tile to its tile of the output, in the order
 // of the raster, and to its 64-bit coordinates.
-//
 //===----------------------------------------------------------------------===//
 
 #include "WorkTiles.h"

@@ -1,11 +1,9 @@
 //===- WorkTiles.h - Coordinates of work tiles ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Maps the number of a work tile to its rows, columns and split of the
 // reduction, or to its expert group. unittests/Target/Raster.h implements the
 // raster orders in C++.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_WORK_WORKTILES_H

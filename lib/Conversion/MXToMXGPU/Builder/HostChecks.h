@@ -1,10 +1,8 @@
 //===- HostChecks.h - Checks of operands on the host ---------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Checks of the sizes, strides and addresses that a kernel depends on:
 // `verify*` at compile time, `require*` at run time before the launch.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_HOSTCHECKS_H

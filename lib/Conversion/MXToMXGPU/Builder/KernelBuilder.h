@@ -1,11 +1,9 @@
 //===- KernelBuilder.h - Utilities for building kernels ------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Builds kernels and the host code that launches them. On the host, utilities
 // view, address, allocate and clear memrefs. In kernels, they load consecutive
 // columns.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_KERNELBUILDER_H

@@ -1,9 +1,7 @@
 //===- Fill.cpp - Fills of device memory ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // The runtime and launch plans support only fills with zero bytes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../../Utils/Storage.h"

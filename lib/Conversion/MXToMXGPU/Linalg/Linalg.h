@@ -1,10 +1,8 @@
 //===- Linalg.h - Kernels of linalg operations ---------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Reductions of rows have a dedicated kernel. Other operations become parallel
 // loops and then simple kernels, with a thread for each element.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_LINALG_LINALG_H

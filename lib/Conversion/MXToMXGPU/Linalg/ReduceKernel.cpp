@@ -1,12 +1,10 @@
 //===- ReduceKernel.cpp - Kernel of row reductions ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Each warp reduces a row, divided into pieces of consecutive elements. Each
 // lane reduces every 32nd piece, with an accumulator for each element of a
 // piece. The order of summation depends only on the number of columns and the
 // types, not on addresses.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/ElementRegion.h"

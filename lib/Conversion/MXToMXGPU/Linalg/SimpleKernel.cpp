@@ -1,11 +1,9 @@
 //===- SimpleKernel.cpp - Simple kernels of remaining operations ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Operations without another kernel become loops, with a remark, and then
 // kernels. The iterations form one long row, divided into work tiles. Adjacent
 // lanes run adjacent iterations of the last loop, one per thread.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/ElementRegion.h"

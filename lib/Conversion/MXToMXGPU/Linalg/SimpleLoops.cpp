@@ -1,12 +1,10 @@
 //===- SimpleLoops.cpp - Parallel loops for simple kernels ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Upstream's lowering keeps accumulators in memory and nests parallel loops in
 // sequential loops. Threads have registers, and launches are expensive, so this
 // lowering maps loops that index every result to threads. The other loops are
 // nested inside and carry the results in registers.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/ElementRegion.h"

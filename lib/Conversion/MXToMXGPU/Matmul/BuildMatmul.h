@@ -1,10 +1,8 @@
 //===- BuildMatmul.h - Construction of matmul kernels --------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Combines the components of a matmul kernel, which are work tiles, loads of B,
 // a strategy's main loop and an epilogue. MatmulKernel.h defines their state.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_BUILDMATMUL_H

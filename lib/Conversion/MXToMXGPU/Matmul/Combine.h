@@ -1,9 +1,7 @@
 //===- Combine.h - Utilities for mx.combine kernels ----------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // mx.combine adds listed rows in any order, or in the order of the list.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_COMBINE_H

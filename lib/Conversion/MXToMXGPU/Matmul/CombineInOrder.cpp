@@ -1,6 +1,5 @@
 //===- CombineInOrder.cpp - Kernels of mx.combine in fixed order ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Adds the rows of each token in ascending order, independent of scheduling.
 // Four kernels list the rows of each token:
@@ -14,7 +13,6 @@
 // between runs, but the contents of the sorted ranges do not vary. In a fifth
 // kernel, each warp adds up to 512 columns of a token's rows, row by row, and
 // stores the sum.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/Elementwise.h"

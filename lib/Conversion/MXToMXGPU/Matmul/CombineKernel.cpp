@@ -1,11 +1,9 @@
 //===- CombineKernel.cpp - Kernel of mx.combine in any order --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Each warp adds 1024 columns of a row to the listed row. Each lane adds four
 // columns at a time and loads all its columns before the first addition. See
 // CombineInOrder.cpp for fixed order.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/Elementwise.h"

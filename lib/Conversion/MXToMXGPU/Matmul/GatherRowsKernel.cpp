@@ -1,9 +1,7 @@
 //===- GatherRowsKernel.cpp - Kernel of mx.gather_rows --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Each thread copies a piece of a row, at most 16 bytes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/Elementwise.h"

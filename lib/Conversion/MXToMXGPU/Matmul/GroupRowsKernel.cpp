@@ -1,6 +1,5 @@
 //===- GroupRowsKernel.cpp - Kernels of mx.group_rows ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Stable counting sort of pairs by expert, in chunks and spans of chunks:
 //
@@ -13,7 +12,6 @@
 //
 // The result is deterministic, because atomic operations only add counts. A
 // single kernel (few) compares all pairs if they fit in a chunk.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/Elementwise.h"

@@ -1,10 +1,8 @@
 //===- MatmulChecks.cpp - Verification of matmul kernels ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Types are checked before a kernel is built. Dynamic sizes are checked by host
 // code before the launch.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/HostChecks.h"

@@ -1,13 +1,11 @@
 //===- SplitReduction.h - Split reductions -------------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // If there are too few tiles to occupy the chip, several CTAs share a tile and
 // compute splits of its reduction. Partial accumulators are stored to device
 // memory as f32, in whole tiles without tail handling. A second kernel adds the
 // partial accumulators in fixed order and applies the epilogue, so the result
 // is deterministic and rounded only once.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_SPLITREDUCTION_H

@@ -1,10 +1,8 @@
 //===- AmaxKernel.cpp - Kernel of mx.amax ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Work tiles are pieces of the flattened tensor. Threads issue all loads of a
 // tile before the first use, and each warp updates the result once per tile.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/Elementwise.h"

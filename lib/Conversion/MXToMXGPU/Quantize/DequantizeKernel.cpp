@@ -1,13 +1,11 @@
 //===- DequantizeKernel.cpp - Kernels of mx.dequantize --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // As in QuantizeKernel.cpp, threads load all their pieces before they use the
 // first piece. Shared memory is not used. mx.pack_operand in #mxgpu.k_order
 // uses the same kernel, but lanes exchange elements before the store. Two
 // successive mx.dequantize operations, e.g. for the operands of a matmul, share
 // a kernel. The tiles of the second operation are processed last.
-//
 //===----------------------------------------------------------------------===//
 
 #include "DequantizedTensor.h"

@@ -1,12 +1,10 @@
 //===- DequantizedTensor.h - Tensors to dequantize in kernels - -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // The sizes of expert groups are known only on the device. Each group of rows
 // starts a new row tile. Each group of columns (ragged reductions) starts a new
 // column tile, and the tile scheduler treats these columns as rows. Columns
 // after the last segment are skipped.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_DEQUANTIZEDTENSOR_H

@@ -1,10 +1,8 @@
 //===- PackKernels.cpp - Kernels that pack operands -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // 6-bit elements are packed because tensor maps require packed rows. Other
 // operands are packed to a kernel's read order.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/Elementwise.h"

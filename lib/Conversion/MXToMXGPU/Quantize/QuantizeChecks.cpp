@@ -1,9 +1,7 @@
 //===- QuantizeChecks.cpp - Verification of quantizer kernels -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Verifies types and schedules before a kernel is built.
-//
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeChecks.h"

@@ -1,9 +1,7 @@
 //===- QuantizeChecks.h - Verification of quantizer kernels --- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Declares checks for both quantizer kernels, along rows and by tiles.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZECHECKS_H

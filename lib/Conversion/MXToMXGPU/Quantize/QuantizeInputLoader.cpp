@@ -1,10 +1,8 @@
 //===- QuantizeInputLoader.cpp - Loads of quantizer inputs ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Pieces are aligned to their length, so a piece is either entirely inside or
 // entirely outside the tensor.
-//
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeInputLoader.h"

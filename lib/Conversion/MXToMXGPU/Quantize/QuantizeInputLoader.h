@@ -1,10 +1,8 @@
 //===- QuantizeInputLoader.h - Loads of quantizer inputs ------ -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Threads load pieces of input rows, possibly gathered, and apply the prologue.
 // The result is quantized in registers or stored to shared memory.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZEINPUTLOADER_H

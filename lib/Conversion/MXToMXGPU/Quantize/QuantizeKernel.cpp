@@ -1,6 +1,5 @@
 //===- QuantizeKernel.cpp - Kernel of mx.quantize along rows --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Work tiles are tiles of the input. Adjacent threads own adjacent pieces of a
 // row. Each thread owns pieces of several rows and loads all of them before the
@@ -11,7 +10,6 @@
 // A single warp or a CTA quantizes a square block or a whole row. Its threads
 // hold the values in registers. If there are too many, a warp reads the block
 // twice, first to find the largest magnitude and then to quantize the elements.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/Elementwise.h"

@@ -1,13 +1,11 @@
 //===- QuantizePackedKernel.cpp - Kernel that quantizes packed weights ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Quantizes weights along rows and stores them in #mxgpu.fragment_64x64, so
 // unpacked elements need no memory. A thread holds 16 columns of two adjacent
 // rows. These are a fourth of the fragments of four threads of a matmul
 // (PackKernels.cpp). Eight lanes hold 128 columns, so their stores fill whole
 // sectors and their scales are adjacent.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/Elementwise.h"

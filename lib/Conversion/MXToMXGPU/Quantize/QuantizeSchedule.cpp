@@ -1,6 +1,5 @@
 //===- QuantizeSchedule.cpp - Selection of quantizer schedules ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Quantizers are memory bound, and their schedules are measured
 // (QuantizeSchedules.def). Along rows, a CTA keeps 32 KiB of loads in flight,
@@ -8,7 +7,6 @@
 // instructions and profit from more and smaller CTAs. A CTA that quantizes
 // through shared memory processes one tile. If threads compute the values, they
 // fill a stage while other threads quantize another stage.
-//
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeSchedule.h"

@@ -1,11 +1,9 @@
 //===- QuantizeTile.h - Quantizer through shared memory ------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // QuantizeTileHost.cpp implements the launch, QuantizeTileKernel.cpp implements
 // the kernel, QuantizeTileFragments.cpp implements the work of its threads, and
 // QuantizeTileStore.cpp implements prologues and stores.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZETILE_H

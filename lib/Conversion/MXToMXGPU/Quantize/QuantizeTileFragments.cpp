@@ -1,13 +1,11 @@
 //===- QuantizeTileFragments.cpp - Fragments of quantizer tiles -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // The fragments of a warp span all banks. They are either 32 rows of a block,
 // each at a different swizzle position, or a 128-byte line.
 //
 // If blocks have several rows, a tile is a block, and the threads of an axis
 // read it twice. The first time they find the largest magnitude.
-//
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeTile.h"

@@ -1,9 +1,7 @@
 //===- QuantizeTileHost.cpp - Launch of quantizers through shared memory --===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Checks copy engine requirements and computes tensor maps and the grid.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/Elementwise.h"

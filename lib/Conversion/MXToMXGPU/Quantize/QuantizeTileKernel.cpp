@@ -1,6 +1,5 @@
 //===- QuantizeTileKernel.cpp - Quantizer kernel through shared memory ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Work tiles are input tiles. A single thread loads a tile with bulk copies, as
 // a whole or in slabs of rows. A role for each axis reads the tile by rows or
@@ -11,7 +10,6 @@
 // With a prologue or gather, threads instead of bulk copies fill the tiles
 // (QuantizeTileStore.cpp). Each expert group starts a new tile. The rows of the
 // next group are read as zeros, which also pad transposed groups.
-//
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeTile.h"

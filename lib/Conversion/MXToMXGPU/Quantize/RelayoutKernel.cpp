@@ -1,9 +1,7 @@
 //===- RelayoutKernel.cpp - Kernel of mx.relayout -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Each thread first loads and then stores a scale in each of several rows.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/Elementwise.h"

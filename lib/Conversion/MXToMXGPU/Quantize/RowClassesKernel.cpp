@@ -1,10 +1,8 @@
 //===- RowClassesKernel.cpp - Kernel of mx.row_classes --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A warp computes a word: a lane reads the spreads of a row. A single launch
 // computes the words of all operands.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/Elementwise.h"

@@ -1,10 +1,8 @@
 //===- ExplainSchedule.cpp - Explanation of schedule choices --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Prints the chosen schedule, the best candidates and the memory map. Tests
 // rely on the format of the text.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Matmul/Strategies/Strategy.h"

@@ -1,11 +1,9 @@
 //===- JoinedSchedules.cpp - Schedules of kernels that share a launch -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // mxgpu-join-launches joins kernels with equal threads, clusters and registers.
 // Small matmuls gain more from a single launch, and from work tiles that occupy
 // all SMs together, than from the schedules that are best alone.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

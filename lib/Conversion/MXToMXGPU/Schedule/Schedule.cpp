@@ -1,10 +1,8 @@
 //===- Schedule.cpp - Buffers and rules of schedules ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Checks rules for element types, shapes and the chip, and creates the rings of
 // all strategies.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Matmul/Strategies/Strategy.h"

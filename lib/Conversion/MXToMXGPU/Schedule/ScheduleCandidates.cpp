@@ -1,9 +1,7 @@
 //===- ScheduleCandidates.cpp - Enumeration and ranking of schedules ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Enumerates legal schedules and sorts them by modelled cost.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Matmul/Strategies/Strategy.h"

@@ -1,13 +1,11 @@
 //===- ScheduleCases.cpp - Selection of schedules for dynamic sizes -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Ranks schedules at many sizes and keeps a few of them, each with a kernel.
 // As work tiles fill up, the best schedule alternates between neighboring
 // sizes, so a schedule may be the best in many ranges. A range costs a
 // comparison on the host, and a kernel costs compile time. The first matching
 // case applies, so cases contain only upper limits.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Matmul/Strategies/Strategy.h"

@@ -1,9 +1,7 @@
 //===- ScheduleModel.cpp - Cost model of schedules ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Cycles are integers. docs/design/ScheduleModel.md explains the formulas.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"

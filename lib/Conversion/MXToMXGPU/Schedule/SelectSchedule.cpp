@@ -1,9 +1,7 @@
 //===- SelectSchedule.cpp - Selection of matmul schedules -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Stores the chosen schedule in an attribute that users can inspect or set.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/KernelBuilder.h"

@@ -1,10 +1,8 @@
 //===- TunedTable.cpp - JSON file of tuned schedules ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Parsing is strict, because a schedule from a damaged file would make a
 // program slow without an explanation.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Support/FileUtilities.h"

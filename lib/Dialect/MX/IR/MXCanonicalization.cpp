@@ -1,11 +1,9 @@
 //===- MXCanonicalization.cpp - Canonicalization of mx operations ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Pairs of relayouts cancel, and the remaining relayouts move into the
 // quantizer, which writes the requested layout. dequantize(quantize(x)) is
 // never folded to x, because quantization rounds.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -1,10 +1,8 @@
 //===- MXChecks.h - Checks shared by the mx verifiers -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Each check reports a violated rule as "expected X, found Y" with a note at
 // the operand.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_IR_MXCHECKS_H

@@ -1,9 +1,7 @@
 //===- MXLayouts.cpp - Shapes of scales and ragged tensors ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Extends the layout arithmetic of Support to dynamic sizes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MX/IR/MX.h"

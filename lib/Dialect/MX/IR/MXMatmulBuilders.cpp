@@ -1,10 +1,8 @@
 //===- MXMatmulBuilders.cpp - Builders of matmuls and epilogues -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Builders accept the epilogue as a callback, like the body in builders of
 // linalg operations.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,9 +1,7 @@
 //===- MXMatmulVerifiers.cpp - Verifiers of the matmuls -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Comments such as "matmul C1" cite constraints of docs/reference/Spec.md.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"

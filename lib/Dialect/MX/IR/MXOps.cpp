@@ -1,9 +1,7 @@
 //===- MXOps.cpp - Operations of the mx dialect ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Interface implementations, and the syntax of matmul operands.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -1,9 +1,7 @@
 //===- MXQuantizeBuilders.cpp - Builders of quantizations -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Builders create destinations from the input and a format.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,9 +1,7 @@
 //===- MXQuantizeVerifier.cpp - Verifiers of quantizations ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Comments such as "quantize C1" cite constraints of docs/reference/Spec.md.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"

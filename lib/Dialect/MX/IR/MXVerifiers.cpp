@@ -1,11 +1,9 @@
 //===- MXVerifiers.cpp - Verifiers of the mx operations -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Checks constraints beyond types and traits. Comments such as "amax C1" cite
 // constraints of docs/reference/Spec.md; test/Dialect/MX/IR/<op>-invalid.mlir
 // tests them. Dynamic sizes are checked at run time.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"

@@ -1,10 +1,8 @@
 //===- MXBarDialect.cpp - The mxbar dialect -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Comments such as "arrive C1" cite constraints of
 // docs/reference/KernelOperations.md.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/SCF/IR/SCF.h"

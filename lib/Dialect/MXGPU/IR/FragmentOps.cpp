@@ -1,10 +1,8 @@
 //===- FragmentOps.cpp - Verification of register fragments ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Covers operations of epilogues and quantizers: loads to registers, and stores
 // to shared and global memory.
-//
 //===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"

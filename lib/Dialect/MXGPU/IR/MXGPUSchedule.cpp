@@ -1,9 +1,7 @@
 //===- MXGPUSchedule.cpp - Syntax of schedules ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Fields may be in any order. ScheduleRules.cpp verifies them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ScheduleRules.h"

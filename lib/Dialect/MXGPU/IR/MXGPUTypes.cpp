@@ -1,10 +1,8 @@
 //===- MXGPUTypes.cpp - Types of the mxgpu dialect ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Parses, prints and verifies tensor maps, buffers and scales. The ring type is
 // in Rings.cpp.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/DialectImplementation.h"

@@ -1,10 +1,8 @@
 //===- MemoryLayout.cpp - Addresses of a kernel's buffers -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Allocates shared and tensor memory from the start, in the order documented in
 // MemoryLayout.h.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MXGPU/IR/MemoryLayout.h"

@@ -1,10 +1,8 @@
 //===- OpChecks.h - Checks shared by verifiers ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Common checks of operations on stages and buffers. Comments such as "shared
 // C1" refer to constraints in docs/reference/KernelSpec.md.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MXGPU_IR_OPCHECKS_H

@@ -1,11 +1,9 @@
 //===- ScheduleRules.cpp - Rules of schedules -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Rules that depend on neither element types nor chips. The other rules are in
 // mx/Conversion/MXToMXGPU/Schedule.h, and rules for the fields of strategies
 // are in MXGPUStrategies.td.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ScheduleRules.h"

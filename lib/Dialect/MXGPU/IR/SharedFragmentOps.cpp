@@ -1,10 +1,8 @@
 //===- SharedFragmentOps.cpp - Fragments in shared memory -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Covers loads of operands and scales by the threads of a role. Box, thread and
 // register numbers determine disjoint address bits, so additions never carry.
-//
 //===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"

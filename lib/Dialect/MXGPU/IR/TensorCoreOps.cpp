@@ -1,9 +1,7 @@
 //===- TensorCoreOps.cpp - Loads, scale copies and tensor maps ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Covers the copy engine. The rules of its instructions are in mx/Target.
-//
 //===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"

@@ -1,10 +1,8 @@
 //===- TileOps.cpp - Tiles in shared memory -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Covers operations that load a thread's part of a tile, quantize its columns,
 // and store results.
-//
 //===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"

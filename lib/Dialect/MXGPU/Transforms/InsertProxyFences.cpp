@@ -1,12 +1,10 @@
 //===- InsertProxyFences.cpp - Fences between generic and async proxy -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Threads access shared memory through the generic proxy. Copies and matrix
 // instructions use the async proxy. Barriers do not order accesses of different
 // proxies (PTX ISA, Async proxy), so a stage that both proxies access needs a
 // fence before its commit or release.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"

@@ -1,6 +1,5 @@
 //===- Liveness.cpp - Absence of deadlocks among roles --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A role takes stages (acquire, wait) and gives them on (commit, release) in a
 // fixed order. The interleaving of roles therefore does not matter: if one
@@ -13,7 +12,6 @@
 // take waits for a give that is at most the ring's stage count earlier. All
 // takes of the cycle are therefore within as many iterations as all rings
 // together have stages. Further iterations cannot remove the cycle.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"

@@ -1,12 +1,10 @@
 //===- LoopNests.cpp - Loops around the uses of a ring --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Compares the number of stages that two roles take from a ring. The numbers
 // are equal if the roles take equally many stages in corresponding loops with
 // equal trip counts, or if the totals computed from constant trip counts are
 // equal.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"

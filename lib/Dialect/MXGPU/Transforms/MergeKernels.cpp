@@ -1,10 +1,8 @@
 //===- MergeKernels.cpp - Merge equal kernels -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Equal layers of a model produce equal kernels. Schedules of a matmul that use
 // the same workspace produce equal kernels that fill the workspace.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

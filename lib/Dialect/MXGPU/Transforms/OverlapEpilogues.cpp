@@ -1,10 +1,8 @@
 //===- OverlapEpilogues.cpp - Early release of accumulators ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Moves reads of the columns that two accumulators share to the front of the
 // epilogue, followed by the release. mxgpu-verify-pipelines checks the result.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,11 +1,9 @@
 //===- PipelineMmas.cpp - Overlap of MMAs between iterations --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // In plain form, each iteration of a loop over K waits for its MMAs and then
 // releases their stages. The pass moves each wait `depth` MMAs later and defers
 // the releases accordingly.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"

@@ -1,9 +1,7 @@
 //===- Pipelines.h - Uses of rings by roles ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Facts that mxgpu-verify-pipelines collects from a kernel, and its checks.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MXGPU_TRANSFORMS_PIPELINES_H

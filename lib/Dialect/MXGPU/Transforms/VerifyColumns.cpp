@@ -1,10 +1,8 @@
 //===- VerifyColumns.cpp - Columns read from accumulators -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Columns beyond a stage belong to the next stage, which the tensor core may
 // write at the same time.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"

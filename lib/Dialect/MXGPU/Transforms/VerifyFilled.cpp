@@ -1,9 +1,7 @@
 //===- VerifyFilled.cpp - Filled stages of rings --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Checks that a producer fills every buffer of a stage in every iteration.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"

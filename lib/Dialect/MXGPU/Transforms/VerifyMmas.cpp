@@ -1,12 +1,10 @@
 //===- VerifyMmas.cpp - Waits for asynchronous MMAs -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // An asynchronous MMA may still read its operands and write its accumulator
 // after the next operation starts. Until an mxgpu.mma_wait completes the MMA,
 // its stages must not be released and its accumulator must not be used.
 // Register operands need no check, because SSA values never change.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"

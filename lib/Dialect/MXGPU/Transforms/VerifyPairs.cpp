@@ -1,12 +1,10 @@
 //===- VerifyPairs.cpp - Participation of both CTAs of a pair -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // The leader of a pair issues the instructions of both tensor cores (PTX ISA,
 // tcgen05 CTA pair). Each CTA fills and reads its own memory. Each barrier of a
 // pair expects arrivals from certain CTAs. A missing arrival causes a deadlock,
 // and a surplus arrival causes a race.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"

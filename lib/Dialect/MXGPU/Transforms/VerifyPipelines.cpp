@@ -1,11 +1,9 @@
 //===- VerifyPipelines.cpp - Verification of ring protocols ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // No data-dependent control flow encloses ring operations, so a kernel is a
 // marked graph (a Petri net without choices). Ring operations are the
 // transitions, and the full and empty stages of a ring are tokens.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"

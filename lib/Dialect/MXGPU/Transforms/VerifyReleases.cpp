@@ -1,10 +1,8 @@
 //===- VerifyReleases.cpp - Release of stages after their last use --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A release deferred by n releases the stage acquired n stages earlier. The
 // role therefore keeps n stages until a consumer_tail after the loops.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"

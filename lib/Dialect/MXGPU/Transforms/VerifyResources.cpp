@@ -1,11 +1,9 @@
 //===- VerifyResources.cpp - Resource limits of a CTA ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Compares the memory, named barriers and registers of a kernel with the limits
 // of the chip. Memory addresses and barrier numbers follow from the order of
 // the operations in the kernel.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

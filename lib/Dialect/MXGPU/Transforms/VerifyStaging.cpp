@@ -1,12 +1,10 @@
 //===- VerifyStaging.cpp - Rings for bulk stores --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Stages hold rows on their way from registers to a bulk store. A role may
 // acquire stages of warp scope in several places, if whole warps reach each
 // place. Stages that all threads of a role share may be acquired in a single
 // place only.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"

@@ -1,11 +1,9 @@
 //===- ConstantBytes.h - Constant tensors as bytes --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Constants are stored like all other arrays (docs/guide/Run.md), which differs
 // from MLIR for narrow types: a byte contains two f4 elements (low bits first),
 // an f6 element or an i1 element.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MX_IR_CONSTANTBYTES_H

@@ -1,12 +1,10 @@
 //===- MXLayouts.h - Shapes of scales and ragged tensors --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Queries about the shapes of scale tensors, for verifiers, tiling,
 // materialization and lowerings. Types with the logical shape specify the
 // layout of scales in their encoding. Materialized types specify the layout by
 // their physical shape. Dynamic sizes (ShapedType::kDynamic) are preserved.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MX_IR_MXLAYOUTS_H

@@ -1,10 +1,8 @@
 //===- NormalReciprocal.h - Reciprocals without special cases ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // mx-expand-math sets this attribute to inform the lowerings of all targets
 // about the range of a divisor.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MX_IR_NORMALRECIPROCAL_H

@@ -1,10 +1,8 @@
 //===- Place.h - Source locations of messages -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Run-time errors print source locations in the format of compiler errors.
 // Bodies of named linalg operations, which upstream creates, have no location.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MX_IR_PLACE_H

@@ -1,10 +1,8 @@
 //===- KernelParameters.h - Kernel parameters -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Mapping from arguments of an mxgpu.kernel to parameters of the PTX function,
 // shared by the lowering of kernels, host code and launch plans.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MXGPU_IR_KERNELPARAMETERS_H

@@ -1,11 +1,9 @@
 //===- MXGPUMma.td - Matrix instructions and fragments -----*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Attributes select the instruction that multiplies tiles. Passes use only
 // their interface. A new instruction needs an attribute here, a file in
 // lib/Dialect/MXGPU/IR/Mma, and a row in lib/Target/TargetInfo.cpp.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MXGPU_IR_MXGPUMMA_TD

@@ -1,9 +1,7 @@
 //===- MXGPUOperandOps.td - Operands in registers ----------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Operations that convert fragments to operands of matrix instructions.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MXGPU_IR_MXGPUOPERANDOPS_TD

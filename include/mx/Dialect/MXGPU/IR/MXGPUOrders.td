@@ -1,9 +1,7 @@
 //===- MXGPUOrders.td - Memory orders of operands ----------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Memory orders of matmul operands, defined by the strategies that read them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MXGPU_IR_MXGPUORDERS_TD

@@ -1,12 +1,10 @@
 //===- MXGPUStrategies.td - Strategies of matmuls ----------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A strategy is an algorithm for matmuls with one matrix instruction. Its
 // attribute holds the schedule fields of the strategy; launches and schedule
 // selection use only the interface. The kernels are built in
 // lib/Conversion/MXToMXGPU/Matmul/Strategies.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MXGPU_IR_MXGPUSTRATEGIES_TD

@@ -1,11 +1,9 @@
 //===- MemoryLayout.h - Memory layout of kernels ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Layout of shared and tensor memory, computed from the types of rings and
 // scales. Passes read these types from a kernel. The schedule planner computes
 // the layout before the kernel exists.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MXGPU_IR_MEMORYLAYOUT_H

@@ -1,9 +1,7 @@
 //===- Mma.h - Matrix instructions and fragments ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Plain data types of the attributes in MXGPUMma.td.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MXGPU_IR_MMA_H

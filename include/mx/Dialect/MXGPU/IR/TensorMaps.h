@@ -1,9 +1,7 @@
 //===- TensorMaps.h - Tensor maps of the driver -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Conversions to Target's tensor map fields, for host code and launch plans.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MXGPU_IR_TENSORMAPS_H

@@ -1,6 +1,5 @@
 //===- EpiloguePolicy.h - Epilogues of matmul kernels --------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Accumulators, result elements, and the epilogues that store them:
 //
@@ -8,7 +7,6 @@
 // StagedEpilogue     bulk stores through shared memory
 // ScatteredEpilogue  adds rows to listed rows
 // QuantizedEpilogue  stores quantized elements and scales
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_EPILOGUEPOLICY_H

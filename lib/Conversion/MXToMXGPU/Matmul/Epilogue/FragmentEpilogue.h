@@ -1,10 +1,8 @@
 //===- FragmentEpilogue.h - Epilogues that store column runs -- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Epilogues that store unquantized results. Threads store the elements or add
 // them to listed rows, or bulk copies store them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_FRAGMENTEPILOGUE_H

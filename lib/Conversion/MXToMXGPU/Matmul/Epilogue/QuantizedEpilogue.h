@@ -1,12 +1,10 @@
 //===- QuantizedEpilogue.h - Epilogue of quantized results ---- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A thread or several adjacent lanes hold a block of 32 columns of a row in
 // registers. The scales of four blocks form a word of a scale tile. If warps
 // share rows, they write the word byte by byte. All rows of an expert group's
 // scale tiles are written, including padding with zeros.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_QUANTIZEDEPILOGUE_H

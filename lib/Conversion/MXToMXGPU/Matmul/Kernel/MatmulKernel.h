@@ -1,11 +1,9 @@
 //===- MatmulKernel.h - State of a kernel under construction -- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Common base of the builder's components. Contains the matmul, the builders of
 // host and kernel code, and named kernel arguments. WorkPolicy.h, MainLoop.h
 // and EpiloguePolicy.h define the policies, which BuildMatmul.cpp combines.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_MATMULKERNEL_H

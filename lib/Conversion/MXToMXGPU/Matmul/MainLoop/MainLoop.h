@@ -1,10 +1,8 @@
 //===- MainLoop.h - Main loops of matmul kernels -------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Loads of B, and the common part of the roles that load and multiply. Each
 // strategy derives its own main loop (Strategies/).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_MAINLOOP_H

@@ -1,6 +1,5 @@
 //===- Strategy.h - Interface of matmul strategies ------------ -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A strategy is a method of computing matmuls with an MMA instruction. It
 // defines the supported operands, the tiles, rings and roles of the kernel,
@@ -9,7 +8,6 @@
 // its schedule fields. The schedule choice, --mx-explain, kernel construction
 // and epilogues use only this interface. Sizes are in elements, and costs are
 // in whole cycles of the SM clock.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_STRATEGY_H

@@ -1,9 +1,7 @@
 //===- GroupedWork.h - Work tiles of expert groups ------------ -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Expert groups divide the rows or the reduction, or each group owns a matrix.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORK_GROUPEDWORK_H

@@ -1,10 +1,8 @@
 //===- SelectedWork.h - Elements selected by row classes ------ -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // With 'where' a kernel computes the elements of a class (mx.row_classes). All
 // roles test the same words of a work tile, so they agree on skipped tiles.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORK_SELECTEDWORK_H

@@ -1,10 +1,8 @@
 //===- WorkPolicy.cpp - Division of matmuls into work tiles ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Implements the common part of all policies, and the policies for matmuls
 // without expert groups.
-//
 //===----------------------------------------------------------------------===//
 
 #include "WorkPolicy.h"

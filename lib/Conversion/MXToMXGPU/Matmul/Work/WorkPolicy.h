@@ -1,6 +1,5 @@
 //===- WorkPolicy.h - Division into work tiles ---------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A work tile is a tile of a result with all or part of the reduction. Policies
 // define the first rows and columns of its operands, scales and result, and the
@@ -17,7 +16,6 @@
 //                  result
 //
 // GroupedWork.h defines the last three.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORK_WORKPOLICY_H

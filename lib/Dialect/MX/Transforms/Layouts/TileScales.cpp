@@ -1,12 +1,10 @@
 //===- TileScales.cpp - Tiling of matmul scales ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Other compilers emit row-major scales. If a quantizer in the same function
 // writes scales that only matmuls read, the pass changes the quantizer to write
 // tiles. Other scales are converted before the matmul. The tiled type does not
 // contain the numbers of rows and blocks, so this pass compares dynamic sizes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/Sizes.h"

@@ -1,12 +1,10 @@
 //===- MatrixRows.cpp - Row layouts for ldmatrix --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // ldmatrix loads up to four matrices, each with 8 rows of 16 bytes. Each lane
 // of a warp provides the address of a row, and lane t receives word t % 4 of
 // row t / 4 of each matrix (PTX ISA, ldmatrix). A second layout describes the
 // addressed rows: each lane holds the whole row at its address.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"

@@ -1,10 +1,8 @@
 //===- MmaOps.cpp - Verification of mxgpu.mma -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Checks the location of operands and the rings that supply them, as required
 // by the attribute of the instruction. The attribute verifies all other rules.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../OpChecks.h"

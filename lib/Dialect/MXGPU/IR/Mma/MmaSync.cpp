@@ -1,6 +1,5 @@
 //===- MmaSync.cpp - mma.sync ---------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Operands, scales and accumulators are in registers. Each warp issues an
 // instruction for 16 rows, 8 columns and 16, 32 or 64 reduction elements.
@@ -9,7 +8,6 @@
 // 1 or lanes 2 and 3 of each quad, and the 8 columns use a single lane of each
 // quad. So a register in all lanes holds scales of 32 rows or columns without
 // duplicates (PTX ISA, mma, Block scaling for mma.sync: thread-id and byte-id).
-//
 //===----------------------------------------------------------------------===//
 
 #include "../OpChecks.h"

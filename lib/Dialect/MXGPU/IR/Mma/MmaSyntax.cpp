@@ -1,9 +1,7 @@
 //===- MmaSyntax.cpp - Syntax of matrix instructions ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Written by hand because generated parsers print C++ types in errors.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/DialectImplementation.h"

@@ -1,10 +1,8 @@
 //===- Tcgen05Mma.cpp - tcgen05.mma ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Operands are in shared memory. Accumulators and scales, if any, are in tensor
 // memory. One thread issues an instruction for each 32 bytes of the reduction.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Operands.h"

@@ -1,11 +1,9 @@
 //===- Wgmma.cpp - wgmma.mma_async ----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // B is in shared memory, A is in shared memory or registers, and accumulators
 // are in registers. A warpgroup issues an instruction for each 32 bytes of the
 // reduction and each block of 64 rows.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Wgmma.h"

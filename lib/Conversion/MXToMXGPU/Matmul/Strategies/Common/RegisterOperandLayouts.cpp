@@ -1,11 +1,9 @@
 //===- RegisterOperandLayouts.cpp - Register layouts of wgmma operands ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // An operand row index has four modes: the two rows of a thread, the lane, the
 // warp and the warpgroup. `RowSteps` selects their order. `ofHalves` makes the
 // two rows of a thread the highest mode.
-//
 //===----------------------------------------------------------------------===//
 
 #include "RegisterOperandLayouts.h"

@@ -1,6 +1,5 @@
 //===- RegisterOperandLayouts.h - Register operand layouts ---- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // wgmma can read its A from registers. If MMA warpgroups dequantize an operand
 // of the matmul, that operand becomes wgmma's A in registers, and the bf16
@@ -10,7 +9,6 @@
 // By default, a thread owns two adjacent elements (one or two bytes) of each
 // eight reduction elements. If the other operand is in #mxgpu.k_order
 // (mx/Support/OperandOrders.h), all elements of a thread are adjacent.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_REGISTEROPERANDLAYOUTS_H

@@ -1,11 +1,9 @@
 //===- RegisterOperandMainLoop.h - wgmma from registers ------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // MMA threads dequantize one operand in registers for wgmma. The other operand
 // is bf16 in shared memory (RegisterOperandLayouts.h). Separate roles multiply
 // and load.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_REGISTEROPERANDMAINLOOP_H

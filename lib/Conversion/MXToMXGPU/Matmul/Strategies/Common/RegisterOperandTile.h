@@ -1,11 +1,9 @@
 //===- RegisterOperandTile.h - Tiles with a register operand -- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Legal tiles, registers and step cycles (docs/design/ScheduleModel.md) of
 // kernels whose MMA warpgroups dequantize an operand in registers
 // (RegisterOperandLayouts.h).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_REGISTEROPERANDTILE_H

@@ -1,10 +1,8 @@
 //===- UpcastCosts.h - Costs of dequantizing B ---------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Costs of kernels with warpgroups that dequantize B to shared memory
 // (docs/design/ScheduleModel.md).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_UPCASTCOSTS_H

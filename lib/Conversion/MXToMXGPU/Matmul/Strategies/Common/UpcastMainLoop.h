@@ -1,12 +1,10 @@
 //===- UpcastMainLoop.h - Dequantizing main loops ------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Common part of main loops in which threads convert tiles of B or A exactly to
 // bf16. A single thread loads A and B, with their scales, into two rings.
 // Either separate warpgroups dequantize B into a third ring for the tensor
 // core, or MMA warpgroups dequantize an operand into registers.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_UPCASTMAINLOOP_H

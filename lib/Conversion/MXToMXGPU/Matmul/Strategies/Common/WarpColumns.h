@@ -1,6 +1,5 @@
 //===- WarpColumns.h - Assignment of columns to warps --------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Columns of a matmul may be computed in any order. A warp owns the same
 // adjacent columns of each B matrix in the tile, so a single thread holds
@@ -13,7 +12,6 @@
 //              threads share a block.
 //   packed     A thread owns the same columns as with quantized results. It
 //              reads packed rows of B in pairs, one for each of two MMAs.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_WARPCOLUMNS_H

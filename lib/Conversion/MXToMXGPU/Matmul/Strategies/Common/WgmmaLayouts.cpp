@@ -1,13 +1,11 @@
 //===- WgmmaLayouts.cpp - Register layouts of wgmma kernels ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // The index of an element within 64 reduction elements has modes (2, 2, 4, 4).
 // From the lowest, they select the element of a pair, the pair of an
 // instruction, the step and the thread. In the instruction's operands, the
 // order is element, thread, pair and step, with sizes (2, 4, 2, 4). Within each
 // 32 result columns, the same permutation applies to all modes except the step.
-//
 //===----------------------------------------------------------------------===//
 
 #include "WgmmaLayouts.h"

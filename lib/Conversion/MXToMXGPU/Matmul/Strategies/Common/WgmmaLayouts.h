@@ -1,6 +1,5 @@
 //===- WgmmaLayouts.h - Register layouts of wgmma ------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // wgmma prescribes which threads hold the elements of A and the accumulator,
 // but rows of A, columns of B and the reduction may be computed in any order.
@@ -19,7 +18,6 @@
 // written with permuted rows like unpacked B.
 //
 // mxgpu.relabel_fragment converts within each pair of layouts below.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_WGMMALAYOUTS_H

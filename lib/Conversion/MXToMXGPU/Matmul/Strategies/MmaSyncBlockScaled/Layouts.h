@@ -1,6 +1,5 @@
 //===- Layouts.h - Register layouts of mma.sync --------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // In an instruction, a thread owns two adjacent columns of each eight. For a
 // quantized result, each of the four threads of a row should own eight adjacent
@@ -12,7 +11,6 @@
 // word of 4-bit elements or two words of bytes. In both operands, elements at
 // even positions form the first half of an instruction's reduction, and
 // elements at odd positions form the second half.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_MMASYNCBLOCKSCALED_LAYOUTS_H

@@ -1,12 +1,10 @@
 //===- MainLoop.cpp - Main loop of mma_sync_block_scaled ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A single thread loads tiles of A and B and their scales. Warps load the
 // scales of a stage to registers, and then the elements, one slice of the
 // reduction per instruction. If registers suffice, the next slice is loaded
 // during the MMAs. The stage is released before the last MMA.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MainLoop.h"

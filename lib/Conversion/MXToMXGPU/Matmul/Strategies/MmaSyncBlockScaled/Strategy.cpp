@@ -1,10 +1,8 @@
 //===- Strategy.cpp - Strategy mma_sync_block_scaled ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // The copy engine loads A, B and their scales into a ring. Warps load tiles to
 // registers and multiply. Each warp holds the accumulator of 32 or 16 rows.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"

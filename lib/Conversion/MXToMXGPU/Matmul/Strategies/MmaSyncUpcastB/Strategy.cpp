@@ -1,12 +1,10 @@
 //===- Strategy.cpp - Strategy mma_sync_upcast_b --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // The copy engine loads A into one ring, and B with its scales into another.
 // Each warp owns columns of the tile (WarpColumns.h). The warp loads these
 // columns of B to registers, dequantizes the columns, and multiplies A by the
 // result.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"

@@ -1,11 +1,9 @@
 //===- MainLoop.h - tcgen05_block_scaled main loop ------------ -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // One thread loads tiles and scales with bulk tensor copies, a second thread
 // issues scale copies and MMAs, and four warps read accumulators from tensor
 // memory. Two rings connect these roles.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_TCGEN05BLOCKSCALED_MAINLOOP_H

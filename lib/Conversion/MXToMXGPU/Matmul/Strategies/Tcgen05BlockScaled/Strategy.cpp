@@ -1,11 +1,9 @@
 //===- Strategy.cpp - Strategy tcgen05_block_scaled -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // The tensor core reads operands and scales unmodified, with accumulators in
 // tensor memory. Each CTA of a pair holds half of the rows of A and of B, the
 // scales of its rows of A, and the scales of all columns.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"

@@ -1,12 +1,10 @@
 //===- Strategy.cpp - Strategy tcgen05_upcast_b ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // The tensor core reads bf16 A unmodified, and threads dequantize B to a ring
 // (UpcastMainLoop.h). A single thread issues MMAs of kind f16, and four warps
 // read the accumulators. Tensor memory contains only accumulators. Each CTA of
 // a pair holds half of the rows of A and of B.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"

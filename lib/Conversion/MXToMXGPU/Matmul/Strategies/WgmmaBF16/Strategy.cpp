@@ -1,12 +1,10 @@
 //===- Strategy.cpp - Strategy wgmma_bf16 ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // wgmma reads both bf16 operands from shared memory. Registers hold only
 // accumulators, so a warpgroup can compute 64 rows by 256 columns. Each CTA of
 // a pair holds half of A's rows and all of B. Each CTA loads half of B for both
 // CTAs.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"

@@ -1,6 +1,5 @@
 //===- MainLoop.h - Main loop of wgmma_fp8 -------------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // wgmma reads folded 8-bit operands from shared memory and adds `promote`
 // elements of the reduction in reduced precision. Threads scale such a partial
@@ -9,7 +8,6 @@
 // converts the scales of both operands to f32 once for all threads; f32 scales
 // are loaded without conversion. Blocks of 128 rows of B have a scale for many
 // columns, which threads load an interval ahead.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_WGMMAFP8_MAINLOOP_H

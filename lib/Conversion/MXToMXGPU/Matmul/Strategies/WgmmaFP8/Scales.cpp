@@ -1,10 +1,8 @@
 //===- Scales.cpp - Scales of wgmma_fp8 -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Factors in f32 of rows and columns, loaded from tiles of E8M0 scales: by each
 // thread for itself, or by a warp for all threads if both operands have blocks.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MainLoop.h"

@@ -1,12 +1,10 @@
 //===- Strategy.cpp - Strategy wgmma_fp8 ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Folded 8-bit operands with promotion to f32 every 128, 256 or 512 elements.
 // Each warpgroup computes 64 rows of a tile, in slices of at most 192 columns.
 // While it promotes a slice, the tensor core multiplies for the other
 // warpgroups.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"

@@ -1,6 +1,5 @@
 //===- Strategy.cpp - Strategy wgmma_swap_ab ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Computes D^T = B * A^T, so the rows of the instruction are columns of the
 // tile. Tiles may therefore be short, which suits small M. MMA warpgroups load
@@ -11,7 +10,6 @@
 // result columns, which fill a sector of bf16 elements. If the epilogue
 // combines two B matrices, a thread owns the same row of both instead.
 // Accumulators are relabeled as rows of A by columns of the tile.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"

@@ -1,12 +1,10 @@
 //===- Strategy.cpp - Strategy wgmma_upcast_a -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // MMA warpgroups load A to registers and dequantize A there. They read bf16 B
 // from shared memory (../Common/RegisterOperandLayouts.h). This is
 // wgmma_swap_ab with exchanged operands. It is for matmuls with many rows and
 // few columns, if B is cheaper than A to dequantize beforehand.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"

@@ -1,12 +1,10 @@
 //===- MainLoop.h - Main loop of wgmma_upcast_b --------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Operands are dequantized exactly to bf16, because the tensor core does not
 // support scales. Separate warpgroups dequantize B (UpcastMainLoop.h). MMA
 // threads dequantize a scaled A in registers (Common/WgmmaLayouts.h). They read
 // bf16 A from shared memory.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_WGMMAUPCASTB_MAINLOOP_H

@@ -1,6 +1,5 @@
 //===- NaNKernel.cpp - Detection of NaN in operand tiles ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A CTA processes a tile of 128 rows of either operand, and each of its warps
 // processes 8 rows. Elements are read only if some tile fits relative bf16 but
@@ -8,7 +7,6 @@
 // byte of the tile's row in a second table, because all warps read the first
 // table. The byte is a copy, or 255 if the warp's rows contain NaN. A tile with
 // a byte of 255 fits neither type.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../../../Builder/Elementwise.h"

@@ -1,6 +1,5 @@
 //===- ScaleRangeKernel.cpp - Scale ranges of operand tiles ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A CTA processes the scales of 128 rows. Each of its four warps processes
 // every fourth scale tile. A lane processes 16 scales of each tile, which are 4
@@ -16,7 +15,6 @@
 //                   order of the groups
 //   rows            rows of a group, which start anywhere
 //   with matrices   rows of one of the stacked matrices
-//
 //===----------------------------------------------------------------------===//
 
 #include "F16ScaleRange.h"

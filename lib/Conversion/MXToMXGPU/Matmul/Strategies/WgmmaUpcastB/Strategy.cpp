@@ -1,12 +1,10 @@
 //===- Strategy.cpp - Strategy wgmma_upcast_b -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Separate warpgroups dequantize B to bf16 in shared memory. MMA warpgroups
 // dequantize a scaled A in registers, or read bf16 A from shared memory.
 // Accumulators are in registers. With f16_scale_range, tiles with a narrow
 // range of scales are dequantized to f16 instead.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Strategy.h"
