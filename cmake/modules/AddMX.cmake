@@ -66,6 +66,12 @@ function(mx_precompile_headers target)
   target_precompile_headers(${target} REUSE_FROM mx-precompiled)
 endfunction()
 
+# mx_tablegen(name kind [options]): the declarations and definitions of a kind, such as op.
+macro(mx_tablegen name kind)
+  mlir_tablegen(${name}.h.inc -gen-${kind}-decls ${ARGN})
+  mlir_tablegen(${name}.cpp.inc -gen-${kind}-defs ${ARGN})
+endmacro()
+
 # mx_add_mlir_library(name SOURCES... [LINK libs...] [DEPENDS targets...])
 # A static library of the compiler; users of it link libMLIR and libLLVM.
 function(mx_add_mlir_library name)
