@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // In plain form, each iteration of a loop over K waits for its MMAs and then
-// releases their stages. The pass moves each wait `depth` MMAs later and defers
-// the releases accordingly.
+// releases their stages. The pass moves each wait one MMA later and defers the
+// releases by one iteration.
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"
@@ -33,26 +33,22 @@ public:
     return plain;
   }
 
-  /// Returns the number of MMAs that may be in flight when the next MMA starts,
-  /// at most `depth`. Each iteration with an MMA in flight occupies a stage.
-  /// Register operands stay in use until the MMA completes, and the next
-  /// iteration needs registers for its own operands, so the number in flight
-  /// must be less than the number of MMAs per iteration.
-  int64_t limitDepth(int64_t depth) const {
-    int64_t perStep = mmas.size();
-    for (ConsumerReleaseOp release : releases) {
-      RingType ring = release.getStage().getType().getRing();
-      depth = std::min(depth, perStep * (ring.getStages() - 1));
-    }
+  /// Returns true if an MMA may be in flight when the next MMA starts. It
+  /// occupies a stage. Register operands stay in use until the MMA completes,
+  /// so another MMA must start before the next iteration reuses them.
+  bool canOverlap() const {
     bool readsRegisters = llvm::any_of(mmas, [](MmaOp mma) {
       return isa<FragmentType>(mma.getA().getType());
     });
-    return readsRegisters ? std::min(depth, perStep - 1) : depth;
+    return (!readsRegisters || mmas.size() > 1) &&
+           llvm::all_of(releases, [](ConsumerReleaseOp release) {
+             return release.getStage().getType().getRing().getStages() > 1;
+           });
   }
 
-  void pipeline(int64_t depth) {
-    moveWaits(depth);
-    deferReleases(depth);
+  void pipeline() {
+    moveWaits();
+    deferReleases();
     finishAfterLoop();
   }
 
@@ -130,19 +126,18 @@ private:
     return releases.size() == takes.size();
   }
 
-  /// Replaces the wait for each MMA with a wait for the MMA that started
-  /// `depth` MMAs earlier, in this or an earlier iteration.
-  void moveWaits(int64_t depth) {
-    int64_t perStep = mmas.size();
+  /// Replaces the wait for each MMA with a wait for the MMA before, in this or
+  /// the previous iteration.
+  void moveWaits() {
     SmallVector<Value> current(loop.getRegionIterArgs());
     for (auto [i, mma, wait] : llvm::enumerate(mmas, waits)) {
       mma.getDMutable().assign(current[accumulators[i]]);
       current[accumulators[i]] = mma->getResult(0);
-      int64_t before = static_cast<int64_t>(i) - depth % perStep;
       Value &finished =
-          current[accumulators[before < 0 ? before + perStep : before]];
+          current[accumulators[(i + mmas.size() - 1) % mmas.size()]];
       OpBuilder builder(wait);
-      finished = MmaWaitOp::create(builder, wait.getLoc(), finished, depth);
+      finished =
+          MmaWaitOp::create(builder, wait.getLoc(), finished, /*pending=*/1);
     }
     for (unsigned accumulator : accumulators)
       loop.getYield().getValuesMutable()[accumulator].assign(
@@ -154,13 +149,11 @@ private:
     }
   }
 
-  /// Releases the stages of an iteration after the first wait that completes
-  /// all of its MMAs, which is in a later iteration.
-  void deferReleases(int64_t depth) {
-    int64_t perStep = mmas.size(), steps = llvm::divideCeil(depth, perStep);
-    Operation *wait = waits[depth + perStep - 1 - steps * perStep];
+  /// Releases the stages of an iteration after the first wait of the next.
+  void deferReleases() {
+    Operation *wait = waits.front();
     for (ConsumerReleaseOp release : releases) {
-      release.setDeferred(steps);
+      release.setDeferred(1);
       release->moveAfter(wait);
       wait = release;
     }
@@ -192,15 +185,11 @@ private:
 
 struct PipelineMmasPass final
     : mxgpu::impl::MXGPUPipelineMmasBase<PipelineMmasPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     getOperation().walk([&](ForEachKOp loop) {
       FailureOr<PlainLoop> plain = PlainLoop::match(loop);
-      if (failed(plain))
-        return;
-      if (int64_t under = plain->limitDepth(depth); under > 0)
-        plain->pipeline(under);
+      if (succeeded(plain) && plain->canOverlap())
+        plain->pipeline();
     });
   }
 };

@@ -1,7 +1,5 @@
 // RUN: %expand_cases %s %t.mlir
-// RUN: mx-opt %t.mlir -split-input-file -allow-unregistered-dialect --mxgpu-pipeline-mmas | FileCheck %t.mlir --check-prefixes=CHECK,ONE
-// RUN: mx-opt %t.mlir -split-input-file -allow-unregistered-dialect --mxgpu-pipeline-mmas=depth=2 | FileCheck %t.mlir --check-prefixes=CHECK,TWO
-// RUN: mx-opt %t.mlir -split-input-file -allow-unregistered-dialect --mxgpu-pipeline-mmas=depth=9 | FileCheck %t.mlir --check-prefixes=CHECK,MANY
+// RUN: mx-opt %t.mlir -split-input-file -allow-unregistered-dialect --mxgpu-pipeline-mmas | FileCheck %t.mlir
 
 // -----
 
@@ -49,18 +47,14 @@ gpu.module @kernels {
 // -----
 
 // CASES loop checks
-// Each step starts one MMA. The four stages allow three MMAs in flight.
+// Each step starts one MMA.
 // SET name = one
 // CHECK-LABEL: mxgpu.kernel @one(
 // CHECK:         %[[SUMS:.*]] = mxgpu.for_each_k {{.*}} iter_args(%[[OLD:[^ ]+]] =
 // CHECK-NEXT:      %[[STAGE:.*]], %[[A:.*]], %[[B:.*]] = mxgpu.consumer_wait
 // CHECK-NEXT:      %[[NEW:.*]] = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %[[A]], %[[B]] into %[[OLD]]
-// ONE-NEXT:        %[[LAST:.*]] = mxgpu.mma_wait %[[NEW]] pending(1)
-// ONE-NEXT:        mxgpu.consumer_release %[[STAGE]] deferred(1)
-// TWO-NEXT:        %[[LAST:.*]] = mxgpu.mma_wait %[[NEW]] pending(2)
-// TWO-NEXT:        mxgpu.consumer_release %[[STAGE]] deferred(2)
-// MANY-NEXT:       %[[LAST:.*]] = mxgpu.mma_wait %[[NEW]] pending(3)
-// MANY-NEXT:       mxgpu.consumer_release %[[STAGE]] deferred(3)
+// CHECK-NEXT:      %[[LAST:.*]] = mxgpu.mma_wait %[[NEW]] pending(1)
+// CHECK-NEXT:      mxgpu.consumer_release %[[STAGE]] deferred(1)
 // CHECK-NEXT:      mxgpu.yield %[[LAST]]
 // CHECK:         %[[FINISHED:.*]] = mxgpu.mma_wait %[[SUMS]] pending(0)
 // CHECK-NEXT:    mxgpu.consumer_tail %in
@@ -82,12 +76,8 @@ gpu.module @kernels {
 // CHECK-LABEL: mxgpu.kernel @chain(
 // CHECK:           %[[STAGE:.*]], %{{.*}}, %{{.*}} = mxgpu.consumer_wait
 // CHECK:           %[[FIRST:.*]] = mxgpu.mma {{.*}} column(0)
-// ONE-NEXT:        %[[DONE:.*]] = mxgpu.mma_wait %[[FIRST]] pending(1)
-// ONE-NEXT:        mxgpu.consumer_release %[[STAGE]] deferred(1)
-// TWO-NEXT:        %[[DONE:.*]] = mxgpu.mma_wait %[[FIRST]] pending(1)
-// TWO-NEXT:        mxgpu.consumer_release %[[STAGE]] deferred(1)
-// MANY-NEXT:       %[[DONE:.*]] = mxgpu.mma_wait %[[FIRST]] pending(1)
-// MANY-NEXT:       mxgpu.consumer_release %[[STAGE]] deferred(1)
+// CHECK-NEXT:      %[[DONE:.*]] = mxgpu.mma_wait %[[FIRST]] pending(1)
+// CHECK-NEXT:      mxgpu.consumer_release %[[STAGE]] deferred(1)
 // CHECK:           %[[SECOND:.*]] = mxgpu.mma {{.*}} column(32) into %[[DONE]]
 // CHECK-NEXT:      %[[LAST:.*]] = mxgpu.mma_wait %[[SECOND]] pending(1)
 // CHECK-NEXT:      mxgpu.yield %[[LAST]]
@@ -132,18 +122,11 @@ gpu.module @kernels {
 // CHECK:         %[[ALL:.*]]:2 = mxgpu.for_each_k {{.*}} iter_args(%[[OLD0:[^ ]+]] = {{[^,]*}}, %[[OLD1:[^ ]+]] =
 // CHECK-NEXT:      %[[STAGE:.*]], %[[A:.*]], %[[B:.*]] = mxgpu.consumer_wait
 // CHECK-NEXT:      %[[NEW0:.*]] = mxgpu.mma {{.*}} into %[[OLD0]]
-// ONE-NEXT:        %[[DONE1:.*]] = mxgpu.mma_wait %[[OLD1]] pending(1)
-// ONE-NEXT:        mxgpu.consumer_release %[[STAGE]] deferred(1)
-// ONE-NEXT:        %[[NEW1:.*]] = mxgpu.mma {{.*}} into %[[DONE1]]
-// ONE-NEXT:        %[[DONE0:.*]] = mxgpu.mma_wait %[[NEW0]] pending(1)
-// ONE-NEXT:        mxgpu.yield %[[DONE0]], %[[NEW1]]
-// TWO-NEXT:        %[[DONE0:.*]] = mxgpu.mma_wait %[[NEW0]] pending(2)
-// TWO-NEXT:        %[[NEW1:.*]] = mxgpu.mma {{.*}} into %[[OLD1]]
-// TWO-NEXT:        %[[DONE1:.*]] = mxgpu.mma_wait %[[NEW1]] pending(2)
-// TWO-NEXT:        mxgpu.consumer_release %[[STAGE]] deferred(1)
-// TWO-NEXT:        mxgpu.yield %[[DONE0]], %[[DONE1]]
-// MANY-NEXT:       %{{.*}} = mxgpu.mma_wait %[[NEW0]] pending(6)
-// MANY:            mxgpu.consumer_release %[[STAGE]] deferred(3)
+// CHECK-NEXT:      %[[DONE1:.*]] = mxgpu.mma_wait %[[OLD1]] pending(1)
+// CHECK-NEXT:      mxgpu.consumer_release %[[STAGE]] deferred(1)
+// CHECK-NEXT:      %[[NEW1:.*]] = mxgpu.mma {{.*}} into %[[DONE1]]
+// CHECK-NEXT:      %[[DONE0:.*]] = mxgpu.mma_wait %[[NEW0]] pending(1)
+// CHECK-NEXT:      mxgpu.yield %[[DONE0]], %[[NEW1]]
 // CHECK:         %[[END0:.*]] = mxgpu.mma_wait %[[ALL]]#0 pending(0)
 // CHECK-NEXT:    %[[END1:.*]] = mxgpu.mma_wait %[[ALL]]#1 pending(0)
 // CHECK-NEXT:    mxgpu.consumer_tail %in

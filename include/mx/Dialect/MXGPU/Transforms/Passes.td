@@ -106,21 +106,15 @@ def MXGPUPipelineMmas
     completion is followed by an `mxgpu.mma_wait` for its accumulator, the last
     wait leaves no MMA pending, and the stages are released afterwards.
 
-    The pass replaces each wait with a wait for the instruction `depth`
-    positions earlier, in this or a previous iteration, and defers the releases
-    by the number of iterations in between (`deferred(n)`). After the loop an
-    `mxgpu.mma_wait` completes each accumulator, and an `mxgpu.consumer_tail`
-    releases the remaining stages.
+    The pass replaces each wait with a wait for the instruction before, in this
+    or the previous iteration, and defers the releases by one iteration
+    (`deferred(1)`). After the loop an `mxgpu.mma_wait` completes each
+    accumulator, and an `mxgpu.consumer_tail` releases the remaining stages.
 
-    The number of overlapping instructions is limited by the stages of each
-    ring. If A is in registers, at most the instructions of one iteration
-    overlap the current instruction, because more would reuse live registers.
+    A loop is unchanged if a ring has a single stage, or if its only instruction
+    reads A from registers, because the next iteration reuses live registers.
     Other loops, including pipelined loops, are unchanged.
   }];
-  let options = [
-    Option<"depth", "depth", "int64_t", /*default=*/"1",
-           "Instructions in flight after each wait">,
-  ];
 }
 
 def MXGPUUnrollK : Pass<"mxgpu-unroll-k", "::mlir::gpu::GPUModuleOp"> {
