@@ -200,10 +200,6 @@ std::vector<ScheduleCase> selectCases(MatmulOpInterface op,
                                       int64_t most,
                                       const target::TargetInfo &target);
 
-/// Returns the best candidate of rankSchedules(), if any.
-std::optional<Candidate> selectSchedule(const MatmulProblem &problem,
-                                        const target::TargetInfo &target);
-
 /// Source of a schedule: the model at known sizes, the model for a range of
 /// sizes, a handwritten attribute, or a measurement.
 enum class ScheduleOrigin { Model, Range, Person, Tuned };

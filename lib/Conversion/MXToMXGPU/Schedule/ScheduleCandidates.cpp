@@ -286,12 +286,3 @@ mx::mxgpu::rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
   sortCandidates(candidates);
   return candidates;
 }
-
-std::optional<Candidate>
-mx::mxgpu::selectSchedule(const MatmulProblem &problem,
-                          const target::TargetInfo &target) {
-  std::vector<Candidate> candidates = rankSchedules(problem, target);
-  if (candidates.empty())
-    return std::nullopt;
-  return candidates.front();
-}
