@@ -8,7 +8,6 @@
 #include "mx/Support/FloatArguments.h"
 #include "mxsim/io/OutputFile.h"
 #include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
