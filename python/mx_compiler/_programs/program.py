@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import threading
-from typing import Iterator
 
 from .._runtime import library
 from .._runtime.closing import Closing

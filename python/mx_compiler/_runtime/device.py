@@ -5,7 +5,6 @@ Each array belongs to a device, and calls run on the device of their arrays. New
 on the current device."""
 
 import contextlib
-import ctypes
 import dataclasses
 import itertools
 import os

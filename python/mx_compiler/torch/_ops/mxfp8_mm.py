@@ -18,7 +18,6 @@ from torch import Tensor
 
 from ..._ops import checks as check
 from ..._ops import scale_tiles, training
-from ..._ops.formats import find_format
 from ..._ops.quantize import ROUNDINGS
 from . import eager, tensors
 from .checks import (add_bias, as_rows, assume_expert_groups, check_flag, check_names,

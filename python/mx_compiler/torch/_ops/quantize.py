@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Quantizers as PyTorch operators."""
 
-from typing import Optional, Tuple
+from typing import Optional
 
 import torch
 from torch import Tensor
