@@ -4,7 +4,7 @@
 // Methods of NVVMBuilder for bulk copies, shared and global memory.
 //===----------------------------------------------------------------------===//
 
-#include "CtaGroups.h"
+#include "Registers.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mx/NVVM/NVVMBuilder.h"
 

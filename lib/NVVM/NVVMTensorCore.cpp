@@ -4,7 +4,6 @@
 // Methods of NVVMBuilder for tensor cores.
 //===----------------------------------------------------------------------===//
 
-#include "CtaGroups.h"
 #include "Registers.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/Support/MathExtras.h"

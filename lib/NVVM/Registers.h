@@ -1,10 +1,11 @@
-//===- Registers.h - Vectors as registers -----------------------*- C++ -*-===//
+//===- Registers.h - Utilities of NVVM builders -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_NVVM_REGISTERS_H
 #define MX_LIB_NVVM_REGISTERS_H
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mx/NVVM/NVVMBuilder.h"
 
 namespace mx::mxgpu {
@@ -15,6 +16,11 @@ llvm::SmallVector<mlir::Value> getElements(NVVMBuilder &builder,
 
 /// Builds a vector from scalars.
 mlir::Value makeVector(NVVMBuilder &builder, mlir::ValueRange elements);
+
+inline mlir::NVVM::CTAGroupKind toCtaGroup(bool pair) {
+  return pair ? mlir::NVVM::CTAGroupKind::CTA_2
+              : mlir::NVVM::CTAGroupKind::CTA_1;
+}
 
 } // namespace mx::mxgpu
 

@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompileEntries.h"
-#include "Header.h"
 #include "Ptxas.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Execution/Program.h"

@@ -9,6 +9,7 @@
 #define MX_LIB_AHEADOFTIME_OUTPUT_COMPILEENTRIES_H
 
 #include "mx/AheadOfTime/Compile.h"
+#include "mx/Plan/Plan.h"
 
 namespace mx {
 
@@ -23,6 +24,13 @@ llvm::Error keepEntries(mlir::ModuleOp module,
 llvm::Expected<CompiledModule>
 compileEntries(mlir::ModuleOp module, const CompileModuleOptions &options,
                llvm::StringRef prefix);
+
+std::string getIdentifier(const std::string &text);
+
+/// Returns a C header with functions named `prefix`_ENTRY, typed wrappers of
+/// the runtime's mx_program.h.
+std::string writeHeader(const plan::Manifest &manifest,
+                        const std::string &prefix);
 
 } // namespace mx
 

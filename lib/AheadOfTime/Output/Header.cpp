@@ -5,7 +5,7 @@
 // has dynamic extents. Number formats outside C are passed as bits.
 //===----------------------------------------------------------------------===//
 
-#include "Header.h"
+#include "CompileEntries.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"

@@ -7,7 +7,6 @@
 #include "../Conversions.h"
 #include "Epilogue/FragmentEpilogue.h"
 #include "Epilogue/QuantizedEpilogue.h"
-#include "SplitReduction.h"
 #include "Work/GroupedWork.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

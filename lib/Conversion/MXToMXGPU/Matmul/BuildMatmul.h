@@ -51,6 +51,13 @@ bool areTiles(mlir::Value scales, BlockShape block);
 /// Builds and launches a matmul kernel. Requires checkSizes().
 void buildMatmul(MatmulKernel &kernel, const Policies &policies);
 
+/// Checks a matmul with a split reduction and launches both kernels.
+void buildSplit(const ScheduledMatmul &matmul, mlir::gpu::GPUModuleOp module);
+
+/// Builds and launches the kernel for adding `partials`.
+void buildSum(const ScheduledMatmul &matmul, mlir::gpu::GPUModuleOp module,
+              mlir::Value partials);
+
 } // namespace mx::mxgpu
 
 #endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_BUILDMATMUL_H

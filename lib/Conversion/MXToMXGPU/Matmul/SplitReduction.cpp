@@ -1,8 +1,13 @@
 //===- SplitReduction.cpp - Split reductions ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// If there are too few tiles to occupy the chip, several CTAs share a tile and
+// compute splits of its reduction. Partial accumulators are stored to device
+// memory as f32, in whole tiles without tail handling. A second kernel adds the
+// partial accumulators in fixed order and applies the epilogue, so the result
+// is deterministic and rounded only once.
 //===----------------------------------------------------------------------===//
 
-#include "SplitReduction.h"
 #include "../Builder/HostChecks.h"
 #include "BuildMatmul.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

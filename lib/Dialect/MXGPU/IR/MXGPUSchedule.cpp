@@ -4,7 +4,7 @@
 // Fields may be in any order. ScheduleRules.cpp verifies them.
 //===----------------------------------------------------------------------===//
 
-#include "ScheduleRules.h"
+#include "OpChecks.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "llvm/ADT/StringSet.h"

@@ -1,7 +1,7 @@
 //===- OpChecks.h - Checks shared by verifiers ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Common checks of operations on stages and buffers. Comments such as "shared
+// Common checks of operations and schedules. Comments such as "shared
 // C1" refer to constraints in docs/reference/KernelSpec.md.
 //===----------------------------------------------------------------------===//
 
@@ -75,6 +75,16 @@ llvm::LogicalResult verifyInKernel(mlir::Operation *op);
 /// Fails if an operation in a kernel is outside the kernel's roles. Lowered
 /// kernels contain no roles.
 llvm::LogicalResult verifyInRole(mlir::Operation *op);
+
+/// Fails unless a field of a schedule is from 1 to kMaxStages.
+llvm::LogicalResult
+verifyCount(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+            int64_t value, llvm::StringRef what);
+/// Fails unless a field is one of the choices. Requires at least two choices.
+llvm::LogicalResult
+verifyChoice(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+             int64_t value, llvm::ArrayRef<int64_t> choices,
+             llvm::StringRef what);
 
 } // namespace mx::mxgpu
 

@@ -6,8 +6,7 @@
 // are in MXGPUStrategies.td.
 //===----------------------------------------------------------------------===//
 
-#include "ScheduleRules.h"
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "OpChecks.h"
 
 using namespace mlir;
 using namespace mx;

@@ -45,7 +45,7 @@ def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
 
 /// Field with a default and a rule. The rule is a C++ expression of type
 /// LogicalResult that uses `$_self` and `emitError`, usually a call to a
-/// function in ScheduleRules.h. Rules that involve several fields, types,
+/// function in OpChecks.h. Rules that involve several fields, types,
 /// shapes or chips are in the strategy's folder.
 class MXGPU_Field<string type, string default, string check = "::llvm::success()">
     : DefaultValuedParameter<type, default> {

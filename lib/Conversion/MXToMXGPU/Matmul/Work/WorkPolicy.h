@@ -158,7 +158,7 @@ protected:
 };
 
 /// A work tile is a result tile with a slice of the reduction. Partial results
-/// are stacked, and another kernel adds them (SplitReduction.h).
+/// are stacked, and another kernel adds them (SplitReduction.cpp).
 class SplitWork final : public DenseWork {
 public:
   explicit SplitWork(MatmulKernel &kernel) : DenseWork(kernel) {}
