@@ -81,8 +81,7 @@ def draw(data):
     steps = len(losses["bf16"])
     every = np.concatenate(list(losses.values()))
     upper = Plot(steps, 0, every.max() * 1.02, *UPPER)
-    upper.axes(f"loss (cross entropy), {data['tokens']} tokens a step; "
-               "means of 10 steps")
+    upper.axes(f"loss (cross entropy), {data['tokens']} tokens a step; means of 10 steps")
     for i, (name, values) in enumerate(losses.items()):
         upper.curve(values, COLORS[name], 0.6, 0.35)
         upper.curve(smooth(values), COLORS[name], dashes=DASHES[name])

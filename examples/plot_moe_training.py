@@ -98,8 +98,7 @@ def compare_options(runs):
     for run, other in itertools.combinations(runs, 2):
         if (run["recipe"], run["seed"]) == (other["recipe"], other["seed"]):
             raise ValueError(f"{other['path']}: expected another recipe or seed than in "
-                             f"{run['path']}, found {run['recipe']} and seed "
-                             f"{run['seed']} in both")
+                             f"{run['path']}, found {run['recipe']} and seed {run['seed']} in both")
     first, *others = runs
     for run in others:
         for name in sorted({*first["options"], *run["options"]} - {"recipe", "seed"}):

@@ -289,8 +289,7 @@ def main():
         losses["mxfp8"] = train(lambda: CompiledExperts(program, stream), args)
         device = mx.device_info().name
     for name, values in losses.items():
-        print(f"{name}: {values[0]:.4f} at first, "
-              f"{np.mean(values[-10:]):.4f} over the last steps")
+        print(f"{name}: {values[0]:.4f} at first, {np.mean(values[-10:]):.4f} over the last steps")
     if args.out:
         with open(args.out, "w") as file:
             json.dump({"device": device, "tokens": args.tokens,

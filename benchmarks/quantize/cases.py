@@ -96,8 +96,7 @@ class Case:
             lines, blocks, ragged, encoding = rows // self.block_rows, columns // self.block, "", ""
             if self.groups:
                 ragged = f", ragged = reduction, groups = {self.groups}"
-                encoding = (f", #mx.ragged<groups = {self.groups}, "
-                            f"align = {GROUP_TILE}>")
+                encoding = (f", #mx.ragged<groups = {self.groups}, align = {GROUP_TILE}>")
             if self.exact:
                 layout = ", #mx.scale_layout<mn_major>" * (self.block_rows == 1)
             elif self.layout == "sf_128x4" or self.groups:
@@ -152,8 +151,7 @@ class Case:
         ragged = "ragged = rows " if self.groups else ""
         name = "fused_quantize" if self.fold else "quantize"
         return (f"func.func @main({', '.join(arguments)}) -> ({returned}) {{\n"
-                f"{before}{empty}"
-                f"  %q:{len(outs)} = mx.{name} {ragged}ins(%x : {x}) "
+                f"{before}{empty}  %q:{len(outs)} = mx.{name} {ragged}ins(%x : {x}) "
                 f"{' '.join(clauses)}\n      outs({names} : {types})\n"
                 f"      axes = {list(self.axes)} {' '.join(options)}\n"
                 f"      -> {types}\n"

@@ -103,8 +103,7 @@ def main():
         print(f"{case.name}: {wrong} of {size} bytes unequal", flush=True)
         failures += wrong != 0
         total, count = total + size, count + 1
-    print(f"{count} cases, {total} bytes, {failures} failures, "
-          f"{len(refused)} not compiled")
+    print(f"{count} cases, {total} bytes, {failures} failures, {len(refused)} not compiled")
     return 1 if failures or not count else 0
 
 

@@ -36,8 +36,7 @@ SPREAD = 0.004  # variation of a schedule's fraction between runs
 def along_rows():
     for threads, vector, ctas in [(512, 16, 2), (512, 8, 2), (256, 16, 4),
                                   (256, 16, 5), (256, 32, 4), (128, 16, 8)]:
-        yield (f"tile = [128, 128], threads = {threads}, vector = {vector}, "
-               f"ctas = {ctas}")
+        yield (f"tile = [128, 128], threads = {threads}, vector = {vector}, ctas = {ctas}")
 
 
 def tile(rows, columns, unit, stages, threads, ctas, raster, atomic_counter=False,

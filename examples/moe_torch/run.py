@@ -241,8 +241,7 @@ class Run:
         middle = sorted(recent)[len(recent) // 2]
         print(f"{self.options.recipe}, seed {self.options.seed}, step {self.step}: loss "
               f"{float(self.losses[max(self.step - EVERY, 0):self.step].mean()):.4f}, "
-              f"{middle:.1f} ms a step, "
-              f"{self.options.batch_tokens / middle:.0f}k tokens/s, "
+              f"{middle:.1f} ms a step, {self.options.batch_tokens / middle:.0f}k tokens/s, "
               f"{self.peak():.0f} MiB", flush=True)
 
     def _write_result(self):
