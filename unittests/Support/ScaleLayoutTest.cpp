@@ -1,10 +1,8 @@
 //===- ScaleLayoutTest.cpp - Addresses of scales --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Compares the tiled layout with its published shape : stride form. Tests the
 // ragged layouts by placing every scale of many partitions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Support/ScaleLayout.h"

@@ -1,11 +1,9 @@
 //===- ScaleRecipeTest.cpp - Recipes of power-of-two scales ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Derives the constants of the recipes from the formats.
 // test/Integration/CPU/quantize.py compares the scales of all bf16 magnitudes
 // with numpy.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Support/ScaleRecipe.h"

@@ -1,12 +1,10 @@
 //===- mx-raster-dump.cpp - Raster orders as text -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // usage: mx-raster-dump ROWS COLUMNS linear|hilbert|GROUP
 //
 // Prints the row and column of each tile in the order of the path. The tests in
 // test/Integration/Run compare this order with that of the kernels.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Raster.h"

@@ -1,12 +1,10 @@
 //===- TamperResults.cpp - Wrong elements in results of a device ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Changes bytes copied from the device, as if a kernel were wrong. The
 // library is loaded before libmx_runtime (LD_PRELOAD). MX_TEST_TAMPER is
 // "SIZE:OFFSET:HEX": in each copy of SIZE bytes, the bytes HEX replace the
 // bytes at OFFSET.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx_runtime.h"

@@ -1,10 +1,8 @@
 //===- TestDialect.h - Attributes of a made-up tensor core ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Defines the matrix instruction of a made-up tensor core, and the strategy
 // that multiplies with it. CONTRIBUTING.md uses this folder as its example.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_TEST_LIB_TENSORCORE_TESTDIALECT_H

@@ -1,11 +1,9 @@
 //===- TestStrategy.cpp - Matmuls on the made-up tensor core --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // The copy engine fills one ring with tiles of A and B and their scales. Each
 // warp reads a stage into registers, multiplies with #mx_test.mma, and holds
 // the accumulator for 16 rows. Only the chip sm_test supports this tensor core.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Matmul/MainLoop/MainLoop.h"

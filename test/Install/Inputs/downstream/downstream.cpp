@@ -1,10 +1,8 @@
 //===- downstream.cpp - A user of the installed libraries -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Parses mx IR from a file, runs the canonicalizer, inspects an operation
 // through its C++ class and prints the module.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
