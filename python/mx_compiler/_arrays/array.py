@@ -41,8 +41,7 @@ class DeviceArray:
         self.element = find_element(dtype)
         self.dtype = self.element.dtype
         if any(extent < 0 for extent in self.shape):
-            raise ValueError("expected extents of at least 0, found shape "
-                             f"{self.shape}")
+            raise ValueError(f"expected extents of at least 0, found shape {self.shape}")
         self.size = math.prod(self.shape)
         self.nbytes = self.size * self.dtype.itemsize
         if self.nbytes >= 2 ** 63:
@@ -90,8 +89,7 @@ class DeviceArray:
         array = DeviceArray.from_pointer(self.pointer, self.shape, dtype, self,
                                          self.device)
         if array.nbytes != self.nbytes:
-            raise TypeError(f"expected a dtype of {self.dtype.itemsize} bytes, "
-                            f"found {array.dtype}")
+            raise TypeError(f"expected a dtype of {self.dtype.itemsize} bytes, found {array.dtype}")
         array._stream = self._stream
         return array
 
@@ -141,8 +139,7 @@ class DeviceArray:
         """Raises TypeError, because NumPy cannot read device memory, and an implicit copy would hide
         its cost and become stale."""
         raise TypeError(
-            f"{self!r} is device memory, which NumPy cannot read: "
-            "x.numpy() copies it to the host")
+            f"{self!r} is device memory, which NumPy cannot read: x.numpy() copies it to the host")
 
     def fill(self, byte: int, stream: Any = None) -> "DeviceArray":
         """Sets every byte to `byte` in stream order. Returns the array."""
@@ -162,8 +159,7 @@ class DeviceArray:
         simulator's memory, so the capsule of a simulator array contains a copy."""
         device = self.__dlpack_device__()
         if dl_device is not None and tuple(dl_device) != device:
-            raise BufferError(f"expected dl_device {device} of {self!r}, found "
-                              f"{tuple(dl_device)}")
+            raise BufferError(f"expected dl_device {device} of {self!r}, found {tuple(dl_device)}")
         versioned = max_version is not None and tuple(max_version) >= (1, 0)
         if device[0] == dlpack.CPU:
             if copy is False:
@@ -171,8 +167,7 @@ class DeviceArray:
                     f"{self!r} is in the simulator's memory, which the host "
                     "cannot read: expected copy=None or True, found False")
             if stream is not None:
-                raise BufferError("expected no stream for memory of the host, "
-                                  f"found {stream}")
+                raise BufferError(f"expected no stream for memory of the host, found {stream}")
             self._wait_for_contents()
             host = self.numpy()
             return dlpack.make_capsule(host.ctypes.data, self.shape,
@@ -299,8 +294,7 @@ def borrow(source, stream=None):
         kind = dlpack.CUDA
     # If the current device is a GPU, arrays on any GPU are accepted.
     if kind != expected[0] or kind != dlpack.CUDA and number != expected[1]:
-        raise BufferError(f"expected memory of {_name(expected)}, found "
-                          f"{_name((kind, number))}")
+        raise BufferError(f"expected memory of {_name(expected)}, found {_name((kind, number))}")
     if kind == dlpack.CPU:
         found = dlpack.ask(source, None)
     else:
@@ -308,8 +302,7 @@ def borrow(source, stream=None):
                            cuda_array.DEFAULT_STREAM)
     if found.strides is not None:
         raise BufferError("expected a dense row-major array, found shape "
-                          f"{found.shape} with strides {found.strides}; make it "
-                          "contiguous")
+                          f"{found.shape} with strides {found.strides}; make it contiguous")
     if kind == dlpack.CPU:
         return host_view(*found[:2], found.element, found.owner), found.element
     array = DeviceArray.from_pointer(found.address, found.shape, found.element,

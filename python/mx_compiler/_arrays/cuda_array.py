@@ -34,8 +34,7 @@ def read(source):
     dtype, shape = np.dtype(found["typestr"]), tuple(found["shape"])
     element = OF_DTYPE.get(dtype)
     if element is None:
-        raise BufferError("expected a supported element type, found typestr "
-                          f"{found['typestr']!r}")
+        raise BufferError(f"expected a supported element type, found typestr {found['typestr']!r}")
     strides = found.get("strides")
     if strides is not None:
         dense, step = [], dtype.itemsize

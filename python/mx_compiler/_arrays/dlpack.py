@@ -134,8 +134,7 @@ def take_capsule(capsule):
         if _is_valid(id(capsule), kind.capsule):
             break
     else:
-        raise BufferError("expected a DLPack capsule that was not consumed yet, "
-                          f"found {capsule!r}")
+        raise BufferError(f"expected a DLPack capsule that was not consumed yet, found {capsule!r}")
     place = _get(id(capsule), kind.capsule)
     managed = kind.from_address(place)
     if kind is Versioned and managed.major > VERSION[0]:
@@ -152,8 +151,7 @@ def take_capsule(capsule):
     if element is None or tensor.lanes not in (1, items) or (
             element.padded and not flags & IS_PADDED):
         raise BufferError("expected a supported element type, found DLPack's code "
-                          f"{tensor.code} of {tensor.bits} bits and "
-                          f"{tensor.lanes} lanes"
+                          f"{tensor.code} of {tensor.bits} bits and {tensor.lanes} lanes"
                           + ("" if element is None else ", without padding"))
     if tensor.lanes != items:  # one element in a byte
         if flags & IS_PADDED:

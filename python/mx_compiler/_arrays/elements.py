@@ -119,8 +119,7 @@ def pack_fp4(array: Any) -> np.ndarray:
     ValueError."""
     array = as_numpy(array)
     if array.dtype != UNPACKED_FP4:
-        raise TypeError("expected an array of ml_dtypes.float4_e2m1fn, found "
-                        f"{array.dtype}")
+        raise TypeError(f"expected an array of ml_dtypes.float4_e2m1fn, found {array.dtype}")
     codes = np.ascontiguousarray(array).view(np.uint8)
     if not array.ndim or array.shape[-1] % 2:
         raise ValueError("expected an even number of float4_e2m1fn in the last "

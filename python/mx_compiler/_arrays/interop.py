@@ -374,8 +374,7 @@ def from_cuda_array(x, stream=None):
     found = cuda_array.read(x)
     if found.strides is not None:
         raise BufferError(f"expected a dense row-major array, found shape "
-                          f"{found.shape} with strides {found.strides}; make it "
-                          "contiguous")
+                          f"{found.shape} with strides {found.strides}; make it contiguous")
     handle = stream_handle(stream)
     theirs = 0 if found.stream in (None, 1) else found.stream
     if found.stream is not None and theirs != handle:

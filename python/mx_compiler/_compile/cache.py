@@ -74,8 +74,7 @@ def limit():
     except ValueError:
         megabytes = -1.0
     if not 0 <= megabytes < float("inf"):
-        raise ValueError("MX_CACHE_MEGABYTES: expected a number of at least 0, "
-                         f"found {text!r}")
+        raise ValueError(f"MX_CACHE_MEGABYTES: expected a number of at least 0, found {text!r}")
     return int(megabytes * 1e6)
 
 

@@ -151,8 +151,7 @@ def _read(source, sizes):
         data = read_bytes(source)
         if data[:4] == b"ML\xefR":  # bytecode
             if sizes:
-                raise TypeError(f"{name}: expected no sizes for bytecode, found "
-                                f"{', '.join(sizes)}")
+                raise TypeError(f"{name}: expected no sizes for bytecode, found {', '.join(sizes)}")
             return data, name
         source = data.decode()
     if not isinstance(source, str):
@@ -182,8 +181,7 @@ def _read_entries(entries):
         return ()
     if not isinstance(entries, (list, tuple, set)) or not all(
             isinstance(e, str) for e in entries):
-        raise TypeError("expected entries to be a list of names, found "
-                        f"{entries!r}")
+        raise TypeError(f"expected entries to be a list of names, found {entries!r}")
     return tuple(entries)
 
 

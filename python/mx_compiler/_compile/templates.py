@@ -44,8 +44,7 @@ class Template:
         if missing or unknown:
             what = [f"no value for {', '.join(missing)}"] if missing else []
             what += [f"the unknown {', '.join(unknown)}"] if unknown else []
-            raise TypeError(f"{self.name}: expected values for "
-                            f"[{', '.join(self.names)}], found "
+            raise TypeError(f"{self.name}: expected values for [{', '.join(self.names)}], found "
                             + " and ".join(what))
         return self._template.substitute(
             {name: _as_text(f"{self.name}: {name}", value)

@@ -59,8 +59,7 @@ def ask(name, **variables):
     except subprocess.TimeoutExpired:
         return {"error": f"no answer within {SECONDS} s"}
     if done.returncode < 0:
-        return {"error": "its process was ended by "
-                         f"{signal.Signals(-done.returncode).name}"}
+        return {"error": f"its process was ended by {signal.Signals(-done.returncode).name}"}
     try:
         return json.loads(done.stdout)
     except ValueError:

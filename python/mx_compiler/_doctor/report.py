@@ -35,8 +35,7 @@ def main(arguments=None):
             print(f"{name:<10} {text}")
         if not advice:
             default = facts["default"]
-            print(f"works: {default['did']} on {default['device']} in "
-                  f"{default['seconds']:.1f} s")
+            print(f"works: {default['did']} on {default['device']} in {default['seconds']:.1f} s")
     if advice:
         print(advice, file=sys.stderr)
     return 1 if advice else 0
@@ -66,8 +65,7 @@ def advise(facts):
                 "mx_compiler.selftest --device=sim reports details")
     asked = os.environ.get("MX_DEVICE")
     where = f" with MX_DEVICE={asked}" if asked else ""
-    return (f"mx does not work{where}: {error}. Until it does, set {remedy}: "
-            f"{REMEDIES[remedy]}")
+    return (f"mx does not work{where}: {error}. Until it does, set {remedy}: {REMEDIES[remedy]}")
 
 
 def lines(facts, why):

@@ -19,8 +19,7 @@ _AXES = {-1: (-1,), -2: (-2,), (-1,): (-1,), (-2,): (-2,),
 
 def one_of(name, value, known):
     if value not in known:
-        raise ValueError(f"{name}: expected one of {', '.join(map(str, known))}, "
-                         f"found {value!r}")
+        raise ValueError(f"{name}: expected one of {', '.join(map(str, known))}, found {value!r}")
 
 
 def axes(axis):
@@ -29,8 +28,7 @@ def axes(axis):
                  else operator.index(axis))
         return _AXES[given]
     except (KeyError, TypeError):
-        raise ValueError("axis: expected -1, -2 or (-1, -2), found "
-                         f"{axis!r}") from None
+        raise ValueError(f"axis: expected -1, -2 or (-1, -2), found {axis!r}") from None
 
 
 def element(name, dtype, known):
@@ -39,8 +37,7 @@ def element(name, dtype, known):
     except TypeError as error:
         raise TypeError(f"{name}: {error}") from None
     if found.mlir not in known:
-        raise TypeError(f"{name}: expected one of {', '.join(known)}, found "
-                        f"{found.mlir}")
+        raise TypeError(f"{name}: expected one of {', '.join(known)}, found {found.mlir}")
     return found
 
 
@@ -66,8 +63,7 @@ def matrix(name, x, known, advice=""):
         raise TypeError(f"{name}: expected an array of {', '.join(known)}, found "
                         f"{found.mlir}{advice}")
     if len(shape) < 2:
-        raise ValueError(f"{name}: expected 2 dimensions or more, found shape "
-                         f"{shape}")
+        raise ValueError(f"{name}: expected 2 dimensions or more, found shape {shape}")
     return found, shape
 
 
@@ -77,13 +73,11 @@ def vector(name, x):
         return None
     found, shape = operand(name, x)
     if found.mlir not in ("i32", "i64"):
-        raise TypeError(f"{name}: expected an array of i32 or i64, found "
-                        f"{found.mlir}")
+        raise TypeError(f"{name}: expected an array of i32 or i64, found {found.mlir}")
     is_ends = name in ("offsets", "offs")
     if len(shape) != 1 or (is_ends and not shape[0]):
         raise ValueError(f"{name}: expected 1 dimension"
-                         f"{' of at least one expert group' * is_ends}, found "
-                         f"shape {shape}")
+                         f"{' of at least one expert group' * is_ends}, found shape {shape}")
     return shape[0]
 
 
@@ -94,8 +88,7 @@ def index_type(name, x):
 def multiple(name, what, number, block):
     if number % block:
         raise ValueError(f"{name}: expected a multiple of {block} {what}, a whole "
-                         f"number of blocks, found {number}; pad to "
-                         f"{-(-number // block) * block}")
+                         f"number of blocks, found {number}; pad to {-(-number // block) * block}")
 
 
 def both_or_none(name, value, other, why):
@@ -123,8 +116,7 @@ def scalar(name, x):
 def size(name, number, block):
     """Checks a static size. It must be a positive multiple of `block`."""
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
-        raise TypeError(f"{name}: expected a number of at least 1, found "
-                        f"{type(number).__name__}")
+        raise TypeError(f"{name}: expected a number of at least 1, found {type(number).__name__}")
     if number < 1 or number % block:
         wanted = f"a multiple of {block}, " * (block > 1)
         raise ValueError(f"{name}: expected {wanted}at least {block}, found {number}")

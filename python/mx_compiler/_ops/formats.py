@@ -51,6 +51,5 @@ def find_format(format, what="format"):
     if isinstance(format, Format):
         return format
     if not isinstance(format, str) or format not in FORMATS:
-        raise ValueError(f"{what}: expected one of {', '.join(FORMATS)}, found "
-                         f"{format!r}")
+        raise ValueError(f"{what}: expected one of {', '.join(FORMATS)}, found {format!r}")
     return FORMATS[format]

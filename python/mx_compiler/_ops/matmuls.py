@@ -47,8 +47,7 @@ def _plan_matmul(a, b, alpha, dtype, in_order):
                              f"{side.groups} expert groups of {side.ragged}: use "
                              "mx_compiler.grouped_matmul")
     if left.shape[:-2] != right.shape[:-2]:
-        raise ValueError(f"b: expected the batch {left.shape[:-2]} of a, found "
-                         f"{right.shape[:-2]}")
+        raise ValueError(f"b: expected the batch {left.shape[:-2]} of a, found {right.shape[:-2]}")
     return _find_matmul(_matmul_text, left, right, len(left.shape) == 2, to.mlir,
                         _factor_types(a, b, alpha), in_order)
 
@@ -159,8 +158,7 @@ def _check_pair(left, right, both=None):
                          "pass them as b, or pass mx_compiler.unpack_weights(a)")
     if left.format is not None and right.is_packed:
         raise ValueError("b: expected weights that are not packed if 'a' is quantized, found "
-                         "packed weights: pass 'a' as bf16, or pass "
-                         "mx_compiler.unpack_weights(b)")
+                         "packed weights: pass 'a' as bf16, or pass mx_compiler.unpack_weights(b)")
     if both and left.format is not None and right.format is None:
         raise TypeError(f"b: expected an mx_compiler.Quantized if 'a' is quantized and mode is "
                         f"\"{both}\", found an array: quantize both operands or neither")

@@ -70,8 +70,7 @@ def _pack_text(shape, format):
     plain = elements_type(shape, format)
     packed = elements_type(shape, format, is_packed=True)
     out = body.empty(packed)
-    value = body.add(f"mx.pack_operand ins(%elements : {plain}) outs({out} : {packed}) "
-                     f"-> {packed}")
+    value = body.add(f"mx.pack_operand ins(%elements : {plain}) outs({out} : {packed}) -> {packed}")
     return body.function([("elements", plain)], [packed], [value])
 
 

@@ -114,8 +114,7 @@ def _quantize(x, probs, format, axis, rounding, layout, global_scale, offsets,
     factor = global_scale
     if check.is_number(factor):
         if not 0 < factor < float("inf"):
-            raise ValueError("global_scale: expected a finite number above 0, found "
-                             f"{factor!r}")
+            raise ValueError(f"global_scale: expected a finite number above 0, found {factor!r}")
         # Kernels also compute the reciprocal in f32. It must be finite.
         if not 2.0**-127 <= factor <= 2.0**127:
             raise ValueError("global_scale: expected a number from 2^-127 to 2^127, found "
@@ -250,6 +249,5 @@ def _dequantize_text(about, to, index):
     out = body.empty(result, sizes)
     returned = body.add(
         f"mx.dequantize {kind}ins(%elements, %scales : {elements}, {scales}) "
-        f"{factor}{ends}outs({out} : {result}) block_size = {format.block} "
-        f"-> {result}")
+        f"{factor}{ends}outs({out} : {result}) block_size = {format.block} -> {result}")
     return body.function(arguments, [result], [returned])

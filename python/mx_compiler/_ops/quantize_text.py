@@ -141,8 +141,7 @@ def _factor(body, value, type, is_given):
         one = body.add("arith.constant 1.0 : f32")
         return body.add(f"arith.divf {one}, {decode} : f32"), None
     empty = body.empty("tensor<f32>")
-    largest = body.add(f"mx.amax ins({value} : {type}) outs({empty} : tensor<f32>) "
-                       "-> tensor<f32>")
+    largest = body.add(f"mx.amax ins({value} : {type}) outs({empty} : tensor<f32>) -> tensor<f32>")
     number = body.add(f"tensor.extract {largest}[] : tensor<f32>")
     # If all values are zeros, any finite factor is valid.
     least = body.add("arith.constant 1.0e-30 : f32")

@@ -59,8 +59,7 @@ def read_operand(value, x, place):
     """Returns the library of an array argument and its Operand. Raises TypeError or ValueError."""
     source = find_library(type(x))
     if source is None:
-        raise TypeError(f"{value.where}: expected an array for {value.type}, "
-                        f"found {x!r}")
+        raise TypeError(f"{value.where}: expected an array for {value.type}, found {x!r}")
     try:
         operand = source.operand(x)
     except TypeError as error:
@@ -367,6 +366,5 @@ def convert_all(entry, arguments, stream):
                 raise kind(f"{value.where}: {error}") from None
             if isinstance(converted[index], np.ndarray) and not np.ndim(x) and \
                     not isinstance(x, (list, tuple)):
-                raise TypeError(f"{value.where}: expected an array for {value.type}, "
-                                f"found {x!r}")
+                raise TypeError(f"{value.where}: expected an array for {value.type}, found {x!r}")
     return converted

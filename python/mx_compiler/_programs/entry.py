@@ -105,8 +105,7 @@ class Entry:
     def _check_count(self, arguments):
         if len(arguments) != len(self.arguments):
             raise ValueError(f"entry '{printable(self.name)}': expected "
-                             f"{len(self.arguments)} arguments, found "
-                             f"{len(arguments)}")
+                             f"{len(self.arguments)} arguments, found {len(arguments)}")
 
     def _prepare(self, arguments, stream=None, signature=None, padded=()):
         """Returns the prepared call and its converted arguments."""
@@ -177,8 +176,7 @@ class Entry:
                                 "mx_compiler.array")
             if len(results) != len(self.results):
                 raise ValueError(f"entry '{printable(self.name)}': expected "
-                                 f"{len(self.results)} results, found "
-                                 f"{len(results)}")
+                                 f"{len(self.results)} results, found {len(results)}")
             for x, value, shape in zip(results, self.results,
                                        prepared.result_shapes):
                 _check_result(x, value, shape, prepared.place)
@@ -222,13 +220,11 @@ def _check_result(x, value, shape, place):
     operand = source.operand(x)
     value.check(operand.element, operand.shape)
     if operand.device != place:
-        raise ValueError(f"{value.where}: expected memory of {place}, found "
-                         f"{operand.device}")
+        raise ValueError(f"{value.where}: expected memory of {place}, found {operand.device}")
     if operand.wrong:
         raise ValueError(f"{value.where}: expected {operand.wrong}")
     if operand.shape != shape:
-        raise ValueError(f"{value.where}: expected shape {shape}, found "
-                         f"{operand.shape}")
+        raise ValueError(f"{value.where}: expected shape {shape}, found {operand.shape}")
     if source.pointer(x) % ALIGNMENT and 0 not in shape:
         value.refuse_address(source.pointer(x))
 

@@ -49,8 +49,7 @@ class Value:
                             f"{self.type}, found {element}")
         if len(shape) != len(self.shape):
             raise ValueError(f"{self.where}: expected {len(self.shape)} "
-                             f"dimensions for {self.type}, found shape "
-                             f"{tuple(shape)}")
+                             f"dimensions for {self.type}, found shape {tuple(shape)}")
         for index, (expected, found) in enumerate(zip(self.shape, shape)):
             if expected is not None and expected != found:
                 raise ValueError(f"{self.where}: expected dimension {index} to be "

@@ -71,8 +71,7 @@ def set_device(name: str = "auto", target: str | None = None) -> None:
     ValueError for an invalid name, and Error for an unavailable device."""
     global _process, _first
     if not isinstance(name, str):
-        raise TypeError("name: expected auto, sim, sim:N, cpu, cuda or cuda:N, found "
-                        f"{name!r}")
+        raise TypeError(f"name: expected auto, sim, sim:N, cpu, cuda or cuda:N, found {name!r}")
     choice = Choice(name)
     with _lock:  # the runtime must record the same thread as the first
         if name == HOST:  # the runtime does not have this device
@@ -130,8 +129,7 @@ def require_device(what, instead):
     """Raises ValueError on "cpu", which has no memory or streams of its own. `what` names the
     object, and `instead` the remedy."""
     if is_host():
-        raise ValueError(f"{what}: expected the device sim or a GPU, found cpu: "
-                         f"{instead}")
+        raise ValueError(f"{what}: expected the device sim or a GPU, found cpu: {instead}")
 
 
 def device_key():

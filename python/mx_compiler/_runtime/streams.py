@@ -74,8 +74,7 @@ def stream_handle(stream):
         if isinstance(handle, int):
             return handle
     raise TypeError("expected a stream to be an mx_compiler.Stream, None, the number of a "
-                    "CUstream, or a stream of PyTorch or CuPy, found "
-                    f"{type(stream).__name__}")
+                    f"CUstream, or a stream of PyTorch or CuPy, found {type(stream).__name__}")
 
 
 def wait(stream):

@@ -95,8 +95,7 @@ def check_quantize(program):
     found = program["quantize"](bits)
     for name, expected, array in zip(("elements", "scales"), (elements, scales), found):
         wrong = expected != array.view(np.uint8)
-        _expect(not wrong.any(), f"{wrong.sum()} of {wrong.size} {name} "
-                "differ from NumPy's")
+        _expect(not wrong.any(), f"{wrong.sum()} of {wrong.size} {name} differ from NumPy's")
 
 
 def check_matmul(program):

@@ -189,12 +189,10 @@ def _check_reduction(request):
     left, right = a.matrix.shape[-1] * a.per_byte, b.matrix.shape[-2] * b.per_byte
     if left != right:
         raise ValueError(f"mat_b: expected K = {left}, the last dimension of mat_a"
-                         f"{' in elements' if a.per_byte * b.per_byte > 1 else ''}, "
-                         f"found {right}")
+                         f"{' in elements' if a.per_byte * b.per_byte > 1 else ''}, found {right}")
     multiple = 32 if _is_reduction(request) else a.block
     if left % multiple:
-        raise ValueError(f"mat_a: expected K to be a multiple of {multiple}, found "
-                         f"{left}")
+        raise ValueError(f"mat_a: expected K to be a multiple of {multiple}, found {left}")
 
 
 def _check_offs(request):
@@ -226,8 +224,7 @@ def _check_bias(request):
         raise ValueError(f"bias: expected shape {wanted}, the columns of mat_b, found "
                          f"{tuple(bias.shape)}")
     if bias.dtype not in scaling.RESULTS:
-        raise TypeError("bias: expected bfloat16, float16 or float32, found "
-                        f"{bias.dtype}")
+        raise TypeError(f"bias: expected bfloat16, float16 or float32, found {bias.dtype}")
 
 
 def _check_factor(request, side):
@@ -378,8 +375,7 @@ def _scales(side, shape):
     if not _is_blocked(side):
         if tuple(side.scale.shape) != (*batch, rows, blocks):
             raise ValueError(f"{side.scale_name}: expected shape {(*batch, rows, blocks)} "
-                             f"of plain scales (NO_SWIZZLE), found "
-                             f"{tuple(side.scale.shape)}")
+                             f"of plain scales (NO_SWIZZLE), found {tuple(side.scale.shape)}")
         return side.scale
     padded = (*batch, *scale_tiles.padded(rows, blocks))
     _check_count(side, math.prod(padded))

@@ -68,8 +68,7 @@ class _GroupedMM:
         if offs is None:
             raise ValueError("offs: expected the ends of expert groups, i32, found None")
         if out_dtype not in (torch.bfloat16, torch.float32):
-            raise ValueError("out_dtype: expected bfloat16 or float32, found "
-                             f"{out_dtype}")
+            raise ValueError(f"out_dtype: expected bfloat16 or float32, found {out_dtype}")
         rounding = _rounding(scale_calculation_mode)
         # Expert groups may have any number of rows, so no padding is needed. The blocks of 32 rows
         # are the same as with torchao's padding.

@@ -82,8 +82,7 @@ def convert_(model: torch.nn.Module, recipe: str | Recipe = "mxfp8", *,
     that look like experts of an unknown class are kept, and a UserWarning names them. Raises
     ValueError if nothing is converted. Other errors, TypeError or ValueError, name the argument."""
     if not isinstance(model, torch.nn.Module):
-        raise TypeError("model: expected a torch.nn.Module, found "
-                        f"{type(model).__name__}")
+        raise TypeError(f"model: expected a torch.nn.Module, found {type(model).__name__}")
     if filter is not None and not callable(filter):
         raise TypeError("filter: expected a function of a module and its name, or None, "
                         f"found {type(filter).__name__}")
@@ -238,16 +237,14 @@ def _takes_counts(module):
 
 def _refuse_bytes(module, recipe):
     raise ValueError(f"expected floating-point weights, found weights of {module.recipe}: "
-                     "convert the original model, or convert this model to "
-                     f"{PLAIN!r} first")
+                     f"convert the original model, or convert this model to {PLAIN!r} first")
 
 
 def _refuse_unknown(module, recipe):
     names = ", ".join(name for name, parameter in module.named_parameters(recurse=False)
                       if parameter.dim() == 3)
     raise ValueError("expected experts of a known class, found an unknown class with "
-                     f"parameters {names}: register it with "
-                     "mx_compiler.torch.register_experts")
+                     f"parameters {names}: register it with mx_compiler.torch.register_experts")
 
 
 def _convert_linear(module, recipe):

@@ -212,8 +212,7 @@ class MXWeightOnlyExperts(QuantizedExperts):
 
     def extra_repr(self) -> str:
         return (f"dim={self.dim}, hidden_dim={self.hidden_dim}, "
-                f"num_experts={self.num_experts}, recipe={self.recipe}"
-                f"{self._describe_layout()}")
+                f"num_experts={self.num_experts}, recipe={self.recipe}{self._describe_layout()}")
 
 
 def check_rows(x, num_tokens_per_expert, experts, dim):
@@ -330,8 +329,7 @@ def _check_choice(chosen, weights, rows, experts, is_new):
     pass a weight for each choice."""
     for name, x in (("indices", chosen), ("weights", weights)):
         if not isinstance(x, torch.Tensor):
-            raise TypeError(f"{name} of experts: expected a tensor, found "
-                            f"{type(x).__name__}")
+            raise TypeError(f"{name} of experts: expected a tensor, found {type(x).__name__}")
     if chosen.dim() != 2 or chosen.shape[0] != rows or not chosen.shape[1] or chosen.dtype not in INTEGERS:
         raise ValueError(f"indices of experts: expected integers of shape ({rows}, k), k at least 1, "
                          f"found {dtype_name(chosen)} of shape {tuple(chosen.shape)}")
@@ -343,8 +341,7 @@ def _check_choice(chosen, weights, rows, experts, is_new):
         return weights.gather(1, chosen.long().clamp(0, experts - 1))
     if found != (rows, k):
         raise ValueError(f"weights of experts: expected shape {(rows, k)}, one for each "
-                         f"index, or {(rows, experts)}, one for each expert, found "
-                         f"{found}")
+                         f"index, or {(rows, experts)}, one for each expert, found {found}")
     return weights
 
 

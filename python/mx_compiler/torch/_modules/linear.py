@@ -66,7 +66,6 @@ def check_linear(linear, recipe):
     """Raises TypeError or ValueError if no module of the recipe can replace `linear`. The gradient of x
     is a sum over the outputs in blocks, so their number is checked for training."""
     if not isinstance(linear, torch.nn.Linear):
-        raise TypeError("linear: expected a torch.nn.Linear, found "
-                        f"{type(linear).__name__}")
+        raise TypeError(f"linear: expected a torch.nn.Linear, found {type(linear).__name__}")
     check.size("in_features", linear.in_features, recipe.block)
     check.size("out_features", linear.out_features, 1 if recipe.weight_only else recipe.block)

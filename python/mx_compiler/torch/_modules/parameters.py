@@ -20,8 +20,7 @@ def to_bf16(name, x):
     """Rounds x to bf16, the input type of matmuls. Differentiable. Raises TypeError."""
     check_tensor(name, x)
     if x.dtype not in FLOATS:
-        raise TypeError(f"{name}: expected float32, bfloat16 or float16, found "
-                        f"{dtype_name(x)}")
+        raise TypeError(f"{name}: expected float32, bfloat16 or float16, found {dtype_name(x)}")
     return as_dtype(x, torch.bfloat16)
 
 
@@ -45,8 +44,7 @@ def result_dtype(x):
 
 def check_last(name, x, size, what):
     if x.dim() < 1 or x.shape[-1] != size:
-        raise ValueError(f"{name}: expected [..., {size}], {what}, found shape "
-                         f"{tuple(x.shape)}")
+        raise ValueError(f"{name}: expected [..., {size}], {what}, found shape {tuple(x.shape)}")
 
 
 class Replacement:

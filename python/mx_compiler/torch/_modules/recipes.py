@@ -61,8 +61,7 @@ class Recipe:
         for field in ("wgrad_high_precision", "weight_only", "save_quantized", "fp8_activations",
                       "batch_invariant"):
             if not isinstance(getattr(self, field), bool):
-                raise TypeError(f"{field}: expected True or False, found "
-                                f"{getattr(self, field)!r}")
+                raise TypeError(f"{field}: expected True or False, found {getattr(self, field)!r}")
         if self.weight_only and self.wgrad_high_precision:
             raise ValueError("wgrad_high_precision: expected False, because weight_only has "
                              "no gradients of weights, found True")

@@ -322,8 +322,7 @@ class Quantized(Replacement, torch.nn.Module):
                 f"found {self._format.name}: load the model with mx_compiler.transformers.MXConfig "
                 "instead of convert_, save the result of mx_compiler.torch.convert_("
                 'model, "bf16"), or save the bytes with torch.save(model.state_dict(), ...) '
-                "and load them into a new model that is converted to "
-                f"{self.recipe}")
+                f"and load them into a new model that is converted to {self.recipe}")
         super()._save_to_state_dict(destination, prefix, keep_vars)
         for name in self._weights:
             if self._is_packed(name):
@@ -347,8 +346,7 @@ class Quantized(Replacement, torch.nn.Module):
             return
         shape = tuple(self._k_major(torch.empty(self._shape(name), device="meta")).shape)
         if not isinstance(weight, torch.Tensor):
-            errors.append(f"{prefix}{name}: expected a torch.Tensor, found "
-                          f"{type(weight).__name__}")
+            errors.append(f"{prefix}{name}: expected a torch.Tensor, found {type(weight).__name__}")
         elif tuple(weight.shape) == shape and weight.dtype in FLOATS:
             for part, value in zip(self.part_names, self._quantize(name, self._k_major(weight))):
                 state_dict[f"{prefix}{name}_{part}"] = value
@@ -453,5 +451,4 @@ class MXWeightOnlyLinear(Quantized):
 
     def extra_repr(self) -> str:
         return (f"in_features={self.in_features}, out_features={self.out_features}, "
-                f"bias={self.bias is not None}, recipe={self.recipe}"
-                f"{self._describe_layout()}")
+                f"bias={self.bias is not None}, recipe={self.recipe}{self._describe_layout()}")

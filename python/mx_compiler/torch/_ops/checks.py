@@ -80,8 +80,7 @@ def add_bias(y, bias):
     check_tensor("bias", bias)
     if bias.shape != y.shape[-1:] or not bias.is_floating_point():
         raise ValueError(f"bias: expected floating point of shape {tuple(y.shape[-1:])}, "
-                         f"the outputs (N), found {bias.dtype} of shape "
-                         f"{tuple(bias.shape)}")
+                         f"the outputs (N), found {bias.dtype} of shape {tuple(bias.shape)}")
     return y + bias.to(y.dtype)
 
 

@@ -67,8 +67,7 @@ def route(chosen: Tensor, weights: Tensor, experts: int) -> tuple[Tensor, Tensor
         raise ValueError(f"weights: expected the shape {tuple(chosen.shape)} of chosen, "
                          f"found {tuple(weights.shape)}")
     if not weights.is_floating_point():
-        raise TypeError("weights: expected floating point, found "
-                        f"{weights.dtype}")
+        raise TypeError(f"weights: expected floating point, found {weights.dtype}")
     weights = weights.reshape(-1).to(torch.float32)
     if chosen.dtype != torch.int64:
         chosen = chosen.to(torch.int32)
@@ -115,8 +114,7 @@ def check_weights(hidden, w1, w2):
     first = check.matrix("w1", w1, ("f32", "bf16"))[1]
     second = check.matrix("w2", w2, ("f32", "bf16"))[1]
     if len(first) != 3 or first[1] % 2 or first[2] != hidden:
-        raise ValueError(f"w1: expected [experts, 2 * intermediate, {hidden}], found shape "
-                         f"{first}")
+        raise ValueError(f"w1: expected [experts, 2 * intermediate, {hidden}], found shape {first}")
     wanted = (first[0], first[2], first[1] // 2)
     if second != wanted:
         raise ValueError(f"w2: expected shape {wanted}, which matches w1, found {second}")
@@ -125,8 +123,7 @@ def check_weights(hidden, w1, w2):
 def _check(x, w1, w2, tokens, probs, ends):
     check_weights(check.matrix("x", x, ("bf16",))[1][-1], w1, w2)
     if tokens.dim() != 1:
-        raise ValueError("tokens: expected 1 dimension, found shape "
-                         f"{tuple(tokens.shape)}")
+        raise ValueError(f"tokens: expected 1 dimension, found shape {tuple(tokens.shape)}")
     for name, x, dtype, rows in (("tokens", tokens, torch.int32, None),
                                  ("probs", probs, torch.float32, tokens.shape[0]),
                                  ("ends", ends, torch.int32, w1.shape[0])):

@@ -85,8 +85,7 @@ def fp8_grouped_mm(A: Tensor, B_t: Any, offs: Tensor, *, scales: str = "e8m0", g
     for one in given:
         check_tensor("B_t", one)
         if one.dim() != 3:
-            raise ValueError("B_t: expected [expert groups, K, N], found shape "
-                             f"{tuple(one.shape)}")
+            raise ValueError(f"B_t: expected [expert groups, K, N], found shape {tuple(one.shape)}")
     if given[0].dtype != given[-1].dtype:
         raise ValueError(f"B_t: expected a pair with equal dtypes, found {given[0].dtype} and {given[1].dtype}")
     if not is_pair and quantized is not None:

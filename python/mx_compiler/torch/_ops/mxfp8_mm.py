@@ -80,8 +80,7 @@ def mxfp8_grouped_mm(A: Tensor, B_t: Tensor | Sequence[Tensor], offs: Tensor, *,
         check_tensor(name, given)
     for one in pair:
         if one.dim() != 3:
-            raise ValueError("B_t: expected [expert groups, K, N], found shape "
-                             f"{tuple(one.shape)}")
+            raise ValueError(f"B_t: expected [expert groups, K, N], found shape {tuple(one.shape)}")
     options = activations, weights, gradients, scale_rounding, wgrad_high_precision
     _check_options(*options, save_quantized)
     weight, *more = (one.transpose(-2, -1) for one in pair)

@@ -100,8 +100,7 @@ def _check_ends(offs, rows):
     do not check them."""
     most = int(offs.max())
     if most > rows:
-        raise ValueError(f"offs: expected ends of at most {rows}, the rows of x, found "
-                         f"{most}")
+        raise ValueError(f"offs: expected ends of at most {rows}, the rows of x, found {most}")
 
 
 @torch.library.custom_op("mx::matmul", mutates_args=())
