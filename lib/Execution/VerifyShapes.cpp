@@ -33,7 +33,7 @@ LogicalResult mx::verifyShapes(func::FuncOp entry,
                                ArrayRef<NpyArray> arguments) {
   OwningOpRef<ModuleOp> module = entry->getParentOfType<ModuleOp>().clone();
   auto function = cast<func::FuncOp>(module->lookupSymbol(entry.getSymName()));
-  // The copy has no callers, so its type may change.
+  // Nothing calls the copy, so its type may change.
   function.setSymName(
       (entry.getSymName() + "__with_shapes_of_arguments").str());
   Block &body = function.getBody().front();
