@@ -186,7 +186,7 @@ static void addMXToPlan(OpPassManager &pm, const MXToNVVMOptions &options) {
   pm.addPass(mxgpu::createConvertMXGPUHostToPlan());
   addHostSimplification(pm);
   if (options.overlap)
-    pm.addNestedPass<func::FuncOp>(mxgpu::createMXPlanOverlapCollectives());
+    pm.addNestedPass<func::FuncOp>(mxgpu::createMXOverlapCollectives());
 }
 
 static void addMXToNVVM(OpPassManager &pm, const MXToNVVMOptions &options) {

@@ -24,3 +24,5 @@ for text, own in (template_text(17, 96, 160, *FORMATS), []), (
     assert "f8E4M3" not in text and all(format in text for format in FORMATS)
 assert set(re.findall(r"(experts|size|tokens) = (\d+)", text)) == {("experts", "51"), ("size", "3"), ("tokens", "55")}
 assert "%own = arith.constant 17 :" in text
+# Blocks of 128 do not change an equal number of experts.
+assert "%own = arith.constant 32 :" in ranks_template_text(2, 55, 64, 128, 256, 3, is_fast=True)

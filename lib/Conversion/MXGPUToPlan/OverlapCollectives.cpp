@@ -12,7 +12,7 @@ using namespace mx;
 using mxgpu::RequireOp;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_MXPLANOVERLAPCOLLECTIVES
+#define GEN_PASS_DEF_MXOVERLAPCOLLECTIVES
 #include "mx/Conversion/MXGPUToPlan/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -179,7 +179,7 @@ static void overlap(Block &block, Attribute group) {
 namespace {
 
 struct OverlapCollectivesPass final
-    : mxgpu::impl::MXPlanOverlapCollectivesBase<OverlapCollectivesPass> {
+    : mxgpu::impl::MXOverlapCollectivesBase<OverlapCollectivesPass> {
   void runOnOperation() override {
     llvm::SetVector<std::pair<Block *, Attribute>> found;
     getOperation().walk([&](Operation *op) {

@@ -18,7 +18,7 @@ def with_blocks_of_128(text):
         rows, columns = (int(found[i]) // BLOCK for i in (4, 5))
         return f"{found[1]}{found[2]}{found[1]}s = tensor<{found[3]}x{rows}x{columns}xf8E8M0FNU>"
 
-    text = text.replace("arith.constant 32 : index", f"arith.constant {BLOCK} : index")
+    text = text.replace("%c32 = arith.constant 32 :", f"%c32 = arith.constant {BLOCK} :")
     text = _QUANTIZE.sub(
         lambda found: f"{found[1]} block_size = {f'{BLOCK}x' * bool(found[2])}{BLOCK}", text)
     text = _MATMUL.sub(

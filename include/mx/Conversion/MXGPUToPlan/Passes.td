@@ -27,8 +27,8 @@ def ConvertMXGPUHostToPlan
     "::mlir::cf::ControlFlowDialect", "::mx::mxplan::MXPlanDialect"];
 }
 
-def MXPlanOverlapCollectives
-    : Pass<"mxplan-overlap-collectives", "::mlir::func::FuncOp"> {
+def MXOverlapCollectives
+    : Pass<"mx-overlap-collectives", "::mlir::func::FuncOp"> {
   let summary = "Run collectives beside the launches that do not need them";
   let description = [{
     A collective with launches between itself and the first use of its memory

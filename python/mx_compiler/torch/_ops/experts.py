@@ -148,8 +148,11 @@ def differentiate(definition, kept, options, places):
         ctx.options, ctx.count = [inputs[i] for i in options], len(inputs)
         ctx.dtypes = [inputs[i].dtype for i in places]
         ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)  # else PyTorch clears memory as large as the saved values
 
     def backward(ctx, gradients):
+        if gradients[0] is None:
+            return (None,) * ctx.count
         kept_tensors = ctx.saved_tensors  # read once, because checkpoints allow a single access
         given, saved = kept_tensors[:len(kept)], [*kept_tensors[len(kept):]]
         found = getattr(torch.ops.mx, f"{name}_backward")(
