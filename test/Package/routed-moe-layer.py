@@ -221,12 +221,13 @@ for a, b in zip(whole, found):
         np.testing.assert_array_equal(np.asarray(x).view(np.uint8), np.asarray(y).view(np.uint8))
 
 # Results do not depend on the parts in which they are returned.
-WIDE = 320
-wide = [(np.tile(x, 5), ids, weights, np.tile(dy, 5)) for x, ids, weights, dy in given]
-wide1, wide2 = np.tile(w1, 5), np.tile(w2, (1, 5, 1))
+TIMES = 320 // HIDDEN + 1  # a part has at most 256 columns
+wide = [(np.tile(x, TIMES), ids, weights, np.tile(dy, TIMES)) for x, ids, weights, dy in given]
+wide1, wide2 = np.tile(w1, TIMES), np.tile(w2, (1, TIMES, 1))
 outcomes = []
 for parts in 1, 2:
-    layers = on_ranks(lambda rank: mx.RoutedMoELayer(EXPERTS, WIDE, INNER, K, groups[rank], tokens=TOKENS, parts=parts))
+    layers = on_ranks(lambda rank: mx.RoutedMoELayer(
+        EXPERTS, TIMES * HIDDEN, INNER, K, groups[rank], tokens=TOKENS, parts=parts, **FORMATS))
     outcomes.append(on_ranks(lambda rank: step(layers[rank], wide[rank], wide1, wide2)[0]))
 for a, b in zip(*outcomes):
     for x, y in zip(a, b):

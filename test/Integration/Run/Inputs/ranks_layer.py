@@ -18,7 +18,7 @@ from rank_helpers import Exchange
 from threads import in_threads
 
 HIDDEN, INNER, EXPERTS, TOKENS = 384, 256, 8, 64
-FORWARD = ["z", "y", "rows", "slots", "ends", "count", "probs", "gu", "xte", "xts", "hte", "hts"]
+FORWARD = ["z", "y", "rows", "slots", "ends", "count", "probs", "gu", "xte", "xts", "hte", "hts", "needed"]
 BACKWARD = ["dz", "dx", "dw1", "dw2", "dweights"]
 QUANTIZED = ["w1e", "w1s", "w1te", "w1ts", "w2e", "w2s", "w2te", "w2ts"]
 
@@ -35,8 +35,10 @@ def program_text(example, ranks, choices):
                      (r"constant 635 : index", f"constant {127 * own + 127} : index"),
                      # Terms of the sums.
                      (r"-> \(!sums, !list", "-> (!z, !sums, !list"), (r"return %y,", "return %z, %y,"),
-                     (r": !sums, !list", ": !z, !sums, !list"), (r"-> \(!sums, !dw1", "-> (!z, !sums, !dw1"),
-                     (r"return %dx,", "return %dxp, %dx,"), (r": !sums, !dw1", ": !z, !sums, !dw1")):
+                     (r": !sums, !list", ": !z, !sums, !list"),
+                     (r"%r:11 =", "%r:12 ="), (r"%r#10, ", "%r#10, %r#11, "),
+                     (r"-> \(!sums, !dw1", "-> (!z, !sums, !dw1"), (r"return %dx,", "return %dxp, %dx,"),
+                     (r": !sums, !dw1", ": !z, !sums, !dw1")):
         text, count = re.subn(old, new, text)
         assert count, old
     return text
