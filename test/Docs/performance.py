@@ -56,9 +56,10 @@ def experts():
 
 
 def collectives():
-    text = header("operation", "bytes of each rank", "µs", "GB/s out of a rank")
-    return text + "".join(row(r["operation"], r["bytes"], us(r, "us"), r.get("gb_s", "–"))
-                          for r in rows("collectives"))
+    names = [f"{transport}_{what}" for transport in ("nccl", "peer") for what in ("us", "gb_s")]
+    text = header("operation", "bytes of each rank", "NCCL, µs", "GB/s out of a rank", "mapped, µs", "GB/s out of a rank")
+    return text + "".join(row(r["operation"], r["bytes"], *(
+        us(r, name) if name.endswith("us") else r.get(name, "–") for name in names)) for r in rows("collectives"))
 
 
 def instructions():
