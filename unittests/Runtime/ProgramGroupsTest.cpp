@@ -175,11 +175,13 @@ TEST_F(ProgramGroups, ExchangesRows) {
       expectExchange(rank, round);
   });
   for (const Rank &rank : ranks)
-    EXPECT_EQ(rank.fake->log,
-              (std::vector<std::string>{
-                  "all_gather 256 exchange 1", "all_to_all 256 exchange 3 on the lane",
-                  "all_gather 256 exchange 1", "all_to_all 256 exchange 3 on the lane",
-                  "all_gather 256 exchange 1", "all_to_all 256 exchange 3 on the lane"}));
+    EXPECT_EQ(rank.fake->log, (std::vector<std::string>{
+                                  "all_gather 256 exchange 1",
+                                  "all_to_all 256 exchange 3 on the lane",
+                                  "all_gather 256 exchange 1",
+                                  "all_to_all 256 exchange 3 on the lane",
+                                  "all_gather 256 exchange 1",
+                                  "all_to_all 256 exchange 3 on the lane"}));
 }
 
 /// The barrier replaces the collective only if the ranks map their windows. A
