@@ -109,8 +109,12 @@ static Operation *addToken(Operation *collective) {
 
 /// Returns `number` for a GPU with one multiprocessor less, in which
 /// collectives wait for other ranks. Creates operations only if `number`
-/// depends on the count of multiprocessors.
-static Value reserve(OpBuilder &builder, Value number) {
+/// depends on the count of multiprocessors. `known` holds earlier results.
+static Value reserve(OpBuilder &builder, Value number,
+                     DenseMap<Value, Value> &known) {
+  if (Value result = known.lookup(number))
+    return result;
+  known[number] = number;
   Operation *op = number.getDefiningOp();
   if (!op || !isMemoryEffectFree(op) || op->getNumResults() != 1 ||
       op->getNumRegions())
@@ -119,16 +123,16 @@ static Value reserve(OpBuilder &builder, Value number) {
     Location loc = op->getLoc();
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);
     Value rest = arith::SubIOp::create(builder, loc, number, one);
-    return arith::MaxSIOp::create(builder, loc, rest, one);
+    return known[number] = arith::MaxSIOp::create(builder, loc, rest, one);
   }
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
-    operands.push_back(reserve(builder, operand));
+    operands.push_back(reserve(builder, operand, known));
   if (ValueRange(operands) == op->getOperands())
     return number;
   Operation *copy = builder.clone(*op);
   copy->setOperands(operands);
-  return copy->getResult(0);
+  return known[number] = copy->getResult(0);
 }
 
 /// Reserves a multiprocessor beside kernels with a CTA for each multiprocessor.
@@ -136,7 +140,8 @@ static Value reserve(OpBuilder &builder, Value number) {
 static void reserve(Operation *op) {
   op->walk([](mxplan::LaunchOp launch) {
     OpBuilder builder(launch);
-    launch.getGridMutable().assign(reserve(builder, launch.getGrid()));
+    DenseMap<Value, Value> known;
+    launch.getGridMutable().assign(reserve(builder, launch.getGrid(), known));
   });
 }
 
@@ -146,7 +151,8 @@ static void overlap(Block &block, Attribute group) {
   llvm::SetVector<Operation *> beside;
   Operation *last = nullptr;
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (getGroup(&op) != group || isa<mxplan::BarrierOp>(op))
+    bool isStarted = op.getNumResults() > 0; // by an earlier run of the pass
+    if (getGroup(&op) != group || isa<mxplan::BarrierOp>(op) || isStarted)
       continue;
     Operation *user = findUser(&op);
     bool isAfterRunning = last && op.isBeforeInBlock(last);

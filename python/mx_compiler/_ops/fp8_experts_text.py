@@ -12,7 +12,7 @@ _WEIGHT = re.compile(r"^(!w\dt?)(e = tensor<(\d+)x(\d+)x(\d+)x\w+>\n)\1s = .*$",
 
 
 def with_blocks_of_128(text):
-    """Returns `text`, an example whose numbers of blocks are already divided, with the block sizes of all
+    """Returns `text`, an example with numbers of blocks of 128, with the block sizes of all
     operations and the types of scales of weights."""
     def weight(found):
         rows, columns = (int(found[i]) // BLOCK for i in (4, 5))

@@ -37,7 +37,7 @@ def queues(steps):
 
 def successors(state, work):
     """Yields the next states. A state is, for each rank, the positions in the queues, the stream
-    whose kernel runs or None, and the recorded events."""
+    of the running kernel or None, and the recorded events."""
     for rank, (places, running, recorded) in enumerate(state):
         def move(places, running, recorded=recorded):
             return (*state[:rank], (places, running, recorded), *state[rank + 1:])

@@ -1,5 +1,5 @@
 // RUN: mx-opt %s -mx-overlap-collectives | FileCheck %s
-// RUN: mx-opt %s -mx-overlap-collectives | mx-opt | FileCheck %s
+// RUN: mx-opt %s -mx-overlap-collectives | mx-opt -mx-overlap-collectives | FileCheck %s
 
 mx.group @ep size = 2 tokens = 4
 mx.group @tp size = 2 tokens = 4

@@ -25,6 +25,14 @@ TOKENS, COLUMNS, EXPERTS, LINE = 16, 160, 12, 128
 OPERATORS = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__, "floordiv": int.__floordiv__,
              "ceildiv": lambda a, b: -(-a // b), "mod": int.__mod__, "min": min, "max": max, "eq": int.__eq__,
              "ne": int.__ne__, "lt": int.__lt__, "le": int.__le__, "select": lambda a, b, c: b if a else c}
+QUANTIZE = """  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : !x
+  %e0 = tensor.empty(%t) : !e
+  %s0 = tensor.empty(%t) : !s
+  %q:2 = mx.quantize ins(%x : !x) outs(%e0, %s0 : !e, !s) axes = [1] -> !e, !s
+  %we0 = mx.window @ep : !we
+  %ws0 = mx.window @ep : !ws
+"""
 PROGRAM = """
 mx.group @ep size = {ranks} tokens = 16
 !x = tensor<?x160xbf16>
@@ -37,14 +45,7 @@ mx.group @ep size = {ranks} tokens = 16
 !ids = tensor<?x2xi32>
 !y = tensor<?x160xf32>
 func.func @gather(%x: !x) -> !wx {{
-  %c0 = arith.constant 0 : index
-  %t = tensor.dim %x, %c0 : !x
-  %e0 = tensor.empty(%t) : !e
-  %s0 = tensor.empty(%t) : !s
-  %q:2 = mx.quantize ins(%x : !x) outs(%e0, %s0 : !e, !s) axes = [1] -> !e, !s
-  %we0 = mx.window @ep : !we
-  %ws0 = mx.window @ep : !ws
-  %we = mx.all_gather @ep ins(%q#0 : !e) outs(%we0 : !we) -> !we
+{quantize}  %we = mx.all_gather @ep ins(%q#0 : !e) outs(%we0 : !we) -> !we
   %ws = mx.all_gather @ep ins(%q#1 : !s) outs(%ws0 : !ws) -> !ws
   %x0 = tensor.empty() : !wx
   %d = mx.dequantize ins(%we, %ws : !we, !ws) outs(%x0 : !wx) -> !wx
@@ -59,14 +60,7 @@ func.func @collect(%ids: !ids, %z: !x, %slots: tensor<?xi32>) -> !y {{
   return %y : !y
 }}
 func.func @layer(%x: !x, %ids: !ids, %z: !x, %slots: tensor<?xi32>) -> (!wx, !y) {{
-  %c0 = arith.constant 0 : index
-  %t = tensor.dim %x, %c0 : !x
-  %e0 = tensor.empty(%t) : !e
-  %s0 = tensor.empty(%t) : !s
-  %q:2 = mx.quantize ins(%x : !x) outs(%e0, %s0 : !e, !s) axes = [1] -> !e, !s
-  %wi0 = mx.window @ep : !wi
-  %we0 = mx.window @ep : !we
-  %ws0 = mx.window @ep : !ws
+{quantize}  %wi0 = mx.window @ep : !wi
   %w:3 = mx.dispatch @ep experts = 12 ids(%ids : !ids) ins(%q#0, %q#1 : !e, !s)
       outs(%wi0, %we0, %ws0 : !wi, !we, !ws) -> !wi, !we, !ws
   %x0 = tensor.empty() : !wx
@@ -219,7 +213,7 @@ def compare(file, entry, drawn):
 
 for ranks in (2, 3, 4):
     file, program = f"ranks{ranks}.mlir", f"program{ranks}"
-    pathlib.Path(file).write_text(PROGRAM.format(ranks=ranks, window=ranks * TOKENS))
+    pathlib.Path(file).write_text(PROGRAM.format(ranks=ranks, window=ranks * TOKENS, quantize=QUANTIZE))
     subprocess.run([MX_COMPILE, file, "-o", program, f"--chip={CHIP}", "--ptxas=none", "--quiet", "--peer-stores"],
                    check=True)
     drawn = draw(np.random.default_rng(ranks), ranks)

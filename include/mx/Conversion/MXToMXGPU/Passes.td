@@ -215,7 +215,7 @@ def ConvertMXToMXGPU
 def MXPeerStores : Pass<"mx-peer-stores", "::mlir::func::FuncOp"> {
   let summary = "Replace collectives by accesses to windows of other ranks";
   let description = [{
-    A quantizer whose results are only gathered stores them to the windows of
+    A quantizer with only gathered results stores them to the windows of
     all ranks, and an ordered sum of rows from `mx.all_to_all` reads them in the
     windows of the ranks that computed them. If `mx.peers` is 0 at run time, the
     ranks execute the original collectives. Results are the same to the bit.

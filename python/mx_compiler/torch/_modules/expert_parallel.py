@@ -65,7 +65,8 @@ class Group:
     mx_compiler.Error if a rank is missing."""
 
     def __init__(self, process_group: Any = None, *, tokens: int, slots: int | None = None,
-                 parts: int | None = None, timeout: float = 100.0, transport: str | None = None, name: str = "ep") -> None:
+                 parts: int | None = None, timeout: float = 100.0,
+                 transport: str | None = None, name: str = "ep") -> None:
         check.size("tokens", tokens, 1)
         if slots is not None:
             check.size("slots", slots, 1)
