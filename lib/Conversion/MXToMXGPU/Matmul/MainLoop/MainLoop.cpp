@@ -186,7 +186,7 @@ void MatricesB::forEachMatrix(
 }
 
 void MatricesB::loadElements(ProducerAcquireOp stage, Value k) {
-  Value columns = work.getScheduler().getColumns();
+  Value columns = work.getResultColumns();
   Value first = body.mul(workTile.getGroup(), body.index(matmul.problem.numB));
   forEachMatrix([&](Value matrix, int64_t place) {
     Value row = body.add(workTile.getColumn(),
@@ -198,7 +198,7 @@ void MatricesB::loadElements(ProducerAcquireOp stage, Value k) {
 /// Loads the scales of all matrices, since with block-scaled MMAs both CTAs of
 /// a pair need all scales.
 void MatricesB::loadScales(ProducerAcquireOp stage, Value kTile) {
-  Value tiles = body.div(work.getScheduler().getColumns(), kScaleTileRows);
+  Value tiles = body.div(work.getResultColumns(), kScaleTileRows);
   Value first = body.mul(workTile.getGroup(), body.index(matmul.problem.numB));
   Value tile = body.div(workTile.getColumn(), kScaleTileRows);
   Value rank = sharesScales() ? kernel.rank : Value();

@@ -24,6 +24,7 @@ public:
   mlir::Value getColumnTiles(mlir::Value columns) override;
   void createScheduler(mlir::Value rows, mlir::Value columns,
                        mlir::Value workTiles) override;
+  mlir::Value getResultColumns() override { return resultColumns; }
   OperandOrigin getOperands(ForEachWorkTileOp workTile) override;
   MatrixOrigin getMatrices(ForEachWorkTileOp workTile) override {
     return {{}, getFirstRow(workTile), workTile.getGroup()};

@@ -24,8 +24,7 @@ static SmallVector<Value> listRowsOfB(MatmulKernel &kernel, WorkPolicy &work,
                                       Value column) {
   SmallVector<Value> rows = {column};
   for (int64_t i = 1; i < kernel.matmul.problem.numB; ++i)
-    rows.push_back(
-        kernel.body.add(rows.back(), work.getScheduler().getColumns()));
+    rows.push_back(kernel.body.add(rows.back(), work.getResultColumns()));
   return rows;
 }
 

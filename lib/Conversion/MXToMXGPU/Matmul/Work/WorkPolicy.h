@@ -82,6 +82,8 @@ public:
   virtual void createScheduler(mlir::Value rows, mlir::Value columns,
                                mlir::Value workTiles) = 0;
   TileSchedulerOp getScheduler() const { return scheduler; }
+  /// Returns the columns of the result. A scheduler may cover a part of them.
+  virtual mlir::Value getResultColumns() { return scheduler.getColumns(); }
 
   /// Returns the first row of A in this CTA's part of a work tile.
   mlir::Value getFirstRow(ForEachWorkTileOp workTile);

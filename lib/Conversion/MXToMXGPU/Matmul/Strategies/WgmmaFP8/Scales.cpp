@@ -271,8 +271,8 @@ void WgmmaFP8MainLoop::loadExactScales(ForEachWorkTileOp workTile, Value k) {
   for (int64_t i = 0; i < numB; ++i) {
     Value column = workTile.getColumn();
     if (i)
-      column = body.add(
-          column, body.mul(work.getScheduler().getColumns(), body.index(i)));
+      column =
+          body.add(column, body.mul(work.getResultColumns(), body.index(i)));
     TmaLoadOp::create(body, arguments.get(Arg::BScalesMap),
                       ValueRange{getRowOfBlocks(origin.b, k), column},
                       stage.getBuffer("fb"), stage.getStage(),
@@ -295,7 +295,7 @@ SmallVector<Value> WgmmaFP8MainLoop::loadBlocksOfB(ForEachWorkTileOp workTile,
                                                    Value block) {
   Value scales = arguments.get(Arg::BScales);
   int64_t tile = matmul.getTileColumns(), rows = matmul.problem.bBlockRows;
-  Value columns = work.getScheduler().getColumns();
+  Value columns = work.getResultColumns();
   Value matrix = work.getMatrices(workTile).b;
   SmallVector<Value> factors;
   for (int64_t first = 0; first < schedule.getTileN();
