@@ -304,10 +304,13 @@ func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends
   %up = tensor.extract_slice %gu[0, 256] [%p, 256] [1, 1] : !gu to !h
   %dp0 = tensor.empty(%p) : !probs
   %dp1 = linalg.fill ins(%zero : f32) outs(%dp0 : !probs) -> !probs
-  %dprobs = linalg.generic {indexing_maps = [#id, #id, #id, #row],
+  // Rows without a pair are not read.
+  %dprobs = linalg.generic {indexing_maps = [#id, #id, #id, #row, #row],
                             iterator_types = ["parallel", "reduction"]}
-      ins(%gate, %up, %dh : !h, !h, !h) outs(%dp1 : !probs) {
-  ^bb0(%g: bf16, %u: bf16, %d: bf16, %sum: f32):
+      ins(%gate, %up, %dh, %rows : !h, !h, !h, !list) outs(%dp1 : !probs) {
+  ^bb0(%g: bf16, %u: bf16, %d: bf16, %row: i32, %sum: f32):
+    %none = arith.constant -0.0 : f32
+    %first = arith.constant 0 : i32
     %one = arith.constant 1.0 : f32
     %gf = arith.extf %g : bf16 to f32
     %uf = arith.extf %u : bf16 to f32
@@ -318,7 +321,9 @@ func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends
     %silu = arith.divf %gf, %e : f32
     %product = arith.mulf %silu, %uf : f32
     %term = arith.mulf %product, %df : f32
-    %next = arith.addf %sum, %term : f32
+    %exists = arith.cmpi sge, %row, %first : i32
+    %added = arith.select %exists, %term, %none : f32
+    %next = arith.addf %sum, %added : f32
     linalg.yield %next : f32
   } -> !probs
 

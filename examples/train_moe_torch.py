@@ -6,6 +6,7 @@ model is trained in bf16 or, after mx_compiler.torch.convert_, in a block-scaled
     python3 examples/train_moe_torch.py --recipe=mxfp8 --log=mxfp8.jsonl
     python3 examples/train_moe_torch.py --all --out=runs --time-limit=580
     torchrun --nproc-per-node=2 -- examples/train_moe_torch.py --routed --log=two.jsonl
+    torchrun --nproc-per-node=2 -- examples/train_moe_torch.py --fsdp --size=wide --recipe=bf16
     python3 examples/plot_moe_training.py runs/*.jsonl -o moe.svg --table=moe.md
 
 The linear layers of attention and the experts are converted; embedding, norms, router and head
@@ -15,6 +16,7 @@ docs/guide/TorchTraining.md describes the results.
 With --routed, the experts and their routing form one layer. The processes of torchrun, each with
 its own GPU, divide the experts and each batch among themselves. The losses equal those of a single
 process with --routed, up to the order of sums. Any number of processes can read a checkpoint.
+With --fsdp, the processes shard all parameters, and compute and reduce in bf16.
 
 --all runs all combinations of --seeds and --recipes in sequence, each in a separate process so that
 its memory is released. The program writes OUT/RECIPE-seedSEED.jsonl and .checkpoint, and resumes
@@ -41,7 +43,7 @@ UNFINISHED = 75  # EX_TEMPFAIL of sysexits.h
 def options_of(args, recipe, seed):
     return Options(recipe, seed, args.steps, args.batch_tokens, args.validation_tokens,
                    args.size, args.rate, str(args.device), args.compile, args.graph,
-                   args.routed)
+                   args.routed, args.fsdp)
 
 
 def run_one(args, deadline):

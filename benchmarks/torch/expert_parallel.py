@@ -7,12 +7,12 @@ the same layer on one GPU without communication, and with PyTorch in bf16.
     torchrun --nproc-per-node=2 benchmarks/torch/expert_parallel.py --device=cpu --tokens=48 \\
         --hidden=64 --intermediate=32 --experts=4 --choices=2 --iterations=3
 
-Output is JSON lines. The first describes the measurement. The second compares y and all
-gradients with PyTorch's all_to_all by relative errors, for mx, PyTorch's all_gather and DeepEP.
-Then each system has a line with milliseconds of forward, backward and both: median and 90th
-percentile of the iterations, measured by CUDA events around the whole pass. The slowest rank
-determines the time of an iteration. Systems run in turn, and ranks synchronize before each
-iteration. Wire is the computed number of bytes that a rank sends to others, the maximum over
+Output is JSON lines. The first describes the measurement. The second describes the rank group and
+compares y and all gradients with PyTorch's all_to_all by relative errors, for mx, PyTorch's
+all_gather and DeepEP. Then each system has a line with milliseconds of forward, backward and both:
+median and 90th percentile of the iterations, measured by CUDA events around the whole pass. The
+slowest rank determines the time of an iteration. Systems run in turn, and ranks synchronize before
+each iteration. Wire is the computed number of bytes that a rank sends to others, the maximum over
 ranks. Peak memory includes earlier systems. A missing system reports the reason.
 
 PYTHONPATH may name a folder with an unpacked wheel; nothing is downloaded. Exits with 1 if mx
@@ -156,13 +156,12 @@ def say(line):
         print(json.dumps(line), flush=True)
 
 
-def describe(args, device, group):
+def describe(args, device):
     return {"benchmark": "expert_parallel", **{name: value for name, value in vars(args).items()
                                                if name not in ("only", "device")},
             "ranks": dist.get_world_size(), "torch": torch.__version__,
             "mx": systems.mx_version(), "nccl": systems.nccl_version(),
-            "hardware": torch.cuda.get_device_name() if device.type == "cuda" else "the processor",
-            "group": group.describe()}
+            "hardware": torch.cuda.get_device_name() if device.type == "cuda" else "the processor"}
 
 
 def try_system(name, make, clock, warmup):
@@ -202,9 +201,9 @@ def main():
     group, alone = ep.Group(tokens=args.tokens), ep.Group.alone(tokens=args.tokens)
     problem = systems.Problem(args, dist.get_rank(), dist.get_world_size(), device)
     clock = Clock(device)
-    say(describe(args, device, group))
+    say(describe(args, device))
     errors, right = compare(problem, group, args.tolerance)
-    say({"errors": errors, "right": right})
+    say({"errors": errors, "right": right, "group": group.describe()})
     tried = [try_system(name, make, clock, args.warmup)
              for name, make in systems.make_systems(problem, group, alone, args.only)]
     timed = [(system, line) for system, line in tried if system is not None]

@@ -244,6 +244,79 @@ class AllGather(Autograd):
         return (p.others * p.tokens * row,) * 2
 
 
+class _VdevExchange(torch.autograd.Function):
+    """Rows between tokens' and experts' order, with all_to_all_vdev_2d or its reverse. `there` and
+    `back` are buffers of (input, output) for the pass and its gradient."""
+
+    @staticmethod
+    def forward(ctx, rows, system, there, back, is_dispatch):
+        ctx.system, ctx.back, ctx.is_dispatch = system, back, is_dispatch
+        return system.exchange(rows, there, is_dispatch)
+
+    @staticmethod
+    def backward(ctx, drows):
+        return ctx.system.exchange(drows, ctx.back, not ctx.is_dispatch), None, None, None, None
+
+
+class AllToAllOnDevice(Autograd):
+    """Sends a bf16 row for each choice with all_to_all_vdev_2d of torch.ops.symm_mem (NVSHMEM),
+    which reads sizes on the device and sorts rows by expert. At most 16 experts a rank. The number
+    of rows passes through the host."""
+    name = "torch all_to_all_vdev_2d"
+
+    def __init__(self, problem):
+        import torch.distributed._symmetric_memory as symm_mem
+        super().__init__(problem)
+        symm_mem.set_backend("NVSHMEM")
+        self.sent_rows = problem.tokens * problem.choices
+        capacity = problem.capacity or problem.ranks * self.sent_rows
+
+        def symmetric(*shape, dtype=torch.bfloat16):
+            made = symm_mem.empty(*shape, dtype=dtype, device=problem.device)
+            symm_mem.rendezvous(made, dist.group.WORLD)
+            return made.zero_()
+
+        # An operation reads the buffers of other ranks until they finish: each has its own.
+        self.buffers = [[symmetric(rows, problem.hidden) for rows in shape] for shape in (
+            (self.sent_rows, capacity), (capacity, self.sent_rows)) for _ in range(2)]
+        self.splits = symmetric(problem.experts, dtype=torch.int64)
+        self.there, self.back = (symmetric(2, problem.experts, dtype=torch.int64)
+                                 for _ in range(2))
+
+    def exchange(self, rows, buffers, is_dispatch):
+        (source, target), group = buffers, dist.group.WORLD.group_name
+        source[:len(rows)].copy_(rows)
+        if is_dispatch:
+            torch.ops.symm_mem.all_to_all_vdev_2d(source, target, self.splits, self.there, group)
+            if self.count is None:
+                # An empty expert takes a row.
+                rows = self.there[0].view(-1, self.problem.ranks).sum(1).clamp(min=1)
+                self.ends = rows.cumsum(0).to(torch.int32)
+                self.count = int(self.ends[-1])  # waits on the host
+            return target[:self.count]
+        torch.ops.symm_mem.all_to_all_vdev_2d_offset(
+            source, target, self.there, self.back, group)
+        return target[:self.sent_rows]
+
+    def compute(self, x, w1, w2, weights):
+        p = self.problem
+        flat = p.ids.flatten()
+        order = flat.argsort(stable=True)
+        self.splits.copy_(torch.bincount(flat, minlength=p.experts))
+        self.count = None
+        send, send_gradients, collect, collect_gradients = self.buffers
+        rows = _VdevExchange.apply(x[order // p.choices], self, send, collect_gradients, True)
+        z = _VdevExchange.apply(experts_bf16(rows, w1, w2, self.ends), self, collect,
+                                send_gradients, False)
+        z = z[_inverse(order)].view(-1, p.choices, p.hidden) * weights[..., None].to(z.dtype)
+        return z.sum(1)
+
+    def wire(self):
+        p = self.problem
+        own = int(self.splits.view(p.ranks, -1)[p.rank].sum())
+        return (2 * 2 * (self.sent_rows - own) * p.hidden,) * 2
+
+
 class _DeepDispatch(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weights, buffer, ids, experts):
@@ -310,7 +383,7 @@ def make_systems(problem, group, alone, only):
         (MxAlone, lambda cls: cls(problem, alone, problem.own_ids)),
         (MxProgramsAlone, lambda cls: cls(problem, alone, problem.own_ids)),
         (AllToAll, lambda cls: cls(problem)), (AllGather, lambda cls: cls(problem)),
-        (DeepEP, lambda cls: cls(problem))]
+        (AllToAllOnDevice, lambda cls: cls(problem)), (DeepEP, lambda cls: cls(problem))]
     for cls, make in makers:
         if not only or any(word in cls.name for word in only):
             yield cls.name, lambda cls=cls, make=make: make(cls)

@@ -36,6 +36,8 @@ def parse(description):
     add("--graph", action="store_true", help="a CUDA graph of the step")
     add("--routed", action="store_true",
         help="experts are one layer with their routing, divided among the ranks of torchrun")
+    add("--fsdp", action="store_true",
+        help="the processes of torchrun shard all parameters (FSDP2)")
     add("--checkpoint", help="checkpoint to resume from, and to save at the end")
     add("--log", help="a file for a line of JSON for each step")
     add("--time-limit", type=seconds, default=math.inf, metavar="SECONDS",
@@ -65,11 +67,14 @@ def _check(parser, args):
     ranks = int(os.environ.get("WORLD_SIZE", "1"))
     if ranks > 1:
         for name, is_right, wanted in (
-                ("routed", args.routed, "it, as experts are divided among ranks"),
+                ("routed", args.routed != args.fsdp, "either it or --fsdp"),
+                ("checkpoint", not (args.fsdp and args.checkpoint), "no checkpoint with --fsdp"),
                 ("all", not args.all, "no --all, as it starts processes of its own"),
                 ("graph", not args.graph, "no CUDA graph")):
             if not is_right:
                 parser.error(f"--{name}: expected {wanted}, with {ranks} processes of torchrun")
+    elif args.fsdp:
+        parser.error("--fsdp: expected several processes of torchrun, found one")
     if args.routed and not args.all and args.recipe == "bf16":
         parser.error("--recipe: expected one of MXFP8 with --routed, found bf16")
     if args.graph and args.device.type != "cuda":

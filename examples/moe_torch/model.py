@@ -28,6 +28,8 @@ SIZES = {
                  hidden=512),
     "large": Size(symbols=128, length=1024, layers=6, dim=768, heads=12, experts=16,
                   hidden=768),
+    "wide": Size(symbols=128, length=1024, layers=2, dim=4096, heads=32, experts=8,
+                 hidden=2048),
 }
 
 

@@ -3,14 +3,17 @@
 and every batch among themselves.
 
 The ranks compute the same results as one process with all tokens, except for the order of some
-sums. Gradients of dense parameters are averaged over ranks. Gradients of experts already include
-the tokens of all ranks. The experts' balance and the clipping norm are computed over all ranks."""
+sums. With FSDP2 the processes shard all parameters instead, and gradients are averages of bf16
+values. Otherwise gradients of dense parameters are averaged over ranks. Gradients of experts
+already include the tokens of all ranks. The experts' balance and the clipping norm are computed
+over all ranks."""
 
 import os
 import sys
 
 import torch
 import torch.distributed as dist
+from torch.distributed.fsdp import fully_shard, MixedPrecisionPolicy
 
 import mx_compiler.torch as mxt
 from mx_compiler.torch import ep
@@ -74,6 +77,14 @@ class Ranks:
                     weight.copy_(self.part(getattr(whole, name)))
             layer.moe.experts = ep.MXRoutedExperts.from_experts(own, group, recipe)
             layer.moe.sum_over_ranks = self.sum_
+
+    def shard(self, model):
+        """Shards all parameters, layer by layer. The model computes with bf16 copies."""
+        policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16)
+        for layer in model.layers:
+            fully_shard(layer, mp_policy=policy)
+            layer.moe.sum_over_ranks = self.sum_
+        fully_shard(model, mp_policy=policy)
 
     def average_gradients(self, model):
         """Averages gradients over ranks, because the loss is the mean of the ranks' losses."""

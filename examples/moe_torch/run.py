@@ -34,6 +34,7 @@ class Options:
     compile: bool
     graph: bool
     routed: bool = False
+    fsdp: bool = False
 
     def as_dict(self):
         return dataclasses.asdict(self)
@@ -98,6 +99,8 @@ class Run:
         if self.options.compile:
             for layer in self.model.layers:
                 layer.compile()
+        if self.options.fsdp:
+            self.ranks.shard(self.model)
         matrices = [p for p in self.model.parameters() if p.dim() > 1]
         vectors = [p for p in self.model.parameters() if p.dim() <= 1]
         self.rate = torch.zeros((), device=self.device)

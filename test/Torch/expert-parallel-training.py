@@ -3,6 +3,7 @@
 # RUN: %python_torch %s %examples %t
 """Runs examples/train_moe_torch.py --routed with one process, and with two torchrun processes that divide the experts
 and the batch. Losses differ only because of the order of sums, and each run resumes from the other run's checkpoint.
+With --fsdp two processes shard the parameters, and losses differ because parameters are rounded to bf16.
 Runs on GPUs if two are present (MX_TORCH_DEVICE=cuda)."""
 
 import contextlib
@@ -50,10 +51,10 @@ def call(*options):
     return 0
 
 
-def run(name, processes, *options, status=0):
+def run(name, processes, *options, status=0, division=("--routed",)):
     """Returns the losses of a run, and its report on held-out text."""
     log = OUT / f"{name}.jsonl"
-    train(processes, "--recipe=mxfp8", "--routed", f"--log={log}", *options, status=status)
+    train(processes, "--recipe=mxfp8", *division, f"--log={log}", *options, status=status)
     rows = [json.loads(line) for line in open(log)]
     return [row["loss"] for row in rows if "loss" in row], rows[-1].get("result")
 
@@ -89,9 +90,12 @@ for processes, other in (1, 2), (2, 1):
     near(found, whole, 5e-3)
     near([last["validation_loss"]], [result["validation_loss"]], 1e-2)
 
+near(run("sharded", 2, division=["--fsdp"])[0], run("unsharded", 1, division=())[0], 1e-2)
+
 # Errors are reported before the processes connect.
 os.environ["WORLD_SIZE"] = "2"
-for wrong, message in ((["--recipe=mxfp8"], "--routed: expected it, as experts are divided among ranks, with 2 processes"),
+for wrong, message in ((["--recipe=mxfp8"], "--routed: expected either it or --fsdp, with 2 processes"),
+                       (["--fsdp", "--checkpoint=x"], "--checkpoint: expected no checkpoint with --fsdp"),
                        (["--routed", "--recipe=bf16"], "--recipe: expected one of MXFP8 with --routed, found bf16"),
                        (["--routed", "--graph"], "--graph: expected no CUDA graph")):
     with contextlib.redirect_stderr(io.StringIO()) as told:

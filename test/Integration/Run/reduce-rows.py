@@ -68,6 +68,40 @@ func.func @main(%m: {matrix}, %first: tensor<?xf32>) -> tensor<?xf32> {{
         return function(everything, axis=1), 0 * first
 
 
+class Some(Plain):
+    """Like Plain, of the rows with a key of at least 0. The others contain NaN."""
+
+    def text(self):
+        none = dict(addf="-0.0", maximumf="0xFF800000", minimumf="0x7F800000")[self.op]
+        return f"""{MAPS}
+func.func @main(%m: tensor<?x?x{self.dtype}>, %first: tensor<?xf32>, %keys: tensor<?xi32>) -> tensor<?xf32> {{
+  %none = arith.constant -0.0 : f32
+  %neutral = arith.constant {none} : f32
+  %zero = arith.constant 0 : i32
+  %r = linalg.generic {{indexing_maps = [#matrix, #row, #row], iterator_types = ["parallel", "reduction"]}}
+      ins(%m, %keys : tensor<?x?x{self.dtype}>, tensor<?xi32>) outs(%first : tensor<?xf32>) {{
+  ^bb0(%x: {self.dtype}, %key: i32, %acc: f32):
+{widen([("x", self.dtype)])}
+    %is = arith.cmpi sge, %key, %zero : i32
+    %term = arith.select %is, %x32, %neutral : f32
+    %s = arith.{self.op} %acc, %term : f32
+    linalg.yield %s : f32
+  }} -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}}
+"""
+
+    def arguments(self, rng, rows, columns):
+        keys = rng.integers(-2, 3, rows).astype(np.int32)
+        x, first = super().arguments(rng, rows, columns)
+        x[keys < 0] = np.nan
+        return [x, first, keys]
+
+    def expect(self, x, first, keys):
+        none = dict(addf=0.0, maximumf=-np.inf, minimumf=np.inf)[self.op]
+        return super().expect(np.where(keys[:, None] < 0, none, x.astype(np.float64)), first)
+
+
 class Gradient:
     """Gradient of each row's probability in an expert layer: the sum of dh * silu(gate) * up, starting from 0. Gate and
     up are slices of one matrix, after `shift` other columns. Terms are also multiplied by a factor for the row, a
@@ -164,6 +198,7 @@ for dtype in FLOATS:
     for op in ["addf", "maximumf", "minimumf"]:
         check(Plain(dtype, op), rng, number(1, 30), number(1, 700))
         check(Plain(dtype, op), rng, number(1, 30), 64 * number(1, 10), spoil=True)
+    check(Some(dtype, ["addf", "maximumf", "minimumf"][number(0, 3)]), rng, number(1, 30), number(1, 700))
 check(Plain("f32", named=True), rng, 9, 100)
 for rows, columns in [(0, 64), (5, 0), (1, 1), (7, 8), (8, 255), (9, 256), (65, 257)]:
     check(Plain("bf16"), rng, rows, columns)

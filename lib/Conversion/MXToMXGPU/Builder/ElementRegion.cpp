@@ -255,6 +255,17 @@ void ElementRegion::emitScalars(KernelBuilder &builder, Value row) {
       builder.clone(op, scalars);
 }
 
+Value ElementRegion::getRowCondition(const APFloat &number) {
+  auto select =
+      block->getTerminator()->getOperand(0).getDefiningOp<arith::SelectOp>();
+  APFloat other(number);
+  if (!select || getKind(select.getCondition()) != Kind::Scalar ||
+      !matchPattern(select.getFalseValue(), m_ConstantFloat(&other)) ||
+      !other.bitwiseIsEqual(number))
+    return {};
+  return scalars.lookupOrDefault(select.getCondition());
+}
+
 Value ElementRegion::getOffset(KernelBuilder &builder, Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)

@@ -45,6 +45,9 @@ public:
 
   /// Emits the values that depend only on `row`. The row must be in bounds.
   void emitScalars(KernelBuilder &builder, mlir::Value row);
+  /// Returns the condition without which all elements of the row are `number`,
+  /// or null if there is none. Call after `emitScalars`.
+  mlir::Value getRowCondition(const llvm::APFloat &number);
   /// Returns whether vector loads of `count` columns are aligned, or null if
   /// the region reads no vectors. Call after `emitScalars`.
   mlir::Value areLoadsAligned(KernelBuilder &builder, int64_t count);

@@ -193,6 +193,8 @@ scf::ForOp ReduceBuilder::emitPieces(Value from, Value to, Value sums,
 
 Value ReduceBuilder::emitRow(Value row, Value lane) {
   region.emitScalars(body, row);
+  if (Value isReduced = region.getRowCondition(APFloat(getNeutral(kind))))
+    columns = body.select(isReduced, columns, body.index(0));
   Value column = body.mul(lane, body.index(vector));
   Value sums = constant(VectorType::get(vector, body.getF32Type()));
   if (Value aligned = areAligned()) {

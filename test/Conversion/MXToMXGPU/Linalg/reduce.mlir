@@ -167,3 +167,56 @@ func.func @odd(%x: memref<?x256xf32, strided<[513, 1]>>, %y: memref<?xf32>) {
   }
   return
 }
+
+// -----
+
+// Rows without the condition have no columns, if the condition depends on the row only and the
+// other value is the neutral element.
+
+#matrix = affine_map<(r, c) -> (r, c)>
+#row = affine_map<(r, c) -> (r)>
+
+// CHECK-LABEL: mxgpu.kernel @some_reduce(
+// CHECK-SAME:    %[[COLUMNS:[a-z0-9]+]]: index
+// CHECK:         %[[KEY:.*]] = memref.load %{{.*}} : memref<?xi32>
+// CHECK:         %[[EXISTS:.*]] = arith.cmpi sge, %[[KEY]], %{{.*}} : i32
+// CHECK:         %[[COUNT:.*]] = arith.select %[[EXISTS]], %[[COLUMNS]], %c0 : index
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %[[COUNT]] step %c256
+func.func @some(%x: memref<?x?xbf16>, %keys: memref<?xi32>, %y: memref<?xf32>) {
+  %zero = arith.constant 0 : i32
+  %none = arith.constant -0.0 : f32
+  linalg.generic {indexing_maps = [#matrix, #row, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %keys : memref<?x?xbf16>, memref<?xi32>) outs(%y : memref<?xf32>) {
+  ^bb0(%a: bf16, %key: i32, %acc: f32):
+    %0 = arith.extf %a : bf16 to f32
+    %1 = arith.cmpi sge, %key, %zero : i32
+    %2 = arith.select %1, %0, %none : f32
+    %3 = arith.addf %acc, %2 : f32
+    linalg.yield %3 : f32
+  }
+  return
+}
+
+// -----
+
+#matrix = affine_map<(r, c) -> (r, c)>
+#row = affine_map<(r, c) -> (r)>
+
+// CHECK-LABEL: mxgpu.kernel @plus_zero_reduce(
+// CHECK-SAME:    %[[COLUMNS:[a-z0-9]+]]: index
+// CHECK-NOT:     arith.select %{{.*}}, %[[COLUMNS]]
+// CHECK:         scf.for %{{.*}} to %[[COLUMNS]] step %c256
+func.func @plus_zero(%x: memref<?x?xbf16>, %keys: memref<?xi32>, %y: memref<?xf32>) {
+  %zero = arith.constant 0 : i32
+  %none = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#matrix, #row, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %keys : memref<?x?xbf16>, memref<?xi32>) outs(%y : memref<?xf32>) {
+  ^bb0(%a: bf16, %key: i32, %acc: f32):
+    %0 = arith.extf %a : bf16 to f32
+    %1 = arith.cmpi sge, %key, %zero : i32
+    %2 = arith.select %1, %0, %none : f32
+    %3 = arith.addf %acc, %2 : f32
+    linalg.yield %3 : f32
+  }
+  return
+}
