@@ -88,9 +88,11 @@ def quantizer_rows(data):
 def expert_rows(lines):
     """Yields a row for each system, from the JSON lines of torch/expert_parallel.py."""
     for line in lines:
+        if "benchmark" in line:
+            run = {key: line[key] for key in ("ranks", "experts", "format")}
         if "both_ms" in line:
             times = {key: round(line[key]["median"], 2) for key in ("forward_ms", "backward_ms", "both_ms")}
-            yield dict(system=line["system"], **times, wire_mb=round(line["wire_bytes"]["forward"] / 1e6, 1))
+            yield dict(**run, system=line["system"], **times, wire_mb=round(line["wire_bytes"]["forward"] / 1e6, 1))
 
 
 def modelled_matmul_rows(data):

@@ -47,11 +47,13 @@ def weight_only():
 
 
 def experts():
-    text = header("system", "forward, ms", "backward, ms", "both, ms", "to mx", "MB out of a GPU, a pass")
-    found = rows("experts")
-    for r in found:
-        text += row(r["system"], *(f"{r[key]:.2f}" for key in ("forward_ms", "backward_ms", "both_ms")),
-                    f"{r['both_ms'] / found[0]['both_ms']:.2f}", f"{r['wire_mb']:.1f}")
+    text = header("experts", "mx in", "system", "forward, ms", "backward, ms", "both, ms", "to mx",
+                  "MB out of a GPU, a pass")
+    for r in rows("experts"):
+        own = r if r["system"] == "mx" else own  # the first row of a run
+        text += row(r["experts"], r["format"], r["system"], *(
+            f"{r[key]:.2f}" for key in ("forward_ms", "backward_ms", "both_ms")),
+            f"{r['both_ms'] / own['both_ms']:.2f}", f"{r['wire_mb']:.1f}")
     return text
 
 

@@ -46,9 +46,9 @@ LAUNCHES = {
         "forward_combine_count_0 forward_combine_start forward_combine_place_0 forward_combine_order_0 "
         "forward_combine_0",
     ("moe_layer_ranks", "backward"):
-        "forward_quantize forward_linalg_map forward_copy forward_quantize_0 grouped_matmul grouped_matmul_0 "
-        "reduce quantize_1 grouped_matmul_1 forward_linalg_generic_0 forward_combine_count forward_combine_start "
-        "forward_combine_place forward_combine_order forward_combine forward_linalg_generic_1 "
+        "forward_quantize forward_quantize_0 grouped_matmul grouped_matmul_0 reduce quantize_1 grouped_matmul_1 "
+        "forward_linalg_generic_0 forward_combine_count forward_combine_start forward_combine_place "
+        "forward_combine_order forward_combine forward_linalg_map forward_copy forward_linalg_generic_1 "
         "forward_linalg_generic_2 grouped_matmul_2 forward_combine_count forward_combine_start "
         "forward_combine_place forward_combine_order combine_0 forward_linalg_generic_1 linalg_generic_3 "
         "forward_combine_count_0 forward_combine_start forward_combine_place_0 forward_combine_order_0 "

@@ -22,6 +22,20 @@ func.func @dispatch(%ids: tensor<?x2xi32>, %x: tensor<?x64xf32>) -> (tensor<8x2x
   return %w#0, %w#1 : tensor<8x2xi32>, tensor<8x64xf32>
 }
 
+// Ids that nothing reads are not sent.
+// CHECK-LABEL: @dispatch_again
+// CHECK-SAME: (%[[IDS:.*]]: tensor<?x2xi32>, %[[X:.*]]: tensor<?x64xf32>)
+// CHECK-NOT:  tensor.pad
+// CHECK:      mx.all_gather @ep ins(%[[X]] : tensor<?x64xf32>)
+// CHECK:      return
+func.func @dispatch_again(%ids: tensor<?x2xi32>, %x: tensor<?x64xf32>) -> tensor<8x64xf32> {
+  %wi = mx.window @ep : tensor<8x2xi32>
+  %wx = mx.window @ep : tensor<8x64xf32>
+  %w:2 = mx.dispatch @ep experts = 8 ids(%ids : tensor<?x2xi32>) ins(%x : tensor<?x64xf32>)
+      outs(%wi, %wx : tensor<8x2xi32>, tensor<8x64xf32>) -> tensor<8x2xi32>, tensor<8x64xf32>
+  return %w#1 : tensor<8x64xf32>
+}
+
 // CHECK-LABEL: @collect
 // CHECK-SAME: (%[[IDS:.*]]: tensor<4x2xi32>, %[[Z:.*]]: tensor<?x64xbf16>, %[[SLOTS:.*]]: tensor<?xi32>, %[[OUT:.*]]: tensor<4x64xf32>)
 func.func @collect(%ids: tensor<4x2xi32>, %z: tensor<?x64xbf16>, %slots: tensor<?xi32>, %y0: tensor<4x64xf32>) -> tensor<4x64xf32> {

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mx.dispatch and mx.collect describe the rows that a rank needs. The pass
-// replaces them by local sums of rows and by collectives on whole windows. An
-// all-gather copies every row to every rank. An all-to-all sends each rank's
-// partial sums to the rank that owns the token. Ranks ignore the rows that they
-// do not need. In a rank group with slots, an all-to-all sends a token to the
-// ranks of its experts only, in both directions.
+// replaces them by local sums of rows and by collectives on whole windows.
+// Windows without use are not sent. An all-gather copies every row to every
+// rank. An all-to-all sends each rank's partial sums to the rank that owns the
+// token. Ranks ignore the rows that they do not need. In a rank group with
+// slots, an all-to-all sends a token to the ranks of its experts only, in both
+// directions.
 //===----------------------------------------------------------------------===//
 
 #include "CollectParts.h"
@@ -456,8 +457,10 @@ static SmallVector<Value> sendToSlots(GroupBuilder &builder, DispatchOp op) {
   auto slots = builder.assignSlots(op.getIds(), op.getExperts());
   SmallVector<Value> arrays = {op.getIds()};
   llvm::append_range(arrays, op.getPayloads());
-  SmallVector<Value> results(arrays.size());
+  SmallVector<Value> results(op.getOuts().take_front(arrays.size()));
   for (size_t i : sortByBytes(arrays)) {
+    if (op->getResult(i).use_empty())
+      continue;
     Value window = op.getOuts()[i];
     auto type = cast<RankedTensorType>(window.getType());
     Value sent = builder.empty(type.getShape(), type.getElementType());
@@ -483,9 +486,10 @@ static void decompose(DispatchOp op) {
   }
   SmallVector<Value> arrays = {builder.padIds(op.getIds())};
   llvm::append_range(arrays, op.getPayloads());
-  SmallVector<Value> windows(arrays.size());
+  SmallVector<Value> windows(op.getOuts().take_front(arrays.size()));
   for (size_t i : sortByBytes(arrays))
-    windows[i] = builder.allGather(arrays[i], op.getOuts()[i]);
+    if (!op->getResult(i).use_empty())
+      windows[i] = builder.allGather(arrays[i], op.getOuts()[i]);
   if (op.getOuts().size() > windows.size())
     windows.push_back(builder.fill(op.getOuts().back(), 0));
   op->replaceAllUsesWith(windows);
