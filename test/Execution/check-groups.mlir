@@ -4,7 +4,7 @@
 // REQUIRES: compiler
 // RUN: rm -rf %t && mkdir %t
 // RUN: %python -c "import numpy as np; np.save('%t/ids.npy', np.array([[0, 3], [7, -1], [2, 2]], np.int32)); np.save('%t/x.npy', np.arange(192, dtype=np.float32).reshape(3, 64))"
-// RUN: mx-run %s --device=sim --chip=sm_90a --check=cpu --arg %t/ids.npy --arg %t/x.npy --result %t/w.npy --result %t/y.npy --result %t/k.npy --result %t/collected.npy 2>&1 | FileCheck %s
+// RUN: mx-run %s --device=sim --chip=sm_90a --check=cpu --arg %t/ids.npy --arg %t/x.npy --result %t/w.npy --result %t/y.npy --result %t/k.npy --result %t/collected.npy --result %t/ids-window.npy 2>&1 | FileCheck %s
 
 // CHECK-NOT: error
 // CHECK-DAG: check: mx.all_gather at {{.*}}check-groups.mlir:[[#@LINE+14]]:10, result 0: 8 elements, 0 bytes unequal
@@ -17,7 +17,7 @@
 // CHECK-NOT: error
 mx.group @ep size = 1 tokens = 4
 !w = tensor<4x64xf32>
-func.func @main(%ids: tensor<?x2xi32>, %x: tensor<?x64xf32>) -> (!w, !w, tensor<?x64xf32>, tensor<?x64xf32>) {
+func.func @main(%ids: tensor<?x2xi32>, %x: tensor<?x64xf32>) -> (!w, !w, tensor<?x64xf32>, tensor<?x64xf32>, tensor<4x2xi32>) {
   %wi = mx.window @ep : tensor<4x2xi32>
   %wx = mx.window @ep : !w
   // Gathers padded ids and a payload.
@@ -34,5 +34,5 @@ func.func @main(%ids: tensor<?x2xi32>, %x: tensor<?x64xf32>) -> (!w, !w, tensor<
   %k = mx.gather_rows ins(%a : !w) rows(%rows : tensor<3xi32>) outs(%x : tensor<?x64xf32>) -> tensor<?x64xf32>
   %y = mx.collect @ep experts = 8 wire = f32 ids(%ids : tensor<?x2xi32>) ins(%x : tensor<?x64xf32>)
       slots(%rows : tensor<3xi32>) outs(%x : tensor<?x64xf32>) -> tensor<?x64xf32>
-  return %w#1, %a, %k, %y : !w, !w, tensor<?x64xf32>, tensor<?x64xf32>
+  return %w#1, %a, %k, %y, %w#0 : !w, !w, tensor<?x64xf32>, tensor<?x64xf32>, tensor<4x2xi32>
 }

@@ -70,8 +70,9 @@ def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
   let description = [{
     Rewrites the operations that name an [`mx.group`](MX.md):
 
-    - `mx.dispatch` becomes an `mx.all_gather` of each payload and of the ids.
-      The ids are padded with -1 to the maximum number of tokens per rank;
+    - `mx.dispatch` becomes an `mx.all_gather` of each payload and of the ids,
+      if their windows have uses. The ids are padded with -1 to the maximum
+      number of tokens per rank;
     - `mx.collect` becomes an `mx.combine order = fixed overwrite`, which adds
       this rank's rows of each token, an `mx.all_to_all` of these partial sums,
       and an `mx.combine order = fixed` of the partial sums from all ranks that
