@@ -115,10 +115,10 @@ class MxProgramsAlone(MxPrograms):
 
 def mx_wire(p):
     """Returns the bytes of ids, elements and scales along H, weights, and sums in bf16; the
-    backward pass has the same volume, including gradients of weights."""
+    backward pass sends no ids, and gradients of weights instead of weights."""
     scales = p.hidden // (128 if p.format == "mxfp8_fast" else 32)
-    row = 4 * p.choices + p.hidden + scales + 4 * p.choices + 2 * p.hidden
-    return (p.others * p.tokens * row,) * 2
+    row = p.hidden + scales + 4 * p.choices + 2 * p.hidden
+    return p.others * p.tokens * (4 * p.choices + row), p.others * p.tokens * row
 
 
 def experts_bf16(rows, w1, w2, ends):
