@@ -48,7 +48,7 @@ def weight_only():
 
 def experts():
     text = header("experts", "mx in", "system", "forward, ms", "backward, ms", "both, ms", "to mx",
-                  "MB out of a GPU, a pass")
+                  "MB out of a GPU, forward")
     for r in rows("experts"):
         own = r if r["system"] == "mx" else own  # the first row of a run
         text += row(r["experts"], r["format"], r["system"], *(

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Tests the table and the periods of swizzles. SimulatorAgreementTest.cpp
-// compares addresses with the simulator. The unit test of the simulator repeats the
-// tables of the PTX ISA.
+// compares addresses with the simulator. The unit test of the simulator repeats
+// the tables of the PTX ISA.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Support/Swizzle.h"
