@@ -247,11 +247,8 @@ static QuantizeScheduleAttr selectProducedTileSchedule(FusedQuantizeOp op,
                                                        const TargetInfo &target,
                                                        HasRoom hasRoom) {
   Axes axes = getAxes(op);
-  // NVFP4 scales and scales of several inputs or a gathered input need
-  // registers.
-  size_t scales = op.getInputScales().size();
-  bool hasScales =
-      op.getGlobalScale() || scales > 1 || (scales == 1 && op.getGather());
+  // NVFP4 scales and scales of several inputs need registers.
+  bool hasScales = op.getGlobalScale() || op.getInputScales().size() > 1;
   RegisterFormat format =
       hasScales ? RegisterFormat::WidenedF32 : RegisterFormat::Packed16;
   for (Type type : getQuantizedTypes(op))
