@@ -46,7 +46,7 @@ opcheck(torch.ops.mx.ep_collect, (*needing(rows), slots, ids, group.key, EXPERTS
 opcheck(torch.ops.mx.ep_dispatch_backward, (rows, probs, slots, ids, group.key, EXPERTS))
 opcheck(torch.ops.mx.ep_collect_backward, (x, slots, ids, group.key, EXPERTS))
 saved = torch.ops.mx.routed_experts(x, ids, weights, w1, w2, group.key, 0, *formats)[1:]
-opcheck(torch.ops.mx.routed_experts_backward, (x, ids, saved, group.key, *formats))
+opcheck(torch.ops.mx.routed_experts_backward, (x, ids, saved, group.key, *formats, "f32"))
 
 # The rows of each expert have the order of the tokens.
 pairs = int((ids >= 0).sum())
@@ -95,6 +95,15 @@ for function in routed, plain:
     results.append((y.detach(), a.grad, b.grad, *(p.grad for p in experts.parameters())))
 for a, b in zip(*results):
     assert a.shape == b.shape and (a.float() - b.float()).norm() <= 2**-7 * b.float().norm(), (a, b)
+
+# Gradients of bf16 weights are rounded once, from f32.
+for call in (lambda x, *w: ep.routed_experts(x, ids, weights, *w, group), lambda x, *w: mxt.moe_layer(x, *w, *mxt.route(ids, weights, EXPERTS))):
+    short = needing(x, w1.bfloat16(), w2.bfloat16())
+    wide = needing(x, *(w.detach().float() for w in short[1:]))
+    for inputs in short, wide:
+        call(*inputs).backward(dy)
+    for a, b in zip(short, wide):
+        assert a.grad.dtype == a.dtype and torch.equal(a.grad, b.grad.to(a.dtype)) and a.grad.any()
 
 # torch.compile: one graph, the same bits.
 module = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group)
@@ -163,7 +172,7 @@ if DEVICE == "cpu" or torch.cuda.get_device_capability() == (9, 0):
     fast = ("mxfp8_fast",) * 3
     opcheck(torch.ops.mx.routed_experts, (a, ids, b, c, d, group.key, 64, *fast), test_utils=tests)
     saved = torch.ops.mx.routed_experts(x2, ids, weights, e1, e2, group.key, 0, *fast)[1:]
-    opcheck(torch.ops.mx.routed_experts_backward, (x2, ids, saved, group.key, *fast))
+    opcheck(torch.ops.mx.routed_experts_backward, (x2, ids, saved, group.key, *fast, "bf16"))
     model = torch.nn.Sequential(ep.MXRoutedExperts(256, 128, EXPERTS, group, dtype=torch.bfloat16))
     module, = mxt.convert_(model, "mxfp8_fast")
     one = torch.randint(EXPERTS, (T, 1))

@@ -168,6 +168,8 @@ class MoELayer(_Layer):
     activations, weights, gradients
                   formats with blocks of 32 (mx.FORMATS); gradients default to
                   activations
+    weight_gradients
+                  type of the gradients of w1 and w2: "f32", or "bf16", rounded once
     chip, cache   as for mx.compile
 
     There may be any number of tokens, T, and of rows, P. These arrays describe the routing. They are
@@ -183,12 +185,13 @@ class MoELayer(_Layer):
     rows of a token are added in order, so results are bitwise reproducible."""
 
     def __init__(self, experts: int, hidden: int, intermediate: int, *, activations: str = "mxfp8",
-                 weights: str = "mxfp8", gradients: str | None = None, chip: str | None = None,
+                 weights: str = "mxfp8", gradients: str | None = None,
+                 weight_gradients: str = "f32", chip: str | None = None,
                  cache: bool | str | os.PathLike[str] = True) -> None:
         self._begin(experts, hidden, intermediate, map(
             check.training_format, _ROLES, (activations, weights, gradients or activations)))
-        self._compile(template_text(experts, hidden, intermediate, *self._elements()),
-                      "moe_layer", chip, cache)
+        text = template_text(experts, hidden, intermediate, *self._elements())
+        self._compile(with_weight_gradients(text, weight_gradients), "moe_layer", chip, cache)
 
     def quantize_weights(self, w1: Any, w2: Any, *, stream: Any = None) -> MoEWeights:
         """Quantizes w1, bf16, [G, 2 I, H] (gate, then up), and w2, bf16, [G, H, I]. Must be called
@@ -205,8 +208,8 @@ class MoELayer(_Layer):
 
     def backward(self, dy: Any, weights: MoEWeights, saved: MoESaved, tokens: Any, probs: Any, ends: Any,
                  *, stream: Any = None) -> tuple[Any, Any, Any, Any]:
-        """Returns the gradients of x (f32, [T, H]), w1 (f32, [G, 2 I, H]), w2 (f32, [G, H, I])
-        and probs (f32, [P]). `dy` is the gradient of y (bf16, [T, H]). The gradients of probs are
+        """Returns the gradients of x (f32, [T, H]), w1 ([G, 2 I, H]), w2 ([G, H, I]) and probs
+        (f32, [P]). `dy` is the gradient of y (bf16, [T, H]). The gradients of probs are
         undefined for rows that belong to no expert."""
         _check_kind("weights", weights, MoEWeights, "quantize_weights")
         _check_kind("saved", saved, MoESaved, "forward")
@@ -262,6 +265,8 @@ class RoutedMoELayer(_Layer):
                   activations. Activations and gradients are sent in these formats. Or all
                   "mxfp8_fast": FP8 tensor cores of Hopper multiply MXFP8 elements with a
                   scale for 128 elements, or for 128 x 128 weights
+    weight_gradients
+                  type of the gradients of w1 and w2: "f32", or "bf16", rounded once
     capacity      default capacity of a call, which is the number of rows that fit on this
                   rank; default: the largest number of rows that can arrive. The
                   capacity determines the memory, but matmuls process only the rows
@@ -278,8 +283,9 @@ class RoutedMoELayer(_Layer):
                  group: Group | None = None, *, tokens: int, slots: int | None = None,
                  parts: int | None = None,
                  activations: str = "mxfp8", weights: str = "mxfp8",
-                 gradients: str | None = None, capacity: int | None = None,
-                 chip: str | None = None, cache: bool | str | os.PathLike[str] = True) -> None:
+                 gradients: str | None = None, weight_gradients: str = "f32",
+                 capacity: int | None = None, chip: str | None = None,
+                 cache: bool | str | os.PathLike[str] = True) -> None:
         if group is not None and not isinstance(group, Group):
             raise TypeError(f"group: expected an mx_compiler.Group or None, found {group!r}")
         self._begin(experts, hidden, intermediate,
@@ -310,6 +316,7 @@ class RoutedMoELayer(_Layer):
         text = ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
                                    *self._elements(), slots=self.slots, parts=parts,
                                    is_fast=is_fast)
+        text = with_weight_gradients(text, weight_gradients)
         with on_device_of(group):
             if is_fast:
                 check_chip("activations", chip)
@@ -361,8 +368,8 @@ class RoutedMoELayer(_Layer):
 
     def backward(self, dy: Any, ids: Any, quantized: MoEWeights, saved: RoutedSaved, *,
                  stream: Any = None) -> tuple[Any, Any, Any, Any]:
-        """Returns the gradients of x (f32, [T, H]), of this rank's w1 (f32, [E, 2 I, H]) and w2
-        (f32, [E, H, I]), and of the weights (f32, [T, k]). `dy` is the gradient of y (bf16, [T,
+        """Returns the gradients of x (f32, [T, H]), of this rank's w1 ([E, 2 I, H]) and w2 ([E,
+        H, I]), and of the weights (f32, [T, k]). `dy` is the gradient of y (bf16, [T,
         H]). The gradients of w1 and w2 are sums over the tokens of all ranks."""
         _check_kind("weights", quantized, MoEWeights, "quantize_weights")
         _check_kind("saved", saved, RoutedSaved, "forward")
@@ -499,6 +506,13 @@ def ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
     if parts is not None:
         text = text.replace(" wire = bf16 ids", f" wire = bf16 parts = {parts} ids")
     return text.replace(group, group + f" slots = {slots}" * bool(slots), 1)
+
+
+def with_weight_gradients(text, kind):
+    """Returns a layer's program with gradients of w1 and w2 of type `kind`."""
+    if kind not in ("f32", "bf16"):
+        raise ValueError(f"weight_gradients: expected f32 or bf16, found {kind!r}")
+    return re.sub(r"^(!dw\d = .*)xf32>", rf"\1x{kind}>", text, flags=re.MULTILINE)
 
 
 # --- Rows of experts ------------------------------------------------------------------

@@ -25,8 +25,8 @@ from ..._runtime.errors import Error
 from ..._runtime.internal import internal
 from .._ops import tensors
 from .._ops.checks import check_one_device, check_tensors, refuse_second_order
-from .._ops.experts import (INTEGERS, as_bytes, check_weights, differentiate, empty_quantized,
-                             from_bytes)
+from .._ops.experts import (INTEGERS, as_bytes, check_weights, differentiate, empty_gradients,
+                             empty_quantized, from_bytes, gradient_type)
 from .._ops.flops import counts
 from .experts import MXGroupedExperts
 from .parameters import check_last, result_dtype, to_bf16
@@ -155,17 +155,18 @@ class Group:
             self._group.close()
 
     @internal
-    def find_layer(self, experts, hidden, intermediate, choices, formats):
+    def find_layer(self, experts, hidden, intermediate, choices, formats, weight_gradients="f32"):
         """Returns the RoutedMoELayer for these sizes and formats. The first call with these sizes and
         formats is collective."""
-        key = experts, hidden, intermediate, choices, formats
+        key = experts, hidden, intermediate, choices, formats, weight_gradients
         found = self._layers.get(key)
         if found is None:
             with on_device(self.device):
                 found = self._layers[key] = RoutedMoELayer(
                     experts, hidden, intermediate, choices, self._group, tokens=self.tokens,
                     slots=self.slots, parts=self._parts,
-                    activations=formats[0], weights=formats[1], gradients=formats[2])
+                    activations=formats[0], weights=formats[1], gradients=formats[2],
+                    weight_gradients=weight_gradients)
         return found
 
     @internal
@@ -378,7 +379,8 @@ def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, gro
     _check_tokens(ranks, x)
     x, ids, weights, w1, w2 = map(tensors.plain, (x, ids, weights, w1, w2))
     layer = ranks.find_layer(w1.shape[0] * ranks.size, w1.shape[2], w1.shape[1] // 2,
-                             ids.shape[1], (activations, weights_format, gradients))
+                             ids.shape[1], (activations, weights_format, gradients),
+                             gradient_type(w1.dtype, w2.dtype))
     y, saved, given = layer.quantize_and_forward(
         x, ids, weights, w1.to(torch.bfloat16), w2.to(torch.bfloat16), capacity=capacity or None)
     return [y.to(torch.bfloat16), *saved[:6], *as_bytes(saved[6:], given)]
@@ -407,12 +409,13 @@ def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gra
 
 @tensors.operator("routed_experts_backward")
 def _routed_backward(dy: Tensor, ids: Tensor, saved: list[Tensor], group: str,
-                     activations: str, weights_format: str, gradients: str) -> list[Tensor]:
-    """Returns the gradients of x, w1, w2 and weights in f32."""
+                     activations: str, weights_format: str, gradients: str,
+                     weight_gradients: str = "f32") -> list[Tensor]:
+    """Returns the gradients of x, w1, w2 and weights. Those of x and weights are f32."""
     ranks = _find_rank_group(group)
     layer = ranks.find_layer(saved[2].shape[0] * ranks.size, dy.shape[1],
                              saved[5].shape[1] // 2, ids.shape[1],
-                             (activations, weights_format, gradients))
+                             (activations, weights_format, gradients), weight_gradients)
     rows, quantized = from_bytes(
         saved[6:], *find_formats(activations, weights_format, gradients)[:2])
     return list(layer.backward(tensors.plain(dy), tensors.plain(ids), quantized,
@@ -420,10 +423,9 @@ def _routed_backward(dy: Tensor, ids: Tensor, saved: list[Tensor], group: str,
 
 
 @_routed_backward.register_fake
-def _(dy, ids, saved, group, activations, weights_format, gradients):
-    experts, hidden, inner = saved[2].shape[0], dy.shape[1], saved[5].shape[1] // 2
-    return [dy.new_empty(shape, dtype=torch.float32) for shape in (
-        dy.shape, (experts, 2 * inner, hidden), (experts, hidden, inner), ids.shape)]
+def _(dy, ids, saved, group, activations, weights_format, gradients, weight_gradients="f32"):
+    shape = saved[2].shape[0], saved[5].shape[1], dy.shape[1]
+    return empty_gradients(dy, shape, ids, weight_gradients)
 
 
 # `options` are the indices of the rank group and of the formats.

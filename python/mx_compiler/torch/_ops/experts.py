@@ -98,15 +98,29 @@ group_rows = eager.operator(_group_rows)
 _layers = {}
 
 
-def _find(w1, *formats):
-    key = (device_key(), w1.device, w1.shape, formats)
+def empty_gradients(dy, shape, last, weight_gradients):
+    """Returns empty gradients of x, w1, w2 and `last`. `shape` is the shape of w1."""
+    experts, rows, hidden = shape
+    dtype = torch.bfloat16 if weight_gradients == "bf16" else torch.float32
+    return [dy.new_empty(dy.shape, dtype=torch.float32), dy.new_empty(shape, dtype=dtype),
+            dy.new_empty((experts, hidden, rows // 2), dtype=dtype),
+            last.new_empty(last.shape, dtype=torch.float32)]
+
+
+def gradient_type(*dtypes):
+    """Returns the type of the gradients of weights of these dtypes in the program."""
+    return "bf16" if {*dtypes} == {torch.bfloat16} else "f32"
+
+
+def _find(w1, weight_gradients, *formats):
+    key = (device_key(), w1.device, w1.shape, weight_gradients, formats)
     found = _layers.get(key)
     if found is None:
         experts, rows, hidden = w1.shape
         with on_device(place_of([w1])):
             found = _layers[key] = layers.MoELayer(
                 experts, hidden, rows // 2, activations=formats[0], weights=formats[1],
-                gradients=formats[2])
+                gradients=formats[2], weight_gradients=weight_gradients)
     return found
 
 
@@ -139,8 +153,8 @@ _check_once = tensors.once(_check)
 def differentiate(definition, kept, options, places):
     """Registers NAME_backward as the gradient of the experts' operator NAME, which returns y and the
     saved values. `kept`, `options` and `places` are indices of inputs. The backward operator takes
-    the gradient of y, the tensors `kept`, the saved values and the inputs `options`, and returns the
-    gradients of the inputs `places`."""
+    the gradient of y, the tensors `kept`, the saved values, the inputs `options` and the type of the
+    gradients of w1 and w2, and returns the gradients of the inputs `places`: x, w1, w2 and others."""
     name = definition._opoverload._opname
 
     def keep(ctx, inputs, output):
@@ -156,7 +170,8 @@ def differentiate(definition, kept, options, places):
         kept_tensors = ctx.saved_tensors  # read once, because checkpoints allow a single access
         given, saved = kept_tensors[:len(kept)], [*kept_tensors[len(kept):]]
         found = getattr(torch.ops.mx, f"{name}_backward")(
-            gradients[0].to(torch.bfloat16), *given, saved, *ctx.options)
+            gradients[0].to(torch.bfloat16), *given, saved, *ctx.options,
+            gradient_type(*ctx.dtypes[1:3]))
         of = {i: g.to(dtype) for i, g, dtype in zip(places, found, ctx.dtypes)}
         return tuple(map(of.get, range(ctx.count)))
 
@@ -172,7 +187,7 @@ def _moe(x: Tensor, w1: Tensor, w2: Tensor, tokens: Tensor, probs: Tensor, ends:
     _check_once(x, w1, w2, tokens, probs, ends)
     x, w1, w2, tokens, probs, ends = map(
         tensors.plain, (x, w1, w2, tokens, probs, ends))
-    layer = _find(w1, activations, weights, gradients)
+    layer = _find(w1, gradient_type(w1.dtype, w2.dtype), activations, weights, gradients)
     given = layer.quantize_weights(w1.to(torch.bfloat16), w2.to(torch.bfloat16))
     y, saved = layer.forward(x, given, tokens, probs, ends)
     return [y.to(torch.bfloat16), saved.gate_up, *as_bytes(saved[1:], given)]
@@ -218,10 +233,10 @@ def empty_quantized(w1, count, activations, weights):
 
 @tensors.operator("moe_layer_backward")
 def _moe_backward(dy: Tensor, w1: Tensor, tokens: Tensor, probs: Tensor, ends: Tensor,
-                  saved: list[Tensor], activations: str, weights: str, gradients: str
-                  ) -> list[Tensor]:
-    """Returns the gradients of x, w1, w2 and probs in f32."""
-    layer = _find(w1, activations, weights, gradients)
+                  saved: list[Tensor], activations: str, weights: str, gradients: str,
+                  weight_gradients: str = "f32") -> list[Tensor]:
+    """Returns the gradients of x, w1, w2 and probs. Those of x and probs are f32."""
+    layer = _find(w1, weight_gradients, activations, weights, gradients)
     rows_of, quantized = from_bytes(saved[1:], activations, weights)
     dx, dw1, dw2, dprobs = layer.backward(
         tensors.plain(dy), quantized, layers.MoESaved(saved[0], *rows_of),
@@ -231,10 +246,8 @@ def _moe_backward(dy: Tensor, w1: Tensor, tokens: Tensor, probs: Tensor, ends: T
 
 
 @_moe_backward.register_fake
-def _(dy, w1, tokens, probs, ends, saved, activations, weights, gradients):
-    experts, rows, hidden = w1.shape
-    return [dy.new_empty(shape, dtype=torch.float32) for shape in (
-        dy.shape, w1.shape, (experts, hidden, rows // 2), probs.shape)]
+def _(dy, w1, tokens, probs, ends, saved, activations, weights, gradients, weight_gradients="f32"):
+    return empty_gradients(dy, w1.shape, probs, weight_gradients)
 
 
 differentiate(_moe, kept=(1, 3, 4, 5), options=(6, 7, 8), places=(0, 1, 2, 4))
