@@ -131,7 +131,10 @@ class _Layer:
         # Indices of partially written results of quantize_weights.
         self._padded_scales = frozenset(() if whole else (1, 3, 5, 7))
 
-    def _compile(self, text, name, chip, cache):
+    def _compile(self, text, name, weight_gradients, chip, cache):
+        if weight_gradients not in ("f32", "bf16"):
+            raise ValueError(f"weight_gradients: expected f32 or bf16, found {weight_gradients!r}")
+        text = re.sub(r"^(!dw\d = .*)xf32>", rf"\1x{weight_gradients}>", text, flags=re.MULTILINE)
         with named_reductions("hidden, intermediate",
                               (format.name for format in self.formats.values()),
                               f"{self.hidden} and {self.intermediate}", chip):
@@ -168,8 +171,7 @@ class MoELayer(_Layer):
     activations, weights, gradients
                   formats with blocks of 32 (mx.FORMATS); gradients default to
                   activations
-    weight_gradients
-                  type of the gradients of w1 and w2: "f32", or "bf16", rounded once
+    weight_gradients  type of the gradients of w1 and w2: "f32", or "bf16", rounded once
     chip, cache   as for mx.compile
 
     There may be any number of tokens, T, and of rows, P. These arrays describe the routing. They are
@@ -190,8 +192,8 @@ class MoELayer(_Layer):
                  cache: bool | str | os.PathLike[str] = True) -> None:
         self._begin(experts, hidden, intermediate, map(
             check.training_format, _ROLES, (activations, weights, gradients or activations)))
-        text = template_text(experts, hidden, intermediate, *self._elements())
-        self._compile(with_weight_gradients(text, weight_gradients), "moe_layer", chip, cache)
+        self._compile(template_text(experts, hidden, intermediate, *self._elements()),
+                      "moe_layer", weight_gradients, chip, cache)
 
     def quantize_weights(self, w1: Any, w2: Any, *, stream: Any = None) -> MoEWeights:
         """Quantizes w1, bf16, [G, 2 I, H] (gate, then up), and w2, bf16, [G, H, I]. Must be called
@@ -265,8 +267,7 @@ class RoutedMoELayer(_Layer):
                   activations. Activations and gradients are sent in these formats. Or all
                   "mxfp8_fast": FP8 tensor cores of Hopper multiply MXFP8 elements with a
                   scale for 128 elements, or for 128 x 128 weights
-    weight_gradients
-                  type of the gradients of w1 and w2: "f32", or "bf16", rounded once
+    weight_gradients  as for MoELayer
     capacity      default capacity of a call, which is the number of rows that fit on this
                   rank; default: the largest number of rows that can arrive. The
                   capacity determines the memory, but matmuls process only the rows
@@ -281,8 +282,7 @@ class RoutedMoELayer(_Layer):
 
     def __init__(self, experts: int, hidden: int, intermediate: int, choices: int,
                  group: Group | None = None, *, tokens: int, slots: int | None = None,
-                 parts: int | None = None,
-                 activations: str = "mxfp8", weights: str = "mxfp8",
+                 parts: int | None = None, activations: str = "mxfp8", weights: str = "mxfp8",
                  gradients: str | None = None, weight_gradients: str = "f32",
                  capacity: int | None = None, chip: str | None = None,
                  cache: bool | str | os.PathLike[str] = True) -> None:
@@ -316,11 +316,10 @@ class RoutedMoELayer(_Layer):
         text = ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
                                    *self._elements(), slots=self.slots, parts=parts,
                                    is_fast=is_fast)
-        text = with_weight_gradients(text, weight_gradients)
         with on_device_of(group):
             if is_fast:
                 check_chip("activations", chip)
-            self._compile(text, "moe_layer_ranks", chip, cache)
+            self._compile(text, "moe_layer_ranks", weight_gradients, chip, cache)
             if ranks > 1:
                 self._program.bind(GROUP, group)
 
@@ -420,12 +419,10 @@ def most_rows(ranks, tokens, choices):
 
 def on_device_of(group):
     """Returns a context in which programs run on the rank group's device."""
-    if group is None:
-        return contextlib.nullcontext()
-    if (group.device == HOST) != is_host():
+    if group is not None and (group.device == HOST) != is_host():
         raise ValueError("group: expected a rank group on the current device, found a rank "
                          f"group on {group.device}")
-    return contextlib.nullcontext() if is_host() else on_device(group.device)
+    return contextlib.nullcontext() if group is None or is_host() else on_device(group.device)
 
 
 # --- Programs: examples in other sizes and formats -------------------------------------
@@ -506,13 +503,6 @@ def ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
     if parts is not None:
         text = text.replace(" wire = bf16 ids", f" wire = bf16 parts = {parts} ids")
     return text.replace(group, group + f" slots = {slots}" * bool(slots), 1)
-
-
-def with_weight_gradients(text, kind):
-    """Returns a layer's program with gradients of w1 and w2 of type `kind`."""
-    if kind not in ("f32", "bf16"):
-        raise ValueError(f"weight_gradients: expected f32 or bf16, found {kind!r}")
-    return re.sub(r"^(!dw\d = .*)xf32>", rf"\1x{kind}>", text, flags=re.MULTILINE)
 
 
 # --- Rows of experts ------------------------------------------------------------------

@@ -67,11 +67,9 @@ class Group:
     def __init__(self, process_group: Any = None, *, tokens: int, slots: int | None = None,
                  parts: int | None = None, timeout: float = 100.0,
                  transport: str | None = None, name: str = "ep") -> None:
-        check.size("tokens", tokens, 1)
-        if slots is not None:
-            check.size("slots", slots, 1)
-        if parts is not None:
-            check.size("parts", parts, 1)
+        for argument, size in (("tokens", tokens), ("slots", tokens if slots is None else slots),
+                               ("parts", 1 if parts is None else parts)):
+            check.size(argument, size, 1)
         self._parts = parts
         found = _find_process_group(process_group)
         if found is None:
@@ -158,16 +156,11 @@ class Group:
     def find_layer(self, experts, hidden, intermediate, choices, formats, weight_gradients="f32"):
         """Returns the RoutedMoELayer for these sizes and formats. The first call with these sizes and
         formats is collective."""
-        key = experts, hidden, intermediate, choices, formats, weight_gradients
-        found = self._layers.get(key)
-        if found is None:
-            with on_device(self.device):
-                found = self._layers[key] = RoutedMoELayer(
-                    experts, hidden, intermediate, choices, self._group, tokens=self.tokens,
-                    slots=self.slots, parts=self._parts,
-                    activations=formats[0], weights=formats[1], gradients=formats[2],
-                    weight_gradients=weight_gradients)
-        return found
+        sizes = experts, hidden, intermediate, choices
+        return self.find_program((*sizes, formats, weight_gradients), lambda made: RoutedMoELayer(
+            *sizes, made, tokens=self.tokens, slots=self.slots, parts=self._parts,
+            activations=formats[0], weights=formats[1], gradients=formats[2],
+            weight_gradients=weight_gradients))
 
     @internal
     def find_program(self, key, make):
@@ -295,16 +288,16 @@ def routed_experts(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tens
         group.key, capacity or 0, activations, weights_format, gradients)[0]
 
 
-def _check_rank_group(group, experts=None):
+def _check_rank_group(group, experts=None, name="experts"):
     """Raises TypeError or ValueError unless `group` is a Group that divides the experts."""
     if not isinstance(group, Group):
         raise TypeError("group: expected an mx_compiler.torch.ep.Group, found "
                         f"{type(group).__name__}")
     if experts is None:
         return
-    check.size("experts", experts, 1)
+    check.size(name, experts, 1)
     if experts % group.size:
-        raise ValueError(f"experts: expected a multiple of {group.size}, the number of ranks, "
+        raise ValueError(f"{name}: expected a multiple of {group.size}, the number of ranks, "
                          f"found {experts}")
 
 
@@ -325,8 +318,7 @@ def _narrow_ids(ids, experts):
     """Converts ids to i32. Ids outside [0, experts) stay outside this range."""
     if ids.dtype == torch.int32:
         return ids
-    if ids.dtype != torch.int64:
-        return ids.to(torch.int32)
+    ids = ids.long()
     return torch.where((ids >= 0) & (ids < experts), ids, -1).to(torch.int32)
 
 
@@ -411,7 +403,7 @@ def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gra
 def _routed_backward(dy: Tensor, ids: Tensor, saved: list[Tensor], group: str,
                      activations: str, weights_format: str, gradients: str,
                      weight_gradients: str = "f32") -> list[Tensor]:
-    """Returns the gradients of x, w1, w2 and weights. Those of x and weights are f32."""
+    """Returns the gradients of x (f32), w1, w2 and weights (f32)."""
     ranks = _find_rank_group(group)
     layer = ranks.find_layer(saved[2].shape[0] * ranks.size, dy.shape[1],
                              saved[5].shape[1] // 2, ids.shape[1],
@@ -559,8 +551,7 @@ def _dispatch_backward(drows: Tensor, dprobs: Tensor, slots: Tensor, ids: Tensor
     """Returns the gradients of x and weights in f32."""
     _check_rows("drows", drows, slots)
     program = _find(group, ids, experts, drows.shape[1], ids.shape[1])
-    return tuple(program.collect_with_weights(*map(
-        tensors.plain, (drows, dprobs, slots, ids))))
+    return tuple(program.collect_with_weights(*map(tensors.plain, (drows, dprobs, slots, ids))))
 
 
 @_dispatch_backward.register_fake
@@ -606,9 +597,8 @@ def _keep_dispatch(ctx, inputs, output):
 
 
 def _back_from_dispatch(ctx, drows, dprobs, *_):
-    slots, ids = ctx.saved_tensors
     dx, dweights = torch.ops.mx.ep_dispatch_backward(
-        drows, dprobs, slots, ids, ctx.group, ctx.experts)
+        drows, dprobs, *ctx.saved_tensors, ctx.group, ctx.experts)
     return dx.to(torch.bfloat16), None, dweights, None, None, None
 
 
@@ -618,8 +608,7 @@ def _keep_collect(ctx, inputs, output):
 
 
 def _back_from_collect(ctx, dy):
-    slots, ids = ctx.saved_tensors
-    dz = torch.ops.mx.ep_collect_backward(dy, slots, ids, ctx.group, ctx.experts)
+    dz = torch.ops.mx.ep_collect_backward(dy, *ctx.saved_tensors, ctx.group, ctx.experts)
     return dz, None, None, None, None
 
 
@@ -670,11 +659,7 @@ class MXRoutedExperts(MXGroupedExperts):
                  recipe: str | Recipe = "mxfp8", *, capacity: int | None = None,
                  mesh: dist.DeviceMesh | None = None, device: Device = None,
                  dtype: torch.dtype | None = None) -> None:
-        _check_rank_group(group)
-        check.size("num_experts", num_experts, 1)
-        if num_experts % group.size:
-            raise ValueError(f"num_experts: expected a multiple of {group.size}, the number of "
-                             f"ranks, found {num_experts}")
+        _check_rank_group(group, num_experts, "num_experts")
         recipe = _routed_recipe(recipe)
         super().__init__(dim, hidden_dim, num_experts // group.size, recipe, device, dtype)
         self._set(group, capacity)
@@ -710,8 +695,7 @@ class MXRoutedExperts(MXGroupedExperts):
         return new
 
     def _set(self, group, capacity):
-        if capacity is not None:
-            check.size("capacity", capacity, 1)
+        check.size("capacity", 1 if capacity is None else capacity, 1)
         self.group, self.capacity = group, capacity
 
     def _distribute(self, mesh):

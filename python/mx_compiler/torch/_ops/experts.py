@@ -235,7 +235,7 @@ def empty_quantized(w1, count, activations, weights):
 def _moe_backward(dy: Tensor, w1: Tensor, tokens: Tensor, probs: Tensor, ends: Tensor,
                   saved: list[Tensor], activations: str, weights: str, gradients: str,
                   weight_gradients: str = "f32") -> list[Tensor]:
-    """Returns the gradients of x, w1, w2 and probs. Those of x and probs are f32."""
+    """Returns the gradients of x (f32), w1, w2 and probs (f32)."""
     layer = _find(w1, weight_gradients, activations, weights, gradients)
     rows_of, quantized = from_bytes(saved[1:], activations, weights)
     dx, dw1, dw2, dprobs = layer.backward(
