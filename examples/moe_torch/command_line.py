@@ -66,8 +66,11 @@ def _check(parser, args):
         parser.error(f"--log: expected another file than --checkpoint, found {args.log}")
     ranks = int(os.environ.get("WORLD_SIZE", "1"))
     if ranks > 1:
+        experts = SIZES[args.size].experts
         for name, is_right, wanted in (
                 ("routed", args.routed != args.fsdp, "either it or --fsdp"),
+                ("size", args.fsdp or experts % ranks == 0,
+                 f"a multiple of {ranks} experts, found {experts}"),
                 ("checkpoint", not (args.fsdp and args.checkpoint), "no checkpoint with --fsdp"),
                 ("all", not args.all, "no --all, as it starts processes of its own"),
                 ("graph", not args.graph, "no CUDA graph")):

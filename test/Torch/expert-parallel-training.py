@@ -93,11 +93,13 @@ for processes, other in (1, 2), (2, 1):
 near(run("sharded", 2, division=["--fsdp"])[0], run("unsharded", 1, division=())[0], 1e-2)
 
 # Errors are reported before the processes connect.
-os.environ["WORLD_SIZE"] = "2"
-for wrong, message in ((["--recipe=mxfp8"], "--routed: expected either it or --fsdp, with 2 processes"),
-                       (["--fsdp", "--checkpoint=x"], "--checkpoint: expected no checkpoint with --fsdp"),
-                       (["--routed", "--recipe=bf16"], "--recipe: expected one of MXFP8 with --routed, found bf16"),
-                       (["--routed", "--graph"], "--graph: expected no CUDA graph")):
+for ranks, wrong, message in (
+        (2, ["--recipe=mxfp8"], "--routed: expected either it or --fsdp, with 2 processes"),
+        (2, ["--fsdp", "--checkpoint=x"], "--checkpoint: expected no checkpoint with --fsdp"),
+        (2, ["--routed", "--recipe=bf16"], "--recipe: expected one of MXFP8 with --routed, found bf16"),
+        (2, ["--routed", "--graph"], "--graph: expected no CUDA graph"),
+        (3, ["--routed"], "--size: expected a multiple of 3 experts, found 4")):
+    os.environ["WORLD_SIZE"] = str(ranks)
     with contextlib.redirect_stderr(io.StringIO()) as told:
         assert call(*wrong) == 2
     assert message in told.getvalue(), told.getvalue()
