@@ -1,13 +1,13 @@
 """Checks properties of PTX that FileCheck patterns cannot express.
 
-usage: check_ptx.py FILE.ptx [--ptxas PTXAS.log [BYTES]]
+usage: check_ptx.py FILE.ptx
 
 - No kernel uses local memory.
 - Between a tcgen05.ld and the next tcgen05.wait::ld, no instruction uses a
   register written by the load (PTX ISA, tcgen05.wait). Branches in between are
   rejected, so text order is execution order.
 
-With --ptxas PTXAS.log, the stack and spills of each kernel must be at most BYTES, by default 0.
+With --ptxas PTXAS.log, each kernel must use 0 bytes for stack and spills.
 """
 
 import re
@@ -55,13 +55,13 @@ def statements(text):
             statement = ""
 
 
-def check_usage(log, kernels, most):
+def check_usage(log, kernels):
     found = 0
     for stack, stores, loads in re.findall(
         r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", log
     ):
-        if max(int(stack), int(stores), int(loads)) > most:
-            sys.exit(f"expected at most {most} bytes of stack and spills, found {stack}, {stores} and {loads}")
+        if (stack, stores, loads) != ("0", "0", "0"):
+            sys.exit(f"expected no stack and no spills, found {stack}, {stores} and {loads} bytes")
         found += 1
     if found != kernels:
         sys.exit(f"expected ptxas to report {kernels} kernels, found {found}")
@@ -74,5 +74,5 @@ for pattern in (r"\.local\b", r"\bld\.local", r"\bst\.local"):
 loads = check_loads(statements(text))
 kernels = len(re.findall(r"\.entry\b", text))
 if len(sys.argv) > 2:
-    check_usage(open(sys.argv[3]).read(), kernels, int(sys.argv[4]) if len(sys.argv) > 4 else 0)
+    check_usage(open(sys.argv[3]).read(), kernels)
 print(f"{kernels} kernels, {loads} loads from tensor memory")

@@ -1,4 +1,4 @@
-"""Checks that mma.sync matmuls with schedules selected by the compiler keep at most four registers on the stack.
+"""Checks that ptxas spills nothing in mma.sync matmuls with schedules selected by the compiler.
 
 usage: mma_sync_spills.py MX_OPT MX_TRANSLATE PTXAS DIRECTORY CHIP [--shapes=few|all]
                           [--pairs=two|few|all|weights] [--packed] [--forms=PATTERN]
@@ -6,7 +6,7 @@ usage: mma_sync_spills.py MX_OPT MX_TRANSLATE PTXAS DIRECTORY CHIP [--shapes=few
 Compiles each form in mma_sync_forms.py for shapes from one row to a large layer, static or dynamic.
 --pairs=few selects one pair per operand kind: 8-bit by 8-bit, 8-bit by 4-bit, 4-bit by 8-bit, and
 4-bit by 4-bit elements with either scale type. --pairs=weights multiplies bf16 by quantized weights,
-which --packed packs. Prints each kernel that spills more, and the number of kernels.
+which --packed packs. Prints each kernel with spills or stack, and the number of kernels.
 """
 
 import argparse
@@ -48,7 +48,7 @@ SHAPES = FEW_SHAPES + [
 
 
 def check(log, kernels):
-    """Returns the kernels with more than 16 bytes of stack according to a log of ptxas -v."""
+    """Returns the kernels that spill or use stack according to a log of ptxas -v."""
     bad, name, seen = [], None, 0
     for line in log.splitlines():
         found = re.search(r"Compiling entry function '([^']*)'", line)
@@ -56,7 +56,7 @@ def check(log, kernels):
         found = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+)", line)
         if found:
             seen += 1
-            if int(found[1]) > 16:
+            if found.groups() != ("0", "0", "0"):
                 bad.append(f"{name}: {line.strip()}")
     if seen != kernels:
         sys.exit(f"expected ptxas to report {kernels} kernels, found {seen}")

@@ -167,7 +167,7 @@ func.func @quantize_wider(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: te
 
 // Gathered blocks of expert groups are stored while other CTAs of the SM gather.
 // CHECK-LABEL: func.func @quantize_gathered_blocks
-// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, ctas = 3, raster = columns>}
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, ctas = 2, raster = columns>}
 func.func @quantize_gathered_blocks(%x: tensor<64x256xf8E4M3FN>, %xs: tensor<64x2xf8E8M0FNU>, %n: tensor<?xi32>, %o: tensor<2xi32>, %q: tensor<?x256xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU>, %qt: tensor<256x?xf8E4M3FN, #mx.ragged<groups = 2, align = 128>>, %st: tensor<256x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>>) -> tensor<?x256xf8E4M3FN> {
   %r:4 = mx.fused_quantize ragged = rows ins(%x : tensor<64x256xf8E4M3FN>) input_scales(%xs : tensor<64x2xf8E8M0FNU>) gather(%n : tensor<?xi32>) offsets(%o : tensor<2xi32>) outs(%q, %s, %qt, %st : tensor<?x256xf8E4M3FN>, tensor<?x2xf8E8M0FNU>, tensor<256x?xf8E4M3FN, #mx.ragged<groups = 2, align = 128>>, tensor<256x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>>) axes = [1, 0] block_size = 128 -> tensor<?x256xf8E4M3FN>, tensor<?x2xf8E8M0FNU>, tensor<256x?xf8E4M3FN, #mx.ragged<groups = 2, align = 128>>, tensor<256x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>>
   return %r#0 : tensor<?x256xf8E4M3FN>
