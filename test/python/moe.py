@@ -26,12 +26,16 @@ def widen(bits):
     return np.asarray(bits).view(BF16).astype(np.float32)
 
 
-def gather(x, rows):
-    """Gathers rows of x. For -1 and for indices past the end of x, the row is zero."""
-    out = np.zeros((len(rows), x.shape[1]), x.dtype)
-    known = (rows >= 0) & (rows < len(x))
-    out[known] = x[rows[known]]
-    return out
+def draw_inputs(rng, routing, hidden, inner):
+    """Draws tokens, gradients and weights. Returns them with the routing, named as in moe_stages.py."""
+    def normal(*shape, deviation=1.0):
+        return (rng.standard_normal(shape) * deviation).astype(BF16)
+
+    groups = len(routing.ends)
+    return {"x": normal(routing.tokens, hidden), "dy": normal(routing.tokens, hidden),
+            "rows": routing.rows, "prob": routing.prob, "ends": routing.ends,
+            "w1b": normal(groups, 2 * inner, hidden, deviation=hidden**-0.5),
+            "w2b": normal(groups, hidden, inner, deviation=inner**-0.5)}
 
 
 # --- Quantized stages: compared byte by byte ---------------------------------------------
@@ -172,15 +176,15 @@ def prob_gradient(gu, dh, last):
 # --- The layer without quantization ----------------------------------------------
 
 
-def exact_layer(x, dy, rows, prob, ends, w1, w2):
+def exact_layer(v):
     """Returns y, dX, dW1, dW2 and dprob in float64, from the same bf16 inputs."""
-    x, dy, prob, w1, w2 = (np.asarray(t).astype(np.float64)
-                           for t in (x, dy, prob, w1, w2))
+    x, dy, prob, w1, w2 = (v[name].astype(np.float64) for name in ("x", "dy", "prob", "w1b", "w2b"))
+    rows, ends = v["rows"], v["ends"]
     y, dx = np.zeros_like(x), np.zeros_like(x)
     dw1, dw2, dprob = np.zeros_like(w1), np.zeros_like(w2), np.zeros(len(rows))
     for g, part in enumerate(groups_of(ends)):
         token, p = rows[part], prob[part, None]
-        xg, dyg = gather(x, token), gather(dy, token)
+        xg, dyg = ref.gather(x, token), ref.gather(dy, token)
         gate, up = np.split(xg @ w1[g].T, 2, axis=1)
         sigma = 1 / (1 + np.exp(-gate))
         silu = gate * sigma

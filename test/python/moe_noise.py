@@ -3,6 +3,7 @@
 Noise is relative to the power of the signal. Powers of independent noises add up.
 """
 
+import moe
 import numpy as np
 
 
@@ -66,9 +67,9 @@ def predict(sigma):
 NAMES = {"y": "y", "dX": "dx", "dW1": "dw1", "dW2": "dw2", "dprob": "dprob"}
 
 
-def add_power(power, v, exact):
+def add_power(power, v):
     """Adds the signals and noises of a layer to the totals."""
-    last = int(v["ends"][-1])
+    last, exact = int(v["ends"][-1]), moe.exact_layer(v)
     for result, name in NAMES.items():
         part = slice(0, last) if result == "dprob" else slice(None)
         found = v[name][part].astype(np.float64)

@@ -1,4 +1,5 @@
-"""Compares every stage of a layer with the exact result (moe.py), and computes a layer without a device.
+"""The stages of a layer, as moe.py computes them, in one pass over the arrays of `v`. Findings compares each array with
+the exact result; Model stores the exact results, which computes a layer without a device.
 
 `v` maps names to the layer's arrays in device form: bf16 as bits, quantized tensors as elements and scale tiles. The
 arguments are x, dy, rows, prob, ends, the bf16 weights w1b and w2b, and the quantized weights w1, w1s, w2, w2s (along
@@ -7,35 +8,39 @@ hq0 to hq3, z and y. The backward pass adds dq0 to dq3, dh, dw2, dprob, gq0 to g
 """
 
 import moe
+import mx_reference as ref
 import numpy as np
 from moe import BF16
 
-BF16_MANTISSA, F32_MANTISSA = 7, 23
+MANTISSA = {BF16: 7, np.float32: 23}
 
 
 class Findings:
     """Counts differences. `largest` is the largest error of a stage as a fraction of its bound."""
 
-    def __init__(self):
-        self.wrong, self.largest = {}, {}
+    def __init__(self, v=None):
+        self.v, self.wrong, self.largest = v, {}, {}
 
-    def exact(self, name, found, expected):
+    def exact(self, stage, names, expected):
         """Compares every defined byte of quantized arrays."""
         wrong = 0
-        for array, (elements, part) in zip(found, expected):
+        for name, (elements, part) in zip(names, expected):
+            array = self.v[name]
             same = array.shape == elements.shape
             wrong += int((array[part] != elements[part]).sum()) if same else 1
-        self.add(name, wrong)
+        self.add(stage, wrong)
 
-    def bits(self, name, found, expected):
+    def bits(self, stage, name, expected):
         """Compares every bit of f32 arrays."""
+        found = self.v[name]
         same = found.shape == expected.shape
-        self.add(name, int((found.view(np.uint32) != expected.view(np.uint32)).sum()) if same else 1)
+        self.add(stage, int((found.view(np.uint32) != expected.view(np.uint32)).sum()) if same else 1)
 
-    def bounded(self, name, found, result, mantissa):
-        wrong, ratio = result.compare(found, mantissa)
-        self.add(name, wrong)
-        self.largest[name] = max(ratio, self.largest.get(name, 0.0))
+    def bounded(self, stage, name, result, kind=np.float32):
+        found = self.v[name].view(kind)[:len(result.exact)]
+        wrong, ratio = result.compare(found, MANTISSA[kind])
+        self.add(stage, wrong)
+        self.largest[stage] = max(ratio, self.largest.get(stage, 0.0))
 
     def add(self, name, wrong):
         self.wrong[name] = self.wrong.get(name, 0) + wrong
@@ -54,129 +59,75 @@ class Findings:
             for name, wrong in self.wrong.items())
 
 
-def four(v, name):
-    return [v[f"{name}{i}"] for i in range(4)]
+class Model:
+    """Stores exact results in `v`, rounded to the arrays' types. Rows outside of all groups are NaN."""
+
+    def __init__(self, v):
+        self.v = v
+
+    def exact(self, _, names, expected):
+        self.v.update((name, array) for name, (array, _) in zip(names, expected))
+
+    def bits(self, _, name, expected):
+        self.v[name] = expected
+
+    def bounded(self, _, name, result, kind=np.float32):
+        exact = result.exact.astype(np.float32).astype(kind)
+        rest = len(self.v["rows"]) - len(exact) if exact.ndim < 3 else 0
+        padded = np.concatenate([exact, np.full((rest, *exact.shape[1:]), np.nan, kind)])
+        self.v[name] = padded.view(np.uint16) if kind == BF16 else padded
 
 
-def check_weights(v):
-    found = Findings()
+def four(name):
+    return [f"{name}{i}" for i in range(4)]
+
+
+def run_weights(v, out):
     for name in ("w1", "w2"):
         expected = moe.quantize_weights(v[name + "b"].astype(np.float32))
-        arrays = [v[name + part] for part in ("", "s", "t", "ts")]
-        found.exact("quantize weights", arrays,
-                    [(array, slice(None)) for array in expected])
-    return found
+        out.exact("quantize weights", [name + part for part in ("", "s", "t", "ts")],
+                  [(array, slice(None)) for array in expected])
 
 
-def check_forward(v):
+def run_forward(v, out):
     ends, rows, last = v["ends"], v["rows"], int(v["ends"][-1])
-    found = Findings()
-    x = moe.widen(moe.gather(v["x"], rows))
-    found.exact("quantize x", four(v, "xq"), moe.quantize_rows(x, ends))
+    x = moe.widen(ref.gather(v["x"], rows))
+    out.exact("quantize x", four("xq"), moe.quantize_rows(x, ends))
     xq = moe.read_rows(v["xq0"], v["xq1"], ends)
-    gu = moe.matmul_rows(xq, moe.read(v["w1"], v["w1s"]))
-    found.bounded("gate and up", moe.widen(v["gu"])[:last], gu, BF16_MANTISSA)
-    found.exact("SwiGLU", four(v, "hq"),
-                moe.quantize_rows(moe.swiglu(v["gu"], v["prob"]), ends))
+    out.bounded("gate and up", "gu", moe.matmul_rows(xq, moe.read(v["w1"], v["w1s"])), BF16)
+    out.exact("SwiGLU", four("hq"), moe.quantize_rows(moe.swiglu(v["gu"], v["prob"]), ends))
     hq = moe.read_rows(v["hq0"], v["hq1"], ends)
-    z = moe.matmul_rows(hq, moe.read(v["w2"], v["w2s"]))
-    found.bounded("z", v["z"][:last], z, F32_MANTISSA)
-    found.bits("y", v["y"], moe.combine(v["z"][:last], rows, len(v["x"])))
-    return found
+    out.bounded("z", "z", moe.matmul_rows(hq, moe.read(v["w2"], v["w2s"])))
+    out.bits("y", "y", moe.combine(v["z"][:last], rows, len(v["x"])))
 
 
-def check_backward(v):
+def run_backward(v, out):
     ends, rows, last = v["ends"], v["rows"], int(v["ends"][-1])
-    found = Findings()
-    dy = moe.widen(moe.gather(v["dy"], rows))
-    found.exact("quantize dy", four(v, "dq"), moe.quantize_rows(dy, ends))
+    dy = moe.widen(ref.gather(v["dy"], rows))
+    out.exact("quantize dy", four("dq"), moe.quantize_rows(dy, ends))
     dq = moe.read_rows(v["dq0"], v["dq1"], ends)
-    dh = moe.matmul_rows(dq, moe.read(v["w2t"], v["w2ts"]))
-    found.bounded("dh", moe.widen(v["dh"])[:last], dh, BF16_MANTISSA)
+    out.bounded("dh", "dh", moe.matmul_rows(dq, moe.read(v["w2t"], v["w2ts"])), BF16)
     dyt = moe.read_reduction(v["dq2"], v["dq3"], ends)
     ht = moe.read_reduction(v["hq2"], v["hq3"], ends)
-    found.bounded("dW2", v["dw2"], moe.matmul_reduction(dyt, ht), F32_MANTISSA)
-    found.bounded("dprob", v["dprob"][:last],
-                  moe.prob_gradient(v["gu"], v["dh"], last), F32_MANTISSA)
+    out.bounded("dW2", "dw2", moe.matmul_reduction(dyt, ht))
+    out.bounded("dprob", "dprob", moe.prob_gradient(v["gu"], v["dh"], last))
     dgu = moe.swiglu_gradient(v["gu"], v["dh"], v["prob"])
-    found.exact("gradient of SwiGLU", four(v, "gq"), moe.quantize_rows(dgu, ends))
+    out.exact("gradient of SwiGLU", four("gq"), moe.quantize_rows(dgu, ends))
     gq = moe.read_rows(v["gq0"], v["gq1"], ends)
-    dx = moe.matmul_rows(gq, moe.read(v["w1t"], v["w1ts"]))
-    found.bounded("dX of rows", v["dxp"][:last], dx, F32_MANTISSA)
-    found.bits("dX", v["dx"], moe.combine(v["dxp"][:last], rows, len(v["x"])))
+    out.bounded("dX of rows", "dxp", moe.matmul_rows(gq, moe.read(v["w1t"], v["w1ts"])))
+    out.bits("dX", "dx", moe.combine(v["dxp"][:last], rows, len(v["x"])))
     gt = moe.read_reduction(v["gq2"], v["gq3"], ends)
     xt = moe.read_reduction(v["xq2"], v["xq3"], ends)
-    found.bounded("dW1", v["dw1"], moe.matmul_reduction(gt, xt), F32_MANTISSA)
-    return found
+    out.bounded("dW1", "dw1", moe.matmul_reduction(gt, xt))
+
+
+def run_all(v, out):
+    """Passes the exact result of each stage, forward and backward, to `out`. Returns `out`."""
+    for stages in (run_weights, run_forward, run_backward):
+        stages(v, out)
+    return out
 
 
 def check(v):
     """Checks all stages, forward and backward."""
-    found = check_weights(v)
-    for part in (check_forward(v), check_backward(v)):
-        found.merge(part)
-    return found
-
-
-# --- The layer without a device ---------------------------------------------------
-
-
-def store(v, name, arrays):
-    for i, (array, _) in enumerate(arrays):
-        v[f"{name}{i}"] = array
-
-
-def to_bits(values, total):
-    """Rounds to bf16. Rows outside of all groups are NaN."""
-    out = np.full((total, values.shape[1]), np.nan, BF16)
-    out[:len(values)] = values.astype(np.float32).astype(BF16)
-    return out.view(np.uint16)
-
-
-def to_f32(values, total):
-    """Rounds to f32. Rows outside of all groups are NaN."""
-    out = np.full((total, values.shape[1]), np.nan, np.float32)
-    out[:len(values)] = values
-    return out
-
-
-def compute_weights(v):
-    for name in ("w1", "w2"):
-        v[name], v[name + "s"], v[name + "t"], v[name + "ts"] = (
-            moe.quantize_weights(v[name + "b"].astype(np.float32)))
-
-
-def compute_forward(v):
-    ends, rows, total = v["ends"], v["rows"], len(v["rows"])
-    store(v, "xq", moe.quantize_rows(moe.widen(moe.gather(v["x"], rows)), ends))
-    gu = moe.matmul_rows(moe.read_rows(v["xq0"], v["xq1"], ends),
-                         moe.read(v["w1"], v["w1s"]))
-    v["gu"] = to_bits(gu.exact, total)
-    store(v, "hq", moe.quantize_rows(moe.swiglu(v["gu"], v["prob"]), ends))
-    z = moe.matmul_rows(moe.read_rows(v["hq0"], v["hq1"], ends),
-                        moe.read(v["w2"], v["w2s"]))
-    v["z"] = to_f32(z.exact, total)
-    v["y"] = moe.combine(v["z"][:len(z.exact)], rows, len(v["x"]))
-
-
-def compute_backward(v):
-    ends, rows, total = v["ends"], v["rows"], len(v["rows"])
-    last = int(ends[-1])
-    store(v, "dq", moe.quantize_rows(moe.widen(moe.gather(v["dy"], rows)), ends))
-    dh = moe.matmul_rows(moe.read_rows(v["dq0"], v["dq1"], ends),
-                         moe.read(v["w2t"], v["w2ts"]))
-    v["dh"] = to_bits(dh.exact, total)
-    v["dw2"] = moe.matmul_reduction(
-        moe.read_reduction(v["dq2"], v["dq3"], ends),
-        moe.read_reduction(v["hq2"], v["hq3"], ends)).exact.astype(np.float32)
-    v["dprob"] = np.full(total, np.nan, np.float32)
-    v["dprob"][:last] = moe.prob_gradient(v["gu"], v["dh"], last).exact
-    dgu = moe.swiglu_gradient(v["gu"], v["dh"], v["prob"])
-    store(v, "gq", moe.quantize_rows(dgu, ends))
-    dx = moe.matmul_rows(moe.read_rows(v["gq0"], v["gq1"], ends),
-                         moe.read(v["w1t"], v["w1ts"]))
-    v["dxp"] = to_f32(dx.exact, total)
-    v["dx"] = moe.combine(v["dxp"][:last], rows, len(v["x"]))
-    v["dw1"] = moe.matmul_reduction(
-        moe.read_reduction(v["gq2"], v["gq3"], ends),
-        moe.read_reduction(v["xq2"], v["xq3"], ends)).exact.astype(np.float32)
+    return run_all(v, Findings(v))

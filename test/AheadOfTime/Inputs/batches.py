@@ -81,8 +81,7 @@ def check(directory, program, device="sim"):
             found = np.fromfile(path, v[name].dtype).reshape(v[name].shape)
             part = moe_device.defined(name, v)
             assert found[part].tobytes() == v[name][part].tobytes(), path
-        moe_noise.add_power(power, v, moe.exact_layer(
-            *(v[n] for n in ("x", "dy", "rows", "prob", "ends", "w1b", "w2b"))))
+        moe_noise.add_power(power, v)
     moe_noise.expect_ratios(power)
 
 

@@ -24,15 +24,8 @@ HIDDEN, INNER, GROUPS = 384, 256, 8
 
 
 def make_inputs(rng, kind, most):
-    def normal(*shape, deviation=1.0):
-        return (rng.standard_normal(shape) * deviation).astype(moe.BF16)
-
     r = moe_routing.draw(rng, kind, GROUPS, most)
-    v = {"x": normal(r.tokens, HIDDEN), "dy": normal(r.tokens, HIDDEN),
-         "rows": r.rows, "prob": r.prob, "ends": r.ends,
-         "w1b": normal(GROUPS, 2 * INNER, HIDDEN, deviation=HIDDEN**-0.5),
-         "w2b": normal(GROUPS, HIDDEN, INNER, deviation=INNER**-0.5)}
-    return r, v
+    return r, moe.draw_inputs(rng, r, HIDDEN, INNER)
 
 
 def differences(found, want, v):
@@ -64,8 +57,7 @@ def check_stages(layer, rng, args):
             print(f"{index}: {r}: {found}")
             failures += 1
         total.merge(found)
-        moe_noise.add_power(power, v, moe.exact_layer(
-            *(v[n] for n in ("x", "dy", "rows", "prob", "ends", "w1b", "w2b"))))
+        moe_noise.add_power(power, v)
     print(str(total).replace("; ", "\n"))
     moe_noise.expect_ratios(power)
     print(f"{args.count} routings, {failures} failures")
