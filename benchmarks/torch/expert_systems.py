@@ -6,6 +6,8 @@ A system has `forward()`, which returns y and the input of `backward`, and `back
 which returns the gradients of x, w1, w2 and the weights. `wire()` returns the bytes that this
 rank sends to others in each pass."""
 
+import functools
+
 import torch
 import torch.distributed as dist
 from torch.nn import functional as F
@@ -126,15 +128,17 @@ def experts_bf16(rows, w1, w2, ends):
     return F.grouped_mm(F.silu(gate) * up, w2.transpose(-2, -1), offs=ends)
 
 
-class _AllToAll(torch.autograd.Function):
+class _Exchange(torch.autograd.Function):
+    """Exchange of rows, `there(x)`, whose gradient is another, `back(dy)`."""
+
     @staticmethod
-    def forward(ctx, x, out_splits, in_splits):
-        ctx.splits = in_splits, out_splits
-        return exchange(x, out_splits, in_splits)
+    def forward(ctx, x, there, back):
+        ctx.back = back
+        return there(x)
 
     @staticmethod
     def backward(ctx, dy):
-        return exchange(dy, *ctx.splits), None, None
+        return ctx.back(dy), None, None
 
 
 def exchange(x, out_splits, in_splits):
@@ -158,7 +162,14 @@ class AllToAll(Autograd):
         by_rank = torch.stack((counts.view(p.ranks, -1).sum(1), theirs.view(p.ranks, -1).sum(1)))
         in_splits, out_splits = by_rank.tolist()  # waits on the host
         self.sent = sum(in_splits) - in_splits[p.rank]
-        rows = _AllToAll.apply(x[order // p.choices], out_splits, in_splits)
+
+        def send(rows):
+            return exchange(rows, out_splits, in_splits)
+
+        def send_back(rows):
+            return exchange(rows, in_splits, out_splits)
+
+        rows = _Exchange.apply(x[order // p.choices], send, send_back)
         # From [rank, expert] to [expert, rank].
         expert = torch.repeat_interleave(
             torch.arange(p.own, device=x.device).repeat(p.ranks), theirs,
@@ -167,7 +178,7 @@ class AllToAll(Autograd):
         ends = theirs.view(p.ranks, -1).sum(0).cumsum(0).to(torch.int32)
         z = experts_bf16(rows[local], w1, w2, ends)
         z = z[_inverse(local)]
-        z = _AllToAll.apply(z, in_splits, out_splits)[_inverse(order)]
+        z = _Exchange.apply(z, send_back, send)[_inverse(order)]
         z = z.view(-1, p.choices, p.hidden) * weights[..., None].to(z.dtype)
         return z.sum(1)
 
@@ -178,26 +189,6 @@ class AllToAll(Autograd):
 def _inverse(order):
     return torch.empty_like(order).scatter_(
         0, order, torch.arange(len(order), device=order.device))
-
-
-class _AllGather(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return gather(x)
-
-    @staticmethod
-    def backward(ctx, dy):
-        return scatter(dy)
-
-
-class _ReduceScatter(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return scatter(x)
-
-    @staticmethod
-    def backward(ctx, dy):
-        return gather(dy)
 
 
 def gather(x):
@@ -235,27 +226,13 @@ class AllGather(Autograd):
         p = self.problem
         ids = gather(p.ids) - p.rank * p.own
         ids = torch.where((ids >= 0) & (ids < p.own), ids, p.own)
-        return _ReduceScatter.apply(
-            local_sums(_AllGather.apply(x), ids, _AllGather.apply(weights), w1, w2))
+        tokens, weights = (_Exchange.apply(a, gather, scatter) for a in (x, weights))
+        return _Exchange.apply(local_sums(tokens, ids, weights, w1, w2), scatter, gather)
 
     def wire(self):
         p = self.problem
         row = 2 * p.hidden + 2 * p.hidden + 8 * p.choices
         return (p.others * p.tokens * row,) * 2
-
-
-class _VdevExchange(torch.autograd.Function):
-    """Rows between tokens' and experts' order, with all_to_all_vdev_2d or its reverse. `there` and
-    `back` are buffers of (input, output) for the pass and its gradient."""
-
-    @staticmethod
-    def forward(ctx, rows, system, there, back, is_dispatch):
-        ctx.system, ctx.back, ctx.is_dispatch = system, back, is_dispatch
-        return system.exchange(rows, there, is_dispatch)
-
-    @staticmethod
-    def backward(ctx, drows):
-        return ctx.system.exchange(drows, ctx.back, not ctx.is_dispatch), None, None, None, None
 
 
 class AllToAllOnDevice(Autograd):
@@ -283,7 +260,9 @@ class AllToAllOnDevice(Autograd):
         self.there, self.back = (symmetric(2, problem.experts, dtype=torch.int64)
                                  for _ in range(2))
 
-    def exchange(self, rows, buffers, is_dispatch):
+    def exchange(self, buffers, is_dispatch, rows):
+        """Brings rows from tokens' to experts' order with all_to_all_vdev_2d, or back with its
+        reverse. `buffers` are (input, output)."""
         (source, target), group = buffers, dist.group.WORLD.group_name
         source[:len(rows)].copy_(rows)
         if is_dispatch:
@@ -304,10 +283,11 @@ class AllToAllOnDevice(Autograd):
         order = flat.argsort(stable=True)
         self.splits.copy_(torch.bincount(flat, minlength=p.experts))
         self.count = None
-        send, send_gradients, collect, collect_gradients = self.buffers
-        rows = _VdevExchange.apply(x[order // p.choices], self, send, collect_gradients, True)
-        z = _VdevExchange.apply(experts_bf16(rows, w1, w2, self.ends), self, collect,
-                                send_gradients, False)
+        send, send_gradients, collect, collect_gradients = (
+            functools.partial(self.exchange, buffers, is_dispatch)
+            for buffers, is_dispatch in zip(self.buffers, (True, True, False, False)))
+        rows = _Exchange.apply(x[order // p.choices], send, collect_gradients)
+        z = _Exchange.apply(experts_bf16(rows, w1, w2, self.ends), collect, send_gradients)
         z = z[_inverse(order)].view(-1, p.choices, p.hidden) * weights[..., None].to(z.dtype)
         return z.sum(1)
 
@@ -334,17 +314,6 @@ class _DeepDispatch(torch.autograd.Function):
         return dx, dweights, None, None, None
 
 
-class _DeepCombine(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, sums, buffer, handle):
-        ctx.buffer, ctx.handle = buffer, handle
-        return buffer.combine(sums, handle)[0]
-
-    @staticmethod
-    def backward(ctx, dy):
-        return ctx.buffer.dispatch(dy.contiguous(), handle=ctx.handle)[0], None, None
-
-
 class DeepEP(Autograd):
     """DeepEP's kernels within a host, through its first interface (Buffer, 1.2). A bf16 row is sent
     per token and rank, and each rank returns its sums. The number of rows passes through the host."""
@@ -365,7 +334,8 @@ class DeepEP(Autograd):
         self.is_on_rank, self.received = is_on_rank, len(rows)
         ids = torch.where(ids >= 0, ids, p.own)
         sums = local_sums(rows, ids, chosen, w1, w2, sum(counts))
-        return _DeepCombine.apply(sums, self.buffer, handle)
+        return _Exchange.apply(sums, lambda rows: self.buffer.combine(rows, handle)[0],
+                               lambda dy: self.buffer.dispatch(dy.contiguous(), handle=handle)[0])
 
     def wire(self):
         p, to = self.problem, self.is_on_rank.sum(0)

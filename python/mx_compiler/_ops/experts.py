@@ -714,6 +714,12 @@ class RoutedRows:
 
 def _exchange_text(ranks, tokens, experts, hidden, choices, slots):
     window, own = ranks * (slots or tokens), experts // ranks
+    collect = f"""
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %ids, %c0 : !ids
+  %y0 = tensor.empty(%t) : !y
+  %y = mx.collect @ep experts = {experts} wire = bf16 ids(%ids : !ids)
+      ins(%z : !x) slots(%slots : !list) outs(%y0 : !y) -> !y"""
     return f"""
 mx.group @ep size = {ranks} tokens = {tokens}{f" slots = {slots}" * bool(slots)}
 !x = tensor<?x{hidden}xbf16>
@@ -799,22 +805,12 @@ func.func @dispatch_again(%x: !x, %ids: !ids, %slots: !list) -> !x {{
   return %rows : !x
 }}
 
-func.func @collect(%z: !x, %slots: !list, %ids: !ids) -> !y {{
-  %c0 = arith.constant 0 : index
-  %t = tensor.dim %ids, %c0 : !ids
-  %y0 = tensor.empty(%t) : !y
-  %y = mx.collect @ep experts = {experts} wire = bf16 ids(%ids : !ids)
-      ins(%z : !x) slots(%slots : !list) outs(%y0 : !y) -> !y
+func.func @collect(%z: !x, %slots: !list, %ids: !ids) -> !y {{{collect}
   return %y : !y
 }}
 
 func.func @collect_with_weights(%z: !x, %probs: !probs, %slots: !list, %ids: !ids)
-    -> (!y, !pairs) {{
-  %c0 = arith.constant 0 : index
-  %t = tensor.dim %ids, %c0 : !ids
-  %y0 = tensor.empty(%t) : !y
-  %y = mx.collect @ep experts = {experts} wire = bf16 ids(%ids : !ids)
-      ins(%z : !x) slots(%slots : !list) outs(%y0 : !y) -> !y
+    -> (!y, !pairs) {{{collect}
   %w0 = tensor.empty(%t) : !pairs
   %w = mx.collect_pairs @ep experts = {experts} ids(%ids : !ids)
       ins(%probs : !probs) slots(%slots : !list) outs(%w0 : !pairs) -> !pairs
