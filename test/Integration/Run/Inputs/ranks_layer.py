@@ -94,7 +94,7 @@ class ReferenceLayer(RankedLayer):
 class DeviceLayer(RankedLayer):
     """Layer on simulated devices, one per rank. MX_SIM_DEVICES sets their number."""
 
-    def __init__(self, mx_compile, text, ranks, chip):
+    def __init__(self, mx_compile, chip, text, ranks):
         super().__init__(text, ranks)
         folder = f"program{ranks}"
         subprocess.run([mx_compile, self.file, "-o", folder, f"--chip={chip}", "--ptxas=none", "--quiet"], check=True)
