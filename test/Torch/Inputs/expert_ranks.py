@@ -337,19 +337,6 @@ def check_rows(mesh, whole):
         near(mine, of_all[RANK * own:(RANK + 1) * own])
 
 
-def check_adjoint(mesh):
-    """Checks that <dispatch(x), z> = <x, collect(z)> over all ranks. Sent data is rounded to bf16."""
-    with ep.Group(mesh["ep"], tokens=TOKENS, timeout=60) as group:
-        x, ids, weights, _ = (a.to(DEVICE) for a in list(draw(4, [TOKENS] * SIZE))[RANK])
-        found = ep.dispatch(x.bfloat16(), ids, weights, EXPERTS, group)
-        z = torch.randn_like(found.rows.float()).bfloat16()
-        y = ep.collect(z, found.slots, ids, EXPERTS, group)
-        sides = torch.stack(((found.rows.double() * z.double()).sum(), (x.bfloat16().double() * y.double()).sum(),
-                             (y.double() ** 2).sum().sqrt() * (x.double() ** 2).sum().sqrt()))
-        dist.all_reduce(sides)
-        assert abs(sides[0] - sides[1]) <= 2**-8 * sides[2], sides
-
-
 def save(mesh, whole, folder):
     """Saves divided experts as a distributed checkpoint. Any number of ranks can read this checkpoint."""
     group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
@@ -404,7 +391,6 @@ def main():
         check_fast(mesh)
     check_page(mesh)
     check_rows(mesh, whole)
-    check_adjoint(mesh)
     check_refused(mesh, whole)
     check_capacity(mesh, whole)
     check_repeated(mesh)
