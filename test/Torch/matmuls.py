@@ -9,21 +9,11 @@ import torch
 
 import mx_compiler.torch as mxt
 import reference as ref
-from reference import blocked, exact, near
+from reference import blocked, exact, near_product as check, turn
 from refuses import refuses
 
 FORMATS = (dict(), dict(scale_rounding="floor", gradients="mxfp8_e5m2"),
            dict(weights="mxfp4", activations="mxfp6_e3m2"))
-
-
-def turn(x):
-    return np.swapaxes(x, -1, -2)
-
-
-def check(found, a, b, dtype, what=""):
-    """Compares `found` with a * b^T in float64."""
-    near(found, a @ turn(b), np.abs(a) @ turn(np.abs(b)), dtype,
-         sums=max(8, a.shape[-1] // 16), what=what)
 
 
 def formats(options):

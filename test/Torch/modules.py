@@ -13,19 +13,10 @@ import torch
 import mx_compiler.torch as mxt
 import reference as ref
 from quantized_matmuls import Matmul, distance, exact_matmul
-from reference import DEVICE, blocked, exact, near
+from reference import DEVICE, blocked, exact, near, near_product as check, turn
 from refuses import refuses
 
 BF16, F32 = torch.bfloat16, torch.float32
-
-
-def turn(x):
-    return np.swapaxes(x, -1, -2)
-
-
-def check(found, a, b, dtype, what):
-    near(found, a @ turn(b), np.abs(a) @ turn(np.abs(b)), dtype,
-         sums=max(8, a.shape[-1] // 16), what=what)
 
 
 # --- MXLinear ---------------------------------------------------------------------

@@ -8,6 +8,7 @@ import torch
 
 import mx_compiler.torch as mxt
 import reference as ref
+from reference import turn
 from refuses import refuses
 
 
@@ -19,10 +20,6 @@ def check(x, elements, scales, format, rounding, blocked, starts=None, groups=No
     wanted = ref.blocked(x, format, rounding, groups)
     assert (found == wanted).all(), (format, rounding, blocked,
                                      int((found != wanted).sum()))
-
-
-def turn(x):
-    return np.swapaxes(x, -1, -2)
 
 
 for shape in ((96, 160), (3, 64, 128), (130, 32)):

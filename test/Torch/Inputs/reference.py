@@ -31,6 +31,10 @@ def exact(x):
     return x.detach().to("cpu").to(torch.float64).numpy()
 
 
+def turn(x):
+    return np.swapaxes(x, -1, -2)
+
+
 def blocked(x, format="mxfp8", rounding="ceil", groups=None):
     """Quantizes the NumPy array x along its last dimension and dequantizes the result. `groups` contains the first
     column of each group; blocks do not cross groups."""
@@ -83,3 +87,9 @@ def near(found, expected, terms, dtype=torch.bfloat16, sums=8, what=""):
     assert found.shape == expected.shape, (what, found.shape, expected.shape)
     assert (miss <= bound).all(), (what, float((miss - bound).max()),
                                    int((~(miss <= bound)).sum()), miss.size)
+
+
+def near_product(found, a, b, dtype, what=""):
+    """Checks that `found` is near a * b^T in float64."""
+    near(found, a @ turn(b), np.abs(a) @ turn(np.abs(b)), dtype,
+         sums=max(8, a.shape[-1] // 16), what=what)

@@ -7,6 +7,7 @@ import reference as ref
 import torch
 import torchao
 from blocks import Matrix, check, matmul, tensor
+from reference import exact, turn
 from refuses import refuses
 from torch.nn.functional import ScalingType, SwizzleType
 from torch.nn.functional import scaled_grouped_mm, scaled_mm
@@ -47,14 +48,6 @@ def normal(shape, device, seed, scale=1.0):
     rng = np.random.default_rng(seed)
     x = torch.from_numpy(rng.standard_normal(shape) * scale)
     return x.to(torch.bfloat16).to(device)
-
-
-def exact(x):
-    return x.detach().cpu().double().numpy()
-
-
-def turn(x):
-    return np.swapaxes(x, -1, -2)
 
 
 def grouped(device):
