@@ -114,15 +114,39 @@ gpu.module @kernels {
 // load_fragment C7
 // expected-error @below {{'mxgpu.load_fragment' op expected a row count that is a power of two or a multiple of 8 with a swizzle, and a row count per panel that is a multiple of 8, found}}
 
+// SET a = 32x64xi8, sw64
+// SET q = 32x64xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>
+// BLOCK load
+// load_fragment C8
+// expected-error @below {{'mxgpu.load_fragment' op expected a row size that is a multiple of 16 bytes and a layout in which lane t of a warp holds word t % 4 of row t / 4 of every 8 rows, found}}
+%q = mxgpu.load_fragment %a at [%i, %i] matrices : !a -> !q
+
+// SET a = 2x8x8xi8
+// SET q = 8x16xi8, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column]>
+// BLOCK load
+// load_fragment C8
+// expected-error @below {{'mxgpu.load_fragment' op expected a row size that is a multiple of 16 bytes and a layout in which lane t of a warp holds word t % 4 of row t / 4 of every 8 rows, found}}
+%q = mxgpu.load_fragment %a at [%i, %i] matrices : !a -> !q
+
+// SET a = 8x16xi8
+// SET q = 8x16xi8, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column]>
+// SET role = warps(1) elected
+// BLOCK load
+// load_fragment C9
+// expected-error @below {{'mxgpu.load_fragment' op 'matrices' requires all lanes of a warp, found an elected role}}
+%q = mxgpu.load_fragment %a at [%i, %i] matrices : !a -> !q
+
 // -----
 
 // TEMPLATE role
+// SET x = f32
+// SET s = f8E8M0FNU
 // SET arguments = 
 // SET attributes = 
-!x = !mxgpu.fragment<32x2xf32, #mxgpu.fragment_layout<threads = [32: 1 row], values = [2: 1 column]>>
+!x = !mxgpu.fragment<32x2x${x}, #mxgpu.fragment_layout<threads = [32: 1 row], values = [2: 1 column]>>
 !in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!s = !mxgpu.fragment<16x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows]>>
+!s = !mxgpu.fragment<16x4x${s}, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(${arguments})${attributes} {
     %in = mxgpu.ring "in" : !in
@@ -135,7 +159,7 @@ gpu.module @kernels {
 
 // -----
 
-// USE role body
+// CASES role body
 // SET attributes = cluster_splits(2)
 %x = mxgpu.zero_fragment : !x
 %thread = mxgpu.thread_id
@@ -143,51 +167,50 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.add_partials' op 'distributed' requires a multiple of 4 registers per thread, found 2 in}}
 %y = mxgpu.add_partials %x thread(%thread) distributed : !x
 
-// -----
+// SET attributes = cluster_splits(2)
+// SET x = bf16
+%x = mxgpu.zero_fragment : !x
+%thread = mxgpu.thread_id
+// add_partials C1
+// expected-error @below {{'mxgpu.add_partials' op expected an f32 accumulator, found}}
+%y = mxgpu.add_partials %x thread(%thread) : !x
 
-!x = !mxgpu.fragment<32x16xbf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() cluster_splits(2) {
-    mxgpu.role @role warps(1) {
-      %x = mxgpu.zero_fragment : !x
-      %thread = mxgpu.thread_id
-      // add_partials C1
-      // expected-error @below {{'mxgpu.add_partials' op expected an f32 accumulator, found}}
-      %y = mxgpu.add_partials %x thread(%thread) : !x
-    }
-  }
-}
-
-// -----
-
-// USE role body
 // end_partials C1
 // expected-error @below {{'mxgpu.end_partials' op expected to be inside a kernel with cluster_splits(n)}}
 mxgpu.end_partials
 
-// -----
+%x = mxgpu.zero_fragment : !x
+%thread = mxgpu.thread_id
+// add_partials C2
+// expected-error @below {{'mxgpu.add_partials' op expected to be inside a kernel with cluster_splits(n)}}
+%y = mxgpu.add_partials %x thread(%thread) : !x
 
-!x = !mxgpu.fragment<32x16xf32, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    mxgpu.role @role warps(1) {
-      %x = mxgpu.zero_fragment : !x
-      %thread = mxgpu.thread_id
-      // add_partials C2
-      // expected-error @below {{'mxgpu.add_partials' op expected to be inside a kernel with cluster_splits(n)}}
-      %y = mxgpu.add_partials %x thread(%thread) : !x
-    }
-  }
-}
+// Rejects a fragment of scales with a block size other than 1.
+// SET arguments = %i: index
+%stage, %sf = mxgpu.consumer_wait %in : !in
+// load_fragment_scales C5
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected block(1), and a result and a fragment of the same type with elements of type 'f8E8M0FNU', found block(32) for}}
+%s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !s : !sf -> !s
+
+// Rejects a fragment of scales whose element type differs from the buffer's.
+// SET arguments = %i: index
+// SET s = f8E4M3FN
+%stage, %sf = mxgpu.consumer_wait %in : !in
+// load_fragment_scales C5
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected block(1), and a result and a fragment of the same type with elements of type 'f8E8M0FNU', found block(1) for '!mxgpu.fragment<16x4xf8E4M3FN}}
+%s = mxgpu.load_fragment_scales %sf at [%i, %i] block(1) for !s : !sf -> !s
 
 // -----
 
 // TEMPLATE function
 // SET arguments = %x: !whole
+// SET y = 32x16xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>
+// SET whole = 128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>
+// SET part = bf16
 !x = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-!y = !mxgpu.fragment<32x16xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-!whole = !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>>
-!part = !mxgpu.fragment<64x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
+!y = !mxgpu.fragment<${y}>
+!whole = !mxgpu.fragment<${whole}>
+!part = !mxgpu.fragment<64x16x${part}, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
 func.func @f(${arguments}) {
   // BLOCK body
   // END
@@ -196,42 +219,70 @@ func.func @f(${arguments}) {
 
 // -----
 
-// USE function body
+// CASES function body
 // SET arguments = %x: !x
 // relabel_fragment C1
 // expected-error @below {{'mxgpu.relabel_fragment' op expected the element type of}}
 %y = mxgpu.relabel_fragment %x : !x -> !y
 
-// -----
+// SET arguments = %x: !x
+// SET y = 32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 8 columns], values = [8: 1 column]>
+// relabel_fragment C2
+// expected-error @below {{'mxgpu.relabel_fragment' op expected 32 threads with 16 registers each, found 64 with 8}}
+%y = mxgpu.relabel_fragment %x : !x -> !y
 
-!x = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
-!y = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 8 columns], values = [8: 1 column]>>
-func.func @relabel(%x: !x) {
-  // relabel_fragment C2
-  // expected-error @below {{'mxgpu.relabel_fragment' op expected 32 threads with 16 registers each, found 64 with 8}}
-  %y = mxgpu.relabel_fragment %x : !x -> !y
-  return
-}
+// SET part = f16
+// extract_rows C1
+// expected-error @below {{'mxgpu.extract_rows' op expected the layout of '!mxgpu.fragment<128x16xbf16}}
+%y = mxgpu.extract_rows %x[0] : !whole -> !part
+
+// extract_rows C2
+// expected-error @below {{'mxgpu.extract_rows' op expected a slice index from 0 to 1, found 2}}
+%y = mxgpu.extract_rows %x[2] : !whole -> !part
+
+// SET whole = 128x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 64 rows, 2: 8 columns, 2: 8 rows]>
+// SET part = f4E2M1FN
+// extract_rows C3
+// expected-error @below {{'mxgpu.extract_rows' op expected a register mode that counts rows with a stride divisible by 8, the element count of a register, found stride 2}}
+%y = mxgpu.extract_rows %x[0] : !whole -> !part
+
+// concat_rows C1
+// expected-error @below {{'mxgpu.concat_rows' op expected at least one slice, found none}}
+%y = "mxgpu.concat_rows"() : () -> !whole
+
+// SET arguments = %x: !whole, %p: !part
+// concat_rows C2
+// expected-error @below {{'mxgpu.concat_rows' op expected slices of the same type, found}}
+%y = mxgpu.concat_rows %x, %p : !whole, !part -> !whole
+
+// SET arguments = %p: !part
+// concat_rows C3
+// expected-error @below {{'mxgpu.concat_rows' op expected 2 slices, found 1}}
+%y = mxgpu.concat_rows %p : !part -> !whole
 
 // -----
 
 // TEMPLATE scales
 // SET sf = 512xf8E8M0FNU
-// SET at = %i
+// SET q = 32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>
+// SET threads = 32
+// SET warps = 1
+// SET at = %i, %i
 // SET block = 32
 // SET scales = 1x2xf8E8M0FNU
-!in = !mxgpu.ring<1 x (sf: smem<${sf}>), producer = bulk_copy, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (sf: smem<${sf}>), producer = bulk_copy, consumer = threads(${threads})>
 !sf = !mxgpu.buffer<smem<${sf}>>
-!q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
+!q = !mxgpu.fragment<${q}>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %in = mxgpu.ring "in" : !in
     %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
+    %c32 = arith.constant 32 : index
+    mxgpu.role @read warps(${warps}) {
       %stage, %sf = mxgpu.consumer_wait %in : !in
       // BLOCK error
       // END
-      %s = mxgpu.load_fragment_scales %sf at [%i, ${at}] block(${block}) for !q : !sf -> vector<${scales}>
+      %s = mxgpu.load_fragment_scales %sf at [${at}] block(${block}) for !q : !sf -> vector<${scales}>
     }
   }
 }
@@ -251,269 +302,85 @@ gpu.module @kernels {
 // load_fragment_scales C2
 // expected-error @below {{'mxgpu.load_fragment_scales' op expected a power-of-two block size of at least 16 that divides or covers the fragment's columns, 64, found 8}}
 
-// -----
+// SET q = 96x16xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column, 3: 32 rows]>
+// SET block = 16
+// load_fragment_scales C3
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected the rows and blocks of the fragment to divide a tile of 128x4 or to span whole tiles, and to divide the buffer's 128x4, found 96x1}}
 
-// CASES
-!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!q = !mxgpu.fragment<96x16xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column, 3: 32 rows]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %stage, %sf = mxgpu.consumer_wait %in : !in
-      // load_fragment_scales C3
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected the rows and blocks of the fragment to divide a tile of 128x4 or to span whole tiles, and to divide the buffer's 128x4, found 96x1}}
-      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(16) for !q : !sf -> vector<1x2xf8E8M0FNU>
-    }
-  }
-}
+// SET sf = 2x256xf8E8M0FNU
+// SET q = 32x256xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [256: 1 column]>
+// load_fragment_scales C3
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected the rows and blocks of the fragment to divide a tile of 128x4 or to span whole tiles, and to divide the buffer's 128x4, found 32x8}}
 
-!in = !mxgpu.ring<1 x (sf: smem<2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
-!sf = !mxgpu.buffer<smem<2x256xf8E8M0FNU>>
-!q = !mxgpu.fragment<32x256xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [256: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c8 = arith.constant 8 : index
-    mxgpu.role @read warps(1) {
-      %stage, %sf = mxgpu.consumer_wait %in : !in
-      // load_fragment_scales C3
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected the rows and blocks of the fragment to divide a tile of 128x4 or to span whole tiles, and to divide the buffer's 128x4, found 32x8}}
-      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<1x2xf8E8M0FNU>
-    }
-  }
-}
+// Rejects 192 rows, which may start in the middle of a 128-row tile, if a thread holds rows at least 64 apart.
+// SET sf = 2x1x2x256xf8E8M0FNU
+// SET q = 192x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column, 6: 32 rows]>
+// SET scales = 6x1xf8E8M0FNU
+// load_fragment_scales C3
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected the rows and blocks of the fragment to divide a tile of 128x4 or to span whole tiles, and to divide the buffer's 256x4, found 192x1}}
 
-// -----
+// SET sf = 3x1x2x256xf8E8M0FNU
+// SET q = 256x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [256: 1 row], values = [32: 1 column]>
+// SET threads = 256
+// SET warps = 8
+// SET scales = 1x1xf8E8M0FNU
+// load_fragment_scales C3
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected the rows and blocks of the fragment to divide a tile of 128x4 or to span whole tiles, and to divide the buffer's 384x4, found 256x1}}
 
-// USE scales error
+// SET sf = 2x1x2x256xf8E8M0FNU
+// SET q = 192x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [64: 1 row, 3: 64 rows], values = [32: 1 column]>
+// SET threads = 192
+// SET warps = 6
+// SET at = %c32, %i
+// SET scales = 1x1xf8E8M0FNU
+// expected-error @below {{'mxgpu.load_fragment_scales' op expected a row that is a multiple of 64 below 256, found 32}}
+
 // SET scales = 2x1xf8E8M0FNU
 // load_fragment_scales C4
 // expected-error @below {{'mxgpu.load_fragment_scales' op expected one scale for each row and block of a thread, of type 'vector<1x2xf8E8M0FNU>', found 'vector<2x1xf8E8M0FNU>'}}
 
-// -----
-
-// Rejects a fragment of scales with a block size other than 1.
-// USE role body
-// SET arguments = %i: index
-%stage, %sf = mxgpu.consumer_wait %in : !in
-// load_fragment_scales C5
-// expected-error @below {{'mxgpu.load_fragment_scales' op expected block(1), and a result and a fragment of the same type with elements of type 'f8E8M0FNU', found block(32) for}}
-%s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !s : !sf -> !s
-
-// -----
-
-// Rejects a fragment of scales whose element type differs from the buffer's.
-!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
-!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!s = !mxgpu.fragment<16x4xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @read warps(1) {
-      %stage, %sf = mxgpu.consumer_wait %in : !in
-      // load_fragment_scales C5
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected block(1), and a result and a fragment of the same type with elements of type 'f8E8M0FNU', found block(1) for '!mxgpu.fragment<16x4xf8E4M3FN}}
-      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(1) for !s : !sf -> !s
-    }
-  }
-}
-
-// -----
-
-// USE scales error
 // SET sf = 1x1x2x256xf8E8M0FNU
-// SET at = %c8
+// SET at = %i, %c8
 // load_fragment C6
 // expected-error @below {{'mxgpu.load_fragment_scales' op expected a block that is a multiple of 2 below 4, found 8}}
 
 // -----
 
-// CASES
-!out = !mxgpu.ring<1 x (y: smem<64x16xi8>), producer = threads(32), consumer = bulk_store>
-!y = !mxgpu.buffer<smem<64x16xi8>>
-!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+// TEMPLATE store
+// SET y = 32x16xi8
+// SET scope = cta
+// SET q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+// SET at = 
+!out = !mxgpu.ring<1 x (y: smem<${y}>), producer = threads(32), consumer = bulk_store, scope = ${scope}>
+!y = !mxgpu.buffer<smem<${y}>>
+!q = ${q}
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %q = "some"() : () -> !q
       %s, %y = mxgpu.producer_acquire %out : !out
-      // store_shared C7
-      // expected-error @below {{'mxgpu.store_shared' op expected a buffer with the 32x16 elements of}}
-      mxgpu.store_shared %q, %y : !q, !y
+      // BLOCK error
+      // END
+      mxgpu.store_shared %q, %y ${at} : !q, !y
     }
   }
-}
-
-!out = !mxgpu.ring<1 x (y: smem<32x6xi8>), producer = threads(32), consumer = bulk_store>
-!y = !mxgpu.buffer<smem<32x6xi8>>
-!q = !mxgpu.fragment<32x6xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @write warps(1) {
-      %q = "some"() : () -> !q
-      %s, %y = mxgpu.producer_acquire %out : !out
-      // load_fragment C4
-      // expected-error @below {{'mxgpu.store_shared' op expected the registers of a thread to fill 32-bit words, found 6 of 'i8'}}
-      mxgpu.store_shared %q, %y : !q, !y
-    }
-  }
-}
-
-!out = !mxgpu.ring<1 x (y: smem<32x16xi8>), producer = threads(32), consumer = bulk_store, scope = warp>
-!y = !mxgpu.buffer<smem<32x16xi8>>
-!q = vector<16xi8>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @write warps(1) {
-      %q = "some"() : () -> !q
-      %s, %y = mxgpu.producer_acquire %out : !out
-      // store_shared C2
-      // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = cta or pair, found}}
-      mxgpu.store_shared %q, %y at [%i, %i] : !q, !y
-    }
-  }
-}
-
-!whole = !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>>
-!part = !mxgpu.fragment<64x16xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
-func.func @rows(%x: !whole) {
-  // extract_rows C1
-  // expected-error @below {{'mxgpu.extract_rows' op expected the layout of '!mxgpu.fragment<128x16xbf16}}
-  %y = mxgpu.extract_rows %x[0] : !whole -> !part
-  return
 }
 
 // -----
 
-// USE function body
-// extract_rows C2
-// expected-error @below {{'mxgpu.extract_rows' op expected a slice index from 0 to 1, found 2}}
-%y = mxgpu.extract_rows %x[2] : !whole -> !part
+// CASES store error
+// SET y = 64x16xi8
+// store_shared C7
+// expected-error @below {{'mxgpu.store_shared' op expected a buffer with the 32x16 elements of}}
 
-// -----
+// SET y = 32x6xi8
+// SET q = !mxgpu.fragment<32x6xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column]>>
+// load_fragment C4
+// expected-error @below {{'mxgpu.store_shared' op expected the registers of a thread to fill 32-bit words, found 6 of 'i8'}}
 
-!whole = !mxgpu.fragment<128x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 64 rows, 2: 8 columns, 2: 8 rows]>>
-!part = !mxgpu.fragment<64x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
-func.func @rows(%x: !whole) {
-  // extract_rows C3
-  // expected-error @below {{'mxgpu.extract_rows' op expected a register mode that counts rows with a stride divisible by 8, the element count of a register, found stride 2}}
-  %y = mxgpu.extract_rows %x[0] : !whole -> !part
-  return
-}
-
-// -----
-
-// CASES function body
-// concat_rows C1
-// expected-error @below {{'mxgpu.concat_rows' op expected at least one slice, found none}}
-%y = "mxgpu.concat_rows"() : () -> !whole
-
-// SET arguments = %x: !whole, %p: !part
-// concat_rows C2
-// expected-error @below {{'mxgpu.concat_rows' op expected slices of the same type, found}}
-%y = mxgpu.concat_rows %x, %p : !whole, !part -> !whole
-
-// SET arguments = %p: !part
-// concat_rows C3
-// expected-error @below {{'mxgpu.concat_rows' op expected 2 slices, found 1}}
-%y = mxgpu.concat_rows %p : !part -> !whole
-
-// -----
-
-// CASES
-// Rejects 192 rows, which may start in the middle of a 128-row tile, if a thread holds rows at least 64 apart.
-!in = !mxgpu.ring<1 x (sf: smem<2x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
-!sf = !mxgpu.buffer<smem<2x1x2x256xf8E8M0FNU>>
-!q = !mxgpu.fragment<192x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column, 6: 32 rows]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @read warps(1) {
-      %stage, %sf = mxgpu.consumer_wait %in : !in
-      // load_fragment_scales C3
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected the rows and blocks of the fragment to divide a tile of 128x4 or to span whole tiles, and to divide the buffer's 256x4, found 192x1}}
-      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<6x1xf8E8M0FNU>
-    }
-  }
-}
-
-!in = !mxgpu.ring<1 x (sf: smem<3x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
-!sf = !mxgpu.buffer<smem<3x1x2x256xf8E8M0FNU>>
-!q = !mxgpu.fragment<256x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [256: 1 row], values = [32: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @read warps(8) {
-      %stage, %sf = mxgpu.consumer_wait %in : !in
-      // load_fragment_scales C3
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected the rows and blocks of the fragment to divide a tile of 128x4 or to span whole tiles, and to divide the buffer's 384x4, found 256x1}}
-      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<1x1xf8E8M0FNU>
-    }
-  }
-}
-
-!in = !mxgpu.ring<1 x (sf: smem<2x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(192)>
-!sf = !mxgpu.buffer<smem<2x1x2x256xf8E8M0FNU>>
-!q = !mxgpu.fragment<192x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [64: 1 row, 3: 64 rows], values = [32: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    %c32 = arith.constant 32 : index
-    mxgpu.role @read warps(6) {
-      %stage, %sf = mxgpu.consumer_wait %in : !in
-      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a row that is a multiple of 64 below 256, found 32}}
-      %s = mxgpu.load_fragment_scales %sf at [%c32, %i] block(32) for !q : !sf -> vector<1x1xf8E8M0FNU>
-    }
-  }
-}
-
-!in = !mxgpu.ring<1 x (a: smem<32x64xi8, sw64>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<32x64xi8, sw64>>
-!q = !mxgpu.fragment<32x64xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C8
-      // expected-error @below {{'mxgpu.load_fragment' op expected a row size that is a multiple of 16 bytes and a layout in which lane t of a warp holds word t % 4 of row t / 4 of every 8 rows, found}}
-      %q = mxgpu.load_fragment %a at [%i, %i] matrices : !a -> !q
-    }
-  }
-}
-
-!in = !mxgpu.ring<1 x (a: smem<2x8x8xi8>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<2x8x8xi8>>
-!q = !mxgpu.fragment<8x16xi8, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @read warps(1) {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C8
-      // expected-error @below {{'mxgpu.load_fragment' op expected a row size that is a multiple of 16 bytes and a layout in which lane t of a warp holds word t % 4 of row t / 4 of every 8 rows, found}}
-      %q = mxgpu.load_fragment %a at [%i, %i] matrices : !a -> !q
-    }
-  }
-}
-
-!in = !mxgpu.ring<1 x (a: smem<8x16xi8>), producer = bulk_copy, consumer = threads(32)>
-!a = !mxgpu.buffer<smem<8x16xi8>>
-!q = !mxgpu.fragment<8x16xi8, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column]>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @read warps(1) elected {
-      %s, %a = mxgpu.consumer_wait %in : !in
-      // load_fragment C9
-      // expected-error @below {{'mxgpu.load_fragment' op 'matrices' requires all lanes of a warp, found an elected role}}
-      %q = mxgpu.load_fragment %a at [%i, %i] matrices : !a -> !q
-    }
-  }
-}
+// SET scope = warp
+// SET q = vector<16xi8>
+// SET at = at [%i, %i]
+// store_shared C2
+// expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = cta or pair, found}}
