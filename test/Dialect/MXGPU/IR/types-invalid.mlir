@@ -287,63 +287,6 @@ func.func private @f() attributes {mxgpu.expected_rows = 1}
 // expected-error @below {{'func.func' op has unknown attribute "mxgpu.shedule"}}
 func.func private @f() attributes {mxgpu.shedule = 1}
 
-func.func @f(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
-  // carried_attributes C3
-  // expected-error @below {{'mx.matmul' op expected mxgpu.schedule to be #mxgpu.schedule, found 1 : i64}}
-  %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) outs(%y : tensor<128x128xf32>) {mxgpu.schedule = 1} -> tensor<128x128xf32>
-  return %0 : tensor<128x128xf32>
-}
-
-!a = tensor<128x128xf8E4M3FN>
-!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
-  // carried_attributes C3
-  // expected-error @below {{'mx.matmul' op expected mxgpu.schedules to be an array of #mxgpu.schedule_case, found 1 : i64}}
-  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedules = 1} -> !y
-  return %0 : !y
-}
-
-!a = tensor<128x128xf8E4M3FN>
-!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
-  // carried_attributes C4
-  // expected-error @below {{'mx.matmul' op expected mxgpu.schedule or mxgpu.schedules, found both}}
-  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128]>, mxgpu.schedules = [#mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 128, 128]>>]} -> !y
-  return %0 : !y
-}
-
-!a = tensor<128x128xf8E4M3FN>
-!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
-  // carried_attributes C5
-  // expected-error @below {{'mx.matmul' op expected the last case of mxgpu.schedules to have no limit}}
-  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedules = [#mxgpu.schedule_case<max_m = 4, schedule = #mxgpu.schedule<tile = [128, 128, 128]>>]} -> !y
-  return %0 : !y
-}
-
-!a = tensor<128x128xf8E4M3FN>
-!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
-  // carried_attributes C5
-  // expected-error @below {{'mx.matmul' op expected the last case of mxgpu.schedules to have no limit}}
-  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedules = []} -> !y
-  return %0 : !y
-}
-
-!a = tensor<128x128xf8E4M3FN>
-!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
-  // carried_attributes C6
-  // expected-error @below {{'mx.matmul' op expected each case of mxgpu.schedules except the last to have a limit, found #mxgpu.schedule_case}}
-  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedules = [#mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 128, 128]>>, #mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 128, 128]>>]} -> !y
-  return %0 : !y
-}
-
 // schedule_case C1
 // expected-error @below {{expected max_n to be at least 0, found -1}}
 #case = #mxgpu.schedule_case<max_n = -1, schedule = #mxgpu.schedule<tile = [128, 128, 128]>>
@@ -380,3 +323,44 @@ func.func private @f(!mxgpu.scales<128x1025>)
 // scales C3
 // expected-error @below {{expected scales of type f8E8M0FNU, f8E4M3FN or f32, found 'f32'}}
 func.func private @f(!mxgpu.scales<128, f32>)
+
+// -----
+
+// TEMPLATE matmul
+// SET attributes = none
+!a = tensor<128x128xf8E4M3FN>
+!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<128x128xf32>
+func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
+  // BLOCK error
+  // END
+  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {${attributes}} -> !y
+  return %0 : !y
+}
+
+// -----
+
+// CASES matmul error
+// SET attributes = mxgpu.schedule = 1
+// carried_attributes C3
+// expected-error @below {{'mx.matmul' op expected mxgpu.schedule to be #mxgpu.schedule, found 1 : i64}}
+
+// SET attributes = mxgpu.schedules = 1
+// carried_attributes C3
+// expected-error @below {{'mx.matmul' op expected mxgpu.schedules to be an array of #mxgpu.schedule_case, found 1 : i64}}
+
+// SET attributes = mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128]>, mxgpu.schedules = [#mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 128, 128]>>]
+// carried_attributes C4
+// expected-error @below {{'mx.matmul' op expected mxgpu.schedule or mxgpu.schedules, found both}}
+
+// SET attributes = mxgpu.schedules = [#mxgpu.schedule_case<max_m = 4, schedule = #mxgpu.schedule<tile = [128, 128, 128]>>]
+// carried_attributes C5
+// expected-error @below {{'mx.matmul' op expected the last case of mxgpu.schedules to have no limit}}
+
+// SET attributes = mxgpu.schedules = []
+// carried_attributes C5
+// expected-error @below {{'mx.matmul' op expected the last case of mxgpu.schedules to have no limit}}
+
+// SET attributes = mxgpu.schedules = [#mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 128, 128]>>, #mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 128, 128]>>]
+// carried_attributes C6
+// expected-error @below {{'mx.matmul' op expected each case of mxgpu.schedules except the last to have a limit, found #mxgpu.schedule_case}}
