@@ -74,18 +74,16 @@ assert [(g.name, g.rank, g.size, g.device, g.transport, g.status(), g.window_byt
     ("pair", rank, 2, ("sim", "sim:1")[rank], "host", None, 0) for rank in range(2)]
 
 
-def collect(rank):
-    own = np.zeros((4, 3), np.float32)
-    own[2 * rank:2 * rank + 2] = rank + 1
-    gathered = groups[rank].all_gather(mx.array(own))
-    assert (gathered.numpy() == [[1]] * 2 + [[2]] * 2).all()
-    sent = mx.array(np.arange(8, dtype=np.int32).reshape(2, 4) + 100 * rank)
-    out = groups[rank].all_to_all(sent, mx.empty((2, 4), np.int32))
-    return out.numpy()
+def collect(group, own, put, get):
+    """Checks both collectives on arrays that `put` makes and `get` reads. `own` is the window of this rank."""
+    own[2 * group.rank:2 * group.rank + 2] = group.rank + 1
+    assert (get(group.all_gather(put(own))) == [[1]] * 2 + [[2]] * 2).all()
+    sent = np.arange(8, dtype=np.int32).reshape(2, 4) + 100 * group.rank
+    out = group.all_to_all(put(sent), put(np.empty((2, 4), np.int32)))
+    np.testing.assert_array_equal(get(out), np.arange(4) + 4 * group.rank + [[0], [100]])
 
 
-for rank, out in enumerate(on_ranks(collect)):
-    np.testing.assert_array_equal(out, np.arange(4) + 4 * rank + [[0], [100]])
+on_ranks(lambda rank: collect(groups[rank], np.zeros((4, 3), np.float32), mx.array, mx.DeviceArray.numpy))
 
 
 # Groups bound to programs.
@@ -194,11 +192,7 @@ assert [(g.rank, g.device, g.transport) for g in hosts] == [(0, "cpu", "host"), 
 def run_on_cpu(rank):
     group = hosts[rank]
     own = np.zeros((4, 3), np.float32)
-    own[2 * rank:2 * rank + 2] = rank + 1
-    assert (group.all_gather(own) == [[1]] * 2 + [[2]] * 2).all()
-    sent = np.arange(8, dtype=np.int32).reshape(2, 4) + 100 * rank
-    np.testing.assert_array_equal(group.all_to_all(sent, np.empty((2, 4), np.int32)),
-                                  np.arange(4) + 4 * rank + [[0], [100]])
+    collect(group, own, np.asarray, np.asarray)
     program = mx.compile(TEXT)
     assert program.groups == {"ep": mx.GroupInfo("ep", 2, 4, 0, None)}
     refuses(mx.InvalidValueError, "entry 'sum': expected group 'ep' of 2 ranks to be bound",
