@@ -53,8 +53,11 @@ static void addKernelsToLLVM(OpPassManager &pm) {
   kernels.addPass(arith::createArithEmulateUnsupportedFloats(halves));
   kernels.addPass(math::createMathExtendToSupportedTypes());
   kernels.addPass(createMXKeepRoundings());
-  kernels.addPass(createSCFToControlFlowPass());
+  // Run this pass before there are branches: it also merges equal blocks. If
+  // two paths share a barrier, ptxas may leave a warp divergent there, and the
+  // kernel hangs.
   kernels.addPass(createConvertVectorToLLVMPass());
+  kernels.addPass(createSCFToControlFlowPass());
   kernels.addPass(createConvertToLLVMPass());
   kernels.addPass(createReconcileUnrealizedCastsPass());
   kernels.addPass(createCanonicalizerPass());
