@@ -157,8 +157,11 @@ refuses(ValueError, "from each of 2 ranks, found lengths [3]",
         lambda: mx.Group(0, 2, lambda mine: [b"abc"], timeout=1))
 refuses(ValueError, "expected a rank below 2, found 2",
         lambda: mx.Group(2, 2, lambda mine: [mine, mine]))
-refuses(ValueError, "timeout: expected up to a million seconds, found 0",
+refuses(ValueError, "timeout: expected more than 0 and less than a million seconds, found 0",
         lambda: mx.Group(0, 1, timeout=0))
+for option, value, wanted in (("timeout", "5", "seconds"), ("name", 3, "a string"), ("transport", 3, "a string")):
+    refuses(TypeError, f"{option}: expected {wanted}, found {type(value).__name__}",
+            lambda option=option, value=value: mx.Group(0, 1, **{option: value}))
 
 # The device cpu uses host memory without copies.
 mx.set_device("cpu")

@@ -221,5 +221,5 @@ for kind, text, call in (
     a, = needing(x)
     refuses(kind, text, call)
 group.close()
-refuses(ValueError, "that is open, found", lambda: ep.dispatch(x, ids, weights, EXPERTS, group))
+refuses(ValueError, "expected an open rank group", lambda: ep.dispatch(x, ids, weights, EXPERTS, group))
 print("right")

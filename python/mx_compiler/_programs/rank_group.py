@@ -3,6 +3,7 @@
 
 import contextlib
 import ctypes
+import numbers
 import threading
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
@@ -81,6 +82,18 @@ class SharedRankGroup:
             call("mxGroupAllToAll", self.handle, source, target, count, stream)
 
 
+def check_options(name, timeout, transport):
+    """Raises TypeError or ValueError for options that no rank group accepts."""
+    for option, value, wanted, what in (
+            ("name", name, str, "a string"), ("transport", transport, str, "a string"),
+            ("timeout", timeout, numbers.Real, "seconds")):
+        if not isinstance(value, wanted):
+            raise TypeError(f"{option}: expected {what}, found {type(value).__name__}")
+    if not 0 < timeout < 1e6:
+        raise ValueError("timeout: expected more than 0 and less than a million seconds, found "
+                         f"{timeout!r}")
+
+
 class Group(Closing):
     """One rank's handle of a rank group, on the current device. All ranks create the group together.
     A rank is a process, or a thread with its own device.
@@ -138,8 +151,7 @@ class Group(Closing):
         if on_host and transport in ("nccl", "peer"):
             raise ValueError(f'transport: expected "host" or "auto" on cpu, found "{transport}", '
                              "which requires GPUs")
-        if not 0 < timeout < 1e6:
-            raise ValueError(f"timeout: expected up to a million seconds, found {timeout!r}")
+        check_options(name, timeout, transport)
         handle = ctypes.c_void_p()
         config = library.INTERFACE.mxGroupConfig(
             name.encode(), rank, size, max(1, int(timeout * 1e9)), exchange, None,
@@ -162,7 +174,7 @@ class Group(Closing):
     @internal
     def shared(self):
         if self._shared is None:
-            raise ValueError("the rank group was closed")
+            raise ValueError("the rank group was closed: create another")
         return self._shared
 
     @property
@@ -194,7 +206,7 @@ class Group(Closing):
 
     def abort(self, why: str) -> None:
         """Ends the rank group on all ranks. Later collectives raise an Error with the text `why`."""
-        call("mxGroupAbort", self.handle, why.encode())
+        call("mxGroupAbort", self.handle, str(why).encode())
 
     def all_gather(self, array: Any, *, stream: Any = None) -> Any:
         """Gathers in place. The first dimension of the array is divided into a segment for each

@@ -179,7 +179,13 @@ def check_refused(mesh, whole):
     x, ids, weights = (a.to(DEVICE) for a in next(draw(0, [TOKENS]))[:3])
     for error, text, call in (
             (TypeError, "ids: expected integers, found torch.float32", lambda other: other(x, weights, weights)),
-            (ValueError, "expected shape (40, 3)", lambda other: other(x, ids, weights[:, :1]))):
+            (ValueError, "expected shape (40, 3)", lambda other: other(x, ids, weights[:, :1])),
+            (TypeError, "ids: expected a tensor, found list", lambda other: other(x, [1], weights)),
+            (ValueError, "dim of the experts", lambda other: other(x[:, 1:], ids, weights)),
+            (ValueError, "mxfp9", lambda other: ep.routed_experts(
+                x.bfloat16(), ids, weights, torch.cat((other.w1, other.w3), 1), other.w2, other.group,
+                activations="mxfp9")),
+            (TypeError, "x: expected", lambda other: ep.dispatch(x.float(), ids, weights, EXPERTS, other.group))):
         with ep.Group(mesh["ep"], tokens=TOKENS, timeout=60) as told:
             dist.barrier()  # otherwise a slow rank would get the error during creation
             refuses(error, text,
@@ -194,7 +200,11 @@ def check_refused(mesh, whole):
     refuses(mx.Error, "found 80 on rank 0", lambda: group.check())
     assert group.status().rank == 0
     group.close()
-    refuses(ValueError, "that is open", lambda: experts(x, ids, weights))
+    refuses(ValueError, "expected an open rank group, found a closed one", lambda: experts(x, ids, weights))
+    # A rank group that one rank refuses to create does not disturb the next.
+    refuses((mx.Error, RuntimeError) if RANK == 0 else ValueError, "rank 1 did not join" if RANK == 0 else "tokens: ",
+            lambda: ep.Group(mesh["ep"], tokens=TOKENS if RANK == 0 else 0, timeout=1))
+    ep.Group(mesh["ep"], tokens=TOKENS, timeout=60).close()
 
 
 def check_capacity(mesh, whole):

@@ -4,9 +4,10 @@ ranks, as an operator and as a module, and exchanges of rows."""
 
 import collections
 import datetime
+import functools
 import itertools
 import weakref
-from typing import Any, NamedTuple, Tuple
+from typing import Any, Callable, NamedTuple, ParamSpec, Tuple, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -67,15 +68,17 @@ class Group:
     def __init__(self, process_group: Any = None, *, tokens: int, slots: int | None = None,
                  parts: int | None = None, timeout: float = 100.0,
                  transport: str | None = None, name: str = "ep") -> None:
+        found = _find_process_group(process_group)
+        if found is not None:
+            _counts[found.group_name] += 1  # on ranks that refuse an argument too
         for argument, size in (("tokens", tokens), ("slots", tokens if slots is None else slots),
                                ("parts", 1 if parts is None else parts)):
             check.size(argument, size, 1)
+        rank_group.check_options(name, timeout, transport or "auto")
         self._parts = parts
-        found = _find_process_group(process_group)
         if found is None:
             self._begin(f"alone/{next(_alone)}", None, 0, 1, device_name(), tokens)
             return
-        _counts[found.group_name] += 1
         key = f"{found.group_name}/{_counts[found.group_name]}"
         rank, size = dist.get_rank(found), dist.get_world_size(found)
         place = _place_of(found)
@@ -248,7 +251,26 @@ def _exchange_over(store, rank, size, timeout, name):
 
 # --- Experts --------------------------------------------------------------------------
 
+_P, _R = ParamSpec("_P"), TypeVar("_R")
 
+
+def _ends_group(call: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Lets a collective call that refuses an argument end the rank group, because the other ranks
+    wait."""
+    @functools.wraps(call)
+    def run(*args, **options):
+        try:
+            return call(*args, **options)
+        except (TypeError, ValueError) as error:
+            for found in (*args, *options.values()):
+                group = getattr(found, "group", found)
+                if isinstance(group, Group) and not group._is_closed:
+                    group.refuse(error)
+            raise
+    return run
+
+
+@_ends_group
 def routed_experts(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, group: Group, *,
                    capacity: int | None = None, activations: str = "mxfp8",
                    weights_format: str = "mxfp8", gradients: str = "mxfp8") -> Tensor:
@@ -279,10 +301,7 @@ def routed_experts(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tens
     the argument."""
     check_tensors(x=x, ids=ids, weights=weights, w1=w1, w2=w2)
     _check_rank_group(group)
-    try:
-        _check_options(ids, weights, capacity)
-    except (TypeError, ValueError) as error:
-        group.refuse(error)
+    _check_options(ids, weights, capacity)
     return torch.ops.mx.routed_experts(
         x, _narrow_ids(ids, w1.shape[0] * group.size), weights.to(torch.float32), w1, w2,
         group.key, capacity or 0, activations, weights_format, gradients)[0]
@@ -293,6 +312,8 @@ def _check_rank_group(group, experts=None, name="experts"):
     if not isinstance(group, Group):
         raise TypeError("group: expected an mx_compiler.torch.ep.Group, found "
                         f"{type(group).__name__}")
+    if group._is_closed:
+        raise ValueError("group: expected an open rank group, found a closed one: create another")
     if experts is None:
         return
     check.size(name, experts, 1)
@@ -464,6 +485,7 @@ class Dispatched(NamedTuple):
     count: Tensor
 
 
+@_ends_group
 def dispatch(x: Tensor, ids: Tensor, weights: Tensor, experts: int, group: Group, *,
              capacity: int | None = None) -> Dispatched:
     """Sends the tokens of each rank to the ranks that own their experts.
@@ -490,6 +512,7 @@ def dispatch(x: Tensor, ids: Tensor, weights: Tensor, experts: int, group: Group
     return Dispatched(rows, probs, tokens, slots, ends, count)
 
 
+@_ends_group
 def collect(z: Tensor, slots: Tensor, ids: Tensor, experts: int, group: Group) -> Tensor:
     """Sums the results of all ranks' experts for each token.
 
@@ -745,6 +768,7 @@ class MXRoutedExperts(MXGroupedExperts):
                              f"{self.group.size}, the number of ranks, found {weight.shape[0]}")
         return local
 
+    @_ends_group
     def forward(self, x: Tensor, ids: Tensor, weights: Tensor) -> Tensor:
         rows = to_bf16("x", x)
         w1, w2, w3 = (self._local(name) for name in _NAMES)
