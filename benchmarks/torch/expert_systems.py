@@ -129,7 +129,7 @@ def experts_bf16(rows, w1, w2, ends):
 
 
 class _Exchange(torch.autograd.Function):
-    """Exchange of rows, `there(x)`, whose gradient is another, `back(dy)`."""
+    """Exchange of rows by `there`, with the gradient by `back`."""
 
     @staticmethod
     def forward(ctx, x, there, back):
@@ -162,13 +162,8 @@ class AllToAll(Autograd):
         by_rank = torch.stack((counts.view(p.ranks, -1).sum(1), theirs.view(p.ranks, -1).sum(1)))
         in_splits, out_splits = by_rank.tolist()  # waits on the host
         self.sent = sum(in_splits) - in_splits[p.rank]
-
-        def send(rows):
-            return exchange(rows, out_splits, in_splits)
-
-        def send_back(rows):
-            return exchange(rows, in_splits, out_splits)
-
+        send = functools.partial(exchange, out_splits=out_splits, in_splits=in_splits)
+        send_back = functools.partial(exchange, out_splits=in_splits, in_splits=out_splits)
         rows = _Exchange.apply(x[order // p.choices], send, send_back)
         # From [rank, expert] to [expert, rank].
         expert = torch.repeat_interleave(

@@ -52,7 +52,8 @@ llvm::Error mx::checkRanks(ModuleOp module, const RunOptions &options) {
   if (!(options.timeout > 0 && options.timeout <= kLongestTimeout)) {
     std::ostringstream found;
     found << options.timeout;
-    return makeError("--timeout: expected up to a million seconds, found " +
+    return makeError("--timeout: expected more than 0 and at most a million "
+                     "seconds, found " +
                      found.str());
   }
   if (options.ranks == 1)

@@ -83,7 +83,7 @@ class SharedRankGroup:
 
 
 def check_options(name, timeout, transport):
-    """Raises TypeError or ValueError for options that no rank group accepts."""
+    """Raises TypeError or ValueError for an option of a wrong type, or a wrong timeout."""
     for option, value, wanted, what in (
             ("name", name, str, "a string"), ("transport", transport, str, "a string"),
             ("timeout", timeout, numbers.Real, "seconds")):

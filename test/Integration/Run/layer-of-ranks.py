@@ -1,6 +1,6 @@
 """Runs the layer of examples/moe_layer_ranks.mlir on several ranks, for routings of every kind: RANKS/CHOICES/ROUTINGS...
-On the reference path (cpu), rows, operands, matmuls and gradients equal those of a single rank with all tokens, byte for
-byte, and token sums follow the order of docs/reference/Spec.md. On a chip, each rank is a simulated device.
+On the reference path (cpu), rows, operands, matmuls and gradients equal a single rank's with all tokens, byte for byte,
+and token sums follow the order of docs/reference/Spec.md. On a chip, each rank is a simulated device.
 
 RUN: env MX_SIM_DEVICES=8 MX_CUDA_DRIVER=none MX_QUIET=1 %python %s mx-compile %examples/moe_layer_ranks.mlir %t sm_90a 2/2/3
 REQUIRES: compiler, numpy

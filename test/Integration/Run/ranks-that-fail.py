@@ -69,7 +69,7 @@ np.save("n-1.npy", np.int64(7))
 assert run("slow.mlir", 3, CPU, *slow, "--timeout=100")[0] == 0
 for value, shown in ("0", "0"), ("-1", "-1"), ("2e6", "2e+06"), ("nan", "nan"):
     expect(run("slow.mlir", 3, CPU, *slow, f"--timeout={value}"), 2,
-           f"mx-run: --timeout: expected up to a million seconds, found {shown}")
+           f"mx-run: --timeout: expected more than 0 and at most a million seconds, found {shown}")
 
 # If a rank refuses the data, both paths print the same message.
 write("many.mlir", """mx.group @ep size = 2 tokens = 4

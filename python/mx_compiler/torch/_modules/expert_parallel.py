@@ -74,9 +74,9 @@ class Group:
         for argument, size in (("tokens", tokens), ("slots", tokens if slots is None else slots),
                                ("parts", 1 if parts is None else parts)):
             check.size(argument, size, 1)
-        rank_group.check_options(name, timeout, transport or "auto")
         self._parts = parts
         if found is None:
+            rank_group.check_options(name, timeout, transport or "auto")
             self._begin(f"alone/{next(_alone)}", None, 0, 1, device_name(), tokens)
             return
         key = f"{found.group_name}/{_counts[found.group_name]}"
@@ -256,14 +256,15 @@ _P, _R = ParamSpec("_P"), TypeVar("_R")
 
 def _ends_group(call: Callable[_P, _R]) -> Callable[_P, _R]:
     """Lets a collective call that refuses an argument end the rank group, because the other ranks
-    wait."""
+    wait. `call` takes the rank group, its key, or a module with the rank group."""
     @functools.wraps(call)
     def run(*args, **options):
         try:
             return call(*args, **options)
         except (TypeError, ValueError) as error:
-            for found in (*args, *options.values()):
-                group = getattr(found, "group", found)
+            for given in (*args, *options.values()):
+                group = _known.get(given) if isinstance(given, str) else given
+                group = getattr(group, "group", group)
                 if isinstance(group, Group) and not group._is_closed:
                     group.refuse(error)
             raise
@@ -358,16 +359,14 @@ def _check_choice(x, ids, weights):
 
 
 def _check_tokens(group, x):
-    """Checks that the number of tokens, the first dimension of `x`, does not exceed the limit of the
-    rank group, and that `x` is on the group's device. Otherwise ends the rank group, because the
-    other ranks wait, and raises ValueError."""
+    """Raises ValueError if the number of tokens, the first dimension of `x`, exceeds the limit of the
+    rank group, or if `x` is not on the group's device."""
     if x.shape[0] > group.tokens:
-        group.refuse(ValueError(
-            f"x: expected at most {group.tokens} tokens, the limit of the rank group, "
-            f"found {x.shape[0]} on rank {group.rank}"))
+        raise ValueError(f"x: expected at most {group.tokens} tokens, the limit of the rank group, "
+                         f"found {x.shape[0]} on rank {group.rank}")
     if (place := place_of([x])) != group.device:
-        group.refuse(ValueError(f"x: expected a tensor for {group.device}, the device of the "
-                                f"rank group, found a tensor for {place} on rank {group.rank}"))
+        raise ValueError(f"x: expected a tensor for {group.device}, the device of the rank group, "
+                         f"found a tensor for {place} on rank {group.rank}")
 
 
 def _check(x, ids, weights, w1, w2):
@@ -378,6 +377,7 @@ _check_once = tensors.once(_check)
 
 
 @tensors.operator("routed_experts")
+@_ends_group
 def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, group: str,
             capacity: int, activations: str, weights_format: str, gradients: str
             ) -> list[Tensor]:
@@ -385,10 +385,7 @@ def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, gro
     the backward pass. y is rounded here, so torch.compile cannot drop the rounding. A capacity
     of 0 means the largest number of rows that can arrive."""
     ranks = _find_rank_group(group)
-    try:
-        _check_once(x, ids, weights, w1, w2)
-    except (TypeError, ValueError) as error:
-        ranks.refuse(error)  # the other ranks wait
+    _check_once(x, ids, weights, w1, w2)
     _check_tokens(ranks, x)
     x, ids, weights, w1, w2 = map(tensors.plain, (x, ids, weights, w1, w2))
     layer = ranks.find_layer(w1.shape[0] * ranks.size, w1.shape[2], w1.shape[1] // 2,
@@ -421,6 +418,7 @@ def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gra
 
 
 @tensors.operator("routed_experts_backward")
+@_ends_group
 def _routed_backward(dy: Tensor, ids: Tensor, saved: list[Tensor], group: str,
                      activations: str, weights_format: str, gradients: str,
                      weight_gradients: str = "f32") -> list[Tensor]:
@@ -548,6 +546,7 @@ def _check_rows(name, z, slots):
 
 
 @tensors.operator("ep_dispatch")
+@_ends_group
 def _dispatch(x: Tensor, ids: Tensor, weights: Tensor, group: str, experts: int, capacity: int
               ) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Returns rows, their weights, slots, ends and count. A capacity of 0 means the largest
@@ -569,6 +568,7 @@ def _(x, ids, weights, group, experts, capacity):
 
 
 @tensors.operator("ep_dispatch_backward")
+@_ends_group
 def _dispatch_backward(drows: Tensor, dprobs: Tensor, slots: Tensor, ids: Tensor, group: str,
                        experts: int) -> Tuple[Tensor, Tensor]:
     """Returns the gradients of x and weights in f32."""
@@ -584,6 +584,7 @@ def _(drows, dprobs, slots, ids, group, experts):
 
 
 @tensors.operator("ep_collect")
+@_ends_group
 def _collect(z: Tensor, slots: Tensor, ids: Tensor, group: str, experts: int) -> Tensor:
     """Returns y in f32."""
     _check_rows("z", z, slots)
@@ -599,6 +600,7 @@ def _(z, slots, ids, group, experts):
 
 
 @tensors.operator("ep_collect_backward")
+@_ends_group
 def _collect_backward(dy: Tensor, slots: Tensor, ids: Tensor, group: str, experts: int
                       ) -> Tensor:
     """Returns the gradient of z in bf16. The gradient of a row is the gradient of its token's
