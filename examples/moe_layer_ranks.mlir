@@ -19,7 +19,7 @@
 //   z[p]         = h[p] W2[g]^T                         P x H
 //   collect      Y[t] = sum over ranks of the sum of z[p] of token t
 //
-// P is the argument %capacity. Matmuls choose their schedules for 128 rows, as many as
+// P is the argument %capacity. Kernels choose their schedules for 128 rows, as many as
 // arrive if the choices are spread evenly. @forward returns the number of pairs, %count,
 // which exceeds P if some pairs did not fit. With `slots = m` in the group, a window has m
 // rows for each rank, and @forward also returns how many its tokens need, %needed. All
@@ -175,7 +175,7 @@ func.func private @compute(%ids: !ids, %wi: !wi, %we: !we, %ws: !ws, %wp: !wp, %
   %xq:4 = mx.fused_quantize ragged = rows ins(%we : !we) input_scales(%ws : !ws)
       gather(%sorted#0 : !list) offsets(%sorted#2 : !ends)
       outs(%xe0, %xs0, %xte0, %xts0 : !xe, !xs, !xte, !xts)
-      axes = [1, 0] -> !xe, !xs, !xte, !xts
+      axes = [1, 0] {mxgpu.expected_rows = 128 : i64} -> !xe, !xs, !xte, !xts
 
   %gu0 = tensor.empty(%p) : !gu
   %gu = mx.grouped_matmul ragged = rows
@@ -209,7 +209,7 @@ func.func private @compute(%ids: !ids, %wi: !wi, %we: !we, %ws: !ws, %wp: !wp, %
   %hts0 = tensor.empty(%blocks) : !hts
   %hq:4 = mx.quantize ragged = rows ins(%h : !h) offsets(%sorted#2 : !ends)
       outs(%he0, %hs0, %hte0, %hts0 : !he, !hs, !hte, !hts) axes = [1, 0]
-      -> !he, !hs, !hte, !hts
+      {mxgpu.expected_rows = 128 : i64} -> !he, !hs, !hte, !hts
 
   // Each rank sums its rows of a token, and the token's rank adds the sums.
   %z0 = tensor.empty(%p) : !z
@@ -285,7 +285,7 @@ func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends
   %zq:4 = mx.fused_quantize ragged = rows ins(%w#1 : !wd) input_scales(%w#2 : !ws)
       gather(%rows : !list) offsets(%ends : !ends)
       outs(%ze0, %zs0, %zte0, %zts0 : !ze, !xs, !zte, !xts)
-      axes = [1, 0] -> !ze, !xs, !zte, !xts
+      axes = [1, 0] {mxgpu.expected_rows = 128 : i64} -> !ze, !xs, !zte, !xts
 
   // dh = dz W2, dW2 = dz^T h.
   %dh0 = tensor.empty(%p) : !h
@@ -360,7 +360,7 @@ func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends
   %gts0 = tensor.empty(%blocks) : !gts
   %gq:4 = mx.quantize ragged = rows ins(%dgu : !gu) offsets(%ends : !ends)
       outs(%ge0, %gs0, %gte0, %gts0 : !ge, !gs, !gte, !gts) axes = [1, 0]
-      -> !ge, !gs, !gte, !gts
+      {mxgpu.expected_rows = 128 : i64} -> !ge, !gs, !gte, !gts
 
   // dX = sum of dgu W1 over the rows of a token, dW1 = dgu^T x. The sums of dX are
   // exchanged while dW1 is computed.

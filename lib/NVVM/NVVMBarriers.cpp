@@ -20,6 +20,10 @@ void NVVMBuilder::initBarrier(Value barrier, Value count) {
   NVVM::MBarrierInitOp::create(*this, barrier, count, /*predicate=*/Value());
 }
 
+void NVVMBuilder::invalidateBarrier(Value barrier) {
+  NVVM::MBarrierInvalOp::create(*this, barrier);
+}
+
 void NVVMBuilder::fenceBarrierInit() {
   NVVM::FenceMbarrierInitOp::create(*this);
 }

@@ -34,22 +34,24 @@ LAUNCHES = {
     # after they are received.
     ("moe_layer_ranks", "quantize_weights"): "quantize quantize_0",
     ("moe_layer_ranks", "forward"):
-        "quantize linalg_map copy group_count group_sum group_ends group_place linalg_generic quantize_0 grouped_matmul "
-        "quantize_1 grouped_matmul_0 linalg_generic_0 combine_count combine_start combine_place combine_order combine "
-        "linalg_generic_1 linalg_generic_2 combine_count_0 combine_start combine_place_0 combine_order_0 combine_0",
+        "quantize linalg_map copy group_count group_sum group_ends group_place linalg_generic quantize_0 "
+        "quantize_0_rest grouped_matmul quantize_1 quantize_1_rest grouped_matmul_0 linalg_generic_0 combine_count "
+        "combine_start combine_place combine_order combine linalg_generic_1 linalg_generic_2 combine_count_0 "
+        "combine_start combine_place_0 combine_order_0 combine_0",
     ("moe_layer_ranks", "quantize_and_forward"):
         "forward_quantize forward_linalg_map forward_copy quantize_weights_quantize quantize_weights_quantize_0 "
         "forward_group_count forward_group_sum forward_group_ends forward_group_place forward_linalg_generic "
-        "forward_quantize_0 forward_grouped_matmul forward_quantize_1 forward_grouped_matmul_0 "
+        "forward_quantize_0 forward_quantize_0_rest forward_grouped_matmul forward_quantize_1 "
+        "forward_quantize_1_rest forward_grouped_matmul_0 "
         "forward_linalg_generic_0 forward_combine_count forward_combine_start forward_combine_place "
         "forward_combine_order forward_combine forward_linalg_generic_1 forward_linalg_generic_2 "
         "forward_combine_count_0 forward_combine_start forward_combine_place_0 forward_combine_order_0 "
         "forward_combine_0",
     ("moe_layer_ranks", "backward"):
-        "forward_quantize forward_quantize_0 grouped_matmul grouped_matmul_0 reduce quantize_1 grouped_matmul_1 "
-        "forward_linalg_generic_0 forward_combine_count forward_combine_start forward_combine_place "
-        "forward_combine_order forward_combine forward_linalg_map forward_copy forward_linalg_generic_1 "
-        "forward_linalg_generic_2 grouped_matmul_2 forward_combine_count forward_combine_start "
+        "forward_quantize forward_quantize_0 forward_quantize_0_rest grouped_matmul grouped_matmul_0 reduce quantize_1 "
+        "quantize_1_rest grouped_matmul_1 forward_linalg_generic_0 forward_combine_count forward_combine_start "
+        "forward_combine_place forward_combine_order forward_combine forward_linalg_map forward_copy "
+        "forward_linalg_generic_1 forward_linalg_generic_2 grouped_matmul_2 forward_combine_count forward_combine_start "
         "forward_combine_place forward_combine_order combine_0 forward_linalg_generic_1 linalg_generic_3 "
         "forward_combine_count_0 forward_combine_start forward_combine_place_0 forward_combine_order_0 "
         "forward_combine_0",

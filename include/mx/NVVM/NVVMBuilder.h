@@ -116,6 +116,8 @@ public:
 
   // mbarrier (PTX ISA, Parallel Synchronization and Communication).
   void initBarrier(mlir::Value barrier, mlir::Value count);
+  /// Ends the life of a barrier, which can then be initialized again.
+  void invalidateBarrier(mlir::Value barrier);
   void fenceBarrierInit();
   void arrive(mlir::Value barrier, int64_t count = 1);
   void arriveExpectBytes(mlir::Value barrier, int64_t bytes);

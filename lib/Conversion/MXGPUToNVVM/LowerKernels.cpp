@@ -189,36 +189,66 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
   }
 }
 
+/// Returns the rings with barriers.
+static SmallVector<PlacedRingOp> getRings(KernelOp kernel) {
+  return llvm::to_vector(llvm::make_filter_range(
+      kernel.getBody().getOps<PlacedRingOp>(),
+      [](PlacedRingOp ring) { return ring.getBarriers().has_value(); }));
+}
+
+/// Returns the bytes of the full barriers of a ring, which the empty barriers
+/// follow.
+static SmallVector<int64_t> getBarriers(PlacedRingOp ring) {
+  int64_t step = ring.getStride();
+  if (hasBarriersBehind(ring.getType()))
+    step >>= getBarrierShift(step);
+  SmallVector<int64_t> full;
+  for (int64_t i = 0; i < ring.getType().getStages(); ++i)
+    full.push_back(*ring.getBarriers() + i * step);
+  return full;
+}
+
+static scf::IfOp ifFirstThread(NVVMBuilder &builder) {
+  Value isFirstThread = arith::CmpIOp::create(
+      builder, arith::CmpIPredicate::eq, builder.threadId(), builder.i32(0));
+  return scf::IfOp::create(builder, isFirstThread, /*withElse=*/false);
+}
+
 /// Lets a thread initialize all barriers and make them visible to the copy
 /// engine and the tensor core.
 static void initBarriers(NVVMBuilder &builder, KernelOp kernel,
                          ArrayRef<Value> maps) {
-  Value thread = builder.threadId();
-  Value isFirstThread = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                              thread, builder.i32(0));
-  auto ifOp = scf::IfOp::create(builder, isFirstThread, /*withElse=*/false);
+  scf::IfOp ifOp = ifFirstThread(builder);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   for (Value map : maps)
     builder.prefetchTensorMap(map);
-  for (auto ring : kernel.getBody().getOps<PlacedRingOp>()) {
-    if (!ring.getBarriers())
-      continue;
+  for (PlacedRingOp ring : getRings(kernel)) {
     Value empty = builder.i32(*ring.getEmpty());
     if (std::optional<int64_t> other = ring.getOtherEmpty())
       empty = arith::SelectOp::create(builder, builder.isLeader(), empty,
                                       builder.i32(*other));
-    int64_t step = ring.getStride();
-    if (hasBarriersBehind(ring.getType()))
-      step >>= getBarrierShift(step);
-    for (int64_t i = 0; i < ring.getType().getStages(); ++i) {
-      int64_t full = *ring.getBarriers() + i * step;
+    for (int64_t full : getBarriers(ring)) {
       builder.initBarrier(builder.shared(full), builder.i32(*ring.getFull()));
       builder.initBarrier(builder.shared(full + mx::target::kMBarrierBytes),
                           empty);
     }
   }
   builder.fenceBarrierInit();
+}
+
+/// Lets a thread end the lives of all barriers, which no role uses any more.
+static void invalidateBarriers(NVVMBuilder &builder,
+                               ArrayRef<PlacedRingOp> rings) {
+  scf::IfOp ifOp = ifFirstThread(builder);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  for (PlacedRingOp ring : rings)
+    for (int64_t full : getBarriers(ring)) {
+      builder.invalidateBarrier(builder.shared(full));
+      builder.invalidateBarrier(
+          builder.shared(full + mx::target::kMBarrierBytes));
+    }
 }
 
 static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
@@ -331,6 +361,45 @@ static void tearDown(NVVMBuilder &builder, KernelOp kernel,
   LLVM::ReturnOp::create(builder, ValueRange());
 }
 
+/// Returns the last operation of a kernel that may run again, or null.
+static mx::mxgpu::YieldOp getYield(KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  return body.empty() ? nullptr : dyn_cast<mx::mxgpu::YieldOp>(body.back());
+}
+
+/// Wraps the kernel from `first` on in a loop over the CTAs that this CTA
+/// stands for, which ends when `repeats` is false.
+static void buildLoop(NVVMBuilder &builder, Operation *first,
+                      ArrayRef<PlacedRingOp> rings, Value repeats) {
+  Block *entry = builder.getInsertionBlock();
+  builder.syncCta();
+  invalidateBarriers(builder, rings);
+  Operation *last = &entry->back();
+  // Only the first pass depends on other kernels.
+  for (Operation &op : llvm::make_early_inc_range(*entry))
+    if (isa<WaitDependenciesOp, LaunchDependentsOp, PlacedRingOp>(op))
+      op.moveBefore(first);
+  builder.setInsertionPoint(first);
+  Value own = builder.ctaId();
+  Value ctas = builder.ctaCount();
+  auto loop = scf::WhileOp::create(
+      builder, TypeRange(builder.getI32Type()), ValueRange(own),
+      [](OpBuilder &, Location, ValueRange) {},
+      [](OpBuilder &nested, Location loc, ValueRange next) {
+        scf::YieldOp::create(nested, loc, next);
+      });
+  Block *body = loop.getBeforeBody();
+  body->getOperations().splice(body->end(), entry->getOperations(),
+                               first->getIterator(),
+                               std::next(last->getIterator()));
+  Value cta = body->getArgument(0);
+  body->walk([&](NVVM::BlockIdXOp id) { id.replaceAllUsesWith(cta); });
+  builder.setInsertionPointToEnd(body);
+  scf::ConditionOp::create(builder, repeats,
+                           ValueRange(builder.add(cta, ctas)));
+  builder.setInsertionPointAfter(loop);
+}
+
 static void lower(KernelOp kernel) {
   declareSharedMemory(kernel->getParentOfType<gpu::GPUModuleOp>());
   NVVMBuilder builder(kernel.getLoc(), kernel.getContext());
@@ -340,13 +409,23 @@ static void lower(KernelOp kernel) {
   builder.setInsertionPointToStart(entry);
   mapArguments(builder, kernel, function);
   TensorMemoryOp memory = getTensorMemory(kernel);
+  SmallVector<PlacedRingOp> rings = getRings(kernel);
+  // The loop begins with the set-up.
+  Operation *first = builder.i32(0).getDefiningOp();
   Value firstColumn = setUp(builder, kernel, memory, getMaps(function));
   if (memory)
     memory.replaceAllUsesWith(firstColumn);
+  Value repeats;
+  if (mx::mxgpu::YieldOp yield = getYield(kernel)) {
+    repeats = yield.getOperand(0);
+    yield.erase();
+  }
   lowerRoles(kernel);
   entry->getOperations().splice(entry->end(),
                                 kernel.getBody().front().getOperations());
   builder.setInsertionPointToEnd(entry);
+  if (repeats)
+    buildLoop(builder, first, rings, repeats);
   tearDown(builder, kernel, memory, firstColumn);
   if (memory)
     memory.erase();
@@ -373,6 +452,8 @@ struct LowerKernelsPass final
             kernel,
             "kernels are: run mxgpu-lower-work and mxgpu-lower-rings first")))
       return failure();
+    if (auto yield = getYield(kernel); yield && getTensorMemory(kernel))
+      return yield.emitOpError("expected a kernel without tensor memory");
     return getRolesByWarp(kernel);
   }
 };

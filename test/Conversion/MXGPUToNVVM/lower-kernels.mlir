@@ -134,6 +134,36 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
+  // A kernel that repeats is a loop over CTAs. Each pass initializes the barriers and invalidates
+  // them after all roles. Only the first pass waits for other kernels.
+  // CHECK-LABEL: llvm.func @repeated(
+  // CHECK-SAME:    , %[[MORE:[^:]*]]: i1)
+  // CHECK:         mxgpu.wait_dependencies
+  // CHECK:         %[[OWN:.*]] = nvvm.read.ptx.sreg.ctaid.x
+  // CHECK:         %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x
+  // CHECK:         scf.while (%[[CTA:.*]] = %[[OWN]])
+  // CHECK:           nvvm.mbarrier.init %[[FULL:.*]], %c1_i32
+  // CHECK:           nvvm.mbarrier.init %[[EMPTY:.*]], %c4_i32
+  // CHECK:           nvvm.barrier0
+  // CHECK:           memref.store %[[CTA]]
+  // CHECK:           nvvm.barrier0
+  // CHECK-NEXT:      scf.if
+  // CHECK-COUNT-4:     nvvm.mbarrier.inval
+  // CHECK:           %[[NEXT:.*]] = arith.addi %[[CTA]], %[[CTAS]]
+  // CHECK-NEXT:      scf.condition(%[[MORE]]) %[[NEXT]]
+  // CHECK:         llvm.return
+  mxgpu.kernel @repeated(%to: memref<?xi32>, %more: i1) {
+    %c0 = arith.constant 0 : index
+    %ring = mxbar.placed_ring "ring" offsets [0] stride(128) barriers(16) full(1) empty(4) : !ring
+    mxgpu.wait_dependencies
+    mxgpu.role @write warps(1) {
+      %cta = nvvm.read.ptx.sreg.ctaid.x : i32
+      memref.store %cta, %to[%c0] : memref<?xi32>
+    }
+    mxgpu.assign_warps @write from 0
+    mxgpu.yield %more : i1
+  }
+
   // A memref is passed as its pointer and its dynamic sizes, strides and offset.
   // CHECK-LABEL: llvm.func @parameters(
   // CHECK-SAME:    %{{[^:]*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %[[M:[^:]*]]: !llvm.ptr, %[[ROWS:[^:]*]]: i64, %[[STRIDE:[^:]*]]: i64, %[[OFFSET:[^:]*]]: i64, %{{[^:]*}}: i64, %{{[^:]*}}: i1, %{{[^:]*}}: f32, %{{[^:]*}}: !llvm.ptr)

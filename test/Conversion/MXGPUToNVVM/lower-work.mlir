@@ -158,6 +158,41 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
+  // The tiles of rows below a limit are the whole grid. A kernel for the other tiles adds the limit,
+  // and repeats until a tile is missing.
+  // CHECK-LABEL: mxgpu.kernel @limited(
+  // CHECK-SAME:    %{{.*}}: index, %[[INDEX:.*]]: index, %{{.*}}: memref<8xi32>,
+  // CHECK:         %[[LIMIT:.*]] = arith.index_cast %[[INDEX]] : index to i32
+  // CHECK:         arith.divui %{{.*}}, %[[LIMIT]]
+  // CHECK-NOT:     mxgpu.yield
+  // CHECK-LABEL: mxgpu.kernel @rest(
+  // CHECK-SAME:    %{{.*}}: index, %[[INDEX:.*]]: index, %{{.*}}: memref<8xi32>,
+  // CHECK:         %[[LIMIT:.*]] = arith.index_cast %[[INDEX]] : index to i32
+  // CHECK:         arith.addi %{{.*}}, %[[LIMIT]]
+  // CHECK:         %[[EXISTS:.*]] = arith.cmpi ne
+  // CHECK:         scf.if %[[EXISTS]]
+  // CHECK:         mxgpu.yield %[[EXISTS]] : i1
+  mxgpu.kernel @limited(%n: index, %limit: index, %offsets: memref<8xi32>, %out: memref<?x?xi64>) {
+    %c0 = arith.constant 0 : index
+    %scheduler = mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%offsets : memref<8xi32>) limit(%limit) of(%n, %n, %c0)
+    mxgpu.role @write warps(1) {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+        %v = arith.index_cast %row : index to i64
+        memref.store %v, %out[%start, %end] : memref<?x?xi64>
+      }
+    }
+  }
+  mxgpu.kernel @rest(%n: index, %limit: index, %offsets: memref<8xi32>, %out: memref<?x?xi64>) {
+    %c0 = arith.constant 0 : index
+    %scheduler = mxgpu.tile_scheduler single repeated raster = linear tile [128, 128] ragged(%offsets : memref<8xi32>) limit(%limit) of(%n, %n, %c0)
+    mxgpu.role @write warps(1) {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+        %v = arith.index_cast %row : index to i64
+        memref.store %v, %out[%start, %end] : memref<?x?xi64>
+      }
+    }
+  }
+
   // Up to 32 expert groups need no loop. Each offset is limited by the last offset, and a running
   // maximum of the offsets yields the ends of the groups.
   // CHECK-LABEL: mxgpu.kernel @few(

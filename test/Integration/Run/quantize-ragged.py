@@ -7,8 +7,9 @@ TIER: slow
 The input is quantized along both axes, with one read or two. Results along rows keep the order of the rows and use
 separate scale tiles for each group. Results along columns become a ragged reduction. Groups are of any size, many of
 them are empty, and some cases contain more groups than a warp has lanes, or rows after the last group. Some runs repeat
-a case with gathered rows and a prologue, or with tiles loaded in parts, the last of them possibly without a row of any
-group. If the ends are invalid, results are unspecified, but the simulator must report no access outside of the tensors.
+a case with gathered rows and a prologue, with fewer expected rows, or with tiles loaded in parts, the last of them
+possibly without a row of any group. If the ends are invalid, results are unspecified, but the simulator must report no
+access outside of the tensors.
 """
 
 import os
@@ -27,6 +28,7 @@ SIZES = {
     "many": [0] * 33 + [5] + [0] * 34 + [130, 1] + [7] * 30,
     "none": [0, 0],
     "no rows": [0, 0, 0],
+    "long": [300, 0, 390],
 }
 BEHIND = {"edges": 37, "none": 150}  # rows after the last expert group
 # Groups, input type, offset type, axes, element type, scale layout, and NVFP4 factor.
@@ -44,10 +46,15 @@ CASES = [
     ("none", "bf16", "i32", [1, 0], "f8E4M3FN", "sf_128x4", None),
     ("no rows", "bf16", "i64", [0, 1], "f8E4M3FN", "linear", None),
     ("many", "f16", "i64", [1], "f4E2M1FN", "sf_128x4", 3.0),
+    ("long", "bf16", "i32", [1, 0], "f8E4M3FN", "sf_128x4", None),
 ]
-PRODUCED = [0, 3, 5, 9, 12]  # indices of cases with gathered rows and a prologue
+PRODUCED = [0, 3, 5, 9, 12, 13]  # indices of cases with gathered rows and a prologue
 SEEDED = [7, 8]
 PARTS = {0: 32, 2: 64, 3: 32, 4: 32, 7: 64}  # number of rows per part, keyed by case
+# Cases with more tiles of rows than FEW_ROWS allows in the first launch.
+BEYOND = [7, 13]
+REQUESTED = [0, 1, 8]  # cases with `if_any`
+FEW_ROWS = "{mxgpu.expected_rows = 1 : i64}"
 SEED = 0x2718281828459045
 REGION = """prologue {{
 ^bb0(%a: {0}, %row: index, %col: index):
@@ -68,26 +75,30 @@ def in_parts(rows):
             f"threads = {2 * rows}, vector = 32, stage_rows = {rows}, raster = columns>}}")
 
 
-def run(case, array, ends, rows=None, seeded=False, schedule="", device="sim"):
-    """Runs a case. If `rows` is given, a prologue gathers these rows."""
+def run(case, array, ends, rows=None, seeded=False, schedule="", device="sim", words=None):
+    """Runs a case. If `rows` is given, a prologue gathers these rows. If `words` is given, these are the operand of
+    `if_any`."""
     _, dtype, index, axes, _, _, factor = case
     total, outs, f = len(array), destinations(case, ends), Function()
     x, o, n = f"tensor<{total}x{COLUMNS}x{dtype}>", f"tensor<{len(ends)}x{index}>", f"tensor<{total}xi32>"
     for name, type_, value in [
             ("x", x, array), ("o", o, ends.astype(index.replace("i", "int"))), ("g", "f32", np.float32(factor or 1)),
-            ("n", n, np.zeros(total, np.int32) if rows is None else rows), ("seed", "i64", np.int64(SEED))]:
+            ("n", n, np.zeros(total, np.int32) if rows is None else rows), ("seed", "i64", np.int64(SEED)),
+            ("w", "tensor<3xi32>", np.zeros(3, np.int32) if words is None else words)]:
         f.argument(type_, value, name)
     f.call(f"mx.fused_quantize ragged = rows ins(%x : {x}) {'global_scale(%g)' if factor else ''} {'seed(%seed)' * seeded} "
-           f"{'' if rows is None else f'gather(%n : {n})'} offsets(%o : {o}) OUTS axes = {axes} "
+           f"{'' if rows is None else f'gather(%n : {n})'} offsets(%o : {o}) "
+           f"{'' if words is None else 'if_any(%w : tensor<3xi32>)'} OUTS axes = {axes} "
            f"block_size = {outs[0].block} {schedule}", sum((out.types(total, COLUMNS) for out in outs), []),
            "" if rows is None else REGION.format(dtype))
     return test.run(f, device=device, chip=test.chip, quiet=True)
 
 
-def compare(name, case, array, x, ends, rows=None, seeded=False, schedule=""):
+def compare(name, case, array, x, ends, rows=None, seeded=False, schedule="", words=None):
     """Compares results. Stochastically rounded elements are compared with the CPU path
     (tested in test/Integration/CPU/stochastic.py)."""
-    sim, cpu = run(case, array, ends, rows, seeded, schedule), run(case, array, ends, rows, seeded, device="cpu")
+    sim = run(case, array, ends, rows, seeded, schedule, words=words)
+    cpu = run(case, array, ends, rows, seeded, device="cpu")
     parts = sum((out.expected(x, ends) for out in destinations(case, ends)), ())
     for i, (expected, part) in enumerate(parts):
         for device, found in [("sim", sim[i]), ("cpu", cpu[i])]:
@@ -95,16 +106,23 @@ def compare(name, case, array, x, ends, rows=None, seeded=False, schedule=""):
                         part)
 
 
+def compare_beyond(name, *case):
+    """Compares a case with fewer expected rows. A multiprocessor quantizes all other rows."""
+    os.environ["MX_SIM_SM_COUNT"] = "1"
+    compare(f"{name} beyond the expected rows", *case, schedule=FEW_ROWS)
+    del os.environ["MX_SIM_SM_COUNT"]
+
+
 BAD_ENDS = ([200, 100, 150, 300], [-5, 40, 7, 130], [5000, 10, 290, 2**31 - 1],
             [3, 1, 299, 300])
 
 
-def run_with_bad_ends(number, seed=31):
+def run_with_bad_ends(number, schedule="", seed=31):
     case, total = CASES[number], 300
     bits = np.random.default_rng(seed).integers(0, 2**8, (total, COLUMNS)).astype(BITS[case[1]])
     for ends in BAD_ENDS:
         for rows in (None, np.arange(total, dtype=np.int32)):
-            run(case, bits.view(FLOATS[case[1]]), np.array(ends), rows)
+            run(case, bits.view(FLOATS[case[1]]), np.array(ends), rows, schedule=schedule)
 
 
 rng = test.rng
@@ -125,6 +143,11 @@ for number, case in enumerate(CASES):
             compare(f"{number} seeded", case, given, x, ends, seeded=True)
         if schedule:
             compare(f"{number} in parts", case, given, x, ends, schedule=schedule)
+        if number in BEYOND:
+            compare_beyond(number, case, given, x, ends)
+        if number in REQUESTED:
+            compare(f"{number} if any", case, given, x, ends, words=np.int32([0, 0, 1 << number]))
+            run(case, given, ends, words=np.zeros(3, np.int32))  # not needed
         if number not in PRODUCED:
             continue
         rows = rng.integers(-1, total, total).astype(np.int32)
@@ -132,7 +155,10 @@ for number, case in enumerate(CASES):
         compare(f"{number} produced", case, given, taken, ends, rows)
         if schedule:
             compare(f"{number} produced in parts", case, given, taken, ends, rows, schedule=schedule)
+        if number in BEYOND:
+            compare_beyond(f"{number} produced", case, given, taken, ends, rows)
 os.environ["MX_SIM_CHECKS"] = "none"  # overlapping groups cause races
 for number in [0, 1, 3]:
     run_with_bad_ends(number)
+run_with_bad_ends(0, FEW_ROWS)
 test.finish(least=1000000)

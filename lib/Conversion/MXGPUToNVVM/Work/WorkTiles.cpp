@@ -304,14 +304,28 @@ SingleWorkTile mx::mxgpu::getSingleWorkTile(NVVMBuilder &builder,
   if (source.getOverReduction())
     return getWorkTileOfReduction(builder, source);
   Problem problem = getProblem(builder, source);
+  Value limit;
+  if (source.getLimit())
+    limit = builder.toI32(source.getLimit());
+  if (limit && !source.getRepeated())
+    problem.grid.rows = limit;
   SmallVector<Value> arguments = getWorkTile(builder, problem, builder.ctaId());
   Value offsets = source.getOffsets();
   if (!offsets)
     return {arguments, Value()};
   int64_t tileRows = source.getTile()[0];
-  Value tile = builder.div(arguments[1], tileRows);
-  ExpertTile found = findExpertTile(builder, offsets, source.getRows(),
-                                    builder.toI32(tile), tileRows);
+  Value tile = builder.toI32(builder.div(arguments[1], tileRows));
+  if (source.getRepeated()) {
+    tile = builder.add(tile, limit);
+    arguments[1] = builder.mul(toIndex(builder, tile), builder.index(tileRows));
+  }
+  ExpertTile found =
+      findExpertTile(builder, offsets, source.getRows(), tile, tileRows);
+  if (source.getRepeated()) {
+    OpBuilder::InsertionGuard atEnd(builder);
+    builder.setInsertionPointToEnd(source->getBlock());
+    YieldOp::create(builder, ValueRange(found.exists));
+  }
   arguments[0] = toIndex(builder, found.group);
   arguments[3] = toIndex(builder, found.start);
   arguments[4] = toIndex(builder, found.end);

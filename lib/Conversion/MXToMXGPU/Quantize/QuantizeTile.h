@@ -104,6 +104,9 @@ private:
   void takeArguments(mlir::Block::args_iterator &argument);
   void splitDestinations();
   mlir::Value getRowTiles(mlir::Value rows);
+  void repeat(TileSchedulerOp scheduler);
+  void launchRest(mlir::Value rowTiles, mlir::Value columnTiles,
+                  mlir::ValueRange arguments);
   mlir::Value getBatchSize();
   int64_t getRowBoxes();
   mlir::Value padColumns(KernelBuilder &builder, mlir::Value columns);
@@ -326,6 +329,8 @@ private:
   /// Kernel values.
   mlir::Value rows, columns, encode, seed, offsets, inputs, sources, numbers,
       work;
+  /// Number of row tiles that this kernel quantizes, null if all.
+  mlir::Value limit;
   /// Matrices per batch, and rows per matrix rounded up to whole tiles. Null
   /// without a batch.
   mlir::Value batches, paddedRows;

@@ -220,6 +220,27 @@ void QuantizeTileBuilder::takeArguments(Block::args_iterator &argument) {
   }
 }
 
+/// Lets each CTA compute several work tiles of `scheduler`, one after another.
+void QuantizeTileBuilder::repeat(TileSchedulerOp scheduler) {
+  scheduler.setRepeated(true);
+  scheduler.setRasterAttr(
+      RasterAttr::get(op.getContext(), RasterOrder::Linear, 1));
+}
+
+/// Launches a kernel for the row tiles beyond the limit, usually none. A few
+/// CTAs find them in a loop, because CTAs without a tile would also take time.
+void QuantizeTileBuilder::launchRest(Value rowTiles, Value columnTiles,
+                                     ValueRange arguments) {
+  auto rest = cast<KernelOp>(kernel->clone());
+  rest.setSymName((kernel.getSymName() + "_rest").str());
+  SymbolTable(module).insert(rest);
+  repeat(*rest.getBody().getOps<TileSchedulerOp>().begin());
+  Value resident =
+      host.mul(SmCountOp::create(host), host.index(schedule.getCtas()));
+  host.launch(rest, host.min(host.mul(rowTiles, columnTiles), resident),
+              arguments);
+}
+
 void QuantizeTileBuilder::build() {
   checkInputs();
   buildHost();
@@ -243,6 +264,15 @@ void QuantizeTileBuilder::build() {
   Value counter = usesAtomicCounter ? createCounter() : Value();
   if (counter)
     arguments.push_back(counter);
+  Value rowTiles = getRowTiles(rows), first = rowTiles;
+  auto expected = op->getAttrOfType<IntegerAttr>(kExpectedRowsAttrName);
+  bool isLimited = expected && op.getOffsets() && op.getIfAny().empty();
+  if (isLimited) {
+    // Somewhat more rows than expected are common.
+    int64_t most = std::min<int64_t>(expected.getInt(), kMaxExtent);
+    first = host.min(rowTiles, getRowTiles(host.index(most + most / 8)));
+    arguments.push_back(first);
+  }
   llvm::append_range(arguments, op.getIfAny());
 
   kernel =
@@ -264,10 +294,13 @@ void QuantizeTileBuilder::build() {
   for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
     magnitudes.push_back(*argument++);
   body.setInsertionPointToStart(&kernel.getBody().front());
-  buildKernel(kernelRows, kernelColumns, counter ? *argument : Value());
+  Value kernelCounter = counter ? *argument++ : Value();
+  if (isLimited)
+    limit = *argument++;
+  buildKernel(kernelRows, kernelColumns, kernelCounter);
 
-  Value grid = host.mul(getRowTiles(rows),
-                        host.ceilDiv(padColumns(host, columns), getColumns()));
+  Value columnTiles = host.ceilDiv(padColumns(host, columns), getColumns());
+  Value grid = host.mul(first, columnTiles);
   if (op.getOffsets()) // a tensor map cannot have 0 rows
     grid = host.mul(grid, host.min(rows, 1));
   if (counter)
@@ -276,6 +309,8 @@ void QuantizeTileBuilder::build() {
   else
     grid = limitGrid(host, op, schedule, grid);
   host.launch(kernel, grid, arguments);
+  if (isLimited)
+    launchRest(host.sub(rowTiles, first), columnTiles, arguments);
   if (counter)
     memref::DeallocOp::create(host, counter);
   op.erase();

@@ -108,12 +108,10 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofSlabs) {
 }
 
 RingType QuantizeTileBuilder::getNumberRing() {
-  return getRing(host.getStringAttr("work_tile"),
-                 getBuffer({offsets ? kExpertWorkTileBytes : kCounterBytes},
-                           host.getI8Type(), mxgpu::Swizzle::None),
-                 kCounterStages,
-                 offsets ? AsyncKind::Groups : AsyncKind::AtomicCounter, 1,
-                 AsyncKind::Roles, 1);
+  return getRing(
+      host.getStringAttr("work_tile"),
+      getBuffer({kCounterBytes}, host.getI8Type(), mxgpu::Swizzle::None),
+      kCounterStages, AsyncKind::AtomicCounter, 1, AsyncKind::Roles, 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,10 +161,10 @@ void QuantizeTileBuilder::buildLoad(Value ring) {
   ProducerCommitOp::create(body, stage.getStage(), Value());
 }
 
-/// Emits the role that draws the next work tile, or finds its expert group.
+/// Emits the role that draws the next work tile.
 void QuantizeTileBuilder::buildSchedule() {
   OpBuilder::InsertionGuard guard(body);
-  body.role("schedule", 1, /*elected=*/!offsets);
+  body.role("schedule", 1, /*elected=*/true);
   body.forEachWorkTile(work);
   Value stage = ProducerAcquireOp::create(body, numbers).getStage();
   ProducerCommitOp::create(body, stage, Value());
@@ -259,7 +257,7 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
   for (int64_t axis : op.getAxes())
     outputs[axis] = {createOutputRing(axis, /*ofSlabs=*/false),
                      createOutputRing(axis, /*ofSlabs=*/true)};
-  if (counter || (isNeeded && offsets))
+  if (counter)
     numbers = body.ring(getNumberRing(), "numbers");
   Value workRows = rows;
   if (batches) {
@@ -267,12 +265,21 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
     workRows = body.mul(batches, paddedRows);
   }
   Value workColumns = padColumns(body, columns), none = body.index(0);
-  if (isNeeded)
-    workColumns = body.select(isNeeded, workColumns, none);
-  work = TileSchedulerOp::create(
+  // Resident CTAs quantize all tiles of groups, if requested.
+  if (isNeeded && offsets)
+    limit = none;
+  if (isNeeded) {
+    Value &extent = offsets ? workRows : workColumns;
+    extent = body.select(isNeeded, extent, none);
+  }
+  auto scheduler = TileSchedulerOp::create(
       body, workRows, workColumns,
       /*reduction=*/none, schedule.getTile(), schedule.getRaster(),
-      /*single=*/!counter && !isNeeded, numbers, counter, offsets);
+      /*single=*/!counter && (offsets || !isNeeded), numbers, counter, offsets,
+      /*stride=*/{}, /*overReduction=*/false, limit);
+  if (isNeeded && offsets)
+    repeat(scheduler);
+  work = scheduler;
   if (!copied.empty())
     buildLoad(isProduced() ? sources : inputs);
   if (isProduced() && getReaders())

@@ -92,7 +92,7 @@ static constexpr CarriedAttribute kCarried[] = {
      }},
     {kExpectedRowsAttrName,
      "a positive i64",
-     {"mx.grouped_matmul"},
+     {"mx.grouped_matmul", "mx.quantize", "mx.fused_quantize"},
      [](Attribute attribute) {
        auto rows = dyn_cast<IntegerAttr>(attribute);
        return rows && rows.getType().isInteger(64) && rows.getInt() > 0;

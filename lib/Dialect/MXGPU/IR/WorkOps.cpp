@@ -81,6 +81,13 @@ LogicalResult TileSchedulerOp::verify() {
       splits > 1 && (getNumSplits() != splits || getWorkTiles() || getSingle()))
     return emitOpError("expected a static scheduler with ")
            << splits << " splits, as in the kernel, found " << getNumSplits();
+  // tile_scheduler C13
+  if (getLimit() && (!getSingle() || !getOffsets() || getOverReduction()))
+    return emitOpError("'limit' requires 'single' and ragged rows");
+  // tile_scheduler C14
+  if (getRepeated() &&
+      (!getLimit() || getRaster().getOrder() != RasterOrder::Linear))
+    return emitOpError("'repeated' requires 'limit' and a linear raster");
   return verifyWorkMemory(*this);
 }
 
@@ -175,6 +182,20 @@ ForEachKOp::getYieldedValuesMutable() {
 std::optional<ResultRange> ForEachKOp::getLoopResults() { return getResults(); }
 
 void mxgpu::YieldOp::build(OpBuilder &, OperationState &) {}
+
+LogicalResult mxgpu::YieldOp::verify() {
+  auto kernel = dyn_cast<KernelOp>((*this)->getParentOp());
+  if (!kernel)
+    return success(); // for_each_k compares the types
+  // yield C2
+  if (getNumOperands() != 1 || !getOperand(0).getType().isInteger(1))
+    return emitOpError("expected a condition of type i1 in a kernel");
+  // yield C3
+  if (kernel.getClusterSize() > 1 || kernel.getLaunchRegisters())
+    return emitOpError("expected a kernel without clusters and divided "
+                       "registers");
+  return success();
+}
 
 mxgpu::YieldOp ForEachKOp::getYield() {
   return cast<mxgpu::YieldOp>(getBody().front().getTerminator());

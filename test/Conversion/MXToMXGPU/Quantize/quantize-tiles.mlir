@@ -52,6 +52,17 @@ func.func @ragged(%x: memref<?x?xbf16>, %o: memref<4xi32>, %e: memref<?x?xf8E4M3
   return
 }
 
+// A second launch, of resident CTAs, quantizes the rows beyond 9/8 of the expected rows.
+// CHECK-LABEL: func.func @expected(
+// CHECK:         %[[LIMIT:.*]] = arith.minui %[[TILES:.*]], %c1156
+// CHECK:         mxgpu.launch @kernels::@expected_quantize grid(
+// CHECK:         %[[REST:.*]] = arith.subi %[[TILES]], %[[LIMIT]]
+// CHECK:         mxgpu.launch @kernels::@expected_quantize_rest grid(
+func.func @expected(%x: memref<?x?xbf16>, %o: memref<4xi32>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.fused_quantize ragged = rows ins(%x : memref<?x?xbf16>) offsets(%o : memref<4xi32>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.expected_rows = 131072 : i64}
+  return
+}
+
 // CHECK-LABEL: func.func @parts(
 // CHECK:         gpu.memset %[[COUNTER:.*]], %c0_i32 : memref<1xi32>, i32
 // CHECK:         %[[SMS:.*]] = mxgpu.sm_count
@@ -204,6 +215,12 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             %[[LEFT:.*]] = arith.subi %[[N]], %{{.*}}
 // CHECK:             mxgpu.quantize_columns %[[INPUT]] rows(%[[LEFT]])
 // CHECK:             mxgpu.tma_store %[[COLUMNS]] to %{{.*}}[%column, %row]
+
+// CHECK-LABEL: mxgpu.kernel @expected_quantize(
+// CHECK-SAME:    %[[LIMIT:[a-z0-9]+]]: index)
+// CHECK:         mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%{{.*}}) limit(%[[LIMIT]])
+// CHECK-LABEL: mxgpu.kernel @expected_quantize_rest(
+// CHECK:         mxgpu.tile_scheduler single repeated raster = linear tile [128, 128] ragged(%{{.*}}) limit(
 
 // A tile is divided into four parts. Rows are stored after each part. Columns and scales are stored
 // once per tile, except for scale tiles out of bounds. CTAs take units from a counter.

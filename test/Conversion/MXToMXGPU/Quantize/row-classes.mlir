@@ -30,13 +30,12 @@ func.func @columns(%x: memref<64x256xf32>, %e: memref<256x64xf8E4M3FN>, %f: memr
   return
 }
 
-// A warp finds the expert groups of the tiles of a CTA.
+// A CTA computes its tiles of all expert groups one after another.
 
 // CHECK-LABEL: mxgpu.kernel @ragged_quantize(
 // CHECK-NEXT:    mxgpu.wait_dependencies
-// CHECK:         %[[COLUMNS:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : index
-// CHECK:         mxgpu.tile_scheduler groups({{.*}} of(%{{.*}}, %[[COLUMNS]],
-// CHECK:         mxgpu.role @schedule warps(1) {
+// CHECK:         %[[ROWS:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : index
+// CHECK:         mxgpu.tile_scheduler single repeated raster = linear {{.*}} limit(%{{.*}}) of(%[[ROWS]],
 func.func @ragged(%x: memref<256x256xbf16>, %o: memref<2xi32>, %e: memref<256x256xf8E4M3FN>, %f: memref<4x2x32x4x4xf8E8M0FNU>, %words: memref<8xi32>) {
   mx.fused_quantize ragged = rows ins(%x : memref<256x256xbf16>) offsets(%o : memref<2xi32>) if_any(%words : memref<8xi32>) outs(%e, %f : memref<256x256xf8E4M3FN>, memref<4x2x32x4x4xf8E8M0FNU>)
   return

@@ -84,5 +84,5 @@ mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 0 {
 %sum = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 iter_args(%x = %v : f32) {
 }
 
-// expected-error @below {{'mxgpu.yield' op expects parent op 'mxgpu.for_each_k'}}
+// expected-error @below {{'mxgpu.yield' op expects parent op to be one of 'mxgpu.for_each_k, mxgpu.kernel'}}
 mxgpu.yield

@@ -280,7 +280,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 func.func private @f() attributes {mxgpu.schedule = 1}
 
 // carried_attributes C2
-// expected-error @below {{'func.func' op expected mxgpu.expected_rows only on mx.grouped_matmul}}
+// expected-error @below {{'func.func' op expected mxgpu.expected_rows only on mx.grouped_matmul, mx.quantize and mx.fused_quantize}}
 func.func private @f() attributes {mxgpu.expected_rows = 1}
 
 // carried_attributes C1

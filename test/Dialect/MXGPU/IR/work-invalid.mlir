@@ -65,7 +65,7 @@ mxgpu.role @role warps(1) {
 
 // tile_scheduler C3
 // expected-error @below {{'mxgpu.tile_scheduler' op expected both 'splits' and 'split_step', or neither}}
-%scheduler = "mxgpu.tile_scheduler"(%n, %n, %n) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, tile = array<i64: 128, 128>, raster = #mxgpu.raster<linear>, splits = 2 : i64} : (index, index, index) -> !mxgpu.tile_scheduler
+%scheduler = "mxgpu.tile_scheduler"(%n, %n, %n) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, tile = array<i64: 128, 128>, raster = #mxgpu.raster<linear>, splits = 2 : i64} : (index, index, index) -> !mxgpu.tile_scheduler
 mxgpu.role @role warps(1) {
 }
 
@@ -230,6 +230,32 @@ gpu.module @kernels {
 // tile_scheduler C9
 // expected-error @below {{'mxgpu.tile_scheduler' op 'stride' requires ragged rows and a ring with producer groups}}
 %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) stride(%n) of(%n, %n, %n)
+
+// tile_scheduler C13
+// expected-error @below {{'mxgpu.tile_scheduler' op 'limit' requires 'single' and ragged rows}}
+%scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] limit(%n) of(%n, %n, %n)
+
+// tile_scheduler C13
+// expected-error @below {{'mxgpu.tile_scheduler' op 'limit' requires 'single' and ragged rows}}
+%scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) limit(%n) over_reduction of(%n, %n, %n)
+
+// tile_scheduler C14
+// expected-error @below {{'mxgpu.tile_scheduler' op 'repeated' requires 'limit' and a linear raster}}
+%scheduler = mxgpu.tile_scheduler single repeated raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
+
+// tile_scheduler C14
+// expected-error @below {{'mxgpu.tile_scheduler' op 'repeated' requires 'limit' and a linear raster}}
+%scheduler = mxgpu.tile_scheduler single repeated raster = columns tile [128, 128] ragged(%offsets : memref<?xi32>) limit(%n) of(%n, %n, %n)
+
+// yield C2
+// expected-error @below {{'mxgpu.yield' op expected a condition of type i1 in a kernel}}
+mxgpu.yield %n : index
+
+// SET attributes = cluster(2)
+// yield C3
+%true = arith.constant true
+// expected-error @below {{'mxgpu.yield' op expected a kernel without clusters and divided registers}}
+mxgpu.yield %true : i1
 
 // Rejects the buffer of a request instead of a response.
 %work_tiles = mxgpu.ring "work_tiles" : !ring

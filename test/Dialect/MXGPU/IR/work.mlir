@@ -43,6 +43,10 @@ gpu.module @kernels {
     %single = mxgpu.tile_scheduler single raster = linear tile [128, 128] of(%n, %n, %n)
     // CHECK: mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%{{.*}} : memref<?xi64>) of(
     %ragged = mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)
+    // CHECK: mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%{{.*}} : memref<?xi64>) limit(%[[N:.*]]) of(
+    %limited = mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%offsets : memref<?xi64>) limit(%n) of(%n, %n, %n)
+    // CHECK: mxgpu.tile_scheduler single repeated raster = linear tile [128, 128] ragged(%{{.*}} : memref<?xi64>) limit(%[[N]]) of(
+    %rest = mxgpu.tile_scheduler single repeated raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) limit(%n) of(%n, %n, %n)
     %groups = mxgpu.ring "groups" : !groups
     // CHECK: mxgpu.tile_scheduler groups(%{{.*}} : !groups_ring) raster = linear tile [128, 128] ragged(%{{.*}} : memref<?xi64>) of(
     %rows = mxgpu.tile_scheduler groups(%groups : !groups) raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)

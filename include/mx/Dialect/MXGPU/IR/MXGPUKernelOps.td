@@ -174,7 +174,8 @@ def MXGPU_TileSchedulerOp : MXGPU_NamedOp<"tile_scheduler", "scheduler", [
     - `groups`: the work tiles of expert groups are assigned as with `static`. A
       warp of each CTA computes the next tile and passes it to all roles through
       a ring;
-    - `single`: each CTA computes a single work tile.
+    - `single`: each CTA computes a single work tile. With `repeated`, CTA i of
+      n then runs the kernel again as CTA i + n, until a work tile is missing.
 
     With `split(n step k)` a work tile covers one of n splits of the reduction.
     Splits begin at multiples of `k` elements and differ in length by at most
@@ -191,6 +192,11 @@ def MXGPU_TileSchedulerOp : MXGPU_NamedOp<"tile_scheduler", "scheduler", [
     arguments `start` and `end` are the rows of the tensor that the tile covers.
     Work tiles after the last expert group are skipped. Offsets that decrease or
     exceed `rows` are clamped.
+
+    With `limit` (`single` only) the work tiles are those of the first `limit`
+    tiles of packed rows, and with `repeated` those of all other tiles. Thus a
+    kernel for the expected rows has few CTAs without a work tile, and a small
+    grid of another kernel computes the rest.
 
     With `stride` (`groups` only) the rows of group g begin at row `g * stride`,
     and `offsets` holds the number of rows of each group, clamped to `stride`.
@@ -226,8 +232,10 @@ def MXGPU_TileSchedulerOp : MXGPU_NamedOp<"tile_scheduler", "scheduler", [
     Optional<MXGPU_RingType>:$work_tiles, Optional<AnyMemRef>:$counter,
     Optional<AnyMemRef>:$offsets,
     Optional<Index>:$stride,
+    Optional<Index>:$limit,
     UnitAttr:$over_reduction,
     UnitAttr:$single,
+    UnitAttr:$repeated,
     DenseI64ArrayAttr:$tile,
     MXGPU_RasterAttr:$raster,
     OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$splits,
@@ -243,8 +251,9 @@ def MXGPU_TileSchedulerOp : MXGPU_NamedOp<"tile_scheduler", "scheduler", [
       bool isSplit = splits > 1;
       build($_builder, $_state, TileSchedulerType::get($_builder.getContext()),
             rows, columns, reduction, work_tiles, /*counter=*/{},
-            /*offsets=*/{}, /*stride=*/{}, /*over_reduction=*/false,
-            /*single=*/false, $_builder.getDenseI64ArrayAttr(tile), raster,
+            /*offsets=*/{}, /*stride=*/{}, /*limit=*/{},
+            /*over_reduction=*/false, /*single=*/false, /*repeated=*/false,
+            $_builder.getDenseI64ArrayAttr(tile), raster,
             isSplit ? $_builder.getI64IntegerAttr(splits) : nullptr,
             isSplit ? $_builder.getI64IntegerAttr(splitStep) : nullptr);
     }]>,
@@ -254,19 +263,22 @@ def MXGPU_TileSchedulerOp : MXGPU_NamedOp<"tile_scheduler", "scheduler", [
                    "bool":$single, "::mlir::Value":$work_tiles,
                    "::mlir::Value":$counter, "::mlir::Value":$offsets,
                    CArg<"::mlir::Value", "{}">:$stride,
-                   CArg<"bool", "false">:$overReduction), [{
+                   CArg<"bool", "false">:$overReduction,
+                   CArg<"::mlir::Value", "{}">:$limit), [{
       build($_builder, $_state, TileSchedulerType::get($_builder.getContext()),
             rows, columns, reduction, work_tiles, counter, offsets, stride,
-            overReduction, single, $_builder.getDenseI64ArrayAttr(tile), raster,
+            limit, overReduction, single, /*repeated=*/false,
+            $_builder.getDenseI64ArrayAttr(tile), raster,
             /*splits=*/nullptr, /*split_step=*/nullptr);
     }]>
   ];
   let assemblyFormat = [{
     custom<Scheduler>($single, $work_tiles, type($work_tiles), $counter, type($counter))
-    `raster` `=` custom<Raster>($raster) `tile` $tile
+    (`repeated` $repeated^)? `raster` `=` custom<Raster>($raster) `tile` $tile
     (`split` `(` $splits^ `step` $split_step `)`)?
     (`ragged` `(` $offsets^ `:` type($offsets) `)`)?
-    (`stride` `(` $stride^ `)`)? (`over_reduction` $over_reduction^)?
+    (`stride` `(` $stride^ `)`)? (`limit` `(` $limit^ `)`)?
+    (`over_reduction` $over_reduction^)?
     `of` `(` $rows `,` $columns `,` $reduction `)` attr-dict
   }];
   let extraClassDeclaration = [{
@@ -366,15 +378,22 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
 }
 
 def MXGPU_YieldOp : MXGPU_Op<"yield", [
-    Pure, Terminator, ReturnLike, HasParent<"ForEachKOp">]> {
-  let summary = "end an iteration of `mxgpu.for_each_k`";
+    Pure, Terminator, ReturnLike, ParentOneOf<["ForEachKOp", "KernelOp"]>]> {
+  let summary = "end an iteration of `mxgpu.for_each_k`, or a kernel";
   let description = [{
     Needed because `scf.yield` only terminates regions of scf.
+
+    A kernel may end with a condition, an i1 that is equal for all threads. If
+    it is true, CTA i of n runs the kernel again as CTA i + n after all roles
+    have ended. Barriers are initialized anew, so no state is kept.
+
+    ```mlir
+    mxgpu.yield %is_work_tile : i1
+    ```
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins)>];
-  let hasVerifier = 0;
 }
 
 def MXGPU_CtaRankOp : MXGPU_NamedOp<"cta_rank", "rank", [Pure]> {
