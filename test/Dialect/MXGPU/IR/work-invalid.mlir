@@ -252,8 +252,8 @@ gpu.module @kernels {
 mxgpu.yield %n : index
 
 // SET attributes = cluster(2)
-// yield C3
 %true = arith.constant true
+// yield C3
 // expected-error @below {{'mxgpu.yield' op expected a kernel without clusters and divided registers}}
 mxgpu.yield %true : i1
 
