@@ -1,9 +1,11 @@
-// If a pass runs too early, its error names the missing pass.
+// If a pass runs too early, its error names the missing pass. A kernel with tensor memory cannot
+// run again.
 
 // RUN: rm -rf %t && split-file %s %t
 // RUN: not mx-opt %t/takes.mlir --mxgpu-lower-kernels 2>&1 | FileCheck %t/takes.mlir
 // RUN: not mx-opt %t/work.mlir --mxgpu-lower-kernels 2>&1 | FileCheck %t/work.mlir
 // RUN: not mx-opt %t/takes.mlir --convert-mxgpu-to-nvvm 2>&1 | FileCheck %t/takes.mlir --check-prefix=CONVERT
+// RUN: not mx-opt %t/again.mlir --mxgpu-lower-kernels 2>&1 | FileCheck %t/again.mlir
 // RUN: not mx-opt %t/left.mlir --convert-mxgpu-to-nvvm 2>&1 | FileCheck %t/left.mlir
 // RUN: not mx-opt %t/fragment.mlir --mxgpu-lower-rings 2>&1 | FileCheck %t/fragment.mlir
 // RUN: not mx-opt %t/roles.mlir --mxgpu-lower-kernels 2>&1 | FileCheck %t/roles.mlir
@@ -95,5 +97,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       mxgpu.tma_load %map[%c0, %c0] into %a for %s : !map, !a, !mxgpu.stage<!in>
       mxgpu.producer_commit %s : !mxgpu.stage<!in>
     }
+  }
+}
+
+//--- again.mlir
+// CHECK: again.mlir:7:5: error: 'mxgpu.yield' op expected a kernel without tensor memory
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @kernel(%more: i1) {
+    %tmem = mxbar.tensor_memory columns(256) slot(288) warp(0)
+    mxgpu.role @role warps(1) {
+    }
+    mxgpu.yield %more : i1
   }
 }
