@@ -190,9 +190,9 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
 }
 
 /// Returns the rings with barriers.
-static SmallVector<PlacedRingOp> getRings(KernelOp kernel) {
+static SmallVector<PlacedRingOp> getRings(Block &block) {
   return llvm::to_vector(llvm::make_filter_range(
-      kernel.getBody().getOps<PlacedRingOp>(),
+      block.getOps<PlacedRingOp>(),
       [](PlacedRingOp ring) { return ring.getBarriers().has_value(); }));
 }
 
@@ -223,7 +223,7 @@ static void initBarriers(NVVMBuilder &builder, KernelOp kernel,
   builder.setInsertionPointToStart(ifOp.thenBlock());
   for (Value map : maps)
     builder.prefetchTensorMap(map);
-  for (PlacedRingOp ring : getRings(kernel)) {
+  for (PlacedRingOp ring : getRings(kernel.getBody().front())) {
     Value empty = builder.i32(*ring.getEmpty());
     if (std::optional<int64_t> other = ring.getOtherEmpty())
       empty = arith::SelectOp::create(builder, builder.isLeader(), empty,
@@ -238,12 +238,11 @@ static void initBarriers(NVVMBuilder &builder, KernelOp kernel,
 }
 
 /// Lets a thread end the lives of all barriers, which no role uses any more.
-static void invalidateBarriers(NVVMBuilder &builder,
-                               ArrayRef<PlacedRingOp> rings) {
+static void invalidateBarriers(NVVMBuilder &builder, Block &block) {
   scf::IfOp ifOp = ifFirstThread(builder);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
-  for (PlacedRingOp ring : rings)
+  for (PlacedRingOp ring : getRings(block))
     for (int64_t full : getBarriers(ring)) {
       builder.invalidateBarrier(builder.shared(full));
       builder.invalidateBarrier(
@@ -367,36 +366,32 @@ static mx::mxgpu::YieldOp getYield(KernelOp kernel) {
   return body.empty() ? nullptr : dyn_cast<mx::mxgpu::YieldOp>(body.back());
 }
 
-/// Wraps the kernel from `first` on in a loop over the CTAs that this CTA
-/// stands for, which ends when `repeats` is false.
-static void buildLoop(NVVMBuilder &builder, Operation *first,
-                      ArrayRef<PlacedRingOp> rings, Value repeats) {
-  Block *entry = builder.getInsertionBlock();
-  builder.syncCta();
-  invalidateBarriers(builder, rings);
-  Operation *last = &entry->back();
-  // Only the first pass depends on other kernels.
-  for (Operation &op : llvm::make_early_inc_range(*entry))
-    if (isa<WaitDependenciesOp, LaunchDependentsOp, PlacedRingOp>(op))
-      op.moveBefore(first);
-  builder.setInsertionPoint(first);
-  Value own = builder.ctaId();
-  Value ctas = builder.ctaCount();
+/// Creates a loop over the CTAs that this CTA stands for, and inserts into its
+/// body from here on.
+static scf::WhileOp beginLoop(NVVMBuilder &builder) {
   auto loop = scf::WhileOp::create(
-      builder, TypeRange(builder.getI32Type()), ValueRange(own),
+      builder, TypeRange(builder.getI32Type()), ValueRange(builder.ctaId()),
       [](OpBuilder &, Location, ValueRange) {},
       [](OpBuilder &nested, Location loc, ValueRange next) {
         scf::YieldOp::create(nested, loc, next);
       });
+  builder.setInsertionPointToStart(loop.getBeforeBody());
+  return loop;
+}
+
+/// Ends the body of a loop, which goes on if `repeats` is true.
+static void endLoop(NVVMBuilder &builder, scf::WhileOp loop, Value repeats) {
   Block *body = loop.getBeforeBody();
-  body->getOperations().splice(body->end(), entry->getOperations(),
-                               first->getIterator(),
-                               std::next(last->getIterator()));
   Value cta = body->getArgument(0);
   body->walk([&](NVVM::BlockIdXOp id) { id.replaceAllUsesWith(cta); });
-  builder.setInsertionPointToEnd(body);
+  builder.syncCta();
+  invalidateBarriers(builder, *body);
   scf::ConditionOp::create(builder, repeats,
-                           ValueRange(builder.add(cta, ctas)));
+                           ValueRange(builder.add(cta, builder.ctaCount())));
+  // Only the first pass depends on other kernels.
+  for (Operation &op : llvm::make_early_inc_range(*body))
+    if (isa<WaitDependenciesOp, LaunchDependentsOp, PlacedRingOp>(op))
+      op.moveBefore(loop);
   builder.setInsertionPointAfter(loop);
 }
 
@@ -409,23 +404,23 @@ static void lower(KernelOp kernel) {
   builder.setInsertionPointToStart(entry);
   mapArguments(builder, kernel, function);
   TensorMemoryOp memory = getTensorMemory(kernel);
-  SmallVector<PlacedRingOp> rings = getRings(kernel);
-  // The loop begins with the set-up.
-  Operation *first = builder.i32(0).getDefiningOp();
-  Value firstColumn = setUp(builder, kernel, memory, getMaps(function));
-  if (memory)
-    memory.replaceAllUsesWith(firstColumn);
+  scf::WhileOp loop;
   Value repeats;
   if (mx::mxgpu::YieldOp yield = getYield(kernel)) {
     repeats = yield.getOperand(0);
     yield.erase();
+    loop = beginLoop(builder);
   }
+  Block *block = builder.getInsertionBlock();
+  Value firstColumn = setUp(builder, kernel, memory, getMaps(function));
+  if (memory)
+    memory.replaceAllUsesWith(firstColumn);
   lowerRoles(kernel);
-  entry->getOperations().splice(entry->end(),
+  block->getOperations().splice(block->end(),
                                 kernel.getBody().front().getOperations());
-  builder.setInsertionPointToEnd(entry);
-  if (repeats)
-    buildLoop(builder, first, rings, repeats);
+  builder.setInsertionPointToEnd(block);
+  if (loop)
+    endLoop(builder, loop, repeats);
   tearDown(builder, kernel, memory, firstColumn);
   if (memory)
     memory.erase();

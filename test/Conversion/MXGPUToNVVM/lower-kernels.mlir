@@ -138,10 +138,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // them after all roles. Only the first pass waits for other kernels.
   // CHECK-LABEL: llvm.func @repeated(
   // CHECK-SAME:    , %[[MORE:[^:]*]]: i1)
-  // CHECK:         mxgpu.wait_dependencies
   // CHECK:         %[[OWN:.*]] = nvvm.read.ptx.sreg.ctaid.x
-  // CHECK:         %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x
-  // CHECK:         scf.while (%[[CTA:.*]] = %[[OWN]])
+  // CHECK:         mxgpu.wait_dependencies
+  // CHECK-NEXT:    scf.while (%[[CTA:.*]] = %[[OWN]])
   // CHECK:           nvvm.mbarrier.init %[[FULL:.*]], %c1_i32
   // CHECK:           nvvm.mbarrier.init %[[EMPTY:.*]], %c4_i32
   // CHECK:           nvvm.barrier0
@@ -149,7 +148,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:           nvvm.barrier0
   // CHECK-NEXT:      scf.if
   // CHECK-COUNT-4:     nvvm.mbarrier.inval
-  // CHECK:           %[[NEXT:.*]] = arith.addi %[[CTA]], %[[CTAS]]
+  // CHECK:           %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x
+  // CHECK-NEXT:      %[[NEXT:.*]] = arith.addi %[[CTA]], %[[CTAS]]
   // CHECK-NEXT:      scf.condition(%[[MORE]]) %[[NEXT]]
   // CHECK:         llvm.return
   mxgpu.kernel @repeated(%to: memref<?xi32>, %more: i1) {

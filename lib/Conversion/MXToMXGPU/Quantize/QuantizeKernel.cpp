@@ -46,10 +46,8 @@ Value mx::mxgpu::isRequested(KernelBuilder &body, KernelOp kernel,
   return isAnySet(body, ValueRange(arguments).take_back(count));
 }
 
-Value mx::mxgpu::limitGrid(KernelBuilder &host, FusedQuantizeOp op,
-                           QuantizeScheduleAttr schedule, Value grid) {
-  if (op.getIfAny().empty())
-    return grid;
+Value mx::mxgpu::limitGrid(KernelBuilder &host, QuantizeScheduleAttr schedule,
+                           Value grid) {
   return host.min(
       grid, host.mul(SmCountOp::create(host), host.index(schedule.getCtas())));
 }
@@ -524,7 +522,8 @@ Value QuantizeRowsBuilder::getGrid() {
   if (!isWhole())
     grid =
         host.mul(rowTiles, host.ceilDiv(host.dim(op.getInput(), 1), tile[1]));
-  return limitGrid(host, op, schedule, grid);
+  // With `if_any` each CTA reads all words.
+  return op.getIfAny().empty() ? grid : limitGrid(host, schedule, grid);
 }
 
 void QuantizeRowsBuilder::build() {

@@ -360,10 +360,9 @@ llvm::StringRef getKernelName(FusedQuantizeOp op);
 /// waits for earlier kernels here, at its start, and launches later kernels.
 mlir::Value isRequested(KernelBuilder &body, KernelOp kernel,
                         FusedQuantizeOp op);
-/// Limits the grid of a quantization with `if_any` to resident CTAs, because
-/// each CTA reads all words.
-mlir::Value limitGrid(KernelBuilder &host, FusedQuantizeOp op,
-                      QuantizeScheduleAttr schedule, mlir::Value grid);
+/// Limits a grid to resident CTAs.
+mlir::Value limitGrid(KernelBuilder &host, QuantizeScheduleAttr schedule,
+                      mlir::Value grid);
 
 } // namespace mx::mxgpu
 

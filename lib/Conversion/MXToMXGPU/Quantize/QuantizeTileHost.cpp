@@ -235,9 +235,7 @@ void QuantizeTileBuilder::launchRest(Value rowTiles, Value columnTiles,
   rest.setSymName((kernel.getSymName() + "_rest").str());
   SymbolTable(module).insert(rest);
   repeat(*rest.getBody().getOps<TileSchedulerOp>().begin());
-  Value resident =
-      host.mul(SmCountOp::create(host), host.index(schedule.getCtas()));
-  host.launch(rest, host.min(host.mul(rowTiles, columnTiles), resident),
+  host.launch(rest, limitGrid(host, schedule, host.mul(rowTiles, columnTiles)),
               arguments);
 }
 
@@ -261,9 +259,6 @@ void QuantizeTileBuilder::build() {
   if (op.getOffsets())
     arguments.push_back(op.getOffsets());
   llvm::append_range(arguments, op.getAmaxOuts());
-  Value counter = usesAtomicCounter ? createCounter() : Value();
-  if (counter)
-    arguments.push_back(counter);
   Value rowTiles = getRowTiles(rows), first = rowTiles;
   auto expected = op->getAttrOfType<IntegerAttr>(kExpectedRowsAttrName);
   bool isLimited = expected && op.getOffsets() && op.getIfAny().empty();
@@ -273,6 +268,9 @@ void QuantizeTileBuilder::build() {
     first = host.min(rowTiles, getRowTiles(host.index(most + most / 8)));
     arguments.push_back(first);
   }
+  Value counter = usesAtomicCounter ? createCounter() : Value();
+  if (counter)
+    arguments.push_back(counter);
   llvm::append_range(arguments, op.getIfAny());
 
   kernel =
@@ -293,21 +291,18 @@ void QuantizeTileBuilder::build() {
     offsets = *argument++;
   for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
     magnitudes.push_back(*argument++);
-  body.setInsertionPointToStart(&kernel.getBody().front());
-  Value kernelCounter = counter ? *argument++ : Value();
   if (isLimited)
     limit = *argument++;
-  buildKernel(kernelRows, kernelColumns, kernelCounter);
+  body.setInsertionPointToStart(&kernel.getBody().front());
+  buildKernel(kernelRows, kernelColumns, counter ? *argument : Value());
 
   Value columnTiles = host.ceilDiv(padColumns(host, columns), getColumns());
   Value grid = host.mul(first, columnTiles);
   if (op.getOffsets()) // a tensor map cannot have 0 rows
     grid = host.mul(grid, host.min(rows, 1));
-  if (counter)
-    grid = host.min(grid, host.mul(SmCountOp::create(host),
-                                   host.index(schedule.getCtas())));
-  else
-    grid = limitGrid(host, op, schedule, grid);
+  // With `if_any` each CTA reads all words.
+  if (counter || !op.getIfAny().empty())
+    grid = limitGrid(host, schedule, grid);
   host.launch(kernel, grid, arguments);
   if (isLimited)
     launchRest(host.sub(rowTiles, first), columnTiles, arguments);

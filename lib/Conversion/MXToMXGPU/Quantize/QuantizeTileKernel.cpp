@@ -265,19 +265,18 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
     workRows = body.mul(batches, paddedRows);
   }
   Value workColumns = padColumns(body, columns), none = body.index(0);
-  // Resident CTAs quantize all tiles of groups, if requested.
-  if (isNeeded && offsets)
-    limit = none;
+  // If requested, resident CTAs quantize all tiles of groups.
+  bool repeats = isNeeded && offsets;
   if (isNeeded) {
-    Value &extent = offsets ? workRows : workColumns;
+    Value &extent = repeats ? workRows : workColumns;
     extent = body.select(isNeeded, extent, none);
   }
   auto scheduler = TileSchedulerOp::create(
       body, workRows, workColumns,
       /*reduction=*/none, schedule.getTile(), schedule.getRaster(),
       /*single=*/!counter && (offsets || !isNeeded), numbers, counter, offsets,
-      /*stride=*/{}, /*overReduction=*/false, limit);
-  if (isNeeded && offsets)
+      /*stride=*/{}, /*overReduction=*/false, repeats ? none : limit);
+  if (repeats)
     repeat(scheduler);
   work = scheduler;
   if (!copied.empty())

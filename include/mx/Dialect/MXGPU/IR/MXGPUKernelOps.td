@@ -193,10 +193,10 @@ def MXGPU_TileSchedulerOp : MXGPU_NamedOp<"tile_scheduler", "scheduler", [
     Work tiles after the last expert group are skipped. Offsets that decrease or
     exceed `rows` are clamped.
 
-    With `limit` (`single` only) the work tiles are those of the first `limit`
-    tiles of packed rows, and with `repeated` those of all other tiles. Thus a
-    kernel for the expected rows has few CTAs without a work tile, and a small
-    grid of another kernel computes the rest.
+    With `limit` (`single` only) a kernel computes the first `limit` tiles of
+    packed rows, and with `repeated` all others. Thus a kernel for the expected
+    rows has few CTAs without a work tile, and a small grid of another kernel
+    computes the rest.
 
     With `stride` (`groups` only) the rows of group g begin at row `g * stride`,
     and `offsets` holds the number of rows of each group, clamped to `stride`.
