@@ -86,6 +86,7 @@ for kind, text, call in (
         (ValueError, "weights: expected a format with blocks of 32 that supports matmuls, found nvfp4", lambda: mx.MoELayer(2, 96, 64, weights="nvfp4")),
         (TypeError, "experts: expected a number of at least 1, found float", lambda: mx.MoELayer(2.5, 96, 64)),
         (ValueError, "weight_gradients: expected f32 or bf16, found 'f16'", lambda: mx.MoELayer(2, 96, 64, weight_gradients="f16")),
+        (ValueError, "results: expected f32 or bf16, found 'f16'", lambda: mx.RoutedMoELayer(2, 96, 64, 1, tokens=4, results="f16")),
         (TypeError, "ids: expected an array of i32, i64, found i16", lambda: mx.group_rows(np.zeros((4, 2), np.int16), 2)),
         (ValueError, "ids: expected \\[tokens, k\\], k at least 1, found shape \\(4, 0\\)", lambda: mx.group_rows(np.zeros((4, 0), np.int32), 2)),
         (ValueError, "experts: expected at least 1, found 0", lambda: mx.group_rows(np.zeros((4, 2), np.int32), 0)),

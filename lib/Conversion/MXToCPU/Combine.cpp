@@ -1,8 +1,8 @@
 //===- Combine.cpp - Lowering of mx.combine -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Adds the rows of each token in order, in f32. Sums that overwrite `out` are
-// accumulated in separate memory and rounded at the end.
+// Adds the rows of each token in order, in f32. Sums that overwrite `out`, or
+// are rounded to its type, are accumulated in separate memory.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -29,10 +29,10 @@ public:
     emitter.checkExperts(offsets);
     emitter.checkDim("rows", array(rows), 0, count);
     emitter.checkDim("outs", array(out), 1, columns);
-    if (!overwrites)
+    if (!overwrites && array(out).type.isF32())
       return forEachRow([&](Int row, Int token) {
         forEachColumn([&](Int column) {
-          emitAddition(emitter, loadTerm(row, column), out, {token, column});
+          emitAddition(emitter, load(input, row, column), out, {token, column});
         });
       });
     sums = allocateLike(builder, loc, out, builder.getF32Type());
@@ -59,10 +59,10 @@ private:
     emitter.loop(zero, columns, 1, body);
   }
 
-  Value loadTerm(Int row, Int column) {
+  Value load(Value matrix, Int row, Int column) {
     return arith::BitcastOp::create(
         builder, loc, builder.getF32Type(),
-        emitter.getNumbers().widenToF32(emitter.load(input, {row, column})));
+        emitter.getNumbers().widenToF32(emitter.load(matrix, {row, column})));
   }
 
   Value loadFlag(Int token) {
@@ -71,16 +71,20 @@ private:
                                    Value(flag));
   }
 
-  /// Adds a row to a token's sum. The first row is stored, because 0 + -0 is 0.
+  /// Adds a row to a token's sum, which starts with the row of `out`. Sums that
+  /// overwrite `out` start with the first row, because 0 + -0 is 0.
   void addRow(Int row, Int token) {
     Value isSum = loadFlag(token);
     forEachColumn([&](Int column) {
-      Value term = loadTerm(row, column);
-      Value sum = arith::AddFOp::create(
-          builder, loc, emitter.load(sums, {token, column}), term);
-      memref::StoreOp::create(
-          builder, loc, arith::SelectOp::create(builder, loc, isSum, sum, term),
-          sums, ValueRange{token, column});
+      auto add = [&](Value sum, Value term) -> Value {
+        return arith::AddFOp::create(builder, loc, sum, term);
+      };
+      Value term = load(input, row, column);
+      Value next = add(emitter.load(sums, {token, column}), term);
+      Value first = overwrites ? term : add(load(out, token, column), term);
+      Value sum = arith::SelectOp::create(builder, loc, isSum, next, first);
+      memref::StoreOp::create(builder, loc, sum, sums,
+                              ValueRange{token, column});
     });
     Value yes =
         arith::ConstantOp::create(builder, loc, builder.getI8IntegerAttr(1));

@@ -131,10 +131,13 @@ class _Layer:
         # Indices of partially written results of quantize_weights.
         self._padded_scales = frozenset(() if whole else (1, 3, 5, 7))
 
-    def _compile(self, text, name, weight_gradients, chip, cache):
-        if weight_gradients not in ("f32", "bf16"):
-            raise ValueError(f"weight_gradients: expected f32 or bf16, found {weight_gradients!r}")
-        text = re.sub(r"^(!dw\d = .*)xf32>", rf"\1x{weight_gradients}>", text, flags=re.MULTILINE)
+    def _compile(self, text, name, chip, cache, **types):
+        """Compiles the program. `types` are element types of the results in _RESULTS."""
+        for argument, element in types.items():
+            if element not in ("f32", "bf16"):
+                raise ValueError(f"{argument}: expected f32 or bf16, found {element!r}")
+            text = re.sub(rf"^({_RESULTS[argument]} = .*)xf32>", rf"\1x{element}>", text,
+                          flags=re.MULTILINE)
         with named_reductions("hidden, intermediate",
                               (format.name for format in self.formats.values()),
                               f"{self.hidden} and {self.intermediate}", chip):
@@ -193,7 +196,7 @@ class MoELayer(_Layer):
         self._begin(experts, hidden, intermediate, map(
             check.training_format, _ROLES, (activations, weights, gradients or activations)))
         self._compile(template_text(experts, hidden, intermediate, *self._elements()),
-                      "moe_layer", weight_gradients, chip, cache)
+                      "moe_layer", chip, cache, weight_gradients=weight_gradients)
 
     def quantize_weights(self, w1: Any, w2: Any, *, stream: Any = None) -> MoEWeights:
         """Quantizes w1, bf16, [G, 2 I, H] (gate, then up), and w2, bf16, [G, H, I]. Must be called
@@ -268,6 +271,7 @@ class RoutedMoELayer(_Layer):
                   "mxfp8_fast": FP8 tensor cores of Hopper multiply MXFP8 elements with a
                   scale for 128 elements, or for 128 x 128 weights
     weight_gradients  as for MoELayer
+    results       type of y and of the gradient of x: "f32", or "bf16", rounded once
     capacity      default capacity of a call, which is the number of rows that fit on this
                   rank; default: the largest number of rows that can arrive. The
                   capacity determines the memory, but matmuls process only the rows
@@ -284,7 +288,7 @@ class RoutedMoELayer(_Layer):
                  group: Group | None = None, *, tokens: int, slots: int | None = None,
                  parts: int | None = None, activations: str = "mxfp8", weights: str = "mxfp8",
                  gradients: str | None = None, weight_gradients: str = "f32",
-                 capacity: int | None = None, chip: str | None = None,
+                 results: str = "f32", capacity: int | None = None, chip: str | None = None,
                  cache: bool | str | os.PathLike[str] = True) -> None:
         if group is not None and not isinstance(group, Group):
             raise TypeError(f"group: expected an mx_compiler.Group or None, found {group!r}")
@@ -319,7 +323,8 @@ class RoutedMoELayer(_Layer):
         with on_device_of(group):
             if is_fast:
                 check_chip("activations", chip)
-            self._compile(text, "moe_layer_ranks", weight_gradients, chip, cache)
+            self._compile(text, "moe_layer_ranks", chip, cache, results=results,
+                          weight_gradients=weight_gradients)
             if ranks > 1:
                 self._program.bind(GROUP, group)
 
@@ -335,7 +340,7 @@ class RoutedMoELayer(_Layer):
 
     def forward(self, x: Any, ids: Any, weights: Any, quantized: MoEWeights, *,
                 capacity: int | None = None, stream: Any = None) -> tuple[Any, RoutedSaved]:
-        """Returns y, f32, [T, H], and a RoutedSaved. x is bf16, [T, H], and T may be 0. ids, i32,
+        """Returns y, [T, H], and a RoutedSaved. x is bf16, [T, H], and T may be 0. ids, i32,
         [T, k], are the experts of each token; ids outside [0, experts) are ignored. weights are
         f32, [T, k], and `quantized` is the result of quantize_weights. If an earlier call exceeded
         its capacity, ends the rank group and raises CapacityError."""
@@ -367,9 +372,8 @@ class RoutedMoELayer(_Layer):
 
     def backward(self, dy: Any, ids: Any, quantized: MoEWeights, saved: RoutedSaved, *,
                  stream: Any = None) -> tuple[Any, Any, Any, Any]:
-        """Returns the gradients of x (f32, [T, H]), of this rank's w1 ([E, 2 I, H]) and w2 ([E,
-        H, I]), and of the weights (f32, [T, k]). `dy` is the gradient of y (bf16, [T,
-        H]). The gradients of w1 and w2 are sums over the tokens of all ranks."""
+        """Returns the gradients of x ([T, H]), of this rank's w1 ([E, 2 I, H]) and w2 ([E, H, I]),
+        and of the weights (f32, [T, k]). `dy` is the gradient of y (bf16, [T, H]). The gradients of w1 and w2 are sums over the tokens of all ranks."""
         _check_kind("weights", quantized, MoEWeights, "quantize_weights")
         _check_kind("saved", saved, RoutedSaved, "forward")
         self._check_choices(dy, ids=ids)
@@ -431,6 +435,8 @@ def on_device_of(group):
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 _FOLDERS = _PACKAGE / "templates", _PACKAGE.parent.parent / "examples"
 _ELEMENT = "f8E4M3FN"  # element type of all formats in the examples
+# Patterns of the type aliases of results with a choice of types.
+_RESULTS = {"weight_gradients": r"!dw\d", "results": "!sums"}
 # Patterns of the type aliases of weights and gradients. All other aliases are activations.
 _ALIASES = {"weights": r"!w\d", "gradients": r"!([zg]|[tw]d)"}
 # Patterns that find each size in an example; {} stands for the number. Several patterns may match a
@@ -695,7 +701,7 @@ class RoutedRows:
         return self._program["dispatch_again"](x, ids, slots)[0]
 
     def collect(self, z, slots, ids):
-        """Returns y (f32, [T, H]), the sum of each token's rows in z (bf16, [P, H]). Each rank
+        """Returns y (bf16, [T, H]), the sum of each token's rows in z (bf16, [P, H]). Each rank
         rounds its part of a sum to bf16."""
         return self._program["collect"](z, slots, ids)[0]
 
@@ -717,13 +723,12 @@ def _exchange_text(ranks, tokens, experts, hidden, choices, slots):
     collect = f"""
   %c0 = arith.constant 0 : index
   %t = tensor.dim %ids, %c0 : !ids
-  %y0 = tensor.empty(%t) : !y
+  %y0 = tensor.empty(%t) : !x
   %y = mx.collect @ep experts = {experts} wire = bf16 ids(%ids : !ids)
-      ins(%z : !x) slots(%slots : !list) outs(%y0 : !y) -> !y"""
+      ins(%z : !x) slots(%slots : !list) outs(%y0 : !x) -> !x"""
     return f"""
 mx.group @ep size = {ranks} tokens = {tokens}{f" slots = {slots}" * bool(slots)}
 !x = tensor<?x{hidden}xbf16>
-!y = tensor<?x{hidden}xf32>
 !ids = tensor<?x{choices}xi32>
 !pairs = tensor<?x{choices}xf32>
 !list = tensor<?xi32>
@@ -805,15 +810,15 @@ func.func @dispatch_again(%x: !x, %ids: !ids, %slots: !list) -> !x {{
   return %rows : !x
 }}
 
-func.func @collect(%z: !x, %slots: !list, %ids: !ids) -> !y {{{collect}
-  return %y : !y
+func.func @collect(%z: !x, %slots: !list, %ids: !ids) -> !x {{{collect}
+  return %y : !x
 }}
 
 func.func @collect_with_weights(%z: !x, %probs: !probs, %slots: !list, %ids: !ids)
-    -> (!y, !pairs) {{{collect}
+    -> (!x, !pairs) {{{collect}
   %w0 = tensor.empty(%t) : !pairs
   %w = mx.collect_pairs @ep experts = {experts} ids(%ids : !ids)
       ins(%probs : !probs) slots(%slots : !list) outs(%w0 : !pairs) -> !pairs
-  return %y, %w : !y, !pairs
+  return %y, %w : !x, !pairs
 }}
 """

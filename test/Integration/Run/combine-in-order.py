@@ -23,6 +23,7 @@ class Case:
     columns: int
     routing: str
     float: str = "f32"
+    out: str = "f32"
     index: str = "i32"
     end: str = "i32"
     groups: int = 4
@@ -32,7 +33,7 @@ class Case:
         size = (lambda n: "?") if self.dynamic else str
         types = {"z": f"tensor<{size(self.rows)}x{size(self.columns)}x{self.float}>",
                  "rows": f"tensor<{size(self.rows)}x{self.index}>", "ends": f"tensor<{size(self.groups)}x{self.end}>",
-                 "y": f"tensor<{size(self.tokens)}x{size(self.columns)}xf32>"}
+                 "y": f"tensor<{size(self.tokens)}x{size(self.columns)}x{self.out}>"}
         f = Function()
         for name, array in arrays.items():
             f.argument(types[name], array, name)
@@ -63,6 +64,7 @@ class Case:
         values = random.standard_normal((self.rows, self.columns)) * np.exp2(random.integers(-12, 12, (self.rows, 1)))
         y = random.standard_normal((self.tokens, self.columns)).astype(np.float32)
         y[random.random(y.shape) < 0.3] = -0.0
+        y = y.astype(FLOATS[self.out])
         arrays = {"z": values.astype(FLOATS[self.float]),
                   "rows": self.list_rows(random).astype(self.index.replace("i", "int"))}
         if self.groups:
@@ -77,10 +79,11 @@ def sum_rows(z, rows, y, ends=None):
     # A NaN in a token without rows must be preserved.
     quiet = np.setdiff1d(np.arange(len(y)), rows[:end])
     y[quiet[::2]] = np.nan
-    begin = y.copy()
+    begin, sums = y.copy(), y.astype(np.float32)
     for p in range(end):
         if 0 <= rows[p] < len(y):
-            y[rows[p]] += z[p].astype(np.float32)
+            sums[rows[p]] += z[p].astype(np.float32)
+            y[rows[p]] = sums[rows[p]].astype(y.dtype)
     return begin, y
 
 
@@ -92,6 +95,8 @@ CASES = [
     Case(9000, 5000, 8, "uniform"),  # multiple CTAs assign places to tokens
     Case(200, 3, 36, "all to one", groups=0, dynamic=False),
     Case(120, 50, 7, "descending", float="bf16", groups=0),
+    Case(300, 100, 516, "sorted by expert", float="bf16", out="bf16"),
+    Case(90, 40, 33, "outside", out="f16", groups=0),
     Case(40, 17, 4, "extremes", index="i64", groups=1),
     Case(1, 1, 1, "uniform", groups=0),
     Case(0, 9, 64, "uniform", groups=2),

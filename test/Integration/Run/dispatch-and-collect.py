@@ -22,7 +22,7 @@ mx.group @ep size = {ranks} tokens = {tokens}{slots}
 !ends = tensor<{own}xi32>
 func.func @main(%ids: !ids, %x: tensor<?x{columns}x{payload}>, %f: tensor<?x{pairs}xf4E2M1FN>, %z: tensor<?x{columns}x{rows}>, %d: tensor<?xf32>)
     -> (!wi, tensor<{window}x{columns}x{payload}>, tensor<{window}x{pairs}xf4E2M1FN>, !list, !list, !ends, tensor<i32>,
-        tensor<?x{columns}xf32>, tensor<?x{k}xf32>, index, tensor<i32>) {{
+        tensor<?x{columns}x{sums}>, tensor<?x{k}xf32>, index, tensor<i32>) {{
   %c0 = arith.constant 0 : index
   %own = arith.constant {own} : index
   %t = tensor.dim %ids, %c0 : !ids
@@ -43,15 +43,15 @@ func.func @main(%ids: !ids, %x: tensor<?x{columns}x{payload}>, %f: tensor<?x{pai
   %c = tensor.empty() : tensor<i32>
   %g:4 = mx.group_rows ins(%w#0 : !wi) first(%first) outs(%r, %s, %e, %c : !list, !list, !ends, tensor<i32>)
       -> !list, !list, !ends, tensor<i32>
-  %y0 = tensor.empty(%t) : tensor<?x{columns}xf32>
+  %y0 = tensor.empty(%t) : tensor<?x{columns}x{sums}>
   %y = mx.collect @ep experts = {experts} wire = {wire} ids(%ids : !ids) ins(%z : tensor<?x{columns}x{rows}>)
-      slots(%g#1 : !list) outs(%y0 : tensor<?x{columns}xf32>) -> tensor<?x{columns}xf32>
+      slots(%g#1 : !list) outs(%y0 : tensor<?x{columns}x{sums}>) -> tensor<?x{columns}x{sums}>
   %q0 = tensor.empty(%t) : tensor<?x{k}xf32>
   %q = mx.collect_pairs @ep experts = {experts} ids(%ids : !ids) ins(%d : tensor<?xf32>)
       slots(%g#1 : !list) outs(%q0 : tensor<?x{k}xf32>) -> tensor<?x{k}xf32>
   return %w#0, %w#1, %w#2, %g#0, %g#1, %g#2, %g#3, %y, %q, %rank, %w#3
       : !wi, tensor<{window}x{columns}x{payload}>, tensor<{window}x{pairs}xf4E2M1FN>, !list, !list, !ends, tensor<i32>,
-        tensor<?x{columns}xf32>, tensor<?x{k}xf32>, index, tensor<i32>
+        tensor<?x{columns}x{sums}>, tensor<?x{k}xf32>, index, tensor<i32>
 }}
 """
 RESULTS = ["wi", "wx", "wf", "rows", "slots", "ends", "count", "y", "q", "rank", "needed"]
@@ -59,15 +59,16 @@ RESULTS = ["wi", "wx", "wf", "rows", "slots", "ends", "count", "y", "q", "rank",
 
 class Case:
     def __init__(self, ranks, tokens, own, k, integer="i32", columns=64, payload="bf16", rows="bf16", wire="bf16",
-                 counts=None, room=1.0, slots=None):
+                 sums="f32", counts=None, room=1.0, slots=None):
         self.ranks, self.tokens, self.own, self.k, self.columns = ranks, tokens, own, k, columns
         self.integer, self.payload, self.rows_type, self.wire, self.room = integer, payload, rows, wire, room
+        self.sums = sums
         self.slots, self.segment, self.experts = slots, slots or tokens, own * ranks
         self.counts = counts or [int(n) for n in random.integers(0, tokens + 1, ranks)]
 
     def __str__(self):
         return (f"{self.ranks} ranks of {self.counts} tokens, top {self.k} of {self.experts}, {self.integer}, "
-                f"{self.payload} x {self.columns}, {self.rows_type} by {self.wire}, room {self.room}, "
+                f"{self.payload} x {self.columns}, {self.rows_type} by {self.wire} to {self.sums}, room {self.room}, "
                 f"{self.slots} slots on {self.path}")
 
     def values(self, name, shape):
@@ -105,7 +106,7 @@ class Case:
     def text(self, program=PROGRAM):
         return program.format(ranks=self.ranks, tokens=self.tokens, k=self.k, integer=self.integer, own=self.own,
                               window=self.ranks * self.segment, columns=self.columns, payload=self.payload,
-                              pairs=self.columns, rows=self.rows_type, wire=self.wire, experts=self.experts,
+                              pairs=self.columns, rows=self.rows_type, wire=self.wire, sums=self.sums, experts=self.experts,
                               slots=f" slots = {self.slots}" if self.slots else "")
 
     def arrays(self):
@@ -153,7 +154,7 @@ class Case:
                 for d in ranks:
                     partial = sums[d][s, t]
                     total = total + (partial.astype(BF16).astype(np.float32) if self.wire == "bf16" else partial)
-                compare("y", mine["y"][t], total)
+                compare("y", mine["y"][t], total.astype(FLOATS[self.sums]))
                 for j, e in enumerate(self.ids[s][t]):
                     if not 0 <= e < self.experts:
                         compare("q", mine["q"][t, j], np.float32(0))
@@ -162,11 +163,12 @@ class Case:
 
 
 cases = [Case(2, 16, 4, 2, counts=[16, 5]), Case(3, 9, 1, 1, "i64", 68, "f8E4M3FN", "f32", "f32"),
-         Case(4, 20, 2, 8, payload="f32", rows="f16", columns=1024), Case(5, 7, 3, 3, counts=[0, 7, 0, 1, 3]),
+         Case(4, 20, 2, 8, payload="f32", rows="f16", columns=1024), Case(5, 7, 3, 3, sums="bf16", counts=[0, 7, 0, 1, 3]),
          Case(2, 8, 2, 2, counts=[0, 0]), Case(2, 32, 4, 4, counts=[32, 30], room=0.8),
          Case(2, 16, 4, 2, counts=[16, 5], slots=16), Case(5, 20, 2, 3, "i64", counts=[20, 0, 7, 1, 19], slots=12),
          Case(4, 30, 1, 2, columns=96, payload="f8E4M3FN", counts=[30, 30, 0, 11], slots=20),
-         Case(3, 24, 2, 8, rows="f32", wire="f32", payload="f32", columns=36, counts=[24, 24, 9], slots=17),
+         Case(3, 24, 2, 8, rows="f32", wire="f32", payload="f32", sums="bf16", columns=36, counts=[24, 24, 9],
+              slots=17),
          Case(64, 12, 1, 2, columns=32, slots=3)]
 for case in test.select(case.draw(path) for case in cases for path in PATHS):
     case.check()

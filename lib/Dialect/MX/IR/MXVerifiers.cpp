@@ -335,9 +335,10 @@ LogicalResult CombineOp::verify() {
     return failure();
   if (getOverwrite() && getOrder() != AdditionOrder::Fixed) // combine C7
     return emitOpError("expected order = fixed with 'overwrite'");
-  if (!getOverwrite() && !out.elementType().isF32()) // combine C8
+  if (getOrder() != AdditionOrder::Fixed && // combine C8
+      !out.elementType().isF32())
     return errorAt(*this, out)
-           << "expected outs of type f32 without 'overwrite', found "
+           << "expected outs of type f32 without order = fixed, found "
            << out.elementType();
   return success();
 }

@@ -9,6 +9,7 @@ import itertools
 import weakref
 from typing import Any, Callable, NamedTuple, ParamSpec, Tuple, TypeVar
 
+import mx_compiler
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -104,9 +105,9 @@ class Group:
 
     def _begin(self, key, made, rank, size, place, tokens, slots=None, ranks=()):
         self.slots = read_slots(slots, tokens, size)
-        # Shapes depend on the sizes, so a graph that Inductor cached must not fit groups of other
-        # sizes.
-        self.key = f"{key}/{size}x{self.slots or tokens}"
+        # Shapes depend on the sizes, and types on the version, so a graph that Inductor cached must
+        # not fit others.
+        self.key = f"{key}/{size}x{self.slots or tokens}/{mx_compiler.__version__}"
         self.rank, self.size, self.tokens = rank, size, int(tokens)
         self.device, self.ranks = place, tuple(ranks)  # rank numbers of torch.distributed
         self._group, self._layers, self._is_closed = made, {}, False
@@ -163,7 +164,7 @@ class Group:
         return self.find_program((*sizes, formats, weight_gradients), lambda made: RoutedMoELayer(
             *sizes, made, tokens=self.tokens, slots=self.slots, parts=self._parts,
             activations=formats[0], weights=formats[1], gradients=formats[2],
-            weight_gradients=weight_gradients))
+            weight_gradients=weight_gradients, results="bf16"))
 
     @internal
     def find_program(self, key, make):
@@ -382,8 +383,7 @@ def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, gro
             capacity: int, activations: str, weights_format: str, gradients: str
             ) -> list[Tensor]:
     """Returns y, the values saved for the backward pass (RoutedSaved), and the quantized weights for
-    the backward pass. y is rounded here, so torch.compile cannot drop the rounding. A capacity
-    of 0 means the largest number of rows that can arrive."""
+    the backward pass. A capacity of 0 means the largest number of rows that can arrive."""
     ranks = _find_rank_group(group)
     _check_once(x, ids, weights, w1, w2)
     _check_tokens(ranks, x)
@@ -393,7 +393,7 @@ def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, gro
                              gradient_type(w1.dtype, w2.dtype))
     y, saved, given = layer.quantize_and_forward(
         x, ids, weights, w1.to(torch.bfloat16), w2.to(torch.bfloat16), capacity=capacity or None)
-    return [y.to(torch.bfloat16), *saved[:6], *as_bytes(saved[6:], given)]
+    return [y, *saved[:6], *as_bytes(saved[6:], given)]
 
 
 def _count_places(group, choices, capacity):
@@ -422,7 +422,7 @@ def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gra
 def _routed_backward(dy: Tensor, ids: Tensor, saved: list[Tensor], group: str,
                      activations: str, weights_format: str, gradients: str,
                      weight_gradients: str = "f32") -> list[Tensor]:
-    """Returns the gradients of x (f32), w1, w2 and weights (f32)."""
+    """Returns the gradients of x (bf16), w1, w2 and weights (f32)."""
     ranks = _find_rank_group(group)
     layer = ranks.find_layer(saved[2].shape[0] * ranks.size, dy.shape[1],
                              saved[5].shape[1] // 2, ids.shape[1],
@@ -436,7 +436,7 @@ def _routed_backward(dy: Tensor, ids: Tensor, saved: list[Tensor], group: str,
 @_routed_backward.register_fake
 def _(dy, ids, saved, group, activations, weights_format, gradients, weight_gradients="f32"):
     shape = saved[2].shape[0], saved[5].shape[1], dy.shape[1]
-    return empty_gradients(dy, shape, ids, weight_gradients)
+    return [dy.new_empty(dy.shape), *empty_gradients(dy, shape, ids, weight_gradients)[1:]]
 
 
 # `options` are the indices of the rank group and of the formats.
@@ -525,8 +525,7 @@ def collect(z: Tensor, slots: Tensor, ids: Tensor, experts: int, group: Group) -
     check_tensors(z=z, slots=slots, ids=ids)
     _check_rank_group(group, experts)
     _check_ids(ids)
-    return torch.ops.mx.ep_collect(z, slots, _narrow_ids(ids, experts), group.key,
-                                   experts).to(z.dtype)
+    return torch.ops.mx.ep_collect(z, slots, _narrow_ids(ids, experts), group.key, experts)
 
 
 def _find(group, x, experts, hidden, choices):
@@ -571,7 +570,7 @@ def _(x, ids, weights, group, experts, capacity):
 @_ends_group
 def _dispatch_backward(drows: Tensor, dprobs: Tensor, slots: Tensor, ids: Tensor, group: str,
                        experts: int) -> Tuple[Tensor, Tensor]:
-    """Returns the gradients of x and weights in f32."""
+    """Returns the gradients of x, in bf16, and weights, in f32."""
     _check_rows("drows", drows, slots)
     program = _find(group, ids, experts, drows.shape[1], ids.shape[1])
     return tuple(program.collect_with_weights(*map(tensors.plain, (drows, dprobs, slots, ids))))
@@ -579,14 +578,14 @@ def _dispatch_backward(drows: Tensor, dprobs: Tensor, slots: Tensor, ids: Tensor
 
 @_dispatch_backward.register_fake
 def _(drows, dprobs, slots, ids, group, experts):
-    return (drows.new_empty(ids.shape[0], drows.shape[1], dtype=torch.float32),
+    return (drows.new_empty(ids.shape[0], drows.shape[1]),
             drows.new_empty(ids.shape, dtype=torch.float32))
 
 
 @tensors.operator("ep_collect")
 @_ends_group
 def _collect(z: Tensor, slots: Tensor, ids: Tensor, group: str, experts: int) -> Tensor:
-    """Returns y in f32."""
+    """Returns y in bf16."""
     _check_rows("z", z, slots)
     program = _find(group, ids, experts, z.shape[1], ids.shape[1])
     return program.collect(*map(tensors.plain, (z, slots, ids)))
@@ -596,7 +595,7 @@ def _collect(z: Tensor, slots: Tensor, ids: Tensor, group: str, experts: int) ->
 def _(z, slots, ids, group, experts):
     _check_rows("z", z, slots)
     check_one_device(z=z, slots=slots, ids=ids)
-    return z.new_empty(ids.shape[0], z.shape[1], dtype=torch.float32)
+    return z.new_empty(ids.shape[0], z.shape[1])
 
 
 @tensors.operator("ep_collect_backward")
@@ -624,7 +623,7 @@ def _keep_dispatch(ctx, inputs, output):
 def _back_from_dispatch(ctx, drows, dprobs, *_):
     dx, dweights = torch.ops.mx.ep_dispatch_backward(
         drows, dprobs, *ctx.saved_tensors, ctx.group, ctx.experts)
-    return dx.to(torch.bfloat16), None, dweights, None, None, None
+    return dx, None, dweights, None, None, None
 
 
 def _keep_collect(ctx, inputs, output):

@@ -304,8 +304,8 @@ func.func @combine_c7(%z: tensor<9x64xf32>, %r: tensor<9xi32>, %o: tensor<3x64xf
 
 // expected-note @below {{outs is defined here}}
 func.func @combine_c8(%z: tensor<9x64xf32>, %r: tensor<9xi32>, %o: tensor<3x64xbf16>) {
-  // expected-error @below {{'mx.combine' op expected outs of type f32 without 'overwrite', found 'bf16'}}
-  %y = mx.combine ins(%z : tensor<9x64xf32>) rows(%r : tensor<9xi32>) outs(%o : tensor<3x64xbf16>) order = fixed -> tensor<3x64xbf16>
+  // expected-error @below {{'mx.combine' op expected outs of type f32 without order = fixed, found 'bf16'}}
+  %y = mx.combine ins(%z : tensor<9x64xf32>) rows(%r : tensor<9xi32>) outs(%o : tensor<3x64xbf16>) -> tensor<3x64xbf16>
   return
 }
 

@@ -325,14 +325,14 @@ def MX_CombineOp : MX_StructuredOp<"combine"> {
 
     With `order = fixed` the rows of a token are added to the row of `outs` one
     by one, in ascending order of p, which makes results reproducible to the bit
-    across runs and devices. With `order = any`, the default, the CPU adds rows
-    in ascending order of p, and the order on a GPU is unspecified.
-    `mx-fuse-epilogues` can then replace the operation by the `scatter` of the
-    matmul that computes the input.
+    across runs and devices, and the sum is rounded once to the element type of
+    `outs`: f32, bf16 or f16. With `order = any`, the default, `outs` is f32,
+    the CPU adds rows in ascending order of p, and the order on a GPU is
+    unspecified. `mx-fuse-epilogues` can then replace the operation by the
+    `scatter` of the matmul that computes the input.
 
     With `overwrite`, which requires `order = fixed`, the sum starts with the
-    first added row in place of the row of `outs`, and is rounded once to the
-    element type of `outs`: f32, bf16 or f16.
+    first added row in place of the row of `outs`.
 
     Example:
 

@@ -174,9 +174,10 @@ def MX_CollectOp : MX_CollectiveOp<"collect"> {
 
     Each rank adds its rows of a token in f32, in the order of p, and rounds the
     sum once to `wire`: f32 or bf16. The rank that owns the token adds these
-    sums in f32, in rank order and starting with 0. The result of a token
-    without experts is 0. The order of additions is independent of arrival
-    times, so results are reproducible to the bit.
+    sums in f32, in rank order and starting with 0, and rounds once to the type
+    of the result, f32 or bf16. The result of a token without experts is 0. The
+    order of additions is independent of arrival times, so results are
+    reproducible to the bit.
 
     The collect of an `mx.grouped_matmul ragged = rows` result without other
     users is split into `parts` parts of the columns, so that a part is sent
@@ -195,8 +196,8 @@ def MX_CollectOp : MX_CollectiveOp<"collect"> {
   let arguments = (ins FlatSymbolRefAttr:$group, I64Attr:$experts,
     TypeAttr:$wire, OptionalAttr<I64Attr>:$parts,
     RankedTensorOf<[I32, I64]>:$ids, RankedTensorOf<[F32, BF16, F16]>:$input, RankedTensorOf<[I32]>:$slots,
-    RankedTensorOf<[F32]>:$outs);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+    RankedTensorOf<[F32, BF16]>:$outs);
+  let results = (outs RankedTensorOf<[F32, BF16]>:$result);
   let assemblyFormat = [{
     $group `experts` `=` $experts `wire` `=` $wire (`parts` `=` $parts^)?
     `ids` `(` $ids `:` type($ids) `)`
