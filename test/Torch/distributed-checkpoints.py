@@ -2,14 +2,13 @@
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %t
 """Runs a converted model under torchrun. Activation checkpointing returns the same bits. The same, a larger and a
-smaller number of processes read distributed checkpoints (DCP), also with another sharding of the model. Runs on GPUs if
-two are present (MX_TORCH_DEVICE=cuda)."""
+smaller number of processes read distributed checkpoints (DCP), also with another sharding of the model. Runs on GPUs with
+MX_TORCH_DEVICE=cuda."""
 
 import sys
 
-from distributed_runs import ON_GPU, losses, near, needs_gpus
+from distributed_runs import ON_GPU, losses, near
 
-needs_gpus(2)
 DEVICE, STEPS, FOLDER = "auto" if ON_GPU else "cpu", 6, sys.argv[1]
 
 two = losses(2, STEPS, DEVICE, FOLDER, "fsdp2", "fsdp2-recompute", "fsdp2-save",

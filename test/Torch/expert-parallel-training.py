@@ -3,8 +3,7 @@
 # RUN: %python_torch %s %examples %t
 """Runs examples/train_moe_torch.py --routed with one process, and with two torchrun processes that divide the experts
 and the batch. Losses differ only because of the order of sums, and each run resumes from the other run's checkpoint.
-With --fsdp two processes shard the parameters, and losses differ because parameters are rounded to bf16.
-Runs on GPUs if two are present (MX_TORCH_DEVICE=cuda)."""
+With --fsdp two processes shard the parameters, which are rounded to bf16. Runs on GPUs with MX_TORCH_DEVICE=cuda."""
 
 import contextlib
 import io
@@ -13,13 +12,11 @@ import math
 import os
 import pathlib
 import runpy
-import subprocess
 import sys
 
 import torch
-from distributed_runs import ON_GPU, environment, needs_gpus
+from distributed_runs import ON_GPU, start
 
-needs_gpus(2)
 EXAMPLE, OUT = pathlib.Path(sys.argv[1], "train_moe_torch.py"), pathlib.Path(sys.argv[2])
 sys.path.insert(0, str(EXAMPLE.parent))
 STEPS, HALF = 6, 3
@@ -33,10 +30,7 @@ def train(processes, *options, status=0):
     if processes == 1:
         found, told = call(*options), ""
     else:
-        done = subprocess.run(
-            [sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1",
-             f"--nproc-per-node={processes}", "--", str(EXAMPLE), *OPTIONS, *options],
-            capture_output=True, text=True, env=environment("auto" if ON_GPU else "cpu"), timeout=600)
+        done = start(processes, "auto" if ON_GPU else "cpu", EXAMPLE, *OPTIONS, *options)
         found, told = done.returncode, (done.stdout, done.stderr)
     assert found == status, (processes, options, found, told)
 

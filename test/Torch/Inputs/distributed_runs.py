@@ -1,21 +1,13 @@
-"""Runs distributed_program.py under torchrun for tests."""
+"""Runs programs under torchrun for tests."""
 
 import os
 import pathlib
 import subprocess
 import sys
 
-import torch
-
-PROGRAM = pathlib.Path(__file__).parent / "distributed_program.py"
+FOLDER = pathlib.Path(__file__).parent
+PROGRAM = FOLDER / "distributed_program.py"
 ON_GPU = os.environ.get("MX_TORCH_DEVICE") == "cuda"
-
-
-def needs_gpus(count):
-    """Skips a GPU test (exit status 77) if there are fewer than `count` GPUs."""
-    if ON_GPU and torch.cuda.device_count() < count:
-        print(f"needs {count} GPUs")
-        sys.exit(77)
 
 
 def environment(device):
@@ -26,13 +18,18 @@ def environment(device):
     return found
 
 
+def start(processes, device, program, *arguments):
+    """Runs a program with torchrun. With few GPUs, several processes share a GPU."""
+    words = *[FOLDER / "share_gpus.py"] * ON_GPU, program, *arguments
+    return subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1",
+         f"--nproc-per-node={processes}", "--", *map(str, words)],
+        env=environment(device), capture_output=True, text=True, timeout=600)
+
+
 def torchrun(processes, device, program, *arguments):
     """Runs a program with torchrun and returns its output."""
-    done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone",
-         "--local-addr=127.0.0.1", f"--nproc-per-node={processes}", str(program),
-         *map(str, arguments)],
-        env=environment(device), capture_output=True, text=True, timeout=600)
+    done = start(processes, device, program, *arguments)
     assert done.returncode == 0, (arguments, device, done.stdout, done.stderr)
     return done.stdout
 
