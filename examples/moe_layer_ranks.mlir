@@ -362,8 +362,8 @@ func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends
       outs(%ge0, %gs0, %gte0, %gts0 : !ge, !gs, !gte, !gts) axes = [1, 0]
       {mxgpu.expected_rows = 128 : i64} -> !ge, !gs, !gte, !gts
 
-  // dX = sum of dgu W1 over the rows of a token, dW1 = dgu^T x. The sums of dX are
-  // exchanged while dW1 is computed.
+  // dX = sum of dgu W1 over the rows of a token, dW1 = dgu^T x. The sums of dX and the
+  // gradients of the weights are exchanged while dW1 is computed.
   %dx0 = tensor.empty(%p) : !z
   %dxp = mx.grouped_matmul ragged = rows
       ins(%gq#0, %gq#1, %w1e, %w1s : !ge, !gs, !w1te, !w1ts)
@@ -372,14 +372,14 @@ func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends
   %dx1 = tensor.empty(%t) : !sums
   %dx = mx.collect @ep experts = 8 wire = bf16 parts = 1 ids(%ids : !ids)
       ins(%dxp : !z) slots(%slots : !list) outs(%dx1 : !sums) -> !sums
+  %dweights0 = tensor.empty(%t) : !pairs
+  %dweights = mx.collect_pairs @ep experts = 8 ids(%ids : !ids)
+      ins(%dprobs : !probs) slots(%slots : !list) outs(%dweights0 : !pairs) -> !pairs
   %dw10 = tensor.empty() : !dw1
   %dw1 = mx.grouped_matmul ragged = reduction
       ins(%gq#2, %gq#3, %xte, %xts : !gte, !gts, !xte, !xts)
       offsets(%ends : !ends) outs(%dw10 : !dw1)
       {mxgpu.expected_rows = 128 : i64} -> !dw1
-  %dweights0 = tensor.empty(%t) : !pairs
-  %dweights = mx.collect_pairs @ep experts = 8 ids(%ids : !ids)
-      ins(%dprobs : !probs) slots(%slots : !list) outs(%dweights0 : !pairs) -> !pairs
   return %dx, %dw1, %dw2, %dweights
       : !sums, !dw1, !dw2, !pairs
 }

@@ -68,7 +68,7 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
   buildMXBeginPipeline(pm);
   pm.addPass(createMXGeneralizeQuantize());
-  pm.addPass(createMXDecomposeGroups({options.chip}));
+  pm.addPass(createMXDecomposeGroups({options.chip, !options.peerStores}));
   pm.addPass(createMXClampIndices());
   pm.addPass(createMXDecomposeTensors({/*onDevice=*/true}));
   pm.addPass(createMXDefineArith());

@@ -51,10 +51,10 @@ LAUNCHES = {
         "forward_quantize forward_quantize_0 forward_quantize_0_rest grouped_matmul grouped_matmul_0 reduce quantize_1 "
         "quantize_1_rest grouped_matmul_1 forward_linalg_generic_0 forward_combine_count forward_combine_start "
         "forward_combine_place forward_combine_order forward_combine forward_linalg_map forward_copy "
-        "forward_linalg_generic_1 forward_linalg_generic_2 grouped_matmul_2 forward_combine_count forward_combine_start "
-        "forward_combine_place forward_combine_order combine_0 forward_linalg_generic_1 linalg_generic_3 "
+        "forward_linalg_generic_1 forward_linalg_generic_2 forward_combine_count forward_combine_start "
+        "forward_combine_place forward_combine_order combine_0 grouped_matmul_2 "
         "forward_combine_count_0 forward_combine_start forward_combine_place_0 forward_combine_order_0 "
-        "forward_combine_0",
+        "forward_combine_0 forward_linalg_generic_1 linalg_generic_3",
     ("moe_linalg", "forward"): "quantize quantize_0 grouped_matmul quantize_1 quantize_2 grouped_matmul_0",
     ("moe_linalg", "backward"):
         "quantize quantize_0 grouped_matmul quantize_1 grouped_matmul_0 reduce quantize_2 quantize_3 "

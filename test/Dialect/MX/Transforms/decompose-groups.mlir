@@ -1,4 +1,5 @@
 // RUN: mx-opt %s -mx-decompose-groups -canonicalize -cse | FileCheck %s
+// RUN: mx-opt %s -mx-decompose-groups=in-windows=true -canonicalize -cse | FileCheck %s --check-prefix=IN
 
 mx.group @ep size = 2 tokens = 4
 
@@ -20,6 +21,33 @@ func.func @dispatch(%ids: tensor<?x2xi32>, %x: tensor<?x64xf32>) -> (tensor<8x2x
   %w:2 = mx.dispatch @ep experts = 8 ids(%ids : tensor<?x2xi32>) ins(%x : tensor<?x64xf32>)
       outs(%wi, %wx : tensor<8x2xi32>, tensor<8x64xf32>) -> tensor<8x2xi32>, tensor<8x64xf32>
   return %w#0, %w#1 : tensor<8x2xi32>, tensor<8x64xf32>
+}
+
+// Quantizers store in the window: the elements, but not the scales, whose rows of a rank begin at 4 * 2 bytes.
+// CHECK-LABEL: @quantized
+// CHECK-COUNT-2: mx.all_gather @ep ins(
+// IN-LABEL: @quantized
+// IN: %[[W:.*]] = mx.window @ep : tensor<8x64xf8E4M3FN>
+// IN: cf.assert %{{.*}}, "expected at most 4 tokens per rank of group ep"
+// IN: %[[FIRST:.*]] = arith.muli
+// IN: %[[ROWS:.*]] = tensor.extract_slice %[[W]][%[[FIRST]], 0] [%[[T:.*]], 64] [1, 1]
+// IN: %[[Q:.*]]:2 = mx.fused_quantize {{.*}} outs(%[[ROWS]], %{{.*}} :
+// IN: mx.all_gather @ep ins(%[[Q]]#1
+// IN: %[[OWN:.*]] = tensor.insert_slice %[[Q]]#0 into %[[W]][%[[FIRST]], 0] [%[[T]], 64] [1, 1]
+// IN: mx.all_gather @ep outs(%[[OWN]] :
+func.func @quantized(%ids: tensor<?x2xi32>, %x: tensor<?x64xbf16>) -> (tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x64xbf16>
+  %e = tensor.empty(%t) : tensor<?x64xf8E4M3FN>
+  %s = tensor.empty(%t) : tensor<?x2xf8E8M0FNU>
+  %q:2 = mx.fused_quantize ins(%x : tensor<?x64xbf16>) outs(%e, %s : tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>)
+      axes = [1] block_size = 32 -> tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>
+  %wi = mx.window @ep : tensor<8x2xi32>
+  %we = mx.window @ep : tensor<8x64xf8E4M3FN>
+  %ws = mx.window @ep : tensor<8x2xf8E8M0FNU>
+  %w:3 = mx.dispatch @ep experts = 8 ids(%ids : tensor<?x2xi32>) ins(%q#0, %q#1 : tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>)
+      outs(%wi, %we, %ws : tensor<8x2xi32>, tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>) -> tensor<8x2xi32>, tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
+  return %w#1, %w#2 : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
 }
 
 // Ids that nothing reads are not sent.

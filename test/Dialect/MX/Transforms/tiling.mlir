@@ -1,5 +1,28 @@
-// RUN: mx-opt %s --transform-interpreter --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: %expand_cases %s %t.mlir
+// RUN: mx-test-opt %t.mlir --transform-interpreter --canonicalize --cse --split-input-file -verify-diagnostics | FileCheck %s
 
+// TEMPLATE tile
+// SET op = matmul
+// SET how = tile_using_for
+// SET sizes = 128
+// SET loops = 1
+// SET types = !transform.any_op
+// BLOCK function
+// END
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["mx.${op}"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loops:${loops} = transform.structured.${how} %op tile_sizes [${sizes}] : (!transform.any_op) -> (!transform.any_op, ${types})
+    transform.yield
+  }
+}
+
+// -----
+
+// USE tile function
+// SET sizes = 64, 48, 0
+// SET loops = 2
+// SET types = !transform.any_op, !transform.any_op
 // Elements, linear scales and destination are sliced together.
 // CHECK-LABEL: func @matmul_linear(
 // CHECK-SAME:      %[[A:[^:]*]]: tensor<256x512xf8E4M3FN>, %[[SA:[^:]*]]: tensor<256x16xf8E8M0FNU>,
@@ -23,16 +46,6 @@ func.func @matmul_linear(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0
       outs(%init : tensor<256x96xbf16>) -> tensor<256x96xbf16>
   return %c : tensor<256x96xbf16>
 }
-module attributes {transform.with_named_sequence} {
-  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-    %op = transform.structured.match ops{["mx.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-    %tiled, %loops:2 = transform.structured.tile_using_for %op tile_sizes [64, 48, 0]
-        : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-    transform.yield
-  }
-}
-
-// -----
 
 // Tiles a matmul with unscaled activations.
 // CHECK-LABEL: func @matmul_weights(
@@ -47,17 +60,13 @@ func.func @matmul_weights(%x: tensor<256x512xbf16>, %w: tensor<96x512xf8E4M3FN>,
       outs(%init : tensor<256x96xbf16>) -> tensor<256x96xbf16>
   return %c : tensor<256x96xbf16>
 }
-module attributes {transform.with_named_sequence} {
-  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-    %op = transform.structured.match ops{["mx.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-    %tiled, %loops:2 = transform.structured.tile_using_for %op tile_sizes [64, 48, 0]
-        : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-    transform.yield
-  }
-}
 
 // -----
 
+// USE tile function
+// SET sizes = 128, 0, 256
+// SET loops = 2
+// SET types = !transform.any_op, !transform.any_op
 // Materialized scales are sliced in tiles of 128 rows and 4 blocks, and the last
 // row tile may be partial. A matmul with `accumulate` can be tiled along K.
 // CHECK-LABEL: func @matmul_materialized(
@@ -79,17 +88,12 @@ func.func @matmul_materialized(%a: tensor<300x512xf8E4M3FN>, %sa: tensor<3x4x32x
       outs(%init : tensor<300x128xf32>) accumulate -> tensor<300x128xf32>
   return %c : tensor<300x128xf32>
 }
-module attributes {transform.with_named_sequence} {
-  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-    %op = transform.structured.match ops{["mx.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-    %tiled, %loops:2 = transform.structured.tile_using_for %op tile_sizes [128, 0, 256]
-        : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-    transform.yield
-  }
-}
 
 // -----
 
+// USE tile function
+// SET how = tile_using_forall
+// SET sizes = 64
 // The epilogue adds the tile's offset to its indices.
 // CHECK-LABEL: func @epilogue
 // CHECK:         scf.forall (%[[T:[^)]+]]) in (4)
@@ -111,17 +115,11 @@ func.func @epilogue(%a: tensor<256x64xf8E4M3FN>, %s: tensor<256x2xf8E8M0FNU>, %b
       }
   return %c : tensor<256x256xf32>
 }
-module attributes {transform.with_named_sequence} {
-  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-    %op = transform.structured.match ops{["mx.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-    %tiled, %loop = transform.structured.tile_using_forall %op tile_sizes [64]
-        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-    transform.yield
-  }
-}
 
 // -----
 
+// USE tile function
+// SET op = quantize
 // The results for both axes are computed from one slice of the input.
 // CHECK-LABEL: func @quantize(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x512xbf16>
@@ -142,14 +140,6 @@ func.func @quantize(%x: tensor<?x512xbf16>, %e: tensor<?x512xf8E4M3FN>, %f: tens
       -> tensor<?x512xf8E4M3FN>, tensor<?x4x32x4x4xf8E8M0FNU>, tensor<512x?xf8E4M3FN>, tensor<512x?xf8E8M0FNU>
   return %r#0, %r#1, %r#2, %r#3
       : tensor<?x512xf8E4M3FN>, tensor<?x4x32x4x4xf8E8M0FNU>, tensor<512x?xf8E4M3FN>, tensor<512x?xf8E8M0FNU>
-}
-module attributes {transform.with_named_sequence} {
-  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-    %op = transform.structured.match ops{["mx.quantize"]} in %root : (!transform.any_op) -> !transform.any_op
-    %tiled, %loop = transform.structured.tile_using_for %op tile_sizes [128]
-        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-    transform.yield
-  }
 }
 
 // -----
@@ -214,6 +204,9 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
+// USE tile function
+// SET how = fuse
+// SET sizes = 128, 0, 0
 // The quantizer is fused into the loop of its matmul.
 // CHECK-LABEL: func @fuse_quantize
 // CHECK:         scf.for %[[I:[^ ]+]] =
@@ -232,17 +225,12 @@ func.func @fuse_quantize(%x: tensor<256x64xbf16>, %b: tensor<96x64xf8E4M3FN>, %s
       outs(%init : tensor<256x96xf32>) -> tensor<256x96xf32>
   return %c : tensor<256x96xf32>
 }
-module attributes {transform.with_named_sequence} {
-  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-    %op = transform.structured.match ops{["mx.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-    %fused, %loop = transform.structured.fuse %op tile_sizes [128, 0, 0]
-        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-    transform.yield
-  }
-}
 
 // -----
 
+// USE tile function
+// SET op = grouped_matmul
+// SET sizes = 0, 16, 0
 // A grouped matmul can be tiled along columns but not along ragged rows.
 // CHECK-LABEL: func @grouped(
 // CHECK-SAME:      %[[A:[^:]*]]: tensor<300x64xf8E4M3FN>, %[[SA:[^:]*]]: tensor<6x1x32x4x4xf8E8M0FNU>,
@@ -259,11 +247,68 @@ func.func @grouped(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<6x1x32x4x4xf8E8M0FNU
       outs(%init : tensor<300x48xbf16>) -> tensor<300x48xbf16>
   return %c : tensor<300x48xbf16>
 }
-module attributes {transform.with_named_sequence} {
-  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
-    %op = transform.structured.match ops{["mx.grouped_matmul"]} in %root : (!transform.any_op) -> !transform.any_op
-    %tiled, %loop = transform.structured.tile_using_for %op tile_sizes [0, 16, 0]
-        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-    transform.yield
-  }
+
+// -----
+
+// USE tile function
+// SET sizes = 0, 128, 0
+// Each scale covers a square block (formats in test/lib/Formats). Tiles contain whole squares, except at the last rows.
+// CHECK-LABEL: func @squares(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<70x512xbf16>, %[[W:[^:]*]]: tensor<200x512xf8E4M3FN>, %[[S:[^:]*]]: tensor<2x4xf32>
+// CHECK:         scf.for %[[J:[^ ]+]] =
+// CHECK:           %[[N:.*]] = affine.min {{.*}}(%[[J]])
+// CHECK:           %[[TW:.*]] = tensor.extract_slice %[[W]][%[[J]], 0] [%[[N]], 512] [1, 1]
+// CHECK:           %[[TS:.*]] = tensor.extract_slice %[[S]][%{{.*}}, 0] [%{{.*}}, 4] [1, 1]
+// CHECK:           mx.matmul ins(%[[X]], %[[TW]], %[[TS]] :
+func.func @squares(%x: tensor<70x512xbf16>, %w: tensor<200x512xf8E4M3FN>, %s: tensor<2x4xf32>,
+                   %init: tensor<70x200xf32>) -> tensor<70x200xf32> {
+  %c = mx.matmul ins(%x, %w, %s : tensor<70x512xbf16>, tensor<200x512xf8E4M3FN>, tensor<2x4xf32>)
+      outs(%init : tensor<70x200xf32>) block_size = 128x128 -> tensor<70x200xf32>
+  return %c : tensor<70x200xf32>
+}
+
+// -----
+
+// USE tile function
+// SET op = dequantize
+// SET sizes = 64, 0
+func.func @half_squares(%q: tensor<256x512xf8E4M3FN>, %s: tensor<2x4xf32>, %init: tensor<256x512xf32>) -> tensor<256x512xf32> {
+  // expected-error @below {{expected tiles of rows in multiples of 128, found 64}}
+  // expected-error @below {{to tile operation}}
+  // expected-error @below {{failed to generate tiling loops}}
+  %c = mx.dequantize ins(%q, %s : tensor<256x512xf8E4M3FN>, tensor<2x4xf32>) outs(%init : tensor<256x512xf32>)
+      block_size = 128x128 -> tensor<256x512xf32>
+  return %c : tensor<256x512xf32>
+}
+
+// -----
+
+// USE tile function
+// SET op = dequantize
+// SET sizes = 4, 16
+// SET loops = 2
+// SET types = !transform.any_op, !transform.any_op
+// Each scale covers a row. Every tile of a dequantization uses the scales of its rows.
+// CHECK-LABEL: func @whole_rows(
+// CHECK:       tensor.extract_slice %{{.*}}[%[[ROW:.*]], %[[COLUMN:.*]]] [4, 16] [1, 1] : tensor<8x64xf8E4M3FN>
+// CHECK:       tensor.extract_slice %{{.*}}[%[[ROW]], 0] [4, 1] [1, 1] : tensor<8x1x!mx_formats.row_scale>
+func.func @whole_rows(%q: tensor<8x64xf8E4M3FN>, %s: tensor<8x1x!mx_formats.row_scale>, %d: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %y = mx.dequantize ins(%q, %s : tensor<8x64xf8E4M3FN>, tensor<8x1x!mx_formats.row_scale>)
+      outs(%d : tensor<8x64xf32>) block_size = row -> tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// -----
+
+// USE tile function
+// SET op = quantize
+// SET sizes = 0, 32
+// A quantization cannot be tiled along columns.
+func.func @part_of_rows(%x: tensor<8x64xf32>, %q: tensor<8x64xf8E4M3FN>, %s: tensor<8x1x!mx_formats.row_scale>) -> tensor<8x64xf8E4M3FN> {
+  // expected-error @below {{expected no tiling of columns: one scale covers this dimension}}
+  // expected-error @below {{to tile operation}}
+  // expected-error @below {{failed to generate tiling loops}}
+  %0:2 = mx.quantize ins(%x : tensor<8x64xf32>) outs(%q, %s : tensor<8x64xf8E4M3FN>, tensor<8x1x!mx_formats.row_scale>)
+      -> tensor<8x64xf8E4M3FN>, tensor<8x1x!mx_formats.row_scale>
+  return %0#0 : tensor<8x64xf8E4M3FN>
 }

@@ -72,7 +72,8 @@ def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
 
     - `mx.dispatch` becomes an `mx.all_gather` of each payload and of the ids,
       if their windows have uses. The ids are padded with -1 to the maximum
-      number of tokens per rank;
+      number of tokens per rank. With `in-windows`, a quantizer of a payload
+      stores its result in this rank's rows of the window;
     - `mx.collect` becomes an `mx.combine order = fixed overwrite`, which adds
       this rank's rows of each token, an `mx.all_to_all` of these partial sums,
       and an `mx.combine order = fixed` of the partial sums from all ranks that
@@ -91,7 +92,9 @@ def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"chip", "chip", "std::string", /*default=*/"",
-           "GPU for which the number of parts is selected">
+           "GPU for which the number of parts is selected">,
+    Option<"inWindows", "in-windows", "bool", /*default=*/"false",
+           "let quantizers store their results in windows">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::bufferization::BufferizationDialect",

@@ -161,6 +161,10 @@ public:
   /// Replaces the columns returned by `cut`.
   Value paste(Value columns, Value cut);
 
+  /// Lets the quantizer of `array` store in this rank's rows of the window.
+  /// Returns the window, or null for other uses and for unaligned rows.
+  Value computeInWindow(Value array, Value window);
+
   /// Requires at run time that a rank has at most the declared number of
   /// tokens, unless the static size of `ids` proves it.
   void requireTokens(Value ids);
@@ -222,6 +226,35 @@ void GroupBuilder::requireRows(Value array, StringRef what, Value other,
       *this, same,
       ("expected equal numbers of rows in " + what + " and " + otherWhat)
           .str());
+}
+
+Value GroupBuilder::computeInWindow(Value array, Value window) {
+  constexpr int64_t kAlignBits = 1024;
+  auto quantize = array.getDefiningOp<FusedQuantizeOp>();
+  auto memory = window.getDefiningOp<WindowOp>();
+  auto type = cast<RankedTensorType>(array.getType());
+  int64_t bits = cast<ShapedType>(window.getType()).getNumElements() /
+                 int64_t(RankGroupOp(group).getSize()) * getMemoryBits(type);
+  if (!quantize || quantize->getBlock() != getInsertionBlock() || !memory ||
+      memory->getBlock() != getInsertionBlock() || !window.hasOneUse() ||
+      bits % kAlignBits ||
+      !llvm::all_of(array.getUsers(), llvm::IsaPred<DispatchOp, tensor::DimOp>))
+    return {};
+  OpOperand *out = quantize.getTiedOpOperand(cast<OpResult>(array));
+  if (!out->get().getDefiningOp<tensor::EmptyOp>())
+    return {};
+  memory->moveBefore(quantize);
+  GroupBuilder before(quantize, group, name);
+  before.requireTokens(out->get());
+  SmallVector<OpFoldResult> offsets(type.getRank(), getIndexAttr(0)),
+      steps(type.getRank(), getIndexAttr(1)),
+      sizes = tensor::getMixedSizes(before, getLoc(), out->get());
+  Value rank = RankOp::create(before, getIndexType(), name);
+  offsets[0] = before.mul(rank, getTokens());
+  out->set(tensor::ExtractSliceOp::create(before, type, window, offsets, sizes,
+                                          steps));
+  return tensor::InsertSliceOp::create(*this, array, window, offsets, sizes,
+                                       steps);
 }
 
 Value GroupBuilder::cut(Value array, int64_t begin, int64_t end) {
@@ -474,7 +507,7 @@ static SmallVector<Value> sendToSlots(GroupBuilder &builder, DispatchOp op) {
   return results;
 }
 
-static void decompose(DispatchOp op) {
+static void decompose(DispatchOp op, bool inWindows) {
   GroupBuilder builder(op, op.getGroupOp(), op.getGroupAttr());
   for (auto [i, payload] : llvm::enumerate(op.getPayloads()))
     builder.requireRows(payload, "payload " + std::to_string(i), op.getIds(),
@@ -487,9 +520,15 @@ static void decompose(DispatchOp op) {
   SmallVector<Value> arrays = {builder.padIds(op.getIds())};
   llvm::append_range(arrays, op.getPayloads());
   SmallVector<Value> windows(op.getOuts().take_front(arrays.size()));
-  for (size_t i : sortByBytes(arrays))
-    if (!op->getResult(i).use_empty())
-      windows[i] = builder.allGather(arrays[i], op.getOuts()[i]);
+  for (size_t i : sortByBytes(arrays)) {
+    if (op->getResult(i).use_empty())
+      continue;
+    Value own;
+    if (inWindows)
+      own = builder.computeInWindow(arrays[i], windows[i]);
+    windows[i] =
+        builder.allGather(own ? Value() : arrays[i], own ? own : windows[i]);
+  }
   if (op.getOuts().size() > windows.size())
     windows.push_back(builder.fill(op.getOuts().back(), 0));
   op->replaceAllUsesWith(windows);
@@ -664,6 +703,7 @@ static void decompose(CollectPairsOp op) {
       RankedTensorType::get({builder.getRows(), choices}, builder.getF32Type()),
       list, together);
   Value received = builder.allToAll(matrix);
+  builder.setInsertionPoint(findFirstUser(op));
   op.replaceAllUsesWith(builder.hasSlots() ? placePairs(builder, op, received)
                                            : pick(builder, op, received));
   op.erase();
@@ -681,7 +721,7 @@ struct DecomposeGroupsPass final
     const target::TargetInfo *target = target::lookupTarget(chip);
     getOperation().walk([&](Operation *op) {
       if (auto dispatch = dyn_cast<DispatchOp>(op))
-        decompose(dispatch);
+        decompose(dispatch, inWindows);
       else if (auto collect = dyn_cast<CollectOp>(op))
         decompose(collect, target);
       else if (auto pairs = dyn_cast<CollectPairsOp>(op))
