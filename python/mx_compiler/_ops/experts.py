@@ -136,8 +136,7 @@ class _Layer:
         for argument, element in types.items():
             if element not in ("f32", "bf16"):
                 raise ValueError(f"{argument}: expected f32 or bf16, found {element!r}")
-            text = re.sub(rf"^({_RESULTS[argument]} = .*)xf32>", rf"\1x{element}>", text,
-                          flags=re.MULTILINE)
+            text = re.sub(rf"(?m)^({_RESULTS[argument]} = .*)xf32>", rf"\1x{element}>", text)
         with named_reductions("hidden, intermediate",
                               (format.name for format in self.formats.values()),
                               f"{self.hidden} and {self.intermediate}", chip):
@@ -373,7 +372,8 @@ class RoutedMoELayer(_Layer):
     def backward(self, dy: Any, ids: Any, quantized: MoEWeights, saved: RoutedSaved, *,
                  stream: Any = None) -> tuple[Any, Any, Any, Any]:
         """Returns the gradients of x ([T, H]), of this rank's w1 ([E, 2 I, H]) and w2 ([E, H, I]),
-        and of the weights (f32, [T, k]). `dy` is the gradient of y (bf16, [T, H]). The gradients of w1 and w2 are sums over the tokens of all ranks."""
+        and of the weights (f32, [T, k]). `dy` is the gradient of y (bf16, [T, H]). The gradients
+        of w1 and w2 are sums over the tokens of all ranks."""
         _check_kind("weights", quantized, MoEWeights, "quantize_weights")
         _check_kind("saved", saved, RoutedSaved, "forward")
         self._check_choices(dy, ids=ids)
